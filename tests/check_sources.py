@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of the sources that a script can check.
+
+check_sources.py                         licence line, length of lines and functions, stray words
+check_sources.py --format CLANG_FORMAT   formatting of all C files
+"""
+import ast
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = ["libskel", "plugin_bridge", "plugin_blender", "tests", "samples"]
+TOP = {*FOLDERS, "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md"}
+IGNORED = re.compile(r"build(-.*)?$|out$|\..*")
+MAX_FUNCTION = 70
+MAX_LINE = 100
+OPEN_WORK = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")
+MACHINE = re.compile(r"(?<![\w.])/(work|root|home)/")
+SOURCE = (".c", ".h", ".py", ".sh", ".map", "CMakeLists.txt", f"{os.sep}run")
+TEXT = (*SOURCE, ".md", ".json", ".txt")
+
+
+def paths():
+    yield os.path.join(ROOT, "CMakeLists.txt")
+    yield os.path.join(ROOT, "README.md")
+    yield os.path.join(ROOT, "CHANGELOG.md")
+    yield os.path.join(ROOT, ".ci", "run")
+    for folder in FOLDERS:
+        for directory, names, members in os.walk(os.path.join(ROOT, folder)):
+            names[:] = sorted(name for name in names if name != "__pycache__")
+            for member in sorted(members):
+                yield os.path.join(directory, member)
+
+
+def check_format(program):
+    """One line per file that clang-format would change."""
+    bad = []
+    for path in paths():
+        if path.endswith((".c", ".h")):
+            done = subprocess.run([program, "--dry-run", "-Werror", "--style=file", path],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode:
+                lines = sorted({int(n) for n in re.findall(r":(\d+):\d+: error", done.stderr)})
+                bad.append((os.path.relpath(path, ROOT), lines))
+    for path, lines in bad:
+        print(f"{path}:{lines[0] if lines else 1}: {len(lines)} lines: run {program} -i {path}")
+    return 1 if bad else 0
+
+
+def check_top():
+    for name in sorted(os.listdir(ROOT)):
+        if name not in TOP and not IGNORED.match(name):
+            yield name, 1, "does not belong on the top level"
+
+
+def licence_of(path):
+    inside = os.path.relpath(path, ROOT).startswith("plugin_blender" + os.sep)
+    return "GPL-3.0-or-later" if inside else "BSD-3-Clause"
+
+
+def c_functions(lines):
+    """(first, last) line of each function. Relies on the format: a head begins in column 0 and ends
+    in `{`, a body ends in a line `}`."""
+    candidate = head = None
+    for number, line in enumerate(lines, 1):
+        if line == "}" and head:
+            yield head, number
+        if line.startswith("}"):
+            candidate = head = None
+        elif re.match(r"[A-Za-z_]", line) and not line.startswith('extern "C"'):
+            candidate, head = number, None
+        if line.endswith("{") and candidate and not head:
+            head = candidate
+        elif line.endswith((";", "}")) and not head:
+            candidate = None
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno
+
+
+def check_source(path, text):
+    lines = text.splitlines()
+    wanted = f"SPDX-License-Identifier: {licence_of(path)}"
+    if not any(wanted in line for line in lines[:3]):
+        yield path, 1, f"lacks the line {wanted}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE:
+            yield path, number, f"{len(line)} columns, limit {MAX_LINE}"
+        if line != line.rstrip() or "\t" in line and path.endswith((".c", ".h", ".py")):
+            yield path, number, "blanks at the end, or a tab"
+        if OPEN_WORK.search(line):
+            yield path, number, f"{OPEN_WORK.search(line)[0]}: do it or file an issue"
+    functions = []
+    if path.endswith((".c", ".h")):
+        functions = c_functions(lines)
+    elif path.endswith(".py"):
+        functions = python_functions(text)
+    for first, last in functions:
+        if last - first + 1 > MAX_FUNCTION:
+            yield path, first, f"function of {last - first + 1} lines, limit {MAX_FUNCTION}"
+
+
+def check_files():
+    for path in paths():
+        if not path.endswith(TEXT) or not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path.endswith(SOURCE):
+            yield from check_source(path, text)
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE.search(line):
+                yield path, number, "names a place on one machine"
+
+
+def main():
+    if sys.argv[1:2] == ["--format"]:
+        return check_format(sys.argv[2])
+    problems = [*check_top(), *check_files()]
+    for path, number, problem in problems:
+        print(f"{os.path.relpath(path, ROOT) if os.path.isabs(path) else path}:{number}: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

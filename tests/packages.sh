@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2034
+# Sourced by tests/run and samples/run: headings, and Debian packages that are missing.
+
+heading() { printf '\n== %s\n' "$*"; }
+
+# To build and to run.
+SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake libcjson-dev liblapacke-dev libopenblas-serial-dev
+                     libsundials-dev python3)
+# To test, on top.
+SKEL_TEST_PACKAGES=(pkg-config check clang-format-14 valgrind binutils)
+
+missing_packages() {
+    local package
+    for package in "$@"; do
+        case "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)" in
+            installed) ;;
+            *) printf '%s\n' "$package" ;;
+        esac
+    done
+}
+
+# Installs those of the named packages that are missing; where it may not, says which and stops.
+need_packages() {
+    local -a missing as_root=()
+    if ! command -v dpkg-query >/dev/null; then
+        echo "This is not a Debian system. It needs what Debian calls: $*"
+        return 0
+    fi
+    mapfile -t missing < <(missing_packages "$@")
+    if [ ${#missing[@]} -eq 0 ]; then
+        echo "all installed"
+        return 0
+    fi
+    echo "missing: ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! sudo -n true 2>/dev/null; then
+            echo "Not root, and sudo asks for a password. Please run:"
+            echo "apt-get install ${missing[*]}"
+            exit 1
+        fi
+        as_root=(sudo -n)
+    fi
+    local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
+                  -o Dpkg::Use-Pty=0)
+    if ! "${apt[@]}" update >"$SKEL_PACKAGE_LOG" 2>&1 ||
+       ! "${apt[@]}" install --no-install-recommends "${missing[@]}" 2>&1 |
+            tee -a "$SKEL_PACKAGE_LOG" | { grep -E '^(Need to get|After this)' || true; }; then
+        tail -n 20 "$SKEL_PACKAGE_LOG"
+        echo "The installation failed. Please run:"
+        echo "apt-get install ${missing[*]}"
+        exit 1
+    fi
+    echo "installed"
+}
