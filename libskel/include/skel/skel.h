@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libskel: real physics, IK and robots for armatures. This header includes all the others. */
+#ifndef SKEL_H
+#define SKEL_H
+
+#include <skel/skel_base.h>
+#include <skel/skel_model.h>
+#include <skel/skel_state.h>
+#include <skel/skel_bake.h>
+#include <skel/skel_scene.h>
+
+#endif

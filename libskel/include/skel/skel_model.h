@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The model: a forest of rigid bodies linked by joints, each joint two frames, the outer fixed in
+   the parent and the inner fixed in the child (paired joint coordinates [ERL]).
+   SI units, radians, right-handed, z up; quaternions w x y z, body to world. */
+#ifndef SKEL_MODEL_H
+#define SKEL_MODEL_H
+
+#include <skel/skel_base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SKEL_WORLD (-1) /* the body index of the world */
+
+/* Joint types, with their number of coordinates q and of velocities (dof). The z axis of the outer
+   frame is the axis of motion. q is zero (ball: 1 0 0 0) where the two frames coincide. */
+enum {
+    SKEL_JOINT_FIXED     = 0, /* 0, 0                                                             */
+    SKEL_JOINT_HINGE     = 1, /* 1, 1: turn about z                                               */
+    SKEL_JOINT_SLIDE     = 2, /* 1, 1: shift along z                                              */
+    SKEL_JOINT_UNIVERSAL = 3, /* 2, 2: turn about the outer z, then about the inner x             */
+    SKEL_JOINT_BALL      = 4  /* 4, 3: unit quaternion inner to outer; rate: relative angular
+                                 velocity in inner axes                                           */
+};
+
+enum {
+    SKEL_MOTION_DYNAMIC = 0, /* moved by forces */
+    SKEL_MOTION_FIXED   = 1, /* stays where it is */
+    SKEL_MOTION_DRIVEN  = 2  /* follows position_curve and orientation_curve */
+};
+
+/* Shapes: long axis z; size[] as noted. */
+enum {
+    SKEL_SHAPE_NONE     = 0,
+    SKEL_SHAPE_SPHERE   = 1, /* radius                                                            */
+    SKEL_SHAPE_BOX      = 2, /* x, y, z (full edge lengths)                                       */
+    SKEL_SHAPE_CYLINDER = 3, /* length, radius                                                    */
+    SKEL_SHAPE_CAPSULE  = 4, /* length between the centres of the two caps, radius                */
+    SKEL_SHAPE_ROD      = 5  /* length, radius; thin: m l^2 / 12 across, m r^2 / 2 along          */
+};
+
+/** Samples over time. Loads and motors: linear between samples. Driven bodies: C1 (cubic).
+    Held constant before the first and after the last. */
+typedef struct skel_curve {
+    const double *time;  /* count numbers, strictly increasing [s] */
+    const double *value; /* count x width, row-major */
+    uint32_t      count; /* 0 means: no curve */
+    uint32_t      width; /* numbers per sample; skel_model_create checks it */
+} skel_curve;
+
+typedef struct skel_body_desc {
+    uint32_t    struct_size;
+    int32_t     motion;              /* SKEL_MOTION_* */
+    const char *name;                /* copied; must be unique and not "world" */
+    double      mass;                /* [kg]; 0: not given, the body is only good for kinematics */
+    double      inertia[6];          /* xx yy zz xy xz yz, about the centre of mass, body axes */
+    double      position[3];         /* centre of mass in the world */
+    double      orientation[4];      /* w x y z, body to world */
+    double      velocity[3];         /* world */
+    double      angular_velocity[3]; /* body axes */
+    double      force[3];            /* world, at the centre of mass */
+    double      torque[3];           /* world axes, about the centre of mass */
+    skel_curve  force_curve;         /* width 3; added to force */
+    skel_curve  torque_curve;        /* width 3; added to torque */
+    skel_curve  position_curve;      /* width 3; driven bodies only */
+    skel_curve  orientation_curve;   /* width 4; driven bodies only */
+    double      size[3];             /* of the shape */
+    int32_t     shape;               /* SKEL_SHAPE_*: geometry only, inertia is not taken from it */
+    int32_t     unplaced;            /* 1: position and orientation follow from the joint q */
+} skel_body_desc;
+
+typedef struct skel_joint_desc {
+    uint32_t    struct_size;
+    int32_t     type;               /* SKEL_JOINT_* */
+    const char *name;               /* copied; must be unique */
+    int32_t     parent;             /* body index or SKEL_WORLD */
+    int32_t     child;              /* body index or SKEL_WORLD; one of the two may be the world */
+    double      parent_position[3]; /* outer frame in the parent's axes, from its centre of mass */
+    double      parent_orientation[4]; /* outer frame to parent */
+    double      child_position[3];     /* inner frame, likewise in the child */
+    double      child_orientation[4];
+    double      q[4];     /* places an unplaced body; all zero is the zero of every type */
+    double      friction; /* mu >= 0: torque [N m s] (slide: force [N s/m]) per relative speed */
+    double      motor;    /* beta [N m] or [N]: acts on the parent about +z, on the child about -z
+                                   [HAK e_j]; hinge and slide only */
+    skel_curve  motor_curve; /* width 1; added to motor */
+    int32_t     has_limits;  /* hinge, slide: low[0]..high[0]; universal: both pairs;
+                                   ball: cone high[0], twist low[1]..high[1] about limit_axis */
+    int32_t     reserved;    /* 0 */
+    double      limit_low[2];
+    double      limit_high[2];
+    double      limit_axis[3]; /* unit vector in the inner frame; ball only */
+} skel_joint_desc;
+
+typedef struct skel_model_desc {
+    uint32_t               struct_size;
+    uint32_t               body_count;
+    const skel_body_desc  *bodies;      /* borrowed until the call returns, like all it points to */
+    uint32_t               body_stride; /* sizeof(skel_body_desc) as the caller saw it */
+    uint32_t               joint_count;
+    const skel_joint_desc *joints;
+    uint32_t               joint_stride; /* sizeof(skel_joint_desc) as the caller saw it */
+    uint32_t               flags;        /* 0 */
+    double                 gravity[3];   /* [m/s^2], default 0 0 -9.81 */
+    const skel_allocator  *allocator;    /* copied; NULL means malloc and free */
+} skel_model_desc;
+
+/** Defaults for a desc of the size the caller was compiled with. */
+SKEL_API void skel_model_desc_init_sized(skel_model_desc *desc, size_t size);
+SKEL_API void skel_body_desc_init_sized(skel_body_desc *desc, size_t size);
+SKEL_API void skel_joint_desc_init_sized(skel_joint_desc *desc, size_t size);
+#define skel_model_desc_init(d) skel_model_desc_init_sized((d), sizeof *(d))
+#define skel_body_desc_init(d) skel_body_desc_init_sized((d), sizeof *(d))
+#define skel_joint_desc_init(d) skel_joint_desc_init_sized((d), sizeof *(d))
+
+/** Inertia (xx yy zz xy xz yz about the centre) of an even solid; size as at SKEL_SHAPE_*. */
+SKEL_API skel_status skel_shape_inertia(int32_t shape, const double size[3], double mass,
+                                        double inertia[6]);
+
+/** Immutable after creation; share it between threads without locks. */
+typedef struct skel_model skel_model;
+
+/** On success *out is owned by the caller; on failure *out is NULL. err may be NULL. */
+SKEL_API skel_status skel_model_create(const skel_model_desc *desc, skel_model **out,
+                                       skel_error *err);
+SKEL_API void        skel_model_destroy(skel_model *model); /* NULL is fine */
+
+SKEL_API int32_t skel_model_body_count(const skel_model *model);
+SKEL_API int32_t skel_model_joint_count(const skel_model *model);
+/** Number of joint coordinates q, in the order of the joints (ball: 4 numbers). */
+SKEL_API int32_t skel_model_q_count(const skel_model *model);
+/** Number of joint velocities, in the order of the joints (ball: 3). Free roots add none. */
+SKEL_API int32_t skel_model_dof(const skel_model *model);
+/** Index of the body or joint of that name; SKEL_WORLD for "world"; -2 where there is none. */
+SKEL_API int32_t skel_model_find_body(const skel_model *model, const char *name);
+SKEL_API int32_t skel_model_find_joint(const skel_model *model, const char *name);
+/** Owned by the model; NULL where the index is out of range. */
+SKEL_API const char *skel_model_body_name(const skel_model *model, int32_t body);
+SKEL_API const char *skel_model_joint_name(const skel_model *model, int32_t joint);
+/** Place of the joint's first number in q and in the velocities; -1 where out of range. */
+SKEL_API int32_t skel_model_joint_q_offset(const skel_model *model, int32_t joint);
+SKEL_API int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint);
+SKEL_API void    skel_model_gravity(const skel_model *model, double gravity[3]);
+/** What the model was made of, every body placed; pointers stay the model's. Set struct_size. */
+SKEL_API skel_status skel_model_get_body(const skel_model *model, int32_t body,
+                                         skel_body_desc *out);
+SKEL_API skel_status skel_model_get_joint(const skel_model *model, int32_t joint,
+                                          skel_joint_desc *out);
+/** SKEL_OK where every dynamic body has mass; else SKEL_E_MASS, and err names the body. */
+SKEL_API skel_status skel_model_check_dynamics(const skel_model *model, skel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scene document `skel-scene/1`: a model, how it starts and how to bake it, as JSON.
+   Implemented by plugin_bridge; the engine itself knows no JSON. */
+#ifndef SKEL_SCENE_H
+#define SKEL_SCENE_H
+
+#include <skel/skel_bake.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct skel_scene skel_scene;
+
+/** json need not end in a zero byte. On failure *out is NULL and err->text begins with the path of
+    what is wrong ("joints[3].axis: is [0, 0, 0], must not be zero"). err may be NULL. */
+SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
+                                      skel_error *err);
+SKEL_API void        skel_scene_destroy(skel_scene *scene); /* NULL is fine */
+
+/** Everything wrong with the text, one line each ("error: PATH: ..." or "warning: PATH: ..."), into
+    the caller's buffer, zero-terminated, cut at capacity. *needed (may be NULL) is the whole length
+    without the zero. SKEL_OK where there is no error (warnings may be there). */
+SKEL_API skel_status skel_scene_check(const char *json, size_t length, char *text, size_t capacity,
+                                      size_t *needed);
+
+/** The scene as text, parsed again it gives the same bits. SKEL_E_BUFFER where capacity is less
+    than *needed + 1 (needed may be NULL). */
+SKEL_API skel_status skel_scene_write(const skel_scene *scene, char *text, size_t capacity,
+                                      size_t *needed);
+
+/** Owned by the scene. */
+SKEL_API const skel_model *skel_scene_model(const skel_scene *scene);
+SKEL_API const char       *skel_scene_name(const skel_scene *scene);
+/** What skel_bake_start would use; pointers stay the scene's. Set struct_size first. */
+SKEL_API skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_desc *desc);
+SKEL_API double      skel_scene_fps(const skel_scene *scene);
+SKEL_API int32_t     skel_scene_frame_start(const skel_scene *scene);
+SKEL_API int32_t     skel_scene_frame_end(const skel_scene *scene);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

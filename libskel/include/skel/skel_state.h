@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state: where the bodies of a model are and how they move, at one time.
+   A pose is 7 numbers (x y z of the centre of mass, quaternion w x y z, body to world); a velocity
+   is 6 (v in the world, omega in body axes) [HAK]. A state belongs to one thread at a time. */
+#ifndef SKEL_STATE_H
+#define SKEL_STATE_H
+
+#include <skel/skel_model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How accelerations are computed. All agree; see libskel/README.md. */
+enum {
+    SKEL_SOLVER_TREE = 0, /* articulated bodies, O(n) */
+    SKEL_SOLVER_PINV = 1, /* the printed dense system [HAK (6)], O(n^3): the judge */
+    SKEL_SOLVER_KKT  = 2  /* tree elimination of the constraint rows, O(n): the second judge */
+};
+
+enum {
+    SKEL_INTEGRATOR_AUTO  = 0,
+    SKEL_INTEGRATOR_EULER = 1, /* as printed [HAK]: first order, drifts, kept for comparison */
+    SKEL_INTEGRATOR_RK4   = 2  /* fourth order, projected onto the joints after every step */
+};
+
+/** The model must outlive the state. */
+typedef struct skel_state skel_state;
+
+/** A state at time 0 in the model's initial pose. On failure *out is NULL. err may be NULL.
+    Driven bodies stand where their curve says; nothing is projected yet. */
+SKEL_API skel_status skel_state_create(const skel_model *model, skel_state **out, skel_error *err);
+SKEL_API void        skel_state_destroy(skel_state *state); /* NULL is fine */
+/** dst and src must be states of the same model. */
+SKEL_API skel_status skel_state_copy(skel_state *dst, const skel_state *src);
+
+SKEL_API const skel_model *skel_state_model(const skel_state *state);
+SKEL_API double            skel_state_time(const skel_state *state);
+SKEL_API void skel_state_set_time(skel_state *state, double time); /* moves driven bodies */
+
+/* Arrays of the caller: poses body_count x 7, velocities body_count x 6, q skel_model_q_count,
+   qd skel_model_dof. Setters refuse numbers that are not finite and normalise quaternions. */
+SKEL_API skel_status skel_state_get_poses(const skel_state *state, double *poses);
+SKEL_API skel_status skel_state_set_poses(skel_state *state, const double *poses);
+SKEL_API skel_status skel_state_get_velocities(const skel_state *state, double *velocities);
+SKEL_API skel_status skel_state_set_velocities(skel_state *state, const double *velocities);
+/** Joint coordinates of the poses. */
+SKEL_API skel_status skel_state_get_q(const skel_state *state, double *q);
+/** Moves every body below its root; roots stay. */
+SKEL_API skel_status skel_state_set_q(skel_state *state, const double *q);
+/** Joint velocities of the body velocities. */
+SKEL_API skel_status skel_state_get_qd(const skel_state *state, double *qd);
+SKEL_API skel_status skel_state_set_qd(skel_state *state, const double *qd);
+
+/** Closes the joints and makes the velocities agree with them [HAK (1), (2)], moving as little mass
+    as possible. *gap and *speed (each may be NULL) say how far the joints were off before. */
+SKEL_API skel_status skel_state_project(skel_state *state, double *gap, double *speed,
+                                        skel_error *err);
+
+/** Poses (body_count x 7) of joint coordinates q; roots at the model's initial pose. */
+SKEL_API skel_status skel_fk(const skel_model *model, const double *q, double *poses);
+
+/** Accelerations: linear body_count x 3 (world), angular body_count x 3 (body axes). */
+SKEL_API skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear,
+                                        double *angular, skel_error *err);
+
+typedef struct skel_step_desc {
+    uint32_t struct_size;
+    int32_t  integrator; /* SKEL_INTEGRATOR_* */
+    int32_t  solver;     /* SKEL_SOLVER_* */
+    uint32_t flags;      /* 0 */
+    double   h;          /* length of the step [s], > 0 */
+} skel_step_desc;
+SKEL_API void skel_step_desc_init_sized(skel_step_desc *desc, size_t size);
+#define skel_step_desc_init(d) skel_step_desc_init_sized((d), sizeof *(d))
+
+/** One step of length h. Allocates nothing. On failure the state is as it was before. */
+SKEL_API skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error *err);
+
+/** The receipt of one state. Sums run over dynamic bodies; works and impulses count from creation
+    (or the last skel_state_set_time) and are added up by skel_step. */
+typedef struct skel_report_row {
+    uint32_t struct_size;
+    uint32_t reserved;
+    double   time;
+    double   kinetic;
+    double   potential; /* -sum m g.p: zero at the world's origin */
+    double   work_motor;
+    double   work_friction; /* <= 0 */
+    double   work_load;     /* of force and torque */
+    double   work_drive;    /* of driven bodies on what hangs from them */
+    double   momentum[3];
+    double   angular_momentum[3]; /* about the world's origin */
+    double   impulse[3];          /* of gravity, loads and the world's reactions since the start */
+    double   angular_impulse[3];
+    double   joint_gap;       /* largest distance of two joint points that should meet [m] */
+    double   misalignment;    /* largest angle between two axes that should agree [rad] */
+    double   limit_violation; /* largest, [rad] or [m] */
+} skel_report_row;
+SKEL_API skel_status skel_report(const skel_state *state, skel_report_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
