@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* struct skel_state and the algorithms on it. Arrays marked (world) have one more entry at index -1
+   for the world, at rest at the origin, so that no loop asks whether a parent is there. */
+#ifndef SKEL_ALGO_ALGO_H
+#define SKEL_ALGO_ALGO_H
+
+#include "model/model.h"
+
+#include <skel/skel_state.h>
+
+/* Maximal coordinates of a body [HAK]. */
+typedef struct skel__kin {
+    v3   p;
+    quat q;
+    v3   v; /* world */
+    v3   w; /* body axes */
+} skel__kin;
+
+/* Linear and angular part, world axes: acceleration, velocity or small displacement of a body. */
+typedef struct skel__twist {
+    v3 v, w;
+} skel__twist;
+
+/* Force and torque, world axes; about the centre of mass unless said. */
+typedef struct skel__wrench {
+    v3 f, n;
+} skel__wrench;
+
+/* Articulated inertia of a body and what its elimination leaves behind (aba.c). */
+typedef struct skel__aba {
+    m3           a, b, d;    /* force = a u + b alpha, torque = b^T u + d alpha */
+    m3           pa, pb, pd; /* the same seen through the joint */
+    m3           di, bd;     /* ball and free root: inverse blocks */
+    v3           rc, rp;     /* from the centres of child and tree parent to the common point */
+    v3           s[2];       /* axes of freedom, world */
+    v3           hu[2], hw[2];
+    double       dinv[3]; /* inverse of S^T H S: 1 number, or xx xy yy */
+    skel__wrench f;       /* applied, about the common point */
+} skel__aba;
+
+/* Constraint rows of one joint on its bodies a and b: ga a_a + gb a_b = gamma (rows.c). */
+typedef struct skel__rows {
+    int    count;
+    double ga[SKEL__MAX_ROWS * 6], gb[SKEL__MAX_ROWS * 6];
+    double gamma[SKEL__MAX_ROWS];
+} skel__rows;
+
+/* Rates of work and of momentum from outside. */
+typedef struct skel__power {
+    double motor, friction, load, drive;
+    v3     force, torque; /* torque about the world's origin */
+} skel__power;
+
+typedef struct skel__rate {
+    v3   p;
+    quat q;
+    v3   v, w;
+} skel__rate;
+
+struct skel_state {
+    const skel_model *m;
+    double            t;
+    skel__kin        *x;   /* (nb + world) the state itself */
+    skel__power       sum; /* works and impulses so far */
+    /* workspace, meaningless between calls unless said */
+    skel__kin    *saved;   /* (nb + world) the state before a step */
+    skel__kin    *stage;   /* (nb + world) */
+    skel__rate   *rate[4]; /* (nb) */
+    m3           *r;       /* (nb + world) rotation matrices */
+    v3           *ww;      /* (nb + world) angular velocities, world */
+    skel__wrench *f;       /* (nb + world) applied forces */
+    skel__wrench *load;    /* (nb + world) the part of f that comes from outside, no gravity */
+    skel__wrench *pair;    /* (nj) friction and motor: on b about the common point, minus it on a */
+    skel__twist  *bias;    /* (nb) */
+    skel__twist  *acc;     /* (nb + world) accelerations */
+    skel__wrench *reaction;    /* (nb) */
+    skel__aba    *aba;         /* (nb) */
+    int           is_factored; /* aba holds the factors of x: nothing moved since */
+    double       *judge;       /* workspace of pinv and kkt, taken when first asked for */
+};
+
+/* Rotation matrices and world angular velocities of x. Everything below reads them. */
+void skel__prepare(skel_state *s, const skel__kin *x);
+/* Prescribed bodies of x at time t, and their accelerations on that side of t. */
+void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side);
+
+/* ---- geometry of joint j between its own bodies a and b, at the prepared pose ---- */
+typedef struct skel__joint_world {
+    v3 ra, rb; /* from the centres to the joint points */
+    v3 ea[3];  /* axes of the outer frame */
+    v3 eb[3];  /* axes of the inner frame */
+    v3 gap;    /* outer point minus inner point */
+} skel__joint_world;
+skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j);
+/* Speed of b's joint point seen from a (a taken as rigid through that point). */
+v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                    const skel__joint_world *g);
+
+/* ---- fk.c ---- */
+void skel__fk(const skel_model *m, const double *q, skel__kin *x);
+void skel__q_of(const skel_model *m, const skel__kin *x, double *q);
+void skel__fk_velocity(skel_state *s, const double *qd);
+void skel__qd_of(skel_state *s, double *qd);
+
+/* ---- loads.c: s->f, s->load, s->pair at time t ---- */
+void skel__loads(skel_state *s, const skel__kin *x, double t);
+/* Rates of work, from s->f, s->pair and s->acc. */
+skel__power skel__power_of(skel_state *s, const skel__kin *x);
+
+/* ---- aba.c ---- */
+skel_status skel__aba_factor(skel_state *s, const skel__kin *x);
+/* Solves for s->acc with applied forces s->f and joint bias s->bias. */
+void skel__aba_solve(skel_state *s);
+/* The bias that belongs to accelerations. */
+void skel__aba_bias(skel_state *s, const skel__kin *x);
+
+/* ---- rows.c, kkt.c, pinv.c ---- */
+void        skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows);
+skel_status skel__kkt(skel_state *s, const skel__kin *x);
+size_t      skel__kkt_doubles(const skel_model *m);
+skel_status skel__pinv(skel_state *s, const skel__kin *x);
+/* The workspace for a judge, taken once; SKEL_E_MEMORY. */
+skel_status skel__judge_reserve(skel_state *s, int32_t solver);
+
+/* Accelerations s->acc (world) of x at time t by any solver; s is prepared for x afterwards. */
+skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side side,
+                             int32_t solver);
+
+/* ---- energy.c ---- */
+void skel__measure(const skel_state *s, skel_report_row *row);
+
+static inline v3 skel__body_axes(const skel_state *s, int32_t i, v3 world) {
+    return m3_tmulv(s->r[i], world);
+}
+
+#endif

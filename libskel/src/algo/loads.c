@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Applied forces: gravity, external force and torque [ERRATA H10], the gyroscopic term, and the
+   joint's friction and motor, e_j = -mu (w_a - w_b) + beta z on body a, -e_j on body b [HAK e_j].
+   Also the rates at which they and the driven bodies do work. */
+#include "algo/algo.h"
+
+static v3 load_at(v3 constant, const skel_curve *curve, double t) {
+    double out[3];
+    v3_to(constant, out);
+    skel__curve_add(curve, t, out);
+    return v3_of(out);
+}
+
+/* Wrench of friction and motor on b about b's joint point; a gets the opposite there. */
+static skel__wrench pair_of(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                            double t) {
+    const v3 none = {0, 0, 0};
+    double   beta = j->motor;
+    skel__curve_add(&j->motor_curve, t, &beta);
+    if (j->friction == 0 && beta == 0) return (skel__wrench){none, none};
+    const skel__joint_world g = skel__joint_at(s, x, j);
+    if (j->type == SKEL_JOINT_SLIDE) {
+        const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
+        return (skel__wrench){v3_scale(g.ea[2], -j->friction * speed - beta), none};
+    }
+    const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
+    return (skel__wrench){none, v3_mad(v3_scale(spin, -j->friction), -beta, g.ea[2])};
+}
+
+static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, skel__wrench e) {
+    s->f[j->a].n = v3_sub(s->f[j->a].n, e.n);
+    s->f[j->b].n = v3_add(s->f[j->b].n, e.n);
+    if (j->type != SKEL_JOINT_SLIDE) return;
+    const skel__joint_world g = skel__joint_at(s, x, j);
+    s->f[j->a].f              = v3_sub(s->f[j->a].f, e.f);
+    s->f[j->a].n              = v3_sub(s->f[j->a].n, v3_cross(v3_sub(g.ra, g.gap), e.f));
+    s->f[j->b].f              = v3_add(s->f[j->b].f, e.f);
+    s->f[j->b].n              = v3_add(s->f[j->b].n, v3_cross(g.rb, e.f));
+}
+
+void skel__loads(skel_state *s, const skel__kin *x, double t) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t     i    = m->order[k];
+        const skel__body *b    = &m->body[i];
+        const v3          spin = m3_mulv(b->inertia, x[i].w);
+        s->load[i]             = (skel__wrench){load_at(b->force, &b->force_curve, t),
+                                                load_at(b->torque, &b->torque_curve, t)};
+        s->f[i].f              = v3_mad(s->load[i].f, b->mass, m->gravity);
+        s->f[i].n              = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
+    }
+    /* pairs also push the world and prescribed bodies; nobody reads that */
+    s->f[-1] = (skel__wrench){0};
+    for (int32_t k = 0; k < m->np; ++k) s->f[m->prescribed[k]] = (skel__wrench){0};
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j = &m->joint[k];
+        s->pair[k]           = pair_of(s, x, j, t);
+        if (j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0)
+            apply_pair(s, x, j, s->pair[k]);
+    }
+}
+
+/* Newton-Euler, inward: the wrench that the joint to the tree parent exerts on body i, about the
+   centre of i: what the applied forces do not explain of the motion of all that hangs below. */
+static void reactions(skel_state *s, const skel__kin *x) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i     = m->order[k];
+        const m3      world = m3_conjugate(s->r[i], m->body[i].inertia);
+        s->reaction[i].f    = v3_sub(v3_scale(s->acc[i].v, m->body[i].mass), s->f[i].f);
+        s->reaction[i].n    = v3_sub(m3_mulv(world, s->acc[i].w), s->f[i].n);
+    }
+    for (int32_t k = m->nd - 1; k >= 0; --k) {
+        const int32_t i = m->order[k], p = m->body[i].parent;
+        if (!m->body[i].is_inner) continue;
+        const v3 arm     = v3_sub(x[i].p, x[p].p);
+        s->reaction[p].f = v3_add(s->reaction[p].f, s->reaction[i].f);
+        s->reaction[p].n =
+            v3_add(s->reaction[p].n, v3_add(s->reaction[i].n, v3_cross(arm, s->reaction[i].f)));
+    }
+}
+
+/* What body i gets from its anchor (world, fixed or driven): reaction plus friction and motor. */
+static void add_anchor(const skel_state *s, const skel__kin *x, int32_t i, skel__power *w) {
+    const int32_t           p     = s->m->body[i].parent;
+    const skel__joint      *j     = &s->m->joint[s->m->body[i].joint];
+    const skel__wrench      e     = s->pair[s->m->body[i].joint];
+    const skel__joint_world g     = skel__joint_at(s, x, j);
+    const double            sign  = j->reversed ? -1.0 : 1.0; /* e acts on b */
+    const v3                point = v3_add(x[j->b].p, g.rb);
+    const v3                arm   = v3_sub(point, x[i].p);
+    const v3                f     = v3_mad(s->reaction[i].f, sign, e.f);
+    /* torque on i about its centre, then about the world's origin */
+    const v3 n = v3_add(v3_mad(s->reaction[i].n, sign, e.n), v3_scale(v3_cross(arm, e.f), sign));
+    w->force   = v3_add(w->force, f);
+    w->torque  = v3_add(w->torque, v3_add(n, v3_cross(x[i].p, f)));
+    /* the anchor moves like a rigid body: power = f . v(at i's centre) + n . w */
+    const v3 v = v3_add(x[p].v, v3_cross(s->ww[p], v3_sub(x[i].p, x[p].p)));
+    w->drive += v3_dot(f, v) + v3_dot(n, s->ww[p]);
+}
+
+skel__power skel__power_of(skel_state *s, const skel__kin *x) {
+    const skel_model *m = s->m;
+    skel__power       w = {0};
+    reactions(s, x);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        const v3      f = v3_mad(s->load[i].f, m->body[i].mass, m->gravity);
+        w.load += v3_dot(s->load[i].f, x[i].v) + v3_dot(s->load[i].n, s->ww[i]);
+        w.force  = v3_add(w.force, f);
+        w.torque = v3_add(w.torque, v3_add(s->load[i].n, v3_cross(x[i].p, f)));
+        if (m->body[i].joint >= 0 && !m->body[i].is_inner) add_anchor(s, x, i, &w);
+    }
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j = &m->joint[k];
+        if (j->friction == 0 && j->motor == 0 && j->motor_curve.count == 0) continue;
+        const skel__joint_world g     = skel__joint_at(s, x, j);
+        const v3                spin  = v3_sub(s->ww[j->b], s->ww[j->a]);
+        const v3                slip  = skel__joint_slip(s, x, j, &g);
+        const double            along = v3_dot(slip, g.ea[2]);
+        const double rate2 = j->type == SKEL_JOINT_SLIDE ? along * along : v3_dot(spin, spin);
+        const double total = v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip);
+        const double rub   = -j->friction * rate2;
+        w.friction += rub;
+        w.motor += total - rub;
+    }
+    return w;
+}

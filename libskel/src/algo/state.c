@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state: memory, getters, setters, and the choice of the acceleration solver. */
+#include "algo/algo.h"
+#include "base/alloc.h"
+#include "base/carve.h"
+#include "base/error.h"
+
+#include <string.h>
+
+/* count entries and one at index -1 */
+static void *carve_with_world(skel__carver *c, int32_t count, size_t size) {
+    unsigned char *at = skel__carve(c, (size_t)count + 1, size);
+    return at ? at + size : NULL;
+}
+
+static size_t layout(const skel_model *m, void *base, skel_state **out) {
+    const size_t nb = (size_t)m->nb, nj = (size_t)m->nj;
+    skel__carver c  = {base, 0};
+    skel_state  *s  = skel__carve(&c, 1, sizeof *s);
+    skel_state   at = {.m = m};
+    at.x            = carve_with_world(&c, m->nb, sizeof *at.x);
+    at.saved        = carve_with_world(&c, m->nb, sizeof *at.saved);
+    at.stage        = carve_with_world(&c, m->nb, sizeof *at.stage);
+    for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, nb, sizeof *at.rate[k]);
+    at.r        = carve_with_world(&c, m->nb, sizeof *at.r);
+    at.ww       = carve_with_world(&c, m->nb, sizeof *at.ww);
+    at.f        = carve_with_world(&c, m->nb, sizeof *at.f);
+    at.load     = carve_with_world(&c, m->nb, sizeof *at.load);
+    at.pair     = skel__carve(&c, nj, sizeof *at.pair);
+    at.bias     = skel__carve(&c, nb, sizeof *at.bias);
+    at.acc      = carve_with_world(&c, m->nb, sizeof *at.acc);
+    at.reaction = skel__carve(&c, nb, sizeof *at.reaction);
+    at.aba      = skel__carve(&c, nb, sizeof *at.aba);
+    if (s) *s = at;
+    if (out) *out = s;
+    return c.used;
+}
+
+static void start(skel_state *s) {
+    const skel_model *m = s->m;
+    s->x[-1] = s->saved[-1] = s->stage[-1] = (skel__kin){.q = q_identity()};
+    s->r[-1]                               = m3_identity();
+    for (int32_t i = 0; i < m->nb; ++i) {
+        const skel__body *b = &m->body[i];
+        s->x[i]             = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
+    }
+}
+
+skel_status skel_state_create(const skel_model *model, skel_state **out, skel_error *err) {
+    if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
+    *out = NULL;
+    if (!model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
+    void *block = skel__alloc(&model->allocator, layout(model, NULL, NULL));
+    if (!block)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for a state of %d bodies",
+                          model->nb);
+    layout(model, block, out);
+    start(*out);
+    return SKEL_OK;
+}
+
+void skel_state_destroy(skel_state *state) {
+    if (!state) return;
+    const skel_allocator *allocator = &state->m->allocator;
+    skel__free(allocator, state->judge);
+    skel__free(allocator, state);
+}
+
+skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
+    if (!dst || !src || dst->m != src->m) return SKEL_E_ARGUMENT;
+    memcpy(dst->x, src->x, (size_t)src->m->nb * sizeof *src->x);
+    dst->t           = src->t;
+    dst->sum         = src->sum;
+    dst->is_factored = 0;
+    return SKEL_OK;
+}
+
+const skel_model *skel_state_model(const skel_state *state) {
+    return state ? state->m : NULL;
+}
+double skel_state_time(const skel_state *state) {
+    return state ? state->t : 0;
+}
+
+void skel_state_set_time(skel_state *state, double time) {
+    if (!state || !isfinite(time)) return;
+    state->t           = time;
+    state->sum         = (skel__power){0};
+    state->is_factored = 0;
+    skel__prescribe(state, state->x, time, SKEL__AFTER);
+}
+
+static int all_finite(const double *v, size_t count) {
+    for (size_t k = 0; k < count; ++k)
+        if (!isfinite(v[k])) return 0;
+    return 1;
+}
+
+skel_status skel_state_get_poses(const skel_state *state, double *poses) {
+    if (!state || !poses) return SKEL_E_ARGUMENT;
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        v3_to(state->x[i].p, poses + 7 * (size_t)i);
+        q_to(state->x[i].q, poses + 7 * (size_t)i + 3);
+    }
+    return SKEL_OK;
+}
+
+skel_status skel_state_set_poses(skel_state *state, const double *poses) {
+    if (!state || !poses || !all_finite(poses, 7 * (size_t)state->m->nb)) return SKEL_E_ARGUMENT;
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        const quat q = q_of(poses + 7 * (size_t)i + 3);
+        if (!(q_dot(q, q) > 1e-200)) return SKEL_E_ARGUMENT;
+    }
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        state->x[i].p = v3_of(poses + 7 * (size_t)i);
+        state->x[i].q = q_unit(q_of(poses + 7 * (size_t)i + 3));
+    }
+    state->is_factored = 0;
+    return SKEL_OK;
+}
+
+skel_status skel_state_get_velocities(const skel_state *state, double *velocities) {
+    if (!state || !velocities) return SKEL_E_ARGUMENT;
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        v3_to(state->x[i].v, velocities + 6 * (size_t)i);
+        v3_to(state->x[i].w, velocities + 6 * (size_t)i + 3);
+    }
+    return SKEL_OK;
+}
+
+skel_status skel_state_set_velocities(skel_state *state, const double *velocities) {
+    if (!state || !velocities || !all_finite(velocities, 6 * (size_t)state->m->nb))
+        return SKEL_E_ARGUMENT;
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        state->x[i].v = v3_of(velocities + 6 * (size_t)i);
+        state->x[i].w = v3_of(velocities + 6 * (size_t)i + 3);
+    }
+    return SKEL_OK;
+}
+
+skel_status skel_state_get_q(const skel_state *state, double *q) {
+    if (!state || !q) return SKEL_E_ARGUMENT;
+    skel__q_of(state->m, state->x, q);
+    return SKEL_OK;
+}
+
+skel_status skel_state_set_q(skel_state *state, const double *q) {
+    if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
+    skel__fk(state->m, q, state->x);
+    state->is_factored = 0;
+    return SKEL_OK;
+}
+
+skel_status skel_state_get_qd(const skel_state *state, double *qd) {
+    if (!state || !qd) return SKEL_E_ARGUMENT;
+    skel_state *s = (skel_state *)(uintptr_t)state; /* only its workspace is written */
+    skel__qd_of(s, qd);
+    return SKEL_OK;
+}
+
+skel_status skel_state_set_qd(skel_state *state, const double *qd) {
+    if (!state || !qd || !all_finite(qd, (size_t)state->m->nv)) return SKEL_E_ARGUMENT;
+    skel__fk_velocity(state, qd);
+    return SKEL_OK;
+}
+
+skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
+    if (!model || !q || !poses || !all_finite(q, (size_t)model->nq)) return SKEL_E_ARGUMENT;
+    skel_state       *s;
+    const skel_status status = skel_state_create(model, &s, NULL);
+    if (status != SKEL_OK) return status;
+    skel__fk(model, q, s->x);
+    skel_state_get_poses(s, poses);
+    skel_state_destroy(s);
+    return SKEL_OK;
+}
+
+skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side side,
+                             int32_t solver) {
+    skel__prescribe(s, x, t, side);
+    skel__prepare(s, x);
+    skel__loads(s, x, t);
+    switch (solver) {
+    case SKEL_SOLVER_PINV: return skel__pinv(s, x);
+    case SKEL_SOLVER_KKT: return skel__kkt(s, x);
+    default: break;
+    }
+    if (!(x == s->x && s->is_factored)) {
+        const skel_status status = skel__aba_factor(s, x);
+        if (status != SKEL_OK) return status;
+    }
+    skel__aba_bias(s, x);
+    skel__aba_solve(s);
+    return SKEL_OK;
+}
+
+skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear, double *angular,
+                               skel_error *err) {
+    if (!state || !linear || !angular || solver < SKEL_SOLVER_TREE || solver > SKEL_SOLVER_KKT)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "an argument is NULL, or the solver unknown");
+    skel_status status = skel_model_check_dynamics(state->m, err);
+    if (status != SKEL_OK) return status;
+    status = skel__judge_reserve(state, solver);
+    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
+    state->is_factored = 0;
+    status             = skel__accelerate(state, state->x, state->t, SKEL__AFTER, solver);
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
+    for (int32_t i = 0; i < state->m->nb; ++i) {
+        v3_to(state->acc[i].v, linear + 3 * (size_t)i);
+        v3_to(skel__body_axes(state, i, state->acc[i].w), angular + 3 * (size_t)i);
+    }
+    return SKEL_OK;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One step by any integrator, the projection and the report of a state, for the public. */
+#include "drive/step.h"
+#include "base/desc.h"
+#include "base/error.h"
+#include "solve/solve.h"
+
+#include <skel/skel_bake.h>
+
+#include <string.h>
+
+_Static_assert(sizeof(skel_step_desc) == offsetof(skel_step_desc, h) + 8, "tail padding");
+static const skel_step_desc k_step = {.struct_size = sizeof k_step, .h = 1.0 / 480};
+
+void skel_step_desc_init_sized(skel_step_desc *desc, size_t size) {
+    skel__desc_init(desc, size, &k_step, sizeof k_step);
+}
+
+static const char *const k_integrators[] = {"auto", "euler", "rk4"};
+static const char *const k_solvers[]     = {"tree", "pinv", "kkt"};
+#define COUNT(a) ((int32_t)(sizeof(a) / sizeof *(a)))
+
+const char *skel_integrator_name(int32_t integrator) {
+    return integrator >= 0 && integrator < COUNT(k_integrators) ? k_integrators[integrator] : NULL;
+}
+const char *skel_solver_name(int32_t solver) {
+    return solver >= 0 && solver < COUNT(k_solvers) ? k_solvers[solver] : NULL;
+}
+
+int32_t skel__integrator_choice(int32_t integrator) {
+    if (!skel_integrator_name(integrator)) return -1;
+    return integrator == SKEL_INTEGRATOR_AUTO ? SKEL_INTEGRATOR_RK4 : integrator;
+}
+
+static skel_status fail_step(const skel_state *s, skel_status status, int32_t body, double h,
+                             skel_error *err) {
+    if (body >= 0)
+        return skel__fail(err, status, body, -1,
+                          "t = %.6g s: body '%s' left all bounds; use a step below %.3g s", s->t,
+                          s->m->body[body].name, h);
+    if (status == SKEL_E_DIVERGED)
+        return skel__fail(err, status, -1, -1,
+                          "t = %.6g s: the joints opened within one step; use a step below %.3g s",
+                          s->t, h);
+    return skel__fail(err, status, -1, -1, "t = %.6g s: %s", s->t, skel_status_text(status));
+}
+
+skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
+                       skel_error *err) {
+    const size_t      bytes = (size_t)s->m->nb * sizeof *s->x;
+    const double      t     = s->t;
+    const skel__power sum   = s->sum;
+    int32_t           body  = -1;
+    memcpy(s->saved, s->x, bytes);
+    const skel_status status = integrator == SKEL_INTEGRATOR_EULER
+                                   ? skel__step_euler(s, h, solver, &body)
+                                   : skel__step_rk4(s, h, solver, &body);
+    if (status == SKEL_OK) return SKEL_OK;
+    memcpy(s->x, s->saved, bytes);
+    s->t           = t;
+    s->sum         = sum;
+    s->is_factored = 0;
+    return fail_step(s, status, body, h, err);
+}
+
+skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error *err) {
+    skel_step_desc d = k_step;
+    if (!state || !desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
+    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
+        return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
+                          "struct_size: must be set by skel_step_desc_init");
+    const int32_t integrator = skel__integrator_choice(d.integrator);
+    if (integrator < 0 || !skel_solver_name(d.solver))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "integrator or solver: is unknown");
+    if (!(d.h > 0) || !isfinite(d.h))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "h: is %g, must be > 0", d.h);
+    skel_status status = skel_model_check_dynamics(state->m, err);
+    if (status != SKEL_OK) return status;
+    status = skel__judge_reserve(state, d.solver);
+    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
+    return skel__step(state, integrator, d.solver, d.h, err);
+}
+
+skel_status skel_state_project(skel_state *state, double *gap, double *speed, skel_error *err) {
+    if (!state) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "state: is NULL");
+    const skel_status status = skel_model_check_dynamics(state->m, err);
+    if (status != SKEL_OK) return status;
+    skel_report_row before;
+    skel__prescribe(state, state->x, state->t, SKEL__AFTER);
+    skel__measure(state, &before);
+    double left;
+    skel__close_joints(state, &left);
+    if (gap) *gap = before.joint_gap;
+    if (!(left < 1e-9))
+        return skel__fail(err, SKEL_E_JOINT, -1, -1, "the joints cannot be closed from this pose");
+    const double wrong = skel__fit_velocities(state);
+    if (speed) *speed = wrong;
+    if (!isfinite(wrong))
+        return skel__fail(err, SKEL_E_SINGULAR, -1, -1, "%s", skel_status_text(SKEL_E_SINGULAR));
+    return SKEL_OK;
+}
+
+skel_status skel_report(const skel_state *state, skel_report_row *row) {
+    if (!state || !row) return SKEL_E_ARGUMENT;
+    skel_report_row full;
+    skel__measure(state, &full);
+    return skel__desc_export(row, &full, sizeof full, sizeof full);
+}

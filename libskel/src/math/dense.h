@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small Cholesky by hand (row-major, lower triangle) and the one LAPACK solve of the judge. */
+#ifndef SKEL_MATH_DENSE_H
+#define SKEL_MATH_DENSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In place, n <= 6 in practice. Returns 0 where a is not positive definite. */
+int skel__cholesky(double *a, int n);
+/* Solves L L^T x = b in place; b has `stride` doubles from entry to entry. */
+void skel__cholesky_solve(const double *l, int n, double *b, int stride);
+
+/* Doubles of work that skel__least_norm needs for n unknowns (matrix not included). */
+size_t skel__least_norm_work(int32_t n);
+/* Minimum-norm least-squares solution of the n x n system a x = b by SVD (LAPACK dgelsd). a is
+   destroyed, b becomes x. Returns the rank, or -1 where the SVD failed. */
+int32_t skel__least_norm(double *a, double *b, int32_t n, double *work);
+
+#endif

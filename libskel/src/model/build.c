@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From desc to model: check every field, copy into one block, find the forest, place what is placed
+   by q, and see that the joints are closed [HAK (1)]. */
+#include "base/alloc.h"
+#include "base/carve.h"
+#include "base/desc.h"
+#include "base/error.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ROOM 32u        /* for a name we make ourselves */
+#define CLOSED_GAP 1e-6      /* of the model's size: what printed digits may leave open */
+#define CLOSED_ANGLE 1e-6    /* [rad] */
+#define UNIT_QUATERNION 1e-3 /* how far from 1 a given length may be */
+
+#define DESC_BODY_V1 sizeof(skel_body_desc)
+#define DESC_JOINT_V1 sizeof(skel_joint_desc)
+#define DESC_MODEL_V1 sizeof(skel_model_desc)
+_Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, unplaced) + 4, "tail padding");
+_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, limit_axis) + 24,
+               "tail padding");
+_Static_assert(sizeof(skel_model_desc) == offsetof(skel_model_desc, allocator) + sizeof(void *),
+               "tail padding");
+
+static const skel_body_desc  k_body  = {.struct_size = sizeof k_body, .orientation = {1, 0, 0, 0}};
+static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
+                                        .parent             = SKEL_WORLD,
+                                        .parent_orientation = {1, 0, 0, 0},
+                                        .child_orientation  = {1, 0, 0, 0},
+                                        .limit_axis         = {0, 0, 1}};
+static const skel_model_desc k_model = {.struct_size  = sizeof k_model,
+                                        .body_stride  = sizeof(skel_body_desc),
+                                        .joint_stride = sizeof(skel_joint_desc),
+                                        .gravity      = {0, 0, -9.81}};
+
+void skel_body_desc_init_sized(skel_body_desc *desc, size_t size) {
+    skel__desc_init(desc, size, &k_body, sizeof k_body);
+}
+void skel_joint_desc_init_sized(skel_joint_desc *desc, size_t size) {
+    skel__desc_init(desc, size, &k_joint, sizeof k_joint);
+}
+void skel_model_desc_init_sized(skel_model_desc *desc, size_t size) {
+    skel__desc_init(desc, size, &k_model, sizeof k_model);
+}
+
+/* What is needed only while building. */
+typedef struct build {
+    skel_model_desc desc;
+    skel_model     *m;
+    skel_error     *err;
+    int32_t        *first;   /* (nb + 1) start of each body's joints in `link` */
+    int32_t        *link;    /* (2 nj) joints at a body */
+    int32_t        *queue;   /* (nb) */
+    int32_t        *placed;  /* (nb) */
+    int32_t        *visited; /* (nb) */
+    const char    **sorted;  /* (max(nb, nj)) names */
+    char           *names;   /* next free byte of the model's name pool */
+    double         *numbers; /* next free double of the model's curve pool */
+} build;
+
+/* ---- reading descs -------------------------------------------------------------------------- */
+
+static skel_status body_at(const build *b, int32_t i, skel_body_desc *out) {
+    const unsigned char *at =
+        (const unsigned char *)b->desc.bodies + (size_t)i * b->desc.body_stride;
+    *out = k_body;
+    if (skel__desc_import(out, sizeof *out, DESC_BODY_V1, at) == SKEL_OK) return SKEL_OK;
+    return skel__fail(b->err, SKEL_E_STRUCT_SIZE, i, -1,
+                      "bodies[%d].struct_size: must be set by skel_body_desc_init", i);
+}
+
+static skel_status joint_at(const build *b, int32_t i, skel_joint_desc *out) {
+    const unsigned char *at =
+        (const unsigned char *)b->desc.joints + (size_t)i * b->desc.joint_stride;
+    *out = k_joint;
+    if (skel__desc_import(out, sizeof *out, DESC_JOINT_V1, at) == SKEL_OK) return SKEL_OK;
+    return skel__fail(b->err, SKEL_E_STRUCT_SIZE, -1, i,
+                      "joints[%d].struct_size: must be set by skel_joint_desc_init", i);
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+/* Whose field is being checked: "bodies" or "joints", and which. */
+typedef struct owner {
+    skel_error *err;
+    skel_status status;
+    const char *list;
+    int32_t     index;
+    int         is_joint;
+} owner;
+
+#define FAIL(o, ...)                                                                               \
+    skel__fail((o).err, (o).status, (o).is_joint ? -1 : (o).index, (o).is_joint ? (o).index : -1,  \
+               __VA_ARGS__)
+
+static skel_status check_finite(owner o, const char *field, const double *v, int count) {
+    for (int k = 0; k < count; ++k)
+        if (!isfinite(v[k]))
+            return FAIL(o, "%s[%d].%s: is %g, must be finite", o.list, o.index, field, v[k]);
+    return SKEL_OK;
+}
+
+static skel_status check_unit(owner o, const char *field, const double *q) {
+    const skel_status status = check_finite(o, field, q, 4);
+    if (status != SKEL_OK) return status;
+    const double n = sqrt(q_dot(q_of(q), q_of(q)));
+    if (fabs(n - 1.0) <= UNIT_QUATERNION) return SKEL_OK;
+    return FAIL(o, "%s[%d].%s: has length %g, must be 1", o.list, o.index, field, n);
+}
+
+static skel_status check_curve(owner o, const char *field, const skel_curve *c, uint32_t width) {
+    if (c->count == 0) return SKEL_OK;
+    o.status = SKEL_E_CURVE;
+    if (!c->time || !c->value)
+        return FAIL(o, "%s[%d].%s: has no samples, must have time and value", o.list, o.index,
+                    field);
+    if (c->width != width)
+        return FAIL(o, "%s[%d].%s.width: is %u, must be %u", o.list, o.index, field, c->width,
+                    width);
+    for (uint32_t k = 0; k < c->count; ++k) {
+        if (!isfinite(c->time[k]) || (k > 0 && !(c->time[k] > c->time[k - 1])))
+            return FAIL(o,
+                        "%s[%d].%s.time[%u]: is %g, must be finite and later than the one before",
+                        o.list, o.index, field, k, c->time[k]);
+        for (uint32_t i = 0; i < width; ++i)
+            if (!isfinite(c->value[(size_t)k * width + i]))
+                return FAIL(o, "%s[%d].%s.value[%u]: must be finite", o.list, o.index, field, k);
+    }
+    return SKEL_OK;
+}
+
+static skel_status check_curve_unit(owner o, const char *field, const skel_curve *c) {
+    char              name[64];
+    const skel_status status = check_curve(o, field, c, 4);
+    for (uint32_t k = 0; status == SKEL_OK && k < c->count; ++k) {
+        snprintf(name, sizeof name, "%s.value[%u]", field, k);
+        const skel_status one = check_unit(o, name, c->value + 4 * (size_t)k);
+        if (one != SKEL_OK) return one;
+    }
+    return status;
+}
+
+/* Mass and inertia: both, or neither (a body for kinematics). Positive definite by Sylvester. */
+static skel_status check_mass(owner o, const skel_body_desc *d) {
+    const double *j = d->inertia;
+    if (d->mass == 0) return SKEL_OK;
+    if (!(d->mass > 0)) return FAIL(o, "bodies[%d].mass: is %g, must be > 0", o.index, d->mass);
+    const m3     m   = {{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
+    const double two = j[0] * j[1] - j[3] * j[3];
+    if (j[0] > 0 && two > 0 && m3_det(m) > 1e-14 * j[0] * j[1] * j[2]) return SKEL_OK;
+    return FAIL(o, "bodies[%d].inertia: is [%g, %g, %g, %g, %g, %g], must be positive definite",
+                o.index, j[0], j[1], j[2], j[3], j[4], j[5]);
+}
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        const skel_status status_ = (call);                                                        \
+        if (status_ != SKEL_OK) return status_;                                                    \
+    } while (0)
+
+static skel_status check_body(owner o, const skel_body_desc *d) {
+    if (d->motion < SKEL_MOTION_DYNAMIC || d->motion > SKEL_MOTION_DRIVEN)
+        return FAIL(o, "bodies[%d].motion: is %d, must be 0, 1 or 2", o.index, d->motion);
+    if (d->shape < SKEL_SHAPE_NONE || d->shape > SKEL_SHAPE_ROD)
+        return FAIL(o, "bodies[%d].shape: is %d, must be 0 to 5", o.index, d->shape);
+    if (d->name && strcmp(d->name, "world") == 0)
+        return FAIL(o, "bodies[%d].name: is \"world\", which is the world's", o.index);
+    CHECK(check_finite(o, "mass", &d->mass, 1));
+    CHECK(check_finite(o, "inertia", d->inertia, 6));
+    CHECK(check_mass(o, d));
+    CHECK(check_finite(o, "position", d->position, 3));
+    CHECK(check_unit(o, "orientation", d->orientation));
+    CHECK(check_finite(o, "velocity", d->velocity, 3));
+    CHECK(check_finite(o, "angular_velocity", d->angular_velocity, 3));
+    CHECK(check_finite(o, "force", d->force, 3));
+    CHECK(check_finite(o, "torque", d->torque, 3));
+    CHECK(check_finite(o, "size", d->size, 3));
+    CHECK(check_curve(o, "force_curve", &d->force_curve, 3));
+    CHECK(check_curve(o, "torque_curve", &d->torque_curve, 3));
+    CHECK(check_curve(o, "position_curve", &d->position_curve, 3));
+    CHECK(check_curve_unit(o, "orientation_curve", &d->orientation_curve));
+    const int has_curve = d->position_curve.count > 0 || d->orientation_curve.count > 0;
+    if (has_curve != (d->motion == SKEL_MOTION_DRIVEN))
+        return FAIL(o, "bodies[%d].curve: %s", o.index,
+                    has_curve ? "is for driven bodies only"
+                              : "is missing, a driven body needs one");
+    return SKEL_OK;
+}
+
+static skel_status check_limits(owner o, const skel_joint_desc *d) {
+    if (!d->has_limits) return SKEL_OK;
+    if (d->type == SKEL_JOINT_FIXED)
+        return FAIL(o, "joints[%d].limits: a fixed joint has none", o.index);
+    CHECK(check_finite(o, "limits", d->limit_low, 2));
+    CHECK(check_finite(o, "limits", d->limit_high, 2));
+    CHECK(check_finite(o, "limits", d->limit_axis, 3));
+    for (int k = 0; k < 2; ++k)
+        if (d->limit_low[k] > d->limit_high[k])
+            return FAIL(o, "joints[%d].limits: is [%g, %g], must not fall", o.index,
+                        d->limit_low[k], d->limit_high[k]);
+    if (d->type == SKEL_JOINT_BALL && !(fabs(v3_norm(v3_of(d->limit_axis)) - 1.0) < 1e-6))
+        return FAIL(o, "joints[%d].limits.axis: must have length 1", o.index);
+    return SKEL_OK;
+}
+
+static skel_status check_joint_bodies(owner o, const build *b, const skel_joint_desc *d) {
+    const int32_t nb = (int32_t)b->desc.body_count;
+    if (d->parent < -1 || d->parent >= nb || d->child < -1 || d->child >= nb)
+        return FAIL(o, "joints[%d].bodies: is [%d, %d], must be -1 (world) to %d", o.index,
+                    d->parent, d->child, nb - 1);
+    if (d->parent == d->child)
+        return FAIL(o, "joints[%d].bodies: names one body twice, must join two", o.index);
+    return SKEL_OK;
+}
+
+static skel_status check_joint(owner o, const build *b, const skel_joint_desc *d) {
+    if (d->type < SKEL_JOINT_FIXED || d->type > SKEL_JOINT_BALL)
+        return FAIL(o, "joints[%d].type: is %d, must be 0 to 4", o.index, d->type);
+    CHECK(check_joint_bodies(o, b, d));
+    CHECK(check_finite(o, "frames[0].position", d->parent_position, 3));
+    CHECK(check_unit(o, "frames[0].orientation", d->parent_orientation));
+    CHECK(check_finite(o, "frames[1].position", d->child_position, 3));
+    CHECK(check_unit(o, "frames[1].orientation", d->child_orientation));
+    CHECK(check_finite(o, "q", d->q, 4));
+    CHECK(check_finite(o, "friction", &d->friction, 1));
+    CHECK(check_finite(o, "motor", &d->motor, 1));
+    CHECK(check_curve(o, "motor_curve", &d->motor_curve, 1));
+    if (d->friction < 0)
+        return FAIL(o, "joints[%d].friction: is %g, must be >= 0", o.index, d->friction);
+    const int has_motor = d->motor != 0 || d->motor_curve.count > 0;
+    if (has_motor && d->type != SKEL_JOINT_HINGE && d->type != SKEL_JOINT_SLIDE)
+        return FAIL(o, "joints[%d].motor: must be 0, only hinge and slide have one axis", o.index);
+    return check_limits(o, d);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static size_t name_room(const char *name) {
+    return name ? strlen(name) + 1 : NAME_ROOM;
+}
+static size_t curve_room(const skel_curve *c, size_t slopes) {
+    return (size_t)c->count * (1 + c->width + slopes);
+}
+
+/* Checks everything field by field and counts the bytes of names and the doubles of curves. */
+static skel_status check_and_measure(build *b, size_t *names, size_t *numbers) {
+    *names = *numbers = 0;
+    for (int32_t i = 0; i < (int32_t)b->desc.body_count; ++i) {
+        skel_body_desc d;
+        CHECK(body_at(b, i, &d));
+        CHECK(check_body((owner){b->err, SKEL_E_BODY, "bodies", i, 0}, &d));
+        *names += name_room(d.name);
+        *numbers += curve_room(&d.force_curve, 0) + curve_room(&d.torque_curve, 0) +
+                    curve_room(&d.position_curve, 3) + curve_room(&d.orientation_curve, 3);
+    }
+    for (int32_t i = 0; i < (int32_t)b->desc.joint_count; ++i) {
+        skel_joint_desc d;
+        CHECK(joint_at(b, i, &d));
+        CHECK(check_joint((owner){b->err, SKEL_E_JOINT, "joints", i, 1}, b, &d));
+        *names += name_room(d.name);
+        *numbers += curve_room(&d.motor_curve, 0);
+    }
+    return SKEL_OK;
+}
+
+static size_t layout(build *b, void *base, size_t names, size_t numbers) {
+    const size_t nb = b->desc.body_count, nj = b->desc.joint_count;
+    skel__carver c  = {base, 0};
+    skel_model  *m  = skel__carve(&c, 1, sizeof *m);
+    skel_model   at = {0};
+    at.body         = skel__carve(&c, nb, sizeof *at.body);
+    at.joint        = skel__carve(&c, nj, sizeof *at.joint);
+    at.order        = skel__carve(&c, nb, sizeof *at.order);
+    at.prescribed   = skel__carve(&c, nb, sizeof *at.prescribed);
+    b->names        = skel__carve(&c, names, 1);
+    b->numbers      = skel__carve(&c, numbers, sizeof(double));
+    if (m) *m = at;
+    b->m = m;
+    return c.used;
+}
+
+static size_t layout_scratch(build *b, void *base) {
+    const size_t nb = b->desc.body_count, nj = b->desc.joint_count;
+    skel__carver c = {base, 0};
+    b->first       = skel__carve(&c, nb + 2, sizeof *b->first);
+    b->link        = skel__carve(&c, 2 * nj + 1, sizeof *b->link);
+    b->queue       = skel__carve(&c, nb + 1, sizeof *b->queue);
+    b->placed      = skel__carve(&c, nb + 1, sizeof *b->placed);
+    b->visited     = skel__carve(&c, nb + 1, sizeof *b->visited);
+    b->sorted      = skel__carve(&c, (nb > nj ? nb : nj) + 1, sizeof *b->sorted);
+    return c.used;
+}
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+static const char *take_name(build *b, const char *name, const char *kind, int32_t i) {
+    char *at = b->names;
+    if (name)
+        memcpy(at, name, strlen(name) + 1);
+    else
+        snprintf(at, NAME_ROOM, "%s %d", kind, i);
+    b->names += name_room(name);
+    return at;
+}
+
+static skel_curve take_curve(build *b, const skel_curve *c) {
+    if (c->count == 0) return (skel_curve){0};
+    double *time = b->numbers, *value = time + c->count;
+    memcpy(time, c->time, c->count * sizeof *time);
+    memcpy(value, c->value, (size_t)c->count * c->width * sizeof *value);
+    b->numbers = value + (size_t)c->count * c->width;
+    return (skel_curve){time, value, c->count, c->width};
+}
+
+static double *take_slopes(build *b, uint32_t count) {
+    double *at = b->numbers;
+    b->numbers += 3 * (size_t)count;
+    return at;
+}
+
+static void take_driven_curves(build *b, skel__body *to, const skel_body_desc *d) {
+    to->position_curve    = take_curve(b, &d->position_curve);
+    to->orientation_curve = take_curve(b, &d->orientation_curve);
+    if (to->position_curve.count > 0) {
+        to->position_slopes = take_slopes(b, to->position_curve.count);
+        skel__curve_position_slopes(&to->position_curve, to->position_slopes);
+    }
+    if (to->orientation_curve.count > 0) {
+        skel__curve_orient((double *)(uintptr_t)to->orientation_curve.value,
+                           to->orientation_curve.count);
+        to->orientation_slopes = take_slopes(b, to->orientation_curve.count);
+        skel__curve_orientation_slopes(&to->orientation_curve, to->orientation_slopes);
+    }
+}
+
+static void take_body(build *b, int32_t i, const skel_body_desc *d) {
+    skel__body   *to = &b->m->body[i];
+    const double *j  = d->inertia;
+    to->motion       = d->motion;
+    to->parent = to->joint = -1;
+    to->shape              = d->shape;
+    to->mass               = d->mass;
+    to->inertia            = (m3){{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
+    if (d->mass > 0) to->inertia_inverse = m3_symmetric(m3_inverse(to->inertia));
+    to->x0     = (pose){v3_of(d->position), q_unit(q_of(d->orientation))};
+    to->v0     = v3_of(d->velocity);
+    to->w0     = v3_of(d->angular_velocity);
+    to->force  = v3_of(d->force);
+    to->torque = v3_of(d->torque);
+    memcpy(to->size, d->size, sizeof to->size);
+    to->name         = take_name(b, d->name, "body", i);
+    to->force_curve  = take_curve(b, &d->force_curve);
+    to->torque_curve = take_curve(b, &d->torque_curve);
+    take_driven_curves(b, to, d);
+    b->placed[i] = !d->unplaced || d->motion == SKEL_MOTION_DRIVEN;
+    if (d->motion != SKEL_MOTION_DYNAMIC) {
+        const skel__motion at = skel__prescribed_motion(to, 0, SKEL__AFTER);
+        to->x0 = at.x, to->v0 = at.v, to->w0 = at.w;
+    }
+}
+
+static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
+    skel__joint *to = &b->m->joint[i];
+    to->type        = d->type;
+    to->a           = d->parent;
+    to->b           = d->child;
+    to->fa          = (pose){v3_of(d->parent_position), q_unit(q_of(d->parent_orientation))};
+    to->fb          = (pose){v3_of(d->child_position), q_unit(q_of(d->child_orientation))};
+    to->ea          = m3_transpose(q_matrix(to->fa.q));
+    to->eb          = m3_transpose(q_matrix(to->fb.q));
+    to->friction    = d->friction;
+    to->motor       = d->motor;
+    to->motor_curve = take_curve(b, &d->motor_curve);
+    to->has_limits  = d->has_limits != 0;
+    memcpy(to->limit_low, d->limit_low, sizeof to->limit_low);
+    memcpy(to->limit_high, d->limit_high, sizeof to->limit_high);
+    to->limit_axis = v3_of(d->limit_axis);
+    to->name       = take_name(b, d->name, "joint", i);
+    to->q_offset   = b->m->nq;
+    to->v_offset   = b->m->nv;
+    b->m->nq += skel__joint_nq(d->type);
+    b->m->nv += skel__joint_nv(d->type);
+}
+
+static skel_status copy_all(build *b) {
+    b->m->nb      = (int32_t)b->desc.body_count;
+    b->m->nj      = (int32_t)b->desc.joint_count;
+    b->m->gravity = v3_of(b->desc.gravity);
+    for (int32_t i = 0; i < b->m->nb; ++i) {
+        skel_body_desc d;
+        CHECK(body_at(b, i, &d));
+        take_body(b, i, &d);
+    }
+    for (int32_t i = 0; i < b->m->nj; ++i) {
+        skel_joint_desc d;
+        CHECK(joint_at(b, i, &d));
+        take_joint(b, i, &d);
+    }
+    return SKEL_OK;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static skel_status check_unique(const build *b, int32_t count, const char *list) {
+    qsort(b->sorted, (size_t)count, sizeof *b->sorted, compare_names);
+    for (int32_t i = 0; i < count; ++i) {
+        if (b->sorted[i][0] == 0)
+            return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "%s: a name is empty", list);
+        if (i > 0 && strcmp(b->sorted[i], b->sorted[i - 1]) == 0)
+            return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1,
+                              "%s: the name \"%s\" stands twice, must be unique", list,
+                              b->sorted[i]);
+    }
+    return SKEL_OK;
+}
+
+static skel_status check_names(const build *b) {
+    for (int32_t i = 0; i < b->m->nb; ++i) b->sorted[i] = b->m->body[i].name;
+    CHECK(check_unique(b, b->m->nb, "bodies"));
+    for (int32_t i = 0; i < b->m->nj; ++i) b->sorted[i] = b->m->joint[i].name;
+    return check_unique(b, b->m->nj, "joints");
+}
+
+/* ---- the forest ----------------------------------------------------------------------------- */
+
+static int is_anchor(const skel_model *m, int32_t body) {
+    return body < 0 || m->body[body].motion != SKEL_MOTION_DYNAMIC;
+}
+
+/* Joints at every body, in joint order (counting sort). */
+static void link_joints(build *b) {
+    const skel_model *m = b->m;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        if (m->joint[j].a >= 0) ++b->first[m->joint[j].a + 1];
+        if (m->joint[j].b >= 0) ++b->first[m->joint[j].b + 1];
+    }
+    for (int32_t i = 0; i < m->nb; ++i) b->first[i + 1] += b->first[i];
+    for (int32_t i = 0; i < m->nb; ++i) b->visited[i] = b->first[i]; /* borrowed as cursors */
+    for (int32_t j = 0; j < m->nj; ++j) {
+        if (m->joint[j].a >= 0) b->link[b->visited[m->joint[j].a]++] = j;
+        if (m->joint[j].b >= 0) b->link[b->visited[m->joint[j].b]++] = j;
+    }
+    memset(b->visited, 0, (size_t)m->nb * sizeof *b->visited);
+}
+
+static const char *name_of(const skel_model *m, int32_t body) {
+    return body < 0 ? "world" : m->body[body].name;
+}
+
+static skel_status fail_loop(const build *b, int32_t j) {
+    const skel__joint *at = &b->m->joint[j];
+    return skel__fail(b->err, SKEL_E_TREE, -1, j,
+                      "joints[%d].bodies: joint '%s' from '%s' to '%s' closes a loop, which this "
+                      "version does not solve",
+                      j, at->name, name_of(b->m, at->a), name_of(b->m, at->b));
+}
+
+static int32_t group_of(int32_t *group, int32_t i) {
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
+}
+
+/* Joins groups of bodies in the order of the joints, all anchors being one group: the joint that
+   joins what is joined already is the one that closes a loop. */
+static skel_status check_loops(const build *b) {
+    const skel_model *m     = b->m;
+    int32_t          *group = b->queue;
+    for (int32_t i = 0; i <= m->nb; ++i) group[i] = i;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const int32_t a = m->joint[j].a, c = m->joint[j].b;
+        if (is_anchor(m, a) && is_anchor(m, c))
+            return skel__fail(b->err, SKEL_E_TREE, -1, j,
+                              "joints[%d].bodies: neither '%s' nor '%s' moves by forces, one must",
+                              j, name_of(m, a), name_of(m, c));
+        const int32_t ga = group_of(group, is_anchor(m, a) ? m->nb : a);
+        const int32_t gc = group_of(group, is_anchor(m, c) ? m->nb : c);
+        if (ga == gc) return fail_loop(b, j);
+        group[ga] = gc;
+    }
+    return SKEL_OK;
+}
+
+/* Hangs the dynamic body at the other end of joint j on `parent`. */
+static void hang(build *b, int32_t j, int32_t parent) {
+    skel_model   *m         = b->m;
+    skel__joint  *joint     = &m->joint[j];
+    const int32_t child     = joint->a == parent ? joint->b : joint->a;
+    b->visited[child]       = 1;
+    m->body[child].parent   = parent;
+    m->body[child].joint    = j;
+    m->body[child].is_inner = !is_anchor(m, parent);
+    joint->reversed         = joint->b != child;
+    m->order[m->nd++]       = child;
+}
+
+/* Breadth first from order[from]: everything that hangs below. */
+static void grow(build *b, int32_t from) {
+    skel_model *m = b->m;
+    for (int32_t k = from; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        for (int32_t e = b->first[i]; e < b->first[i + 1]; ++e)
+            if (b->link[e] != m->body[i].joint) hang(b, b->link[e], i);
+    }
+}
+
+static void plant_root(build *b, int32_t i) {
+    b->visited[i]           = 1;
+    b->m->order[b->m->nd++] = i;
+    grow(b, b->m->nd - 1);
+}
+
+/* Roots of free skeletons: bodies that are nobody's child first, then whatever is left. */
+static void plant_free(build *b) {
+    skel_model *m        = b->m;
+    int32_t    *is_child = b->queue;
+    memset(is_child, 0, (size_t)m->nb * sizeof *is_child);
+    for (int32_t j = 0; j < m->nj; ++j)
+        if (m->joint[j].b >= 0) is_child[m->joint[j].b] = 1;
+    for (int pass = 0; pass < 2; ++pass)
+        for (int32_t i = 0; i < m->nb; ++i)
+            if (!is_anchor(m, i) && !b->visited[i] && (pass == 1 || !is_child[i])) plant_root(b, i);
+}
+
+static skel_status find_forest(build *b) {
+    skel_model *m = b->m;
+    CHECK(check_loops(b));
+    link_joints(b);
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (is_anchor(m, i)) m->prescribed[m->np++] = i;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const int32_t a = m->joint[j].a, c = m->joint[j].b;
+        if (is_anchor(m, a) || is_anchor(m, c)) hang(b, j, is_anchor(m, a) ? a : c);
+    }
+    grow(b, 0);
+    plant_free(b);
+    return SKEL_OK;
+}
+
+/* ---- placing -------------------------------------------------------------------------------- */
+
+static pose pose_of(const skel_model *m, int32_t body) {
+    return body < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[body].x0;
+}
+
+/* Both ways across a joint: known body -> its frame -> q -> the other frame -> its body. */
+static skel_status place_across(build *b, int32_t j, int32_t known) {
+    skel_model   *m     = b->m;
+    skel__joint  *joint = &m->joint[j];
+    const int32_t other = joint->a == known ? joint->b : joint->a;
+    if (other < 0 || b->placed[other]) return SKEL_OK;
+    skel_joint_desc d;
+    CHECK(joint_at(b, j, &d));
+    const pose move = skel__joint_pose(joint, d.q);
+    if (joint->a == known)
+        m->body[other].x0 = pose_mul(pose_mul(pose_mul(pose_of(m, known), joint->fa), move),
+                                     pose_inverse(joint->fb));
+    else
+        m->body[other].x0 =
+            pose_mul(pose_mul(pose_mul(pose_of(m, known), joint->fb), pose_inverse(move)),
+                     pose_inverse(joint->fa));
+    m->body[other].x0.q         = q_unit(m->body[other].x0.q);
+    b->placed[other]            = 1;
+    b->queue[++b->queue[m->nb]] = other;
+    return SKEL_OK;
+}
+
+static skel_status place_all(build *b) {
+    skel_model *m    = b->m;
+    int32_t    *tail = &b->queue[m->nb]; /* index of the last entry of the queue */
+    *tail            = -1;
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (b->placed[i]) b->queue[++*tail] = i;
+    for (int32_t j = 0; j < m->nj; ++j)
+        if (m->joint[j].a < 0 || m->joint[j].b < 0) CHECK(place_across(b, j, -1));
+    for (int32_t k = 0; k <= *tail; ++k) {
+        const int32_t i = b->queue[k];
+        for (int32_t e = b->first[i]; e < b->first[i + 1]; ++e)
+            CHECK(place_across(b, b->link[e], i));
+    }
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (!b->placed[i])
+            return skel__fail(b->err, SKEL_E_BODY, i, -1,
+                              "bodies[%d].position: is missing, and no chain of joints places '%s'",
+                              i, m->body[i].name);
+    return SKEL_OK;
+}
+
+static void measure_size(skel_model *m) {
+    double size = 0;
+    for (int32_t j = 0; j < m->nj; ++j)
+        size = fmax(size, fmax(v3_norm(m->joint[j].fa.p), v3_norm(m->joint[j].fb.p)));
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (m->body[i].joint >= 0)
+            size = fmax(size, v3_norm(v3_sub(m->body[i].x0.p, pose_of(m, m->body[i].parent).p)));
+    m->size = size > 0 ? size : 1.0;
+}
+
+static skel_status check_closed(const build *b) {
+    const skel_model *m = b->m;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const skel__joint *at = &m->joint[j];
+        double             q[4];
+        const skel__misfit e = skel__joint_measure(at, pose_mul(pose_of(m, at->a), at->fa),
+                                                   pose_mul(pose_of(m, at->b), at->fb), q);
+        if (e.gap > CLOSED_GAP * m->size)
+            return skel__fail(b->err, SKEL_E_JOINT, -1, j,
+                              "joints[%d].frames: stand %.3g m apart at the given pose, must meet",
+                              j, e.gap);
+        if (e.angle > CLOSED_ANGLE)
+            return skel__fail(b->err, SKEL_E_JOINT, -1, j,
+                              "joints[%d].frames: their axes differ by %.3g rad at the given pose, "
+                              "must agree",
+                              j, e.angle);
+    }
+    return SKEL_OK;
+}
+
+/* ---- life cycle ----------------------------------------------------------------------------- */
+
+static skel_status check_desc(build *b, const skel_model_desc *desc) {
+    b->desc = k_model;
+    if (!desc) return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
+    if (skel__desc_import(&b->desc, sizeof b->desc, DESC_MODEL_V1, desc) != SKEL_OK)
+        return skel__fail(b->err, SKEL_E_STRUCT_SIZE, -1, -1,
+                          "struct_size: must be set by skel_model_desc_init");
+    if (b->desc.body_count == 0 || b->desc.body_count > SKEL__MAX_BODIES || !b->desc.bodies)
+        return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "bodies: must hold 1 to %u bodies",
+                          SKEL__MAX_BODIES);
+    if (b->desc.joint_count > SKEL__MAX_BODIES || (b->desc.joint_count > 0 && !b->desc.joints))
+        return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "joints: must hold at most %u joints",
+                          SKEL__MAX_BODIES);
+    for (int k = 0; k < 3; ++k)
+        if (!isfinite(b->desc.gravity[k]))
+            return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "gravity: must be finite");
+    return SKEL_OK;
+}
+
+static skel_status fill(build *b) {
+    CHECK(copy_all(b));
+    CHECK(check_names(b));
+    CHECK(find_forest(b));
+    CHECK(place_all(b));
+    measure_size(b->m);
+    return check_closed(b);
+}
+
+static skel_status no_memory(const build *b) {
+    return skel__fail(b->err, SKEL_E_MEMORY, -1, -1, "no memory for %u bodies", b->desc.body_count);
+}
+
+skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, skel_error *err) {
+    build          b = {.err = err};
+    skel_allocator allocator;
+    size_t         names, numbers;
+    if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
+    *out = NULL;
+    CHECK(check_desc(&b, desc));
+    if (skel__allocator_import(&allocator, b.desc.allocator) != SKEL_OK)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "allocator: is not complete");
+    CHECK(check_and_measure(&b, &names, &numbers));
+    void       *block   = skel__alloc(&allocator, layout(&b, NULL, names, numbers));
+    void       *scratch = skel__alloc(&allocator, layout_scratch(&b, NULL));
+    skel_status status;
+    if (block && scratch) {
+        layout(&b, block, names, numbers);
+        layout_scratch(&b, scratch);
+        b.m->allocator = allocator;
+        status         = fill(&b);
+    } else {
+        status = no_memory(&b);
+    }
+    skel__free(&allocator, scratch);
+    if (status == SKEL_OK)
+        *out = b.m;
+    else
+        skel__free(&allocator, block);
+    return status;
+}
+
+void skel_model_destroy(skel_model *model) {
+    if (!model) return;
+    const skel_allocator allocator = model->allocator;
+    skel__free(&allocator, model);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joint kinematics in its own frames: the motion from outer to inner frame, and back. */
+#include "model/model.h"
+
+int32_t skel__joint_nq(int32_t type) {
+    static const int32_t count[] = {0, 1, 1, 2, 4};
+    return count[type];
+}
+
+int32_t skel__joint_nv(int32_t type) {
+    static const int32_t count[] = {0, 1, 1, 2, 3};
+    return count[type];
+}
+
+int32_t skel__joint_rows(int32_t type) {
+    return 6 - skel__joint_nv(type);
+}
+
+pose skel__joint_pose(const skel__joint *j, const double *q) {
+    const v3   none = {0, 0, 0};
+    const quat one  = q_identity();
+    switch (j->type) {
+    case SKEL_JOINT_HINGE: return (pose){none, q_exp((v3){0, 0, q[0]})};
+    case SKEL_JOINT_SLIDE: return (pose){{0, 0, q[0]}, one};
+    case SKEL_JOINT_UNIVERSAL:
+        return (pose){none, q_mul(q_exp((v3){0, 0, q[0]}), q_exp((v3){q[1], 0, 0}))};
+    case SKEL_JOINT_BALL: {
+        const quat r = q_of(q);
+        return (pose){none, q_dot(r, r) > 0 ? q_unit(r) : one};
+    }
+    default: return (pose){none, one};
+    }
+}
+
+/* hypot would ask for a glibc that Blender's oldest host does not have (BLENDER.md). */
+static double length2(double x, double y) {
+    return sqrt(x * x + y * y);
+}
+
+static double angle_between(v3 a, v3 b) {
+    return atan2(v3_norm(v3_cross(a, b)), v3_dot(a, b));
+}
+
+skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, double *q) {
+    const pose   rel = pose_mul(pose_inverse(outer), inner);
+    const quat   r   = rel.q.w < 0 ? q_neg(rel.q) : rel.q;
+    const m3     m   = q_matrix(r);
+    skel__misfit e   = {v3_norm(rel.p), 0};
+    switch (j->type) {
+    case SKEL_JOINT_HINGE:
+        q[0]    = 2.0 * atan2(r.z, r.w);
+        e.angle = angle_between((v3){0, 0, 1}, m3_column(m, 2));
+        break;
+    case SKEL_JOINT_SLIDE:
+        q[0]    = rel.p.z;
+        e.gap   = length2(rel.p.x, rel.p.y);
+        e.angle = v3_norm(q_log(r));
+        break;
+    case SKEL_JOINT_UNIVERSAL: /* Rz(q0) Rx(q1): the inner x axis stays in the outer xy plane */
+        q[0]    = atan2(m.r[1].x, m.r[0].x);
+        q[1]    = atan2(m.r[2].y, m.r[2].z);
+        e.angle = fabs(atan2(m.r[2].x, length2(m.r[0].x, m.r[1].x)));
+        break;
+    case SKEL_JOINT_BALL: q_to(r, q); break;
+    default: e.angle = v3_norm(q_log(r)); break;
+    }
+    return e;
+}
+
+skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side) {
+    const v3     none = {0, 0, 0};
+    skel__motion m    = {b->x0, none, none, none, none};
+    if (b->motion != SKEL_MOTION_DRIVEN) return m;
+    skel__curve_position(&b->position_curve, b->position_slopes, t, side, &m);
+    skel__curve_orientation(&b->orientation_curve, b->orientation_slopes, t, side, &m);
+    return m;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Projection onto the joints, weighted by mass: minimise d^T M d / 2 with G d = -g. That is the
+   acceleration problem of aba.c with no forces and -g for a bias, so it costs one solve, and like
+   internal forces it changes neither the centre of mass nor the momenta. */
+#include "solve/solve.h"
+
+#include <string.h>
+
+#define ROUNDING 1e-14 /* of size and distance from the origin: closed as well as can be */
+#define NEWTON_MAX 10
+
+/* The turn that takes the child's frame onto what the joint allows, seen from the tree parent. */
+static v3 turn_needed(const skel__joint *j, const skel__joint_world *g) {
+    const v3 none = {0, 0, 0};
+    v3       turn = none; /* of b relative to a */
+    switch (j->type) {
+    case SKEL_JOINT_HINGE: turn = v3_cross(g->eb[2], g->ea[2]); break;
+    case SKEL_JOINT_UNIVERSAL: {
+        const v3 n = v3_cross(g->eb[0], g->ea[2]);
+        turn       = v3_scale(n, -v3_dot(g->eb[0], g->ea[2]) / v3_dot(n, n));
+        break;
+    }
+    case SKEL_JOINT_BALL: return none;
+    default: /* all three axes: half the sum of e_b x e_a is the small turn */
+        for (int k = 0; k < 3; ++k) turn = v3_mad(turn, 0.5, v3_cross(g->eb[k], g->ea[k]));
+        break;
+    }
+    return j->reversed ? v3_neg(turn) : turn;
+}
+
+/* Bias that closes the joints, and how far they are open. */
+static double position_bias(skel_state *s) {
+    const skel_model *m     = s->m;
+    double            worst = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        if (m->body[i].joint < 0) continue;
+        const skel__joint      *j    = &m->joint[m->body[i].joint];
+        const skel__joint_world g    = skel__joint_at(s, s->x, j);
+        v3                      shut = g.gap; /* what b's point must move relative to a's */
+        if (j->type == SKEL_JOINT_SLIDE) shut = v3_mad(shut, -v3_dot(shut, g.ea[2]), g.ea[2]);
+        const v3     turn  = turn_needed(j, &g);
+        const double scale = m->size + v3_norm(s->x[i].p);
+        const double open  = v3_norm(shut) / scale + v3_norm(turn);
+        if (!(open <= worst)) worst = open; /* a NaN wins */
+        s->bias[i] = (skel__twist){j->reversed ? v3_neg(shut) : shut, turn};
+    }
+    return worst;
+}
+
+static void clear_forces(skel_state *s) {
+    const skel_model *m = s->m;
+    memset(s->f - 1, 0, ((size_t)m->nb + 1) * sizeof *s->f);
+    for (int32_t k = 0; k < m->np; ++k) s->acc[m->prescribed[k]] = (skel__twist){0};
+}
+
+static void move(skel_state *s) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        s->x[i].p       = v3_add(s->x[i].p, s->acc[i].v);
+        s->x[i].q       = q_unit(q_mul(q_exp(s->acc[i].w), s->x[i].q));
+        /* omega is in body axes: the world's angular velocity turns along, which is second order */
+    }
+}
+
+double skel__close_joints(skel_state *s, double *left) {
+    double before = 0, open = 0;
+    skel__prepare(s, s->x);
+    for (int step = 0; step <= NEWTON_MAX; ++step) {
+        const double now = position_bias(s);
+        if (step == 0) before = now;
+        if (step > 0 && !(now < 0.5 * open)) {
+            open = now;
+            break; /* no longer getting better: rounding, or hopeless */
+        }
+        open = now;
+        if (open <= ROUNDING || step == NEWTON_MAX) break;
+        if (skel__aba_factor(s, s->x) != SKEL_OK) break;
+        clear_forces(s);
+        skel__aba_solve(s);
+        move(s);
+        skel__prepare(s, s->x);
+        s->is_factored = 0;
+    }
+    *left = open;
+    return before;
+}
+
+/* Relative velocity that the joint does not allow, tree child against tree parent. */
+static double velocity_bias(skel_state *s) {
+    const skel_model *m     = s->m;
+    double            worst = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k], p = m->body[i].parent;
+        if (m->body[i].joint < 0) continue;
+        const skel__aba *t = &s->aba[i];
+        skel__twist      c = {v3_sub(v3_add(s->x[p].v, v3_cross(s->ww[p], t->rp)),
+                                     v3_add(s->x[i].v, v3_cross(s->ww[i], t->rc))),
+                              v3_sub(s->ww[p], s->ww[i])};
+        switch (m->joint[m->body[i].joint].type) {
+        case SKEL_JOINT_BALL: c.w = (v3){0, 0, 0}; break;
+        case SKEL_JOINT_SLIDE: c.v = v3_mad(c.v, -v3_dot(c.v, t->s[0]), t->s[0]); break;
+        case SKEL_JOINT_UNIVERSAL:
+            c.w = v3_mad(c.w, -v3_dot(c.w, t->s[1]), t->s[1]); /* fall through */
+        case SKEL_JOINT_HINGE: c.w = v3_mad(c.w, -v3_dot(c.w, t->s[0]), t->s[0]); break;
+        default: break;
+        }
+        const double wrong = fmax(v3_norm(c.v), v3_norm(c.w) * m->size);
+        if (!(wrong <= worst)) worst = wrong;
+        s->bias[i] = c;
+    }
+    return worst;
+}
+
+double skel__fit_velocities(skel_state *s) {
+    const skel_model *m = s->m;
+    skel__prepare(s, s->x);
+    s->is_factored = skel__aba_factor(s, s->x) == SKEL_OK;
+    if (!s->is_factored) return NAN;
+    const double wrong = velocity_bias(s);
+    if (wrong == 0) return 0;
+    clear_forces(s);
+    skel__aba_solve(s);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        s->x[i].v       = v3_add(s->x[i].v, s->acc[i].v);
+        s->x[i].w       = v3_add(s->x[i].w, skel__body_axes(s, i, s->acc[i].w));
+    }
+    return wrong;
+}
