@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Benchmarks. `skel_bench` times every scenario and prints CSV; `skel_bench NAME N` does N calls of
+   one, which tests/bench/instructions.py counts under callgrind (two runs, the difference by N). */
+#include "shared/scenes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct scenario {
+    const char *name;
+    int         bodies, first, second; /* a chain of these joints; first < 0: random tree */
+    int         integrator, solver;    /* integrator < 0: accelerations only */
+    int         calls;
+} scenario;
+
+#define H SKEL_JOINT_HINGE
+#define B SKEL_JOINT_BALL
+static const scenario k_scenarios[] = {
+    {"accel_tree_hinge_100", 100, H, H, -1, SKEL_SOLVER_TREE, 2000},
+    {"accel_tree_hinge_1000", 1000, H, H, -1, SKEL_SOLVER_TREE, 200},
+    {"accel_tree_ball_100", 100, B, B, -1, SKEL_SOLVER_TREE, 2000},
+    {"accel_tree_ball_1000", 1000, B, B, -1, SKEL_SOLVER_TREE, 200},
+    {"accel_tree_mixed_100", 100, H, B, -1, SKEL_SOLVER_TREE, 2000},
+    {"accel_tree_mixed_1000", 1000, H, B, -1, SKEL_SOLVER_TREE, 200},
+    {"accel_kkt_mixed_100", 100, H, B, -1, SKEL_SOLVER_KKT, 500},
+    {"accel_kkt_mixed_1000", 1000, H, B, -1, SKEL_SOLVER_KKT, 50},
+    {"accel_pinv_mixed_30", 30, H, B, -1, SKEL_SOLVER_PINV, 20},
+    {"accel_tree_20", 20, -1, -1, -1, SKEL_SOLVER_TREE, 5000},
+    {"step_rk4_20", 20, -1, -1, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1000},
+    {"step_rk4_mixed_100", 100, H, B, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 200},
+    {"step_rk4_mixed_1000", 1000, H, B, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 20},
+};
+#undef H
+#undef B
+
+typedef struct job {
+    const scenario *k;
+    scene           s;
+    skel_state     *saved;
+    double         *linear, *angular;
+} job;
+
+static job prepare(const scenario *k) {
+    job j     = {.k = k};
+    rng r     = rng_seed(3);
+    j.s       = k->first < 0 ? scene_random_tree(&r, (scene_options){.bodies = k->bodies})
+                             : scene_chain(k->bodies, k->first, k->second, .1, NULL);
+    j.linear  = calloc(3 * (size_t)k->bodies, sizeof(double));
+    j.angular = calloc(3 * (size_t)k->bodies, sizeof(double));
+    if (!j.linear || !j.angular || skel_state_create(j.s.model, &j.saved, NULL) != SKEL_OK) abort();
+    skel_state_copy(j.saved, j.s.state);
+    return j;
+}
+
+static void finish(job *j) {
+    skel_state_destroy(j->saved);
+    scene_free(&j->s);
+    free(j->linear), free(j->angular);
+}
+
+static void call(job *j) {
+    skel_status status;
+    if (j->k->integrator < 0) {
+        status = skel_accelerations(j->s.state, j->k->solver, j->linear, j->angular, NULL);
+    } else {
+        skel_step_desc d;
+        skel_step_desc_init(&d);
+        d.integrator = j->k->integrator, d.solver = j->k->solver, d.h = 1e-5;
+        status = skel_step(j->s.state, &d, NULL);
+    }
+    if (status != SKEL_OK) {
+        fprintf(stderr, "%s: %s\n", j->k->name, skel_status_text(status));
+        exit(1);
+    }
+}
+
+static double cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Warm up, restore, take the smallest of five. */
+static double best_ns(job *j) {
+    double best = 1e300;
+    for (int repeat = 0; repeat < 6; ++repeat) {
+        skel_state_copy(j->s.state, j->saved);
+        const double start = cpu_ns();
+        for (int n = 0; n < j->k->calls; ++n) call(j);
+        const double one = (cpu_ns() - start) / j->k->calls;
+        if (repeat > 0 && one < best) best = one;
+    }
+    return best;
+}
+
+static int run_one(const char *name, int calls) {
+    for (size_t k = 0; k < sizeof k_scenarios / sizeof *k_scenarios; ++k) {
+        if (strcmp(k_scenarios[k].name, name) != 0) continue;
+        job j = prepare(&k_scenarios[k]);
+        for (int n = 0; n < calls; ++n) call(&j);
+        finish(&j);
+        return 0;
+    }
+    fprintf(stderr, "skel_bench: no scenario '%s'\n", name);
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3) return run_one(argv[1], atoi(argv[2]));
+    printf("scenario,bodies,ns_per_call,ns_per_body\n");
+    for (size_t k = 0; k < sizeof k_scenarios / sizeof *k_scenarios; ++k) {
+        job          j  = prepare(&k_scenarios[k]);
+        const double ns = best_ns(&j);
+        printf("%s,%d,%.0f,%.1f\n", j.k->name, j.k->bodies, ns, ns / j.k->bodies);
+        fflush(stdout);
+        finish(&j);
+    }
+    return 0;
+}

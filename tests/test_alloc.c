@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory: all of it through the caller's allocator, none in a step, none lost when it runs out. */
+#include "shared/near.h"
+#include "shared/scenes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct counter {
+    long calls, live, fail_at; /* fail_at: the call that gets NULL, 0 for none */
+} counter;
+
+static void *count_alloc(size_t size, void *user) {
+    counter *c = user;
+    if (++c->calls == c->fail_at) return NULL;
+    void *p = malloc(size);
+    if (p) ++c->live;
+    return p;
+}
+
+static void count_free(void *memory, void *user) {
+    counter *c = user;
+    if (memory) --c->live;
+    free(memory);
+}
+
+static skel_allocator counting(counter *c) {
+    return (skel_allocator){sizeof(skel_allocator), 0, count_alloc, count_free, c};
+}
+
+START_TEST(a_step_allocates_nothing) {
+    const int32_t  integrators[2] = {SKEL_INTEGRATOR_RK4, SKEL_INTEGRATOR_EULER};
+    counter        c              = {0};
+    skel_allocator a              = counting(&c);
+    scene          s              = scene_chain(12, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
+    skel_step_desc d;
+    double         out[36], turn[36], q[64];
+    skel_step_desc_init(&d);
+    const long before = c.calls;
+    ck_assert_int_gt(before, 0);
+    for (int k = 0; k < 200; ++k) {
+        d.integrator = integrators[k % 2];
+        ck_assert_int_eq(skel_step(s.state, &d, NULL), SKEL_OK);
+        ck_assert_int_eq(skel_accelerations(s.state, SKEL_SOLVER_TREE, out, turn, NULL), SKEL_OK);
+        ck_assert_int_eq(skel_state_get_q(s.state, q), SKEL_OK);
+        ck_assert_int_eq(skel_state_project(s.state, NULL, NULL, NULL), SKEL_OK);
+    }
+    ck_assert_int_eq(c.calls, before);
+    scene_free(&s);
+    ck_assert_int_eq(c.live, 0);
+}
+END_TEST
+
+START_TEST(judges_allocate_once) { /* pinv and kkt take their workspace at the first call */
+    counter        c = {0};
+    skel_allocator a = counting(&c);
+    scene          s = scene_chain(6, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
+    double         out[18], turn[18];
+    const long     before = c.calls;
+    for (int k = 0; k < 5; ++k)
+        for (int solver = 0; solver <= SKEL_SOLVER_KKT; ++solver)
+            ck_assert_int_eq(skel_accelerations(s.state, solver, out, turn, NULL), SKEL_OK);
+    ck_assert_int_eq(c.calls, before + 1);
+    scene_free(&s);
+    ck_assert_int_eq(c.live, 0);
+}
+END_TEST
+
+START_TEST(a_bake_allocates_at_its_start) {
+    counter        c = {0};
+    skel_allocator a = counting(&c);
+    scene          s = scene_chain(8, SKEL_JOINT_UNIVERSAL, SKEL_JOINT_SLIDE, .2, &a);
+    for (int solver = 0; solver <= SKEL_SOLVER_KKT; ++solver) {
+        skel_bake_desc d;
+        skel_bake     *b;
+        skel_bake_desc_init(&d);
+        d.model = s.model, d.state = s.state, d.solver = solver, d.sample_count = 5, d.step = .004;
+        ck_assert_int_eq(skel_bake_start(&d, &b, NULL), SKEL_OK);
+        const long before = c.calls;
+        ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
+        ck_assert_int_eq(c.calls, before);
+        skel_bake_destroy(b);
+    }
+    scene_free(&s);
+    ck_assert_int_eq(c.live, 0);
+}
+END_TEST
+
+/* Everything once, with the n-th allocation failing: an error, and nothing left behind. */
+static skel_status all_of_it(const skel_allocator *a) {
+    skel_body_desc  body[2];
+    skel_joint_desc joint;
+    skel_model_desc d;
+    skel_model     *model = NULL;
+    skel_state     *state = NULL;
+    skel_bake      *bake  = NULL;
+    skel_bake_desc  b;
+    double          out[6], turn[6];
+    skel_body_desc_init(&body[0]), skel_body_desc_init(&body[1]), skel_joint_desc_init(&joint);
+    skel_model_desc_init(&d), skel_bake_desc_init(&b);
+    for (int k = 0; k < 2; ++k) {
+        body[k].mass       = 1;
+        body[k].inertia[0] = body[k].inertia[1] = body[k].inertia[2] = 1;
+    }
+    joint.type = SKEL_JOINT_BALL, joint.parent = 0, joint.child = 1;
+    d.bodies = body, d.body_count = 2, d.joints = &joint, d.joint_count = 1, d.allocator = a;
+    skel_status status = skel_model_create(&d, &model, NULL);
+    if (status == SKEL_OK) status = skel_state_create(model, &state, NULL);
+    if (status == SKEL_OK) status = skel_accelerations(state, SKEL_SOLVER_PINV, out, turn, NULL);
+    b.model = model, b.solver = SKEL_SOLVER_PINV, b.sample_count = 2;
+    if (status == SKEL_OK) status = skel_bake_start(&b, &bake, NULL);
+    if (status == SKEL_OK) status = skel_bake_advance(bake, -1);
+    skel_bake_destroy(bake);
+    skel_state_destroy(state);
+    skel_model_destroy(model);
+    return status;
+}
+
+START_TEST(running_out_of_memory) {
+    counter        c = {0};
+    skel_allocator a = counting(&c);
+    ck_assert_int_eq(all_of_it(&a), SKEL_OK);
+    const long calls = c.calls;
+    ck_assert_int_gt(calls, 5);
+    for (long k = 1; k <= calls; ++k) {
+        c = (counter){.fail_at = k};
+        ck_assert_int_eq(all_of_it(&a), SKEL_E_MEMORY);
+        ck_assert_int_eq(c.live, 0);
+    }
+}
+END_TEST
+
+START_TEST(incomplete_allocators_are_refused) {
+    counter         c = {0};
+    skel_allocator  a = counting(&c);
+    skel_model_desc d;
+    skel_body_desc  body;
+    skel_model     *m;
+    skel_model_desc_init(&d), skel_body_desc_init(&body);
+    d.bodies = &body, d.body_count = 1, d.allocator = &a;
+    a.alloc = NULL;
+    ck_assert_int_eq(skel_model_create(&d, &m, NULL), SKEL_E_ARGUMENT);
+    a             = counting(&c);
+    a.struct_size = 4;
+    ck_assert_int_eq(skel_model_create(&d, &m, NULL), SKEL_E_ARGUMENT);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("memory");
+    TCase *t     = tcase_create("all");
+    tcase_add_test(t, a_step_allocates_nothing);
+    tcase_add_test(t, judges_allocate_once);
+    tcase_add_test(t, a_bake_allocates_at_its_start);
+    tcase_add_test(t, running_out_of_memory);
+    tcase_add_test(t, incomplete_allocators_are_refused);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}

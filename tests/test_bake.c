@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bake: resumable, independent of the sample rate, continuous, honest about failure. */
+#include "math/quat.h"
+#include "shared/near.h"
+#include "shared/scenes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static skel_bake_desc desc_of(const scene *s, double rate, uint32_t count) {
+    skel_bake_desc d;
+    skel_bake_desc_init(&d);
+    d.model = s->model, d.state = s->state;
+    d.sample_rate = rate, d.sample_count = count;
+    return d;
+}
+
+static skel_bake *start(const skel_bake_desc *d) {
+    skel_bake *b;
+    skel_error err;
+    skel_error_init(&err);
+    ck_assert_msg(skel_bake_start(d, &b, &err) == SKEL_OK, "%s", err.text);
+    return b;
+}
+
+static scene tumbling(int bodies) {
+    rng r = rng_seed(5);
+    return scene_random_tree(&r, (scene_options){.bodies = bodies, .loads = 1, .spin = 2});
+}
+
+START_TEST(resumable) { /* one step at a time, in slices of time, and at once: the same bits */
+    scene                s = tumbling(6);
+    const skel_bake_desc d = desc_of(&s, 30, 20);
+    skel_bake           *a = start(&d), *b = start(&d), *c = start(&d);
+    const size_t         n = 20 * 6;
+    ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
+    int    calls = 0;
+    double last  = -1;
+    while (skel_bake_advance(b, 0) == SKEL_MORE) {
+        ck_assert_double_ge(skel_bake_progress(b), last);
+        last = skel_bake_progress(b);
+        ++calls;
+    }
+    ck_assert_int_gt(calls, 100);
+    while (skel_bake_advance(c, .2) == SKEL_MORE) ++calls;
+    ck_assert_double_eq(skel_bake_progress(a), 1);
+    ck_assert_int_eq(skel_bake_samples_done(b), 20);
+    ck_assert_int_eq(memcmp(skel_bake_poses(a), skel_bake_poses(b), n * 7 * 8), 0);
+    ck_assert_int_eq(memcmp(skel_bake_velocities(a), skel_bake_velocities(b), n * 6 * 8), 0);
+    ck_assert_int_eq(memcmp(skel_bake_poses(a), skel_bake_poses(c), n * 7 * 8), 0);
+    ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK); /* finished stays finished */
+    skel_bake_destroy(a), skel_bake_destroy(b), skel_bake_destroy(c);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(rate_does_not_matter) { /* samples at common times are the same to the bit */
+    scene        s        = tumbling(7);
+    const double rates[4] = {24, 30, 60, 120};
+    skel_bake   *b[4];
+    for (int k = 0; k < 4; ++k) {
+        const skel_bake_desc d = desc_of(&s, rates[k], (uint32_t)rates[k] + 1);
+        b[k]                   = start(&d);
+        ck_assert_int_eq(skel_bake_advance(b[k], -1), SKEL_OK);
+    }
+    for (int k = 1; k < 4; ++k)
+        for (int sixth = 0; sixth <= 6; ++sixth) { /* 1/6 s is in all of them */
+            const size_t one = (size_t)(sixth * 24 / 6) * 7,
+                         two = (size_t)(sixth * (int)rates[k] / 6) * 7;
+            ck_assert_int_eq(memcmp(skel_bake_velocities(b[0]) + one * 6,
+                                    skel_bake_velocities(b[k]) + two * 6, 7 * 6 * 8),
+                             0);
+            for (size_t i = 0; i < 7; ++i)
+                ck_assert_int_eq(memcmp(skel_bake_poses(b[0]) + (one + i) * 7,
+                                        skel_bake_poses(b[k]) + (two + i) * 7, 3 * 8),
+                                 0);
+        }
+    for (int k = 0; k < 4; ++k) skel_bake_destroy(b[k]);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(samples_between_steps) { /* a step that fits no frame still samples at k / rate */
+    scene          s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
+    skel_bake_desc d = desc_of(&s, 24, 25);
+    skel_bake     *a = start(&d);
+    d.step           = .0037;
+    skel_bake *b     = start(&d);
+    ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
+    for (int32_t k = 0; k < 25; ++k) {
+        skel_report_row row = {.struct_size = sizeof row};
+        ck_assert_int_eq(skel_bake_report(b, k, &row), SKEL_OK);
+        near1(row.time, k / 24.0, 1e-12);
+    }
+    near(skel_bake_poses(a), skel_bake_poses(b), 25 * 3 * 7, 1e-5);
+    skel_bake_destroy(a), skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(continuous) { /* quaternions never flip, angles never jump by a turn */
+    const double    none[3] = {0, 0, 0};
+    skel_body_desc  body;
+    skel_joint_desc j;
+    skel_model_desc m;
+    scene           s;
+    skel_body_desc_init(&body), skel_joint_desc_init(&j), skel_model_desc_init(&m);
+    memcpy(m.gravity, none, sizeof none);
+    body.mass = 1, body.inertia[0] = body.inertia[1] = body.inertia[2] = 1;
+    j.type = SKEL_JOINT_HINGE, j.child = 0;
+    m.bodies = &body, m.body_count = 1, m.joints = &j, m.joint_count = 1;
+    ck_assert_int_eq(skel_model_create(&m, &s.model, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+    const double spin = 9;
+    skel_state_set_qd(s.state, &spin);
+    const skel_bake_desc d = desc_of(&s, 24, 100);
+    skel_bake           *b = start(&d);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
+    for (int k = 0; k < 100; ++k) {
+        const double *x = skel_bake_poses(b) + 7 * k + 3;
+        near1(skel_bake_q(b)[k], 9 * k / 24.0, 1e-8);
+        if (k > 0) ck_assert_double_gt(q_dot(q_of(x), q_of(x - 7)), 0);
+    }
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(bad_velocities_are_projected_and_said) {
+    scene  s = tumbling(5);
+    double v[30];
+    skel_state_get_velocities(s.state, v);
+    v[0] += 1;
+    skel_state_set_velocities(s.state, v);
+    const skel_bake_desc d = desc_of(&s, 24, 3);
+    skel_bake           *b = start(&d);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
+    ck_assert_uint_eq(sum.warning_count, 1);
+    ck_assert_ptr_nonnull(strstr(skel_bake_warning(b, 0), "velocities"));
+    ck_assert_ptr_null(skel_bake_warning(b, 1));
+    ck_assert_int_eq(sum.integrator, SKEL_INTEGRATOR_RK4);
+    ck_assert_double_le(sum.joint_gap, 1e-13);
+    ck_assert_double_le(sum.energy_drift, 1e-8);
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(euler_drifts_and_the_receipt_says_so) {
+    scene          s = tumbling(6);
+    skel_bake_desc d = desc_of(&s, 24, 49);
+    d.integrator     = SKEL_INTEGRATOR_EULER;
+    skel_bake *b     = start(&d);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    skel_bake_get_summary(b, &sum);
+    ck_assert_double_gt(sum.joint_gap, 1e-4);
+    ck_assert_double_gt(sum.energy_drift, 1e-4);
+    ck_assert_double_le(sum.momentum_drift, 1e-13);
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(divergence_is_an_error_with_time) {
+    rng            r = rng_seed(80);
+    scene          s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 60});
+    skel_bake_desc d = desc_of(&s, 24, 100);
+    d.step           = .2;
+    skel_bake *b     = start(&d);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_E_DIVERGED);
+    ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_E_DIVERGED); /* and stays one */
+    skel_error err;
+    skel_error_init(&err);
+    skel_bake_error(b, &err);
+    ck_assert_int_eq(err.status, SKEL_E_DIVERGED);
+    ck_assert_ptr_nonnull(strstr(err.text, "t = "));
+    ck_assert_int_ge(skel_bake_samples_done(b), 1);
+    ck_assert_int_lt(skel_bake_samples_done(b), 100);
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(bad_calls) {
+    scene          s = tumbling(3);
+    skel_bake     *b;
+    skel_error     err;
+    skel_bake_desc d = desc_of(&s, 24, 3);
+    skel_error_init(&err);
+#define REFUSED(field, value, word)                                                                \
+    do {                                                                                           \
+        skel_bake_desc bad = d;                                                                    \
+        bad.field          = value;                                                                \
+        ck_assert_int_eq(skel_bake_start(&bad, &b, &err), SKEL_E_ARGUMENT);                        \
+        ck_assert_ptr_null(b);                                                                     \
+        ck_assert_msg(strstr(err.text, word) != NULL, "%s", err.text);                             \
+    } while (0)
+    REFUSED(model, NULL, "model");
+    REFUSED(integrator, 77, "integrator");
+    REFUSED(solver, -1, "solver");
+    REFUSED(sample_count, 0, "sample_count");
+    REFUSED(sample_rate, 0, "sample_rate");
+    REFUSED(sample_rate, INFINITY, "sample_rate");
+    REFUSED(step, -1, "step");
+    d.sample_count = 2000000000u; /* more than there is */
+    ck_assert_int_eq(skel_bake_start(&d, &b, &err), SKEL_E_MEMORY);
+    ck_assert_int_eq(skel_bake_start(NULL, &b, &err), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_bake_advance(NULL, 1), SKEL_E_ARGUMENT);
+    skel_bake_destroy(NULL);
+    scene_free(&s);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("bake");
+    TCase *t     = tcase_create("all");
+    tcase_add_test(t, resumable);
+    tcase_add_test(t, rate_does_not_matter);
+    tcase_add_test(t, samples_between_steps);
+    tcase_add_test(t, continuous);
+    tcase_add_test(t, bad_velocities_are_projected_and_said);
+    tcase_add_test(t, euler_drifts_and_the_receipt_says_so);
+    tcase_add_test(t, divergence_is_an_error_with_time);
+    tcase_add_test(t, bad_calls);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
