@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of the command `skel` share. Exit codes: 0 done, 1 the work failed, 2 the input or
+   the call is wrong. */
+#ifndef SKEL_BRIDGE_CLI_H
+#define SKEL_BRIDGE_CLI_H
+
+#include "text.h"
+
+#include <skel/skel.h>
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG = 2 };
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(form, first) __attribute__((format(printf, form, first)))
+#else
+#define CLI_PRINTF(form, first)
+#endif
+
+/** "skel: FILE: ..." on standard error (file may be NULL); returns `code`. */
+CLI_PRINTF(3, 4) int cli_error(int code, const char *file, const char *form, ...);
+/** "skel: FILE: warning: ...". */
+void cli_warn(const char *file, const char *text);
+/** Exit code of a failed call. */
+int cli_code(skel_status status);
+
+typedef struct cli_option {
+    const char  *name;  /* "--fps" */
+    const char **value; /* NULL: a flag */
+    int         *flag;
+} cli_option;
+
+/** Sorts the arguments after the command's name; options end with a NULL name. Fills `count` words
+    that are no options, all of them needed (`words` names them for the message). */
+int cli_options(int argc, char **argv, const cli_option *options, const char *words,
+                const char **word, int count);
+/** Finite numbers; "must" is given where the text is none or the number does not fit. */
+int cli_number(const char *option, const char *text, int positive, double *out);
+int cli_integer(const char *option, const char *text, int32_t *out);
+/** A name of the engine's table; `later` are those this version does not have, in spaces. */
+int cli_choice(const char *option, const char *text, const char *(*name)(int32_t),
+               const char *later, int32_t *out);
+
+/** The whole file ("-": standard input), to be freed. */
+int cli_read(const char *file, char **data, size_t *length);
+int cli_scene(const char *file, skel_scene **scene);
+/** Sends a text to -o; NULL or "-" is standard output. */
+int cli_write(const char *out, const skel__text *text);
+
+int cli_bake(int argc, char **argv);
+int cli_accel(int argc, char **argv);
+int cli_fk(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_convert(int argc, char **argv);
+
+#endif

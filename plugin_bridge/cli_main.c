@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command `skel`: picks the sub-command; options, files and messages that all of them share. */
+#include "cli.h"
+#include "outfile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_BYTES ((size_t)64 << 20) /* what skel_scene_parse takes */
+
+static const char k_help[] =
+    "skel: physics for armatures and other skeletons\n"
+    "\n"
+    "  skel bake SCENE [-o OUT.{json,npy,csv}] [--report R.{json,csv}] [--to json|npy|csv]\n"
+    "            [--fps F] [--start A] [--end B] [--integrator auto|euler|rk4] [--tolerance T]\n"
+    "            [--step H] [--solver tree|pinv|kkt] [--progress]\n"
+    "                                simulate, and write the motion as a track\n"
+    "  skel accel SCENE [--solver tree|pinv|kkt] [-o OUT]\n"
+    "                                accelerations at the given state\n"
+    "  skel fk SCENE [--q=a,b,c] [-o OUT]\n"
+    "                                poses of the bodies at joint coordinates\n"
+    "  skel check SCENE              everything wrong with a document, one line each\n"
+    "  skel convert IN OUT           the scene in canonical form\n"
+    "  skel help COMMAND | --help | --version\n"
+    "\n"
+    "A document is a file, or - for standard input. Without -o the result goes to standard "
+    "output.\n"
+    "Exit code: 0 done, 1 the work failed, 2 the input or the call is wrong.\n";
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv); /* NULL: not in this version */
+    const char *help;
+} command;
+
+static const command k_commands[] = {
+    {"bake", cli_bake,
+     "skel bake SCENE [options]: simulate, and write the motion as a track\n"
+     "  -o FILE            .json (skel-track/1), .npy or .csv; none or -: standard output\n"
+     "  --to FORMAT        json, npy or csv, where the name does not say it\n"
+     "  --report FILE      energies, momenta and joint errors per frame, .json or .csv\n"
+     "  --fps F            frames per second; the motion itself does not depend on it\n"
+     "  --start A --end B  first and last frame\n"
+     "  --integrator NAME  auto, euler or rk4\n"
+     "  --tolerance T      for integrators that choose their step\n"
+     "  --step H           length of a step in seconds\n"
+     "  --solver NAME      tree (fast), pinv (the printed system) or kkt\n"
+     "  --progress         show progress also where standard error is no terminal\n"},
+    {"accel", cli_accel,
+     "skel accel SCENE [--solver tree|pinv|kkt] [-o FILE]: accelerations at the given state\n"
+     "  {\"linear\": [body][3] in the world, \"angular\": [body][3] in body axes}\n"},
+    {"fk", cli_fk,
+     "skel fk SCENE [--q=a,b,c] [-o FILE]: poses of the bodies, as skel-pose/1\n"
+     "  --q  all joint coordinates in the order of the joints: rad, m, and w,x,y,z for a ball;\n"
+     "       without it, the pose of the document\n"},
+    {"check", cli_check,
+     "skel check SCENE: everything wrong with a document, one line each; exit 2 where it is\n"},
+    {"convert", cli_convert,
+     "skel convert IN OUT: the scene IN in canonical form, with frames and inertia in full\n"},
+    {"ik", NULL, NULL},
+    {"dh", NULL, NULL},
+    {"inverse", NULL, NULL},
+    {"skin", NULL, NULL},
+    {"view", NULL, NULL},
+};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+int cli_error(int code, const char *file, const char *form, ...) {
+    va_list args;
+    va_start(args, form);
+    fputs("skel: ", stderr);
+    if (file) fprintf(stderr, "%s: ", file);
+    vfprintf(stderr, form, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return code;
+}
+
+void cli_warn(const char *file, const char *text) {
+    fprintf(stderr, "skel: %s: warning: %s\n", file, text);
+}
+
+int cli_code(skel_status status) {
+    if (status >= 0) return CLI_DONE;
+    if (status == SKEL_E_MEMORY || status <= SKEL_E_SINGULAR) return CLI_FAILED;
+    return CLI_WRONG;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* "--fps=24" or "--fps 24"; *i moves on where the value is a word of its own. */
+static int take_option(int argc, char **argv, int *i, const cli_option *options) {
+    const char  *arg    = argv[*i];
+    const char  *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
+    const size_t n      = equals ? (size_t)(equals - arg) : strlen(arg);
+    for (const cli_option *o = options; o->name; ++o) {
+        if (strlen(o->name) != n || strncmp(o->name, arg, n) != 0) continue;
+        if (o->flag) {
+            *o->flag = 1;
+            return equals ? cli_error(CLI_WRONG, NULL, "%s: takes no value", o->name) : CLI_DONE;
+        }
+        if (*o->value) return cli_error(CLI_WRONG, NULL, "%s: is given twice", o->name);
+        if (!equals && *i + 1 >= argc)
+            return cli_error(CLI_WRONG, NULL, "%s: needs a value", o->name);
+        *o->value = equals ? equals + 1 : argv[++*i];
+        return CLI_DONE;
+    }
+    return cli_error(CLI_WRONG, NULL, "%.*s: is not an option of this command; see skel help",
+                     (int)n, arg);
+}
+
+int cli_options(int argc, char **argv, const cli_option *options, const char *words,
+                const char **word, int count) {
+    int found = 0, only_words = 0;
+    for (int i = 0; i < argc; ++i) {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = 1;
+        } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
+            const int code = take_option(argc, argv, &i, options);
+            if (code != CLI_DONE) return code;
+        } else if (found == count) {
+            return cli_error(CLI_WRONG, NULL, "'%s': is one word too many, must be: %s", argv[i],
+                             words);
+        } else {
+            word[found++] = argv[i];
+        }
+    }
+    if (found == count) return CLI_DONE;
+    return cli_error(CLI_WRONG, NULL, "a file is missing, must be: %s", words);
+}
+
+int cli_number(const char *option, const char *text, int positive, double *out) {
+    char *end = NULL;
+    if (!text) return CLI_DONE;
+    const double x = strtod(text, &end);
+    if (end != text && *end == 0 && isfinite(x) && (!positive || x > 0.0)) {
+        *out = x;
+        return CLI_DONE;
+    }
+    return cli_error(CLI_WRONG, NULL, "%s: is '%s', must be a number%s", option, text,
+                     positive ? " > 0" : "");
+}
+
+int cli_integer(const char *option, const char *text, int32_t *out) {
+    char *end = NULL;
+    if (!text) return CLI_DONE;
+    errno        = 0;
+    const long x = strtol(text, &end, 10);
+    if (end != text && *end == 0 && errno == 0 && x >= -1000000000 && x <= 1000000000) {
+        *out = (int32_t)x;
+        return CLI_DONE;
+    }
+    return cli_error(CLI_WRONG, NULL,
+                     "%s: is '%s', must be a whole number from -1000000000 to 1000000000", option,
+                     text);
+}
+
+static int has_word(const char *words, const char *word) {
+    const size_t n = strlen(word);
+    for (const char *at = words; n && (at = strstr(at, word)) != NULL; at += n)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return 1;
+    return 0;
+}
+
+int cli_choice(const char *option, const char *text, const char *(*name)(int32_t),
+               const char *later, int32_t *out) {
+    char   list[256] = "";
+    size_t used      = 0;
+    if (!text) return CLI_DONE;
+    for (int32_t i = 0; name(i); ++i) {
+        if (strcmp(name(i), text) == 0) {
+            *out = i;
+            return CLI_DONE;
+        }
+        const int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", name(i));
+        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
+    }
+    return cli_error(CLI_WRONG, NULL, "%s: is '%s',%s must be one of %s", option, text,
+                     has_word(later, text) ? " which this version does not have;" : "", list);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Reads at most one byte over the limit: enough to know that it is over. */
+static int read_stream(FILE *stream, char **data, size_t *length) {
+    size_t capacity = 65536;
+    *length         = 0;
+    *data           = malloc(capacity);
+    while (*data) {
+        *length += fread(*data + *length, 1, capacity - *length, stream);
+        if (*length < capacity || *length > MAX_BYTES) return ferror(stream) ? EIO : 0;
+        capacity   = 2 * capacity < MAX_BYTES ? 2 * capacity : MAX_BYTES + 1;
+        char *more = realloc(*data, capacity);
+        if (!more) free(*data);
+        *data = more;
+    }
+    return ENOMEM;
+}
+
+int cli_read(const char *file, char **data, size_t *length) {
+    const int   standard = strcmp(file, "-") == 0;
+    FILE       *stream   = standard ? stdin : fopen(file, "rb");
+    struct stat info     = {0};
+    *data                = NULL;
+    if (!stream) return cli_error(CLI_WRONG, file, "%s", strerror(errno));
+    int error = 0;
+    if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode))
+        error = EISDIR;
+    else if (S_ISREG(info.st_mode) && (size_t)info.st_size > MAX_BYTES)
+        error = EFBIG;
+    else
+        error = read_stream(stream, data, length);
+    if (!error && *length > MAX_BYTES) error = EFBIG;
+    if (!standard) fclose(stream);
+    if (!error) return CLI_DONE;
+    free(*data);
+    *data = NULL;
+    if (error == EFBIG)
+        return cli_error(CLI_WRONG, file, "document: is larger than %zu bytes, must be smaller",
+                         MAX_BYTES);
+    return cli_error(error == ENOMEM ? CLI_FAILED : CLI_WRONG, file, "%s", strerror(error));
+}
+
+int cli_scene(const char *file, skel_scene **scene) {
+    char      *data;
+    size_t     length;
+    skel_error err;
+    int        code = cli_read(file, &data, &length);
+    if (code != CLI_DONE) return code;
+    skel_error_init(&err);
+    const skel_status status = skel_scene_parse(data, length, scene, &err);
+    free(data);
+    return status == SKEL_OK ? CLI_DONE : cli_error(cli_code(status), file, "%s", err.text);
+}
+
+int cli_write(const char *out, const skel__text *text) {
+    const char *name = out ? out : "-";
+    outfile     file;
+    if (text->failed) return cli_error(CLI_FAILED, NULL, "out of memory");
+    int error = outfile_open(&file, out);
+    if (error) return cli_error(CLI_WRONG, name, "%s", strerror(error));
+    if (fwrite(text->data, 1, text->length, file.stream) != text->length) {
+        error = errno ? errno : EIO;
+        outfile_abort(&file);
+    } else {
+        error = outfile_commit(&file);
+    }
+    return error ? cli_error(CLI_FAILED, name, "%s", strerror(error)) : CLI_DONE;
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+
+static const command *find_command(const char *name) {
+    for (size_t i = 0; i < sizeof k_commands / sizeof *k_commands; ++i)
+        if (strcmp(k_commands[i].name, name) == 0) return &k_commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    return cli_error(CLI_WRONG, NULL, "'%s': %s; see skel --help", name,
+                     find_command(name) ? "is not in this version" : "is not a command");
+}
+
+static int show_help(const char *name) {
+    const command *c = name ? find_command(name) : NULL;
+    if (name && (!c || !c->run)) return unknown_command(name);
+    fputs(c ? c->help : k_help, stdout);
+    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors like others: */
+    signal(SIGXFSZ, SIG_IGN); /* then nothing is left behind */
+    if (argc < 2) {
+        fputs(k_help, stderr);
+        return CLI_WRONG;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("skel %s\n", skel_version());
+        return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return show_help(NULL);
+    if (strcmp(argv[1], "help") == 0) return show_help(argc > 2 ? argv[2] : NULL);
+    const command *c = find_command(argv[1]);
+    if (!c || !c->run) return unknown_command(argv[1]);
+    for (int i = 2; i < argc; ++i) {
+        if (strcmp(argv[i], "--") == 0) break;
+        if (strcmp(argv[i], "--help") == 0) return show_help(c->name);
+    }
+    return c->run(argc - 2, argv + 2);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The small commands: accel, fk, check, convert. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOVED 1e-9      /* a projection that moves more is worth a warning [m], [m/s] */
+#define UNIT_SLACK 1e-3 /* how far a quaternion of --q may be from unit length */
+#define PROBLEM_ROOM 262144u
+
+/* ---- accel ----------------------------------------------------------------------------------- */
+
+static void put_rows(skel__text *t, const char *name, const double *rows, int32_t count,
+                     int32_t stride, int32_t width) {
+    skel__text_addf(t, "\"%s\": [", name);
+    for (int32_t i = 0; i < count; ++i) {
+        if (i) skel__text_add(t, ", ");
+        skel__text_numbers(t, rows + (size_t)i * (size_t)stride, (size_t)width);
+    }
+    skel__text_add(t, "]");
+}
+
+static void warn_projection(const char *file, double gap, double speed) {
+    char text[160];
+    if (gap > MOVED) {
+        snprintf(text, sizeof text, "joints were open by up to %.3g m and have been closed", gap);
+        cli_warn(file, text);
+    }
+    if (speed > MOVED) {
+        snprintf(text, sizeof text,
+                 "velocities broke the joints by up to %.3g m/s and have been projected", speed);
+        cli_warn(file, text);
+    }
+}
+
+static skel_status accelerate(const char *file, const skel_model *model, int32_t solver, double *a,
+                              skel_error *err) {
+    const size_t nb    = (size_t)skel_model_body_count(model);
+    skel_state  *state = NULL;
+    double       gap = 0.0, speed = 0.0;
+    skel_status  status = skel_model_check_dynamics(model, err);
+    if (status == SKEL_OK) status = skel_state_create(model, &state, err);
+    if (status == SKEL_OK) status = skel_state_project(state, &gap, &speed, err);
+    if (status == SKEL_OK) {
+        warn_projection(file, gap, speed);
+        status = skel_accelerations(state, solver, a, a + 3 * nb, err);
+    }
+    skel_state_destroy(state);
+    return status;
+}
+
+static int accel(const char *file, const char *out, int32_t solver, const skel_scene *scene) {
+    const skel_model *model = skel_scene_model(scene);
+    const int32_t     nb    = skel_model_body_count(model);
+    double           *a     = calloc(6 * (size_t)nb + 1, sizeof *a);
+    skel__text        t     = {0};
+    skel_error        err;
+    skel_error_init(&err);
+    if (!a) return cli_error(CLI_FAILED, file, "out of memory");
+    const skel_status status = accelerate(file, model, solver, a, &err);
+    int               code   = cli_code(status);
+    if (status < 0) {
+        cli_error(code, file, "%s", err.text);
+    } else {
+        skel__text_add(&t, "{");
+        put_rows(&t, "linear", a, nb, 3, 3);
+        skel__text_add(&t, ",\n ");
+        put_rows(&t, "angular", a + 3 * (size_t)nb, nb, 3, 3);
+        skel__text_add(&t, "}\n");
+        code = cli_write(out, &t);
+    }
+    skel__text_free(&t);
+    free(a);
+    return code;
+}
+
+int cli_accel(int argc, char **argv) {
+    const char      *file = NULL, *out = NULL, *solver = NULL;
+    const cli_option options[] = {
+        {"-o", &out, NULL}, {"--solver", &solver, NULL}, {NULL, NULL, NULL}};
+    skel_scene *scene = NULL;
+    int32_t     which = SKEL_SOLVER_TREE;
+    int         code  = cli_options(argc, argv, options, "skel accel SCENE", &file, 1);
+    if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, "", &which);
+    if (code == CLI_DONE) code = cli_scene(file, &scene);
+    if (code == CLI_DONE) code = accel(file, out, which, scene);
+    skel_scene_destroy(scene);
+    return code;
+}
+
+/* ---- fk -------------------------------------------------------------------------------------- */
+
+static int32_t joint_width(const skel_model *model, int32_t j) {
+    const int32_t last = skel_model_joint_count(model) - 1;
+    const int32_t next =
+        j < last ? skel_model_joint_q_offset(model, j + 1) : skel_model_q_count(model);
+    return next - skel_model_joint_q_offset(model, j);
+}
+
+/* "--q: has 2 numbers, must have 5: top 1, elbow 4". */
+static int wrong_count(const skel_model *model, int32_t count) {
+    const int32_t nj  = skel_model_joint_count(model);
+    skel__text    t   = {0};
+    int32_t       put = 0;
+    for (int32_t j = 0; j < nj && put < 20; ++j) {
+        if (joint_width(model, j) == 0) continue;
+        skel__text_addf(&t, "%s%s %d", put++ ? ", " : ": ", skel_model_joint_name(model, j),
+                        (int)joint_width(model, j));
+        if (put == 20) skel__text_add(&t, ", ...");
+    }
+    cli_error(CLI_WRONG, NULL, "--q: has %d numbers, must have %d%s", (int)count,
+              (int)skel_model_q_count(model), skel__text_get(&t));
+    skel__text_free(&t);
+    return CLI_WRONG;
+}
+
+static int32_t count_numbers(const char *text) {
+    int32_t n = text[0] ? 1 : 0;
+    for (const char *c = text; *c; ++c) n += *c == ',';
+    return n;
+}
+
+static int read_numbers(const char *text, double *q, int32_t count) {
+    const char *at = text;
+    for (int32_t i = 0; i < count; ++i) {
+        char *end = NULL;
+        q[i]      = strtod(at, &end);
+        if (end == at || !isfinite(q[i]) || (*end != ',' && *end != 0))
+            return cli_error(CLI_WRONG, NULL, "--q: number %d is '%.*s', must be a number",
+                             (int)i + 1, (int)strcspn(at, ","), at);
+        at = end + 1;
+    }
+    return CLI_DONE;
+}
+
+static int check_quaternions(const skel_model *model, const double *q) {
+    for (int32_t j = 0; j < skel_model_joint_count(model); ++j) {
+        if (joint_width(model, j) != 4) continue;
+        const double *u = q + skel_model_joint_q_offset(model, j);
+        const double  n = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2] + u[3] * u[3]);
+        if (!(fabs(n - 1.0) <= UNIT_SLACK))
+            return cli_error(CLI_WRONG, NULL,
+                             "--q: joint '%s' is a quaternion of length %g, must be 1",
+                             skel_model_joint_name(model, j), n);
+    }
+    return CLI_DONE;
+}
+
+static skel_status given_poses(const skel_model *model, double *poses) {
+    skel_state *state  = NULL;
+    skel_status status = skel_state_create(model, &state, NULL);
+    if (status == SKEL_OK) status = skel_state_get_poses(state, poses);
+    skel_state_destroy(state);
+    return status;
+}
+
+static int poses_at(const char *file, const skel_model *model, const char *text, double *q,
+                    double *poses) {
+    skel_status status;
+    if (!text) {
+        status = given_poses(model, poses);
+    } else {
+        const int32_t count = count_numbers(text);
+        if (count != skel_model_q_count(model)) return wrong_count(model, count);
+        int code = read_numbers(text, q, count);
+        if (code == CLI_DONE) code = check_quaternions(model, q);
+        if (code != CLI_DONE) return code;
+        status = skel_fk(model, q, poses);
+    }
+    return status < 0 ? cli_error(cli_code(status), file, "%s", skel_status_text(status))
+                      : CLI_DONE;
+}
+
+static int fk(const char *file, const char *out, const char *text, const skel_scene *scene) {
+    const skel_model *model = skel_scene_model(scene);
+    const int32_t     nb    = skel_model_body_count(model);
+    double           *poses = calloc(7 * (size_t)nb + 1, sizeof *poses);
+    double           *q     = calloc((size_t)skel_model_q_count(model) + 1, sizeof *q);
+    skel__text        t     = {0};
+    int               code  = poses && q ? poses_at(file, model, text, q, poses)
+                                         : cli_error(CLI_FAILED, file, "out of memory");
+    if (code == CLI_DONE) {
+        skel__text_add(&t, "{\"format\": \"skel-pose/1\",\n \"names\": [");
+        for (int32_t i = 0; i < nb; ++i) {
+            if (i) skel__text_add(&t, ", ");
+            skel__text_string(&t, skel_model_body_name(model, i));
+        }
+        skel__text_add(&t, "],\n ");
+        put_rows(&t, "position", poses, nb, 7, 3);
+        skel__text_add(&t, ",\n ");
+        put_rows(&t, "orientation", poses + 3, nb, 7, 4);
+        skel__text_add(&t, "}\n");
+        code = cli_write(out, &t);
+    }
+    skel__text_free(&t);
+    free(q);
+    free(poses);
+    return code;
+}
+
+int cli_fk(int argc, char **argv) {
+    const char      *file = NULL, *out = NULL, *q = NULL, *pose = NULL;
+    const cli_option options[] = {
+        {"-o", &out, NULL}, {"--q", &q, NULL}, {"--pose", &pose, NULL}, {NULL, NULL, NULL}};
+    skel_scene *scene = NULL;
+    int         code  = cli_options(argc, argv, options, "skel fk SCENE", &file, 1);
+    if (code == CLI_DONE && pose)
+        code = cli_error(CLI_WRONG, NULL, "--pose: is not in this version");
+    if (code == CLI_DONE) code = cli_scene(file, &scene);
+    if (code == CLI_DONE) code = fk(file, out, q, scene);
+    skel_scene_destroy(scene);
+    return code;
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static void put_lines(const char *file, char *text) {
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        printf("%s: %s\n", file, line);
+}
+
+static int check(const char *file, const char *data, size_t length) {
+    char       *text   = calloc(1, PROBLEM_ROOM);
+    skel_scene *scene  = NULL;
+    skel_status status = SKEL_E_MEMORY;
+    if (text) status = skel_scene_check(data, length, text, PROBLEM_ROOM, NULL);
+    if (status == SKEL_OK) status = skel_scene_parse(data, length, &scene, NULL);
+    if (text) put_lines(file, text);
+    free(text);
+    if (status == SKEL_OK) {
+        const skel_model *model = skel_scene_model(scene);
+        printf("%s: ok: bodies %d, joints %d, dof %d\n", file, (int)skel_model_body_count(model),
+               (int)skel_model_joint_count(model), (int)skel_model_dof(model));
+    }
+    skel_scene_destroy(scene);
+    if (fflush(stdout) != 0) return CLI_FAILED;
+    return cli_code(status);
+}
+
+int cli_check(int argc, char **argv) {
+    const char      *file      = NULL;
+    const cli_option options[] = {{NULL, NULL, NULL}};
+    char            *data      = NULL;
+    size_t           length    = 0;
+    int              code      = cli_options(argc, argv, options, "skel check DOCUMENT", &file, 1);
+    if (code == CLI_DONE) code = cli_read(file, &data, &length);
+    if (code == CLI_DONE) code = check(file, data, length);
+    free(data);
+    return code;
+}
+
+/* ---- convert --------------------------------------------------------------------------------- */
+
+static int convert(const char *out, const skel_scene *scene) {
+    skel__text t      = {0};
+    size_t     needed = 0;
+    skel_scene_write(scene, NULL, 0, &needed);
+    t.data = calloc(1, needed + 1);
+    if (!t.data || skel_scene_write(scene, t.data, needed + 1, &needed) != SKEL_OK) t.failed = 1;
+    t.length       = needed;
+    const int code = cli_write(out, &t);
+    skel__text_free(&t);
+    return code;
+}
+
+int cli_convert(int argc, char **argv) {
+    const char      *words[2]  = {NULL, NULL};
+    const cli_option options[] = {{NULL, NULL, NULL}};
+    skel_scene      *scene     = NULL;
+    int              code      = cli_options(argc, argv, options, "skel convert IN OUT", words, 2);
+    if (code == CLI_DONE) {
+        const size_t n = strlen(words[1]);
+        if (strcmp(words[1], "-") != 0 && (n < 5 || strcmp(words[1] + n - 5, ".json") != 0))
+            code = cli_error(CLI_WRONG, words[1],
+                             "must be a name in .json: this version converts "
+                             "scenes to scenes only");
+    }
+    if (code == CLI_DONE) code = cli_scene(words[0], &scene);
+    if (code == CLI_DONE) code = convert(words[1], scene);
+    skel_scene_destroy(scene);
+    return code;
+}

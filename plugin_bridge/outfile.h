@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An output that appears whole or not at all: written beside its place, synced, then renamed. */
+#ifndef SKEL_BRIDGE_OUTFILE_H
+#define SKEL_BRIDGE_OUTFILE_H
+
+#include <stdio.h>
+
+typedef struct outfile {
+    FILE *stream;
+    char *path; /* NULL: standard output or a device, written directly */
+    char *temp;
+} outfile;
+
+/** path NULL or "-": standard output. Returns 0, or the errno of what went wrong. */
+int outfile_open(outfile *file, const char *path);
+/** Puts the file in its place; on failure nothing is left behind. Returns 0 or errno. */
+int outfile_commit(outfile *file);
+/** Leaves nothing behind. Fine on a file that was never opened or is already in its place. */
+void outfile_abort(outfile *file);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The document skel-scene/1: read, checked, made into a model and a bake. Its bodies and joints are
+   read in scene_body.c and scene_joint.c. */
+#include "scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCENE_FORMAT "skel-scene/1"
+
+enum { S_FORMAT, S_NAME, S_GRAVITY, S_ANGLE_UNIT, S_BODIES, S_JOINTS, S_BAKE };
+static const skel__field k_scene[] = {{"format", false},     {"name", false},   {"gravity", false},
+                                      {"angle_unit", false}, {"bodies", false}, {"joints", false},
+                                      {"bake", false},       {"ground", true},  {"wobble", true},
+                                      {"forces", true},      {"frame", true},   {"goals", true},
+                                      {"ik", true},          {NULL, false}};
+
+enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER };
+static const skel__field k_bake[] = {
+    {"fps", false},       {"frame_start", false}, {"frame_end", false}, {"integrator", false},
+    {"tolerance", false}, {"step", false},        {"solver", false},    {NULL, false}};
+
+/* Of the format, but in no engine yet; a name the engine knows is found before this list. */
+static const char *const k_later_integrators[] = {"adams", "bdf", "conserving", NULL};
+static const char *const k_other_formats[]     = {"skel-dh/1", "skel-track/1", "skel-pose/1",
+                                                  "skel-report/1", NULL};
+
+/* ---- bake ---------------------------------------------------------------------------------- */
+
+/* The engine's own table: name(0), name(1), ... until NULL. */
+static bool read_engine_name(skel__doc *doc, const skel__at *at, const char *(*name)(int32_t),
+                             int32_t *out) {
+    const char *names[32] = {NULL};
+    for (int32_t i = 0; i < 31; ++i) names[i] = name(i);
+    return skel__doc_choice(doc, at, names, out);
+}
+
+static bool is_later(const cJSON *node) {
+    if (!cJSON_IsString(node)) return false;
+    for (int32_t i = 0; skel_integrator_name(i); ++i)
+        if (strcmp(skel_integrator_name(i), node->valuestring) == 0) return false;
+    for (int32_t i = 0; k_later_integrators[i]; ++i)
+        if (strcmp(k_later_integrators[i], node->valuestring) == 0) return true;
+    return false;
+}
+
+static void read_integrator(skel__doc *doc, const skel__at *at, int32_t *out) {
+    skel__text names = {0};
+    if (!at->node) return;
+    if (!is_later(at->node)) {
+        read_engine_name(doc, at, skel_integrator_name, out);
+        return;
+    }
+    for (int32_t i = 0; skel_integrator_name(i); ++i)
+        skel__text_addf(&names, "%s%s", i ? ", " : "", skel_integrator_name(i));
+    skel__doc_error(doc, at, "is \"%s\", which this version does not have; must be one of %s",
+                    at->node->valuestring, skel__text_get(&names));
+    skel__text_free(&names);
+}
+
+static void read_frame_range(skel__reader *r, const skel__fields *f, skel_scene *s) {
+    const skel__at start = skel__doc_member(f, K_START), end = skel__doc_member(f, K_END);
+    const bool     good = (skel__doc_integer(&r->doc, &start, &s->frame_start) || !start.node) &
+                      (skel__doc_integer(&r->doc, &end, &s->frame_end) || !end.node);
+    const int64_t frames = (int64_t)s->frame_end - s->frame_start + 1;
+    if (!good) return;
+    if (frames < 1) {
+        skel__doc_error(&r->doc, &end, "is %d, must be at least frame_start, which is %d",
+                        (int)s->frame_end, (int)s->frame_start);
+    } else if (frames > SKEL__SCENE_FRAMES) {
+        skel__doc_error(&r->doc, &end, "makes %lld frames, must make at most %d", (long long)frames,
+                        SKEL__SCENE_FRAMES);
+    } else if ((double)frames * r->body_count > SKEL__SCENE_POSES) {
+        skel__doc_error(&r->doc, &end,
+                        "makes %lld frames of %d bodies, must make at most %.0f "
+                        "poses in all",
+                        (long long)frames, (int)r->body_count, SKEL__SCENE_POSES);
+    } else {
+        s->bake.sample_count = (uint32_t)frames;
+    }
+}
+
+static void read_bake(skel__reader *r, const skel__at *at, skel_scene *s) {
+    skel__doc   *doc = &r->doc;
+    skel__fields f   = {at, k_bake, {NULL}};
+    if (at->node && !skel__doc_fields(doc, at, k_bake, "a bake", &f)) return;
+    const skel__at fps = skel__doc_member(&f, K_FPS), step = skel__doc_member(&f, K_STEP);
+    const skel__at tolerance  = skel__doc_member(&f, K_TOLERANCE);
+    const skel__at integrator = skel__doc_member(&f, K_INTEGRATOR);
+    const skel__at solver     = skel__doc_member(&f, K_SOLVER);
+    skel__doc_number(doc, &fps, SKEL__POSITIVE, &s->bake.sample_rate);
+    read_frame_range(r, &f, s);
+    read_integrator(doc, &integrator, &s->bake.integrator);
+    skel__doc_number(doc, &tolerance, SKEL__POSITIVE, &s->bake.tolerance);
+    skel__doc_number(doc, &step, SKEL__POSITIVE, &s->bake.step);
+    read_engine_name(doc, &solver, skel_solver_name, &s->bake.solver);
+}
+
+/* ---- the document -------------------------------------------------------------------------- */
+
+static bool read_format(skel__doc *doc, const skel__fields *f) {
+    const skel__at at = skel__doc_member(f, S_FORMAT);
+    if (!skel__doc_need(doc, f, S_FORMAT, "\"" SCENE_FORMAT "\"")) return false;
+    const char *format = cJSON_IsString(at.node) ? at.node->valuestring : "";
+    if (strcmp(format, SCENE_FORMAT) == 0) return true;
+    for (int32_t i = 0; k_other_formats[i]; ++i) {
+        if (strcmp(format, k_other_formats[i]) != 0) continue;
+        skel__doc_error(doc, &at, "is a %s, which this version does not read; must be \"%s\"",
+                        format, SCENE_FORMAT);
+        return false;
+    }
+    skel__doc_wrong(doc, &at, "\"" SCENE_FORMAT "\"");
+    return false;
+}
+
+static void read_head(skel__reader *r, const skel__fields *f, skel_scene *s) {
+    static const char *const units[] = {"rad", "deg", NULL};
+    const skel__at name = skel__doc_member(f, S_NAME), unit = skel__doc_member(f, S_ANGLE_UNIT);
+    const skel__at gravity = skel__doc_member(f, S_GRAVITY);
+    const char    *text    = "";
+    int32_t        which   = 0;
+    if (name.node && !(cJSON_IsString(name.node) && !name.node->valuestring[0]))
+        skel__doc_name(&r->doc, &name, &text);
+    snprintf(s->name, sizeof s->name, "%s", text);
+    skel__doc_vector(&r->doc, &gravity, 3, "[x, y, z]", r->gravity);
+    skel__doc_choice(&r->doc, &unit, units, &which);
+    r->angle = which == 1 ? SKEL__DOC_PI / 180.0 : 1.0;
+}
+
+static void read_scene(skel__reader *r, skel_scene *s) {
+    skel__fields f;
+    r->root = (skel__at){NULL, NULL, -1, r->doc.root};
+    if (cJSON_IsObject(r->doc.root)) { /* of another format every field is unknown: say one thing */
+        const cJSON *format = cJSON_GetObjectItemCaseSensitive(r->doc.root, "format");
+        skel__fields only   = {&r->root, k_scene, {format}};
+        if (!read_format(&r->doc, &only)) return;
+    }
+    if (!skel__doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
+    r->bodies_at           = skel__doc_member(&f, S_BODIES);
+    r->joints_at           = skel__doc_member(&f, S_JOINTS);
+    const skel__at bake    = skel__doc_member(&f, S_BAKE);
+    const int32_t  unknown = r->doc.error_count;
+    read_head(r, &f, s);
+    if (skel__doc_need(&r->doc, &f, S_BODIES, "[body, ...], at least one"))
+        skel__read_bodies(r, &r->bodies_at);
+    const int32_t before = r->doc.error_count;
+    if (r->body_count > 0) skel__read_joints(r, &r->joints_at);
+    if (unknown == 0 && r->doc.error_count == before)
+        skel__check_placing(r); /* else what it finds may follow from what is noted already */
+    read_bake(r, &bake, s);
+}
+
+/* ---- the model ----------------------------------------------------------------------------- */
+
+static double q_distance(const skel_joint_desc *j, const double *now) {
+    const double *q = j->q;
+    if (j->type == SKEL_JOINT_SLIDE) return fabs(q[0] - now[0]);
+    if (j->type == SKEL_JOINT_BALL) {
+        double same = 0.0, opposite = 0.0; /* q and -q are one turn */
+        for (int k = 0; k < 4; ++k) {
+            same     = fmax(same, fabs(q[k] - now[k]));
+            opposite = fmax(opposite, fabs(q[k] + now[k]));
+        }
+        return fmin(same, opposite);
+    }
+    const double first = fabs(remainder(q[0] - now[0], 2.0 * SKEL__DOC_PI));
+    if (j->type == SKEL_JOINT_HINGE) return first;
+    return fmax(first, fabs(remainder(q[1] - now[1], 2.0 * SKEL__DOC_PI)));
+}
+
+/* Where the bodies have positions and the joint has q as well, they must say the same. */
+static void check_q(skel__reader *r, const skel_model *model) {
+    skel_state *state = NULL;
+    double     *q     = skel__doc_alloc(&r->doc, (size_t)skel_model_q_count(model) + 1, sizeof *q);
+    if (!q || skel_state_create(model, &state, NULL) != SKEL_OK) {
+        r->doc.no_memory = true;
+        return;
+    }
+    skel_state_get_q(state, q);
+    skel_state_destroy(state);
+    for (int32_t i = 0; i < r->joint_count; ++i) {
+        if (!r->joint_notes[i].has_q) continue;
+        const double  *now   = q + skel_model_joint_q_offset(model, i);
+        const skel__at joint = skel__doc_element(&r->joints_at, i, r->joint_notes[i].node);
+        const skel__at at    = {&joint, "q", -1, cJSON_GetObjectItemCaseSensitive(joint.node, "q")};
+        if (q_distance(&r->joints[i], now) > SKEL__POSE_SLACK)
+            skel__doc_wrong(&r->doc, &at, "what the positions of the bodies say (or left out)");
+    }
+}
+
+/* Huge coordinates can place a body where no double is. */
+static bool check_poses(skel__reader *r, const skel_model *model) {
+    for (int32_t i = 0; i < r->body_count; ++i) {
+        const skel__at body = skel__doc_element(&r->bodies_at, i, r->body_notes[i].node);
+        const skel__at at   = {&body, "position", -1, NULL};
+        skel_body_desc b;
+        skel_body_desc_init(&b);
+        skel_model_get_body(model, i, &b);
+        double sum = 0.0;
+        for (int k = 0; k < 3; ++k) sum += fabs(b.position[k]);
+        for (int k = 0; k < 4; ++k) sum += fabs(b.orientation[k]);
+        if (isfinite(sum)) continue;
+        skel__doc_error(&r->doc, &at, "follows from the joints, but no double can hold it");
+        return false;
+    }
+    return true;
+}
+
+static void make_model(skel__reader *r, skel_scene *s) {
+    skel_model_desc desc;
+    skel_error      err;
+    skel_model_desc_init(&desc);
+    skel_error_init(&err);
+    desc.bodies       = r->bodies;
+    desc.body_count   = (uint32_t)r->body_count;
+    desc.body_stride  = sizeof *r->bodies;
+    desc.joints       = r->joints;
+    desc.joint_count  = (uint32_t)r->joint_count;
+    desc.joint_stride = sizeof *r->joints;
+    memcpy(desc.gravity, r->gravity, sizeof desc.gravity);
+    const skel_status status = skel_model_create(&desc, &s->model, &err);
+    s->bake.model            = s->model;
+    if (status != SKEL_OK)
+        skel__doc_pass_on(&r->doc, status, &err);
+    else if (check_poses(r, s->model))
+        check_q(r, s->model);
+}
+
+static skel_scene *scene_new(void) {
+    skel_scene *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    skel_bake_desc_init(&s->bake);
+    s->bake.sample_rate  = 24.0;
+    s->bake.tolerance    = 1e-8;
+    s->frame_start       = 1;
+    s->frame_end         = 250;
+    s->bake.sample_count = 250;
+    return s;
+}
+
+/* Leaves the problems in order in r->doc, which the caller closes. */
+static skel_scene *read_document(skel__reader *r, const char *json, size_t length) {
+    *r            = (skel__reader){0};
+    r->gravity[2] = -9.81;
+    skel_scene *s = scene_new();
+    if (skel__doc_open(&r->doc, json, length) && s) {
+        read_scene(r, s);
+        if (r->doc.error_count == 0 && !r->doc.no_memory) make_model(r, s);
+        skel__doc_sort(&r->doc);
+    }
+    if (s && r->doc.error_count == 0 && !r->doc.no_memory) return s;
+    if (!s) r->doc.no_memory = true;
+    skel_scene_destroy(s);
+    return NULL;
+}
+
+/* ---- public -------------------------------------------------------------------------------- */
+
+skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, skel_error *err) {
+    if (out) *out = NULL;
+    if (!json || !out) {
+        skel__error_fill(err, SKEL_E_ARGUMENT, -1, -1, "skel_scene_parse: json or out is NULL");
+        return SKEL_E_ARGUMENT;
+    }
+    const skel__locale locale = skel__locale_enter();
+    skel__reader       r;
+    *out                     = read_document(&r, json, length);
+    const skel_status status = skel__doc_result(&r.doc, err);
+    skel__doc_close(&r.doc);
+    skel__locale_leave(locale);
+    return status;
+}
+
+void skel_scene_destroy(skel_scene *scene) {
+    if (!scene) return;
+    skel_model_destroy(scene->model);
+    free(scene);
+}
+
+static void list_problems(const skel__doc *doc, skel__text *text) {
+    for (int32_t i = 0; i < doc->problem_count; ++i) {
+        const skel__problem *p = &doc->problems[i];
+        skel__text_addf(text, "%s: %s\n", p->status == SKEL_OK ? "warning" : "error", p->text);
+    }
+    if (doc->error_count >= SKEL__DOC_MAX_ERRORS)
+        skel__text_addf(text, "error: document: only the first %d errors are shown\n",
+                        SKEL__DOC_MAX_ERRORS);
+    if (doc->no_memory) skel__text_add(text, "error: document: out of memory\n");
+}
+
+skel_status skel_scene_check(const char *json, size_t length, char *text, size_t capacity,
+                             size_t *needed) {
+    if (!json || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
+    const skel__locale locale = skel__locale_enter();
+    skel__reader       r;
+    skel__text         lines  = {0};
+    skel_scene        *scene  = read_document(&r, json, length);
+    const skel_status  status = skel__doc_result(&r.doc, NULL);
+    list_problems(&r.doc, &lines);
+    if (capacity > 0) snprintf(text, capacity, "%s", skel__text_get(&lines));
+    if (needed) *needed = lines.length;
+    skel__text_free(&lines);
+    skel_scene_destroy(scene);
+    skel__doc_close(&r.doc);
+    skel__locale_leave(locale);
+    return status;
+}
+
+const skel_model *skel_scene_model(const skel_scene *scene) {
+    return scene ? scene->model : NULL;
+}
+
+const char *skel_scene_name(const skel_scene *scene) {
+    return scene ? scene->name : "";
+}
+
+skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_desc *desc) {
+    if (!scene || !desc) return SKEL_E_ARGUMENT;
+    const uint32_t size = desc->struct_size;
+    if (size < sizeof size) return SKEL_E_STRUCT_SIZE;
+    memcpy(desc, &scene->bake, size < sizeof scene->bake ? size : sizeof scene->bake);
+    desc->struct_size = size;
+    return SKEL_OK;
+}
+
+double skel_scene_fps(const skel_scene *scene) {
+    return scene ? scene->bake.sample_rate : 0.0;
+}
+
+int32_t skel_scene_frame_start(const skel_scene *scene) {
+    return scene ? scene->frame_start : 0;
+}
+
+int32_t skel_scene_frame_end(const skel_scene *scene) {
+    return scene ? scene->frame_end : 0;
+}

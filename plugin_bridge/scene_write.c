@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A scene as canonical text, from the model alone: every joint by its frames, every body placed,
+   inertia in full, angles in rad. Read again it gives the same bits, and written the same text. */
+#include "scene.h"
+
+#include <math.h>
+#include <string.h>
+
+/* In the order of SKEL_JOINT_*, SKEL_MOTION_*, SKEL_SHAPE_*. */
+static const char *const k_types[]   = {"fixed", "hinge", "slide", "universal", "ball"};
+static const char *const k_motions[] = {"dynamic", "fixed", "driven"};
+
+static bool any(const double *x, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (x[i] != 0.0 || signbit(x[i])) return true; /* -0 is written too: it has its own bits */
+    return false;
+}
+
+static void put_numbers(skel__text *t, const char *before, const double *x, size_t count) {
+    skel__text_add(t, before);
+    skel__text_numbers(t, x, count);
+}
+
+static void put_number(skel__text *t, const char *before, double x) {
+    skel__text_add(t, before);
+    skel__text_number(t, x);
+}
+
+/* [1, 2] where the width is 1, else [[x, y, z], ...]. */
+static void put_samples(skel__text *t, const char *before, const skel_curve *c) {
+    skel__text_add(t, before);
+    if (c->width == 1) {
+        skel__text_numbers(t, c->value, c->count);
+        return;
+    }
+    for (uint32_t i = 0; i < c->count; ++i)
+        put_numbers(t, i ? ", " : "[", c->value + (size_t)i * c->width, c->width);
+    skel__text_add(t, "]");
+}
+
+static void put_curve(skel__text *t, const char *before, const skel_curve *c) {
+    skel__text_add(t, before);
+    put_numbers(t, "{\"time\": ", c->time, c->count);
+    put_samples(t, ",\n       \"value\": ", c);
+    skel__text_add(t, "}");
+}
+
+static void put_shape(skel__text *t, const skel_body_desc *b) {
+    static const char *const names[] = {"", "sphere", "box", "cylinder", "capsule", "rod"};
+    skel__text_addf(t, ",\n     \"shape\": {\"type\": \"%s\"", names[b->shape]);
+    if (b->shape == SKEL_SHAPE_BOX) {
+        put_numbers(t, ", \"size\": ", b->size, 3);
+    } else if (b->shape == SKEL_SHAPE_SPHERE) {
+        put_number(t, ", \"radius\": ", b->size[0]);
+    } else {
+        put_number(t, ", \"length\": ", b->size[0]);
+        put_number(t, ", \"radius\": ", b->size[1]);
+    }
+    skel__text_add(t, "}");
+}
+
+static void put_load(skel__text *t, const char *before, const double x[3], const skel_curve *c) {
+    if (c->count)
+        put_curve(t, before, c);
+    else if (any(x, 3))
+        put_numbers(t, before, x, 3);
+}
+
+/* What moves a dynamic body; the others are moved by their curve or not at all. */
+static void put_motion(skel__text *t, const skel_body_desc *b) {
+    if (any(b->velocity, 3)) put_numbers(t, ",\n     \"velocity\": ", b->velocity, 3);
+    if (any(b->angular_velocity, 3))
+        put_numbers(t, ",\n     \"angular_velocity\": ", b->angular_velocity, 3);
+    put_load(t, ",\n     \"force\": ", b->force, &b->force_curve);
+    put_load(t, ",\n     \"torque\": ", b->torque, &b->torque_curve);
+}
+
+static void put_driven(skel__text *t, const skel_body_desc *b) {
+    const skel_curve *any_curve =
+        b->position_curve.count ? &b->position_curve : &b->orientation_curve;
+    put_numbers(t, ",\n     \"curve\": {\"time\": ", any_curve->time, any_curve->count);
+    if (b->position_curve.count) put_samples(t, ",\n       \"position\": ", &b->position_curve);
+    if (b->orientation_curve.count)
+        put_samples(t, ",\n       \"orientation\": ", &b->orientation_curve);
+    skel__text_add(t, "}");
+}
+
+static void put_body(skel__text *t, const skel_model *model, int32_t i) {
+    skel_body_desc b;
+    skel_body_desc_init(&b);
+    skel_model_get_body(model, i, &b);
+    skel__text_add(t, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    skel__text_string(t, b.name);
+    if (b.motion != SKEL_MOTION_DYNAMIC)
+        skel__text_addf(t, ", \"motion\": \"%s\"", k_motions[b.motion]);
+    if (b.mass > 0.0) put_number(t, ", \"mass\": ", b.mass);
+    if (b.shape != SKEL_SHAPE_NONE) put_shape(t, &b);
+    if (any(b.inertia, 6)) put_numbers(t, ",\n     \"inertia\": ", b.inertia, 6);
+    put_numbers(t, ",\n     \"position\": ", b.position, 3);
+    put_numbers(t, ", \"orientation\": ", b.orientation, 4);
+    if (b.motion == SKEL_MOTION_DYNAMIC) put_motion(t, &b);
+    if (b.motion == SKEL_MOTION_DRIVEN) put_driven(t, &b);
+    skel__text_add(t, "}");
+}
+
+static void put_limits(skel__text *t, const skel_joint_desc *j) {
+    const double first[2]  = {j->limit_low[0], j->limit_high[0]};
+    const double second[2] = {j->limit_low[1], j->limit_high[1]};
+    skel__text_add(t, ",\n     \"limits\": ");
+    if (j->type == SKEL_JOINT_UNIVERSAL) {
+        put_numbers(t, "[", first, 2);
+        put_numbers(t, ", ", second, 2);
+        skel__text_add(t, "]");
+    } else if (j->type == SKEL_JOINT_BALL) {
+        put_number(t, "{\"cone\": ", j->limit_high[0]);
+        put_numbers(t, ", \"twist\": ", second, 2);
+        put_numbers(t, ", \"axis\": ", j->limit_axis, 3);
+        skel__text_add(t, "}");
+    } else {
+        skel__text_numbers(t, first, 2);
+    }
+}
+
+static void put_end(skel__text *t, const skel_model *model, int32_t body) {
+    skel__text_string(t, body < 0 ? "world" : skel_model_body_name(model, body));
+}
+
+static void put_joint(skel__text *t, const skel_model *model, int32_t i) {
+    skel_joint_desc j;
+    skel_joint_desc_init(&j);
+    skel_model_get_joint(model, i, &j);
+    skel__text_add(t, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+    skel__text_string(t, j.name);
+    skel__text_addf(t, ", \"type\": \"%s\", \"bodies\": [", k_types[j.type]);
+    put_end(t, model, j.parent);
+    skel__text_add(t, ", ");
+    put_end(t, model, j.child);
+    put_numbers(t, "],\n     \"frames\": [{\"position\": ", j.parent_position, 3);
+    put_numbers(t, ", \"orientation\": ", j.parent_orientation, 4);
+    put_numbers(t, "},\n                {\"position\": ", j.child_position, 3);
+    put_numbers(t, ", \"orientation\": ", j.child_orientation, 4);
+    skel__text_add(t, "}]");
+    if (any(&j.friction, 1)) put_number(t, ",\n     \"friction\": ", j.friction);
+    if (j.motor_curve.count)
+        put_curve(t, ",\n     \"motor\": ", &j.motor_curve);
+    else if (any(&j.motor, 1))
+        put_number(t, ",\n     \"motor\": ", j.motor);
+    if (j.has_limits) put_limits(t, &j);
+    skel__text_add(t, "}");
+}
+
+static void put_bake(skel__text *t, const skel_scene *s) {
+    put_number(t, "  \"bake\": {\"fps\": ", s->bake.sample_rate);
+    skel__text_addf(t, ", \"frame_start\": %d, \"frame_end\": %d, \"integrator\": \"%s\"",
+                    (int)s->frame_start, (int)s->frame_end,
+                    skel_integrator_name(s->bake.integrator));
+    put_number(t, ", \"tolerance\": ", s->bake.tolerance);
+    if (s->bake.step > 0.0) put_number(t, ", \"step\": ", s->bake.step);
+    skel__text_addf(t, ", \"solver\": \"%s\"}\n", skel_solver_name(s->bake.solver));
+}
+
+static void put_scene(skel__text *t, const skel_scene *s) {
+    double gravity[3] = {0};
+    skel_model_gravity(s->model, gravity);
+    skel__text_add(t, "{\n  \"format\": \"skel-scene/1\",\n");
+    if (s->name[0]) {
+        skel__text_add(t, "  \"name\": ");
+        skel__text_string(t, s->name);
+        skel__text_add(t, ",\n");
+    }
+    put_numbers(t, "  \"gravity\": ", gravity, 3);
+    skel__text_add(t, ",\n  \"bodies\": [");
+    for (int32_t i = 0; i < skel_model_body_count(s->model); ++i) put_body(t, s->model, i);
+    skel__text_add(t, "\n  ],\n  \"joints\": [");
+    for (int32_t i = 0; i < skel_model_joint_count(s->model); ++i) put_joint(t, s->model, i);
+    skel__text_add(t, skel_model_joint_count(s->model) ? "\n  ],\n" : "],\n");
+    put_bake(t, s);
+    skel__text_add(t, "}\n");
+}
+
+skel_status skel_scene_write(const skel_scene *scene, char *text, size_t capacity, size_t *needed) {
+    if (!scene || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
+    const skel__locale locale = skel__locale_enter();
+    skel__text         t      = {0};
+    put_scene(&t, scene);
+    skel__locale_leave(locale);
+    skel_status status = t.failed ? SKEL_E_MEMORY : SKEL_OK;
+    if (status == SKEL_OK && capacity <= t.length) status = SKEL_E_BUFFER;
+    if (needed) *needed = t.length;
+    if (status == SKEL_OK) memcpy(text, t.data, t.length + 1);
+    skel__text_free(&t);
+    return status;
+}

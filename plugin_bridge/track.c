@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tracks and reports as JSON and CSV, written frame by frame. A track holds nothing that changes
+   from run to run; the time the bake took is in the report only. */
+#include "track.h"
+#include "text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Sends what is collected; 0 where that failed or was stopped. */
+static int flush_text(skel__text *t, FILE *stream, const track_source *s) {
+    const int good = !t->failed && !*s->stop && fwrite(t->data, 1, t->length, stream) == t->length;
+    skel__text_clear(t);
+    return good;
+}
+
+static int finish(skel__text *t, FILE *stream, const track_source *s, int good) {
+    good = good && (t->length == 0 || flush_text(t, stream, s));
+    skel__text_free(t);
+    return good;
+}
+
+/* ---- parts of the report -------------------------------------------------------------------- */
+
+static void put_named(skel__text *t, const char *name, double x) {
+    skel__text_addf(t, "\"%s\": ", name);
+    skel__text_number(t, x);
+}
+
+static void put_vector(skel__text *t, const char *name, const double x[3]) {
+    skel__text_addf(t, "\"%s\": ", name);
+    skel__text_numbers(t, x, 3);
+}
+
+static void put_method(skel__text *t, const skel_bake_summary *sum) {
+    skel__text_addf(t, "\"integrator\": \"%s\", \"solver\": \"%s\", ",
+                    skel_integrator_name(sum->integrator), skel_solver_name(sum->solver));
+    put_named(t, "step", sum->step);
+    skel__text_add(t, ", ");
+    put_named(t, "steps", sum->steps);
+}
+
+static void put_drifts(skel__text *t, const skel_bake_summary *sum, const char *failed) {
+    const struct {
+        const char *name;
+        double      value;
+    } rows[] = {
+        {"energy_drift", sum->energy_drift},
+        {"momentum_drift", sum->momentum_drift},
+        {"angular_momentum_drift", sum->angular_momentum_drift},
+        {"joint_gap", sum->joint_gap},
+        {"misalignment", sum->misalignment},
+        {"limit_violation", sum->limit_violation},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        if (k) skel__text_add(t, ", ");
+        put_named(t, rows[k].name, rows[k].value);
+    }
+    if (!failed) return;
+    skel__text_add(t, ", \"failed\": ");
+    skel__text_string(t, failed);
+}
+
+static void put_warnings(skel__text *t, const skel_bake *bake) {
+    const char *warning;
+    skel__text_add(t, "\"warnings\": [");
+    for (int32_t i = 0; (warning = skel_bake_warning(bake, i)) != NULL; ++i) {
+        if (i) skel__text_add(t, ", ");
+        skel__text_string(t, warning);
+    }
+    skel__text_add(t, "]");
+}
+
+static skel_bake_summary summary_of(const skel_bake *bake) {
+    skel_bake_summary sum = {0};
+    sum.struct_size       = sizeof sum;
+    skel_bake_get_summary(bake, &sum);
+    return sum;
+}
+
+static skel_report_row row_of(const skel_bake *bake, int32_t sample) {
+    skel_report_row row = {0};
+    row.struct_size     = sizeof row;
+    skel_bake_report(bake, sample, &row);
+    return row;
+}
+
+/* ---- skel-track/1 --------------------------------------------------------------------------- */
+
+/* One field of all frames, a frame to a line: `count` numbers from each row of `stride`. */
+static int put_field(skel__text *t, FILE *stream, const track_source *s, const char *name,
+                     const double *rows, int32_t stride, int32_t count) {
+    const int32_t frames = skel_bake_samples_done(s->bake), nb = skel_model_body_count(s->model);
+    skel__text_addf(t, "  \"%s\": [\n", name);
+    for (int32_t f = 0; f < frames; ++f) {
+        skel__text_add(t, f ? ",\n    [" : "    [");
+        for (int32_t b = 0; b < nb; ++b, rows += stride) {
+            if (b) skel__text_add(t, ", ");
+            skel__text_numbers(t, rows, (size_t)count);
+        }
+        skel__text_add(t, "]");
+        if (!flush_text(t, stream, s)) return 0;
+    }
+    skel__text_add(t, "\n  ],\n");
+    return 1;
+}
+
+static int put_q(skel__text *t, FILE *stream, const track_source *s) {
+    const int32_t frames = skel_bake_samples_done(s->bake), nq = skel_model_q_count(s->model);
+    const double *q = skel_bake_q(s->bake);
+    skel__text_add(t, "  \"q\": [\n");
+    for (int32_t f = 0; f < frames; ++f) {
+        skel__text_add(t, f ? ",\n    " : "    ");
+        skel__text_numbers(t, nq ? q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
+        if (!flush_text(t, stream, s)) return 0;
+    }
+    skel__text_add(t, "\n  ],\n");
+    return 1;
+}
+
+static void put_head(skel__text *t, const track_source *s) {
+    skel__text_add(t, "{\n  \"format\": \"skel-track/1\",\n  ");
+    put_named(t, "fps", s->fps);
+    skel__text_addf(t, ",\n  \"frame_start\": %d,\n  \"bodies\": [", (int)s->frame_start);
+    for (int32_t b = 0; b < skel_model_body_count(s->model); ++b) {
+        if (b) skel__text_add(t, ", ");
+        skel__text_string(t, skel_model_body_name(s->model, b));
+    }
+    skel__text_add(t, "],\n");
+}
+
+int track_write_json(FILE *stream, const track_source *s) {
+    const double           *pose = skel_bake_poses(s->bake), *v = skel_bake_velocities(s->bake);
+    const skel_bake_summary sum = summary_of(s->bake);
+    skel__text              t   = {0};
+    put_head(&t, s);
+    const int good = put_field(&t, stream, s, "position", pose, 7, 3) &&
+                     put_field(&t, stream, s, "orientation", pose + 3, 7, 4) &&
+                     put_field(&t, stream, s, "velocity", v, 6, 3) &&
+                     put_field(&t, stream, s, "angular_velocity", v + 3, 6, 3) &&
+                     put_q(&t, stream, s);
+    skel__text_add(&t, "  \"report\": {");
+    put_method(&t, &sum);
+    skel__text_add(&t, ",\n    ");
+    put_drifts(&t, &sum, NULL);
+    skel__text_add(&t, ",\n    ");
+    put_warnings(&t, s->bake);
+    skel__text_add(&t, "}\n}\n");
+    return finish(&t, stream, s, good);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+static void put_cell(skel__text *t, double x) {
+    skel__text_bytes(t, ",", 1);
+    if (isfinite(x))
+        skel__text_number(t, x);
+    else
+        skel__text_add(t, "nan");
+}
+
+static void put_cells(skel__text *t, const double *x, int count) {
+    for (int k = 0; k < count; ++k) put_cell(t, x[k]);
+}
+
+/* In quotes, and quotes doubled, where a reader would else be led astray (RFC 4180). */
+static void put_csv_name(skel__text *t, const char *name) {
+    const int quoted = strpbrk(name, ",\"") != NULL;
+    if (quoted) skel__text_add(t, "\"");
+    for (const char *c = name; *c; ++c)
+        skel__text_bytes(t, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+    if (quoted) skel__text_add(t, "\"");
+}
+
+int track_write_csv(FILE *stream, const track_source *s) {
+    const int32_t frames = skel_bake_samples_done(s->bake), nb = skel_model_body_count(s->model);
+    const double *pose = skel_bake_poses(s->bake), *v = skel_bake_velocities(s->bake);
+    skel__text    t    = {0};
+    int           good = 1;
+    skel__text_add(&t, "frame,time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n");
+    for (int32_t f = 0; f < frames && good; ++f) {
+        const double time = row_of(s->bake, f).time;
+        for (int32_t b = 0; b < nb; ++b, pose += 7, v += 6) {
+            skel__text_addf(&t, "%d", (int)(s->frame_start + f));
+            put_cell(&t, time);
+            skel__text_add(&t, ",");
+            put_csv_name(&t, skel_model_body_name(s->model, b));
+            put_cells(&t, pose, 7);
+            put_cells(&t, v, 6);
+            skel__text_add(&t, "\n");
+        }
+        good = flush_text(&t, stream, s);
+    }
+    return finish(&t, stream, s, good);
+}
+
+/* ---- report --------------------------------------------------------------------------------- */
+
+static void put_work(skel__text *t, const skel_report_row *row) {
+    skel__text_add(t, "\"work\": {");
+    put_named(t, "motor", row->work_motor);
+    skel__text_add(t, ", ");
+    put_named(t, "friction", row->work_friction);
+    skel__text_add(t, ", ");
+    put_named(t, "load", row->work_load);
+    skel__text_add(t, ", ");
+    put_named(t, "drive", row->work_drive);
+    skel__text_add(t, ", \"contact\": 0}"); /* no contact in this version */
+}
+
+static void put_row(skel__text *t, int32_t frame, const skel_report_row *row) {
+    skel__text_addf(t, "{\"frame\": %d, ", (int)frame);
+    put_named(t, "time", row->time);
+    skel__text_add(t, ", ");
+    put_named(t, "kinetic", row->kinetic);
+    skel__text_add(t, ", ");
+    put_named(t, "potential", row->potential);
+    skel__text_add(t, ", ");
+    put_work(t, row);
+    skel__text_add(t, ", ");
+    put_vector(t, "momentum", row->momentum);
+    skel__text_add(t, ", ");
+    put_vector(t, "angular_momentum", row->angular_momentum);
+    skel__text_add(t, ", ");
+    put_vector(t, "impulse", row->impulse);
+    skel__text_add(t, ", ");
+    put_vector(t, "angular_impulse", row->angular_impulse);
+    skel__text_add(t, ", ");
+    put_named(t, "joint_gap", row->joint_gap);
+    skel__text_add(t, ", ");
+    put_named(t, "misalignment", row->misalignment);
+    skel__text_add(t, ", ");
+    put_named(t, "limit_violation", row->limit_violation);
+    skel__text_add(t, "}");
+}
+
+static void put_report_head(skel__text *t, const track_source *s) {
+    const skel_bake_summary sum = summary_of(s->bake);
+    skel__text_add(t, "{\n  \"format\": \"skel-report/1\",\n  \"scene\": ");
+    skel__text_string(t, s->scene);
+    skel__text_add(t, ",\n  ");
+    put_method(t, &sum);
+    skel__text_add(t, ",\n  ");
+    put_named(t, "wall_seconds", sum.wall_seconds);
+    skel__text_add(t, ",\n  \"summary\": {");
+    put_drifts(t, &sum, s->failed);
+    skel__text_add(t, "},\n  ");
+    put_warnings(t, s->bake);
+    skel__text_add(t, ",\n  \"frames\": [");
+}
+
+int report_write_json(FILE *stream, const track_source *s) {
+    skel__text t    = {0};
+    int        good = 1;
+    put_report_head(&t, s);
+    for (int32_t f = 0; f < skel_bake_samples_done(s->bake) && good; ++f) {
+        const skel_report_row row = row_of(s->bake, f);
+        skel__text_add(&t, f ? ",\n    " : "\n    ");
+        put_row(&t, s->frame_start + f, &row);
+        good = flush_text(&t, stream, s);
+    }
+    skel__text_add(&t, "\n  ]\n}\n");
+    return finish(&t, stream, s, good);
+}
+
+int report_write_csv(FILE *stream, const track_source *s) {
+    skel__text t    = {0};
+    int        good = 1;
+    skel__text_add(&t, "frame,time,kinetic,potential,work_motor,work_friction,work_load,work_drive,"
+                       "work_contact,momentum_x,momentum_y,momentum_z,angular_momentum_x,"
+                       "angular_momentum_y,angular_momentum_z,impulse_x,impulse_y,impulse_z,"
+                       "angular_impulse_x,angular_impulse_y,angular_impulse_z,joint_gap,"
+                       "misalignment,limit_violation\n");
+    for (int32_t f = 0; f < skel_bake_samples_done(s->bake) && good; ++f) {
+        const skel_report_row r       = row_of(s->bake, f);
+        const double          first[] = {r.time,          r.kinetic,   r.potential,  r.work_motor,
+                                         r.work_friction, r.work_load, r.work_drive, 0.0};
+        skel__text_addf(&t, "%d", (int)(s->frame_start + f));
+        put_cells(&t, first, 8);
+        put_cells(&t, r.momentum, 3);
+        put_cells(&t, r.angular_momentum, 3);
+        put_cells(&t, r.impulse, 3);
+        put_cells(&t, r.angular_impulse, 3);
+        put_cell(&t, r.joint_gap);
+        put_cell(&t, r.misalignment);
+        put_cell(&t, r.limit_violation);
+        skel__text_add(&t, "\n");
+        good = flush_text(&t, stream, s);
+    }
+    return finish(&t, stream, s, good);
+}

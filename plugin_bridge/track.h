@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a bake gives, as documents: skel-track/1 (JSON), .npy, .csv, and the report. */
+#ifndef SKEL_BRIDGE_TRACK_H
+#define SKEL_BRIDGE_TRACK_H
+
+#include <skel/skel.h>
+
+#include <signal.h>
+#include <stdio.h>
+
+typedef struct track_source {
+    const skel_model            *model;
+    const skel_bake             *bake;
+    const char                  *scene;  /* its name */
+    const char                  *failed; /* why the bake stopped early; NULL where it did not */
+    const volatile sig_atomic_t *stop;   /* set: give up */
+    double                       fps;
+    int32_t                      frame_start;
+} track_source;
+
+/* Each returns 1, or 0 where the stream failed, memory ran out or `stop` was set. */
+typedef int  track_writer(FILE *stream, const track_source *source);
+track_writer track_write_json, track_write_csv, track_write_npy;
+track_writer report_write_json, report_write_csv;
+
+#endif

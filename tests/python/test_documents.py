@@ -1,0 +1,596 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Documents and the command from outside: every field wrong in turn, limits, exit codes, files."""
+
+import copy
+import csv
+import ctypes as C
+import io
+import json
+import math
+import os
+import pathlib
+import resource
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+from common import BIN, LIB, ROOT
+
+RICH = {
+    "format": "skel-scene/1", "name": "rich", "gravity": [0, 0, -9.81], "angle_unit": "deg",
+    "bodies": [
+        {"name": "cart", "motion": "driven",
+         "curve": {"time": [0, 1, 2], "position": [[0, 0, 0], [1, 0, 0], [1, 1, 0]],
+                   "orientation": [[1, 0, 0, 0], [0.6, 0, 0, 0.8], [0, 0, 0, 1]]}},
+        {"name": "upper", "mass": 1.5, "shape": {"type": "capsule", "length": 0.8, "radius": 0.1},
+         "position": [0.5, 0, 0], "orientation": [0.7071067811865476, 0, 0.7071067811865476, 0],
+         "velocity": [0, 0, 0], "angular_velocity": [0, 0, 0.1],
+         "force": [0, 0.1, 0], "torque": {"time": [0, 1], "value": [[0, 0, 0], [0, 0.1, 0]]}},
+        {"name": "lower", "mass": 0.8, "inertia": [0.05, 0.06, 0.02, 0.001, 0, -0.001],
+         "shape": {"type": "box", "size": [0.1, 0.2, 0.9]}, "position": [1.5, 0, 0],
+         "motion": "dynamic"},
+        {"name": "hand", "mass": 0.4, "shape": {"type": "sphere", "radius": 0.1}},
+        {"name": "pen", "mass": 0.2, "shape": {"type": "rod", "length": 0.3, "radius": 0.02},
+         "position": [3, 0, 0]},
+        {"name": "floor", "motion": "fixed", "position": [0, 0, -1]},
+        {"name": "ball", "mass": 2, "shape": {"type": "cylinder", "length": 0.3, "radius": 0.2},
+         "position": [0, 3, 0]}],
+    "joints": [
+        {"name": "top", "type": "hinge", "bodies": ["cart", "upper"], "anchor": [0, 0, 0],
+         "axis": [0, 1, 0], "friction": 0.01, "motor": {"time": [0, 1], "value": [0, 0.1]},
+         "limits": [-90, 90]},
+        {"name": "elbow", "type": "ball", "bodies": ["upper", "lower"], "anchor": [1, 0, 0],
+         "limits": {"cone": 60, "twist": [-30, 30], "axis": [1, 0, 0]}},
+        {"name": "wrist", "type": "hinge", "bodies": ["lower", "hand"], "q": 30, "motor": 0.01,
+         "frames": [{"position": [0, 0, 0.5], "orientation": [1, 0, 0, 0]},
+                    {"position": [0, 0, -0.2], "orientation": [1, 0, 0, 0]}]},
+        {"name": "grip", "type": "universal", "bodies": ["world", "pen"], "anchor": [3, 0, 0],
+         "axis": [0, 0, 1], "axis2": [1, 0, 0], "limits": [[-10, 10], [-20, 20]]},
+        {"name": "rail", "type": "slide", "bodies": ["floor", "ball"], "axis": [1, 0, 0],
+         "limits": [-1, 1]}],
+    "bake": {"fps": 24, "frame_start": 1, "frame_end": 12, "integrator": "rk4", "tolerance": 1e-8,
+             "step": 0.002, "solver": "tree"}}
+
+REQUIRED = {"format", "bodies", "bodies[0].name", "bodies[0].curve", "bodies[0].curve.time",
+            "bodies[1].shape.type", "bodies[1].shape.length", "bodies[1].shape.radius",
+            "bodies[1].torque.time", "bodies[1].torque.value", "bodies[2].shape.size",
+            "bodies[3].shape.radius", "bodies[4].shape.length", "bodies[5].position",
+            "bodies[1].position", "joints[0].type", "joints[0].bodies", "joints[0].anchor",
+            "joints[0].axis", "joints[0].motor.time", "joints[0].motor.value", "joints[1].anchor",
+            "joints[1].limits.cone", "joints[3].axis", "joints[3].axis2", "joints[4].axis"}
+POSITIVE = {"bodies[1].mass", "bodies[1].shape.length", "bodies[1].shape.radius",
+            "bodies[2].inertia[0]", "bodies[2].shape.size[1]", "bodies[3].shape.radius",
+            "bodies[4].shape.radius", "joints[0].friction", "joints[1].limits.cone", "bake.fps",
+            "bake.tolerance", "bake.step"}
+MAY_BE_EMPTY = {"name", "joints", "bake", "joints[2].frames[0]", "joints[2].frames[1]"}
+TOO_LARGE = "@too large@"  # becomes 1e999, which json cannot write
+
+
+class Error(C.Structure):
+    _fields_ = [("struct_size", C.c_uint32), ("status", C.c_int32), ("body", C.c_int32),
+                ("joint", C.c_int32), ("text", C.c_char * 496)]
+
+
+library = C.CDLL(LIB)
+library.skel_scene_parse.argtypes = [C.c_char_p, C.c_size_t, C.POINTER(C.c_void_p),
+                                     C.POINTER(Error)]
+library.skel_scene_destroy.argtypes = [C.c_void_p]
+library.skel_scene_destroy.restype = None
+
+
+def to_text(scene):
+    return json.dumps(scene).replace(f'"{TOO_LARGE}"', "1e999")
+
+
+def parse(text):
+    """None where the library takes the text, else its message."""
+    data, scene, error = text.encode(), C.c_void_p(), Error(C.sizeof(Error))
+    status = library.skel_scene_parse(data, len(data), C.byref(scene), C.byref(error))
+    if status == 0:
+        library.skel_scene_destroy(scene)
+        return None
+    assert scene.value is None
+    return error.text.decode()
+
+
+def places(value, path="", keys=()):
+    """(path, keys, value) of everything in a document."""
+    if path:
+        yield path, keys, value
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from places(member, f"{path}.{key}" if path else key, (*keys, key))
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from places(element, f"{path}[{index}]", (*keys, index))
+
+
+def changed(keys, value):
+    scene = copy.deepcopy(RICH)
+    at = scene
+    for key in keys[:-1]:
+        at = at[key]
+    if value is KeyError:
+        del at[keys[-1]]
+    else:
+        at[keys[-1]] = value
+    return scene
+
+
+def renamed(keys, name):
+    """The same with the last key called otherwise, in its place."""
+    scene = copy.deepcopy(RICH)
+    at = scene
+    for key in keys[:-1]:
+        at = at[key]
+    members = [(name if key == keys[-1] else key, value) for key, value in at.items()]
+    at.clear()
+    at.update(members)
+    return scene
+
+
+def run(*arguments, **options):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, timeout=120,
+                          check=False, **options)
+
+
+class EveryFieldWrong(unittest.TestCase):
+    def refused(self, path, scene, text=None):
+        message = parse(text or to_text(scene))
+        self.assertIsNotNone(message, f"{path}: accepted")
+        self.assertTrue(message.startswith(f"{path}: "), f"{path}: {message}")
+
+    def test_the_scene_itself_is_right(self):
+        self.assertIsNone(parse(to_text(RICH)))
+
+    def test_wrong_type(self):
+        for path, keys, value in places(RICH):
+            for wrong in (None, True, 7 if isinstance(value, str) else "x"):
+                if path.endswith(".name") and wrong == "x":
+                    continue
+                with self.subTest(path=path, wrong=wrong):
+                    self.refused(path, changed(keys, wrong))
+
+    def test_number_that_no_double_holds(self):
+        for path, keys, value in places(RICH):
+            if isinstance(value, (int, float)):
+                with self.subTest(path=path):
+                    self.refused(path, changed(keys, TOO_LARGE))
+                    negative = to_text(changed(keys, TOO_LARGE)).replace("1e999", "-1e999")
+                    self.refused(path, None, negative)
+
+    def test_negative_and_zero(self):
+        for path, keys, _value in places(RICH):
+            whole = path.rsplit("[", 1)[0] if path.endswith("]") else path
+            if path in POSITIVE:
+                with self.subTest(path=path):
+                    self.refused(whole, changed(keys, -1))
+                    if not path.endswith("friction"):
+                        self.refused(whole, changed(keys, 0))
+
+    def test_empty(self):
+        for path, keys, value in places(RICH):
+            if path in MAY_BE_EMPTY or isinstance(value, (int, float)):
+                continue
+            with self.subTest(path=path):
+                message = parse(to_text(changed(keys, type(value)())))
+                self.assertIsNotNone(message)
+                self.assertTrue(message.startswith(path), f"{path}: {message}")
+
+    def test_missing(self):
+        seen = set()
+        for path, keys, _value in places(RICH):
+            if path in REQUIRED:
+                seen.add(path)
+                with self.subTest(path=path):
+                    self.refused(path, changed(keys, KeyError))
+        self.assertEqual(seen, REQUIRED)
+
+    def test_misspelt(self):
+        for path, keys, _value in places(RICH):
+            if isinstance(keys[-1], str) and path != "format":
+                with self.subTest(path=path):
+                    message = parse(to_text(renamed(keys, keys[-1] + "x")))
+                    self.assertTrue(message.startswith(f"{path}x: is not a field of"), message)
+                    self.assertIn(f"did you mean '{keys[-1]}'?", message)
+
+    def test_twice(self):
+        for path, keys, _value in places(RICH):
+            if isinstance(keys[-1], str):
+                with self.subTest(path=path):
+                    text = to_text(renamed(keys, "@"))
+                    start = text.index('"@": ')
+                    _value, end = json.JSONDecoder().raw_decode(text, start + 5)
+                    one = text[start:end].replace("@", keys[-1])
+                    self.refused(path, None, text[:start] + one + ", " + one + text[end:])
+
+    def test_too_few_and_too_many(self):
+        for path, keys, value in places(RICH):
+            if isinstance(value, list) and path not in ("bodies", "joints"):
+                with self.subTest(path=path):
+                    for wrong in (value + value[-1:], value[:-1]):
+                        message = parse(to_text(changed(keys, wrong)))
+                        self.assertIsNotNone(message)
+                        where = path.rsplit(".", 1)[0] if path.endswith(".time") else path
+                        self.assertTrue(message.startswith(where), f"{path}: {message}")
+
+    def test_the_command_says_the_same(self):
+        """Fields (not array elements), null in turn: exit 2 and the path on standard error."""
+        for path, keys, _value in places(RICH):
+            if isinstance(keys[-1], str):
+                with self.subTest(path=path):
+                    done = run("bake", "-", input=to_text(changed(keys, None)).encode())
+                    self.assertEqual(done.returncode, 2)
+                    self.assertEqual(done.stdout, b"")
+                    self.assertIn(f"skel: -: {path}: is null, must be", done.stderr.decode())
+
+
+class Syntax(unittest.TestCase):
+    def test_line_and_column(self):
+        done = run("check", "-", input=b'{\n  "format": "skel-scene/1",\n  "bodies" []\n}')
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stdout, b"-: error: line 3 column 12: ':' is expected\n")
+
+    def test_a_character_changed_never_crashes(self):
+        text = to_text(RICH)
+        for position in range(0, len(text), 3):
+            for character in ('"', "}", "0", "-", "\\"):
+                parse(text[:position] + character + text[position + 1:])
+
+    def test_every_cut_is_refused(self):
+        text = to_text(RICH)
+        for length in range(0, len(text), 7):
+            self.assertIsNotNone(parse(text[:length]))
+
+    def test_deep_nesting(self):
+        for opening in ("[", '{"a":'):
+            self.assertIn("nested deeper than 64 levels", parse(opening * 100000))
+
+    def test_big_files_are_refused_before_memory_is_taken(self):
+        def little_memory():
+            resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.truncate(8 << 30)
+            done = run("check", file.name, preexec_fn=little_memory)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"document: is larger than 67108864 bytes", done.stderr)
+
+    def test_too_many(self):
+        body = {"name": "b", "position": [0, 0, 0]}
+        scene = {"format": "skel-scene/1", "bodies": [body] * 100001}
+        self.assertEqual(parse(to_text(scene)),
+                         "bodies: has 100001 elements, must have at most 100000")
+        scene = {"format": "skel-scene/1",
+                 "bodies": [dict(body, name=f"b{i}") for i in range(1000)],
+                 "bake": {"frame_end": 1000000}}
+        self.assertIn("bake.frame_end: makes 1000000 frames of 1000 bodies", parse(to_text(scene)))
+
+
+class Folder(unittest.TestCase):
+    """Tests that work in a folder of their own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.scene = self.folder / "scene.json"
+        self.scene.write_text(to_text(RICH), encoding="utf-8")
+
+    def left(self):
+        return sorted(path.name for path in self.folder.iterdir() if path != self.scene)
+
+    def change(self, **members):
+        self.scene.write_text(to_text(dict(RICH, **members)), encoding="utf-8")
+
+    def diverging(self):
+        scene = copy.deepcopy(RICH)
+        scene["bodies"][6]["force"] = [1e300, 0, 0]
+        self.scene.write_text(to_text(scene), encoding="utf-8")
+
+
+class Outputs(Folder):
+    def bake(self, *arguments):
+        done = run("bake", self.scene, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_json_npy_and_csv_hold_the_same_numbers(self):
+        self.bake("-o", self.folder / "t.json", "--report", self.folder / "r.json")
+        self.bake("-o", self.folder / "t.npy", "--report", self.folder / "r.csv")
+        self.bake("-o", self.folder / "t.csv")
+        track = json.loads((self.folder / "t.json").read_text(encoding="utf-8"))
+        self.assertEqual(track["format"], "skel-track/1")
+        self.assertEqual((track["fps"], track["frame_start"]), (24, 1))
+        self.assertEqual(track["bodies"], [body["name"] for body in RICH["bodies"]])
+        self.assertEqual([len(q) for q in track["q"]], [1 + 4 + 1 + 2 + 1] * 12)
+        rows = [[p + o + v + w for p, o, v, w in zip(*frame)]
+                for frame in zip(track["position"], track["orientation"], track["velocity"],
+                                 track["angular_velocity"])]
+        self.assertEqual((len(rows), len(rows[0]), len(rows[0][0])), (12, 7, 13))
+        flat = [number for frame in rows for row in frame for number in row]
+        self.assertEqual(self.read_npy(self.folder / "t.npy", (12, 7, 13)), flat)
+        with open(self.folder / "t.csv", encoding="utf-8", newline="") as file:
+            table = list(csv.reader(file))
+        self.assertEqual(",".join(table[0]),
+                         "frame,time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz")
+        self.assertEqual([float(cell) for row in table[1:] for cell in row[3:]], flat)
+        self.assertEqual([row[:3] for row in table[1:3]], [["1", "0", "cart"], ["1", "0", "upper"]])
+
+    def read_npy(self, path, shape):
+        data = path.read_bytes()
+        self.assertEqual(data[:8], b"\x93NUMPY\x01\x00")
+        length, = struct.unpack("<H", data[8:10])
+        self.assertEqual((10 + length) % 64, 0)
+        header = data[10:10 + length].decode("latin-1")
+        self.assertTrue(header.endswith("\n"))
+        self.assertEqual(eval(header, {}),  # a literal of ours
+                         {"descr": "<f8", "fortran_order": False, "shape": shape})
+        numbers = struct.unpack(f"<{math.prod(shape)}d", data[10 + length:])
+        return list(numbers)
+
+    def test_report(self):
+        self.bake("-o", self.folder / "t.json", "--report", self.folder / "r.json")
+        self.bake("-o", self.folder / "t.json", "--report", self.folder / "r.csv")
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual((report["format"], report["scene"]), ("skel-report/1", "rich"))
+        self.assertEqual((report["integrator"], report["solver"]), ("rk4", "tree"))
+        self.assertNotIn("failed", report["summary"])
+        self.assertEqual([row["frame"] for row in report["frames"]], list(range(1, 13)))
+        self.assertEqual(set(report["frames"][0]["work"]),
+                         {"motor", "friction", "load", "drive", "contact"})
+        self.assertTrue(any("limits" in warning for warning in report["warnings"]))
+        with open(self.folder / "r.csv", encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row, frame in zip(rows, report["frames"], strict=True):
+            self.assertEqual(float(row["kinetic"]), frame["kinetic"])
+            self.assertEqual(float(row["work_drive"]), frame["work"]["drive"])
+            self.assertEqual(float(row["momentum_z"]), frame["momentum"][2])
+
+    def test_two_runs_give_the_same_bytes(self):
+        one, two = self.bake().stdout, self.bake("-o", "-", "--to=json").stdout
+        self.assertEqual(one, two)
+        self.assertNotIn(b"wall", one)
+
+    def test_canonical_form_gives_the_same_bytes(self):
+        again = self.folder / "again.json"
+        self.assertEqual(run("convert", self.scene, again).returncode, 0)
+        text = again.read_bytes()
+        self.assertEqual(run("convert", again, "-").stdout, text)
+        self.assertEqual(self.bake().stdout, run("bake", again).stdout)
+
+    def test_standard_input(self):
+        piped = run("bake", "-", input=self.scene.read_bytes())
+        self.assertEqual(piped.stdout, self.bake().stdout)
+
+    def test_options_win_over_the_scene(self):
+        track = json.loads(self.bake("--fps", "48", "--start=-1", "--end", "3", "--step=0.001",
+                                     "--integrator", "euler", "--solver=pinv").stdout)
+        self.assertEqual((track["fps"], track["frame_start"]), (48, -1))
+        self.assertEqual(len(track["position"]), 5)
+        self.assertEqual(track["report"]["integrator"], "euler")
+        self.assertEqual(track["report"]["solver"], "pinv")
+
+    def test_names_that_csv_must_quote(self):
+        scene = {"format": "skel-scene/1", "bake": {"frame_end": 1},
+                 "bodies": [{"name": 'a, "b"', "motion": "fixed", "position": [0, 0, 0]}]}
+        done = run("bake", "-", "--to", "csv", input=to_text(scene).encode())
+        self.assertEqual(list(csv.reader(io.StringIO(done.stdout.decode())))[1][2], 'a, "b"')
+
+    def test_modes_and_links_of_files_stay(self):
+        out, link = self.folder / "t.json", self.folder / "link.json"
+        out.write_text("old", encoding="utf-8")
+        out.chmod(0o640)
+        link.symlink_to(out)
+        self.bake("-o", link)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(out.stat().st_mode & 0o777, 0o640)
+        self.assertIn("skel-track/1", out.read_text(encoding="utf-8"))
+
+
+class NoPartialFiles(Folder):
+    def test_a_bake_that_diverges(self):
+        self.diverging()
+        done = run("bake", self.scene, "-o", self.folder / "t.json",
+                   "--report", self.folder / "r.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.left(), ["r.json"])
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertIn(report["summary"]["failed"], done.stderr.decode())
+        self.assertIn("ball", report["summary"]["failed"])
+
+    def test_an_old_file_survives_a_failure(self):
+        self.diverging()
+        (self.folder / "t.json").write_text("old", encoding="utf-8")
+        self.assertEqual(run("bake", self.scene, "-o", self.folder / "t.json").returncode, 1)
+        self.assertEqual((self.folder / "t.json").read_text(encoding="utf-8"), "old")
+        self.assertEqual(self.left(), ["t.json"])
+
+    def test_a_full_disk(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        for name in ("t.json", "t.npy", "t.csv"):
+            done = run("bake", self.scene, "-o", self.folder / name, preexec_fn=small_files)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(self.left(), [])
+        self.assertIn(name.encode(), done.stderr)
+        self.assertEqual(run("bake", self.scene, "-o", "/dev/full", "--to=json").returncode, 1)
+
+    def test_a_closed_pipe(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([BIN, "bake", self.scene], stdout=writing, stderr=subprocess.PIPE,
+                              check=False, timeout=60)
+        os.close(writing)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"Broken pipe", done.stderr)
+
+    def test_control_c(self):
+        self.change(bake={"frame_end": 100000, "step": 1e-6})
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([BIN, "bake", self.scene, "-o", self.folder / "t.json",
+                                   "--report", self.folder / "r.csv"]) as process:
+                for _ in range(1000):
+                    if len(self.left()) == 2:
+                        break
+                    time.sleep(0.01)
+                self.assertEqual(len(self.left()), 2)  # both are being written beside
+                process.send_signal(number)
+                process.wait(timeout=60)
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(self.left(), [])
+
+    def test_a_folder_that_is_not_there(self):
+        done = run("bake", self.scene, "-o", self.folder / "no" / "t.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"No such file or directory", done.stderr)
+
+    def test_the_scene_is_never_written_over(self):
+        before = self.scene.read_bytes()
+        for arguments in (["-o", self.scene], ["--report", self.folder / "." / "scene.json"]):
+            self.assertEqual(run("bake", self.scene, *arguments).returncode, 2)
+        done = run("bake", self.scene, "-o", self.folder / "x.json",
+                   "--report", self.folder / "x.json")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(self.scene.read_bytes(), before)
+        self.assertEqual(self.left(), [])
+
+
+class Calls(Folder):
+    def wrong(self, text, *arguments):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.stdout, b"")
+        self.assertTrue(done.stderr.startswith(b"skel: "), done.stderr)
+        self.assertIn(text, done.stderr.decode())
+
+    def test_wrong_calls(self):
+        scene, wrong = self.scene, self.wrong
+        self.assertEqual(run().returncode, 2)
+        wrong("'bak': is not a command", "bak")
+        wrong("'ik': is not in this version", "ik", scene)
+        wrong("a file is missing", "bake")
+        wrong("is one word too many", "bake", scene, scene)
+        wrong("--fsp: is not an option", "bake", scene, "--fsp", "24")
+        wrong("--fps: is 'fast', must be a number > 0", "bake", scene, "--fps", "fast")
+        wrong("--fps: is '0', must be a number > 0", "bake", scene, "--fps=0")
+        wrong("--fps: is 'inf', must be", "bake", scene, "--fps=inf")
+        wrong("--fps: is given twice", "bake", scene, "--fps=1", "--fps=2")
+        wrong("--step: needs a value", "bake", scene, "--step")
+        wrong("--end: is '1.5', must be a whole number", "bake", scene, "--end=1.5")
+        wrong("--end: is 0, must be at least the start", "bake", scene, "--end=0")
+        wrong("--end: makes 1000000000 frames", "bake", scene, "--end=1000000000")
+        wrong("--integrator: is 'adams', which this version does not have; must be one of auto",
+              "bake", scene, "--integrator=adams")
+        wrong("--solver: is 'x', must be one of tree", "bake", scene, "--solver=x")
+        wrong("--jobs: is not in this version", "bake", scene, "--jobs=2")
+        wrong("--progress: takes no value", "bake", scene, "--progress=1")
+        wrong("--to: must be one of json, npy or csv", "bake", scene, "--to=xml")
+        for name in ("bvh", "gltf", "glb"):
+            wrong(f"format {name} is not in this version", "bake", scene, "-o", f"t.{name}")
+        wrong("format html is not in this version", "bake", scene, "--report", "r.html")
+        wrong("must be a name in json, npy or csv", "bake", scene, "-o", "track")
+        wrong("must be a name in json or csv", "bake", scene, "--report", "r.npy")
+        wrong("nothing.json: No such file or directory", "bake", "nothing.json")
+        wrong(f"{self.folder}: Is a directory", "check", self.folder)
+        wrong("must be a name in .json", "convert", scene, "out.bvh")
+
+    def test_help_and_version(self):
+        self.assertRegex(run("--version").stdout, rb"^skel \d+\.\d+\.\d+\n$")
+        self.assertIn(b"skel bake SCENE", run("--help").stdout)
+        for name in ("bake", "accel", "fk", "check", "convert"):
+            text = run("help", name).stdout
+            self.assertTrue(text.startswith(f"skel {name}".encode()))
+            self.assertEqual(run(name, "--help").stdout, text)
+        self.wrong("is not a command", "help", "nonsense")
+
+    def test_check(self):
+        done = run("check", self.scene)
+        self.assertEqual(done.returncode, 0)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(lines[-1], f"{self.scene}: ok: bodies 7, joints 5, dof 8")
+        self.assertIn(f"{self.scene}: warning: joints[0].limits: are reported", lines[0])
+        self.change(gravity=[1], bake={"fps": -1})
+        done = run("check", self.scene)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual([line.split(": ")[1:3] for line in done.stdout.decode().splitlines()
+                          if "error" in line], [["error", "gravity"], ["error", "bake.fps"]])
+
+    def test_other_formats(self):
+        done = run("check", "-", input=b'{"format": "skel-dh/1", "joints": []}')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"format: is a skel-dh/1, which this version does not read", done.stdout)
+
+    def test_mass_is_needed_for_dynamics_only(self):
+        scene = {"format": "skel-scene/1", "bodies": [{"name": "a", "position": [1, 2, 3]}]}
+        self.scene.write_text(to_text(scene), encoding="utf-8")
+        self.assertEqual(run("fk", self.scene).returncode, 0)
+        self.wrong("bodies[0].mass: ", "accel", self.scene)
+        self.wrong("bodies[0].mass: ", "bake", self.scene)
+        self.assertEqual(run("check", self.scene).returncode, 0)
+
+    def test_progress(self):
+        self.assertEqual(run("bake", "--", self.scene).stderr.count(b"%"), 0)
+        self.assertIn(b"100 %", run("bake", self.scene, "--progress").stderr)
+
+
+class Tools(Folder):
+    def test_accel(self):
+        done = run("accel", self.scene)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual([len(answer[key]) for key in ("linear", "angular")], [7, 7])
+        self.assertEqual(answer["linear"][5], [0, 0, 0])  # the floor
+        for solver in ("pinv", "kkt"):
+            other = json.loads(run("accel", self.scene, "--solver", solver).stdout)
+            for key in answer:
+                for one, two in zip(answer[key], other[key]):
+                    for a, b in zip(one, two):
+                        self.assertAlmostEqual(a, b, delta=1e-7 * (1 + abs(a)))
+
+    def test_accel_warns_of_a_projection(self):
+        scene = copy.deepcopy(RICH)
+        scene["bodies"][6]["velocity"] = [0, 0, 1]  # off its rail
+        self.scene.write_text(to_text(scene), encoding="utf-8")
+        done = run("accel", self.scene)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"warning: velocities broke the joints", done.stderr)
+
+    def test_fk(self):
+        given = json.loads(run("fk", self.scene).stdout)
+        self.assertEqual(given["format"], "skel-pose/1")
+        self.assertEqual(given["names"], [body["name"] for body in RICH["bodies"]])
+        self.assertEqual(given["position"][2], [1.5, 0, 0])
+        q = [0, 1, 0, 0, 0, math.radians(30), 0, 0, 0]
+        same = json.loads(run("fk", self.scene, "--q=" + ",".join(map(repr, q))).stdout)
+        for one, two in zip(given["position"], same["position"]):
+            for a, b in zip(one, two):
+                self.assertAlmostEqual(a, b, places=12)
+        out = self.folder / "pose.json"
+        q[8] = 0.25
+        self.assertEqual(run("fk", self.scene, "--q", ",".join(map(str, q)), "-o", out).returncode,
+                         0)
+        moved = json.loads(out.read_text(encoding="utf-8"))
+        self.assertAlmostEqual(moved["position"][6][0], 0.25, places=12)
+
+    def test_fk_wrong_q(self):
+        for q, text in (("1,2", "--q: has 2 numbers, must have 9: top 1, elbow 4, wrist 1, grip 2"),
+                        ("", "--q: has 0 numbers, must have 9"),
+                        ("0,1,0,0,0,x,0,0,0", "--q: number 6 is 'x', must be a number"),
+                        ("0,1,1,0,0,0,0,0,0", "--q: joint 'elbow' is a quaternion of length")):
+            done = run("fk", self.scene, f"--q={q}")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr.decode())
+
+    def test_samples_are_right(self):
+        for path in sorted((ROOT / "samples").glob("*.json")):
+            done = run("check", path)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            again = run("convert", path, "-").stdout
+            self.assertEqual(run("convert", "-", "-", input=again).stdout, again)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,809 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scene document: what is read, what is refused and how, and that writing changes no bit. */
+#include "../plugin_bridge/json_scan.h"
+#include "../plugin_bridge/scene.h"
+#include "../plugin_bridge/text.h"
+
+#include <check.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One of everything: all joint types, shapes, motions, loads, limits, both ways to give a joint. */
+static const char k_full[] =
+    "{'format':'skel-scene/1','name':'all \\u00e4 \\\"of\\\" it','gravity':[0,0.1,-9.8],"
+    "'angle_unit':'deg','bodies':["
+    "{'name':'base','motion':'driven','curve':{'time':[-0.5,0.25,1,2],"
+    " 'position':[[0,0,1],[0.3,0.1,1.2],[1,0,1],[1,1,1]],"
+    " 'orientation':[[1,0,0,0],[0.96,0.28,0,0],[0.6,0.8,0,0],[0.6,0.8,0,0]]}},"
+    "{'name':'arm','mass':1.5,'shape':{'type':'capsule','length':0.7,'radius':0.05},"
+    " 'position':[1,2,3],'orientation':[0.5,0.5,-0.5,0.5],'velocity':[0.1,0,0],"
+    " 'angular_velocity':[0,0.2,-0.0],'force':[1,0,0],'torque':{'time':[0,1],"
+    " 'value':[[0,0,0],[0,0.1,0]]}},"
+    "{'name':'hand','mass':0.3,'inertia':[0.01,0.02,0.025,0.001,0,-0.002],"
+    " 'shape':{'type':'box','size':[0.1,0.2,0.3]},'position':[1.1,2.2,3.3]},"
+    "{'name':'finger','mass':0.1,'shape':{'type':'rod','length':0.3}},"
+    "{'name':'tip','mass':0.05,'shape':{'type':'sphere','radius':0.01}},"
+    "{'name':'car','mass':3,'shape':{'type':'cylinder','length':0.2,'radius':0.1},"
+    " 'position':[5,0,0],'orientation':[0.8,0,0.6,0]},"
+    "{'name':'rock','motion':'fixed','position':[0,0,-1],'inertia':[1,1,1]},"
+    "{'name':'pebble','mass':0.2,'shape':{'type':'sphere','radius':0.1},'position':[0,0,-0.8]}],"
+    "'joints':["
+    "{'name':'shoulder','type':'ball','bodies':['base','arm'],'anchor':[1,2,3.35],"
+    " 'limits':{'cone':60,'twist':[-45,30],'axis':[1,1,0]},'friction':0.01},"
+    "{'name':'wrist','type':'universal','bodies':['arm','hand'],'anchor':[1.05,2.1,3.2],"
+    " 'axis':[0,1,1],'axis2':[3,0,0],'limits':[[-10,10],[-20,90]]},"
+    "{'type':'hinge','bodies':['hand','finger'],'frames':[{'position':[0,0,0.15]},"
+    " {'position':[0,0,-0.15],'orientation':[0.96,0,0,0.28]}],'q':30,'motor':2e-7,"
+    " 'limits':[-90,90]},"
+    "{'type':'ball','bodies':['finger','tip'],'frames':[{'position':[0,0,0.15]},{}],"
+    " 'q':[0.6,0,0.8,0]},"
+    "{'name':'rail','type':'slide','bodies':['world','car'],'axis':[2,0,1],"
+    " 'limits':[-1,1],'motor':{'time':[0,0.5],'value':[1,-1]}},"
+    "{'name':'glue','type':'fixed','bodies':['rock','pebble']}],"
+    "'bake':{'fps':30,'frame_start':10,'frame_end':19,'integrator':'rk4','tolerance':1e-6,"
+    " 'step':0.001,'solver':'kkt'}}";
+
+/* The smallest scene with a joint; %s takes the place of one field each. */
+static const char k_small[] =
+    "{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'shape':{'type':'sphere','radius':1},"
+    "'position':[0,0,0]}%s],'joints':[{'name':'j','type':'hinge','bodies':['world','a'],"
+    "'anchor':[0,0,0],'axis':[0,0,1]%s}]%s}";
+
+static char *quoted(const char *text) { /* ' for ", so that JSON stays legible in C */
+    char *copy = malloc(strlen(text) + 1);
+    strcpy(copy, text);
+    for (char *c = copy; *c; ++c)
+        if (*c == '\'') *c = '"';
+    return copy;
+}
+
+static skel_status parse(const char *text, skel_scene **scene, skel_error *err) {
+    char *json = quoted(text);
+    skel_error_init(err);
+    const skel_status status = skel_scene_parse(json, strlen(json), scene, err);
+    ck_assert((status == SKEL_OK) == (*scene != NULL));
+    ck_assert_int_eq(err->status, status == SKEL_OK ? err->status : status);
+    free(json);
+    return status;
+}
+
+static skel_scene *parsed(const char *text) {
+    skel_scene       *scene = NULL;
+    skel_error        err;
+    const skel_status status = parse(text, &scene, &err);
+    ck_assert_msg(status == SKEL_OK, "%s", err.text);
+    return scene;
+}
+
+static void refused(const char *text, const char *message) {
+    skel_scene       *scene = NULL;
+    skel_error        err;
+    const skel_status status = parse(text, &scene, &err);
+    ck_assert_msg(status < 0, "accepted, but expected: %s", message);
+    ck_assert_msg(strstr(err.text, message) != NULL, "got '%s', expected '%s'", err.text, message);
+}
+
+static void small(const char *body, const char *joint, const char *end, const char *message) {
+    char text[2048];
+    snprintf(text, sizeof text, k_small, body, joint, end);
+    if (message)
+        refused(text, message);
+    else
+        skel_scene_destroy(parsed(text));
+}
+
+static char *written(const skel_scene *scene) {
+    size_t needed = 0;
+    ck_assert_int_eq(skel_scene_write(scene, NULL, 0, &needed), SKEL_E_BUFFER);
+    char *text = malloc(needed + 1);
+    ck_assert_int_eq(skel_scene_write(scene, text, needed, NULL), SKEL_E_BUFFER);
+    ck_assert_int_eq(skel_scene_write(scene, text, needed + 1, NULL), SKEL_OK);
+    ck_assert_uint_eq(strlen(text), needed);
+    return text;
+}
+
+static char *checked(const char *text, skel_status *status) {
+    char  *json   = quoted(text);
+    size_t needed = 0;
+    *status       = skel_scene_check(json, strlen(json), NULL, 0, &needed);
+    char *lines   = malloc(needed + 1);
+    ck_assert_int_eq(skel_scene_check(json, strlen(json), lines, needed + 1, NULL), *status);
+    ck_assert_uint_eq(strlen(lines), needed);
+    free(json);
+    return lines;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+START_TEST(everything_is_read) {
+    skel_scene       *s = parsed(k_full);
+    const skel_model *m = skel_scene_model(s);
+    skel_bake_desc    bake;
+    double            gravity[3];
+    ck_assert_str_eq(skel_scene_name(s), "all \xc3\xa4 \"of\" it");
+    ck_assert_int_eq(skel_model_body_count(m), 8);
+    ck_assert_int_eq(skel_model_joint_count(m), 6);
+    ck_assert_int_eq(skel_model_dof(m), 3 + 2 + 1 + 3 + 1);
+    ck_assert_str_eq(skel_model_joint_name(m, 2), "hand-finger");
+    skel_model_gravity(m, gravity);
+    ck_assert_double_eq(gravity[1], 0.1);
+    skel_bake_desc_init(&bake);
+    ck_assert_int_eq(skel_scene_bake_desc(s, &bake), SKEL_OK);
+    ck_assert_ptr_eq(bake.model, m);
+    ck_assert_int_eq(bake.integrator, SKEL_INTEGRATOR_RK4);
+    ck_assert_int_eq(bake.solver, SKEL_SOLVER_KKT);
+    ck_assert_uint_eq(bake.sample_count, 10);
+    ck_assert_double_eq(bake.step, 0.001);
+    ck_assert_double_eq(bake.tolerance, 1e-6);
+    ck_assert_double_eq(skel_scene_fps(s), 30);
+    ck_assert_int_eq(skel_scene_frame_start(s), 10);
+    ck_assert_int_eq(skel_scene_frame_end(s), 19);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(bodies_are_read) {
+    skel_scene    *s = parsed(k_full);
+    skel_body_desc b;
+    double         inertia[6];
+    skel_body_desc_init(&b);
+    skel_model_get_body(skel_scene_model(s), 1, &b);
+    skel_shape_inertia(SKEL_SHAPE_CAPSULE, (const double[3]){0.7, 0.05, 0}, 1.5, inertia);
+    ck_assert_mem_eq(b.inertia, inertia, sizeof inertia);
+    ck_assert_double_eq(b.force[0], 1.0);
+    ck_assert_uint_eq(b.torque_curve.count, 2);
+    ck_assert_double_eq(b.angular_velocity[1], 0.2);
+    skel_model_get_body(skel_scene_model(s), 2, &b);
+    ck_assert_double_eq(b.inertia[5], -0.002);
+    ck_assert_int_eq(b.shape, SKEL_SHAPE_BOX);
+    skel_model_get_body(skel_scene_model(s), 3, &b);
+    ck_assert_double_eq_tol(b.size[1], 0.003, 1e-18); /* a rod is as thick as a hundredth */
+    skel_model_get_body(skel_scene_model(s), 0, &b);
+    ck_assert_int_eq(b.motion, SKEL_MOTION_DRIVEN);
+    ck_assert_double_eq(b.mass, 0.0);
+    ck_assert(b.position[0] > 0.0 && b.position[0] < 0.3); /* time 0 lies between two samples */
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(joints_are_read) {
+    skel_scene     *s = parsed(k_full);
+    skel_joint_desc j;
+    const double    degree = 3.14159265358979323846 / 180.0;
+    skel_joint_desc_init(&j);
+    skel_model_get_joint(skel_scene_model(s), 0, &j);
+    ck_assert_double_eq_tol(j.limit_high[0], 60 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.limit_low[1], -45 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.limit_axis[0], sqrt(0.5), 1e-15);
+    skel_model_get_joint(skel_scene_model(s), 1, &j);
+    ck_assert_double_eq_tol(j.limit_high[1], 90 * degree, 1e-15);
+    skel_model_get_joint(skel_scene_model(s), 4, &j);
+    ck_assert_double_eq(j.limit_high[0], 1.0); /* metres know no degrees */
+    ck_assert_uint_eq(j.motor_curve.count, 2);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+/* An anchored joint is closed and at zero at the given pose; a joint with q stands at q. */
+START_TEST(joints_stand_where_they_should) {
+    skel_scene *s = parsed(k_full);
+    skel_state *state;
+    double      q[13], gap = 1, speed;
+    ck_assert_int_eq(skel_model_q_count(skel_scene_model(s)), 4 + 2 + 1 + 4 + 1);
+    ck_assert_int_eq(skel_state_create(skel_scene_model(s), &state, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_get_q(state, q), SKEL_OK);
+    const double expected[] = {1, 0, 0, 0, 0, 0, 0.52359877559829887, 0.6, 0, 0.8, 0, 0};
+    for (int k = 0; k < 12; ++k) ck_assert_double_eq_tol(q[k], expected[k], 1e-12);
+    ck_assert_int_eq(skel_state_project(state, &gap, &speed, NULL), SKEL_OK);
+    ck_assert_double_lt(gap, 1e-12);
+    skel_state_destroy(state);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(a_scene_is_a_bake_desc) {
+    skel_scene *s = parsed(k_full);
+    skel_bake  *bake;
+    skel_error  err;
+    skel_error_init(&err);
+    ck_assert_msg(skel_bake_start(s, &bake, &err) == SKEL_OK, "%s", err.text);
+    const skel_status status = skel_bake_advance(bake, -1);
+    skel_bake_error(bake, &err);
+    ck_assert_msg(status == SKEL_OK, "%s", err.text);
+    ck_assert_int_eq(skel_bake_samples_done(bake), 10);
+    skel_bake_destroy(bake);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(defaults_are_as_documented) {
+    skel_scene *s = parsed("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}]}");
+    skel_bake_desc bake;
+    double         gravity[3];
+    skel_bake_desc_init(&bake);
+    skel_scene_bake_desc(s, &bake);
+    skel_model_gravity(skel_scene_model(s), gravity);
+    ck_assert_double_eq(gravity[2], -9.81);
+    ck_assert_str_eq(skel_scene_name(s), "");
+    ck_assert_uint_eq(bake.sample_count, 250);
+    ck_assert_double_eq(bake.sample_rate, 24);
+    ck_assert_double_eq(bake.tolerance, 1e-8);
+    ck_assert_double_eq(bake.step, 0);
+    ck_assert_int_eq(bake.integrator, SKEL_INTEGRATOR_AUTO);
+    ck_assert_int_eq(bake.solver, SKEL_SOLVER_TREE);
+    ck_assert_int_eq(skel_scene_frame_start(s), 1);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(names_are_made_unique) {
+    skel_scene *s = parsed("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},"
+                           "{'name':'b','position':[0,0,0]},{'name':'c','position':[0,0,0]}],"
+                           "'joints':[{'type':'fixed','bodies':['a','b']},"
+                           "{'name':'a-b','type':'fixed','bodies':['b','c']}]}");
+    ck_assert_str_eq(skel_model_joint_name(skel_scene_model(s), 0), "a-b 0");
+    ck_assert_str_eq(skel_model_joint_name(skel_scene_model(s), 1), "a-b");
+    skel_scene_destroy(s);
+}
+END_TEST
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void same_bits(const skel_model *a, const skel_model *b) {
+    for (int32_t i = 0; i < skel_model_body_count(a); ++i) {
+        skel_body_desc x, y;
+        skel_body_desc_init(&x);
+        skel_body_desc_init(&y);
+        skel_model_get_body(a, i, &x);
+        skel_model_get_body(b, i, &y);
+        ck_assert_str_eq(x.name, y.name);
+        ck_assert_mem_eq(&x.mass, &y.mass,
+                         offsetof(skel_body_desc, force_curve) - offsetof(skel_body_desc, mass));
+        ck_assert_mem_eq(x.size, y.size, sizeof x.size);
+        ck_assert_uint_eq(x.orientation_curve.count, y.orientation_curve.count);
+        if (x.orientation_curve.count)
+            ck_assert_mem_eq(x.orientation_curve.value, y.orientation_curve.value,
+                             x.orientation_curve.count * 4 * sizeof(double));
+    }
+    for (int32_t i = 0; i < skel_model_joint_count(a); ++i) {
+        skel_joint_desc x, y;
+        skel_joint_desc_init(&x);
+        skel_joint_desc_init(&y);
+        skel_model_get_joint(a, i, &x);
+        skel_model_get_joint(b, i, &y);
+        const size_t from = offsetof(skel_joint_desc, parent_position);
+        ck_assert_mem_eq(x.parent_position, y.parent_position,
+                         offsetof(skel_joint_desc, motor_curve) - from);
+        ck_assert_mem_eq(x.limit_low, y.limit_low, 7 * sizeof(double));
+    }
+}
+
+START_TEST(writing_changes_no_bit) {
+    skel_scene *first  = parsed(k_full);
+    char       *text   = written(first);
+    skel_scene *second = parsed(text);
+    char       *again  = written(second);
+    ck_assert_str_eq(text, again);
+    same_bits(skel_scene_model(first), skel_scene_model(second));
+    free(text);
+    free(again);
+    skel_scene_destroy(first);
+    skel_scene_destroy(second);
+}
+END_TEST
+
+/* The same with numbers nobody would type: random directions, lengths and places. */
+static double any(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 11) / 4503599627370496.0 - 1.0;
+}
+
+START_TEST(writing_changes_no_bit_of_random_scenes) {
+    uint64_t seed = (uint64_t)_i * 77 + 5;
+    char     text[4096];
+    double   x[16], q[4], n = 0;
+    for (int k = 0; k < 16; ++k) x[k] = any(&seed);
+    for (int k = 0; k < 4; ++k) n += x[k] * x[k];
+    for (int k = 0; k < 4; ++k) q[k] = x[k] / sqrt(n);
+    snprintf(text, sizeof text,
+             "{'format':'skel-scene/1','bodies':[{'name':'a','mass':%.17g,'shape':{'type':'box',"
+             "'size':[%.17g,%.17g,1]},'position':[%.17g,%.17g,%.17g],"
+             "'orientation':[%.9g,%.9g,%.9g,%.9g]},{'name':'b','position':[%.17g,1,2]}],"
+             "'joints':[{'type':'hinge','bodies':['a','b'],'anchor':[%.17g,%.17g,0.1],"
+             "'axis':[%.17g,%.17g,%.17g]}]}",
+             fabs(x[4]) + 0.1, fabs(x[5]) + 0.1, fabs(x[6]) + 0.1, x[7], x[8], x[9], q[0], q[1],
+             q[2], q[3], x[10], x[11], x[12], x[13], x[14], x[15]);
+    skel_scene *first = parsed(text), *second;
+    char       *one   = written(first), *two;
+    second            = parsed(one);
+    two               = written(second);
+    ck_assert_str_eq(one, two);
+    same_bits(skel_scene_model(first), skel_scene_model(second));
+    free(one);
+    free(two);
+    skel_scene_destroy(first);
+    skel_scene_destroy(second);
+}
+END_TEST
+
+START_TEST(numbers_read_back_to_the_same_double) {
+    const double fixed[] = {0.1,      1.0 / 3.0, 1e300, 5e-324, 2.2250738585072014e-308,
+                            123456.0, 1e22,      -0.0,  1e-8,   1.7976931348623157e308};
+    char         text[SKEL__NUMBER_SIZE];
+    uint64_t     seed = 1;
+    for (int k = 0; k < 20010; ++k) {
+        const double x = k < 10 ? fixed[k] : any(&seed) * pow(10.0, 40.0 * any(&seed));
+        ck_assert_uint_eq(skel__number_format(text, x), strlen(text));
+        const double back = strtod(text, NULL);
+        ck_assert_mem_eq(&back, &x, sizeof x);
+    }
+    skel__number_format(text, 0.1);
+    ck_assert_str_eq(text, "0.1");
+    skel__number_format(text, (double)INFINITY);
+    ck_assert_str_eq(text, "null");
+}
+END_TEST
+
+START_TEST(a_comma_locale_does_no_harm) {
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) return;
+    char        probe[16];
+    skel_scene *s    = parsed(k_full);
+    char       *text = written(s);
+    ck_assert_ptr_nonnull(strstr(text, "\"gravity\": [0, 0.1, -9.8]"));
+    snprintf(probe, sizeof probe, "%.1f", 0.5); /* the host's locale is still there */
+    ck_assert_str_eq(probe, "0,5");
+    setlocale(LC_NUMERIC, "C");
+    free(text);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+/* ---- refusing ------------------------------------------------------------------------------- */
+
+START_TEST(fields_are_checked) {
+    small("", ",'axsi':[0,0,1]", "",
+          "joints[0].axsi: is not a field of a joint, did you mean 'axis'?");
+    small("", ",'friction':1,'friction':2", "", "joints[0].friction: is there twice");
+    small("", ",'muscle':{}", "", "joints[0].muscle: is not supported by this version");
+    small("", ",'limit_torque':{}", "", "joints[0].limit_torque: is not supported by this version");
+    small("", ",'follow':{}", "", "joints[0].follow: is not supported by this version");
+    small(",{'name':'b','collide':false}", "", "", "bodies[1].collide: is not supported");
+    const char *later[] = {"ground", "wobble", "forces", "frame", "goals", "ik"};
+    for (size_t k = 0; k < sizeof later / sizeof *later; ++k) {
+        char field[64], message[64];
+        snprintf(field, sizeof field, ",'%s':[]", later[k]);
+        snprintf(message, sizeof message, "%s: is not supported by this version", later[k]);
+        small("", "", field, message);
+    }
+    small("", "", ",'gravty':[0,0,0]",
+          "gravty: is not a field of a scene, did you mean 'gravity'?");
+    small("", "", ",'nonsense':1", "nonsense: is not a field of a scene");
+    small("", "", ",'a\\nb':1", "a?b: is not a field of a scene");
+    small("", "", ",'gravity':[0,0]", "gravity: is [0, 0], must be [x, y, z]");
+    small("", "", ",'gravity':[0,'a',0]", "gravity[1]: is \"a\", must be a number");
+    small("", "", ",'gravity':[0,1e999,0]", "gravity[1]: is too large for a double, must be a");
+    small("", "", ",'angle_unit':'grad'",
+          "angle_unit: is \"grad\", must be one of \"rad\", \"deg\"");
+}
+END_TEST
+
+START_TEST(bodies_are_checked) {
+    small(",{'name':'world'}", "", "", "bodies[1].name: is \"world\", must be another name");
+    small(",{'name':'a'}", "", "", "bodies[1].name: is \"a\", must be another name: bodies[0]");
+    small(",{'name':''}", "", "", "bodies[1].name: is \"\", must be a string that is not empty");
+    small(",{'name':'x\\ty'}", "", "", "bodies[1].name: is \"x\\ty\", must be without control");
+    small(",{'mass':1}", "", "", "bodies[1].name: is missing");
+    small(",3", "", "", "bodies[1]: is 3, must be an object");
+    small(",{'name':'b','mass':'heavy'}", "", "",
+          "bodies[1].mass: is \"heavy\", must be a number > 0");
+    small(",{'name':'b','mass':0}", "", "", "bodies[1].mass: is 0, must be a number > 0");
+    small(",{'name':'b','mass':1,'position':[0,0,0]}", "", "",
+          "bodies[1].inertia: is missing, must be given (or a shape)");
+    small(",{'name':'b','inertia':[1,1],'position':[0,0,0]}", "", "",
+          "bodies[1].inertia: is [1, 1]");
+    small(",{'name':'b','inertia':[1,1,1,2,0,0],'position':[0,0,0]}", "", "",
+          "bodies[1].inertia: is [1, 1, 1, 2, 0, 0], must be positive definite");
+    small(",{'name':'b','position':[0,0,0],'orientation':[1,1,0,0]}", "", "",
+          "bodies[1].orientation: is [1, 1, 0, 0], must be a unit quaternion");
+    small(",{'name':'b'}", "", "", "bodies[1].position: is missing, must be [x, y, z]");
+    small(",{'name':'b','position':[0,0,0],'motion':'free'}", "", "",
+          "bodies[1].motion: is \"free\", must be one of");
+    small(",{'name':'b','position':[0,0,0],'curve':{}}", "", "",
+          "bodies[1].curve: is only for motion \"driven\"");
+    small(",{'name':'b','motion':'driven'}", "", "", "bodies[1].curve: is missing");
+    small(",{'name':'b','position':[0,0,0],'force':{'time':[0,0],'value':[[0,0,0],[0,0,0]]}}", "",
+          "", "bodies[1].force.time[1]: is 0, must be greater than the time before it");
+    small(",{'name':'b','position':[0,0,0],'force':{'time':[0],'value':[]}}", "", "",
+          "bodies[1].force.value: has 0 values, must have 1");
+}
+END_TEST
+
+START_TEST(driven_bodies_follow_their_curve) {
+    const char *curve = "'motion':'driven','curve':{'time':[0,1],'position':[[1,0,0],[2,0,0]]}";
+    char        body[512];
+    snprintf(body, sizeof body, ",{'name':'b',%s}", curve);
+    small(body, "", "", NULL);
+    snprintf(body, sizeof body, ",{'name':'b','position':[1,0,1e-7],%s}", curve);
+    small(body, "", "", NULL);
+    snprintf(body, sizeof body, ",{'name':'b','position':[1,0,0.1],%s}", curve);
+    small(body, "", "", "bodies[1].position: is [1, 0, 0.1], must be what the curve has at time 0");
+    small(",{'name':'b','motion':'driven','curve':{'time':[0]}}", "", "",
+          "bodies[1].curve.position: is missing, must be given (or orientation)");
+    small(",{'name':'b','motion':'driven','curve':{'time':[0],'orientation':[[1,0,0,0]]}}", "", "",
+          "bodies[1].position: is missing");
+}
+END_TEST
+
+START_TEST(shapes_are_checked) {
+    const char *form       = ",{'name':'b','mass':1,'position':[0,0,0],'shape':%s}";
+    const char *shape[][2] = {
+        {"{'type':'sphere'}", "bodies[1].shape.radius: is missing, must be a number > 0"},
+        {"{'type':'sphere','radius':-1}", "bodies[1].shape.radius: is -1, must be a number > 0"},
+        {"{'type':'sphere','radius':1,'length':1}", "shape.length: is not a field of a sphere"},
+        {"{'type':'box','size':[1,0,1]}", "bodies[1].shape.size: is [1, 0, 1], must be [x, y, z]"},
+        {"{'type':'capsule','length':1}", "bodies[1].shape.radius: is missing"},
+        {"{'type':'cone'}", "bodies[1].shape.type: is \"cone\", must be one of \"sphere\""},
+        {"{}", "bodies[1].shape.type: is missing"},
+        {"[]", "bodies[1].shape: is [], must be an object"},
+    };
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; ++k) {
+        char body[256];
+        snprintf(body, sizeof body, form, shape[k][0]);
+        small(body, "", "", shape[k][1]);
+    }
+}
+END_TEST
+
+static void joint(const char *fields, const char *message) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{'format':'skel-scene/1','bodies':[{'name':'upper','position':[0,0,0]},"
+             "{'name':'lower','position':[1,0,0]}],'joints':[{%s}]}",
+             fields);
+    if (message)
+        refused(text, message);
+    else
+        skel_scene_destroy(parsed(text));
+}
+
+START_TEST(joints_are_checked) {
+    const char *cases[][2] = {
+        {"'bodies':['upper','lower']", "joints[0].type: is missing"},
+        {"'type':'rope','bodies':['upper','lower']", "joints[0].type: is \"rope\""},
+        {"'type':'fixed'", "joints[0].bodies: is missing, must be [parent, child]"},
+        {"'type':'fixed','bodies':['upper']", "joints[0].bodies: is [\"upper\"]"},
+        {"'type':'fixed','bodies':['upper','lowr']",
+         "joints[0].bodies[1]: is \"lowr\", must be the name of a body or \"world\", did you mean "
+         "'lower'?"},
+        {"'type':'fixed','bodies':['upper','upper']", "must be two different bodies"},
+        {"'type':'fixed','bodies':['world','world']", "must be two different bodies"},
+        {"'type':'hinge','bodies':['upper','lower'],'axis':[0,0,1]",
+         "joints[0].anchor: is missing"},
+        {"'type':'hinge','bodies':['upper','lower'],'anchor':[0,0,0]",
+         "joints[0].axis: is missing"},
+        {"'type':'hinge','bodies':['upper','lower'],'anchor':[0,0,0],'axis':[0,0,0]",
+         "joints[0].axis: is [0, 0, 0], must not be zero"},
+        {"'type':'ball','bodies':['upper','lower'],'anchor':[0,0,0],'axis':[0,0,1]",
+         "joints[0].axis: is not a field of a ball joint"},
+        {"'type':'fixed','bodies':['upper','lower'],'axis':[0,0,1]",
+         "joints[0].axis: is not a field of a fixed joint"},
+        {"'type':'hinge','bodies':['upper','lower'],'anchor':[0,0,0],'axis':[0,0,1],'axis2':[1,0,"
+         "0]",
+         "joints[0].axis2: is not a field of a hinge joint"},
+        {"'type':'universal','bodies':['upper','lower'],'anchor':[0,0,0],'axis':[0,0,1],"
+         "'axis2':[1,0,0.1]",
+         "joints[0].axis2: is [1, 0, 0.1], must be perpendicular to axis"},
+        {"'type':'hinge','bodies':['upper','lower'],'anchor':[0,0,0],'axis':[0,0,1],'q':1",
+         "joints[0].q: must come with frames"},
+        {"'type':'fixed','bodies':['upper','lower'],'frames':[{},{}],'anchor':[0,0,0]",
+         "joints[0].anchor: must not be given together with frames"},
+        {"'type':'fixed','bodies':['upper','lower'],'frames':[{}]", "joints[0].frames: is [{}]"},
+        {"'type':'fixed','bodies':['upper','lower'],'frames':[{},{}]", "joints[0].frames: "},
+        {"'type':'fixed','bodies':['upper','lower'],'frames':[{'positon':[0,0,0]},{}]",
+         "joints[0].frames[0].positon: is not a field of a frame, did you mean 'position'?"},
+        {"'type':'slide','bodies':['upper','lower'],'q':2,"
+         "'frames':[{'orientation':[0.5,0.5,0.5,0.5]},{'orientation':[0.5,0.5,0.5,0.5]}]",
+         "joints[0].q: is 2, must be what the positions of the bodies say"},
+        {"'type':'fixed','bodies':['upper','lower'],'limits':[0,1]",
+         "joints[0].limits: is not a field of a fixed joint"},
+        {"'type':'ball','bodies':['upper','lower'],'anchor':[0,0,0],'motor':1",
+         "joints[0].motor: is 1, must be left out"},
+        {"'type':'fixed','bodies':['upper','lower'],'friction':-1",
+         "joints[0].friction: is -1, must be a number >= 0"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) joint(cases[k][0], cases[k][1]);
+    joint("'type':'ball','bodies':['upper','lower'],'anchor':[0,0,0],'motor':0", NULL);
+    joint("'type':'slide','bodies':['upper','lower'],'q':1,'frames':["
+          "{'orientation':[0.5,0.5,0.5,0.5]},{'orientation':[0.5,0.5,0.5,0.5]}]",
+          NULL);
+}
+END_TEST
+
+START_TEST(limits_are_checked) {
+    small("", ",'limits':[1,-1]", "", "joints[0].limits: is [1, -1], must be [low, high]");
+    small("", ",'limits':[1]", "", "joints[0].limits: is [1], must be [low, high]");
+    const char *ball = "'type':'ball','bodies':['upper','lower'],'anchor':[0,0,0],'limits':%s";
+    const char *cases[][2] = {
+        {"[0,1]", "joints[0].limits: is [0, 1], must be an object"},
+        {"{}", "joints[0].limits.cone: is missing"},
+        {"{'cone':4}", "joints[0].limits.cone: is 4, must be an angle > 0 and <= pi"},
+        {"{'cone':0}", "joints[0].limits.cone: is 0"},
+        {"{'cone':1,'twist':[1,0]}", "joints[0].limits.twist: is [1, 0]"},
+        {"{'cone':1,'axis':[0,0,0]}", "joints[0].limits.axis: is [0, 0, 0], must not be zero"},
+        {"{'cone':3.141592653589793}", NULL},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char fields[256];
+        snprintf(fields, sizeof fields, ball, cases[k][0]);
+        joint(fields, cases[k][1]);
+    }
+}
+END_TEST
+
+START_TEST(bakes_are_checked) {
+    small("", "", ",'bake':{'fps':0}", "bake.fps: is 0, must be a number > 0");
+    small("", "", ",'bake':{'frame_start':1.5}",
+          "bake.frame_start: is 1.5, must be a whole number");
+    small("", "", ",'bake':{'frame_end':0}", "bake.frame_end: is 0, must be at least frame_start");
+    small("", "", ",'bake':{'frame_end':10000001}", "bake.frame_end: makes 10000001 frames");
+    small("", "", ",'bake':{'tolerance':0}", "bake.tolerance: is 0, must be a number > 0");
+    small("", "", ",'bake':{'step':-1}", "bake.step: is -1, must be a number > 0");
+    small("", "", ",'bake':{'solver':'fast'}", "bake.solver: is \"fast\", must be one of \"tree\"");
+    small("", "", ",'bake':{'integrator':'magic'}",
+          "bake.integrator: is \"magic\", must be one of");
+    small("", "", ",'bake':{'integrator':'adams'}",
+          "bake.integrator: is \"adams\", which this version does not have; must be one of auto, ");
+    small("", "", ",'bake':{'frame_start':-5,'frame_end':-5}", NULL);
+}
+END_TEST
+
+START_TEST(placing_is_checked) {
+    const char *two        = "{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},"
+                             "{'name':'b'%s}],'joints':[{'type':'hinge','bodies':['a','b'],%s}]}";
+    const char *cases[][3] = {
+        {"", "'frames':[{},{}]", NULL},
+        {"", "'anchor':[0,0,0],'axis':[0,0,1]", "bodies[1].position: is missing"},
+        {"", "'frames':[{'position':[1e308,0,0]},{'position':[-1e308,0,0]}]", "bodies[1].position"},
+        {",'orientation':[1,0,0,0]", "'frames':[{},{}]", "bodies[1].position: is missing"},
+        {"", "'frames':[{},{}]},{'type':'ball','bodies':['a','b'],'anchor':[0,0,0]",
+         "joints[1].anchor: needs a position of bodies[1]"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char text[512];
+        snprintf(text, sizeof text, two, cases[k][0], cases[k][1]);
+        if (cases[k][2])
+            refused(text, cases[k][2]);
+        else
+            skel_scene_destroy(parsed(text));
+    }
+}
+END_TEST
+
+START_TEST(formats_are_checked) {
+    refused("{'bodies':[]}", "format: is missing, must be \"skel-scene/1\"");
+    refused("{'format':1}", "format: is 1, must be \"skel-scene/1\"");
+    refused("{'format':'skel-scene/2'}", "format: is \"skel-scene/2\"");
+    refused("{'format':'skel-dh/1','joints':[]}", "format: is a skel-dh/1, which this version");
+    refused("{'format':'skel-scene/1'}", "bodies: is missing");
+    refused("{'format':'skel-scene/1','bodies':[]}", "bodies: is [], must be [body, ...]");
+    refused("[]", "document: is [], must be an object");
+    refused("7", "document: is 7, must be an object");
+}
+END_TEST
+
+/* ---- syntax --------------------------------------------------------------------------------- */
+
+static void syntax(const char *text, size_t length, skel_status status, const char *message) {
+    skel_scene *scene = NULL;
+    skel_error  err;
+    skel_error_init(&err);
+    ck_assert_int_eq(skel_scene_parse(text, length, &scene, &err), status);
+    ck_assert_msg(strstr(err.text, message) != NULL, "got '%s', expected '%s'", err.text, message);
+}
+
+START_TEST(syntax_errors_say_where) {
+    const char *cases[][2] = {
+        {"", "line 1 column 1: the text ends too early"},
+        {"{\n \"a\": 1,\n \"b\" 2}", "line 3 column 6: ':' is expected"},
+        {"{\"a\":[1,2}", "line 1 column 10: ',' or ']' is expected"},
+        {"{\"a\":1} x", "line 1 column 9: nothing may follow the document"},
+        {"{\"a\":01}", "line 1 column 7: a number must not begin with 0"},
+        {"{\"a\":1.}", "line 1 column 8: a number must have a digit here"},
+        {"{\"a\":+1}", "line 1 column 6: a value is expected"},
+        {"{\"a\":NaN}", "line 1 column 6: a value is expected"},
+        {"{\"a\":\"x\ny\"}", "line 1 column 8: a string must not hold a raw control character"},
+        {"{\"a\":\"\\u0000\"}", "line 1 column 7: a string must not hold \\u0000"},
+        {"{\"a\":\"\\ud800\"}", "line 1 column 7: half of a surrogate pair"},
+        {"{\"a\":\"\\x\"}", "line 1 column 7: an unknown escape"},
+        {"{\"\xc3\xa4\":\"\xff\"}", "line 1 column 7: a string is not valid UTF-8"},
+        {"{\"a\":1,}", "line 1 column 8: a name in quotes is expected"},
+        {"[1,]", "line 1 column 4: a value is expected"},
+        {"{'a':1}", "line 1 column 2: a name in quotes is expected"},
+        {"{\"a\": /* no */ 1}", "line 1 column 7: a value is expected"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
+        syntax(cases[k][0], strlen(cases[k][0]), SKEL_E_SYNTAX, cases[k][1]);
+    syntax("{\"a\":\0 1}", 9, SKEL_E_SYNTAX, "line 1 column 6: a value is expected");
+    syntax("{}\0", 3, SKEL_E_SYNTAX, "line 1 column 3: nothing may follow");
+}
+END_TEST
+
+START_TEST(depth_and_size_have_limits) {
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    syntax(deep, sizeof deep, SKEL_E_TOO_LARGE, "line 1 column 65: nested deeper than 64 levels");
+    syntax("{\"[[[[\":1}", 10, SKEL_E_DOCUMENT, "format: is missing");
+    static char page[1]; /* never looked at: the length alone is enough */
+    syntax(page, SKEL__JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
+    const size_t many = (size_t)SKEL__JSON_MAX_VALUES * 2 + 16;
+    char        *text = malloc(many);
+    for (size_t k = 0; k < many; k += 2) memcpy(text + k, k ? "1," : "[ ", 2);
+    syntax(text, many, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
+    free(text);
+    syntax("[1234567890123456789012345678901234567890123456789012345678901]", 63, SKEL_E_TOO_LARGE,
+           "line 1 column 2: a number is longer than 60 characters");
+}
+END_TEST
+
+START_TEST(a_text_need_not_end_in_zero) {
+    char  *json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}]}");
+    size_t n    = strlen(json);
+    char  *bare = malloc(n); /* one byte more would be caught by the sanitizer */
+    memcpy(bare, json, n);
+    skel_scene *scene = NULL;
+    ck_assert_int_eq(skel_scene_parse(bare, n, &scene, NULL), SKEL_OK);
+    skel_scene_destroy(scene);
+    free(bare);
+    free(json);
+}
+END_TEST
+
+START_TEST(every_cut_of_a_document_is_refused) {
+    char *json = quoted(k_full);
+    for (size_t n = 0; n < strlen(json); ++n) {
+        skel_scene *scene = NULL;
+        char       *cut   = malloc(n + 1);
+        memcpy(cut, json, n);
+        ck_assert_int_lt(skel_scene_parse(cut, n, &scene, NULL), 0);
+        ck_assert_ptr_null(scene);
+        free(cut);
+    }
+    free(json);
+}
+END_TEST
+
+/* ---- check, arguments ----------------------------------------------------------------------- */
+
+START_TEST(all_errors_are_listed_in_order) {
+    static const char wrong[] = "{'format':'skel-scene/1','gravity':1,'bodies':[{'name':'a',"
+                                "'position':2,'mass':3},{'name':'b','mass':-1}],"
+                                "'bake':{'fps':0}}";
+    const char       *order[] = {"error: gravity: is 1",
+                                 "error: bodies[0].position: is 2",
+                                 "error: bodies[0].inertia: is missing",
+                                 "error: bodies[1].mass: is -1",
+                                 "error: bodies[1].position: is missing",
+                                 "error: bake.fps: is 0"};
+    skel_status       status;
+    char             *lines = checked(wrong, &status);
+    const char       *at    = lines;
+    ck_assert_int_eq(status, SKEL_E_DOCUMENT);
+    for (size_t k = 0; k < sizeof order / sizeof *order; ++k) {
+        at = strstr(at, order[k]);
+        ck_assert_msg(at != NULL, "'%s' is not in its place in\n%s", order[k], lines);
+    }
+    free(lines);
+}
+END_TEST
+
+START_TEST(warnings_are_no_errors) {
+    skel_status status;
+    char       *lines = checked(k_full, &status);
+    ck_assert_int_eq(status, SKEL_OK);
+    ck_assert_ptr_nonnull(
+        strstr(lines, "warning: joints[0].limits: are reported, but not enforced"));
+    ck_assert_ptr_null(strstr(lines, "error"));
+    free(lines);
+    lines = checked("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0],"
+                    "'inertia':[1,1,3]},{'name':'b','motion':'fixed','position':[0,0,0],"
+                    "'velocity':[1,0,0]}]}",
+                    &status);
+    ck_assert_int_eq(status, SKEL_OK);
+    ck_assert_ptr_nonnull(strstr(lines, "warning: bodies[0].inertia: one principal moment"));
+    ck_assert_ptr_nonnull(strstr(lines, "warning: bodies[0].mass: is missing"));
+    ck_assert_ptr_nonnull(strstr(lines, "warning: bodies[1].velocity: has no effect on a fixed"));
+    free(lines);
+}
+END_TEST
+
+START_TEST(many_errors_are_cut) {
+    skel__text  t = {0};
+    skel_status status;
+    skel__text_add(&t, "{'format':'skel-scene/1','bodies':[");
+    for (int k = 0; k < 300; ++k) skel__text_add(&t, k ? ",0" : "0");
+    skel__text_add(&t, "]}");
+    char *lines = checked(skel__text_get(&t), &status);
+    int   count = 0;
+    for (const char *c = lines; (c = strstr(c, "error: ")) != NULL; ++c) ++count;
+    ck_assert_int_eq(count, SKEL__DOC_MAX_ERRORS + 1);
+    ck_assert_ptr_nonnull(strstr(lines, "only the first 100 errors are shown"));
+    free(lines);
+    skel__text_free(&t);
+}
+END_TEST
+
+START_TEST(errors_name_body_and_joint) {
+    skel_scene *scene;
+    skel_error  err;
+    parse("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},{'name':1}]}", &scene,
+          &err);
+    ck_assert_int_eq(err.body, 1);
+    ck_assert_int_eq(err.joint, -1);
+    parse("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}],'joints':[0]}",
+          &scene, &err);
+    ck_assert_int_eq(err.body, -1);
+    ck_assert_int_eq(err.joint, 0);
+}
+END_TEST
+
+START_TEST(wrong_calls_are_refused) {
+    skel_scene *scene = (skel_scene *)1;
+    skel_error  tiny  = {0}; /* a caller that knows no field yet must not be written to */
+    char        text[4];
+    ck_assert_int_eq(skel_scene_parse(NULL, 0, &scene, NULL), SKEL_E_ARGUMENT);
+    ck_assert_ptr_null(scene);
+    ck_assert_int_eq(skel_scene_parse("{}", 2, NULL, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_lt(skel_scene_parse("{}", 2, &scene, &tiny), 0);
+    ck_assert_int_eq(tiny.status, 0);
+    ck_assert_int_eq(skel_scene_check("{}", 2, text, sizeof text, NULL), SKEL_E_DOCUMENT);
+    ck_assert_str_eq(text, "err");
+    ck_assert_int_eq(skel_scene_check(NULL, 2, text, sizeof text, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_write(NULL, text, sizeof text, NULL), SKEL_E_ARGUMENT);
+    ck_assert_ptr_null(skel_scene_model(NULL));
+    ck_assert_str_eq(skel_scene_name(NULL), "");
+    skel_scene_destroy(NULL);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("scene");
+    TCase *tcase = tcase_create("scene");
+    tcase_add_test(tcase, everything_is_read);
+    tcase_add_test(tcase, bodies_are_read);
+    tcase_add_test(tcase, joints_are_read);
+    tcase_add_test(tcase, joints_stand_where_they_should);
+    tcase_add_test(tcase, a_scene_is_a_bake_desc);
+    tcase_add_test(tcase, defaults_are_as_documented);
+    tcase_add_test(tcase, names_are_made_unique);
+    tcase_add_test(tcase, writing_changes_no_bit);
+    tcase_add_loop_test(tcase, writing_changes_no_bit_of_random_scenes, 0, 50);
+    tcase_add_test(tcase, numbers_read_back_to_the_same_double);
+    tcase_add_test(tcase, a_comma_locale_does_no_harm);
+    tcase_add_test(tcase, fields_are_checked);
+    tcase_add_test(tcase, bodies_are_checked);
+    tcase_add_test(tcase, driven_bodies_follow_their_curve);
+    tcase_add_test(tcase, shapes_are_checked);
+    tcase_add_test(tcase, joints_are_checked);
+    tcase_add_test(tcase, limits_are_checked);
+    tcase_add_test(tcase, bakes_are_checked);
+    tcase_add_test(tcase, placing_is_checked);
+    tcase_add_test(tcase, formats_are_checked);
+    tcase_add_test(tcase, syntax_errors_say_where);
+    tcase_add_test(tcase, depth_and_size_have_limits);
+    tcase_add_test(tcase, a_text_need_not_end_in_zero);
+    tcase_add_test(tcase, every_cut_of_a_document_is_refused);
+    tcase_add_test(tcase, all_errors_are_listed_in_order);
+    tcase_add_test(tcase, warnings_are_no_errors);
+    tcase_add_test(tcase, many_errors_are_cut);
+    tcase_add_test(tcase, errors_name_body_and_joint);
+    tcase_add_test(tcase, wrong_calls_are_refused);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
