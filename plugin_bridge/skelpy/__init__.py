@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""skelpy: libskel for Python. Standard library only; all arithmetic stays in C.
+
+    import skelpy
+    scene = skelpy.Scene.from_file("samples/double_pendulum.json")
+    bake = skelpy.Bake(scene).run()
+    print(bake.pose(-1, "lower"), bake.summary["energy_drift"])
+
+Poses are 7 numbers (x y z of the centre of mass, quaternion w x y z, body to world), velocities 6
+(v in the world, omega in body axes). SI units, radians.
+"""
+
+import ctypes as C
+from array import array
+
+from . import _ffi
+
+__all__ = ["Bake", "Scene", "SkelError", "State", "accelerations", "bake", "check", "fk",
+           "version"]
+
+
+class SkelError(Exception):
+    """status: the library's number. body, joint: the index it is about, -1 where none.
+    text: where, what it is, what it must be."""
+
+    def __init__(self, status, body, joint, text):
+        super().__init__(text)
+        self.status, self.body, self.joint, self.text = status, body, joint, text
+
+
+def _check(lib, status, error=None):
+    """The status when it is not a failure; else raises SkelError, with its detail."""
+    if status >= 0:
+        return status
+    if error is not None and error.text:
+        raise SkelError(status, error.body, error.joint, error.text.decode("utf-8", "replace"))
+    raise SkelError(status, -1, -1, lib.skel_status_text(status).decode())
+
+
+class _Owner:
+    """Owns one C object and keeps alive what that object needs. It dies with its last user, so a
+    view of a closed bake stays valid."""
+
+    def __init__(self, pointer, destroy, *needs):
+        self.pointer, self._destroy, self._needs = pointer, destroy, needs
+
+    def __del__(self):
+        self._destroy(self.pointer)
+
+
+def _create(lib, create, destroy, *arguments, needs=()):
+    error, out = _ffi.Error(), C.c_void_p()
+    _check(lib, create(*arguments, C.byref(out), C.byref(error)), error)
+    return _Owner(out.value, destroy, *needs)
+
+
+class _Closing:
+    """What Scene, State and Bake share: a handle that can be closed, once or many times."""
+
+    _owner = None
+
+    def close(self):
+        self._owner = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def _p(self):
+        if self._owner is None:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        return self._owner.pointer
+
+
+def _buffer(count):
+    """count zeros and the pointer that C wants; keep the first while using the second."""
+    numbers = array("d", bytes(8 * count))
+    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+
+
+def _doubles(values, count, what):
+    numbers = array("d", values)
+    if len(numbers) != count:
+        raise ValueError(f"{what}: has {len(numbers)} numbers, must have {count}")
+    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+
+
+def _plain(struct):
+    """The struct as a dict of numbers and lists."""
+    fields = {}
+    for name, _ in struct._fields_:
+        value = getattr(struct, name)
+        fields[name] = list(value) if isinstance(value, C.Array) else value
+    for name in ("struct_size", "reserved"):
+        fields.pop(name, None)
+    return fields
+
+
+def _number_of(name_of, name):
+    """The number of an integrator or solver; the library holds the list."""
+    names = {}
+    for number in range(64):
+        text = name_of(number)
+        if text is not None:
+            names[text.decode()] = number
+    if name not in names:
+        raise ValueError(f"is {name!r}, must be one of {', '.join(names)}")
+    return names[name]
+
+
+class Scene(_Closing):
+    """A parsed `skel-scene/1` document: model, start and bake settings. Immutable."""
+
+    def __init__(self, owner, lib):
+        self._owner, self._lib = owner, lib
+
+    @classmethod
+    def from_json(cls, text, library=None):
+        lib = _ffi.load(library)
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        return cls(_create(lib, lib.skel_scene_parse, lib.skel_scene_destroy, data, len(data)), lib)
+
+    @classmethod
+    def from_file(cls, path, library=None):
+        with open(path, "rb") as file:
+            return cls.from_json(file.read(), library)
+
+    def to_json(self):
+        """The document again; parsed, it gives the same bits."""
+        needed = C.c_size_t()
+        status = self._lib.skel_scene_write(self._p, None, 0, C.byref(needed))
+        if status != _ffi.E_BUFFER:
+            _check(self._lib, status)
+        text = C.create_string_buffer(needed.value + 1)
+        _check(self._lib, self._lib.skel_scene_write(self._p, text, len(text), None))
+        return text.value.decode()
+
+    @property
+    def _model(self):
+        return self._lib.skel_scene_model(self._p)
+
+    @property
+    def name(self):
+        return (self._lib.skel_scene_name(self._p) or b"").decode()
+
+    @property
+    def fps(self):
+        return self._lib.skel_scene_fps(self._p)
+
+    @property
+    def frames(self):
+        """The frame numbers of a bake, as a range."""
+        return range(self._lib.skel_scene_frame_start(self._p),
+                     self._lib.skel_scene_frame_end(self._p) + 1)
+
+    @property
+    def body_count(self):
+        return self._lib.skel_model_body_count(self._model)
+
+    @property
+    def joint_count(self):
+        return self._lib.skel_model_joint_count(self._model)
+
+    @property
+    def q_count(self):
+        """Joint coordinates, in the order of the joints (ball: 4 numbers)."""
+        return self._lib.skel_model_q_count(self._model)
+
+    @property
+    def dof(self):
+        """Joint velocities, in the order of the joints (ball: 3 numbers). Free roots add none."""
+        return self._lib.skel_model_dof(self._model)
+
+    @property
+    def gravity(self):
+        gravity = _ffi.Double3()
+        self._lib.skel_model_gravity(self._model, gravity)
+        return list(gravity)
+
+    @property
+    def body_names(self):
+        name = self._lib.skel_model_body_name
+        return [name(self._model, i).decode() for i in range(self.body_count)]
+
+    @property
+    def joint_names(self):
+        name = self._lib.skel_model_joint_name
+        return [name(self._model, i).decode() for i in range(self.joint_count)]
+
+    def find_body(self, name):
+        """Index of a body; -1 for "world"; KeyError where there is none."""
+        index = self._lib.skel_model_find_body(self._model, name.encode())
+        if index < _ffi.WORLD:
+            raise KeyError(name)
+        return index
+
+    def find_joint(self, name):
+        index = self._lib.skel_model_find_joint(self._model, name.encode())
+        if index < 0:
+            raise KeyError(name)
+        return index
+
+    def joint_q_offset(self, joint):
+        return self._lib.skel_model_joint_q_offset(self._model, joint)
+
+    def joint_dof_offset(self, joint):
+        return self._lib.skel_model_joint_dof_offset(self._model, joint)
+
+    def body(self, index):
+        """mass, inertia, position, ... of a body, as a dict."""
+        desc = _ffi.BodyDesc()
+        _check(self._lib, self._lib.skel_model_get_body(self._model, index, C.byref(desc)))
+        fields = {key: value for key, value in _plain(desc).items() if "curve" not in key}
+        fields["name"] = desc.name.decode()
+        return fields
+
+    def check_dynamics(self):
+        """Raises SkelError where a dynamic body lacks mass or inertia."""
+        error = _ffi.Error()
+        _check(self._lib, self._lib.skel_model_check_dynamics(self._model, C.byref(error)), error)
+
+
+class State(_Closing):
+    """Where the bodies of a scene are and how they move, at one time; starts at time 0."""
+
+    def __init__(self, scene):
+        lib = scene._lib
+        self._lib, self.scene = lib, scene
+        self._owner = _create(lib, lib.skel_state_create, lib.skel_state_destroy, scene._model,
+                              needs=(scene._owner,))
+        self._counts = {"poses": 7 * scene.body_count, "velocities": 6 * scene.body_count,
+                        "q": scene.q_count, "qd": scene.dof}
+
+    def _get(self, what):
+        numbers, pointer = _buffer(self._counts[what])
+        _check(self._lib, getattr(self._lib, f"skel_state_get_{what}")(self._p, pointer))
+        return numbers
+
+    def _set(self, what, values):
+        numbers, pointer = _doubles(values, self._counts[what], what)
+        _check(self._lib, getattr(self._lib, f"skel_state_set_{what}")(self._p, pointer))
+
+    poses = property(lambda s: s._get("poses"), lambda s, v: s._set("poses", v))
+    velocities = property(lambda s: s._get("velocities"), lambda s, v: s._set("velocities", v))
+    q = property(lambda s: s._get("q"), lambda s, v: s._set("q", v))
+    qd = property(lambda s: s._get("qd"), lambda s, v: s._set("qd", v))
+    time = property(lambda s: s._lib.skel_state_time(s._p),
+                    lambda s, t: s._lib.skel_state_set_time(s._p, t))
+
+    def project(self):
+        """Closes the joints; returns how far they were off: (gap, speed)."""
+        gap, speed, error = C.c_double(), C.c_double(), _ffi.Error()
+        _check(self._lib, self._lib.skel_state_project(
+            self._p, C.byref(gap), C.byref(speed), C.byref(error)), error)
+        return gap.value, speed.value
+
+    def accelerations(self, solver="tree"):
+        """(linear, angular): 3 numbers per body each, world axes and body axes."""
+        error, count = _ffi.Error(), 3 * self.scene.body_count
+        (linear, p_linear), (angular, p_angular) = _buffer(count), _buffer(count)
+        _check(self._lib, self._lib.skel_accelerations(
+            self._p, _number_of(self._lib.skel_solver_name, solver), p_linear, p_angular,
+            C.byref(error)), error)
+        return linear, angular
+
+    def step(self, h, integrator="auto", solver="tree"):
+        error = _ffi.Error()
+        desc = _ffi.StepDesc(h=h)
+        desc.integrator = _number_of(self._lib.skel_integrator_name, integrator)
+        desc.solver = _number_of(self._lib.skel_solver_name, solver)
+        _check(self._lib, self._lib.skel_step(self._p, C.byref(desc), C.byref(error)), error)
+
+    def report(self):
+        row = _ffi.ReportRow()
+        _check(self._lib, self._lib.skel_report(self._p, C.byref(row)))
+        return _plain(row)
+
+
+class Bake(_Closing):
+    """A scene baked to frames. Drive it with `advance` from a timer, or call `run`.
+
+    What is None comes from the scene. Closing it early is how to cancel."""
+
+    def __init__(self, scene, fps=None, frame_start=None, frame_end=None, integrator=None,
+                 step=None, tolerance=None, solver=None):
+        lib = scene._lib
+        start = scene.frames.start if frame_start is None else frame_start
+        end = scene.frames.stop - 1 if frame_end is None else frame_end
+        if end < start:
+            raise ValueError(f"frame_end: is {end}, must be at least frame_start ({start})")
+        desc = _ffi.BakeDesc()
+        _check(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
+        desc.sample_count = end - start + 1
+        if fps is not None:
+            desc.sample_rate = fps
+        if step is not None:
+            desc.step = step
+        if tolerance is not None:
+            desc.tolerance = tolerance
+        if integrator is not None:
+            desc.integrator = _number_of(lib.skel_integrator_name, integrator)
+        if solver is not None:
+            desc.solver = _number_of(lib.skel_solver_name, solver)
+        self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
+        self.body_names = scene.body_names
+        self.fps, self.frames = desc.sample_rate, range(start, end + 1)
+        self._owner = _create(lib, lib.skel_bake_start, lib.skel_bake_destroy, C.byref(desc),
+                              needs=(scene._owner,))
+
+    def advance(self, max_ms=50.0):
+        """Works for about max_ms (0: one step; negative: to the end). True when all is done."""
+        status = self._lib.skel_bake_advance(self._p, max_ms)
+        if status < 0:
+            error = _ffi.Error()
+            self._lib.skel_bake_error(self._p, C.byref(error))
+            _check(self._lib, status, error)
+        return status != _ffi.MORE
+
+    def run(self):
+        """To the end, in slices so that Ctrl-C is heard; returns the bake."""
+        while not self.advance(100.0):
+            pass
+        return self
+
+    @property
+    def progress(self):
+        return self._lib.skel_bake_progress(self._p)
+
+    @property
+    def samples_done(self):
+        return self._lib.skel_bake_samples_done(self._p)
+
+    def _view(self, address, width):
+        """The bake's own memory, read-only, flat. It lives until the last view is gone."""
+        count = self.samples_done * width
+        if count == 0:
+            return memoryview(array("d")).toreadonly()
+        numbers = (C.c_double * count).from_address(address)
+        numbers.owner = self._owner
+        return memoryview(numbers).cast("B").cast("d").toreadonly()
+
+    @property
+    def poses(self):
+        """[sample][body][7], flat, without a copy."""
+        return self._view(self._lib.skel_bake_poses(self._p), 7 * self._bodies)
+
+    @property
+    def velocities(self):
+        """[sample][body][6], flat, without a copy."""
+        return self._view(self._lib.skel_bake_velocities(self._p), 6 * self._bodies)
+
+    @property
+    def q(self):
+        """[sample][q_count], flat, without a copy."""
+        return self._view(self._lib.skel_bake_q(self._p), self._q_count)
+
+    def pose(self, sample, body):
+        """x y z, w x y z of one body (index or name); sample counts from 0, or from the end."""
+        done = self.samples_done
+        sample = sample + done if sample < 0 else sample
+        body = self.body_names.index(body) if isinstance(body, str) else body
+        if not (0 <= sample < done and 0 <= body < self._bodies):
+            raise IndexError(f"sample {sample} of {done}, body {body} of {self._bodies}")
+        first = 7 * (sample * self._bodies + body)
+        return tuple(self.poses[first:first + 7])
+
+    def report(self, sample):
+        """Energies, works, momenta and joint gap at one sample, as a dict."""
+        row = _ffi.ReportRow()
+        _check(self._lib, self._lib.skel_bake_report(self._p, sample, C.byref(row)))
+        return _plain(row)
+
+    @property
+    def reports(self):
+        return [self.report(sample) for sample in range(self.samples_done)]
+
+    @property
+    def summary(self):
+        """The receipt of the whole bake so far, as a dict."""
+        summary = _ffi.BakeSummary()
+        _check(self._lib, self._lib.skel_bake_get_summary(self._p, C.byref(summary)))
+        fields = _plain(summary)
+        fields["integrator"] = self._lib.skel_integrator_name(summary.integrator).decode()
+        fields["solver"] = self._lib.skel_solver_name(summary.solver).decode()
+        return fields
+
+    @property
+    def warnings(self):
+        return [self._lib.skel_bake_warning(self._p, i).decode("utf-8", "replace")
+                for i in range(self.summary["warning_count"])]
+
+
+def bake(scene_json, library=None, **overrides):
+    """Bakes a document (text, or a skelpy.scene.Scene) to the end."""
+    text = scene_json if isinstance(scene_json, (str, bytes)) else scene_json.to_json()
+    return Bake(Scene.from_json(text, library), **overrides).run()
+
+
+def fk(scene, q):
+    """Poses (7 numbers per body) of joint coordinates q; roots where the scene has them."""
+    (given, p_q), (poses, p_poses) = _doubles(q, scene.q_count, "q"), _buffer(7 * scene.body_count)
+    _check(scene._lib, scene._lib.skel_fk(scene._model, p_q, p_poses))
+    return poses
+
+
+def accelerations(scene, solver="tree"):
+    """(linear, angular) of all bodies at the scene's start: 3 numbers per body each."""
+    with State(scene) as state:
+        return state.accelerations(solver)
+
+
+def check(text, library=None):
+    """Everything wrong with a document: lines "error: PATH: ..." and "warning: PATH: ..."."""
+    lib = _ffi.load(library)
+    data = text.encode() if isinstance(text, str) else bytes(text)
+    needed, capacity = C.c_size_t(), 4096
+    while True:
+        lines = C.create_string_buffer(capacity)
+        lib.skel_scene_check(data, len(data), lines, capacity, C.byref(needed))
+        if needed.value < capacity:
+            return lines.value.decode("utf-8", "replace").splitlines()
+        capacity = needed.value + 1
+
+
+def version(library=None):
+    return _ffi.load(library).skel_version().decode()

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C headers of libskel as ctypes: structs and functions in header order, no policy."""
+
+import ctypes as C
+import functools
+import os
+import pathlib
+
+ABI_MAJOR = 1
+WORLD = -1
+
+OK, MORE = 0, 1
+E_BUFFER = -4
+
+Double3 = C.c_double * 3
+Double4 = C.c_double * 4
+Doubles = C.POINTER(C.c_double)
+Handle = C.c_void_p
+Handles = C.POINTER(C.c_void_p)
+
+
+class Sized(C.Structure):
+    """A struct whose first field is its size, as every struct that crosses the border."""
+
+    def __init__(self, **fields):
+        super().__init__(struct_size=C.sizeof(type(self)), **fields)
+
+
+# skel_base.h
+
+class Error(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("status", C.c_int32),
+        ("body", C.c_int32), ("joint", C.c_int32),
+        ("text", C.c_char * 496),
+    ]
+
+
+class Allocator(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("reserved", C.c_uint32),
+        ("alloc", C.c_void_p), ("free", C.c_void_p), ("user", C.c_void_p),
+    ]
+
+
+# skel_model.h
+
+class Curve(C.Structure):
+    _fields_ = [
+        ("time", Doubles), ("value", Doubles),
+        ("count", C.c_uint32), ("width", C.c_uint32),
+    ]
+
+
+class BodyDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("motion", C.c_int32), ("name", C.c_char_p),
+        ("mass", C.c_double), ("inertia", C.c_double * 6),
+        ("position", Double3), ("orientation", Double4),
+        ("velocity", Double3), ("angular_velocity", Double3),
+        ("force", Double3), ("torque", Double3),
+        ("force_curve", Curve), ("torque_curve", Curve),
+        ("position_curve", Curve), ("orientation_curve", Curve),
+        ("size", Double3), ("shape", C.c_int32), ("unplaced", C.c_int32),
+    ]
+
+
+class JointDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("type", C.c_int32), ("name", C.c_char_p),
+        ("parent", C.c_int32), ("child", C.c_int32),
+        ("parent_position", Double3), ("parent_orientation", Double4),
+        ("child_position", Double3), ("child_orientation", Double4),
+        ("q", Double4), ("friction", C.c_double), ("motor", C.c_double),
+        ("motor_curve", Curve), ("has_limits", C.c_int32), ("reserved", C.c_int32),
+        ("limit_low", C.c_double * 2), ("limit_high", C.c_double * 2), ("limit_axis", Double3),
+    ]
+
+
+class ModelDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("body_count", C.c_uint32),
+        ("bodies", C.POINTER(BodyDesc)), ("body_stride", C.c_uint32),
+        ("joint_count", C.c_uint32), ("joints", C.POINTER(JointDesc)),
+        ("joint_stride", C.c_uint32), ("flags", C.c_uint32),
+        ("gravity", Double3), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+# skel_state.h
+
+class StepDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("integrator", C.c_int32), ("solver", C.c_int32),
+        ("flags", C.c_uint32), ("h", C.c_double),
+    ]
+
+
+class ReportRow(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("reserved", C.c_uint32), ("time", C.c_double),
+        ("kinetic", C.c_double), ("potential", C.c_double),
+        ("work_motor", C.c_double), ("work_friction", C.c_double),
+        ("work_load", C.c_double), ("work_drive", C.c_double),
+        ("momentum", Double3), ("angular_momentum", Double3),
+        ("impulse", Double3), ("angular_impulse", Double3),
+        ("joint_gap", C.c_double), ("misalignment", C.c_double),
+        ("limit_violation", C.c_double),
+    ]
+
+
+# skel_bake.h
+
+class BakeDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("integrator", C.c_int32), ("solver", C.c_int32),
+        ("sample_count", C.c_uint32), ("sample_rate", C.c_double),
+        ("step", C.c_double), ("tolerance", C.c_double),
+        ("model", Handle), ("state", Handle), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class BakeSummary(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("integrator", C.c_int32), ("solver", C.c_int32),
+        ("warning_count", C.c_uint32), ("steps", C.c_double), ("step", C.c_double),
+        ("wall_seconds", C.c_double), ("energy_drift", C.c_double),
+        ("momentum_drift", C.c_double), ("angular_momentum_drift", C.c_double),
+        ("joint_gap", C.c_double), ("misalignment", C.c_double),
+        ("limit_violation", C.c_double),
+    ]
+
+
+# The C name of every struct above: a test compares sizes and offsets with the compiler's.
+STRUCTS = {
+    "skel_error": Error, "skel_allocator": Allocator, "skel_curve": Curve,
+    "skel_body_desc": BodyDesc, "skel_joint_desc": JointDesc, "skel_model_desc": ModelDesc,
+    "skel_step_desc": StepDesc, "skel_report_row": ReportRow,
+    "skel_bake_desc": BakeDesc, "skel_bake_summary": BakeSummary,
+}
+
+_P = C.POINTER
+_int, _size, _status = C.c_int32, C.c_size_t, C.c_int32
+
+_SIGNATURES = {  # name: (result, *arguments)
+    # skel_base.h
+    "skel_version": (C.c_char_p,),
+    "skel_abi_version": (C.c_uint32,),
+    "skel_status_text": (C.c_char_p, _int),
+    "skel_error_init_sized": (None, _P(Error), _size),
+    # skel_model.h
+    "skel_model_desc_init_sized": (None, _P(ModelDesc), _size),
+    "skel_body_desc_init_sized": (None, _P(BodyDesc), _size),
+    "skel_joint_desc_init_sized": (None, _P(JointDesc), _size),
+    "skel_shape_inertia": (_status, _int, Doubles, C.c_double, Doubles),
+    "skel_model_create": (_status, _P(ModelDesc), Handles, _P(Error)),
+    "skel_model_destroy": (None, Handle),
+    "skel_model_body_count": (_int, Handle),
+    "skel_model_joint_count": (_int, Handle),
+    "skel_model_q_count": (_int, Handle),
+    "skel_model_dof": (_int, Handle),
+    "skel_model_find_body": (_int, Handle, C.c_char_p),
+    "skel_model_find_joint": (_int, Handle, C.c_char_p),
+    "skel_model_body_name": (C.c_char_p, Handle, _int),
+    "skel_model_joint_name": (C.c_char_p, Handle, _int),
+    "skel_model_joint_q_offset": (_int, Handle, _int),
+    "skel_model_joint_dof_offset": (_int, Handle, _int),
+    "skel_model_gravity": (None, Handle, Doubles),
+    "skel_model_get_body": (_status, Handle, _int, _P(BodyDesc)),
+    "skel_model_get_joint": (_status, Handle, _int, _P(JointDesc)),
+    "skel_model_check_dynamics": (_status, Handle, _P(Error)),
+    # skel_state.h
+    "skel_state_create": (_status, Handle, Handles, _P(Error)),
+    "skel_state_destroy": (None, Handle),
+    "skel_state_copy": (_status, Handle, Handle),
+    "skel_state_model": (Handle, Handle),
+    "skel_state_time": (C.c_double, Handle),
+    "skel_state_set_time": (None, Handle, C.c_double),
+    "skel_state_get_poses": (_status, Handle, Doubles),
+    "skel_state_set_poses": (_status, Handle, Doubles),
+    "skel_state_get_velocities": (_status, Handle, Doubles),
+    "skel_state_set_velocities": (_status, Handle, Doubles),
+    "skel_state_get_q": (_status, Handle, Doubles),
+    "skel_state_set_q": (_status, Handle, Doubles),
+    "skel_state_get_qd": (_status, Handle, Doubles),
+    "skel_state_set_qd": (_status, Handle, Doubles),
+    "skel_state_project": (_status, Handle, Doubles, Doubles, _P(Error)),
+    "skel_fk": (_status, Handle, Doubles, Doubles),
+    "skel_accelerations": (_status, Handle, _int, Doubles, Doubles, _P(Error)),
+    "skel_step_desc_init_sized": (None, _P(StepDesc), _size),
+    "skel_step": (_status, Handle, _P(StepDesc), _P(Error)),
+    "skel_report": (_status, Handle, _P(ReportRow)),
+    # skel_bake.h
+    "skel_bake_desc_init_sized": (None, _P(BakeDesc), _size),
+    "skel_bake_start": (_status, C.c_void_p, Handles, _P(Error)),
+    "skel_bake_destroy": (None, Handle),
+    "skel_bake_advance": (_status, Handle, C.c_double),
+    "skel_bake_progress": (C.c_double, Handle),
+    "skel_bake_samples_done": (_int, Handle),
+    "skel_bake_error": (None, Handle, _P(Error)),
+    "skel_bake_poses": (C.c_void_p, Handle),
+    "skel_bake_velocities": (C.c_void_p, Handle),
+    "skel_bake_q": (C.c_void_p, Handle),
+    "skel_bake_report": (_status, Handle, _int, _P(ReportRow)),
+    "skel_bake_get_summary": (_status, Handle, _P(BakeSummary)),
+    "skel_bake_warning": (C.c_char_p, Handle, _int),
+    "skel_integrator_name": (C.c_char_p, _int),
+    "skel_solver_name": (C.c_char_p, _int),
+    # skel_scene.h
+    "skel_scene_parse": (_status, C.c_char_p, _size, Handles, _P(Error)),
+    "skel_scene_destroy": (None, Handle),
+    "skel_scene_check": (_status, C.c_char_p, _size, C.c_char_p, _size, _P(_size)),
+    "skel_scene_write": (_status, Handle, C.c_char_p, _size, _P(_size)),
+    "skel_scene_model": (Handle, Handle),
+    "skel_scene_name": (C.c_char_p, Handle),
+    "skel_scene_bake_desc": (_status, Handle, _P(BakeDesc)),
+    "skel_scene_fps": (C.c_double, Handle),
+    "skel_scene_frame_start": (_int, Handle),
+    "skel_scene_frame_end": (_int, Handle),
+}
+
+
+def find():
+    """Path of the library: $SKEL_LIB, else libskel.so in the package or beside it."""
+    if os.environ.get("SKEL_LIB"):
+        return os.environ["SKEL_LIB"]
+    package = pathlib.Path(__file__).resolve().parent
+    for folder in (package, package.parent):
+        if (folder / "libskel.so").exists():
+            return str(folder / "libskel.so")
+    raise OSError(f"libskel.so is neither in {package} nor beside it; set SKEL_LIB to its path")
+
+
+@functools.lru_cache(maxsize=None)
+def _load(path):
+    lib = C.CDLL(path)
+    lib.skel_abi_version.restype = C.c_uint32
+    major = lib.skel_abi_version() >> 16
+    if major != ABI_MAJOR:
+        raise RuntimeError(f"{path}: ABI major {major}, need {ABI_MAJOR}")
+    for name, (result, *arguments) in _SIGNATURES.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def load(path=None):
+    """The library with every signature set; loaded once per path."""
+    return _load(os.path.abspath(os.fspath(path or find())))

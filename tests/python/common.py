@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Paths that the Python tests share. SKEL_LIB and SKEL_BIN win over the default build folder."""
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "samples"
+LIB = os.environ.setdefault("SKEL_LIB", str(ROOT / "build" / "lib" / "libskel.so"))
+BIN = os.environ.get("SKEL_BIN", str(ROOT / "build" / "bin" / "skel"))
+NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root")
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "plugin_bridge"))
+
+
+def sample(name):
+    return (SAMPLES / f"{name}.json").read_text(encoding="utf-8")
+
+
+def load_script(path):
+    """A program of the tree as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
