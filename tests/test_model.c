@@ -115,6 +115,8 @@ FAULT(loop, f->joint[2].parent = 0; f->joint[2].child = 1)
 FAULT(two_anchors, f->body[2].motion = SKEL_MOTION_FIXED)
 FAULT(no_mover, f->body[0].motion = SKEL_MOTION_FIXED)
 FAULT(not_placed, f->body[2].unplaced = 1; f->d.joint_count = 2)
+FAULT(too_far, f->body[1].position[0] = 1e308; f->joint[1].parent_position[0] = 1e308)
+FAULT(too_wound, f->body[1].unplaced = 1; f->joint[1].q[0] = 1e308)
 FAULT(gravity, f->d.gravity[0] = INFINITY)
 FAULT(no_bodies, f->d.body_count = 0)
 
@@ -158,6 +160,8 @@ static const fault k_faults[] = {
     {"joints[2].bodies", SKEL_E_TREE, two_anchors},
     {"joints[0].bodies: neither 'world' nor 'one'", SKEL_E_TREE, no_mover},
     {"bodies[2].position", SKEL_E_BODY, not_placed},
+    {"too far apart", SKEL_E_ARGUMENT, too_far},
+    {"joints[1].frames", SKEL_E_JOINT, too_wound},
     {"gravity", SKEL_E_ARGUMENT, gravity},
     {"bodies", SKEL_E_ARGUMENT, no_bodies},
 };

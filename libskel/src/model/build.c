@@ -608,11 +608,11 @@ static skel_status check_closed(const build *b) {
         double             q[4];
         const skel__misfit e = skel__joint_measure(at, pose_mul(pose_of(m, at->a), at->fa),
                                                    pose_mul(pose_of(m, at->b), at->fb), q);
-        if (e.gap > CLOSED_GAP * m->size)
+        if (!(e.gap <= CLOSED_GAP * m->size)) /* a NaN of numbers too large fails here too */
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
                               "joints[%d].frames: stand %.3g m apart at the given pose, must meet",
                               j, e.gap);
-        if (e.angle > CLOSED_ANGLE)
+        if (!(e.angle <= CLOSED_ANGLE))
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
                               "joints[%d].frames: their axes differ by %.3g rad at the given pose, "
                               "must agree",
@@ -647,6 +647,9 @@ static skel_status fill(build *b) {
     CHECK(find_forest(b));
     CHECK(place_all(b));
     measure_size(b->m);
+    if (!isfinite(b->m->size))
+        return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1,
+                          "bodies: stand too far apart for numbers");
     return check_closed(b);
 }
 
