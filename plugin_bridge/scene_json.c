@@ -190,24 +190,6 @@ static void check_q(skel__reader *r, const skel_model *model) {
     }
 }
 
-/* Huge coordinates can place a body where no double is. */
-static bool check_poses(skel__reader *r, const skel_model *model) {
-    for (int32_t i = 0; i < r->body_count; ++i) {
-        const skel__at body = skel__doc_element(&r->bodies_at, i, r->body_notes[i].node);
-        const skel__at at   = {&body, "position", -1, NULL};
-        skel_body_desc b;
-        skel_body_desc_init(&b);
-        skel_model_get_body(model, i, &b);
-        double sum = 0.0;
-        for (int k = 0; k < 3; ++k) sum += fabs(b.position[k]);
-        for (int k = 0; k < 4; ++k) sum += fabs(b.orientation[k]);
-        if (isfinite(sum)) continue;
-        skel__doc_error(&r->doc, &at, "follows from the joints, but no double can hold it");
-        return false;
-    }
-    return true;
-}
-
 static void make_model(skel__reader *r, skel_scene *s) {
     skel_model_desc desc;
     skel_error      err;
@@ -224,7 +206,7 @@ static void make_model(skel__reader *r, skel_scene *s) {
     s->bake.model            = s->model;
     if (status != SKEL_OK)
         skel__doc_pass_on(&r->doc, status, &err);
-    else if (check_poses(r, s->model))
+    else
         check_q(r, s->model);
 }
 

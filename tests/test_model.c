@@ -160,8 +160,8 @@ static const fault k_faults[] = {
     {"joints[2].bodies", SKEL_E_TREE, two_anchors},
     {"joints[0].bodies: neither 'world' nor 'one'", SKEL_E_TREE, no_mover},
     {"bodies[2].position", SKEL_E_BODY, not_placed},
-    {"too far apart", SKEL_E_ARGUMENT, too_far},
-    {"joints[1].frames", SKEL_E_JOINT, too_wound},
+    {"bodies[1].position", SKEL_E_BODY, too_far},
+    {"bodies[1].position", SKEL_E_BODY, too_wound},
     {"gravity", SKEL_E_ARGUMENT, gravity},
     {"bodies", SKEL_E_ARGUMENT, no_bodies},
 };

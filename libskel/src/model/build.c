@@ -591,6 +591,18 @@ static skel_status place_all(build *b) {
     return SKEL_OK;
 }
 
+/* Levers of 1e308 place a body where no double is; squares of lengths must be finite too. */
+static skel_status check_places(const build *b) {
+    const skel_model *m = b->m;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        const pose *x = &m->body[i].x0;
+        if (!isfinite(v3_dot(x->p, x->p) + q_dot(x->q, x->q)))
+            return skel__fail(b->err, SKEL_E_BODY, i, -1,
+                              "bodies[%d].position: is out of the range of numbers", i);
+    }
+    return SKEL_OK;
+}
+
 static void measure_size(skel_model *m) {
     double size = 0;
     for (int32_t j = 0; j < m->nj; ++j)
@@ -646,10 +658,8 @@ static skel_status fill(build *b) {
     CHECK(check_names(b));
     CHECK(find_forest(b));
     CHECK(place_all(b));
+    CHECK(check_places(b));
     measure_size(b->m);
-    if (!isfinite(b->m->size))
-        return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1,
-                          "bodies: stand too far apart for numbers");
     return check_closed(b);
 }
 
