@@ -19,9 +19,12 @@ enum {
 };
 
 enum {
-    SKEL_INTEGRATOR_AUTO  = 0,
-    SKEL_INTEGRATOR_EULER = 1, /* as printed [HAK]: first order, drifts, kept for comparison */
-    SKEL_INTEGRATOR_RK4   = 2  /* fourth order, projected onto the joints after every step */
+    SKEL_INTEGRATOR_AUTO       = 0,
+    SKEL_INTEGRATOR_EULER      = 1, /* as printed [HAK]: first order, drifts, for comparison */
+    SKEL_INTEGRATOR_RK4        = 2, /* fourth order, projected onto the joints after every step */
+    SKEL_INTEGRATOR_ADAMS      = 3, /* CVODE, variable order and step, on joint coordinates */
+    SKEL_INTEGRATOR_BDF        = 4, /* the same for stiff scenes */
+    SKEL_INTEGRATOR_CONSERVING = 5  /* implicit energy-momentum step: robust at any step */
 };
 
 /** The model must outlive the state. */
