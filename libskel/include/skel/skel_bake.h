@@ -16,11 +16,15 @@ typedef struct skel_bake_desc {
     int32_t               solver;       /* SKEL_SOLVER_*, default TREE */
     uint32_t              sample_count; /* >= 1; sample k is at time k / sample_rate */
     double                sample_rate;  /* [1/s], > 0, default 24 */
-    double                step;         /* [s]; 0: the integrator's own choice */
-    double                tolerance;    /* [m], [rad]; for integrators that choose their step */
+    double                step;         /* [s]; 0: the integrator's own choice. AUTO with a step
+                                           is an integrator of fixed steps */
+    double                tolerance;    /* of adams and bdf, which choose their step: about what a
+                                           second of motion may be wrong by, in rad and in parts of
+                                           the skeleton's size; default 1e-8 */
     const skel_model     *model;        /* must outlive the bake */
     const skel_state     *state;        /* where to start; NULL: the model's initial state */
     const skel_allocator *allocator;    /* copied; NULL: the model's */
+    double                preroll;      /* [s], >= 0: simulated before the first sample */
 } skel_bake_desc;
 SKEL_API void skel_bake_desc_init_sized(skel_bake_desc *desc, size_t size);
 #define skel_bake_desc_init(d) skel_bake_desc_init_sized((d), sizeof *(d))
@@ -66,12 +70,16 @@ typedef struct skel_bake_summary {
     double   joint_gap;       /* largest [m] */
     double   misalignment;    /* largest [rad] */
     double   limit_violation; /* largest [rad] or [m] */
+    double   rejected_steps;  /* tried and found wanting; not among steps */
+    double   evaluations;     /* of the accelerations; 0 where not counted */
+    int32_t  last_order;      /* of the last step; 0: no step yet */
+    int32_t  reserved;
 } skel_bake_summary;
 SKEL_API skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summary);
 /** NULL where there is no such warning. */
 SKEL_API const char *skel_bake_warning(const skel_bake *bake, int32_t index);
 
-/** "rk4", "tree", ...; NULL for a number that names none. */
+/** "adams", "tree", ...; NULL for a number that names none. */
 SKEL_API const char *skel_integrator_name(int32_t integrator);
 SKEL_API const char *skel_solver_name(int32_t solver);
 

@@ -50,24 +50,28 @@ typedef struct skel_curve {
 } skel_curve;
 
 typedef struct skel_body_desc {
-    uint32_t    struct_size;
-    int32_t     motion;              /* SKEL_MOTION_* */
-    const char *name;                /* copied; must be unique and not "world" */
-    double      mass;                /* [kg]; 0: not given, the body is only good for kinematics */
-    double      inertia[6];          /* xx yy zz xy xz yz, about the centre of mass, body axes */
-    double      position[3];         /* centre of mass in the world */
-    double      orientation[4];      /* w x y z, body to world */
-    double      velocity[3];         /* world */
-    double      angular_velocity[3]; /* body axes */
-    double      force[3];            /* world, at the centre of mass */
-    double      torque[3];           /* world axes, about the centre of mass */
-    skel_curve  force_curve;         /* width 3; added to force */
-    skel_curve  torque_curve;        /* width 3; added to torque */
-    skel_curve  position_curve;      /* width 3; driven bodies only */
-    skel_curve  orientation_curve;   /* width 4; driven bodies only */
-    double      size[3];             /* of the shape */
-    int32_t     shape;               /* SKEL_SHAPE_*: geometry only, inertia is not taken from it */
-    int32_t     unplaced;            /* 1: position and orientation follow from the joint q */
+    uint32_t      struct_size;
+    int32_t       motion;         /* SKEL_MOTION_* */
+    const char   *name;           /* copied; must be unique and not "world" */
+    double        mass;           /* [kg]; 0: not given, the body is only good for kinematics */
+    double        inertia[6];     /* xx yy zz xy xz yz, about the centre of mass, body axes */
+    double        position[3];    /* centre of mass in the world */
+    double        orientation[4]; /* w x y z, body to world */
+    double        velocity[3];    /* world */
+    double        angular_velocity[3]; /* body axes */
+    double        force[3];            /* world, at the centre of mass */
+    double        torque[3];           /* world axes, about the centre of mass */
+    skel_curve    force_curve;         /* width 3; added to force */
+    skel_curve    torque_curve;        /* width 3; added to torque */
+    skel_curve    position_curve;    /* width 3; driven bodies, and dynamic ones that start on it */
+    skel_curve    orientation_curve; /* width 4; likewise */
+    double        size[3];           /* of the shape */
+    int32_t       shape;             /* SKEL_SHAPE_*: geometry only, inertia is not taken from it */
+    int32_t       unplaced;          /* 1: position and orientation follow from the joint q */
+    const double *pinned; /* pinned_count x 2, from..to [s]: while it lasts, a dynamic body
+                                        is held where it was, or along its curves if it has them */
+    uint32_t      pinned_count;
+    uint32_t      reserved; /* 0 */
 } skel_body_desc;
 
 typedef struct skel_joint_desc {
@@ -91,6 +95,13 @@ typedef struct skel_joint_desc {
     double      limit_low[2];
     double      limit_high[2];
     double      limit_axis[3]; /* unit vector in the inner frame; ball only */
+    /* A spring toward an animation: what hangs from the joint is pulled as if it swung there with
+       this frequency, whatever its inertia. 0: none. */
+    double     follow_frequency; /* [Hz] */
+    double     follow_damping;   /* ratio, 1 is critical; default 1 */
+    double     follow_max;       /* largest torque [N m] or force [N]; 0: no bound */
+    skel_curve follow_curve;  /* target q over time, width skel_model q of the type; none: zero */
+    skel_curve follow_weight; /* width 1, 0..1 over time; none: 1 */
 } skel_joint_desc;
 
 typedef struct skel_model_desc {

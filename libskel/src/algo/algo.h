@@ -43,6 +43,7 @@ typedef struct skel__rows {
     int    count;
     double ga[SKEL__MAX_ROWS * 6], gb[SKEL__MAX_ROWS * 6];
     double gamma[SKEL__MAX_ROWS];
+    double g[SKEL__MAX_ROWS]; /* what is open now */
 } skel__rows;
 
 /* Rates of work and of momentum from outside. */
@@ -60,23 +61,36 @@ typedef struct skel__rate {
 struct skel_state {
     const skel_model *m;
     double            t;
-    skel__kin        *x;   /* (nb + world) the state itself */
-    skel__power       sum; /* works and impulses so far */
+    skel__kin        *x;         /* (na + world) the state itself; behind nb, where pins hold */
+    int32_t          *is_pinned; /* (npin) the pin held in the last step */
+    skel__power       sum;       /* works and impulses so far */
     /* workspace, meaningless between calls unless said */
-    skel__kin    *saved;   /* (nb + world) the state before a step */
-    skel__kin    *stage;   /* (nb + world) */
-    skel__rate   *rate[4]; /* (nb) */
-    m3           *r;       /* (nb + world) rotation matrices */
-    v3           *ww;      /* (nb + world) angular velocities, world */
-    skel__wrench *f;       /* (nb + world) applied forces */
-    skel__wrench *load;    /* (nb + world) the part of f that comes from outside, no gravity */
-    skel__wrench *pair;    /* (nj) friction and motor: on b about the common point, minus it on a */
-    skel__twist  *bias;    /* (nb) */
-    skel__twist  *acc;     /* (nb + world) accelerations */
-    skel__wrench *reaction;    /* (nb) */
-    skel__aba    *aba;         /* (nb) */
-    int           is_factored; /* aba holds the factors of x: nothing moved since */
-    double       *judge;       /* workspace of pinv and kkt, taken when first asked for */
+    skel__kin       *saved;   /* (nb + world) the state before a step */
+    skel__kin       *stage;   /* (nb + world) */
+    skel__rate      *rate[4]; /* (nb) */
+    m3              *r;       /* (nb + world) rotation matrices */
+    v3              *ww;      /* (nb + world) angular velocities, world */
+    skel__wrench    *f;       /* (nb + world) applied forces */
+    skel__wrench    *load;    /* (nb + world) the part of f that comes from outside, no gravity */
+    skel__wrench    *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
+    skel__twist     *bias; /* (nb) */
+    skel__twist     *acc;  /* (nb + world) accelerations */
+    skel__wrench    *reaction;    /* (nb) */
+    skel__aba       *aba;         /* (nb) */
+    int32_t          nloop, nr;   /* loop joints and pins that hold now, and their rows */
+    int32_t         *loop_joint;  /* (nl + npin) which */
+    skel__rows      *loop_rows;   /* (nl + npin) */
+    skel__twist     *loop_answer; /* (nr x nb) motion of the tree for a unit multiplier */
+    skel__twist     *loop_base;   /* (nb) */
+    skel__wrench    *loop_pull;   /* (2 (nl + npin)) on a and b of each, about their centres */
+    double          *loop_system, *loop_mu, *loop_scale, *loop_x; /* (nr x nr), (nr) each */
+    int32_t         *loop_order;                                  /* (nr) */
+    int32_t          loop_rank; /* of the last solve: the rows behind it in the order are implied */
+    m3              *follow_inertia;     /* (nj) of what follows, child's axes; see follow.c */
+    int              has_follow_inertia; /* taken at the first step */
+    int              is_factored;        /* aba holds the factors of x: nothing moved since */
+    double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
+    struct skel__em *em;                 /* workspace of the conserving step, likewise */
 };
 
 /* Rotation matrices and world angular velocities of x. Everything below reads them. */
@@ -103,9 +117,22 @@ void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);
 
 /* ---- loads.c: s->f, s->load, s->pair at time t ---- */
+v3   skel__load_at(v3 constant, const skel_curve *curve, double t);
 void skel__loads(skel_state *s, const skel__kin *x, double t);
 /* Rates of work, from s->f, s->pair and s->acc. */
 skel__power skel__power_of(skel_state *s, const skel__kin *x);
+
+/* ---- follow.c: springs toward an animation ---- */
+skel_status skel__follow_prepare(skel_state *s);
+/* Turn (slide: shift) from the target to the pose, world axes. */
+v3     skel__follow_error(const skel__joint *j, pose outer, pose inner, double t);
+double skel__follow_weight(const skel__joint *j, double t);
+/* Factor that keeps the pull below follow_max. */
+double skel__follow_bound(const skel__joint *j, v3 pull);
+/* Inertia of what follows, world axes; r are the rotation matrices of the pose. */
+m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
+/* Torque (slide: force) on b at the prepared pose; a gets the opposite. */
+v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t);
 
 /* ---- aba.c ---- */
 skel_status skel__aba_factor(skel_state *s, const skel__kin *x);
@@ -113,6 +140,25 @@ skel_status skel__aba_factor(skel_state *s, const skel__kin *x);
 void skel__aba_solve(skel_state *s);
 /* The bias that belongs to accelerations. */
 void skel__aba_bias(skel_state *s, const skel__kin *x);
+
+/* ---- loops.c: joints beyond the tree, by Schur complement on the factored tree ---- */
+/* The most rows there can be. */
+int32_t skel__loop_row_count(const skel_model *m);
+/* Chooses the loops and pins that hold from s->t on. A pin that closes takes the body where it is.
+   Returns 1 where a pin opened or closed. */
+int skel__loops_select(skel_state *s, double eps);
+/* What the loop rows must give: accelerations that fit, or displacements and velocities that
+   mend what is open. */
+typedef enum skel__loop_goal {
+    SKEL__LOOP_ACCELERATE,
+    SKEL__LOOP_CLOSE,
+    SKEL__LOOP_FIT
+} skel__loop_goal;
+/* s->acc holds the tree's own answer and is changed; s->f gains the loops' wrenches. Returns the
+   largest misfit that a goal other than ACCELERATE found. */
+double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal);
+/* Rows of that loop (0 to s->nloop - 1) which other joints imply, as the last solve found them. */
+int32_t skel__loop_implied(const skel_state *s, int32_t loop);
 
 /* ---- rows.c, kkt.c, pinv.c ---- */
 void        skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows);

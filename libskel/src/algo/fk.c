@@ -4,7 +4,7 @@
 #include "algo/algo.h"
 
 void skel__prepare(skel_state *s, const skel__kin *x) {
-    for (int32_t i = 0; i < s->m->nb; ++i) {
+    for (int32_t i = 0; i < s->m->na; ++i) {
         s->r[i]  = q_matrix(x[i].q);
         s->ww[i] = m3_mulv(s->r[i], x[i].w);
     }
@@ -12,7 +12,8 @@ void skel__prepare(skel_state *s, const skel__kin *x) {
 
 void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side) {
     for (int32_t k = 0; k < s->m->np; ++k) {
-        const int32_t      i = s->m->prescribed[k];
+        const int32_t i = s->m->prescribed[k];
+        if (s->m->body[i].is_held) continue;
         const skel__motion m = skel__prescribed_motion(&s->m->body[i], t, side);
         x[i]                 = (skel__kin){m.x.p, m.x.q, m.v, m.w};
         s->acc[i]            = (skel__twist){m.a, q_rotate(m.x.q, m.dw)};

@@ -4,27 +4,32 @@
    Also the rates at which they and the driven bodies do work. */
 #include "algo/algo.h"
 
-static v3 load_at(v3 constant, const skel_curve *curve, double t) {
+v3 skel__load_at(v3 constant, const skel_curve *curve, double t) {
     double out[3];
     v3_to(constant, out);
     skel__curve_add(curve, t, out);
     return v3_of(out);
 }
 
-/* Wrench of friction and motor on b about b's joint point; a gets the opposite there. */
-static skel__wrench pair_of(const skel_state *s, const skel__kin *x, const skel__joint *j,
-                            double t) {
-    const v3 none = {0, 0, 0};
-    double   beta = j->motor;
+static int has_load(const skel__joint *j) {
+    return j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0 || j->follow_frequency > 0;
+}
+
+/* Wrench of friction, motor and follow on b about b's joint point; a gets the opposite there. */
+static skel__wrench pair_of(const skel_state *s, const skel__kin *x, int32_t joint, double t) {
+    const skel__joint *j    = &s->m->joint[joint];
+    const v3           none = {0, 0, 0};
+    double             beta = j->motor;
+    if (!has_load(j)) return (skel__wrench){none, none};
     skel__curve_add(&j->motor_curve, t, &beta);
-    if (j->friction == 0 && beta == 0) return (skel__wrench){none, none};
+    const v3 follow           = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t) : none;
     const skel__joint_world g = skel__joint_at(s, x, j);
     if (j->type == SKEL_JOINT_SLIDE) {
         const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
-        return (skel__wrench){v3_scale(g.ea[2], -j->friction * speed - beta), none};
+        return (skel__wrench){v3_mad(follow, -j->friction * speed - beta, g.ea[2]), none};
     }
     const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
-    return (skel__wrench){none, v3_mad(v3_scale(spin, -j->friction), -beta, g.ea[2])};
+    return (skel__wrench){none, v3_mad(v3_mad(follow, -j->friction, spin), -beta, g.ea[2])};
 }
 
 static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, skel__wrench e) {
@@ -44,8 +49,8 @@ void skel__loads(skel_state *s, const skel__kin *x, double t) {
         const int32_t     i    = m->order[k];
         const skel__body *b    = &m->body[i];
         const v3          spin = m3_mulv(b->inertia, x[i].w);
-        s->load[i]             = (skel__wrench){load_at(b->force, &b->force_curve, t),
-                                                load_at(b->torque, &b->torque_curve, t)};
+        s->load[i]             = (skel__wrench){skel__load_at(b->force, &b->force_curve, t),
+                                                skel__load_at(b->torque, &b->torque_curve, t)};
         s->f[i].f              = v3_mad(s->load[i].f, b->mass, m->gravity);
         s->f[i].n              = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
     }
@@ -54,9 +59,8 @@ void skel__loads(skel_state *s, const skel__kin *x, double t) {
     for (int32_t k = 0; k < m->np; ++k) s->f[m->prescribed[k]] = (skel__wrench){0};
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        s->pair[k]           = pair_of(s, x, j, t);
-        if (j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0)
-            apply_pair(s, x, j, s->pair[k]);
+        s->pair[k]           = pair_of(s, x, k, t);
+        if (has_load(j)) apply_pair(s, x, j, s->pair[k]);
     }
 }
 
@@ -99,6 +103,21 @@ static void add_anchor(const skel_state *s, const skel__kin *x, int32_t i, skel_
     w->drive += v3_dot(f, v) + v3_dot(n, s->ww[p]);
 }
 
+/* The same where a loop joint ends at an anchor: what it does to the other end. */
+static void add_loop_anchor(const skel_state *s, const skel__kin *x, int32_t loop, skel__power *w) {
+    const skel__joint *j       = &s->m->joint[s->loop_joint[loop]];
+    const int32_t      ends[2] = {j->a, j->b};
+    for (int e = 0; e < 2; ++e) {
+        const int32_t i = ends[e], p = ends[1 - e];
+        if (skel__is_dynamic(s->m, p)) continue;
+        const skel__wrench l = s->loop_pull[2 * loop + e];
+        const v3           v = v3_add(x[p].v, v3_cross(s->ww[p], v3_sub(x[i].p, x[p].p)));
+        w->force             = v3_add(w->force, l.f);
+        w->torque            = v3_add(w->torque, v3_add(l.n, v3_cross(x[i].p, l.f)));
+        w->drive += v3_dot(l.f, v) + v3_dot(l.n, s->ww[p]);
+    }
+}
+
 skel__power skel__power_of(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
     skel__power       w = {0};
@@ -111,9 +130,10 @@ skel__power skel__power_of(skel_state *s, const skel__kin *x) {
         w.torque = v3_add(w.torque, v3_add(s->load[i].n, v3_cross(x[i].p, f)));
         if (m->body[i].joint >= 0 && !m->body[i].is_inner) add_anchor(s, x, i, &w);
     }
+    for (int32_t k = 0; k < s->nloop; ++k) add_loop_anchor(s, x, k, &w);
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        if (j->friction == 0 && j->motor == 0 && j->motor_curve.count == 0) continue;
+        if (!has_load(j)) continue;
         const skel__joint_world g     = skel__joint_at(s, x, j);
         const v3                spin  = v3_sub(s->ww[j->b], s->ww[j->a]);
         const v3                slip  = skel__joint_slip(s, x, j, &g);

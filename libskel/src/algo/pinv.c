@@ -34,15 +34,12 @@ static size_t work_layout(const skel_model *m, double *base, work *w) {
 }
 
 skel_status skel__judge_reserve(skel_state *s, int32_t solver) {
+    if (solver == SKEL_SOLVER_KKT && s->m->nl > 0) return SKEL_E_UNSUPPORTED;
     if (solver == SKEL_SOLVER_TREE || s->judge) return SKEL_OK;
     work         w    = {0};
     const size_t pinv = work_layout(s->m, NULL, &w), kkt = skel__kkt_doubles(s->m);
     s->judge = skel__alloc(&s->m->allocator, (pinv > kkt ? pinv : kkt) * sizeof(double));
     return s->judge ? SKEL_OK : SKEL_E_MEMORY;
-}
-
-static int is_dynamic(const skel_model *m, int32_t i) {
-    return i >= 0 && m->body[i].motion == SKEL_MOTION_DYNAMIC;
 }
 
 /* M^-1 w of body i. */
@@ -83,7 +80,7 @@ static void assemble(const skel_state *s, work *w) {
         int32_t       at_k    = 0;
         for (int32_t k = 0; k < m->nj; at_k += w->rows[k].count, ++k)
             for (int e = 0; e < 2; ++e) {
-                const double *gk = is_dynamic(m, ends[e]) ? side_of(w, m, k, ends[e]) : NULL;
+                const double *gk = skel__is_dynamic(m, ends[e]) ? side_of(w, m, k, ends[e]) : NULL;
                 if (gk)
                     add_block(s, w, ends[e], e ? w->rows[j].gb : w->rows[j].ga, w->rows[j].count,
                               at_j, gk, w->rows[k].count, at_k);
@@ -101,7 +98,7 @@ static void apply_multipliers(skel_state *s, const work *w) {
     for (int32_t j = 0; j < m->nj; at += w->rows[j].count, ++j) {
         const int32_t ends[2] = {m->joint[j].a, m->joint[j].b};
         for (int e = 0; e < 2; ++e) {
-            if (!is_dynamic(m, ends[e])) continue;
+            if (!skel__is_dynamic(m, ends[e])) continue;
             const double *g     = e ? w->rows[j].gb : w->rows[j].ga;
             skel__wrench  total = {{0, 0, 0}, {0, 0, 0}};
             for (int r = 0; r < w->rows[j].count; ++r) {
@@ -123,7 +120,9 @@ skel_status skel__pinv(skel_state *s, const skel__kin *x) {
         s->acc[s->m->order[k]] = free_response(s, s->m->order[k], s->f[s->m->order[k]]);
     for (int32_t j = 0; j < s->m->nj; ++j) skel__rows_of(s, x, j, &w.rows[j]);
     assemble(s, &w);
-    if (skel__least_norm(w.a, w.b, w.n, w.svd) < 0) return SKEL_E_SINGULAR;
+    /* in a tree all rows are independent [ERRATA H5]; loops may have rows that others imply */
+    const double cut = s->m->nl > 0 ? 1e-11 : 1e-15;
+    if (skel__least_norm(w.a, w.b, w.n, cut, w.svd) < 0) return SKEL_E_SINGULAR;
     apply_multipliers(s, &w);
     return SKEL_OK;
 }

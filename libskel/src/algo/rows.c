@@ -10,24 +10,25 @@
 
 #include <string.h>
 
-static void set_row(skel__rows *rows, v3 la, v3 wa, v3 lb, v3 wb, double gamma) {
+static void set_row(skel__rows *rows, v3 la, v3 wa, v3 lb, v3 wb, double gamma, double g) {
     const int k = rows->count++;
     v3_to(la, rows->ga + 6 * k), v3_to(wa, rows->ga + 6 * k + 3);
     v3_to(lb, rows->gb + 6 * k), v3_to(wb, rows->gb + 6 * k + 3);
     rows->gamma[k] = gamma;
+    rows->g[k]     = g;
 }
 
 /* Direction u of the joint point; arm_a reaches the point at which the row acts on a. */
-static void point_row(skel__rows *rows, v3 u, v3 arm_a, v3 rb, double gamma) {
-    set_row(rows, u, v3_cross(arm_a, u), v3_neg(u), v3_neg(v3_cross(rb, u)), gamma);
+static void point_row(skel__rows *rows, v3 u, v3 arm_a, v3 rb, double gamma, double g) {
+    set_row(rows, u, v3_cross(arm_a, u), v3_neg(u), v3_neg(v3_cross(rb, u)), gamma, g);
 }
 
 static void point_rows(const skel_state *s, const skel__joint *j, const skel__joint_world *g,
                        skel__rows *rows) {
     const v3 gamma = v3_sub(v3_centripetal(s->ww[j->b], g->rb), v3_centripetal(s->ww[j->a], g->ra));
-    point_row(rows, (v3){1, 0, 0}, g->ra, g->rb, gamma.x);
-    point_row(rows, (v3){0, 1, 0}, g->ra, g->rb, gamma.y);
-    point_row(rows, (v3){0, 0, 1}, g->ra, g->rb, gamma.z);
+    point_row(rows, (v3){1, 0, 0}, g->ra, g->rb, gamma.x, g->gap.x);
+    point_row(rows, (v3){0, 1, 0}, g->ra, g->rb, gamma.y, g->gap.y);
+    point_row(rows, (v3){0, 0, 1}, g->ra, g->rb, gamma.z, g->gap.z);
 }
 
 static void slide_rows(const skel_state *s, const skel__kin *x, const skel__joint *j,
@@ -41,7 +42,7 @@ static void slide_rows(const skel_state *s, const skel__kin *x, const skel__join
         const v3     u     = g->ea[k];
         const double gamma = -(v3_dot(v3_centripetal(wa, u), g->gap) +
                                2.0 * v3_dot(v3_cross(wa, u), rate) + v3_dot(u, turn));
-        point_row(rows, u, arm, g->rb, gamma);
+        point_row(rows, u, arm, g->rb, gamma, v3_dot(u, g->gap));
     }
 }
 
@@ -51,7 +52,7 @@ static void axis_row(const skel_state *s, const skel__joint *j, v3 e, v3 z, skel
     const double gamma =
         -(v3_dot(v3_centripetal(wa, e), z) + 2.0 * v3_dot(v3_cross(wa, e), v3_cross(wb, z)) +
           v3_dot(e, v3_centripetal(wb, z)));
-    set_row(rows, none, n, none, v3_neg(n), gamma);
+    set_row(rows, none, n, none, v3_neg(n), gamma, v3_dot(e, z));
 }
 
 void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows) {

@@ -7,30 +7,37 @@
 
 #include <string.h>
 
-/* count entries and one at index -1 */
-static void *carve_with_world(skel__carver *c, int32_t count, size_t size) {
-    unsigned char *at = skel__carve(c, (size_t)count + 1, size);
-    return at ? at + size : NULL;
-}
-
 static size_t layout(const skel_model *m, void *base, skel_state **out) {
-    const size_t nb = (size_t)m->nb, nj = (size_t)m->nj;
+    const size_t nb = (size_t)m->na, nj = (size_t)m->nj;
     skel__carver c  = {base, 0};
     skel_state  *s  = skel__carve(&c, 1, sizeof *s);
     skel_state   at = {.m = m};
-    at.x            = carve_with_world(&c, m->nb, sizeof *at.x);
-    at.saved        = carve_with_world(&c, m->nb, sizeof *at.saved);
-    at.stage        = carve_with_world(&c, m->nb, sizeof *at.stage);
+    at.x            = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.x);
+    at.saved        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.saved);
+    at.stage        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.stage);
     for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, nb, sizeof *at.rate[k]);
-    at.r        = carve_with_world(&c, m->nb, sizeof *at.r);
-    at.ww       = carve_with_world(&c, m->nb, sizeof *at.ww);
-    at.f        = carve_with_world(&c, m->nb, sizeof *at.f);
-    at.load     = carve_with_world(&c, m->nb, sizeof *at.load);
-    at.pair     = skel__carve(&c, nj, sizeof *at.pair);
-    at.bias     = skel__carve(&c, nb, sizeof *at.bias);
-    at.acc      = carve_with_world(&c, m->nb, sizeof *at.acc);
-    at.reaction = skel__carve(&c, nb, sizeof *at.reaction);
-    at.aba      = skel__carve(&c, nb, sizeof *at.aba);
+    at.r              = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
+    at.ww             = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
+    at.f              = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
+    at.load           = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
+    at.pair           = skel__carve(&c, nj, sizeof *at.pair);
+    at.bias           = skel__carve(&c, nb, sizeof *at.bias);
+    at.acc            = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
+    at.reaction       = skel__carve(&c, nb, sizeof *at.reaction);
+    at.aba            = skel__carve(&c, nb, sizeof *at.aba);
+    at.follow_inertia = skel__carve(&c, m->has_follow ? nj : 0, sizeof *at.follow_inertia);
+    at.is_pinned      = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
+    const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
+    at.loop_joint  = skel__carve(&c, nl, sizeof *at.loop_joint);
+    at.loop_rows   = skel__carve(&c, nl, sizeof *at.loop_rows);
+    at.loop_answer = skel__carve(&c, nr * nb, sizeof *at.loop_answer);
+    at.loop_base   = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
+    at.loop_pull   = skel__carve(&c, 2 * nl, sizeof *at.loop_pull);
+    at.loop_system = skel__carve(&c, nr * nr, sizeof(double));
+    at.loop_mu     = skel__carve(&c, nr, sizeof(double));
+    at.loop_scale  = skel__carve(&c, nr, sizeof(double));
+    at.loop_x      = skel__carve(&c, nr, sizeof(double));
+    at.loop_order  = skel__carve(&c, nr, sizeof *at.loop_order);
     if (s) *s = at;
     if (out) *out = s;
     return c.used;
@@ -40,9 +47,13 @@ static void start(skel_state *s) {
     const skel_model *m = s->m;
     s->x[-1] = s->saved[-1] = s->stage[-1] = (skel__kin){.q = q_identity()};
     s->r[-1]                               = m3_identity();
-    for (int32_t i = 0; i < m->nb; ++i) {
+    for (int32_t i = 0; i < m->na; ++i) {
         const skel__body *b = &m->body[i];
         s->x[i]             = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
+    }
+    for (int32_t i = 0; i < m->nl; ++i) {
+        s->loop_joint[s->nloop++] = m->loop[i];
+        s->nr += skel__joint_rows(m->joint[m->loop[i]].type);
     }
 }
 
@@ -63,14 +74,22 @@ void skel_state_destroy(skel_state *state) {
     if (!state) return;
     const skel_allocator *allocator = &state->m->allocator;
     skel__free(allocator, state->judge);
+    skel__free(allocator, state->em);
     skel__free(allocator, state);
 }
 
 skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     if (!dst || !src || dst->m != src->m) return SKEL_E_ARGUMENT;
-    memcpy(dst->x, src->x, (size_t)src->m->nb * sizeof *src->x);
-    dst->t           = src->t;
-    dst->sum         = src->sum;
+    memcpy(dst->x, src->x, (size_t)src->m->na * sizeof *src->x);
+    dst->nloop = src->nloop, dst->nr = src->nr;
+    memcpy(dst->loop_joint, src->loop_joint, (size_t)src->nloop * sizeof *src->loop_joint);
+    memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
+    dst->t                  = src->t;
+    dst->sum                = src->sum;
+    dst->has_follow_inertia = src->has_follow_inertia;
+    if (src->has_follow_inertia)
+        memcpy(dst->follow_inertia, src->follow_inertia,
+               (size_t)src->m->nj * sizeof *src->follow_inertia);
     dst->is_factored = 0;
     return SKEL_OK;
 }
@@ -191,6 +210,7 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
     }
     skel__aba_bias(s, x);
     skel__aba_solve(s);
+    if (s->nloop > 0) skel__loops_solve(s, x, SKEL__LOOP_ACCELERATE);
     return SKEL_OK;
 }
 
@@ -202,9 +222,13 @@ skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear
     skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
     status = skel__judge_reserve(state, solver);
+    if (status == SKEL_E_UNSUPPORTED)
+        return skel__fail(err, status, -1, -1, "solver: kkt does not take loops, tree and pinv do");
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
     state->is_factored = 0;
-    status             = skel__accelerate(state, state->x, state->t, SKEL__AFTER, solver);
+    status             = skel__follow_prepare(state);
+    if (status == SKEL_OK)
+        status = skel__accelerate(state, state->x, state->t, SKEL__AFTER, solver);
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
     for (int32_t i = 0; i < state->m->nb; ++i) {

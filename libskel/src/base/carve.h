@@ -19,4 +19,10 @@ static inline void *skel__carve(skel__carver *c, size_t count, size_t size) {
     return place;
 }
 
+/* count entries and one more at index -1 */
+static inline void *skel__carve_with_world(skel__carver *c, size_t count, size_t size) {
+    unsigned char *place = skel__carve(c, count + 1, size);
+    return place ? place + size : NULL;
+}
+
 #endif

@@ -57,14 +57,12 @@ size_t skel__least_norm_work(int32_t n) {
     return (size_t)n + real_work(n) + integer_work(n) * sizeof(lapack_int) / sizeof(double) + 1;
 }
 
-int32_t skel__least_norm(double *a, double *b, int32_t n, double *work) {
+int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *work) {
     double     *singular = work;
     double     *real     = singular + n;
     lapack_int *integer  = (lapack_int *)(void *)(real + real_work(n));
     lapack_int  rank     = 0;
     if (n == 0) return 0;
-    /* the rows are independent by construction [ERRATA H5]: only true rounding is cut off */
-    const double     cut = 1e-15;
     const lapack_int info =
         LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, n, n, 1, a, n, b, n, singular, cut, &rank, real,
                             (lapack_int)real_work(n), integer);

@@ -13,8 +13,9 @@ void skel__cholesky_solve(const double *l, int n, double *b, int stride);
 
 /* Doubles of work that skel__least_norm needs for n unknowns (matrix not included). */
 size_t skel__least_norm_work(int32_t n);
-/* Minimum-norm least-squares solution of the n x n system a x = b by SVD (LAPACK dgelsd). a is
-   destroyed, b becomes x. Returns the rank, or -1 where the SVD failed. */
-int32_t skel__least_norm(double *a, double *b, int32_t n, double *work);
+/* Minimum-norm least-squares solution of the n x n system a x = b by SVD (LAPACK dgelsd); singular
+   values below cut times the largest count as zero. a is destroyed, b becomes x. Returns the rank,
+   or -1 where the SVD failed. */
+int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *work);
 
 #endif

@@ -61,6 +61,9 @@ static inline v3 v3_perpendicular(v3 a) {
 static inline m3 m3_identity(void) {
     return (m3){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 }
+static inline m3 m3_zero(void) {
+    return (m3){{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}};
+}
 static inline m3 m3_diagonal(double s) {
     return (m3){{{s, 0, 0}, {0, s, 0}, {0, 0, s}}};
 }
@@ -103,6 +106,9 @@ static inline m3 m3_add(m3 a, m3 b) {
 }
 static inline m3 m3_sub(m3 a, m3 b) {
     return (m3){{v3_sub(a.r[0], b.r[0]), v3_sub(a.r[1], b.r[1]), v3_sub(a.r[2], b.r[2])}};
+}
+static inline m3 m3_scale(m3 a, double s) {
+    return (m3){{v3_scale(a.r[0], s), v3_scale(a.r[1], s), v3_scale(a.r[2], s)}};
 }
 /* a - s b c^T */
 static inline m3 m3_sub_outer(m3 a, double s, v3 b, v3 c) {

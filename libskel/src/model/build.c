@@ -20,8 +20,9 @@
 #define DESC_BODY_V1 sizeof(skel_body_desc)
 #define DESC_JOINT_V1 sizeof(skel_joint_desc)
 #define DESC_MODEL_V1 sizeof(skel_model_desc)
-_Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, unplaced) + 4, "tail padding");
-_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, limit_axis) + 24,
+_Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, reserved) + 4, "tail padding");
+_Static_assert(sizeof(skel_joint_desc) ==
+                   offsetof(skel_joint_desc, follow_weight) + sizeof(skel_curve),
                "tail padding");
 _Static_assert(sizeof(skel_model_desc) == offsetof(skel_model_desc, allocator) + sizeof(void *),
                "tail padding");
@@ -31,7 +32,8 @@ static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
                                         .parent             = SKEL_WORLD,
                                         .parent_orientation = {1, 0, 0, 0},
                                         .child_orientation  = {1, 0, 0, 0},
-                                        .limit_axis         = {0, 0, 1}};
+                                        .limit_axis         = {0, 0, 1},
+                                        .follow_damping     = 1};
 static const skel_model_desc k_model = {.struct_size  = sizeof k_model,
                                         .body_stride  = sizeof(skel_body_desc),
                                         .joint_stride = sizeof(skel_joint_desc),
@@ -58,6 +60,7 @@ typedef struct build {
     int32_t        *placed;  /* (nb) */
     int32_t        *visited; /* (nb) */
     const char    **sorted;  /* (max(nb, nj)) names */
+    int32_t         npin;    /* bodies with pins */
     char           *names;   /* next free byte of the model's name pool */
     double         *numbers; /* next free double of the model's curve pool */
 } build;
@@ -162,6 +165,21 @@ static skel_status check_mass(owner o, const skel_body_desc *d) {
         if (status_ != SKEL_OK) return status_;                                                    \
     } while (0)
 
+static skel_status check_pinned(owner o, const skel_body_desc *d) {
+    if (d->pinned_count == 0) return SKEL_OK;
+    if (d->motion != SKEL_MOTION_DYNAMIC || !d->pinned)
+        return FAIL(o, "bodies[%d].pinned: is for dynamic bodies, and must have intervals",
+                    o.index);
+    double last = -INFINITY;
+    for (uint32_t k = 0; k < 2 * d->pinned_count; ++k) {
+        if (isnan(d->pinned[k]) || !(d->pinned[k] > last))
+            return FAIL(o, "bodies[%d].pinned[%u]: is %g, must be later than the time before",
+                        o.index, k / 2, d->pinned[k]);
+        last = d->pinned[k];
+    }
+    return SKEL_OK;
+}
+
 static skel_status check_body(owner o, const skel_body_desc *d) {
     if (d->motion < SKEL_MOTION_DYNAMIC || d->motion > SKEL_MOTION_DRIVEN)
         return FAIL(o, "bodies[%d].motion: is %d, must be 0, 1 or 2", o.index, d->motion);
@@ -184,11 +202,11 @@ static skel_status check_body(owner o, const skel_body_desc *d) {
     CHECK(check_curve(o, "position_curve", &d->position_curve, 3));
     CHECK(check_curve_unit(o, "orientation_curve", &d->orientation_curve));
     const int has_curve = d->position_curve.count > 0 || d->orientation_curve.count > 0;
-    if (has_curve != (d->motion == SKEL_MOTION_DRIVEN))
-        return FAIL(o, "bodies[%d].curve: %s", o.index,
-                    has_curve ? "is for driven bodies only"
-                              : "is missing, a driven body needs one");
-    return SKEL_OK;
+    if (has_curve && d->motion == SKEL_MOTION_FIXED)
+        return FAIL(o, "bodies[%d].curve: a fixed body follows none", o.index);
+    if (!has_curve && d->motion == SKEL_MOTION_DRIVEN)
+        return FAIL(o, "bodies[%d].curve: is missing, a driven body needs one", o.index);
+    return check_pinned(o, d);
 }
 
 static skel_status check_limits(owner o, const skel_joint_desc *d) {
@@ -205,6 +223,18 @@ static skel_status check_limits(owner o, const skel_joint_desc *d) {
     if (d->type == SKEL_JOINT_BALL && !(fabs(v3_norm(v3_of(d->limit_axis)) - 1.0) < 1e-6))
         return FAIL(o, "joints[%d].limits.axis: must have length 1", o.index);
     return SKEL_OK;
+}
+
+static skel_status check_follow(owner o, const skel_joint_desc *d) {
+    const double numbers[3] = {d->follow_frequency, d->follow_damping, d->follow_max};
+    for (int k = 0; k < 3; ++k)
+        if (!isfinite(numbers[k]) || numbers[k] < 0)
+            return FAIL(o, "joints[%d].follow: has %g, must be >= 0", o.index, numbers[k]);
+    if (d->follow_frequency > 0 && d->type == SKEL_JOINT_FIXED)
+        return FAIL(o, "joints[%d].follow: a fixed joint has nothing to follow with", o.index);
+    CHECK(check_curve(o, "follow.weight", &d->follow_weight, 1));
+    if (d->type == SKEL_JOINT_BALL) return check_curve_unit(o, "follow.curve", &d->follow_curve);
+    return check_curve(o, "follow.curve", &d->follow_curve, (uint32_t)skel__joint_nq(d->type));
 }
 
 static skel_status check_joint_bodies(owner o, const build *b, const skel_joint_desc *d) {
@@ -234,6 +264,7 @@ static skel_status check_joint(owner o, const build *b, const skel_joint_desc *d
     const int has_motor = d->motor != 0 || d->motor_curve.count > 0;
     if (has_motor && d->type != SKEL_JOINT_HINGE && d->type != SKEL_JOINT_SLIDE)
         return FAIL(o, "joints[%d].motor: must be 0, only hinge and slide have one axis", o.index);
+    CHECK(check_follow(o, d));
     return check_limits(o, d);
 }
 
@@ -254,28 +285,33 @@ static skel_status check_and_measure(build *b, size_t *names, size_t *numbers) {
         CHECK(body_at(b, i, &d));
         CHECK(check_body((owner){b->err, SKEL_E_BODY, "bodies", i, 0}, &d));
         *names += name_room(d.name);
+        b->npin += d.pinned_count > 0;
         *numbers += curve_room(&d.force_curve, 0) + curve_room(&d.torque_curve, 0) +
-                    curve_room(&d.position_curve, 3) + curve_room(&d.orientation_curve, 3);
+                    curve_room(&d.position_curve, 3) + curve_room(&d.orientation_curve, 3) +
+                    2 * (size_t)d.pinned_count;
     }
     for (int32_t i = 0; i < (int32_t)b->desc.joint_count; ++i) {
         skel_joint_desc d;
         CHECK(joint_at(b, i, &d));
         CHECK(check_joint((owner){b->err, SKEL_E_JOINT, "joints", i, 1}, b, &d));
         *names += name_room(d.name);
-        *numbers += curve_room(&d.motor_curve, 0);
+        *numbers += curve_room(&d.motor_curve, 0) + curve_room(&d.follow_curve, 0) +
+                    curve_room(&d.follow_weight, 0);
     }
     return SKEL_OK;
 }
 
 static size_t layout(build *b, void *base, size_t names, size_t numbers) {
-    const size_t nb = b->desc.body_count, nj = b->desc.joint_count;
+    const size_t nb = b->desc.body_count, nj = b->desc.joint_count, np = (size_t)b->npin;
     skel__carver c  = {base, 0};
     skel_model  *m  = skel__carve(&c, 1, sizeof *m);
     skel_model   at = {0};
-    at.body         = skel__carve(&c, nb, sizeof *at.body);
-    at.joint        = skel__carve(&c, nj, sizeof *at.joint);
+    at.body         = skel__carve(&c, nb + np, sizeof *at.body);
+    at.joint        = skel__carve(&c, nj + np, sizeof *at.joint);
     at.order        = skel__carve(&c, nb, sizeof *at.order);
-    at.prescribed   = skel__carve(&c, nb, sizeof *at.prescribed);
+    at.prescribed   = skel__carve(&c, nb + np, sizeof *at.prescribed);
+    at.loop         = skel__carve(&c, nj, sizeof *at.loop);
+    at.pin          = skel__carve(&c, nb, sizeof *at.pin);
     b->names        = skel__carve(&c, names, 1);
     b->numbers      = skel__carve(&c, numbers, sizeof(double));
     if (m) *m = at;
@@ -337,6 +373,15 @@ static void take_driven_curves(build *b, skel__body *to, const skel_body_desc *d
     }
 }
 
+static void take_pinned(build *b, int32_t i, skel__body *to, const skel_body_desc *d) {
+    if (d->pinned_count == 0) return;
+    memcpy(b->numbers, d->pinned, 2 * (size_t)d->pinned_count * sizeof(double));
+    to->pinned       = b->numbers;
+    to->pinned_count = d->pinned_count;
+    b->numbers += 2 * (size_t)d->pinned_count;
+    b->m->pin[b->m->npin++] = i;
+}
+
 static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     skel__body   *to = &b->m->body[i];
     const double *j  = d->inertia;
@@ -356,8 +401,10 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     to->force_curve  = take_curve(b, &d->force_curve);
     to->torque_curve = take_curve(b, &d->torque_curve);
     take_driven_curves(b, to, d);
-    b->placed[i] = !d->unplaced || d->motion == SKEL_MOTION_DRIVEN;
-    if (d->motion != SKEL_MOTION_DYNAMIC) {
+    take_pinned(b, i, to, d);
+    const int on_curve = to->position_curve.count > 0 || to->orientation_curve.count > 0;
+    b->placed[i]       = !d->unplaced || on_curve;
+    if (d->motion != SKEL_MOTION_DYNAMIC || on_curve) { /* the curve says how it starts */
         const skel__motion at = skel__prescribed_motion(to, 0, SKEL__AFTER);
         to->x0 = at.x, to->v0 = at.v, to->w0 = at.w;
     }
@@ -378,10 +425,18 @@ static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     to->has_limits  = d->has_limits != 0;
     memcpy(to->limit_low, d->limit_low, sizeof to->limit_low);
     memcpy(to->limit_high, d->limit_high, sizeof to->limit_high);
-    to->limit_axis = v3_of(d->limit_axis);
-    to->name       = take_name(b, d->name, "joint", i);
-    to->q_offset   = b->m->nq;
-    to->v_offset   = b->m->nv;
+    to->limit_axis       = v3_of(d->limit_axis);
+    to->follow_frequency = d->follow_frequency;
+    to->follow_damping   = d->follow_damping;
+    to->follow_max       = d->follow_max;
+    to->follow_curve     = take_curve(b, &d->follow_curve);
+    to->follow_weight    = take_curve(b, &d->follow_weight);
+    if (d->type == SKEL_JOINT_BALL && to->follow_curve.count > 0)
+        skel__curve_orient((double *)(uintptr_t)to->follow_curve.value, to->follow_curve.count);
+    if (to->follow_frequency > 0) b->m->has_follow = 1;
+    to->name     = take_name(b, d->name, "joint", i);
+    to->q_offset = b->m->nq;
+    to->v_offset = b->m->nv;
     b->m->nq += skel__joint_nq(d->type);
     b->m->nv += skel__joint_nv(d->type);
 }
@@ -453,24 +508,16 @@ static const char *name_of(const skel_model *m, int32_t body) {
     return body < 0 ? "world" : m->body[body].name;
 }
 
-static skel_status fail_loop(const build *b, int32_t j) {
-    const skel__joint *at = &b->m->joint[j];
-    return skel__fail(b->err, SKEL_E_TREE, -1, j,
-                      "joints[%d].bodies: joint '%s' from '%s' to '%s' closes a loop, which this "
-                      "version does not solve",
-                      j, at->name, name_of(b->m, at->a), name_of(b->m, at->b));
-}
-
 static int32_t group_of(int32_t *group, int32_t i) {
     while (group[i] != i) i = group[i] = group[group[i]];
     return i;
 }
 
 /* Joins groups of bodies in the order of the joints, all anchors being one group: the joint that
-   joins what is joined already is the one that closes a loop. */
-static skel_status check_loops(const build *b) {
-    const skel_model *m     = b->m;
-    int32_t          *group = b->queue;
+   joins what is joined already closes a loop. */
+static skel_status find_loops(build *b) {
+    skel_model *m     = b->m;
+    int32_t    *group = b->queue;
     for (int32_t i = 0; i <= m->nb; ++i) group[i] = i;
     for (int32_t j = 0; j < m->nj; ++j) {
         const int32_t a = m->joint[j].a, c = m->joint[j].b;
@@ -480,7 +527,10 @@ static skel_status check_loops(const build *b) {
                               j, name_of(m, a), name_of(m, c));
         const int32_t ga = group_of(group, is_anchor(m, a) ? m->nb : a);
         const int32_t gc = group_of(group, is_anchor(m, c) ? m->nb : c);
-        if (ga == gc) return fail_loop(b, j);
+        if (ga == gc) {
+            m->joint[j].is_loop = 1;
+            m->loop[m->nl++]    = j;
+        }
         group[ga] = gc;
     }
     return SKEL_OK;
@@ -505,7 +555,8 @@ static void grow(build *b, int32_t from) {
     for (int32_t k = from; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         for (int32_t e = b->first[i]; e < b->first[i + 1]; ++e)
-            if (b->link[e] != m->body[i].joint) hang(b, b->link[e], i);
+            if (b->link[e] != m->body[i].joint && !m->joint[b->link[e]].is_loop)
+                hang(b, b->link[e], i);
     }
 }
 
@@ -529,16 +580,21 @@ static void plant_free(build *b) {
 
 static skel_status find_forest(build *b) {
     skel_model *m = b->m;
-    CHECK(check_loops(b));
+    CHECK(find_loops(b));
     link_joints(b);
     for (int32_t i = 0; i < m->nb; ++i)
         if (is_anchor(m, i)) m->prescribed[m->np++] = i;
     for (int32_t j = 0; j < m->nj; ++j) {
         const int32_t a = m->joint[j].a, c = m->joint[j].b;
+        if (m->joint[j].is_loop) continue;
         if (is_anchor(m, a) || is_anchor(m, c)) hang(b, j, is_anchor(m, a) ? a : c);
     }
     grow(b, 0);
     plant_free(b);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        skel__body *at = &m->body[m->order[k]];
+        at->root       = at->joint < 0 ? m->order[k] : at->is_inner ? m->body[at->parent].root : -1;
+    }
     return SKEL_OK;
 }
 
@@ -653,6 +709,28 @@ static skel_status check_desc(build *b, const skel_model_desc *desc) {
     return SKEL_OK;
 }
 
+/* A pin is a weld to a hidden prescribed body that stands where the body was, or on its curve. */
+static void make_pins(skel_model *m) {
+    m->na = m->nb + m->npin;
+    for (int32_t k = 0; k < m->npin; ++k) {
+        const skel__body *from = &m->body[m->pin[k]];
+        skel__body       *to   = &m->body[m->nb + k];
+        skel__joint      *weld = &m->joint[m->nj + k];
+        *to                    = *from;
+        to->motion             = SKEL_MOTION_DRIVEN;
+        to->parent = to->joint = -1;
+        to->is_inner           = 0;
+        to->is_held            = to->position_curve.count == 0 && to->orientation_curve.count == 0;
+        weld->type             = SKEL_JOINT_FIXED;
+        weld->a = m->nb + k, weld->b = m->pin[k];
+        weld->fa = weld->fb = (pose){{0, 0, 0}, q_identity()};
+        weld->ea = weld->eb    = m3_identity();
+        weld->is_loop          = 1;
+        weld->name             = from->name;
+        m->prescribed[m->np++] = m->nb + k;
+    }
+}
+
 static skel_status fill(build *b) {
     CHECK(copy_all(b));
     CHECK(check_names(b));
@@ -660,6 +738,7 @@ static skel_status fill(build *b) {
     CHECK(place_all(b));
     CHECK(check_places(b));
     measure_size(b->m);
+    make_pins(b->m);
     return check_closed(b);
 }
 

@@ -70,7 +70,7 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side) {
     const v3     none = {0, 0, 0};
     skel__motion m    = {b->x0, none, none, none, none};
-    if (b->motion != SKEL_MOTION_DRIVEN) return m;
+    if (b->motion == SKEL_MOTION_FIXED) return m;
     skel__curve_position(&b->position_curve, b->position_slopes, t, side, &m);
     skel__curve_orientation(&b->orientation_curve, b->orientation_slopes, t, side, &m);
     return m;

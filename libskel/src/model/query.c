@@ -85,7 +85,9 @@ skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body
     d.position_curve    = b->position_curve;
     d.orientation_curve = b->orientation_curve;
     memcpy(d.size, b->size, sizeof d.size);
-    d.shape = b->shape;
+    d.shape        = b->shape;
+    d.pinned       = b->pinned;
+    d.pinned_count = b->pinned_count;
     return skel__desc_export(out, &d, sizeof d, sizeof d);
 }
 
@@ -109,6 +111,11 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     memcpy(d.limit_low, j->limit_low, sizeof d.limit_low);
     memcpy(d.limit_high, j->limit_high, sizeof d.limit_high);
     v3_to(j->limit_axis, d.limit_axis);
+    d.follow_frequency = j->follow_frequency;
+    d.follow_damping   = j->follow_damping;
+    d.follow_max       = j->follow_max;
+    d.follow_curve     = j->follow_curve;
+    d.follow_weight    = j->follow_weight;
     return skel__desc_export(out, &d, sizeof d, sizeof d);
 }
 
