@@ -16,13 +16,12 @@ static void add_power(skel__power *sum, double h, skel__power p) {
     sum->torque = v3_mad(sum->torque, h, p.torque);
 }
 
-/* The first dynamic body whose state is no longer finite, or -1. */
-static int32_t first_lost(const skel_state *s) {
+int32_t skel__first_lost(const skel_state *s) {
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t    i = s->m->order[k];
         const skel__kin *x = &s->x[i];
         const double     sum =
-            v3_dot(x->p, x->p) + v3_dot(x->v, x->v) + v3_dot(x->w, x->w) + q_dot(x->q, x->q);
+            v3_norm(x->p) + v3_norm(x->v) + v3_norm(x->w) + v3_norm(s->acc[i].v) + x->q.w;
         if (!isfinite(sum)) return i;
     }
     return -1;
@@ -30,7 +29,7 @@ static int32_t first_lost(const skel_state *s) {
 
 static skel_status finish(skel_state *s, double t, int32_t *body) {
     s->t  = t;
-    *body = first_lost(s);
+    *body = skel__first_lost(s);
     if (*body >= 0) return SKEL_E_DIVERGED;
     skel__prescribe(s, s->x, t, SKEL__AFTER);
     return SKEL_OK;
@@ -40,8 +39,9 @@ static skel_status finish(skel_state *s, double t, int32_t *body) {
    R exp[Omega h] is exact. Prescribed bodies follow their curve. */
 skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *body) {
     const skel_model *m      = s->m;
-    const skel_status status = skel__accelerate(s, s->x, s->t, SKEL__AFTER, solver);
-    *body                    = -1;
+    skel_status       status = skel__follow_prepare(s);
+    if (status == SKEL_OK) status = skel__accelerate(s, s->x, s->t, SKEL__AFTER, solver);
+    *body = -1;
     if (status != SKEL_OK) return status;
     add_power(&s->sum, h, skel__power_of(s, s->x));
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -111,7 +111,8 @@ static skel_status stages(skel_state *s, double h, int32_t solver) {
 skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *body) {
     const skel_model *m = s->m;
     *body               = -1;
-    skel_status status  = stages(s, h, solver);
+    skel_status status  = skel__follow_prepare(s);
+    if (status == SKEL_OK) status = stages(s, h, solver);
     if (status != SKEL_OK) return status;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -125,6 +126,6 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
     const double open = skel__close_joints(s, &left);
     if (!(open < LOST) || !(left < 1e-9)) return SKEL_E_DIVERGED;
     if (!(skel__fit_velocities(s) < INFINITY)) return SKEL_E_DIVERGED;
-    *body = first_lost(s);
+    *body = skel__first_lost(s);
     return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;
 }

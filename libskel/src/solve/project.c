@@ -48,9 +48,26 @@ static double position_bias(skel_state *s) {
     return worst;
 }
 
+/* How far the loop joints are open, in the same units. */
+static double loops_open(const skel_state *s) {
+    double worst = 0;
+    for (int32_t k = 0; k < s->nloop; ++k) {
+        const skel__joint *j       = &s->m->joint[s->loop_joint[k]];
+        const int          lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
+        const double       unit    = s->m->size + v3_norm(s->x[j->a].p);
+        skel__rows         rows;
+        skel__rows_of(s, s->x, s->loop_joint[k], &rows);
+        for (int r = 0; r < rows.count; ++r) {
+            const double e = fabs(rows.g[r]) / (r < lengths ? unit : 1.0);
+            if (!(e <= worst)) worst = e;
+        }
+    }
+    return worst;
+}
+
 static void clear_forces(skel_state *s) {
     const skel_model *m = s->m;
-    memset(s->f - 1, 0, ((size_t)m->nb + 1) * sizeof *s->f);
+    memset(s->f - 1, 0, ((size_t)m->na + 1) * sizeof *s->f);
     for (int32_t k = 0; k < m->np; ++k) s->acc[m->prescribed[k]] = (skel__twist){0};
 }
 
@@ -68,7 +85,7 @@ double skel__close_joints(skel_state *s, double *left) {
     double before = 0, open = 0;
     skel__prepare(s, s->x);
     for (int step = 0; step <= NEWTON_MAX; ++step) {
-        const double now = position_bias(s);
+        const double now = fmax(position_bias(s), loops_open(s));
         if (step == 0) before = now;
         if (step > 0 && !(now < 0.5 * open)) {
             open = now;
@@ -79,6 +96,7 @@ double skel__close_joints(skel_state *s, double *left) {
         if (skel__aba_factor(s, s->x) != SKEL_OK) break;
         clear_forces(s);
         skel__aba_solve(s);
+        if (s->nloop > 0) skel__loops_solve(s, s->x, SKEL__LOOP_CLOSE);
         move(s);
         skel__prepare(s, s->x);
         s->is_factored = 0;
@@ -118,10 +136,11 @@ double skel__fit_velocities(skel_state *s) {
     skel__prepare(s, s->x);
     s->is_factored = skel__aba_factor(s, s->x) == SKEL_OK;
     if (!s->is_factored) return NAN;
-    const double wrong = velocity_bias(s);
-    if (wrong == 0) return 0;
+    double wrong = velocity_bias(s);
+    if (wrong == 0 && s->nloop == 0) return 0;
     clear_forces(s);
     skel__aba_solve(s);
+    if (s->nloop > 0) wrong = fmax(wrong, skel__loops_solve(s, s->x, SKEL__LOOP_FIT));
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         s->x[i].v       = v3_add(s->x[i].v, s->acc[i].v);

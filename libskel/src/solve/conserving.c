@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The energy-momentum step (DESIGN 6): implicit, second order, in maximal coordinates. Unknowns are
+   the mean velocities v, W and the joint impulses; bars are means of start and end:
+     p1 = p0 + h v,   R1 = R0 cay(h W),   g(end) = 0,
+     2 m (v - v0) = J,   2 I W = R0^T pi0 + R1^T (pi0 + J_ang),   v1 = v0 + J/m,  pi1 = pi0 + J_ang.
+   Linear and angular momentum change by the impulses alone, the kinetic energy by w.J_ang + v.J,
+   and closed joints do no work (conserving_joint.c): energy is kept to rounding at any step.
+   Newton on the tree (treelu.h); the factors are kept while they serve; a step that does not
+   converge is halved. Angular equation in world axes: 2 R1 I W - R1 R0^T pi0 - pi0 - J_ang = 0. */
+#include "solve/conserving.h"
+#include "base/alloc.h"
+#include "base/carve.h"
+
+#include <string.h>
+
+#define NEWTON_MAX 16
+#define HALVINGS_MAX 12
+#define CLOSED 1e-14       /* of size and of a radian: good enough at once */
+#define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
+#define SLOW 0.05          /* contraction of the residual that calls for new factors */
+#define HOPELESS 1e4
+#define SOFT 1e-9    /* added to the loops' system, in units of free bodies' mobility */
+#define SOFTER 1e-12 /* second try: near a singular pose rows are weak without being implied */
+
+/* ---- memory ---- */
+
+static size_t layout(const skel_model *m, void *base, skel__em **out) {
+    const size_t nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
+    const size_t nl  = (size_t)(m->nl + m->npin);
+    const size_t nr  = (size_t)skel__loop_row_count(m);
+    skel__carver c   = {base, 0};
+    skel__em    *em  = skel__carve(&c, 1, sizeof *em);
+    skel__em     at  = {0};
+    at.vbar          = skel__carve_with_world(&c, nb, sizeof *at.vbar);
+    at.w             = skel__carve_with_world(&c, nb, sizeof *at.w);
+    at.w_before      = skel__carve(&c, nb, sizeof *at.w_before);
+    at.half_before   = skel__carve(&c, nb, sizeof *at.half_before);
+    at.p1            = skel__carve_with_world(&c, nb, sizeof *at.p1);
+    at.q1            = skel__carve_with_world(&c, nb, sizeof *at.q1);
+    at.r1            = skel__carve_with_world(&c, nb, sizeof *at.r1);
+    at.pi0           = skel__carve(&c, nb, sizeof *at.pi0);
+    at.jl            = skel__carve_with_world(&c, nb, sizeof *at.jl);
+    at.ja            = skel__carve_with_world(&c, nb, sizeof *at.ja);
+    at.lambda        = skel__carve(&c, 6 * nj, sizeof(double));
+    at.lambda_before = skel__carve(&c, 6 * nj, sizeof(double));
+    at.lu            = skel__carve(&c, nb, sizeof *at.lu);
+    at.rho           = skel__carve(&c, 6 * nb, sizeof(double));
+    at.gamma         = skel__carve(&c, 6 * nb, sizeof(double));
+    at.y             = skel__carve(&c, 6 * nb, sizeof(double));
+    at.dl            = skel__carve(&c, 6 * nb, sizeof(double));
+    at.loop          = skel__carve(&c, nl, sizeof *at.loop);
+    at.zy            = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.zl            = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.schur         = skel__carve(&c, nr * nr, sizeof(double));
+    at.mu            = skel__carve(&c, nr, sizeof(double));
+    at.scale         = skel__carve(&c, nr, sizeof(double));
+    if (em) *em = at, *out = em;
+    return c.used;
+}
+
+skel_status skel__conserving_reserve(skel_state *s) {
+    if (s->em) return SKEL_OK;
+    void *block = skel__alloc(&s->m->allocator, layout(s->m, NULL, NULL));
+    if (!block) return SKEL_E_MEMORY;
+    layout(s->m, block, &s->em);
+    s->em->q1[-1] = q_identity();
+    s->em->r1[-1] = m3_identity();
+    return SKEL_OK;
+}
+
+/* ---- start of a step ---- */
+
+/* Prescribed bodies: their end pose is known, and the mean turn that leads there. */
+static void prescribe(const skel_state *s, double h) {
+    skel__em *em = s->em;
+    for (int32_t k = 0; k < s->m->np; ++k) {
+        const int32_t i = s->m->prescribed[k];
+        skel__motion  m = {.x = {s->x[i].p, s->x[i].q}};
+        if (!s->m->body[i].is_held)
+            m = skel__prescribed_motion(&s->m->body[i], s->t + h, SKEL__BEFORE);
+        const quat d = q_mul(q_conj(s->x[i].q), m.x.q); /* ~ (1, h W / 2) */
+        em->p1[i]    = m.x.p;
+        em->q1[i]    = m.x.q;
+        em->r1[i]    = q_matrix(m.x.q);
+        em->vbar[i]  = v3_scale(v3_sub(m.x.p, s->x[i].p), 1.0 / h);
+        em->w[i]     = v3_scale(q_vec(d), 2.0 / (d.w * h));
+    }
+}
+
+/* Mean velocities and impulses go on as before where the last steps had this length. */
+static void predict(const skel_state *s, double h, int warm) {
+    const skel_model *m  = s->m;
+    skel__em         *em = s->em;
+    if (!warm || em->h != h) em->history = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i    = m->order[k];
+        const v3      last = em->w[i], spin = m3_mulv(m->body[i].inertia, s->x[i].w);
+        em->pi0[i]      = m3_mulv(s->r[i], spin);
+        em->w[i]        = em->history > 1   ? v3_sub(v3_scale(last, 2.0), em->w_before[i])
+                          : em->history > 0 ? last
+                                            : s->x[i].w;
+        em->w_before[i] = last;
+        em->vbar[i]     = em->history > 0 ? v3_add(s->x[i].v, em->half_before[i]) : s->x[i].v;
+    }
+    for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) {
+        /* loops: never extrapolated, a part that does nothing would grow */
+        const int    curved  = em->history > 1 && s->nloop == 0;
+        const double last    = em->lambda[k];
+        const double next    = curved ? 2.0 * last - em->lambda_before[k] : last;
+        em->lambda_before[k] = last;
+        em->lambda[k]        = (warm ? next : 0.0) * h;
+    }
+    em->h = h;
+}
+
+static void end_poses(const skel_state *s, double h) {
+    skel__em *em = s->em;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i   = s->m->order[k];
+        const v3      x   = v3_scale(em->w[i], 0.5 * h);
+        em->p1[i]         = v3_mad(s->x[i].p, h, em->vbar[i]);
+        const quat   turn = q_mul(s->x[i].q, (quat){1, x.x, x.y, x.z});
+        const double n    = 1.0 / sqrt(q_dot(turn, turn));
+        em->q1[i]         = (quat){turn.w * n, turn.x * n, turn.y * n, turn.z * n};
+        em->r1[i]         = q_matrix(em->q1[i]);
+    }
+}
+
+/* ---- equations ---- */
+
+/* Impulses of gravity and external loads, taken at the middle of the step. */
+static void apply_loads(const skel_state *s, double h) {
+    const double t = s->t + 0.5 * h;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t     i = s->m->order[k];
+        const skel__body *b = &s->m->body[i];
+        const v3          f = skel__load_at(b->force, &b->force_curve, t);
+        s->em->jl[i]        = v3_scale(v3_mad(f, b->mass, s->m->gravity), h);
+        s->em->ja[i]        = v3_scale(skel__load_at(b->torque, &b->torque_curve, t), h);
+    }
+}
+
+static void apply_wrench(skel__em *em, const skel_state *s, int32_t i, double sign,
+                         const skel__em_joint *e) {
+    const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+    const v3 n      = v3_add(e->torque, v3_cross(v3_sub(e->point, centre), e->force));
+    em->jl[i]       = v3_mad(em->jl[i], sign, e->force);
+    em->ja[i]       = v3_mad(em->ja[i], sign, n);
+}
+
+/* Blocks of a tree joint lie in its child's record; those of a loop in its own. */
+static skel__em_blocks blocks_of(const skel_model *m, skel__em *em, int32_t joint, int32_t child) {
+    const skel__joint *j = &m->joint[joint];
+    skel__em_blocks    b = {0};
+    if (skel__is_dynamic(m, j->a)) b.aa = em->lu[j->a].a;
+    if (skel__is_dynamic(m, j->b)) b.bb = em->lu[j->b].a;
+    if (child < 0) { /* a loop: its coupling of a and b is left out of the Newton matrix */
+        skel__em_loop *l = &em->loop[-child - 1];
+        b.wa = l->wa, b.wb = l->wb, b.ga = l->ga, b.gb = l->gb;
+        return b;
+    }
+    skel__lu *t = &em->lu[child];
+    b.wa = j->reversed ? t->wb : t->wa, b.wb = j->reversed ? t->wa : t->wb;
+    b.ga = j->reversed ? t->gb : t->ga, b.gb = j->reversed ? t->ga : t->gb;
+    if (b.aa && b.bb) b.ab = j->reversed ? t->kba : t->kab, b.ba = j->reversed ? t->kab : t->kba;
+    return b;
+}
+
+/* One joint: impulses on its bodies, what is open, and its derivatives where wanted. */
+static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, int build,
+                        double *g) {
+    const skel__joint *j  = &s->m->joint[joint];
+    skel__em          *em = s->em;
+    skel__em_joint     e;
+    skel__em_blocks    b;
+    if (build) b = blocks_of(s->m, em, joint, child);
+    skel__em_joint_terms(s, em, joint, h, s->t + 0.5 * h, &e, build ? &b : NULL);
+    if (build && child >= 0) {
+        em->lu[child].r          = e.rows;
+        em->lu[child].is_coupled = b.is_coupled && b.ab != NULL;
+    }
+    apply_wrench(em, s, j->a, 1.0, &e);
+    apply_wrench(em, s, j->b, -1.0, &e);
+    for (int k = 0; k < e.rows; ++k) g[k] = -e.g[k];
+    return e.open;
+}
+
+static double add_joints(skel_state *s, double h, int build) {
+    const skel_model *m    = s->m;
+    double            open = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        if (m->body[i].joint < 0) continue;
+        const double e = add_joint(s, m->body[i].joint, i, h, build, s->em->gamma + 6 * (size_t)i);
+        if (!(e <= open)) open = e;
+    }
+    for (int32_t k = 0; k < s->nloop; ++k) {
+        const double e = add_joint(s, s->loop_joint[k], -1 - k, h, build, s->em->loop[k].g);
+        if (!(e <= open)) open = e;
+    }
+    return open;
+}
+
+/* Minus the residual of body i into rho, its own derivatives into the block. */
+static void add_body(const skel_state *s, int32_t i, double h, int build) {
+    skel__em         *em   = s->em;
+    const skel__body *b    = &s->m->body[i];
+    const v3          pi_b = m3_tmulv(s->r[i], em->pi0[i]); /* in body axes */
+    const v3          m    = v3_sub(v3_scale(m3_mulv(b->inertia, em->w[i]), 2.0), pi_b);
+    const v3          turn = m3_mulv(em->r1[i], m);
+    const v3          lin  = v3_mad(em->jl[i], -2.0 * b->mass, v3_sub(em->vbar[i], s->x[i].v));
+    const v3          ang  = v3_sub(v3_add(em->pi0[i], em->ja[i]), turn);
+    v3_to(lin, em->rho + 6 * (size_t)i), v3_to(ang, em->rho + 6 * (size_t)i + 3);
+    if (!build) return;
+    const m3 e     = skel__cayley_inverse_derivative(em->w[i], h);
+    const m3 d     = m3_mult(m3_mul(m3_mul(em->r1[i], b->inertia), e), em->r1[i]);
+    const m3 a     = m3_sub(m3_scale(d, 2.0), m3_skew(turn));
+    double  *block = em->lu[i].a;
+    for (int r = 0; r < 3; ++r) {
+        block[7 * r] += 2.0 * b->mass / h;
+        double *row = block + 6 * (3 + r) + 3;
+        row[0] += a.r[r].x, row[1] += a.r[r].y, row[2] += a.r[r].z;
+    }
+}
+
+static double equations(skel_state *s, double h, int build) {
+    const skel_model *m = s->m;
+    end_poses(s, h);
+    apply_loads(s, h);
+    for (int32_t k = 0; build && k < m->nd; ++k)
+        memset(&s->em->lu[m->order[k]], 0, offsetof(skel__lu, aw));
+    const double open = add_joints(s, h, build);
+    for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], h, build);
+    return open;
+}
+
+/* ---- loops: Schur complement on the tree ---- */
+
+/* Solves (a + soft) x = b in place, in units of `scale`: rows that others imply (the out-of-plane
+   ones of a planar four-bar) leave a singular; there the small diagonal keeps x near zero,
+   elsewhere Newton makes good for it. Row pivoting. */
+static void solve_softly(double *a, double *b, const double *scale, double soft, int32_t n) {
+    for (int32_t r = 0; r < n; ++r) {
+        for (int32_t c = 0; c < n; ++c) a[r * n + c] *= scale[r] * scale[c];
+        a[r * n + r] += soft;
+        b[r] *= scale[r];
+    }
+    for (int32_t k = 0; k < n; ++k) {
+        int32_t p = k;
+        for (int32_t r = k + 1; r < n; ++r)
+            if (fabs(a[r * n + k]) > fabs(a[p * n + k])) p = r;
+        for (int32_t c = 0; p != k && c < n; ++c) {
+            const double t = a[k * n + c];
+            a[k * n + c] = a[p * n + c], a[p * n + c] = t;
+        }
+        const double t = b[k];
+        b[k] = b[p], b[p] = t;
+        for (int32_t r = k + 1; r < n; ++r) {
+            const double f = a[r * n + k] / a[k * n + k];
+            for (int32_t c = k; c < n; ++c) a[r * n + c] -= f * a[k * n + c];
+            b[r] -= f * b[k];
+        }
+    }
+    for (int32_t r = n - 1; r >= 0; --r) {
+        for (int32_t c = r + 1; c < n; ++c) b[r] -= a[r * n + c] * b[c];
+        b[r] /= a[r * n + r];
+    }
+    for (int32_t k = 0; k < n; ++k) b[k] *= scale[k];
+}
+
+static void add_column(const skel_model *m, double *rho, int32_t i, const double *w, int rows,
+                       int k) {
+    if (!skel__is_dynamic(m, i)) return;
+    for (int c = 0; c < 6; ++c) rho[6 * (size_t)i + (size_t)c] += w[c * rows + k];
+}
+
+static double row_times(const skel_model *m, int32_t i, const double *g, const double *y) {
+    double sum = 0;
+    if (!skel__is_dynamic(m, i)) return 0;
+    for (int c = 0; c < 6; ++c) sum += g[c] * y[6 * (size_t)i + (size_t)c];
+    return sum;
+}
+
+/* How far a unit impulse along row g would move body i if it were alone. */
+static double free_mobility(const skel_state *s, int32_t i, const double *g, double h) {
+    if (!skel__is_dynamic(s->m, i)) return 0;
+    const skel__body *b = &s->m->body[i];
+    const v3          l = v3_of(g), n = m3_tmulv(s->em->r1[i], v3_of(g + 3));
+    return 0.5 * h * (v3_dot(l, l) / b->mass + v3_dot(n, m3_mulv(b->inertia_inverse, n)));
+}
+
+/* Answers of the tree to every unit multiplier of the loops, once per factoring. */
+static void answer_loops(skel_state *s, double h) {
+    const skel_model *m    = s->m;
+    skel__em         *em   = s->em;
+    const size_t      n    = 6 * (size_t)m->na;
+    size_t            at   = 0;
+    double           *zero = em->dl; /* borrowed: no right side of the tree's own joints */
+    memset(zero, 0, n * sizeof *zero);
+    for (int32_t l = 0; l < s->nloop; ++l) {
+        const skel__joint *j = &m->joint[s->loop_joint[l]];
+        const int          r = skel__joint_rows(j->type);
+        for (int k = 0; k < r; ++k, ++at) {
+            memset(em->y, 0, n * sizeof *em->y);
+            add_column(m, em->y, j->a, em->loop[l].wa, r, k);
+            add_column(m, em->y, j->b, em->loop[l].wb, r, k);
+            em->scale[at] = 1.0 / sqrt(free_mobility(s, j->a, em->loop[l].ga + 6 * k, h) +
+                                       free_mobility(s, j->b, em->loop[l].gb + 6 * k, h));
+            skel__lu_solve(m, em->lu, em->y, zero, em->zy + at * n, em->zl + at * n);
+        }
+    }
+}
+
+/* Multipliers of the loops from G y0 + (G Z) mu = -g, then y and lambda of the tree. */
+static void close_loops(skel_state *s) {
+    const skel_model *m  = s->m;
+    skel__em         *em = s->em;
+    const size_t      n  = 6 * (size_t)m->na;
+    int32_t           at = 0;
+    for (int32_t l = 0; l < s->nloop; ++l) {
+        const skel__joint   *j = &m->joint[s->loop_joint[l]];
+        const skel__em_loop *e = &em->loop[l];
+        const int            r = skel__joint_rows(j->type);
+        for (int k = 0; k < r; ++k, ++at) {
+            const double *ga = e->ga + 6 * k, *gb = e->gb + 6 * k;
+            em->mu[at] = e->g[k] - row_times(m, j->a, ga, em->y) - row_times(m, j->b, gb, em->y);
+            for (int32_t c = 0; c < s->nr; ++c)
+                em->schur[at * s->nr + c] = row_times(m, j->a, ga, em->zy + (size_t)c * n) +
+                                            row_times(m, j->b, gb, em->zy + (size_t)c * n);
+        }
+    }
+    solve_softly(em->schur, em->mu, em->scale, em->soft, s->nr);
+    for (int32_t c = 0; c < s->nr; ++c)
+        for (size_t k = 0; k < n; ++k) {
+            em->y[k] += em->mu[c] * em->zy[(size_t)c * n + k];
+            em->dl[k] += em->mu[c] * em->zl[(size_t)c * n + k];
+        }
+}
+
+/* ---- Newton ---- */
+
+/* Applies the correction; returns its size, lengths in units of size and distance. */
+static double correct(skel_state *s, double h) {
+    const skel_model *m     = s->m;
+    skel__em         *em    = s->em;
+    double            worst = 0;
+    int32_t           at    = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const size_t i    = (size_t)m->order[k];
+        const v3     move = v3_of(em->y + 6 * i), turn = v3_of(em->y + 6 * i + 3);
+        const m3     e    = skel__cayley_inverse_derivative(em->w[i], h);
+        em->vbar[i]       = v3_mad(em->vbar[i], 1.0 / h, move);
+        em->w[i]          = v3_add(em->w[i], m3_mulv(e, m3_tmulv(em->r1[i], turn)));
+        const double unit = m->size + v3_norm(em->p1[i]);
+        const double size = fmax(v3_norm(move) / unit, v3_norm(turn));
+        if (!(size <= worst)) worst = size;
+        if (m->body[i].joint < 0) continue;
+        double *lambda = em->lambda + 6 * (size_t)m->body[i].joint;
+        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += em->dl[6 * i + (size_t)c];
+    }
+    for (int32_t l = 0; l < s->nloop; ++l) {
+        double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
+        for (int c = 0; c < skel__joint_rows(m->joint[s->loop_joint[l]].type); ++c)
+            lambda[c] += em->mu[at++];
+    }
+    return worst;
+}
+
+/* Fills em for the step of length h; nothing of s->x is touched. Returns 0 without convergence. */
+static int newton(skel_state *s, double h) {
+    skel__em *em   = s->em;
+    int       have = 0;
+    double    size = INFINITY, rate = 1, before = INFINITY;
+    for (int it = 0; it <= NEWTON_MAX; ++it) {
+        const double open = equations(s, h, !have);
+        em->evaluations += 1;
+        /* closed, and the next correction would be rounding; or no longer getting better */
+        if (it > 0 && open <= CLOSED && size * rate <= 0.1 * CLOSED) return 1;
+        const double now = fmax(open, size);
+        if (it > 2 && now <= CLOSED_STILL && now > 0.3 * before) return 1;
+        if (it == NEWTON_MAX || !(open < HOPELESS)) return 0;
+        if (!have) {
+            if (!skel__lu_factor(s->m, em->lu)) return 0;
+            if (s->nloop > 0) answer_loops(s, h);
+            have = 1;
+        }
+        skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
+        if (s->nloop > 0) close_loops(s);
+        const double last = size;
+        size              = correct(s, h);
+        rate              = it > 0 ? fmin(size / last, 1.0) : 1.0;
+        if (!(size < HOPELESS)) return 0;
+        if (it > 0 && rate > SLOW && size > 1e-11) have = 0;
+        before = now;
+    }
+    return 0;
+}
+
+/* ---- end of a step ---- */
+
+/* Work and impulse of what the joint does to an anchor (world, fixed or driven). */
+static void account_anchor(const skel_state *s, int32_t i, double sign, const skel__em_joint *e,
+                           skel__power *sum) {
+    const skel__em *em = s->em;
+    if (skel__is_dynamic(s->m, i)) return;
+    const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+    const v3 w      = m3_mulv(s->r[i], em->w[i]);
+    const v3 v      = v3_add(em->vbar[i], v3_cross(w, v3_sub(e->point, centre)));
+    sum->drive -= sign * (v3_dot(e->force, v) + v3_dot(e->torque, w));
+    sum->force  = v3_mad(sum->force, -sign, e->force);
+    sum->torque = v3_mad(sum->torque, -sign, v3_add(e->torque, v3_cross(e->point, e->force)));
+}
+
+static void account(skel_state *s, double h) {
+    const skel_model *m  = s->m;
+    const skel__em   *em = s->em;
+    const double      t  = s->t + 0.5 * h;
+    for (int32_t k = 0; k < m->nj + m->npin; ++k) {
+        skel__em_joint e;
+        if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
+        skel__em_joint_terms(s, em, k, h, t, &e, NULL);
+        s->sum.motor += e.motor;
+        s->sum.friction += e.friction;
+        account_anchor(s, m->joint[k].a, 1.0, &e, &s->sum);
+        account_anchor(s, m->joint[k].b, -1.0, &e, &s->sum);
+    }
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t     i      = m->order[k];
+        const skel__body *b      = &m->body[i];
+        const v3          centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+        const v3          f      = v3_scale(skel__load_at(b->force, &b->force_curve, t), h);
+        const v3          n      = v3_scale(skel__load_at(b->torque, &b->torque_curve, t), h);
+        const v3          all    = v3_mad(f, h * b->mass, m->gravity);
+        s->sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
+        s->sum.force  = v3_add(s->sum.force, all);
+        s->sum.torque = v3_add(s->sum.torque, v3_add(n, v3_cross(centre, all)));
+    }
+}
+
+/* Momenta change by the impulses as they stand: their sums are exact whatever Newton left over. */
+static void commit(skel_state *s, double h) {
+    const skel_model *m  = s->m;
+    skel__em         *em = s->em;
+    account(s, h);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t     i    = m->order[k];
+        const skel__body *b    = &m->body[i];
+        const v3          half = v3_scale(em->jl[i], 0.5 / b->mass);
+        skel__kin        *x    = &s->x[i];
+        const v3          pi   = v3_add(em->pi0[i], em->ja[i]);
+        em->half_before[i]     = half;
+        x->p                   = v3_mad(x->p, h, v3_add(x->v, half));
+        x->v                   = v3_mad(x->v, 2.0, half);
+        x->q                   = em->q1[i];
+        x->w                   = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
+    }
+    for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
+    ++em->history;
+    s->t += h;
+    s->is_factored = 0;
+    skel__prescribe(s, s->x, s->t, SKEL__AFTER);
+}
+
+/* One try; a failure is tried again from a cold start (and, with loops, with a harder diagonal)
+   before the step is called too long. */
+static int try_step(skel_state *s, double h) {
+    skel__em *em    = s->em;
+    const int tries = s->nloop > 0 ? 3 : 2;
+    skel__prepare(s, s->x);
+    for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
+        em->soft = k < 2 ? SOFT : SOFTER;
+        prescribe(s, h);
+        predict(s, h, k == 0);
+        if (newton(s, h)) {
+            commit(s, h);
+            return 1;
+        }
+        em->history = 0;
+    }
+    return 0;
+}
+
+/* ---- pins ---- */
+
+/* The first time in (t, end) at which a pin opens or closes, or end. */
+static double next_switch(const skel_model *m, double t, double end, double eps) {
+    for (int32_t k = 0; k < m->npin; ++k) {
+        const skel__body *b = &m->body[m->pin[k]];
+        for (uint32_t e = 0; e < 2 * b->pinned_count; ++e)
+            if (b->pinned[e] > t + eps && b->pinned[e] < end - eps) end = b->pinned[e];
+    }
+    return end;
+}
+
+/* A pin that closes stops its body at once: the velocities are fitted, which is an impact without
+   bounce, and what it takes is the work of the pin. */
+static void catch_bodies(skel_state *s) {
+    skel_report_row a, b;
+    skel__prescribe(s, s->x, s->t, SKEL__AFTER);
+    skel__measure(s, &a);
+    skel__fit_velocities(s);
+    skel__measure(s, &b);
+    s->sum.drive += b.kinetic - a.kinetic;
+    s->sum.force = v3_add(s->sum.force, v3_sub(v3_of(b.momentum), v3_of(a.momentum)));
+    s->sum.torque =
+        v3_add(s->sum.torque, v3_sub(v3_of(b.angular_momentum), v3_of(a.angular_momentum)));
+    s->em->history = 0;
+}
+
+/* From s->t on for h, in halves where Newton fails. */
+static skel_status step_within(skel_state *s, double h) {
+    const int    whole = 1 << HALVINGS_MAX; /* ticks of a step */
+    const double end   = s->t + h;
+    int          done = 0, length = whole;
+    while (done < whole) {
+        if (try_step(s, h * length / whole)) {
+            done += length;
+            while (length < whole && done % (2 * length) == 0) length *= 2;
+            if (length > whole - done) length = whole - done > 0 ? whole - done : whole;
+        } else {
+            length /= 2;
+            s->em->rejected += 1;
+            if (length == 0) return SKEL_E_DIVERGED;
+        }
+    }
+    s->t = end;
+    return SKEL_OK;
+}
+
+skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
+    const double end = s->t + h, eps = 1e-9 * h;
+    *body              = -1;
+    skel_status status = skel__follow_prepare(s);
+    while (status == SKEL_OK && s->t < end - eps) {
+        const double stop = next_switch(s->m, s->t, end, eps);
+        if (skel__loops_select(s, eps)) catch_bodies(s);
+        status = step_within(s, stop - s->t);
+    }
+    if (status != SKEL_OK) return status;
+    s->t  = end;
+    *body = skel__first_lost(s);
+    return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;
+}
+
+void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations) {
+    if (!s->em || s->em->evaluations == 0) return;
+    *rejected    = s->em->rejected;
+    *evaluations = s->em->evaluations;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside the energy-momentum step: its workspace and what a joint adds to the equations. */
+#ifndef SKEL_SOLVE_CONSERVING_H
+#define SKEL_SOLVE_CONSERVING_H
+
+#include "solve/solve.h"
+#include "solve/treelu.h"
+
+/* Where a joint writes its derivatives: 6 x 6 blocks of the bodies a and b, added to; 6 x r columns
+   of the wrench of a unit multiplier; r x 6 rows of the closing condition. NULL: not wanted. */
+typedef struct skel__em_blocks {
+    double *aa, *ab, *ba, *bb;
+    double *wa, *wb, *ga, *gb;
+    int     is_coupled; /* out: ab, ba are not zero */
+} skel__em_blocks;
+
+/* A loop joint: like a tree joint, but solved for by Schur complement. */
+typedef struct skel__em_loop {
+    double wa[36], wb[36], ga[36], gb[36];
+    double g[6];
+} skel__em_loop;
+
+/* One joint over the step: impulse on a at `point` (b gets the opposite), and what is still open. */
+typedef struct skel__em_joint {
+    int    rows;
+    v3     force, torque, point; /* all means over the step; the torque beside the force's arm */
+    double g[SKEL__MAX_ROWS];    /* closing conditions at the end of the step */
+    double open;                 /* largest of them, lengths in units of the model's size */
+    double motor, friction;      /* work done */
+} skel__em_joint;
+
+struct skel__em {
+    v3       *vbar, *w;               /* (nb + world) mean velocities: world; body axes */
+    v3       *w_before, *half_before; /* (nb) of the step before: w, and half the change of v */
+    v3       *p1;                     /* (nb + world) end of the step */
+    quat     *q1;                     /* (nb + world) */
+    m3       *r1;                     /* (nb + world) */
+    v3       *pi0;                    /* (nb) angular momentum at the start, world */
+    v3       *jl, *ja;                /* (nb + world) impulses so far */
+    double   *lambda, *lambda_before; /* (6 (nj + npin)) multipliers; between steps: per second */
+    skel__lu *lu;                     /* (nb) */
+    double   *rho, *gamma, *y, *dl;   /* (6 nb) */
+    int       history;                /* steps of length h behind us */
+    double    h;
+    double    rejected, evaluations; /* steps that had to be halved, Newton iterations */
+    /* loops */
+    skel__em_loop *loop;               /* (nl + npin) */
+    double        *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
+    double        *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
+    double         soft;               /* what keeps implied rows from a singular system */
+};
+typedef struct skel__em skel__em;
+
+/* The joint's terms over the step of length h from s->x to em->p1, q1; t is the middle. */
+void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
+                          double t, skel__em_joint *out, skel__em_blocks *blocks);
+
+/* (d/dW of the turn)^-1: dW = E^-1 theta, theta the turn of the end pose in body axes [Cayley]. */
+static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {
+    const v3 x = v3_scale(w, h);
+    const m3 e = m3_sub_outer(m3_identity(), -0.25, x, x);
+    return m3_scale(m3_add(e, m3_skew(v3_scale(x, 0.5))), 1.0 / h);
+}
+
+#endif

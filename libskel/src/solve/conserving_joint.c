@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A joint in the energy-momentum step. Bars are means of start and end. The closing conditions are
+   bilinear in vectors fixed in the bodies, so with the mean rows as directions of the impulses
+     g(end) - g(start) = h (mean row) . (mean velocities)
+   holds exactly and a closed joint does no work:
+   - point:  impulse c, arms rbar;             slide: c_k ubar_k, acting at b's point
+   - axes e (in a), z (in b):  torque d ebar x zbar
+   Each wrench acts at one common point, so angular momentum is kept even before convergence.
+   Derivatives are by (dp, theta) of the end pose, theta a turn in world axes: d r1 = theta x r1. */
+#include "solve/conserving.h"
+
+#include <string.h>
+
+typedef struct frame_ends {
+    v3 r0, r1, r;          /* lever at start, end, mean */
+    v3 e0[3], e1[3], e[3]; /* frame axes */
+    v3 p;                  /* mean centre */
+} frame_ends;
+
+static v3 mean(v3 a, v3 b) {
+    return v3_scale(v3_add(a, b), 0.5);
+}
+
+static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t i, v3 lever,
+                          const m3 *axes) {
+    frame_ends f;
+    f.r0 = m3_mulv(s->r[i], lever);
+    f.r1 = m3_mulv(em->r1[i], lever);
+    f.r  = mean(f.r0, f.r1);
+    f.p  = mean(s->x[i].p, em->p1[i]);
+    for (int k = 0; k < 3; ++k) {
+        f.e0[k] = m3_mulv(s->r[i], axes->r[k]);
+        f.e1[k] = m3_mulv(em->r1[i], axes->r[k]);
+        f.e[k]  = mean(f.e0[k], f.e1[k]);
+    }
+    return f;
+}
+
+/* ---- writing blocks ---- */
+
+static void add3(double *block, int row, int col, m3 m) {
+    if (!block) return;
+    for (int r = 0; r < 3; ++r) {
+        double *at = block + 6 * (row + r) + col;
+        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
+    }
+}
+
+static void set_column(double *w, int rows, int k, v3 f, v3 n) {
+    if (!w) return;
+    const double v[6] = {f.x, f.y, f.z, n.x, n.y, n.z};
+    for (int c = 0; c < 6; ++c) w[c * rows + k] = v[c];
+}
+
+static void set_row(double *g, int k, v3 l, v3 w) {
+    if (!g) return;
+    v3_to(l, g + 6 * k), v3_to(w, g + 6 * k + 3);
+}
+
+/* Torque T on a and -T on b, with dT = ta theta_a + tb theta_b: the equations hold minus the
+   impulses. */
+static void add_torque_derivative(skel__em_blocks *to, m3 ta, m3 tb) {
+    to->is_coupled = 1;
+    add3(to->aa, 3, 3, m3_scale(ta, -1));
+    add3(to->ab, 3, 3, m3_scale(tb, -1));
+    add3(to->ba, 3, 3, ta);
+    add3(to->bb, 3, 3, tb);
+}
+
+/* ---- rows ---- */
+
+typedef struct axis_pair {
+    int a, b; /* axis of the outer frame that stays perpendicular to an axis of the inner one */
+} axis_pair;
+
+static int axis_pairs(int32_t type, axis_pair out[3]) {
+    switch (type) {
+    case SKEL_JOINT_UNIVERSAL: out[0] = (axis_pair){2, 0}; return 1;
+    case SKEL_JOINT_BALL: return 0;
+    default: break;
+    }
+    out[0] = (axis_pair){0, 2}, out[1] = (axis_pair){1, 2}, out[2] = (axis_pair){0, 1};
+    return type == SKEL_JOINT_HINGE ? 2 : 3;
+}
+
+static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_ends *b,
+                      const double *lambda, skel__em_joint *out, skel__em_blocks *to) {
+    axis_pair pairs[3];
+    const int count = axis_pairs(j->type, pairs), first = skel__joint_rows(j->type) - count;
+    const v3  none = {0, 0, 0};
+    for (int k = 0; k < count; ++k) {
+        const v3     e = a->e[pairs[k].a], z = b->e[pairs[k].b];
+        const v3     e1 = a->e1[pairs[k].a], z1 = b->e1[pairs[k].b];
+        const v3     n = v3_cross(e, z), n1 = v3_cross(e1, z1);
+        const double d    = lambda[first + k];
+        out->torque       = v3_mad(out->torque, d, n);
+        out->g[first + k] = v3_dot(e1, z1);
+        if (!to) continue;
+        set_column(to->wa, out->rows, first + k, none, n);
+        set_column(to->wb, out->rows, first + k, none, v3_neg(n));
+        set_row(to->ga, first + k, none, n1);
+        set_row(to->gb, first + k, none, v3_neg(n1));
+        add_torque_derivative(to, m3_scale(m3_mul(m3_skew(z), m3_skew(e1)), 0.5 * d),
+                              m3_scale(m3_mul(m3_skew(e), m3_skew(z1)), -0.5 * d));
+    }
+}
+
+static void point_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
+                       skel__em_joint *out, skel__em_blocks *to) {
+    const v3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    out->force       = v3_of(lambda);
+    out->point       = mean(v3_add(a->p, a->r), v3_add(b->p, b->r));
+    v3_to(gap1, out->g);
+    if (!to) return;
+    for (int k = 0; k < 3; ++k) {
+        set_column(to->wa, out->rows, k, axis[k], v3_cross(a->r, axis[k]));
+        set_column(to->wb, out->rows, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r, axis[k])));
+        set_row(to->ga, k, axis[k], v3_cross(a->r1, axis[k]));
+        set_row(to->gb, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r1, axis[k])));
+    }
+    const m3 c = m3_skew(out->force); /* d (rbar x c) = [c][r1] theta / 2 */
+    add3(to->aa, 3, 3, m3_scale(m3_mul(c, m3_skew(a->r1)), -0.5));
+    add3(to->bb, 3, 3, m3_scale(m3_mul(c, m3_skew(b->r1)), 0.5));
+}
+
+/* Force F on a at b's mean point; dF = f[0] dp_a + f[1] theta_a + f[2] dp_b + f[3] theta_b. */
+static void add_force_derivative(skel__em_blocks *to, v3 force, v3 arm_a, const frame_ends *b,
+                                 const m3 f[4]) {
+    const m3 c  = m3_skew(force);
+    const m3 xa = m3_skew(arm_a), xb = m3_skew(b->r), half = m3_scale(m3_skew(b->r1), -0.5);
+    /* d arm_a = (dp_b - dp_a)/2 - [r_b1] theta_b / 2,  d arm_b = -[r_b1] theta_b / 2 */
+    const m3 arm[4]   = {m3_diagonal(-0.5), m3_zero(), m3_diagonal(0.5), half};
+    double  *row_a[2] = {to->aa, to->ab}, *row_b[2] = {to->ba, to->bb};
+    to->is_coupled = 1;
+    for (int k = 0; k < 4; ++k) {
+        const int col  = k % 2 * 3;
+        const m3  on_a = m3_sub(m3_mul(xa, f[k]), m3_mul(c, arm[k]));
+        m3        on_b = m3_mul(xb, f[k]);
+        if (k == 3) on_b = m3_sub(on_b, m3_mul(c, half));
+        add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
+        add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
+        add3(row_b[k / 2], 0, col, f[k]);
+        add3(row_b[k / 2], 3, col, on_b);
+    }
+}
+
+static void slide_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
+                       skel__em_joint *out, skel__em_blocks *to) {
+    v3 force = {0, 0, 0}, force1 = {0, 0, 0};
+    out->point     = v3_add(b->p, b->r);
+    const v3 arm_a = v3_sub(out->point, a->p), arm1 = v3_sub(a->r1, gap1);
+    for (int k = 0; k < 2; ++k) {
+        const v3 u = a->e[k], u1 = a->e1[k];
+        force     = v3_mad(force, lambda[k], u);
+        force1    = v3_mad(force1, lambda[k], u1);
+        out->g[k] = v3_dot(u1, gap1);
+        if (!to) continue;
+        set_column(to->wa, out->rows, k, u, v3_cross(arm_a, u));
+        set_column(to->wb, out->rows, k, v3_neg(u), v3_neg(v3_cross(b->r, u)));
+        set_row(to->ga, k, u1, v3_cross(arm1, u1));
+        set_row(to->gb, k, v3_neg(u1), v3_neg(v3_cross(b->r1, u1)));
+    }
+    out->force = force;
+    if (!to) return;
+    const m3 f[4] = {m3_zero(), m3_scale(m3_skew(force1), -0.5), m3_zero(), m3_zero()};
+    add_force_derivative(to, force, arm_a, b, f);
+}
+
+/* ---- friction and motor ---- */
+
+static m3 spin_derivative(const skel_state *s, const skel__em *em, int32_t i, double h) {
+    const m3 e = skel__cayley_inverse_derivative(em->w[i], h);
+    return m3_mul(s->r[i], m3_mult(e, em->r1[i])); /* d (R0 W) = R0 E^-1 R1^T theta */
+}
+
+static void turning_load(const skel_state *s, const skel__em *em, const skel__joint *j, double h,
+                         double beta, const frame_ends *a, skel__em_joint *out,
+                         skel__em_blocks *to) {
+    const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
+    out->torque   = v3_mad(v3_mad(out->torque, -h * j->friction, spin), h * beta, a->e[2]);
+    out->friction = -h * j->friction * v3_dot(spin, spin);
+    out->motor    = h * beta * v3_dot(a->e[2], spin);
+    if (!to) return;
+    const m3 qa = spin_derivative(s, em, j->a, h), qb = spin_derivative(s, em, j->b, h);
+    const m3 ta =
+        m3_add(m3_scale(qa, -h * j->friction), m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
+    add_torque_derivative(to, ta, m3_scale(qb, h * j->friction));
+}
+
+/* x = z.(o_b - o_a); its change over the step is the rate that rubs. */
+static void sliding_load(const skel__joint *j, double h, double beta, const frame_ends *a,
+                         const frame_ends *b, v3 gap0, v3 gap1, skel__em_joint *out,
+                         skel__em_blocks *to) {
+    const v3     z1 = a->e1[2], z = a->e[2];
+    const double change = v3_dot(a->e0[2], gap0) - v3_dot(z1, gap1); /* gap is o_a - o_b */
+    const double push   = j->friction * change + h * beta;
+    out->friction       = -j->friction * change * change / h;
+    out->motor          = -beta * change;
+    out->force          = v3_mad(out->force, push, z);
+    if (!to) return;
+    const v3 arm1 = v3_sub(a->r1, gap1);
+    /* d change = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a */
+    const v3 d[4] = {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)};
+    m3       f[4];
+    for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -j->friction, z, d[k]);
+    f[1] = m3_add(f[1], m3_scale(m3_skew(z1), -0.5 * push));
+    add_force_derivative(to, v3_scale(z, push), v3_sub(v3_add(b->p, b->r), a->p), b, f);
+}
+
+/* The share of the end of the step in the spring: a half where the spring is slow against the step
+   (second order, keeps energy), all of it where it is fast (no ringing, whatever the step). */
+static double end_share(double w, double h) {
+    const double x = 0.5 * w * h;
+    return 0.5 + 0.5 * x * x / (1.0 + x * x);
+}
+
+/* d log(E) for a small turn on the left of E: the inverse left Jacobian at e. */
+static m3 log_derivative(v3 e) {
+    const double t2 = v3_dot(e, e), t = sqrt(t2);
+    const double c = t2 < 1e-4 ? 1.0 / 12.0 + t2 / 720.0
+                               : (t < 3.1 ? 1.0 / t2 - (1.0 + cos(t)) / (2.0 * t * sin(t)) : 0.1);
+    const m3     x = m3_skew(e);
+    return m3_add(m3_sub(m3_identity(), m3_scale(x, 0.5)), m3_scale(m3_mul(x, x), c));
+}
+
+/* Spring toward the animation, implicit in the error e at the end of the step. */
+static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
+                        const frame_ends *a, const frame_ends *b, skel__em_joint *out,
+                        skel__em_blocks *to) {
+    const skel__joint *j  = &s->m->joint[joint];
+    const pose         a0 = {s->x[j->a].p, s->x[j->a].q}, a1 = {em->p1[j->a], em->q1[j->a]};
+    const pose         b0 = {s->x[j->b].p, s->x[j->b].q}, b1 = {em->p1[j->b], em->q1[j->b]};
+    const v3     e0 = skel__follow_error(j, pose_mul(a0, j->fa), pose_mul(b0, j->fb), t - 0.5 * h);
+    const v3     e1 = skel__follow_error(j, pose_mul(a1, j->fa), pose_mul(b1, j->fb), t + 0.5 * h);
+    const double w  = 2.0 * 3.14159265358979323846 * j->follow_frequency;
+    const double share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
+    const m3     d     = skel__follow_inertia(s, s->r, joint);
+    const v3     swing = v3_add(v3_scale(v3_mad(v3_scale(e0, 1.0 - share), share, e1), w * w),
+                                v3_scale(v3_sub(e1, e0), rub));
+    const v3     full  = v3_scale(m3_mulv(d, swing), h * skel__follow_weight(j, t));
+    const double bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
+    const v3     push  = v3_scale(full, bound); /* impulse on a */
+    const double k     = h * skel__follow_weight(j, t) * bound * (w * w * share + rub);
+    if (j->type == SKEL_JOINT_SLIDE) {
+        const v3     gap0   = v3_sub(v3_add(a0.p, a->r0), v3_add(b0.p, b->r0));
+        const v3     gap1   = v3_sub(v3_add(a1.p, a->r1), v3_add(b1.p, b->r1));
+        const double change = v3_dot(a->e0[2], gap0) - v3_dot(a->e1[2], gap1);
+        const v3     z1 = a->e1[2], arm1 = v3_sub(a->r1, gap1);
+        out->force = v3_add(out->force, push);
+        out->motor -= v3_dot(push, a->e[2]) * change / h;
+        if (!to) return;
+        const v3 dx[4] = {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)};
+        m3       f[4];
+        for (int c = 0; c < 4; ++c) f[c] = m3_sub_outer(m3_zero(), -k * d.r[0].x, a->e[2], dx[c]);
+        add_force_derivative(to, push, v3_sub(v3_add(b->p, b->r), a->p), b, f);
+        return;
+    }
+    const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
+    out->torque   = v3_add(out->torque, push);
+    out->motor += v3_dot(push, spin);
+    if (!to) return;
+    m3 turn = j->type == SKEL_JOINT_BALL ? log_derivative(e1) : m3_identity();
+    if (j->type == SKEL_JOINT_HINGE) turn = m3_sub_outer(m3_zero(), -1.0, a->e1[2], a->e1[2]);
+    const m3 stiff = m3_scale(m3_mul(d, turn), k);
+    add_torque_derivative(to, m3_scale(stiff, -1.0), stiff);
+}
+
+static void measure_open(double size, const skel__joint *j, const frame_ends *a,
+                         const frame_ends *b, skel__em_joint *out) {
+    const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
+    out->open         = 0;
+    for (int k = 0; k < out->rows; ++k) {
+        const double e = fabs(out->g[k]) / (k < lengths ? size : 1.0);
+        if (!(e <= out->open)) out->open = e;
+    }
+    /* e.z = 0 has a second root with the axes turned over [DESIGN 6, traps] */
+    const int flips =
+        j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_SLIDE || j->type == SKEL_JOINT_FIXED;
+    if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;
+}
+
+void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
+                          double t, skel__em_joint *out, skel__em_blocks *blocks) {
+    const skel__joint *j      = &s->m->joint[joint];
+    const double      *lambda = em->lambda + 6 * (size_t)joint;
+    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, &j->ea);
+    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, &j->eb);
+    const v3           gap0   = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
+    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    double             beta   = j->motor;
+    memset(out, 0, sizeof *out);
+    out->rows = skel__joint_rows(j->type);
+    if (j->type == SKEL_JOINT_SLIDE)
+        slide_rows(&a, &b, lambda, gap1, out, blocks);
+    else
+        point_rows(&a, &b, lambda, gap1, out, blocks);
+    axis_rows(j, &a, &b, lambda, out, blocks);
+    skel__curve_add(&j->motor_curve, t, &beta);
+    if (j->type == SKEL_JOINT_SLIDE && (j->friction != 0 || beta != 0))
+        sliding_load(j, h, beta, &a, &b, gap0, gap1, out, blocks);
+    else if (j->friction != 0 || beta != 0)
+        turning_load(s, em, j, h, beta, &a, out, blocks);
+    if (j->follow_frequency > 0) follow_load(s, em, joint, h, t, &a, &b, out, blocks);
+    measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
+}
