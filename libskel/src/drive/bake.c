@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bake: steps on a grid of its own, t0 + n h, and samples in between by a shorter step on a
-   copy. The grid never sees the sample rate: 24 and 120 samples a second show one motion. */
+/* The bake. Fixed steps go on a grid of their own, t0 + n h, with samples in between by a shorter
+   step on a copy; adams and bdf choose their steps, with samples in between by their interpolation.
+   Neither ever sees the sample rate: 24 and 120 samples a second show one motion. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "drive/step.h"
+#include "solve/solve.h"
 
 #include <skel/skel_bake.h>
 
@@ -13,24 +15,27 @@
 #include <string.h>
 #include <time.h>
 
-#define DEFAULT_STEP (1.0 / 960) /* [s] */
-#define SAME_TIME 1e-9           /* of a step: a sample this near a grid point is on it */
+#define DEFAULT_STEP (1.0 / 960)    /* [s] */
+#define CONSERVING_STEP (1.0 / 240) /* [s] */
+#define SAME_TIME 1e-9              /* of a step: a sample this near a grid point is on it */
 #define WARNINGS_MAX 8
 #define WARNING_ROOM 240
 #define NOTEWORTHY 1e-9 /* [m], [m/s]: corrections of the start that the user should know */
 
-_Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, allocator) + sizeof(void *),
+_Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
+_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, reserved) + 4,
                "tail padding");
-_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, limit_violation) + 8,
-               "tail padding");
+#define SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
 struct skel_bake {
     skel_allocator    allocator;
     const skel_model *m;
     skel_state       *state;  /* on the grid */
     skel_state       *sample; /* between grid points */
+    skel__cvode      *cvode;  /* of adams and bdf; else NULL */
     int32_t           integrator, solver;
-    double            h, rate, t0;
+    double            h, rate;
+    double            t0, from;    /* of the first sample, and of the first step */
     uint64_t          steps;       /* done on the grid */
     uint32_t          count, done; /* samples */
     double           *poses, *velocities, *q;
@@ -54,7 +59,7 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
     if (!d->model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
     if (d->state && skel_state_model(d->state) != d->model)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "state: belongs to another model");
-    if (skel__integrator_choice(d->integrator) < 0)
+    if (skel__integrator_choice(d->model, d->integrator, d->step > 0) < 0)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "integrator: is %d, which names none",
                           d->integrator);
     if (!skel_solver_name(d->solver))
@@ -68,6 +73,8 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
                           d->sample_rate);
     if (!(d->step >= 0) || !isfinite(d->step))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "step: is %g, must be >= 0", d->step);
+    if (!(d->preroll >= 0) || !isfinite(d->preroll))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "preroll: is %g, must be >= 0", d->preroll);
     return skel_model_check_dynamics(d->model, err);
 }
 
@@ -91,6 +98,20 @@ static void warn(skel_bake *b, const char *text, double value) {
     snprintf(b->warnings[b->summary.warning_count++], WARNING_ROOM, text, value);
 }
 
+/* Loop joints with rows that other joints imply: solved without harm, but the user should know. */
+static void warn_implied(skel_bake *b) {
+    const skel_state *s = b->state;
+    for (int32_t k = 0; k < b->m->nl && b->summary.warning_count < WARNINGS_MAX; ++k) {
+        const int32_t implied = skel__loop_implied(s, k);
+        if (implied > 0)
+            snprintf(
+                b->warnings[b->summary.warning_count++], WARNING_ROOM,
+                "joint '%s' closes a loop; %d of its %d conditions are implied by other joints "
+                "and were regularised",
+                b->m->joint[s->loop_joint[k]].name, implied, s->loop_rows[k].count);
+    }
+}
+
 /* The start must satisfy [HAK (1), (2)]; what had to be moved for that is said. */
 static skel_status settle(skel_bake *b, skel_error *err) {
     double            gap = 0, speed = 0;
@@ -101,6 +122,7 @@ static skel_status settle(skel_bake *b, skel_error *err) {
              gap);
     if (speed > NOTEWORTHY)
         warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
+    if (b->m->nl > 0) warn_implied(b);
     for (int32_t k = 0; k < b->m->nj; ++k)
         if (b->m->joint[k].has_limits) {
             warn(b, "joint limits are reported, not enforced, by this version", 0);
@@ -109,28 +131,48 @@ static skel_status settle(skel_bake *b, skel_error *err) {
     return SKEL_OK;
 }
 
+static double step_of(const skel_bake_desc *d, int32_t integrator) {
+    if (skel__chooses_steps(integrator)) return 0;
+    if (d->step > 0) return d->step;
+    return integrator == SKEL_INTEGRATOR_CONSERVING ? CONSERVING_STEP : DEFAULT_STEP;
+}
+
+static skel_status begin_by_tolerance(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
+    if (d->integrator == SKEL_INTEGRATOR_AUTO && skel__is_stiff(b->state))
+        b->integrator = b->summary.integrator = SKEL_INTEGRATOR_BDF;
+    if (d->step > 0)
+        warn(b, "the step of %g s is not used: this integrator chooses its own by tolerance",
+             d->step);
+    const skel_status status =
+        skel__cvode_create(b->m, b->integrator, b->solver, d->tolerance, &b->cvode, err);
+    return status == SKEL_OK ? skel__cvode_start(b->cvode, b->state, err) : status;
+}
+
 static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
     b->m          = d->model;
-    b->integrator = skel__integrator_choice(d->integrator);
+    b->integrator = skel__integrator_choice(d->model, d->integrator, d->step > 0);
     b->solver     = d->solver;
-    b->h          = d->step > 0 ? d->step : DEFAULT_STEP;
+    b->h          = step_of(d, b->integrator);
     b->rate       = d->sample_rate;
     b->count      = d->sample_count;
     skel_error_init(&b->error);
     skel_status status = skel_state_create(d->model, &b->state, err);
     if (status == SKEL_OK) status = skel_state_create(d->model, &b->sample, err);
+    if (status == SKEL_OK) status = skel__step_reserve(b->state, b->integrator, b->solver, err);
+    if (status == SKEL_OK) status = skel__step_reserve(b->sample, b->integrator, b->solver, err);
     if (status != SKEL_OK) return status;
-    if (skel__judge_reserve(b->state, b->solver) != SKEL_OK ||
-        skel__judge_reserve(b->sample, b->solver) != SKEL_OK)
-        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
     if (d->state) skel_state_copy(b->state, d->state);
     b->state->sum = (skel__power){0};
     b->t0         = b->state->t;
-    b->summary    = (skel_bake_summary){.struct_size = (uint32_t)sizeof b->summary,
-                                        .integrator  = b->integrator,
-                                        .solver      = b->solver,
-                                        .step        = b->h};
-    return settle(b, err);
+    b->from       = b->t0 - d->preroll;
+    if (d->preroll > 0) skel_state_set_time(b->state, b->from); /* driven bodies wait there */
+    b->summary = (skel_bake_summary){.struct_size = (uint32_t)sizeof b->summary,
+                                     .integrator  = b->integrator,
+                                     .solver      = b->solver,
+                                     .step        = b->h};
+    status     = settle(b, err);
+    if (status != SKEL_OK || !skel__chooses_steps(b->integrator)) return status;
+    return begin_by_tolerance(b, d, err);
 }
 
 skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err) {
@@ -167,6 +209,7 @@ skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_err
 void skel_bake_destroy(skel_bake *bake) {
     if (!bake) return;
     const skel_allocator allocator = bake->allocator;
+    skel__cvode_destroy(bake->cvode);
     skel_state_destroy(bake->state);
     skel_state_destroy(bake->sample);
     skel__free(&allocator, bake);
@@ -195,9 +238,10 @@ static void make_continuous_poses(int32_t nb, const double *before, double *pose
     }
 }
 
-static double balance(const double *now, const double *start, const double *impulse) {
+static double balance(const double *now, const double *start, const double *impulse,
+                      const double *impulse_at_start) {
     double d[3];
-    for (int k = 0; k < 3; ++k) d[k] = now[k] - start[k] - impulse[k];
+    for (int k = 0; k < 3; ++k) d[k] = now[k] - start[k] - (impulse[k] - impulse_at_start[k]);
     return v3_norm(v3_of(d));
 }
 
@@ -224,17 +268,22 @@ static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_
     raise_to(&b->energy_scale, fabs(row->work_drive));
 }
 
+static double work_of(const skel_report_row *row) {
+    return row->work_motor + row->work_friction + row->work_load + row->work_drive;
+}
+
 static void update_summary(skel_bake *b, const skel_state *s) {
     const skel_report_row *row = &b->rows[b->done], *first = &b->rows[0];
-    skel_bake_summary     *sum = &b->summary;
-    const double work = row->work_motor + row->work_friction + row->work_load + row->work_drive;
-    const double gain = row->kinetic + row->potential - first->kinetic - first->potential;
+    skel_bake_summary     *sum  = &b->summary;
+    const double           work = work_of(row) - work_of(first); /* a preroll has done some */
+    const double           gain = row->kinetic + row->potential - first->kinetic - first->potential;
     measure_scales(b, s, row);
     /* kept absolute here; divided by the scales when asked for */
     raise_to(&sum->energy_drift, fabs(gain - work));
-    raise_to(&sum->momentum_drift, balance(row->momentum, first->momentum, row->impulse));
-    raise_to(&sum->angular_momentum_drift,
-             balance(row->angular_momentum, first->angular_momentum, row->angular_impulse));
+    raise_to(&sum->momentum_drift,
+             balance(row->momentum, first->momentum, row->impulse, first->impulse));
+    raise_to(&sum->angular_momentum_drift, balance(row->angular_momentum, first->angular_momentum,
+                                                   row->angular_impulse, first->angular_impulse));
     raise_to(&sum->joint_gap, row->joint_gap);
     raise_to(&sum->misalignment, row->misalignment);
     raise_to(&sum->limit_violation, row->limit_violation);
@@ -257,8 +306,21 @@ static void record(skel_bake *b, const skel_state *s) {
 
 /* ---- work ---- */
 
-/* A sample or a step. The grid time is set, not added up, so that rounding does not gather. */
-static skel_status work_once(skel_bake *b) {
+/* A sample or a step. The first sample is the start itself. */
+static skel_status work_by_tolerance(skel_bake *b) {
+    const double t = b->t0 + b->done / b->rate;
+    if (t > skel__cvode_time(b->cvode)) return skel__cvode_step(b->cvode, INFINITY, &b->error);
+    if (b->done == 0 && b->from == b->t0) {
+        record(b, b->state);
+        return SKEL_OK;
+    }
+    const skel_status status = skel__cvode_at(b->cvode, t, b->sample);
+    if (status == SKEL_OK) record(b, b->sample);
+    return status;
+}
+
+/* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
+static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
     skel_status  status    = SKEL_OK;
     if (to_sample <= SAME_TIME * b->h) {
@@ -269,7 +331,7 @@ static skel_status work_once(skel_bake *b) {
         if (status == SKEL_OK) record(b, b->sample);
     } else {
         status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
-        if (status == SKEL_OK) b->state->t = b->t0 + (double)++b->steps * b->h;
+        if (status == SKEL_OK) b->state->t = b->from + (double)++b->steps * b->h;
     }
     return status;
 }
@@ -285,7 +347,7 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     const double start = now_ms();
     double       spent = 0;
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
-        const skel_status status = work_once(bake);
+        const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
         if (status != SKEL_OK) bake->error.status = status;
         spent = now_ms() - start;
         if (max_ms >= 0 && spent >= max_ms) break;
@@ -300,8 +362,9 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
 double skel_bake_progress(const skel_bake *bake) {
     if (!bake) return 0;
     if (bake->done >= bake->count) return 1;
-    const double total = (bake->count - 1) / bake->rate;
-    const double part  = total > 0 ? (bake->state->t - bake->t0) / total : 0;
+    const double total = (bake->count - 1) / bake->rate + bake->t0 - bake->from;
+    const double t     = bake->cvode ? skel__cvode_time(bake->cvode) : bake->state->t;
+    const double part  = total > 0 ? (t - bake->from) / total : 0;
     return part < 1 ? part : 1;
 }
 
@@ -328,18 +391,30 @@ skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_
     return skel__desc_export(row, &bake->rows[sample], sizeof *row, sizeof *row);
 }
 
+static void count_work(const skel_bake *b, skel_bake_summary *s) {
+    static const int32_t order[] = {0, 1, 4, 0, 0, 2}, evaluations[] = {0, 1, 4, 0, 0, 0};
+    s->steps       = (double)b->steps;
+    s->evaluations = s->steps * evaluations[b->integrator];
+    skel__conserving_counts(b->state, &s->rejected_steps, &s->evaluations);
+    s->last_order = b->steps > 0 ? order[b->integrator] : 0;
+    if (!b->cvode) return;
+    const skel__cvode_counts c = skel__cvode_counted(b->cvode);
+    s->steps = c.steps, s->rejected_steps = c.rejected;
+    s->evaluations = c.evaluations, s->last_order = c.last_order;
+}
+
 static double relative(double drift, double scale) {
     return scale > 0 ? drift / scale : drift;
 }
 
 skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summary) {
     if (!bake || !summary) return SKEL_E_ARGUMENT;
-    skel_bake_summary s      = bake->summary;
-    s.steps                  = (double)bake->steps;
+    skel_bake_summary s = bake->summary;
+    count_work(bake, &s);
     s.energy_drift           = relative(s.energy_drift, bake->energy_scale);
     s.momentum_drift         = relative(s.momentum_drift, bake->momentum_scale);
     s.angular_momentum_drift = relative(s.angular_momentum_drift, bake->angular_scale);
-    return skel__desc_export(summary, &s, sizeof s, sizeof s);
+    return skel__desc_export(summary, &s, sizeof s, SUMMARY_V1);
 }
 
 const char *skel_bake_warning(const skel_bake *bake, int32_t index) {

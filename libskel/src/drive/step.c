@@ -16,7 +16,7 @@ void skel_step_desc_init_sized(skel_step_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_step, sizeof k_step);
 }
 
-static const char *const k_integrators[] = {"auto", "euler", "rk4"};
+static const char *const k_integrators[] = {"auto", "euler", "rk4", "adams", "bdf", "conserving"};
 static const char *const k_solvers[]     = {"tree", "pinv", "kkt"};
 #define COUNT(a) ((int32_t)(sizeof(a) / sizeof *(a)))
 
@@ -27,9 +27,31 @@ const char *skel_solver_name(int32_t solver) {
     return solver >= 0 && solver < COUNT(k_solvers) ? k_solvers[solver] : NULL;
 }
 
-int32_t skel__integrator_choice(int32_t integrator) {
+/* Smooth scenes by tolerance (or by the steps that were asked for); loops and pins, which joint
+   coordinates do not have, and springs, which may be stiff, by conserving steps. */
+int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step) {
     if (!skel_integrator_name(integrator)) return -1;
-    return integrator == SKEL_INTEGRATOR_AUTO ? SKEL_INTEGRATOR_RK4 : integrator;
+    if (integrator != SKEL_INTEGRATOR_AUTO) return integrator;
+    if (m->nl > 0 || m->npin > 0 || m->has_follow) return SKEL_INTEGRATOR_CONSERVING;
+    return has_step ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_ADAMS;
+}
+
+int skel__chooses_steps(int32_t integrator) {
+    return integrator == SKEL_INTEGRATOR_ADAMS || integrator == SKEL_INTEGRATOR_BDF;
+}
+
+skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver, skel_error *err) {
+    if (s->m->npin > 0 && integrator != SKEL_INTEGRATOR_CONSERVING)
+        return skel__fail(err, SKEL_E_UNSUPPORTED, s->m->pin[0], -1,
+                          "bodies[%d].pinned: needs the integrator conserving, not %s",
+                          s->m->pin[0], skel_integrator_name(integrator));
+    skel_status status = skel__judge_reserve(s, solver);
+    if (status == SKEL_OK && integrator == SKEL_INTEGRATOR_CONSERVING)
+        status = skel__conserving_reserve(s);
+    if (status == SKEL_OK) return SKEL_OK;
+    return skel__fail(err, status, -1, -1, "solver: %s",
+                      status == SKEL_E_UNSUPPORTED ? "kkt does not take loops, tree and pinv do"
+                                                   : skel_status_text(status));
 }
 
 static skel_status fail_step(const skel_state *s, skel_status status, int32_t body, double h,
@@ -45,16 +67,23 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t bo
     return skel__fail(err, status, -1, -1, "t = %.6g s: %s", s->t, skel_status_text(status));
 }
 
+static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, double h,
+                           int32_t *body) {
+    switch (integrator) {
+    case SKEL_INTEGRATOR_EULER: return skel__step_euler(s, h, solver, body);
+    case SKEL_INTEGRATOR_CONSERVING: return skel__step_conserving(s, h, body);
+    default: return skel__step_rk4(s, h, solver, body);
+    }
+}
+
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err) {
-    const size_t      bytes = (size_t)s->m->nb * sizeof *s->x;
+    const size_t      bytes = (size_t)s->m->na * sizeof *s->x;
     const double      t     = s->t;
     const skel__power sum   = s->sum;
     int32_t           body  = -1;
     memcpy(s->saved, s->x, bytes);
-    const skel_status status = integrator == SKEL_INTEGRATOR_EULER
-                                   ? skel__step_euler(s, h, solver, &body)
-                                   : skel__step_rk4(s, h, solver, &body);
+    const skel_status status = step_by(s, integrator, solver, h, &body);
     if (status == SKEL_OK) return SKEL_OK;
     memcpy(s->x, s->saved, bytes);
     s->t           = t;
@@ -69,15 +98,19 @@ skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error 
     if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                           "struct_size: must be set by skel_step_desc_init");
-    const int32_t integrator = skel__integrator_choice(d.integrator);
-    if (integrator < 0 || !skel_solver_name(d.solver))
+    if (!skel_integrator_name(d.integrator) || !skel_solver_name(d.solver))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "integrator or solver: is unknown");
+    if (skel__chooses_steps(d.integrator))
+        return skel__fail(err, SKEL_E_UNSUPPORTED, -1, -1,
+                          "integrator: %s chooses its own steps, which takes a bake",
+                          skel_integrator_name(d.integrator));
     if (!(d.h > 0) || !isfinite(d.h))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "h: is %g, must be > 0", d.h);
     skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
-    status = skel__judge_reserve(state, d.solver);
-    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
+    const int32_t integrator = skel__integrator_choice(state->m, d.integrator, 1);
+    status                   = skel__step_reserve(state, integrator, d.solver, err);
+    if (status != SKEL_OK) return status;
     return skel__step(state, integrator, d.solver, d.h, err);
 }
 
@@ -86,6 +119,7 @@ skel_status skel_state_project(skel_state *state, double *gap, double *speed, sk
     const skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
     skel_report_row before;
+    skel__loops_select(state, 0);
     skel__prescribe(state, state->x, state->t, SKEL__AFTER);
     skel__measure(state, &before);
     double left;

@@ -4,9 +4,14 @@
 
 #include "algo/algo.h"
 
-/* AUTO resolved to the integrator that runs; -1 for a number that names none. */
-int32_t skel__integrator_choice(int32_t integrator);
-/* skel_step without its checks: the hot path of a bake. */
+/* AUTO resolved to the integrator that runs; -1 for a number that names none. has_step: the caller
+   chose the length of the steps. */
+int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step);
+/* Whether it chooses its steps by tolerance (solve/cvode.c), which only a bake can. */
+int skel__chooses_steps(int32_t integrator);
+/* The workspace of skel__step, taken once per state. */
+skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver, skel_error *err);
+/* skel_step without its checks: the hot path of a bake with fixed steps. */
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err);
 

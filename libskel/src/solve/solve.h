@@ -10,6 +10,9 @@ double skel__close_joints(skel_state *s, double *left);
 /* The same for velocities [HAK (2)]. Returns the largest wrong speed. Leaves s factored. */
 double skel__fit_velocities(skel_state *s);
 
+/* The first dynamic body whose state or acceleration is no longer finite, or -1. */
+int32_t skel__first_lost(const skel_state *s);
+
 /* One step of s->x from s->t to s->t + h. On failure *body is the body it failed at (or -1). */
 skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *body);
 skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *body);
@@ -17,20 +20,42 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
 /* ---- conserving.c: the energy-momentum step; its workspace is taken once per state ---- */
 skel_status skel__conserving_reserve(skel_state *s);
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body);
+/* Adds up over the life of the state; nothing where it never took such a step. */
+void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations);
 
 /* ---- cvode.c: steps chosen by tolerance, on joint coordinates ---- */
 typedef struct skel__cvode skel__cvode;
-/* integrator: SKEL_INTEGRATOR_ADAMS or _BDF. tolerance: relative, and absolute in units of the
-   model's size. On failure *out is NULL. */
-skel_status skel__cvode_create(const skel_model *m, int32_t integrator, double tolerance,
-                               skel__cvode **out, skel_error *err);
-void        skel__cvode_destroy(skel__cvode *c);
+/* integrator: SKEL_INTEGRATOR_ADAMS or _BDF. tolerance: what a second of motion may be wrong by, in
+   radians and in parts of the model's size. All memory is taken here, CVODE's own with malloc. On
+   failure *out is NULL; SKEL_E_UNSUPPORTED where the model has loops. */
+skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
+                               double tolerance, skel__cvode **out, skel_error *err);
+void        skel__cvode_destroy(skel__cvode *c); /* NULL is fine */
 /* Begins (again) at s->t from s, whose works and impulses go on. */
 skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *err);
-/* One step of its own choice, not beyond t_stop. */
+/* One step of its own choice, not beyond t_stop (INFINITY: no such bound) nor beyond the next
+   sample of a curve, where it begins anew. */
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err);
 double      skel__cvode_time(const skel__cvode *c);
 /* The state at t within the last step (dense output), works and impulses included. */
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out);
+
+/* Events: after skel__cvode_set_events a step ends where one of the numbers that fn writes passes
+   through zero. fn reads the state it is given and keeps nothing. count 0: no events. */
+typedef void (*skel__event_fn)(const skel_state *s, double *out, void *data);
+skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn fn, void *data);
+/* One number per event: the direction it crossed at the end of the last step, 1 or -1, or 0.
+   NULL where none did. */
+const int *skel__cvode_fired(const skel__cvode *c);
+
+typedef struct skel__cvode_counts {
+    double  steps, rejected, evaluations;
+    double  last_step; /* [s] */
+    int32_t last_order;
+} skel__cvode_counts;
+skel__cvode_counts skel__cvode_counted(const skel__cvode *c);
+
+/* Whether friction stops a joint so fast that adams would creep and bdf is the better one. */
+int skel__is_stiff(skel_state *s);
 
 #endif

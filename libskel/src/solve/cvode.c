@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* adams and bdf: SUNDIALS CVODE, variable order and step, on joint coordinates (reduced.h) [RUD 5].
+   Joints cannot open. The error of a step is measured in lengths and angles, so that neither the
+   unit of length nor the number of turns nor the number of bodies changes what the tolerance means:
+     angles    tol                     quaternions  tol / 2 (half angles)
+     lengths   tol * size              rates        the same per second, or per natural time (from
+                                                    gravity, speeds and loads) where that is longer
+   all absolute, and the norm is the root of the sum of the squares. Works and impulses go along
+   without a say. Curves have corners at their samples: a step ends there and the method begins
+   anew. */
+#include "base/alloc.h"
+#include "base/carve.h"
+#include "base/error.h"
+#include "solve/reduced.h"
+#include "solve/solve.h"
+
+#include <cvode/cvode.h>
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_dense.h>
+#include <sunlinsol/sunlinsol_spgmr.h>
+#include <sunmatrix/sunmatrix_dense.h>
+#include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
+
+#include <string.h>
+
+#define SAFETY_ADAMS 0.1 /* of the tolerance, for one step: many steps then come out near the */
+#define SAFETY_BDF 0.05  /* caller's (tests/test_cvode.c) */
+#define FINEST 1e-14     /* tolerance of a step that double still holds */
+#define COARSEST 1e-2
+#define UNIT_RATE 1.0  /* [1/s]: a rate wrong by so many tol makes a second wrong by tol */
+#define ROUNDING 1e-15 /* of a length or angle: no tolerance is finer */
+#define NO_SAY 1e30    /* tolerance of works and impulses */
+#define DENSE_MAX 600  /* bdf: longest y with a dense Jacobian; beyond, Krylov */
+#define KRYLOV_DIMENSION 30
+#define CORRECTOR 0.01 /* of the tolerance: adams with a sloppy corrector is unstable early */
+#define CORRECTOR_MAX 10
+#define STIFF 50          /* decays of friction in the natural time that make bdf the cheaper one */
+#define EVENT_STEP 0.1    /* of the natural time: no longer steps while looking for events */
+#define FIRST_STEP 0.5    /* of the natural time and the root of the tolerance */
+#define SHORTEST 1e-14    /* of the natural time: a step below is no progress */
+#define STEPS_MAX 1000000 /* in one simulated second */
+#define SAME_TIME 1e-12   /* of the time: samples of two curves this near are one */
+#define FAR 1e300         /* a stop that is never reached */
+
+/* Numbers of y that are weighed together: a vector, a quaternion, an angle. */
+typedef struct part {
+    size_t  at, count;
+    int32_t body;
+    double  absolute, relative;
+} part;
+
+struct skel__cvode {
+    skel_allocator     allocator;
+    const skel_model  *m;
+    skel__reduced      r;
+    skel_state        *work;
+    int32_t            integrator, solver;
+    double             asked, tolerance; /* the caller's, and that of one step */
+    double             length, rate;     /* natural units [m], [1/s] */
+    part              *parts;
+    size_t             part_count;
+    double             from, to; /* the samples of curves around t; infinite where none */
+    double             t;        /* the end of the last step */
+    int                is_fresh; /* begun at t, no step yet */
+    int                at_knot;  /* t is `to`: begin anew before the next step */
+    skel_status        failure;  /* of the last evaluation that failed */
+    int32_t            lost;     /* and its body */
+    skel__cvode_counts past;     /* counted before the last beginning */
+    double             evaluations;
+    double             window_t, window_steps; /* where the present second began */
+    int                has_fired;
+    skel__event_fn     event;
+    void              *event_data;
+    int               *fired; /* one per event */
+    SUNContext         context;
+    N_Vector           y, aside;
+    void              *mem;
+    SUNNonlinearSolver corrector;
+    SUNMatrix          jacobian;
+    SUNLinearSolver    linear;
+};
+
+/* ---- curves: where a step must end ---- */
+
+static double first_after(const skel_curve *c, double t, double best) {
+    uint32_t low = 0, high = c->count;
+    if (c->count < 2) return best; /* constant */
+    while (low < high) {
+        const uint32_t mid = (low + high) / 2;
+        if (c->time[mid] > t)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low < c->count && c->time[low] < best ? c->time[low] : best;
+}
+
+static double same_time(const skel__cvode *c, double t) {
+    return SAME_TIME * fmax(fabs(t), 1.0 / c->rate);
+}
+
+static double next_knot(const skel__cvode *c, double t) {
+    const skel_model *m     = c->m;
+    const double      after = t + same_time(c, t);
+    double            best  = INFINITY;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        best = first_after(&m->body[i].force_curve, after, best);
+        best = first_after(&m->body[i].torque_curve, after, best);
+        if (m->body[i].motion != SKEL_MOTION_DRIVEN) continue;
+        best = first_after(&m->body[i].position_curve, after, best);
+        best = first_after(&m->body[i].orientation_curve, after, best);
+    }
+    for (int32_t j = 0; j < m->nj; ++j) {
+        best = first_after(&m->joint[j].motor_curve, after, best);
+        best = first_after(&m->joint[j].follow_curve, after, best);
+        best = first_after(&m->joint[j].follow_weight, after, best);
+    }
+    return best;
+}
+
+/* t, kept off the samples at both ends, and the side on which curves are read there. */
+static double within(const skel__cvode *c, double t, skel__side *side) {
+    const double gap = same_time(c, t);
+    *side            = SKEL__AFTER;
+    if (t < c->from + gap) return c->from + gap;
+    if (t <= c->to - gap) return t;
+    *side = SKEL__BEFORE;
+    return c->to - gap;
+}
+
+/* ---- what CVODE asks for ---- */
+
+/* A failure is for CVODE a reason to try a shorter step. */
+static int derive(sunrealtype t, N_Vector y, N_Vector rate, void *data) {
+    skel__cvode      *c = data;
+    skel__side        side;
+    const double      at     = within(c, t, &side);
+    const skel_status status = skel__reduced_rate(&c->r, N_VGetArrayPointer(y), at, side, c->solver,
+                                                  c->work, N_VGetArrayPointer(rate));
+    ++c->evaluations;
+    if (status == SKEL_OK) return 0;
+    c->failure = status;
+    c->lost    = skel__first_lost(c->work);
+    return 1;
+}
+
+static int weigh(N_Vector y, N_Vector weight, void *data) {
+    const skel__cvode *c = data;
+    const double      *v = N_VGetArrayPointer(y);
+    double            *w = N_VGetArrayPointer(weight);
+    for (size_t k = 0; k < c->part_count; ++k) {
+        const part *p = &c->parts[k];
+        double      n = 0;
+        for (size_t i = 0; i < p->count; ++i) n += v[p->at + i] * v[p->at + i];
+        const double one = 1.0 / (p->absolute + p->relative * sqrt(n));
+        if (!(one > 0)) return -1;
+        for (size_t i = 0; i < p->count; ++i) w[p->at + i] = one;
+    }
+    return 0;
+}
+
+static int find_events(sunrealtype t, N_Vector y, sunrealtype *out, void *data) {
+    skel__cvode *c = data;
+    skel__side   side;
+    const double at = within(c, t, &side);
+    skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, c->work);
+    c->event(c->work, out, c->event_data);
+    return 0;
+}
+
+static void keep_quiet(int code, const char *module, const char *function, char *text, void *data) {
+    (void)code, (void)module, (void)function, (void)text, (void)data;
+}
+
+/* ---- natural units and weights ---- */
+
+/* The model's size; a body without joints is as large as its inertia says. */
+static double natural_length(const skel_model *m) {
+    double square = 0;
+    if (m->nj > 0) return m->size;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const skel__body *b = &m->body[m->order[k]];
+        square =
+            fmax(square, (b->inertia.r[0].x + b->inertia.r[1].y + b->inertia.r[2].z) / b->mass);
+    }
+    return square > 0 ? sqrt(square) : 1.0;
+}
+
+/* How fast things turn: from gravity and speeds, and (loads = 1) from the accelerations in s. */
+static double natural_rate(const skel_state *s, double length, double loads) {
+    const skel_model *m      = s->m;
+    double            square = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        square += v3_dot(s->ww[i], s->ww[i]);
+        square += loads * (v3_norm(s->acc[i].w) + v3_norm(s->acc[i].v) / length);
+    }
+    if (m->nd > 0) square /= m->nd;
+    square += v3_norm(m->gravity) / length;
+    return square > 0 ? sqrt(square) : UNIT_RATE;
+}
+
+/* How fast friction stops the joint [1/s], the parent held: mu by the inertia that it feels. */
+static double decay_of(const skel_state *s, int32_t i) {
+    const skel__aba   *t = &s->aba[i];
+    const skel__joint *j = &s->m->joint[s->m->body[i].joint];
+    switch (j->type) {
+    case SKEL_JOINT_HINGE:
+    case SKEL_JOINT_SLIDE: return j->friction * t->dinv[0];
+    case SKEL_JOINT_UNIVERSAL: return j->friction * fmax(t->dinv[0], t->dinv[2]);
+    case SKEL_JOINT_BALL: return j->friction * fmax(t->di.r[0].x, fmax(t->di.r[1].y, t->di.r[2].z));
+    default: return 0;
+    }
+}
+
+int skel__is_stiff(skel_state *s) {
+    double fastest = 0;
+    if (skel__accelerate(s, s->x, s->t, SKEL__AFTER, SKEL_SOLVER_TREE) != SKEL_OK) return 0;
+    for (int32_t k = 0; k < s->m->nd; ++k)
+        if (s->m->body[s->m->order[k]].joint >= 0)
+            fastest = fmax(fastest, decay_of(s, s->m->order[k]));
+    if (skel__reduced_room(s->m) > DENSE_MAX) return 0; /* Krylov steps are not the cheaper ones */
+    return fastest > STIFF * fmax(natural_rate(s, natural_length(s->m), 0), UNIT_RATE);
+}
+
+static void add_part(skel__cvode *c, size_t at, size_t count, int32_t body, double absolute,
+                     double relative) {
+    if (count > 0) c->parts[c->part_count++] = (part){at, count, body, absolute, relative};
+}
+
+/* CVODE divides the sum of squares by the length of y; we do not want that. */
+static void weigh_parts(skel__cvode *c) {
+    const skel_model *m   = c->m;
+    const double      n   = sqrt((double)c->r.n);
+    const double      tol = c->tolerance / n, turn = tol, far = tol * c->length;
+    const double      slow = fmin(c->rate, UNIT_RATE), spin = tol * slow, speed = far * slow;
+    const double      fine = ROUNDING / n;
+    c->part_count          = 0;
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j    = &m->joint[k];
+        const int32_t      body = j->reversed ? j->a : j->b;
+        const size_t       q = (size_t)j->q_offset, v = c->r.at_qd + (size_t)j->v_offset;
+        const int          slides = j->type == SKEL_JOINT_SLIDE;
+        if (j->type == SKEL_JOINT_BALL) {
+            add_part(c, q, 4, body, 0.5 * turn, 0);
+            add_part(c, v, 3, body, spin, fine);
+        } else
+            for (size_t e = 0; e < (size_t)skel__joint_nv(j->type); ++e) {
+                add_part(c, q + e, 1, body, slides ? far : turn, fine);
+                add_part(c, v + e, 1, body, slides ? speed : spin, fine);
+            }
+    }
+    for (int32_t k = 0; k < c->r.nr; ++k) {
+        const int32_t body = c->r.root[k];
+        const size_t  q = c->r.at_pose + 7 * (size_t)k, v = c->r.at_speed + 6 * (size_t)k;
+        add_part(c, q, 3, body, far, fine);
+        add_part(c, q + 3, 4, body, 0.5 * turn, 0);
+        add_part(c, v, 3, body, speed, fine);
+        add_part(c, v + 3, 3, body, spin, fine);
+    }
+    add_part(c, c->r.at_sum, SKEL__REDUCED_SUMS, -1, NO_SAY, 0);
+}
+
+/* ---- life ---- */
+
+static size_t layout(const skel_model *m, void *base, skel__cvode **out) {
+    skel__carver c     = {base, 0};
+    skel__cvode *at    = skel__carve(&c, 1, sizeof *at);
+    int32_t     *root  = skel__carve(&c, (size_t)m->nd, sizeof *root);
+    part        *parts = skel__carve(&c, 4 * ((size_t)m->nj + (size_t)m->nd) + 1, sizeof *parts);
+    if (at) {
+        at->m = m, at->parts = parts;
+        at->r = skel__reduced_of(m, root);
+        *out  = at;
+    }
+    return c.used;
+}
+
+static int make_corrector(skel__cvode *c) {
+    if (c->integrator == SKEL_INTEGRATOR_ADAMS) {
+        c->corrector = SUNNonlinSol_FixedPoint(c->y, 0, c->context);
+        return c->corrector && CVodeSetNonlinearSolver(c->mem, c->corrector) == CV_SUCCESS &&
+               CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS &&
+               CVodeSetMaxNonlinIters(c->mem, CORRECTOR_MAX) == CV_SUCCESS;
+    }
+    const sunindextype n = (sunindextype)c->r.n; /* Newton is CVODE's own */
+    if (n <= DENSE_MAX) {
+        c->jacobian = SUNDenseMatrix(n, n, c->context);
+        c->linear   = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
+    } else
+        c->linear = SUNLinSol_SPGMR(c->y, SUN_PREC_NONE, KRYLOV_DIMENSION, c->context);
+    return c->linear && CVodeSetLinearSolver(c->mem, c->linear, c->jacobian) == CV_SUCCESS;
+}
+
+static int make_integrator(skel__cvode *c) {
+    const int method = c->integrator == SKEL_INTEGRATOR_ADAMS ? CV_ADAMS : CV_BDF;
+    if (SUNContext_Create(NULL, &c->context) != 0) return 0;
+    c->y     = N_VNew_Serial((sunindextype)c->r.n, c->context);
+    c->aside = c->y ? N_VClone(c->y) : NULL;
+    c->mem   = c->aside ? CVodeCreate(method, c->context) : NULL;
+    if (!c->mem) return 0;
+    N_VConst(0, c->y);
+    CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL);
+    return CVodeInit(c->mem, derive, 0, c->y) == CV_SUCCESS &&
+           CVodeWFtolerances(c->mem, weigh) == CV_SUCCESS &&
+           CVodeSetUserData(c->mem, c) == CV_SUCCESS &&
+           CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
+}
+
+skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
+                               double tolerance, skel__cvode **out, skel_error *err) {
+    skel__cvode *c = NULL;
+    *out           = NULL;
+    if (m->nl > 0)
+        return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
+                          "adams and bdf work on joint coordinates and cannot close the loop of "
+                          "joint '%s'; use conserving",
+                          m->joint[m->loop[0]].name);
+    if (m->npin > 0)
+        return skel__fail(err, SKEL_E_UNSUPPORTED, m->pin[0], -1,
+                          "adams and bdf cannot pin body '%s' at times; use conserving",
+                          m->body[m->pin[0]].name);
+    if (!(tolerance > 0) || !isfinite(tolerance))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance: is %g, must be > 0", tolerance);
+    void *block = skel__alloc(&m->allocator, layout(m, NULL, NULL));
+    if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
+    layout(m, block, &c);
+    c->allocator  = m->allocator;
+    c->integrator = integrator, c->solver = solver;
+    c->asked     = tolerance;
+    c->tolerance = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
+    c->tolerance = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
+    c->length    = natural_length(m);
+    c->rate      = 1.0;
+    c->lost      = -1;
+    if (skel_state_create(m, &c->work, NULL) != SKEL_OK ||
+        skel__judge_reserve(c->work, solver) != SKEL_OK || !make_integrator(c)) {
+        skel__cvode_destroy(c);
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
+    }
+    *out = c;
+    return SKEL_OK;
+}
+
+void skel__cvode_destroy(skel__cvode *c) {
+    if (!c) return;
+    const skel_allocator allocator = c->allocator;
+    if (c->mem) CVodeFree(&c->mem);
+    if (c->corrector) SUNNonlinSolFree(c->corrector);
+    if (c->linear) SUNLinSolFree(c->linear);
+    if (c->jacobian) SUNMatDestroy(c->jacobian);
+    if (c->aside) N_VDestroy(c->aside);
+    if (c->y) N_VDestroy(c->y);
+    if (c->context) SUNContext_Free(&c->context);
+    skel_state_destroy(c->work);
+    skel__free(&allocator, c->fired);
+    skel__free(&allocator, c);
+}
+
+/* ---- failure ---- */
+
+/* The body whose share of the error is the largest. Writes over y: there is no way on anyhow. */
+static int32_t worst_body(skel__cvode *c) {
+    double *v = N_VGetArrayPointer(c->aside), *w = N_VGetArrayPointer(c->y);
+    double  worst = 0;
+    int32_t body  = -1;
+    if (c->lost >= 0) return c->lost;
+    if (CVodeGetEstLocalErrors(c->mem, c->aside) != CV_SUCCESS) return -1;
+    if (CVodeGetErrWeights(c->mem, c->y) != CV_SUCCESS) return -1;
+    for (size_t k = 0; k < c->part_count; ++k)
+        for (size_t i = c->parts[k].at; i < c->parts[k].at + c->parts[k].count; ++i) {
+            const double share = fabs(v[i] * w[i]);
+            if (share <= worst || c->parts[k].body < 0) continue;
+            worst = share;
+            body  = c->parts[k].body;
+        }
+    return body;
+}
+
+static const char *reason_of(const skel__cvode *c, int flag) {
+    switch (flag) {
+    case CV_TOO_MUCH_ACC: return "numbers of this size cannot hold the tolerance";
+    case CV_ERR_FAILURE: return "no step is short enough for the tolerance";
+    case CV_CONV_FAILURE: return "the corrector does not converge";
+    case CV_RHSFUNC_FAIL:
+    case CV_FIRST_RHSFUNC_ERR:
+    case CV_REPTD_RHSFUNC_ERR:
+    case CV_UNREC_RHSFUNC_ERR: return skel_status_text(c->failure);
+    case CV_LSETUP_FAIL:
+    case CV_LSOLVE_FAIL: return "the linear system of a step is singular";
+    case CV_SUCCESS: return "the steps became too short to get on";
+    default: return CVodeGetReturnFlagName(flag) ? "CVODE refused the step" : "";
+    }
+}
+
+static skel_status fail(skel__cvode *c, int flag, skel_error *err) {
+    const int32_t     body   = worst_body(c);
+    const skel_status status = flag == CV_MEM_FAIL ? SKEL_E_MEMORY : SKEL_E_DIVERGED;
+    double            h      = 0;
+    CVodeGetCurrentStep(c->mem, &h);
+    return skel__fail(err, status, body, -1,
+                      "t = %.6g s: body '%s': %s (step %.3g s, tolerance %g)", c->t,
+                      body < 0 ? "?" : c->m->body[body].name, reason_of(c, flag), h, c->asked);
+}
+
+/* ---- running ---- */
+
+static void add_counts(const skel__cvode *c, skel__cvode_counts *sum) {
+    long steps = 0, wrong = 0, open = 0;
+    CVodeGetNumSteps(c->mem, &steps);
+    CVodeGetNumErrTestFails(c->mem, &wrong);
+    CVodeGetNumStepSolveFails(c->mem, &open);
+    sum->steps += (double)steps;
+    sum->rejected += (double)(wrong + open);
+}
+
+static skel_status begin(skel__cvode *c, skel_error *err) {
+    add_counts(c, &c->past);
+    c->from     = c->t;
+    c->to       = next_knot(c, c->t);
+    c->is_fresh = 1;
+    c->at_knot  = 0;
+    CVodeSetInitStep(c->mem, fmin(FIRST_STEP * sqrt(c->tolerance) / c->rate, c->to - c->t));
+    CVodeSetMaxStep(c->mem, c->event ? EVENT_STEP / c->rate : 0); /* 0: no bound */
+    const int flag = CVodeReInit(c->mem, c->t, c->y);
+    return flag == CV_SUCCESS ? SKEL_OK : fail(c, flag, err);
+}
+
+skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *err) {
+    skel_state_copy(c->work, s);
+    c->t               = s->t;
+    c->failure         = SKEL_OK;
+    c->lost            = -1;
+    c->window_t        = s->t;
+    c->has_fired       = 0;
+    skel_status status = skel__follow_prepare(c->work);
+    if (status == SKEL_OK)
+        status = skel__accelerate(c->work, c->work->x, s->t, SKEL__AFTER, c->solver);
+    c->rate = natural_rate(c->work, c->length, 1);
+    if (status != SKEL_OK || !isfinite(c->rate))
+        return skel__fail(err, status == SKEL_OK ? SKEL_E_DIVERGED : status,
+                          skel__first_lost(c->work), -1, "t = %.6g s: %s", c->t,
+                          skel_status_text(status));
+    weigh_parts(c);
+    skel__reduced_pack(&c->r, c->work, N_VGetArrayPointer(c->y));
+    add_counts(c, &c->past);
+    c->window_steps = c->past.steps;
+    CVodeReInit(c->mem, c->t, c->y); /* counted: begin() must not count it again */
+    return begin(c, err);
+}
+
+/* Speeds of the prescribed bodies right after t; how much they jump. */
+static double take_speeds_after(skel__cvode *c) {
+    skel_state  *s    = c->work;
+    const double t    = c->t + same_time(c, c->t);
+    double       jump = 0;
+    for (int32_t k = 0; k < c->m->np; ++k) {
+        const int32_t      i = c->m->prescribed[k];
+        skel__kin         *x = &s->x[i];
+        const skel__motion m = skel__prescribed_motion(&c->m->body[i], t, SKEL__AFTER);
+        jump                 = fmax(jump, v3_norm(v3_sub(m.v, x->v)) / c->length);
+        jump                 = fmax(jump, v3_norm(v3_sub(m.w, x->w)));
+        x->v = m.v, x->w = m.w;
+    }
+    return jump;
+}
+
+/* A driven body whose curve ends in motion stops with a jerk, which the joints pass on. What that
+   does to energy and momenta is the drive's. */
+static skel_status pass_jerk(skel__cvode *c) {
+    skel_state     *s = c->work;
+    double         *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
+    double         *sum = y + c->r.at_sum;
+    skel_report_row a, b;
+    skel__side      side;
+    skel__reduced_unpack(&c->r, y, within(c, c->t, &side), SKEL__BEFORE, s);
+    skel__measure(s, &a);
+    if (take_speeds_after(c) <= c->tolerance * c->rate) return SKEL_OK;
+    if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
+    skel__measure(s, &b);
+    skel__reduced_pack(&c->r, s, aside);
+    memcpy(y + c->r.at_qd, aside + c->r.at_qd, (c->r.at_sum - c->r.at_qd) * sizeof *y);
+    sum[3] += b.kinetic - a.kinetic;
+    for (int k = 0; k < 3; ++k) {
+        sum[4 + k] += b.momentum[k] - a.momentum[k];
+        sum[7 + k] += b.angular_momentum[k] - a.angular_momentum[k];
+    }
+    return SKEL_OK;
+}
+
+static skel_status pass_knot(skel__cvode *c, skel_error *err) {
+    const skel_status status = c->m->np > 0 ? pass_jerk(c) : SKEL_OK;
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "t = %.6g s: %s", c->t, skel_status_text(status));
+    return begin(c, err);
+}
+
+/* Too short, or too many in a second: no progress. */
+static int is_stuck(skel__cvode *c, double h) {
+    const double steps = skel__cvode_counted(c).steps;
+    if (c->t - c->window_t > 1.0) c->window_t = c->t, c->window_steps = steps;
+    return !(h >= SHORTEST / c->rate) || steps - c->window_steps > STEPS_MAX;
+}
+
+skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
+    double t = c->t, h = 0;
+    if (!(t_stop > c->t)) return SKEL_OK;
+    if (c->at_knot) {
+        const skel_status status = pass_knot(c, err);
+        if (status != SKEL_OK) return status;
+    }
+    const double stop = fmin(fmin(t_stop, c->to), FAR);
+    c->has_fired      = 0;
+    CVodeSetStopTime(c->mem, stop); /* behind us after an event: refused, and not needed */
+    const int flag = CVode(c->mem, fmin(c->t + 1.0 / c->rate, stop), c->y, &t, CV_ONE_STEP);
+    if (flag < 0) return fail(c, flag, err);
+    c->has_fired = flag == CV_ROOT_RETURN && CVodeGetRootInfo(c->mem, c->fired) == CV_SUCCESS;
+    c->t         = t;
+    c->is_fresh  = 0;
+    c->at_knot   = t >= c->to;
+    CVodeGetLastStep(c->mem, &h);
+    return flag != CV_TSTOP_RETURN && is_stuck(c, h) ? fail(c, CV_SUCCESS, err) : SKEL_OK;
+}
+
+double skel__cvode_time(const skel__cvode *c) {
+    return c->t;
+}
+
+skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
+    N_Vector   y = c->is_fresh ? c->y : c->aside;
+    skel__side side;
+    if (!c->is_fresh && CVodeGetDky(c->mem, t, 0, y) != CV_SUCCESS) return SKEL_E_ARGUMENT;
+    within(c, t, &side);
+    skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), t, side, out);
+    return SKEL_OK;
+}
+
+skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn fn, void *data) {
+    if (count < 0 || (count > 0 && !fn)) return SKEL_E_ARGUMENT;
+    skel__free(&c->allocator, c->fired);
+    c->fired      = skel__alloc(&c->allocator, (size_t)(count > 0 ? count : 1) * sizeof *c->fired);
+    c->event      = count > 0 ? fn : NULL;
+    c->event_data = data;
+    c->has_fired  = 0;
+    if (!c->fired) return SKEL_E_MEMORY;
+    if (CVodeRootInit(c->mem, count, count > 0 ? find_events : NULL) != CV_SUCCESS)
+        return SKEL_E_MEMORY;
+    CVodeSetNoInactiveRootWarn(c->mem);
+    return SKEL_OK;
+}
+
+const int *skel__cvode_fired(const skel__cvode *c) {
+    return c->has_fired ? c->fired : NULL;
+}
+
+skel__cvode_counts skel__cvode_counted(const skel__cvode *c) {
+    skel__cvode_counts sum = c->past;
+    add_counts(c, &sum);
+    sum.evaluations = c->evaluations;
+    CVodeGetLastStep(c->mem, &sum.last_step);
+    CVodeGetLastOrder(c->mem, &sum.last_order);
+    return sum;
+}
