@@ -3,6 +3,7 @@
 #include "math/quat.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
+#include "shared/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +11,6 @@
 
 #define MAX_N 400
 #define PI 3.14159265358979323846
-
-static void run(skel_state *s, int32_t integrator, int32_t solver, double h, int steps) {
-    skel_step_desc d;
-    skel_error     err;
-    skel_error_init(&err);
-    skel_step_desc_init(&d);
-    d.integrator = integrator, d.solver = solver, d.h = h;
-    for (int k = 0; k < steps; ++k)
-        ck_assert_msg(skel_step(s, &d, &err) == SKEL_OK, "step %d: %s", k, err.text);
-}
-
-static skel_report_row report(const skel_state *s) {
-    skel_report_row row = {.struct_size = sizeof row};
-    ck_assert_int_eq(skel_report(s, &row), SKEL_OK);
-    return row;
-}
 
 static double speed_scale(const scene *s) { /* sum of m |v| */
     double v[MAX_N], sum = 0;
@@ -57,7 +42,7 @@ START_TEST(linear_momentum_over_ten_seconds) {
         const double          size   = speed_scale(&s);
         const skel_report_row before = report(s.state);
         for (int n = 0; n < 10; ++n) {
-            run(s.state, k.integrator, k.solver, k.h, (int)(1 / k.h + .5));
+            run_by(s.state, k.integrator, k.solver, k.h, (int)(1 / k.h + .5));
             const skel_report_row now = report(s.state);
             worst = fmax(worst, max_difference(now.momentum, before.momentum, 3) / size);
         }
@@ -90,7 +75,7 @@ START_TEST(rk4_is_fourth_order) { /* all joints, loads, and curves whose samples
         for (int e = 0; e < 3; ++e) {
             rng r = rng_seed(40 + (uint64_t)k);
             s[e]  = scene_random_tree(&r, o);
-            run(s[e].state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, .2 / steps[e], steps[e]);
+            run(s[e].state, SKEL_INTEGRATOR_RK4, .2 / steps[e], steps[e]);
         }
         const double one = pose_error(&s[0], &s[2]), two = pose_error(&s[1], &s[2]);
         ck_assert_msg(log2(one / two) > 3.5, "tree %d: %.3g then %.3g", k, one, two);
@@ -105,8 +90,8 @@ START_TEST(euler_is_first_order) {
     for (int e = 0; e < 3; ++e) {
         rng r = rng_seed(50);
         s[e]  = scene_random_tree(&r, (scene_options){.bodies = 5});
-        run(s[e].state, e < 2 ? SKEL_INTEGRATOR_EULER : SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE,
-            .5 / steps[e], steps[e]);
+        run(s[e].state, e < 2 ? SKEL_INTEGRATOR_EULER : SKEL_INTEGRATOR_RK4, .5 / steps[e],
+            steps[e]);
     }
     const double order = log2(pose_error(&s[0], &s[2]) / pose_error(&s[1], &s[2]));
     ck_assert_msg(order > .8 && order < 1.3, "order %.2f", order);
@@ -119,7 +104,7 @@ static double imbalance(int k, double h) {
     rng   r = rng_seed(60 + (uint64_t)k);
     scene s = scene_random_tree(&r, (scene_options){.bodies = 7, .root = k % 4, .loads = 1});
     const skel_report_row a = report(s.state);
-    run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, h, (int)(.3 / h + .5));
+    run(s.state, SKEL_INTEGRATOR_RK4, h, (int)(.3 / h + .5));
     const skel_report_row b     = report(s.state);
     const double          work  = b.work_motor + b.work_friction + b.work_load + b.work_drive;
     const double          gain  = b.kinetic + b.potential - a.kinetic - a.potential;
@@ -199,7 +184,7 @@ START_TEST(pendulum_against_elliptic_functions) {
     const double w0 = sqrt(mass * 9.81 * down / inertia), k = swing / (2 * w0);
     for (int n = 1; n <= 20; ++n) {
         double q;
-        run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1e-3, 250);
+        run(s.state, SKEL_INTEGRATOR_RK4, 1e-3, 250);
         skel_state_get_q(s.state, &q);
         near1(q, 2 * asin(k * elliptic_sn(w0 * .25 * n, k)), 1e-9);
     }
@@ -218,7 +203,7 @@ START_TEST(free_symmetric_body) { /* Euler's equations: omega turns about the ax
     for (int n = 1; n <= 10; ++n) {
         double       v[6];
         const double t = .5 * n, want[3] = {w[0] * cos(rate * t), w[0] * sin(rate * t), w[2]};
-        run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1e-3, 500);
+        run(s.state, SKEL_INTEGRATOR_RK4, 1e-3, 500);
         skel_state_get_velocities(s.state, v);
         near(v + 3, want, 3, 1e-10);
     }
@@ -234,7 +219,7 @@ START_TEST(slide_with_motor_and_friction) { /* m x'' = -mu x' + F with F = -beta
     b.mass = m, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1;
     j.type = SKEL_JOINT_SLIDE, j.child = 0, j.friction = mu, j.motor = beta;
     scene s = single(&b, &j, none);
-    run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1e-2, 200);
+    run(s.state, SKEL_INTEGRATOR_RK4, 1e-2, 200);
     const double t = 2, last = -beta / mu, k = mu / m;
     double       q, qd;
     skel_state_get_q(s.state, &q), skel_state_get_qd(s.state, &qd);
@@ -292,7 +277,7 @@ START_TEST(driven_support_is_like_gravity) {
         ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
         ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
         const skel_report_row before = report(s.state);
-        run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1e-3, 2000);
+        run(s.state, SKEL_INTEGRATOR_RK4, 1e-3, 2000);
         const skel_report_row after = report(s.state);
         near1(after.kinetic + after.potential - before.kinetic - before.potential, after.work_drive,
               1e-8 * (1 + after.kinetic));
@@ -340,7 +325,7 @@ START_TEST(direction_of_a_joint_does_not_matter) {
         d.bodies = b, d.body_count = 2, d.joints = j, d.joint_count = 2;
         ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
         ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
-        run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 2e-3, 200);
+        run(s.state, SKEL_INTEGRATOR_RK4, 2e-3, 200);
         skel_state_get_poses(s.state, x[e]);
         scene_free(&s);
     }
@@ -352,7 +337,7 @@ START_TEST(joints_hold_for_a_long_time) {
     rng   r = rng_seed(70);
     scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .no_gravity = 1, .spin = 2});
     const skel_report_row a = report(s.state);
-    run(s.state, SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1.0 / 480, 4800);
+    run(s.state, SKEL_INTEGRATOR_RK4, 1.0 / 480, 4800);
     const skel_report_row b = report(s.state);
     ck_assert_double_le(b.joint_gap, 1e-12);
     ck_assert_double_le(b.misalignment, 1e-12);

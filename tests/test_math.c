@@ -219,7 +219,7 @@ END_TEST
 START_TEST(least_norm) { /* rank 1 of 2: the shortest solution of x + y = 2 */
     double  a[4] = {1, 1, 1, 1}, b[2] = {2, 2};
     double *work = malloc(skel__least_norm_work(2) * sizeof *work);
-    ck_assert_int_eq(skel__least_norm(a, b, 2, work), 1);
+    ck_assert_int_eq(skel__least_norm(a, b, 2, 1e-14, work), 1);
     const double want[2] = {1, 1};
     near(b, want, 2, 1e-14);
     free(work);
@@ -236,7 +236,7 @@ START_TEST(least_norm_of_many) { /* sizes across the leaf and block sizes of the
     for (size_t k = 0; k < m; ++k) a[k * m + k] += 4 * sqrt(n), x[k] = rng_range(&r, -1, 1);
     for (size_t c = 0; c < m; ++c)
         for (size_t k = 0; k < m; ++k) b[k] += a[c * m + k] * x[c];
-    ck_assert_int_eq(skel__least_norm(a, b, n, work), n);
+    ck_assert_int_eq(skel__least_norm(a, b, n, 1e-15, work), n);
     near(b, x, m, 1e-11);
     free(a), free(x), free(b), free(work);
 }

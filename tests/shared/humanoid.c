@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shared/humanoid.h"
+#include "algo/algo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void demand(skel_status status, const skel_error *err) {
+    if (status >= 0) return;
+    fprintf(stderr, "humanoid: %s\n", err->text);
+    abort();
+}
+
+static skel_scene *read_sample(skel_error *err) {
+    static char  text[1 << 20];
+    FILE        *file  = fopen(SKEL_SAMPLES "/humanoid.json", "rb");
+    const size_t size  = file ? fread(text, 1, sizeof text, file) : 0;
+    skel_scene  *whole = NULL;
+    demand(skel_scene_parse(text, size, &whole, err), err);
+    fclose(file);
+    return whole;
+}
+
+static void scale_body(skel_body_desc *b, double s) {
+    for (int k = 0; k < 3; ++k) b->position[k] *= s, b->velocity[k] *= s;
+    for (int k = 0; k < 6; ++k) b->inertia[k] *= s * s;
+}
+
+static void scale_joint(skel_joint_desc *j, double s, double friction) {
+    for (int k = 0; k < 3; ++k) j->parent_position[k] *= s, j->child_position[k] *= s;
+    j->friction *= friction * s * s;
+    j->has_limits = 0;
+}
+
+/* Takes the velocity of the common centre of mass away. */
+static void stay_here(scene *s) {
+    skel__kin *x    = s->state->x;
+    v3         sum  = {0, 0, 0};
+    double     mass = 0;
+    for (int32_t i = 0; i < s->model->nb; ++i) {
+        mass += s->model->body[i].mass;
+        sum = v3_mad(sum, s->model->body[i].mass, x[i].v);
+    }
+    for (int32_t i = 0; i < s->model->nb; ++i) x[i].v = v3_mad(x[i].v, -1.0 / mass, sum);
+}
+
+static void stir(scene *s, double size) {
+    rng    r = rng_seed(3);
+    double qd[64];
+    skel_state_get_qd(s->state, qd);
+    for (int k = 0; k < skel_model_dof(s->model); ++k) qd[k] += rng_range(&r, -size, size);
+    skel_state_set_qd(s->state, qd);
+}
+
+scene scene_humanoid(humanoid_options o) {
+    skel_body_desc  b[HUMANOID_BODIES];
+    skel_joint_desc j[HUMANOID_JOINTS];
+    skel_model_desc d;
+    skel_error      err;
+    scene           s;
+    const double    scale = o.scale > 0 ? o.scale : 1;
+    skel_error_init(&err);
+    skel_scene       *whole = read_sample(&err);
+    const skel_model *model = skel_scene_model(whole);
+    for (int i = 0; i < HUMANOID_BODIES; ++i) {
+        skel_body_desc_init(&b[i]);
+        demand(skel_model_get_body(model, i, &b[i]), &err);
+        scale_body(&b[i], scale);
+    }
+    for (int i = 0; i < HUMANOID_JOINTS; ++i) {
+        skel_joint_desc_init(&j[i]);
+        demand(skel_model_get_joint(model, i, &j[i]), &err);
+        scale_joint(&j[i], scale, o.friction);
+    }
+    if (o.edit) o.edit(b, HUMANOID_BODIES, j, HUMANOID_JOINTS);
+    skel_model_desc_init(&d);
+    d.gravity[2] = -o.gravity * scale;
+    d.bodies = b, d.body_count = HUMANOID_BODIES, d.joints = j, d.joint_count = HUMANOID_JOINTS;
+    demand(skel_model_create(&d, &s.model, &err), &err);
+    demand(skel_state_create(s.model, &s.state, &err), &err);
+    demand(skel_state_project(s.state, NULL, NULL, &err), &err);
+    stir(&s, o.stir);
+    if (o.gravity == 0) stay_here(&s);
+    skel_scene_destroy(whole);
+    return s;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The energy-momentum step: what it keeps, that it survives, and that it is right to second order. */
+#include "algo/algo.h"
+#include "shared/humanoid.h"
+#include "shared/near.h"
+#include "shared/scenes.h"
+#include "shared/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_N 700
+
+/* Worst of what should stay as it is, over a run. */
+typedef struct drift {
+    double energy, momentum, angular, gap, misalignment;
+} drift;
+
+static double momentum_scale(const skel_state *s, double *angular) {
+    double linear = 0;
+    *angular      = 0;
+    for (int32_t i = 0; i < s->m->nb; ++i) {
+        const skel__kin *x = &s->x[i];
+        linear += s->m->body[i].mass * v3_norm(x->v);
+        *angular += s->m->body[i].mass * v3_norm(v3_cross(x->p, x->v)) +
+                    v3_norm(m3_mulv(s->m->body[i].inertia, x->w));
+    }
+    return linear;
+}
+
+static double balance(const double *now, const double *then, const double *impulse) {
+    double worst = 0;
+    for (int k = 0; k < 3; ++k) worst = fmax(worst, fabs(now[k] - then[k] - impulse[k]));
+    return worst;
+}
+
+static drift measure(skel_state *s, double h, int steps, int every) {
+    drift                 d = {0};
+    double                angular_scale, scale = momentum_scale(s, &angular_scale);
+    const skel_report_row a    = report(s);
+    double                size = a.kinetic;
+    for (int k = 0; k < steps; k += every) {
+        run(s, SKEL_INTEGRATOR_CONSERVING, h, every);
+        const skel_report_row b    = report(s);
+        const double          work = b.work_motor + b.work_friction + b.work_load + b.work_drive;
+        const double          gain = b.kinetic + b.potential - a.kinetic - a.potential;
+        size                       = fmax(size, fmax(b.kinetic, fabs(work)));
+        d.energy                   = fmax(d.energy, fabs(gain - work));
+        d.momentum                 = fmax(d.momentum, balance(b.momentum, a.momentum, b.impulse));
+        d.angular =
+            fmax(d.angular, balance(b.angular_momentum, a.angular_momentum, b.angular_impulse));
+        d.gap          = fmax(d.gap, b.joint_gap);
+        d.misalignment = fmax(d.misalignment, b.misalignment);
+    }
+    d.energy /= size, d.momentum /= scale, d.angular /= angular_scale;
+    return d;
+}
+
+START_TEST(humanoid_for_a_minute) {
+    scene       s = scene_humanoid((humanoid_options){.stir = 2});
+    const drift d = measure(s.state, 1.0 / 240, 60 * 240, 60);
+    printf("humanoid, conserving at 1/240, 60 s: energy %.1e, momentum %.1e, angular %.1e, gap "
+           "%.1e m, "
+           "axes %.1e rad\n",
+           d.energy, d.momentum, d.angular, d.gap, d.misalignment);
+    ck_assert_double_le(d.energy, 1e-12);
+    ck_assert_double_le(d.momentum, 1e-12);
+    ck_assert_double_le(d.angular, 1e-12);
+    ck_assert_double_le(d.gap, 1e-12);
+    ck_assert_double_le(d.misalignment, 1e-12);
+    scene_free(&s);
+}
+END_TEST
+
+/* ---- what breaks others ---- */
+
+static void heavy_and_light(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
+    (void)j, (void)nj;
+    for (int i = 0; i < nb; i += 2) { /* every other body a thousandth */
+        b[i].mass *= 1e-3;
+        for (int k = 0; k < 6; ++k) b[i].inertia[k] *= 1e-3;
+    }
+}
+
+static void thin_rods(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
+    (void)j, (void)nj;
+    for (int i = 0; i < nb; ++i) {
+        const double rod[6] = {b[i].mass * .01, b[i].mass * .01, b[i].mass * 1e-7, 0, 0, 0};
+        memcpy(b[i].inertia, rod, sizeof rod);
+    }
+}
+
+static void much_friction(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
+    (void)b, (void)nb;
+    for (int i = 0; i < nj; ++i) j[i].friction = 5;
+}
+
+typedef struct hardship {
+    const char *name;
+    double      h, stir;
+    void (*edit)(skel_body_desc *, int, skel_joint_desc *, int);
+} hardship;
+static const hardship k_hardships[] = {{"spin 30 rad/s at 1/60", 1.0 / 60, 30, NULL},
+                                       {"mass ratio 1:1000", 1.0 / 240, 3, heavy_and_light},
+                                       {"thin rods", 1.0 / 240, 3, thin_rods},
+                                       {"friction 5", 1.0 / 60, 3, much_friction}};
+
+START_TEST(survives) {
+    const hardship *k      = &k_hardships[_i];
+    scene           s      = scene_humanoid((humanoid_options){.stir = k->stir, .edit = k->edit});
+    const double    before = report(s.state).kinetic;
+    const drift     d      = measure(s.state, k->h, (int)(10 / k->h), 10);
+    printf("%s, 10 s: energy %.1e, angular %.1e, gap %.1e m\n", k->name, d.energy, d.angular,
+           d.gap);
+    ck_assert_double_le(d.energy, 1e-11);
+    ck_assert_double_le(d.angular, 1e-11);
+    ck_assert_double_le(d.gap, 1e-11);
+    ck_assert_double_le(report(s.state).kinetic, before * (1 + 1e-11));
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(works_balance) { /* all joints, loads, motors, friction, fixed and driven roots */
+    double worst = 0;
+    for (int k = 0; k < 12; ++k) {
+        rng   r = rng_seed(900 + (uint64_t)k);
+        scene s = scene_random_tree(
+            &r, (scene_options){.bodies = 9, .root = k % 4, .loads = 1, .spin = 2});
+        const drift d = measure(s.state, 5e-3, 100, 5);
+        ck_assert_msg(d.energy < 1e-11 && d.momentum < 1e-10 && d.angular < 1e-10,
+                      "tree %d: %.2g %.2g %.2g", k, d.energy, d.momentum, d.angular);
+        worst = fmax(worst, d.energy);
+        scene_free(&s);
+    }
+    printf("works balance to %.1e\n", worst);
+}
+END_TEST
+
+static double distance(const skel_state *a, const skel_state *b) {
+    double worst = 0;
+    for (int32_t i = 0; i < a->m->nb; ++i) {
+        worst = fmax(worst, v3_norm(v3_sub(a->x[i].p, b->x[i].p)));
+        worst = fmax(worst, v3_norm(q_log(q_mul(q_conj(a->x[i].q), b->x[i].q))));
+    }
+    return worst;
+}
+
+START_TEST(second_order) { /* conservation alone proves no accuracy */
+    for (int k = 0; k < 6; ++k) {
+        skel_state *at[3];
+        rng         r = rng_seed(950 + (uint64_t)k);
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 7, .root = k % 4, .loads = 1});
+        for (int e = 0; e < 3; ++e) {
+            ck_assert_int_eq(skel_state_create(s.model, &at[e], NULL), SKEL_OK);
+            skel_state_copy(at[e], s.state);
+        }
+        run(at[0], SKEL_INTEGRATOR_CONSERVING, .2 / 80, 80);
+        run(at[1], SKEL_INTEGRATOR_CONSERVING, .2 / 160, 160);
+        run(at[2], SKEL_INTEGRATOR_RK4, .2 / 800, 800);
+        const double one = distance(at[0], at[2]), two = distance(at[1], at[2]);
+        ck_assert_msg(two < 1e-2 && log2(one / two) > 1.7, "tree %d: %.3g then %.3g", k, one, two);
+        for (int e = 0; e < 3; ++e) skel_state_destroy(at[e]);
+        scene_free(&s);
+    }
+}
+END_TEST
+
+START_TEST(unit_of_length_does_not_matter) {
+    skel_state *at[3];
+    scene       s[3];
+    for (int e = 0; e < 3; ++e) {
+        const double scale[3] = {1, .01, 100};
+        s[e]  = scene_humanoid((humanoid_options){.gravity = 9.81, .stir = 2, .scale = scale[e]});
+        at[e] = s[e].state;
+        run(at[e], SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, 240);
+    }
+    for (int e = 1; e < 3; ++e)
+        for (int32_t i = 0; i < at[0]->m->nb; ++i)
+            ck_assert_double_le(v3_norm(q_log(q_mul(q_conj(at[0]->x[i].q), at[e]->x[i].q))), 1e-9);
+    for (int e = 0; e < 3; ++e) scene_free(&s[e]);
+}
+END_TEST
+
+/* ---- follow ---- */
+
+static void follow_at_30_hz(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
+    (void)b, (void)nb;
+    for (int i = 0; i < nj; ++i) j[i].follow_frequency = 30;
+}
+
+static double worst_turn(const skel_state *s) { /* largest joint angle away from the target */
+    double q[MAX_N], worst = 0;
+    ck_assert_int_eq(skel_state_get_q(s, q), SKEL_OK);
+    for (int32_t k = 0; k < s->m->nj; ++k) {
+        const skel__joint *j  = &s->m->joint[k];
+        const double      *at = q + j->q_offset;
+        if (j->type == SKEL_JOINT_BALL)
+            worst = fmax(worst, v3_norm(q_log(q_of(at))));
+        else
+            for (int c = 0; c < skel__joint_nq(j->type); ++c) worst = fmax(worst, fabs(at[c]));
+    }
+    return worst;
+}
+
+START_TEST(stiff_follow_at_any_step) {
+    const double steps[6] = {1.0 / 24, 1.0 / 30, 1.0 / 60, 1.0 / 120, 1.0 / 240, 1.0 / 1000};
+    scene        s =
+        scene_humanoid((humanoid_options){.gravity = 9.81, .stir = 2, .edit = follow_at_30_hz});
+    const double          h = steps[_i];
+    const skel_report_row a = report(s.state);
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, h, (int)(10 / h + .5));
+    const double turn = worst_turn(s.state);
+    printf("follow at 30 Hz, step 1/%.0f, 10 s: joints off by %.1e rad\n", 1 / h, turn);
+    ck_assert_double_le(turn, 2e-2);
+    ck_assert_double_le(report(s.state).joint_gap, 1e-11);
+    (void)a;
+    scene_free(&s);
+}
+END_TEST
+
+/* One hinge: a body of any inertia swings at the wanted frequency, with the wanted damping. */
+START_TEST(follow_is_a_frequency) {
+    skel_body_desc  b;
+    skel_joint_desc j;
+    skel_model_desc d;
+    scene           s;
+    const double    f = 2, zeta = .1, start = .2;
+    skel_body_desc_init(&b), skel_joint_desc_init(&j), skel_model_desc_init(&d);
+    memset(d.gravity, 0, sizeof d.gravity);
+    b.mass = 3, b.inertia[0] = b.inertia[1] = .2, b.inertia[2] = .3, b.unplaced = 1;
+    j.type = _i, j.child = 0, j.child_position[0] = _i == SKEL_JOINT_SLIDE ? 0 : .4;
+    j.follow_frequency = f, j.follow_damping = zeta;
+    j.q[0] = start;
+    if (_i == SKEL_JOINT_BALL) j.q[0] = cos(start / 2), j.q[3] = sin(start / 2);
+    d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
+    for (int e = 0; e < 2; ++e) {
+        double     q[4];
+        skel_error err;
+        skel_error_init(&err);
+        ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
+        ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+        run(s.state, e ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_CONSERVING, 1e-3, 700);
+        skel_state_get_q(s.state, q);
+        const double w = 2 * acos(-1.0) * f, wd = w * sqrt(1 - zeta * zeta), t = .7;
+        const double want =
+            start * exp(-zeta * w * t) * (cos(wd * t) + zeta / sqrt(1 - zeta * zeta) * sin(wd * t));
+        const double have = _i == SKEL_JOINT_BALL ? 2 * atan2(q[3], q[0]) : q[0];
+        near1(have, want, e ? 1e-8 : 1e-4);
+        scene_free(&s);
+    }
+}
+END_TEST
+
+START_TEST(follow_obeys_its_bound_and_weight) {
+    skel_body_desc  b;
+    skel_joint_desc j;
+    skel_model_desc d;
+    const double    time[2] = {0, 1}, weight[2] = {0, 0};
+    skel_body_desc_init(&b), skel_joint_desc_init(&j), skel_model_desc_init(&d);
+    memset(d.gravity, 0, sizeof d.gravity);
+    b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .5, b.unplaced = 1;
+    j.type = SKEL_JOINT_HINGE, j.child = 0, j.q[0] = 1.0;
+    j.follow_frequency = 10, j.follow_damping = 0, j.follow_max = .05;
+    d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
+    for (int e = 0; e < 2; ++e) {
+        scene  s;
+        double q;
+        if (e) j.follow_weight = (skel_curve){time, weight, 2, 1};
+        ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
+        ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+        run(s.state, SKEL_INTEGRATOR_CONSERVING, 1e-2, 50);
+        skel_state_get_q(s.state, &q);
+        /* saturated all the way: a constant torque of max, 1 - (max / I) t^2 / 2 */
+        near1(q, e ? 1.0 : 1.0 - .05 / .5 * .25 / 2, 1e-6);
+        scene_free(&s);
+    }
+}
+END_TEST
+
+/* ---- pins ---- */
+
+START_TEST(pins_hold_and_let_go) { /* a free body falls, is caught for half a second, falls again */
+    skel_body_desc  b;
+    skel_model_desc d;
+    scene           s;
+    const double    pin[2] = {.5, 1.0};
+    skel_body_desc_init(&b), skel_model_desc_init(&d);
+    b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1, b.angular_velocity[0] = 2;
+    b.pinned = pin, b.pinned_count = 1;
+    d.bodies = &b, d.body_count = 1;
+    ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+    const double fallen = -.5 * 9.81 * .25;
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, .003, 250); /* .75 s: no step ends at a switch */
+    near1(s.state->x[0].p.z, fallen, 1e-12);
+    near1(v3_norm(q_log(s.state->x[0].q)), 1.0, 1e-5);
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, .003, 250); /* 1.5 s */
+    near1(s.state->x[0].p.z, 2 * fallen, 1e-2); /* let go at rest, but for half a step of gravity */
+    scene_free(&s);
+}
+END_TEST
+
+START_TEST(release_keeps_the_velocity_of_the_curve) { /* a keyed motion goes on into physics */
+    const double    time[5] = {0, .1, .2, .3, .4}, pin[2] = {-1e300, .4};
+    double          path[15] = {0};
+    skel_body_desc  b;
+    skel_model_desc d;
+    scene           s;
+    for (int k = 0; k < 5; ++k) path[3 * k] = 2 * time[k]; /* 2 m/s along x */
+    skel_body_desc_init(&b), skel_model_desc_init(&d);
+    memset(d.gravity, 0, sizeof d.gravity);
+    b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1;
+    b.position_curve = (skel_curve){time, path, 5, 3};
+    b.pinned = pin, b.pinned_count = 1;
+    d.bodies = &b, d.body_count = 1;
+    ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+    near1(s.state->x[0].v.x, 2, 1e-12);
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, .01, 100);
+    near1(s.state->x[0].p.x, 2, 1e-9);
+    near1(s.state->x[0].v.x, 2, 1e-9);
+    scene_free(&s);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("conserving");
+    TCase *t     = tcase_create("all");
+    tcase_add_test(t, humanoid_for_a_minute);
+    tcase_add_loop_test(t, survives, 0, (int)(sizeof k_hardships / sizeof *k_hardships));
+    tcase_add_test(t, works_balance);
+    tcase_add_test(t, second_order);
+    tcase_add_test(t, unit_of_length_does_not_matter);
+    tcase_add_loop_test(t, stiff_follow_at_any_step, 0, 6);
+    tcase_add_loop_test(t, follow_is_a_frequency, SKEL_JOINT_HINGE, SKEL_JOINT_BALL + 1);
+    tcase_add_test(t, follow_obeys_its_bound_and_weight);
+    tcase_add_test(t, pins_hold_and_let_go);
+    tcase_add_test(t, release_keeps_the_velocity_of_the_curve);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
