@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Springs toward an animation. The stiffness is a frequency: with D the inertia that hangs from the
-   joint, about the joint, at the start (articulated, child's axes), the spring pulls with
+   joint, about the joint, at the start (as one lump, in its own axes), the spring pulls with
      T = -weight D (w^2 e + 2 zeta w e'),   w = 2 pi f,   e the turn from the target to here,
    so everything that follows swings at f, a finger like a leg. Bounded smoothly by follow_max. */
 #include "algo/algo.h"
@@ -50,9 +50,13 @@ double skel__follow_bound(const skel__joint *j, v3 pull) {
     return 1.0 / sqrt(1.0 + ratio * ratio);
 }
 
+/* The body that hangs from the joint: its child, or the parent where the child is an anchor. */
+static int32_t hanging(const skel_model *m, const skel__joint *j) {
+    return skel__is_dynamic(m, j->b) ? j->b : j->a;
+}
+
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint) {
-    const int32_t b = s->m->joint[joint].reversed ? s->m->joint[joint].a : s->m->joint[joint].b;
-    return m3_conjugate(r[b], s->follow_inertia[joint]);
+    return m3_conjugate(r[hanging(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
 }
 
 v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t) {
@@ -63,33 +67,72 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     const pose         inner = pose_mul((pose){x[j->b].p, x[j->b].q}, j->fb);
     const v3           e     = skel__follow_error(j, outer, inner, t);
     const v3 drift = v3_scale(v3_sub(skel__follow_error(j, outer, inner, t + h), e), 1.0 / h);
-    const skel__joint_world g    = skel__joint_at(s, x, j);
-    const v3                rate = j->type == SKEL_JOINT_SLIDE
-                                       ? v3_scale(g.ea[2], v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]))
-                                       : v3_sub(s->ww[j->b], s->ww[j->a]);
+    const skel__joint_world g       = skel__joint_at(s, x, j);
+    const double            along   = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
+    const v3                turning = v3_sub(s->ww[j->b], s->ww[j->a]);
+    const v3                rate = j->type == SKEL_JOINT_SLIDE ? v3_scale(g.ea[2], along) : turning;
     const v3 swing = v3_mad(v3_scale(e, w * w), 2.0 * j->follow_damping * w, v3_add(rate, drift));
     const v3 pull =
         v3_scale(m3_mulv(skel__follow_inertia(s, s->r, joint), swing), -skel__follow_weight(j, t));
     return v3_scale(pull, skel__follow_bound(j, pull));
 }
 
-/* Inertias from the factored tree at the pose of the state. A slide has a mass: the same along all
-   axes, so that it needs no turning. */
+/* A rigid lump: what hangs from a body, the body included. Kept in the room of the tree solver. */
+static void lump_start(skel_state *s, int32_t i) {
+    skel__aba *t = &s->aba[i];
+    t->dinv[0]   = 0; /* joints whose lump is still to come */
+    t->dinv[1]   = s->m->body[i].mass;
+    t->rc        = s->x[i].p;
+    t->pd        = m3_conjugate(s->r[i], s->m->body[i].inertia);
+}
+
+/* I = I_1 + I_2 + m_1 m_2 / m [d]^T [d], all about the centres of mass. */
+static void lump_add(skel__aba *to, const skel__aba *one) {
+    const double mass = to->dinv[1] + one->dinv[1];
+    const v3     d    = v3_sub(one->rc, to->rc);
+    const m3     x    = m3_skew(d);
+    if (!(mass > 0)) return;
+    const double share = one->dinv[1] / mass;
+    to->pd      = m3_add(to->pd, m3_add(one->pd, m3_scale(m3_tmul(x, x), to->dinv[1] * share)));
+    to->rc      = v3_mad(to->rc, share, d);
+    to->dinv[1] = mass;
+}
+
+/* About the joint, in the axes of what hangs; a slide has a mass, the same along all axes. */
+static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
+    const skel__aba *t  = &s->aba[c];
+    const v3         at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
+    const m3         x  = m3_skew(v3_sub(t->rc, at));
+    const m3         d  = m3_add(t->pd, m3_scale(m3_tmul(x, x), t->dinv[1]));
+    if (j->type == SKEL_JOINT_SLIDE) return m3_diagonal(t->dinv[1]);
+    return m3_symmetric(m3_mul(m3_tmul(s->r[c], d), s->r[c]));
+}
+
+/* Lumps by the joints' own direction, from the ends inward, whichever joints close loops: an arm
+   weighs the same whether its hand holds a bar or not. A ring is cut where it must be. */
 skel_status skel__follow_prepare(skel_state *s) {
     const skel_model *m = s->m;
     if (!m->has_follow || s->has_follow_inertia) return SKEL_OK;
     skel__prepare(s, s->x);
-    const skel_status status = skel__aba_factor(s, s->x);
-    if (status != SKEL_OK) return status;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t i = m->order[k], e = m->body[i].joint;
-        if (e < 0 || m->joint[e].follow_frequency <= 0) continue;
-        const skel__aba *t = &s->aba[i];
-        if (m->joint[e].type == SKEL_JOINT_SLIDE)
-            s->follow_inertia[e] = m3_diagonal(v3_dot(t->s[0], m3_mulv(t->a, t->s[0])));
-        else
-            s->follow_inertia[e] = m3_symmetric(m3_mul(m3_tmul(s->r[i], t->d), s->r[i]));
+    for (int32_t i = 0; i < m->nb; ++i) lump_start(s, i);
+    for (int32_t e = 0; e < m->nj; ++e) {
+        const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
+        if (p >= 0) s->aba[p].dinv[0] += 1;
+        s->follow_inertia[e].r[0].x = -1; /* not yet known */
     }
+    int force = 0;
+    for (int32_t left = m->nj, before = left; left > 0; before = left) {
+        for (int32_t e = m->nj - 1; e >= 0; --e) {
+            const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
+            if (s->follow_inertia[e].r[0].x >= 0 || (s->aba[c].dinv[0] > 0 && !force)) continue;
+            s->follow_inertia[e] = lump_at_joint(s, &m->joint[e], c);
+            if (p >= 0) s->aba[p].dinv[0] -= 1;
+            if (p >= 0) lump_add(&s->aba[p], &s->aba[c]);
+            force = 0, --left;
+        }
+        force = left == before;
+    }
+    s->is_factored        = 0;
     s->has_follow_inertia = 1;
     return SKEL_OK;
 }

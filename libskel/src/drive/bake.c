@@ -182,7 +182,8 @@ skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_err
     if (!out || !scene_or_desc)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
     *out = NULL;
-    if (skel__desc_import(&d, sizeof d, sizeof d, scene_or_desc) != SKEL_OK)
+    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), scene_or_desc) !=
+        SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                           "struct_size: must be set by skel_bake_desc_init");
     skel_status status = check_desc(&d, err);

@@ -54,12 +54,22 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
                                                    : skel_status_text(status));
 }
 
-static skel_status fail_step(const skel_state *s, skel_status status, int32_t body, double h,
-                             skel_error *err) {
+static skel_status fail_step(const skel_state *s, skel_status status, int32_t integrator,
+                             int32_t body, double h, skel_error *err) {
+    const char *name = body >= 0 ? s->m->body[body].name : "";
+    if (status == SKEL_E_JOINT)
+        return skel__fail(err, status, body, -1,
+                          "t = %.6g s: body '%s' is pinned to its curve, which is elsewhere; the "
+                          "curve must pass where the body is when the pin closes",
+                          s->t, name);
     if (body >= 0)
         return skel__fail(err, status, body, -1,
                           "t = %.6g s: body '%s' left all bounds; use a step below %.3g s", s->t,
-                          s->m->body[body].name, h);
+                          name, h);
+    if (status == SKEL_E_DIVERGED && integrator == SKEL_INTEGRATOR_CONSERVING)
+        return skel__fail(err, status, -1, -1,
+                          "t = %.6g s: no motion fits all joints%s, however short the step", s->t,
+                          s->m->npin > 0 ? " and pins" : "");
     if (status == SKEL_E_DIVERGED)
         return skel__fail(err, status, -1, -1,
                           "t = %.6g s: the joints opened within one step; use a step below %.3g s",
@@ -89,7 +99,7 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     s->t           = t;
     s->sum         = sum;
     s->is_factored = 0;
-    return fail_step(s, status, body, h, err);
+    return fail_step(s, status, integrator, body, h, err);
 }
 
 skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error *err) {

@@ -17,8 +17,8 @@
 #define CLOSED_ANGLE 1e-6    /* [rad] */
 #define UNIT_QUATERNION 1e-3 /* how far from 1 a given length may be */
 
-#define DESC_BODY_V1 sizeof(skel_body_desc)
-#define DESC_JOINT_V1 sizeof(skel_joint_desc)
+#define DESC_BODY_V1 offsetof(skel_body_desc, pinned)
+#define DESC_JOINT_V1 offsetof(skel_joint_desc, follow_frequency)
 #define DESC_MODEL_V1 sizeof(skel_model_desc)
 _Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, reserved) + 4, "tail padding");
 _Static_assert(sizeof(skel_joint_desc) ==

@@ -88,7 +88,7 @@ skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body
     d.shape        = b->shape;
     d.pinned       = b->pinned;
     d.pinned_count = b->pinned_count;
-    return skel__desc_export(out, &d, sizeof d, sizeof d);
+    return skel__desc_export(out, &d, sizeof d, offsetof(skel_body_desc, pinned));
 }
 
 skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_joint_desc *out) {
@@ -116,7 +116,7 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     d.follow_max       = j->follow_max;
     d.follow_curve     = j->follow_curve;
     d.follow_weight    = j->follow_weight;
-    return skel__desc_export(out, &d, sizeof d, sizeof d);
+    return skel__desc_export(out, &d, sizeof d, offsetof(skel_joint_desc, follow_frequency));
 }
 
 skel_status skel_model_check_dynamics(const skel_model *model, skel_error *err) {

@@ -19,8 +19,9 @@
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
-#define SOFT 1e-9    /* added to the loops' system, in units of free bodies' mobility */
-#define SOFTER 1e-12 /* second try: near a singular pose rows are weak without being implied */
+#define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
+#define SOFT 1e-9      /* added to the loops' system, in units of free bodies' mobility */
+#define SOFTER 1e-12   /* second try: near a singular pose rows are weak without being implied */
 
 /* ---- memory ---- */
 
@@ -492,6 +493,19 @@ static double next_switch(const skel_model *m, double t, double end, double eps)
     return end;
 }
 
+/* A pin to a curve that runs elsewhere: the body cannot be there at once. Its index, or -1. */
+static int32_t pinned_elsewhere(const skel_state *s) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->npin; ++k) {
+        const skel__kin *at = &s->x[m->nb + k], *x = &s->x[m->pin[k]];
+        if (!s->is_pinned[k]) continue;
+        const double turn = v3_norm(q_log(q_mul(q_conj(at->q), x->q)));
+        if (v3_norm(v3_sub(at->p, x->p)) > ELSEWHERE * m->size || turn > ELSEWHERE)
+            return m->pin[k];
+    }
+    return -1;
+}
+
 /* A pin that closes stops its body at once: the velocities are fitted, which is an impact without
    bounce, and what it takes is the work of the pin. */
 static void catch_bodies(skel_state *s) {
@@ -533,7 +547,11 @@ skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
     skel_status status = skel__follow_prepare(s);
     while (status == SKEL_OK && s->t < end - eps) {
         const double stop = next_switch(s->m, s->t, end, eps);
-        if (skel__loops_select(s, eps)) catch_bodies(s);
+        if (skel__loops_select(s, eps)) {
+            catch_bodies(s);
+            *body = pinned_elsewhere(s);
+            if (*body >= 0) return SKEL_E_JOINT;
+        }
         status = step_within(s, stop - s->t);
     }
     if (status != SKEL_OK) return status;

@@ -20,7 +20,7 @@ typedef struct skel__em_loop {
     double g[6];
 } skel__em_loop;
 
-/* One joint over the step: impulse on a at `point` (b gets the opposite), and what is still open. */
+/* One joint over the step: impulse on a at `point` (b gets the opposite), and what is open. */
 typedef struct skel__em_joint {
     int    rows;
     v3     force, torque, point; /* all means over the step; the torque beside the force's arm */

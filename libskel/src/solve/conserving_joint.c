@@ -261,7 +261,11 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     if (!to) return;
     m3 turn = j->type == SKEL_JOINT_BALL ? log_derivative(e1) : m3_identity();
     if (j->type == SKEL_JOINT_HINGE) turn = m3_sub_outer(m3_zero(), -1.0, a->e1[2], a->e1[2]);
-    const m3 stiff = m3_scale(m3_mul(d, turn), k);
+    m3 stiff = m3_scale(m3_mul(d, turn), k);
+    if (bound < 1.0) { /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
+        const v3 f = v3_scale(full, bound / (h * j->follow_max));
+        stiff      = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff);
+    }
     add_torque_derivative(to, m3_scale(stiff, -1.0), stiff);
 }
 

@@ -66,7 +66,7 @@ void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
     sums_to(&s->sum, y + r->at_sum);
 }
 
-/* Roots stand at the origin; everything is moved so that the centres of mass are where y has them. */
+/* Roots stand at the origin; all is moved so that the centres of mass are where y has them. */
 static void move_trees(const skel__reduced *r, const double *y, skel_state *s) {
     const skel_model *m = s->m;
     sum_trees(s, 0);

@@ -30,7 +30,7 @@ typedef struct skel__lu {
 
 /* Returns 0 where a block is singular. */
 int skel__lu_factor(const skel_model *m, skel__lu *blocks);
-/* rho (6 per body) is used up; gamma and lambda have 6 places per body, for the joint to its parent. */
+/* rho (6 per body) is used up; gamma and lambda have 6 places per body, for its tree joint. */
 void skel__lu_solve(const skel_model *m, skel__lu *blocks, double *rho, const double *gamma,
                     double *y, double *lambda);
 
