@@ -36,9 +36,8 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *wo
 /** Finite numbers; "must" is given where the text is none or the number does not fit. */
 int cli_number(const char *option, const char *text, int positive, double *out);
 int cli_integer(const char *option, const char *text, int32_t *out);
-/** A name of the engine's table; `later` are those this version does not have, in spaces. */
-int cli_choice(const char *option, const char *text, const char *(*name)(int32_t),
-               const char *later, int32_t *out);
+/** A name of the engine's table. */
+int cli_choice(const char *option, const char *text, const char *(*name)(int32_t), int32_t *out);
 
 /** The whole file ("-": standard input), to be freed. */
 int cli_read(const char *file, char **data, size_t *length);

@@ -170,10 +170,8 @@ static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *des
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &desc->tolerance);
     if (code == CLI_DONE) code = cli_number("--step", c->step, 1, &desc->step);
     if (code == CLI_DONE)
-        code = cli_choice("--integrator", c->integrator, skel_integrator_name,
-                          "adams bdf conserving", &desc->integrator);
-    if (code == CLI_DONE)
-        code = cli_choice("--solver", c->solver, skel_solver_name, "", &desc->solver);
+        code = cli_choice("--integrator", c->integrator, skel_integrator_name, &desc->integrator);
+    if (code == CLI_DONE) code = cli_choice("--solver", c->solver, skel_solver_name, &desc->solver);
     return code == CLI_DONE ? read_frames(c, scene, desc, start) : code;
 }
 

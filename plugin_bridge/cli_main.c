@@ -18,8 +18,9 @@ static const char k_help[] =
     "skel: physics for armatures and other skeletons\n"
     "\n"
     "  skel bake SCENE [-o OUT.{json,npy,csv}] [--report R.{json,csv}] [--to json|npy|csv]\n"
-    "            [--fps F] [--start A] [--end B] [--integrator auto|euler|rk4] [--tolerance T]\n"
-    "            [--step H] [--solver tree|pinv|kkt] [--progress]\n"
+    "            [--fps F] [--start A] [--end B] [--tolerance T] [--step H]\n"
+    "            [--integrator auto|adams|bdf|conserving|rk4|euler] [--solver tree|pinv|kkt]\n"
+    "            [--progress]\n"
     "                                simulate, and write the motion as a track\n"
     "  skel accel SCENE [--solver tree|pinv|kkt] [-o OUT]\n"
     "                                accelerations at the given state\n"
@@ -47,9 +48,11 @@ static const command k_commands[] = {
      "  --report FILE      energies, momenta and joint errors per frame, .json or .csv\n"
      "  --fps F            frames per second; the motion itself does not depend on it\n"
      "  --start A --end B  first and last frame\n"
-     "  --integrator NAME  auto, euler or rk4\n"
-     "  --tolerance T      for integrators that choose their step\n"
-     "  --step H           length of a step in seconds\n"
+     "  --integrator NAME  auto; adams, bdf (steps by tolerance); conserving, rk4, euler (fixed "
+     "steps)\n"
+     "  --tolerance T      about what a second may be wrong by, in rad and sizes of the skeleton\n"
+     "  --step H           length of a fixed step in seconds; auto is then rk4 (loops: "
+     "conserving)\n"
      "  --solver NAME      tree (fast), pinv (the printed system) or kkt\n"
      "  --progress         show progress also where standard error is no terminal\n"},
     {"accel", cli_accel,
@@ -162,15 +165,7 @@ int cli_integer(const char *option, const char *text, int32_t *out) {
                      text);
 }
 
-static int has_word(const char *words, const char *word) {
-    const size_t n = strlen(word);
-    for (const char *at = words; n && (at = strstr(at, word)) != NULL; at += n)
-        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) return 1;
-    return 0;
-}
-
-int cli_choice(const char *option, const char *text, const char *(*name)(int32_t),
-               const char *later, int32_t *out) {
+int cli_choice(const char *option, const char *text, const char *(*name)(int32_t), int32_t *out) {
     char   list[256] = "";
     size_t used      = 0;
     if (!text) return CLI_DONE;
@@ -182,8 +177,7 @@ int cli_choice(const char *option, const char *text, const char *(*name)(int32_t
         const int n = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", name(i));
         if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
     }
-    return cli_error(CLI_WRONG, NULL, "%s: is '%s',%s must be one of %s", option, text,
-                     has_word(later, text) ? " which this version does not have;" : "", list);
+    return cli_error(CLI_WRONG, NULL, "%s: is '%s', must be one of %s", option, text, list);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

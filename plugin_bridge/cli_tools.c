@@ -84,7 +84,7 @@ int cli_accel(int argc, char **argv) {
     skel_scene *scene = NULL;
     int32_t     which = SKEL_SOLVER_TREE;
     int         code  = cli_options(argc, argv, options, "skel accel SCENE", &file, 1);
-    if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, "", &which);
+    if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, &which);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
     if (code == CLI_DONE) code = accel(file, out, which, scene);
     skel_scene_destroy(scene);

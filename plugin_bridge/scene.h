@@ -11,6 +11,7 @@
 #define SKEL__SCENE_JOINTS 100000
 #define SKEL__SCENE_FRAMES 10000000
 #define SKEL__SCENE_POSES 200000000.0
+#define SKEL__ALWAYS 1e300    /* [s]: pinned from -this to this is pinned from start to end */
 #define SKEL__POSE_SLACK 1e-6 /* how far two ways to say one pose may differ: [m], [1], [rad] */
 
 /* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
@@ -66,7 +67,7 @@ int32_t skel__names_put(skel__names *names, const char *name, int32_t index);
 
 /** `time`: 1 to SKEL__DOC_MAX_SAMPLES numbers, strictly increasing. */
 bool skel__read_times(skel__doc *doc, const skel__at *at, skel_curve *curve);
-/** As many samples of `width` numbers as curve has times; width 4: unit quaternions. */
+/** As many samples of `width` numbers (1 to 4) as curve has times; width 4: unit quaternions. */
 bool skel__read_samples(skel__doc *doc, const skel__at *at, uint32_t width, skel_curve *curve);
 /** {"time", "value"}. */
 bool skel__read_curve(skel__doc *doc, const skel__at *at, uint32_t width, skel_curve *curve);

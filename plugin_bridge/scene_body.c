@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `bodies` of skel-scene/1: mass, shape, pose, loads and driven motion. */
+/* `bodies` of skel-scene/1: mass, shape, pose, loads, driven motion and pins. */
 #include "scene.h"
 
 #include <math.h>
@@ -21,13 +21,16 @@ enum {
     B_FORCE,
     B_TORQUE,
     B_MOTION,
-    B_CURVE
+    B_CURVE,
+    B_PINNED,
+    B_RELEASE
 };
 static const skel__field k_body[] = {
     {"name", false},     {"mass", false},        {"shape", false},    {"inertia", false},
     {"position", false}, {"orientation", false}, {"velocity", false}, {"angular_velocity", false},
     {"force", false},    {"torque", false},      {"motion", false},   {"curve", false},
-    {"contacts", true},  {"collide", true},      {NULL, false}};
+    {"pinned", false},   {"release", false},     {"contacts", true},  {"collide", true},
+    {NULL, false}};
 
 static const char *const k_motions[] = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
 
@@ -104,6 +107,7 @@ bool skel__read_times(skel__doc *doc, const skel__at *at, skel_curve *curve) {
 
 static bool read_sample(skel__doc *doc, const skel__at *at, uint32_t width, double *out) {
     if (width == 1) return skel__doc_number(doc, at, SKEL__ANY, out);
+    if (width == 2) return skel__doc_vector(doc, at, 2, "[angle, angle]", out);
     if (width == 4) return skel__doc_quaternion(doc, at, out);
     return skel__doc_vector(doc, at, 3, "[x, y, z]", out);
 }
@@ -272,13 +276,18 @@ static void read_load(skel__doc *doc, const skel__at *at, double constant[3], sk
 /* Time 0 of the curve, as the engine itself reads it. */
 static bool pose_of_curve(skel__doc *doc, const skel_body_desc *b, double pose[7]) {
     skel_model_desc desc;
-    skel_body_desc  body  = *b;
+    skel_body_desc  body;
     skel_model     *model = NULL;
     skel_state     *state = NULL;
     skel_error      err;
     skel_model_desc_init(&desc);
+    skel_body_desc_init(&body);
     skel_error_init(&err);
-    body.name          = "driven";
+    body.motion            = SKEL_MOTION_DRIVEN;
+    body.position_curve    = b->position_curve;
+    body.orientation_curve = b->orientation_curve;
+    memcpy(body.position, b->position, sizeof body.position);
+    memcpy(body.orientation, b->orientation, sizeof body.orientation);
     desc.bodies        = &body;
     desc.body_count    = 1;
     desc.body_stride   = sizeof body;
@@ -326,7 +335,8 @@ static bool read_curve_fields(skel__doc *doc, const skel__at *at, skel_body_desc
     return (has_p || !p.node) && (has_o || !o.node) && (has_p || has_o);
 }
 
-/* What a driven body's pose says must be what its curve says at time 0, where the joints stand. */
+/* What the pose of a body with a curve says must be what the curve says at time 0, where the joints
+   stand. */
 static void read_driven(skel__reader *r, const skel__fields *f, skel_body_desc *b,
                         skel__body_note *note) {
     skel__doc     *doc = &r->doc;
@@ -339,6 +349,82 @@ static void read_driven(skel__reader *r, const skel__fields *f, skel_body_desc *
     const skel__at p = skel__doc_member(f, B_POSITION), o = skel__doc_member(f, B_ORIENTATION);
     if (b->position_curve.count) agree(doc, &p, b->position, pose, 3);
     if (b->orientation_curve.count) agree(doc, &o, b->orientation, pose + 3, 4);
+}
+
+/* Intervals in order, none touching the next; true: always. */
+static void read_pinned(skel__doc *doc, const skel__at *at, skel_body_desc *b) {
+    static const double always[2] = {-SKEL__ALWAYS, SKEL__ALWAYS};
+    int32_t             n = 1, i = 0;
+    const cJSON        *c;
+    bool                good = true;
+    if (cJSON_IsTrue(at->node)) {
+        b->pinned       = always;
+        b->pinned_count = 1;
+        return;
+    }
+    if (!skel__doc_array(doc, at, 1, SKEL__DOC_MAX_SAMPLES, "true or [[from, to], ...]", &n))
+        return;
+    double *time = skel__doc_alloc(doc, (size_t)n, 2 * sizeof *time);
+    if (!time) return;
+    cJSON_ArrayForEach(c, at->node) {
+        const skel__at item = skel__doc_element(at, i, c);
+        double        *pair = time + 2 * (size_t)i++;
+        if (!skel__doc_vector(doc, &item, 2, "[from, to]", pair)) {
+            good = false;
+        } else if (!(pair[0] < pair[1])) {
+            skel__doc_wrong(doc, &item, "[from, to] with from < to");
+            good = false;
+        } else if (good && i > 1 && !(pair[0] > pair[-1])) {
+            skel__doc_wrong(doc, &item, "later than the interval before it");
+            good = false;
+        }
+    }
+    b->pinned       = time;
+    b->pinned_count = good ? (uint32_t)n : 0;
+}
+
+/* Driven until then, dynamic afterwards: for the engine a dynamic body, pinned to its curve until
+   then. Released at the start or before it is not pinned at all, but starts with the curve. */
+static void read_release(skel__doc *doc, const skel__at *at, skel_body_desc *b) {
+    double release;
+    if (!at->node) return;
+    if (b->motion != SKEL_MOTION_DRIVEN) {
+        skel__doc_error(doc, at, "is only for motion \"driven\"");
+        return;
+    }
+    b->motion = SKEL_MOTION_DYNAMIC;
+    if (!skel__doc_number(doc, at, SKEL__ANY, &release) || !(release > 0.0)) return;
+    double *time = skel__doc_alloc(doc, 2, sizeof *time);
+    if (!time) return;
+    time[0]         = -SKEL__ALWAYS;
+    time[1]         = release;
+    b->pinned       = time;
+    b->pinned_count = 1;
+}
+
+/* The curve and the pins; `driven` is what the document says, before a release. */
+static void read_ways(skel__reader *r, const skel__fields *f, skel_body_desc *b,
+                      skel__body_note *note, bool driven) {
+    const skel__at pinned = skel__doc_member(f, B_PINNED), curve = skel__doc_member(f, B_CURVE);
+    const bool     held = pinned.node && !driven && b->motion == SKEL_MOTION_DYNAMIC;
+    if (held)
+        read_pinned(&r->doc, &pinned, b);
+    else if (pinned.node)
+        skel__doc_error(&r->doc, &pinned, "is only for motion \"dynamic\"");
+    if (driven || (held && curve.node))
+        read_driven(r, f, b, note);
+    else if (curve.node)
+        skel__doc_error(&r->doc, &curve, "is only for motion \"driven\", or with pinned");
+}
+
+/* A body starts as its curve does. */
+static void drop_start(skel__doc *doc, const skel__fields *f, skel_body_desc *b) {
+    const skel__at v = skel__doc_member(f, B_VELOCITY), w = skel__doc_member(f, B_ANGULAR);
+    if (!f->node[B_CURVE]) return;
+    if (v.node) skel__doc_warn(doc, &v, "has no effect: the body starts with its curve");
+    if (w.node) skel__doc_warn(doc, &w, "has no effect: the body starts with its curve");
+    memset(b->velocity, 0, sizeof b->velocity);
+    memset(b->angular_velocity, 0, sizeof b->angular_velocity);
 }
 
 /* Only forces move a body that is neither fixed nor driven. */
@@ -395,19 +481,22 @@ static void read_body(skel__reader *r, const skel__at *at, int32_t i) {
         note->placed = true; /* one complaint is enough */
         return;
     }
-    const skel__at motion = skel__doc_member(&f, B_MOTION), curve = skel__doc_member(&f, B_CURVE);
+    const skel__at motion  = skel__doc_member(&f, B_MOTION);
+    const skel__at release = skel__doc_member(&f, B_RELEASE);
     const skel__at force = skel__doc_member(&f, B_FORCE), torque = skel__doc_member(&f, B_TORQUE);
     read_body_name(r, &f, i);
-    const bool known = skel__doc_choice(doc, &motion, k_motions, &b->motion) || !motion.node;
+    const bool known  = skel__doc_choice(doc, &motion, k_motions, &b->motion) || !motion.node;
+    const bool driven = b->motion == SKEL_MOTION_DRIVEN;
+    if (known) read_release(doc, &release, b);
     read_mass(doc, &f, b);
     read_pose(doc, &f, b, note);
     read_load(doc, &force, b->force, &b->force_curve);
     read_load(doc, &torque, b->torque, &b->torque_curve);
-    if (b->motion == SKEL_MOTION_DRIVEN)
-        read_driven(r, &f, b, note);
-    else if (curve.node && known)
-        skel__doc_error(doc, &curve, "is only for motion \"driven\"");
-    if (b->motion != SKEL_MOTION_DYNAMIC) drop_motion(doc, &f, b);
+    if (known) read_ways(r, &f, b, note, driven);
+    if (b->motion != SKEL_MOTION_DYNAMIC)
+        drop_motion(doc, &f, b);
+    else
+        drop_start(doc, &f, b);
     if (f.node[B_ORIENTATION] && !note->placed) {
         const skel__at position = skel__doc_member(&f, B_POSITION);
         skel__doc_error(doc, &position, "is missing, must be given where orientation is");

@@ -20,13 +20,14 @@ enum {
     J_Q,
     J_FRICTION,
     J_MOTOR,
-    J_LIMITS
+    J_LIMITS,
+    J_FOLLOW
 };
-static const skel__field k_joint[] = {{"name", false},   {"type", false},   {"bodies", false},
-                                      {"anchor", false}, {"axis", false},   {"axis2", false},
-                                      {"frames", false}, {"q", false},      {"friction", false},
-                                      {"motor", false},  {"limits", false}, {"limit_torque", true},
-                                      {"muscle", true},  {"follow", true},  {NULL, false}};
+static const skel__field k_joint[] = {
+    {"name", false},     {"type", false},        {"bodies", false}, {"anchor", false},
+    {"axis", false},     {"axis2", false},       {"frames", false}, {"q", false},
+    {"friction", false}, {"motor", false},       {"limits", false}, {"follow", false},
+    {"muscle", true},    {"limit_torque", true}, {NULL, false}};
 
 /* In the order of SKEL_JOINT_*. */
 static const char *const k_types[] = {"fixed", "hinge", "slide", "universal", "ball", NULL};
@@ -347,6 +348,72 @@ static void read_limits(skel__reader *r, const skel__fields *f, skel_joint_desc 
     skel__doc_warn(&r->doc, &at, "are reported, but not enforced by this version");
 }
 
+/* ---- follow -------------------------------------------------------------------------------- */
+
+static const skel__field k_follow[] = {{"stiffness", false},  {"damping", false},
+                                       {"max_torque", false}, {"curve", false},
+                                       {"weight", false},     {NULL, false}};
+
+/* Numbers per sample of q, in the order of SKEL_JOINT_*. */
+static const uint32_t k_q_width[] = {0, 1, 1, 2, 4};
+
+static void read_target(skel__reader *r, const skel__at *at, skel_joint_desc *j) {
+    const bool   angles = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
+    const double unit   = angles ? r->angle : 1.0;
+    skel_curve   curve  = {0};
+    if (!at->node || !skel__read_curve(&r->doc, at, k_q_width[j->type], &curve)) return;
+    const size_t n     = (size_t)curve.count * curve.width;
+    double      *value = skel__doc_alloc(&r->doc, n, sizeof *value);
+    if (!value) return;
+    for (size_t k = 0; k < n; ++k) value[k] = curve.value[k] * unit;
+    curve.value     = value;
+    j->follow_curve = curve;
+}
+
+/* A number is a curve of one sample. */
+static void read_weight(skel__doc *doc, const skel__at *at, skel_joint_desc *j) {
+    static const double start  = 0.0;
+    skel_curve          weight = {&start, NULL, 1, 1};
+    if (!at->node) return;
+    if (cJSON_IsObject(at->node)) {
+        if (!skel__read_curve(doc, at, 1, &weight)) return;
+    } else if (cJSON_IsNumber(at->node)) {
+        double *value = skel__doc_alloc(doc, 1, sizeof *value);
+        if (!value || !skel__doc_number(doc, at, SKEL__ANY, value)) return;
+        weight.value = value;
+    } else {
+        skel__doc_wrong(doc, at, "a number from 0 to 1 or {\"time\", \"value\"}");
+        return;
+    }
+    for (uint32_t k = 0; k < weight.count; ++k) {
+        if (weight.value[k] >= 0.0 && weight.value[k] <= 1.0) continue;
+        const cJSON   *list = cJSON_GetObjectItemCaseSensitive(at->node, "value");
+        const skel__at all  = {at, "value", -1, list};
+        const skel__at one  = skel__doc_element(&all, (int32_t)k, cJSON_GetArrayItem(list, (int)k));
+        skel__doc_wrong(doc, list ? &one : at, "a number from 0 to 1");
+        return;
+    }
+    j->follow_weight = weight;
+}
+
+static void read_follow(skel__reader *r, const skel__fields *joint, skel_joint_desc *j) {
+    enum { F_STIFFNESS, F_DAMPING, F_MAX, F_CURVE, F_WEIGHT };
+    skel__doc     *doc = &r->doc;
+    const skel__at at  = skel__doc_member(joint, J_FOLLOW);
+    skel__fields   f;
+    if (!at.node || (j->type == SKEL_JOINT_FIXED && refuse(doc, joint, J_FOLLOW, j->type))) return;
+    if (!skel__doc_fields(doc, &at, k_follow, "follow", &f)) return;
+    const skel__at stiffness = skel__doc_member(&f, F_STIFFNESS);
+    const skel__at damping = skel__doc_member(&f, F_DAMPING), max = skel__doc_member(&f, F_MAX);
+    const skel__at curve = skel__doc_member(&f, F_CURVE), weight = skel__doc_member(&f, F_WEIGHT);
+    if (skel__doc_need(doc, &f, F_STIFFNESS, "a frequency > 0 in Hz"))
+        skel__doc_number(doc, &stiffness, SKEL__POSITIVE, &j->follow_frequency);
+    skel__doc_number(doc, &damping, SKEL__NOT_NEGATIVE, &j->follow_damping);
+    skel__doc_number(doc, &max, SKEL__POSITIVE, &j->follow_max);
+    read_target(r, &curve, j);
+    read_weight(doc, &weight, j);
+}
+
 /* ---- joints -------------------------------------------------------------------------------- */
 
 static void read_joint_name(skel__reader *r, const skel__fields *f, int32_t i) {
@@ -375,6 +442,7 @@ static void read_joint_body(skel__reader *r, const skel__fields *f, int32_t i, b
     read_q(r, f, j, note);
     read_motor(doc, f, j);
     read_limits(r, f, j);
+    read_follow(r, f, j);
     if (skel__doc_number(doc, &friction, SKEL__NOT_NEGATIVE, &j->friction) &&
         j->type == SKEL_JOINT_FIXED && j->friction > 0.0) {
         skel__doc_warn(doc, &friction, "has no effect on a fixed joint");

@@ -17,15 +17,14 @@ static const skel__field k_scene[] = {{"format", false},     {"name", false},   
                                       {"forces", true},      {"frame", true},   {"goals", true},
                                       {"ik", true},          {NULL, false}};
 
-enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER };
+enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
 static const skel__field k_bake[] = {
-    {"fps", false},       {"frame_start", false}, {"frame_end", false}, {"integrator", false},
-    {"tolerance", false}, {"step", false},        {"solver", false},    {NULL, false}};
+    {"fps", false},        {"frame_start", false}, {"frame_end", false},
+    {"integrator", false}, {"tolerance", false},   {"step", false},
+    {"solver", false},     {"preroll", false},     {NULL, false}};
 
-/* Of the format, but in no engine yet; a name the engine knows is found before this list. */
-static const char *const k_later_integrators[] = {"adams", "bdf", "conserving", NULL};
-static const char *const k_other_formats[]     = {"skel-dh/1", "skel-track/1", "skel-pose/1",
-                                                  "skel-report/1", NULL};
+static const char *const k_other_formats[] = {"skel-dh/1", "skel-track/1", "skel-pose/1",
+                                              "skel-report/1", NULL};
 
 /* ---- bake ---------------------------------------------------------------------------------- */
 
@@ -35,29 +34,6 @@ static bool read_engine_name(skel__doc *doc, const skel__at *at, const char *(*n
     const char *names[32] = {NULL};
     for (int32_t i = 0; i < 31; ++i) names[i] = name(i);
     return skel__doc_choice(doc, at, names, out);
-}
-
-static bool is_later(const cJSON *node) {
-    if (!cJSON_IsString(node)) return false;
-    for (int32_t i = 0; skel_integrator_name(i); ++i)
-        if (strcmp(skel_integrator_name(i), node->valuestring) == 0) return false;
-    for (int32_t i = 0; k_later_integrators[i]; ++i)
-        if (strcmp(k_later_integrators[i], node->valuestring) == 0) return true;
-    return false;
-}
-
-static void read_integrator(skel__doc *doc, const skel__at *at, int32_t *out) {
-    skel__text names = {0};
-    if (!at->node) return;
-    if (!is_later(at->node)) {
-        read_engine_name(doc, at, skel_integrator_name, out);
-        return;
-    }
-    for (int32_t i = 0; skel_integrator_name(i); ++i)
-        skel__text_addf(&names, "%s%s", i ? ", " : "", skel_integrator_name(i));
-    skel__doc_error(doc, at, "is \"%s\", which this version does not have; must be one of %s",
-                    at->node->valuestring, skel__text_get(&names));
-    skel__text_free(&names);
 }
 
 static void read_frame_range(skel__reader *r, const skel__fields *f, skel_scene *s) {
@@ -90,12 +66,14 @@ static void read_bake(skel__reader *r, const skel__at *at, skel_scene *s) {
     const skel__at tolerance  = skel__doc_member(&f, K_TOLERANCE);
     const skel__at integrator = skel__doc_member(&f, K_INTEGRATOR);
     const skel__at solver     = skel__doc_member(&f, K_SOLVER);
+    const skel__at preroll    = skel__doc_member(&f, K_PREROLL);
     skel__doc_number(doc, &fps, SKEL__POSITIVE, &s->bake.sample_rate);
     read_frame_range(r, &f, s);
-    read_integrator(doc, &integrator, &s->bake.integrator);
+    read_engine_name(doc, &integrator, skel_integrator_name, &s->bake.integrator);
     skel__doc_number(doc, &tolerance, SKEL__POSITIVE, &s->bake.tolerance);
     skel__doc_number(doc, &step, SKEL__POSITIVE, &s->bake.step);
     read_engine_name(doc, &solver, skel_solver_name, &s->bake.solver);
+    skel__doc_number(doc, &preroll, SKEL__NOT_NEGATIVE, &s->bake.preroll);
 }
 
 /* ---- the document -------------------------------------------------------------------------- */

@@ -66,10 +66,23 @@ static void put_load(skel__text *t, const char *before, const double x[3], const
         put_numbers(t, before, x, 3);
 }
 
+static bool has_curve(const skel_body_desc *b) {
+    return b->position_curve.count > 0 || b->orientation_curve.count > 0;
+}
+
+/* Whether the body is driven first and dynamic later: pinned to its curve from the start until the
+   release, or not at all. */
+static bool is_released(const skel_body_desc *b) {
+    if (b->motion != SKEL_MOTION_DYNAMIC || !has_curve(b)) return false;
+    if (b->pinned_count == 0) return true;
+    return b->pinned_count == 1 && b->pinned[0] == -SKEL__ALWAYS && b->pinned[1] > 0.0;
+}
+
 /* What moves a dynamic body; the others are moved by their curve or not at all. */
 static void put_motion(skel__text *t, const skel_body_desc *b) {
-    if (any(b->velocity, 3)) put_numbers(t, ",\n     \"velocity\": ", b->velocity, 3);
-    if (any(b->angular_velocity, 3))
+    if (!has_curve(b) && any(b->velocity, 3))
+        put_numbers(t, ",\n     \"velocity\": ", b->velocity, 3);
+    if (!has_curve(b) && any(b->angular_velocity, 3))
         put_numbers(t, ",\n     \"angular_velocity\": ", b->angular_velocity, 3);
     put_load(t, ",\n     \"force\": ", b->force, &b->force_curve);
     put_load(t, ",\n     \"torque\": ", b->torque, &b->torque_curve);
@@ -85,21 +98,38 @@ static void put_driven(skel__text *t, const skel_body_desc *b) {
     skel__text_add(t, "}");
 }
 
+static void put_pinned(skel__text *t, const skel_body_desc *b) {
+    skel__text_add(t, ",\n     \"pinned\": ");
+    if (b->pinned_count == 1 && b->pinned[0] == -SKEL__ALWAYS && b->pinned[1] == SKEL__ALWAYS) {
+        skel__text_add(t, "true");
+        return;
+    }
+    for (uint32_t i = 0; i < b->pinned_count; ++i)
+        put_numbers(t, i ? ", " : "[", b->pinned + 2 * (size_t)i, 2);
+    skel__text_add(t, "]");
+}
+
 static void put_body(skel__text *t, const skel_model *model, int32_t i) {
     skel_body_desc b;
     skel_body_desc_init(&b);
     skel_model_get_body(model, i, &b);
     skel__text_add(t, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
     skel__text_string(t, b.name);
-    if (b.motion != SKEL_MOTION_DYNAMIC)
-        skel__text_addf(t, ", \"motion\": \"%s\"", k_motions[b.motion]);
+    const bool    released = is_released(&b);
+    const int32_t motion   = released ? SKEL_MOTION_DRIVEN : b.motion;
+    if (motion != SKEL_MOTION_DYNAMIC)
+        skel__text_addf(t, ", \"motion\": \"%s\"", k_motions[motion]);
     if (b.mass > 0.0) put_number(t, ", \"mass\": ", b.mass);
     if (b.shape != SKEL_SHAPE_NONE) put_shape(t, &b);
     if (any(b.inertia, 6)) put_numbers(t, ",\n     \"inertia\": ", b.inertia, 6);
     put_numbers(t, ",\n     \"position\": ", b.position, 3);
     put_numbers(t, ", \"orientation\": ", b.orientation, 4);
     if (b.motion == SKEL_MOTION_DYNAMIC) put_motion(t, &b);
-    if (b.motion == SKEL_MOTION_DRIVEN) put_driven(t, &b);
+    if (has_curve(&b)) put_driven(t, &b);
+    if (released)
+        put_number(t, ",\n     \"release\": ", b.pinned_count ? b.pinned[1] : 0.0);
+    else if (b.pinned_count)
+        put_pinned(t, &b);
     skel__text_add(t, "}");
 }
 
@@ -119,6 +149,20 @@ static void put_limits(skel__text *t, const skel_joint_desc *j) {
     } else {
         skel__text_numbers(t, first, 2);
     }
+}
+
+/* A weight that is one sample at 0 was a number. */
+static void put_follow(skel__text *t, const skel_joint_desc *j) {
+    const skel_curve *weight = &j->follow_weight;
+    put_number(t, ",\n     \"follow\": {\"stiffness\": ", j->follow_frequency);
+    put_number(t, ", \"damping\": ", j->follow_damping);
+    if (j->follow_max > 0.0) put_number(t, ", \"max_torque\": ", j->follow_max);
+    if (j->follow_curve.count) put_curve(t, ",\n       \"curve\": ", &j->follow_curve);
+    if (weight->count == 1 && !any(weight->time, 1))
+        put_number(t, ",\n       \"weight\": ", weight->value[0]);
+    else if (weight->count)
+        put_curve(t, ",\n       \"weight\": ", weight);
+    skel__text_add(t, "}");
 }
 
 static void put_end(skel__text *t, const skel_model *model, int32_t body) {
@@ -146,6 +190,7 @@ static void put_joint(skel__text *t, const skel_model *model, int32_t i) {
     else if (any(&j.motor, 1))
         put_number(t, ",\n     \"motor\": ", j.motor);
     if (j.has_limits) put_limits(t, &j);
+    if (j.follow_frequency > 0.0) put_follow(t, &j);
     skel__text_add(t, "}");
 }
 
@@ -156,6 +201,7 @@ static void put_bake(skel__text *t, const skel_scene *s) {
                     skel_integrator_name(s->bake.integrator));
     put_number(t, ", \"tolerance\": ", s->bake.tolerance);
     if (s->bake.step > 0.0) put_number(t, ", \"step\": ", s->bake.step);
+    if (any(&s->bake.preroll, 1)) put_number(t, ", \"preroll\": ", s->bake.preroll);
     skel__text_addf(t, ", \"solver\": \"%s\"}\n", skel_solver_name(s->bake.solver));
 }
 

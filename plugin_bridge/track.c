@@ -38,6 +38,11 @@ static void put_method(skel__text *t, const skel_bake_summary *sum) {
     put_named(t, "step", sum->step);
     skel__text_add(t, ", ");
     put_named(t, "steps", sum->steps);
+    skel__text_add(t, ", ");
+    put_named(t, "rejected_steps", sum->rejected_steps);
+    skel__text_add(t, ", ");
+    put_named(t, "evaluations", sum->evaluations);
+    skel__text_addf(t, ", \"order\": %d", (int)sum->last_order);
 }
 
 static void put_drifts(skel__text *t, const skel_bake_summary *sum, const char *failed) {

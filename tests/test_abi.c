@@ -55,6 +55,9 @@ static const struct {
     PIN(SKEL_INTEGRATOR_AUTO, 0),
     PIN(SKEL_INTEGRATOR_EULER, 1),
     PIN(SKEL_INTEGRATOR_RK4, 2),
+    PIN(SKEL_INTEGRATOR_ADAMS, 3),
+    PIN(SKEL_INTEGRATOR_BDF, 4),
+    PIN(SKEL_INTEGRATOR_CONSERVING, 5),
 #undef PIN
 };
 
@@ -131,6 +134,9 @@ static const place k_places[] = {
     AT(skel_body_desc, size, 320),
     AT(skel_body_desc, shape, 344),
     AT(skel_body_desc, unplaced, 348),
+    AT(skel_body_desc, pinned, 352),
+    AT(skel_body_desc, pinned_count, 360),
+    AT(skel_body_desc, reserved, 364),
     AT(skel_joint_desc, struct_size, 0),
     AT(skel_joint_desc, type, 4),
     AT(skel_joint_desc, name, 8),
@@ -149,6 +155,11 @@ static const place k_places[] = {
     AT(skel_joint_desc, limit_low, 216),
     AT(skel_joint_desc, limit_high, 232),
     AT(skel_joint_desc, limit_axis, 248),
+    AT(skel_joint_desc, follow_frequency, 272),
+    AT(skel_joint_desc, follow_damping, 280),
+    AT(skel_joint_desc, follow_max, 288),
+    AT(skel_joint_desc, follow_curve, 296),
+    AT(skel_joint_desc, follow_weight, 320),
     AT(skel_model_desc, struct_size, 0),
     AT(skel_model_desc, body_count, 4),
     AT(skel_model_desc, bodies, 8),
@@ -190,6 +201,7 @@ static const place k_places[] = {
     AT(skel_bake_desc, model, 40),
     AT(skel_bake_desc, state, 48),
     AT(skel_bake_desc, allocator, 56),
+    AT(skel_bake_desc, preroll, 64),
     AT(skel_bake_summary, struct_size, 0),
     AT(skel_bake_summary, integrator, 4),
     AT(skel_bake_summary, solver, 8),
@@ -203,11 +215,15 @@ static const place k_places[] = {
     AT(skel_bake_summary, joint_gap, 64),
     AT(skel_bake_summary, misalignment, 72),
     AT(skel_bake_summary, limit_violation, 80),
+    AT(skel_bake_summary, rejected_steps, 88),
+    AT(skel_bake_summary, evaluations, 96),
+    AT(skel_bake_summary, last_order, 104),
+    AT(skel_bake_summary, reserved, 108),
 #undef AT
 };
 
-/* The sizes of version 1, and no padding after the last field: a field added there must not hide in
-   bytes an old caller left unset. */
+/* The sizes, which only grow, and no padding after the last field: a field added there must not
+   hide in bytes an old caller left unset. */
 static const struct {
     const char *name;
     size_t      size, end, pinned;
@@ -217,13 +233,13 @@ static const struct {
     END(skel_error, text, 512),
     END(skel_allocator, user, 32),
     END(skel_curve, width, 24),
-    END(skel_body_desc, unplaced, 352),
-    END(skel_joint_desc, limit_axis, 272),
+    END(skel_body_desc, reserved, 368),
+    END(skel_joint_desc, follow_weight, 344),
     END(skel_model_desc, allocator, 72),
     END(skel_step_desc, h, 24),
     END(skel_report_row, limit_violation, 184),
-    END(skel_bake_desc, allocator, 64),
-    END(skel_bake_summary, limit_violation, 88),
+    END(skel_bake_desc, preroll, 72),
+    END(skel_bake_summary, reserved, 112),
 #undef END
 };
 
@@ -382,6 +398,9 @@ START_TEST(steps_and_bakes_are_sized_too) {
     ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);
     desc.tail[15]         = 0;
+    desc.desc.struct_size = 64; /* before preroll */
+    ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_OK);
+    skel_bake_destroy(bake);
     desc.desc.struct_size = 56;
     ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The energy-momentum step: what it keeps, that it survives, and that it is right to second order. */
+/* The energy-momentum step: what it keeps, what it survives, and that it is of second order. */
 #include "algo/algo.h"
 #include "shared/humanoid.h"
 #include "shared/near.h"
@@ -324,6 +324,30 @@ START_TEST(release_keeps_the_velocity_of_the_curve) { /* a keyed motion goes on 
 }
 END_TEST
 
+START_TEST(a_pin_elsewhere_is_an_error) { /* no jump, no velocity out of nowhere */
+    const double    time[2] = {0, 1}, path[6] = {0, 0, 0, 0, 0, 0}, pin[2] = {.5, 1};
+    skel_body_desc  b;
+    skel_model_desc d;
+    scene           s;
+    skel_step_desc  step;
+    skel_error      err;
+    skel_body_desc_init(&b), skel_model_desc_init(&d), skel_step_desc_init(&step);
+    skel_error_init(&err);
+    b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1, b.name = "stone";
+    b.position_curve = (skel_curve){time, path, 2, 3};
+    b.pinned = pin, b.pinned_count = 1;
+    d.bodies = &b, d.body_count = 1;
+    ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, .01, 49); /* it has fallen 1.2 m */
+    step.integrator = SKEL_INTEGRATOR_CONSERVING, step.h = .02;
+    ck_assert_int_eq(skel_step(s.state, &step, &err), SKEL_E_JOINT);
+    ck_assert_ptr_nonnull(strstr(err.text, "'stone' is pinned to its curve"));
+    near1(s.state->t, .49, 1e-9);
+    scene_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("conserving");
     TCase *t     = tcase_create("all");
@@ -336,6 +360,7 @@ int main(void) {
     tcase_add_loop_test(t, follow_is_a_frequency, SKEL_JOINT_HINGE, SKEL_JOINT_BALL + 1);
     tcase_add_test(t, follow_obeys_its_bound_and_weight);
     tcase_add_test(t, pins_hold_and_let_go);
+    tcase_add_test(t, a_pin_elsewhere_is_an_error);
     tcase_add_test(t, release_keeps_the_velocity_of_the_curve);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -76,6 +76,7 @@ typedef struct fault {
         code;                                                                                      \
     }
 static const double k_bad_time[2] = {1, 1}, k_value[8] = {0}, k_nan[8] = {NAN};
+static const double k_pins[4] = {0, 1, 1, 2}, k_four[4] = {2, 0, 0, 0};
 FAULT(mass_negative, f->body[1].mass = -.2)
 FAULT(mass_nan, f->body[1].mass = NAN)
 FAULT(inertia_indefinite, f->body[2].inertia[3] = 1)
@@ -93,7 +94,13 @@ FAULT(name_world, f->body[0].name = "world")
 FAULT(name_twice, f->body[0].name = "two")
 FAULT(name_empty, f->body[0].name = "")
 FAULT(driven_without_curve, f->body[0].motion = SKEL_MOTION_DRIVEN; f->d.joint_count = 0)
-FAULT(curve_not_driven, f->body[0].position_curve = ((skel_curve){k_value, k_value, 1, 3}))
+FAULT(curve_fixed, f->body[0].motion = SKEL_MOTION_FIXED;
+      f->body[0].position_curve = ((skel_curve){k_value, k_value, 1, 3}))
+FAULT(pins_touch, f->body[1].pinned = k_pins; f->body[1].pinned_count = 2)
+FAULT(pins_nan, f->body[1].pinned = k_nan; f->body[1].pinned_count = 1)
+FAULT(pins_null, f->body[1].pinned_count = 1)
+FAULT(pins_fixed, f->body[1].motion = SKEL_MOTION_FIXED; f->body[1].pinned = k_pins;
+      f->body[1].pinned_count = 1)
 FAULT(curve_time, f->body[0].force_curve = ((skel_curve){k_bad_time, k_value, 2, 3}))
 FAULT(curve_width, f->body[0].torque_curve = ((skel_curve){k_bad_time, k_value, 1, 2}))
 FAULT(curve_null, f->body[0].force_curve = ((skel_curve){k_bad_time, NULL, 1, 3}))
@@ -111,8 +118,14 @@ FAULT(joint_limits, f->joint[1].has_limits = 1; f->joint[1].limit_low[0] = 1)
 FAULT(joint_limits_fixed, f->joint[1].has_limits = 1; f->joint[1].type = SKEL_JOINT_FIXED)
 FAULT(joint_open, f->joint[2].child_position[1] = .1)
 FAULT(joint_bent, f->joint[2].child_orientation[0] = .8; f->joint[2].child_orientation[1] = .6)
-FAULT(loop, f->joint[2].parent = 0; f->joint[2].child = 1)
-FAULT(two_anchors, f->body[2].motion = SKEL_MOTION_FIXED)
+FAULT(follow_nan, f->joint[1].follow_frequency = NAN)
+FAULT(follow_damping, f->joint[1].follow_damping = -1)
+FAULT(follow_max, f->joint[1].follow_max = -1)
+FAULT(follow_fixed, f->joint[1].type = SKEL_JOINT_FIXED; f->joint[1].follow_frequency = 1)
+FAULT(follow_width, f->joint[1].follow_curve = ((skel_curve){k_value, k_value, 1, 2}))
+FAULT(follow_turn, f->joint[1].type = SKEL_JOINT_BALL;
+      f->joint[1].follow_curve = ((skel_curve){k_value, k_four, 1, 4}))
+FAULT(follow_weight, f->joint[1].follow_weight = ((skel_curve){k_bad_time, k_value, 2, 1}))
 FAULT(no_mover, f->body[0].motion = SKEL_MOTION_FIXED)
 FAULT(not_placed, f->body[2].unplaced = 1; f->d.joint_count = 2)
 FAULT(too_far, f->body[1].position[0] = 1e308; f->joint[1].parent_position[0] = 1e308)
@@ -138,7 +151,11 @@ static const fault k_faults[] = {
     {"\"two\" stands twice", SKEL_E_ARGUMENT, name_twice},
     {"bodies", SKEL_E_ARGUMENT, name_empty},
     {"bodies[0].curve", SKEL_E_BODY, driven_without_curve},
-    {"bodies[0].curve", SKEL_E_BODY, curve_not_driven},
+    {"bodies[0].curve", SKEL_E_BODY, curve_fixed},
+    {"bodies[1].pinned[1]", SKEL_E_BODY, pins_touch},
+    {"bodies[1].pinned[0]", SKEL_E_BODY, pins_nan},
+    {"bodies[1].pinned", SKEL_E_BODY, pins_null},
+    {"bodies[1].pinned", SKEL_E_BODY, pins_fixed},
     {"bodies[0].force_curve.time[1]", SKEL_E_CURVE, curve_time},
     {"bodies[0].torque_curve.width", SKEL_E_CURVE, curve_width},
     {"bodies[0].force_curve", SKEL_E_CURVE, curve_null},
@@ -156,8 +173,13 @@ static const fault k_faults[] = {
     {"joints[1].limits", SKEL_E_JOINT, joint_limits_fixed},
     {"joints[2].frames: stand 0.1 m apart", SKEL_E_JOINT, joint_open},
     {"joints[2].frames: their axes differ", SKEL_E_JOINT, joint_bent},
-    {"joints[2].bodies: joint 'joint 2' from 'one' to 'two' closes a loop", SKEL_E_TREE, loop},
-    {"joints[2].bodies", SKEL_E_TREE, two_anchors},
+    {"joints[1].follow", SKEL_E_JOINT, follow_nan},
+    {"joints[1].follow", SKEL_E_JOINT, follow_damping},
+    {"joints[1].follow", SKEL_E_JOINT, follow_max},
+    {"joints[1].follow", SKEL_E_JOINT, follow_fixed},
+    {"joints[1].follow.curve.width", SKEL_E_CURVE, follow_width},
+    {"joints[1].follow.curve.value[0]", SKEL_E_JOINT, follow_turn},
+    {"joints[1].follow.weight.time[1]", SKEL_E_CURVE, follow_weight},
     {"joints[0].bodies: neither 'world' nor 'one'", SKEL_E_TREE, no_mover},
     {"bodies[2].position", SKEL_E_BODY, not_placed},
     {"bodies[1].position", SKEL_E_BODY, too_far},
@@ -273,6 +295,45 @@ START_TEST(forest) { /* two skeletons and a loose body in one model */
 }
 END_TEST
 
+START_TEST(loops) { /* a joint between what is joined already, by bodies or by the world */
+    for (int k = 0; k < 2; ++k) {
+        fixture f;
+        make_valid(&f);
+        if (k == 0)
+            f.joint[2].parent = 0, f.joint[2].child = 1;
+        else
+            f.body[2].motion = SKEL_MOTION_FIXED;
+        ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+        ck_assert_int_eq(f.model->nl, 1);
+        ck_assert_int_eq(f.model->loop[0], 2);
+        ck_assert_int_eq(f.model->joint[2].is_loop, 1);
+        ck_assert_int_eq(f.model->joint[1].is_loop, 0);
+        ck_assert_int_eq(f.model->nd, k == 0 ? 3 : 2);
+        skel_model_destroy(f.model);
+    }
+}
+END_TEST
+
+START_TEST(a_curve_says_how_a_dynamic_body_starts) {
+    const double time[3] = {-1, 1, 2}, value[9] = {0, 0, 0, 2, 0, 0, 3, 0, 0}, pin[2] = {-1, .5};
+    fixture      f;
+    make_valid(&f);
+    f.d.joint_count          = 0;
+    f.body[0].position_curve = (skel_curve){time, value, 3, 3};
+    f.body[0].velocity[1]    = 7;
+    f.body[0].pinned = pin, f.body[0].pinned_count = 1;
+    ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+    skel_body_desc back = {.struct_size = sizeof back};
+    ck_assert_int_eq(skel_model_get_body(f.model, 0, &back), SKEL_OK);
+    ck_assert_int_eq(back.motion, SKEL_MOTION_DYNAMIC);
+    near(back.position, ((double[3]){1, 0, 0}), 3, 1e-15);
+    near(back.velocity, ((double[3]){1, 0, 0}), 3, 1e-15);
+    ck_assert_uint_eq(back.pinned_count, 1);
+    ck_assert_mem_eq(back.pinned, pin, sizeof pin);
+    skel_model_destroy(f.model);
+}
+END_TEST
+
 START_TEST(names_are_copied_and_long) {
     fixture f;
     char    name[300];
@@ -297,6 +358,8 @@ int main(void) {
     tcase_add_test(t, shape_limits);
     tcase_add_test(t, order_is_parents_first);
     tcase_add_test(t, forest);
+    tcase_add_test(t, loops);
+    tcase_add_test(t, a_curve_says_how_a_dynamic_body_starts);
     tcase_add_test(t, names_are_copied_and_long);
     suite_add_tcase(suite, t);
     return run_suite(suite);

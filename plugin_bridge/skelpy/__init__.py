@@ -210,11 +210,13 @@ class Scene(_Closing):
         return self._lib.skel_model_joint_dof_offset(self._model, joint)
 
     def body(self, index):
-        """mass, inertia, position, ... of a body, as a dict."""
+        """mass, inertia, position, ... of a body, as a dict; pinned as [[from, to], ...]."""
         desc = _ffi.BodyDesc()
         _check(self._lib, self._lib.skel_model_get_body(self._model, index, C.byref(desc)))
         fields = {key: value for key, value in _plain(desc).items() if "curve" not in key}
         fields["name"] = desc.name.decode()
+        times = desc.pinned[:2 * fields.pop("pinned_count")] if desc.pinned else []
+        fields["pinned"] = [list(pair) for pair in zip(times[::2], times[1::2])]
         return fields
 
     def check_dynamics(self):
@@ -285,7 +287,7 @@ class Bake(_Closing):
     What is None comes from the scene. Closing it early is how to cancel."""
 
     def __init__(self, scene, fps=None, frame_start=None, frame_end=None, integrator=None,
-                 step=None, tolerance=None, solver=None):
+                 step=None, tolerance=None, solver=None, preroll=None):
         lib = scene._lib
         start = scene.frames.start if frame_start is None else frame_start
         end = scene.frames.stop - 1 if frame_end is None else frame_end
@@ -300,6 +302,8 @@ class Bake(_Closing):
             desc.step = step
         if tolerance is not None:
             desc.tolerance = tolerance
+        if preroll is not None:
+            desc.preroll = preroll
         if integrator is not None:
             desc.integrator = _number_of(lib.skel_integrator_name, integrator)
         if solver is not None:

@@ -62,6 +62,7 @@ class BodyDesc(Sized):
         ("force_curve", Curve), ("torque_curve", Curve),
         ("position_curve", Curve), ("orientation_curve", Curve),
         ("size", Double3), ("shape", C.c_int32), ("unplaced", C.c_int32),
+        ("pinned", Doubles), ("pinned_count", C.c_uint32), ("reserved", C.c_uint32),
     ]
 
 
@@ -74,6 +75,8 @@ class JointDesc(Sized):
         ("q", Double4), ("friction", C.c_double), ("motor", C.c_double),
         ("motor_curve", Curve), ("has_limits", C.c_int32), ("reserved", C.c_int32),
         ("limit_low", C.c_double * 2), ("limit_high", C.c_double * 2), ("limit_axis", Double3),
+        ("follow_frequency", C.c_double), ("follow_damping", C.c_double),
+        ("follow_max", C.c_double), ("follow_curve", Curve), ("follow_weight", Curve),
     ]
 
 
@@ -117,6 +120,7 @@ class BakeDesc(Sized):
         ("sample_count", C.c_uint32), ("sample_rate", C.c_double),
         ("step", C.c_double), ("tolerance", C.c_double),
         ("model", Handle), ("state", Handle), ("allocator", C.POINTER(Allocator)),
+        ("preroll", C.c_double),
     ]
 
 
@@ -127,7 +131,8 @@ class BakeSummary(Sized):
         ("wall_seconds", C.c_double), ("energy_drift", C.c_double),
         ("momentum_drift", C.c_double), ("angular_momentum_drift", C.c_double),
         ("joint_gap", C.c_double), ("misalignment", C.c_double),
-        ("limit_violation", C.c_double),
+        ("limit_violation", C.c_double), ("rejected_steps", C.c_double),
+        ("evaluations", C.c_double), ("last_order", C.c_int32), ("reserved", C.c_int32),
     ]
 
 

@@ -25,7 +25,9 @@ class Body:
     angular_velocity: Optional[Numbers] = None  # body axes
     force: Any = None                       # [x, y, z] or a curve
     torque: Any = None
-    curve: Optional[Dict[str, Any]] = None  # {"time", "position", "orientation"}, driven bodies
+    curve: Optional[Dict[str, Any]] = None  # {"time", "position", "orientation"}: driven or pinned
+    pinned: Any = None                      # [[from, to], ...] or True: held, or along the curve
+    release: Optional[float] = None         # driven bodies: dynamic from then on
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Joint:
     friction: Optional[float] = None
     motor: Any = None                       # number or curve
     limits: Any = None
+    follow: Optional[Dict[str, Any]] = None  # {"stiffness", "damping", "max_torque", "curve",
+                                             # "weight"}: a spring toward an animation
 
 
 @dataclass
@@ -52,6 +56,7 @@ class BakeSettings:
     tolerance: Optional[float] = None
     step: Optional[float] = None
     solver: Optional[str] = None
+    preroll: Optional[float] = None         # [s] simulated before the first frame
 
 
 @dataclass

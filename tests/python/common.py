@@ -10,7 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 LIB = os.environ.setdefault("SKEL_LIB", str(ROOT / "build" / "lib" / "libskel.so"))
 BIN = os.environ.get("SKEL_BIN", str(ROOT / "build" / "bin" / "skel"))
-NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root")
+NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root",
+         "four_bar", "ring", "bar_hang", "follow")
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "plugin_bridge"))

@@ -76,6 +76,8 @@ class Draw(unittest.TestCase):
             for words in ("a &lt; b", "rk4, step 1 ms", "energy drift 2.5e-10",
                           "joint gap 1.0e-16 m"):
                 self.assertIn(words, text)
+        report = {"integrator": "adams", "step": 0, "steps": 120}
+        self.assertIn("adams, 120 steps", draw.picture({**track, "report": report}, scene))
 
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder:

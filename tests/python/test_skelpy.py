@@ -250,6 +250,53 @@ class Baking(unittest.TestCase):
                 state.q = [float("nan"), 0]
 
 
+def lone(**fields):
+    """A scene of one body."""
+    body = document.Body("ball", 2.0, {"type": "sphere", "radius": 0.1}, **fields)
+    return document.Scene(bodies=[body], bake=document.BakeSettings(fps=10, frame_end=11))
+
+
+CURVE = {"time": [-1, 0, 1, 2], "position": [[-1, 0, 0], [0, 0, 0], [1, 0, 0], [2, 0, 0]]}
+
+
+class Pins(unittest.TestCase):
+    def test_a_release_goes_on_as_the_curve_went(self):
+        for release in (-2, 0, 0.5):
+            bake = skelpy.bake(lone(motion="driven", curve=CURVE, release=release))
+            free = max(0.0, 1.0 - max(release, 0))
+            for got, want in zip(bake.pose(-1, 0), (1, 0, -9.81 * free ** 2 / 2)):
+                self.assertAlmostEqual(got, want, places=9, msg=release)
+
+    def test_a_pinned_body_is_held_and_then_falls(self):
+        bake = skelpy.bake(lone(position=[1, 2, 3], pinned=[[0, 0.5]]))
+        self.assertEqual(bake.summary["integrator"], "conserving")
+        self.assertAlmostEqual(bake.pose(5, 0)[2], 3, places=12)
+        self.assertAlmostEqual(bake.pose(-1, 0)[2], 3 - 9.81 * 0.5 ** 2 / 2, places=9)
+        bake = skelpy.bake(lone(position=[1, 2, 3], pinned=True))
+        self.assertAlmostEqual(bake.pose(-1, 0)[2], 3, places=12)
+
+    def test_a_pin_takes_a_body_in_flight(self):
+        bake = skelpy.bake(lone(position=[0, 0, 0], velocity=[1, 0, 0], pinned=[[0.5, 0.8]]))
+        for sample in (6, 7, 8):
+            for got, want in zip(bake.pose(sample, 0), (0.5, 0, -9.81 * 0.5 ** 2 / 2)):
+                self.assertAlmostEqual(got, want, places=9)
+        self.assertAlmostEqual(bake.pose(-1, 0)[2], -9.81 * (0.5 ** 2 + 0.2 ** 2) / 2, places=9)
+
+    def test_they_can_be_asked_for(self):
+        scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], pinned=[[0, 1], [2, 3]]).to_json())
+        self.assertEqual(scene.body(0)["pinned"], [[0, 1], [2, 3]])
+        self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["pinned"], [])
+
+    def test_preroll(self):
+        scene = lone(position=[0, 0, 0])
+        scene.bake.preroll = 0.5
+        bake = skelpy.bake(scene)
+        self.assertAlmostEqual(bake.pose(0, 0)[2], -9.81 * 0.5 ** 2 / 2, places=7)
+        self.assertEqual(bake.report(0)["time"], 0.0)
+        self.assertEqual(list(skelpy.bake(lone(position=[0, 0, 0]), preroll=0.5).poses),
+                         list(bake.poses))
+
+
 class Documents(unittest.TestCase):
     def test_round_trip(self):
         first = skelpy.Scene.from_json(DOUBLE).to_json()
