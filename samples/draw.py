@@ -297,8 +297,9 @@ def receipt(motion):
     report = motion.track.get("report") or {}
     summary = {**report, **report.get("summary", {})}
     if "integrator" in summary:
-        step = summary.get("step") or 0
-        words.append(summary["integrator"] + (f", step {step * 1000:.3g} ms" if step else ""))
+        step, steps = summary.get("step") or 0, summary.get("steps") or 0
+        words.append(summary["integrator"] + (f", step {step * 1000:.3g} ms" if step else
+                                              f", {steps:.0f} steps" if steps else ""))
     if "energy_drift" in summary:
         words.append(f"energy drift {summary['energy_drift']:.1e}")
     if "joint_gap" in summary:

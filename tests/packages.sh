@@ -33,22 +33,25 @@ need_packages() {
         return 0
     fi
     echo "missing: ${missing[*]}"
+    local by_hand="apt-get update && apt-get install --no-install-recommends ${missing[*]}"
     if [ "$(id -u)" -ne 0 ]; then
         if ! sudo -n true 2>/dev/null; then
-            echo "Not root, and sudo asks for a password. Please run:"
-            echo "apt-get install ${missing[*]}"
+            echo "Not root, and sudo is not there or asks for a password. Please run as root:"
+            echo "$by_hand"
             exit 1
         fi
         as_root=(sudo -n)
     fi
     local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
                   -o Dpkg::Use-Pty=0)
-    if ! "${apt[@]}" update >"$SKEL_PACKAGE_LOG" 2>&1 ||
-       ! "${apt[@]}" install --no-install-recommends "${missing[@]}" 2>&1 |
+    echo "installing, which takes a minute or so"
+    # One broken source among many fails the update, though Debian's own lists may be fine: try.
+    "${apt[@]}" update >"$SKEL_PACKAGE_LOG" 2>&1 || true
+    if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" 2>&1 |
             tee -a "$SKEL_PACKAGE_LOG" | { grep -E '^(Need to get|After this)' || true; }; then
         tail -n 20 "$SKEL_PACKAGE_LOG"
-        echo "The installation failed. Please run:"
-        echo "apt-get install ${missing[*]}"
+        echo "The installation failed. Please run as root:"
+        echo "$by_hand"
         exit 1
     fi
     echo "installed"
