@@ -44,7 +44,7 @@ static int die_of_signal(void) {
 
 typedef struct call {
     const char *file, *out, *report, *to, *fps, *start, *end, *integrator, *tolerance, *step,
-        *solver, *jobs;
+        *solver, *preroll, *jobs;
     int           progress;
     track_writer *write_track, *write_report;
 } call;
@@ -60,12 +60,16 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--tolerance", &c->tolerance, NULL},
                                   {"--step", &c->step, NULL},
                                   {"--solver", &c->solver, NULL},
+                                  {"--preroll", &c->preroll, NULL},
                                   {"--jobs", &c->jobs, NULL},
                                   {"--progress", NULL, &c->progress},
                                   {NULL, NULL, NULL}};
     const int        code      = cli_options(argc, argv, options, "skel bake SCENE", &c->file, 1);
     if (code != CLI_DONE) return code;
-    if (c->jobs) return cli_error(CLI_WRONG, NULL, "--jobs: is not in this version");
+    /* a scene is one job and its numbers must not depend on the machine: any count will do */
+    int32_t jobs = 1;
+    if (cli_integer("--jobs", c->jobs, &jobs) != CLI_DONE) return CLI_WRONG;
+    if (jobs < 1) return cli_error(CLI_WRONG, NULL, "--jobs: is %d, must be >= 1", (int)jobs);
     return CLI_DONE;
 }
 
@@ -169,6 +173,9 @@ static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *des
     int code = cli_number("--fps", c->fps, 1, &desc->sample_rate);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &desc->tolerance);
     if (code == CLI_DONE) code = cli_number("--step", c->step, 1, &desc->step);
+    if (code == CLI_DONE) code = cli_number("--preroll", c->preroll, 0, &desc->preroll);
+    if (code == CLI_DONE && desc->preroll < 0)
+        code = cli_error(CLI_WRONG, NULL, "--preroll: is %g, must be >= 0", desc->preroll);
     if (code == CLI_DONE)
         code = cli_choice("--integrator", c->integrator, skel_integrator_name, &desc->integrator);
     if (code == CLI_DONE) code = cli_choice("--solver", c->solver, skel_solver_name, &desc->solver);

@@ -18,9 +18,9 @@ static const char k_help[] =
     "skel: physics for armatures and other skeletons\n"
     "\n"
     "  skel bake SCENE [-o OUT.{json,npy,csv}] [--report R.{json,csv}] [--to json|npy|csv]\n"
-    "            [--fps F] [--start A] [--end B] [--tolerance T] [--step H]\n"
+    "            [--fps F] [--start A] [--end B] [--tolerance T] [--step H] [--preroll S]\n"
     "            [--integrator auto|adams|bdf|conserving|rk4|euler] [--solver tree|pinv|kkt]\n"
-    "            [--progress]\n"
+    "            [--jobs N] [--progress]\n"
     "                                simulate, and write the motion as a track\n"
     "  skel accel SCENE [--solver tree|pinv|kkt] [-o OUT]\n"
     "                                accelerations at the given state\n"
@@ -53,7 +53,9 @@ static const command k_commands[] = {
      "  --tolerance T      about what a second may be wrong by, in rad and sizes of the skeleton\n"
      "  --step H           length of a fixed step in seconds; auto is then rk4 (loops: "
      "conserving)\n"
+     "  --preroll S        seconds simulated before the first frame\n"
      "  --solver NAME      tree (fast), pinv (the printed system) or kkt\n"
+     "  --jobs N           taken for the farm's sake: a scene is one job, with any N\n"
      "  --progress         show progress also where standard error is no terminal\n"},
     {"accel", cli_accel,
      "skel accel SCENE [--solver tree|pinv|kkt] [-o FILE]: accelerations at the given state\n"

@@ -532,7 +532,9 @@ class Calls(Folder):
         wrong("--integrator: is 'magic', must be one of auto, euler, rk4, adams, bdf, conserving",
               "bake", scene, "--integrator=magic")
         wrong("--solver: is 'x', must be one of tree", "bake", scene, "--solver=x")
-        wrong("--jobs: is not in this version", "bake", scene, "--jobs=2")
+        wrong("--jobs: is 0, must be >= 1", "bake", scene, "--jobs=0")
+        wrong("--jobs: ", "bake", scene, "--jobs=many")
+        wrong("--preroll: ", "bake", scene, "--preroll=-1")
         wrong("--progress: takes no value", "bake", scene, "--progress=1")
         wrong("--to: must be one of json, npy or csv", "bake", scene, "--to=xml")
         for name in ("bvh", "gltf", "glb"):
