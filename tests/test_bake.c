@@ -127,6 +127,44 @@ START_TEST(preroll_settles_first) { /* sample 0 shows the motion after that time
 }
 END_TEST
 
+/* A cart runs at 1 m/s and stops dead; the bob below it goes on: m l v = (I + m l^2) omega. */
+START_TEST(a_driven_stop_is_an_impact) {
+    static const int32_t by[5] = {SKEL_INTEGRATOR_EULER, SKEL_INTEGRATOR_RK4, SKEL_INTEGRATOR_ADAMS,
+                                  SKEL_INTEGRATOR_BDF, SKEL_INTEGRATOR_CONSERVING};
+    const double         time[2] = {0, .5}, path[6] = {0, 0, 0, .5, 0, 0};
+    const double    inertia = .02, l = .4, mass = 2, spin = mass * l / (inertia + mass * l * l);
+    skel_body_desc  b[2];
+    skel_joint_desc j;
+    skel_model_desc m;
+    scene           s = {0};
+    skel_body_desc_init(&b[0]), skel_body_desc_init(&b[1]), skel_joint_desc_init(&j);
+    skel_model_desc_init(&m);
+    memset(m.gravity, 0, sizeof m.gravity);
+    b[0].motion = SKEL_MOTION_DRIVEN, b[0].position_curve = (skel_curve){time, path, 2, 3};
+    b[1].mass = mass, b[1].position[2] = -l, b[1].velocity[0] = 1;
+    b[1].inertia[0] = b[1].inertia[1] = b[1].inertia[2] = inertia;
+    j.type = SKEL_JOINT_BALL, j.parent = 0, j.child = 1, j.child_position[2] = l;
+    m.bodies = b, m.body_count = 2, m.joints = &j, m.joint_count = 1;
+    ck_assert_int_eq(skel_model_create(&m, &s.model, NULL), SKEL_OK);
+    skel_bake_desc d = desc_of(&s, 10, 11);
+    d.integrator     = by[_i];
+    skel_bake *bake  = start(&d);
+    ck_assert_int_eq(skel_bake_advance(bake, -1), SKEL_OK);
+    for (int k = 1; k <= 10; ++k) { /* sample 5 is the moment itself: still before it */
+        const double *v = skel_bake_velocities(bake) + (2 * k + 1) * 6;
+        near1(fabs(v[4]), k <= 5 ? 0 : spin, 1e-6);
+    }
+    skel_report_row   row = {.struct_size = sizeof row};
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    ck_assert_int_eq(skel_bake_report(bake, 10, &row), SKEL_OK);
+    near1(row.work_drive, .5 * spin * mass * l - .5 * mass, 1e-6);
+    skel_bake_get_summary(bake, &sum);
+    ck_assert_double_le(sum.energy_drift, by[_i] == SKEL_INTEGRATOR_EULER ? 1e-2 : 1e-6);
+    skel_bake_destroy(bake);
+    scene_free(&s);
+}
+END_TEST
+
 START_TEST(continuous) { /* quaternions never flip, angles never jump by a turn */
     const double    none[3] = {0, 0, 0};
     skel_body_desc  body;
@@ -181,6 +219,7 @@ START_TEST(euler_drifts_and_the_receipt_says_so) {
     scene          s = tumbling(6);
     skel_bake_desc d = desc_of(&s, 24, 49);
     d.integrator     = SKEL_INTEGRATOR_EULER;
+    d.step           = 1.0 / 960;
     skel_bake *b     = start(&d);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     skel_bake_summary sum = {.struct_size = sizeof sum};
@@ -235,7 +274,9 @@ START_TEST(bad_calls) {
     REFUSED(sample_rate, INFINITY, "sample_rate");
     REFUSED(step, -1, "step");
     REFUSED(preroll, -1, "preroll");
-    d.sample_count = 2000000000u; /* more than there is */
+    REFUSED(preroll, 1e300, "at most");
+    REFUSED(step, 1e-300, "steps");
+    d.sample_count = 2000000000u, d.sample_rate = 1e4; /* more memory than there is */
     ck_assert_int_eq(skel_bake_start(&d, &b, &err), SKEL_E_MEMORY);
     ck_assert_int_eq(skel_bake_start(NULL, &b, &err), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_bake_advance(NULL, 1), SKEL_E_ARGUMENT);
@@ -251,6 +292,7 @@ int main(void) {
     tcase_add_test(t, rate_does_not_matter);
     tcase_add_test(t, samples_between_steps);
     tcase_add_test(t, preroll_settles_first);
+    tcase_add_loop_test(t, a_driven_stop_is_an_impact, 0, 5);
     tcase_add_test(t, continuous);
     tcase_add_test(t, bad_velocities_are_projected_and_said);
     tcase_add_test(t, euler_drifts_and_the_receipt_says_so);

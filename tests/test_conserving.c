@@ -166,6 +166,14 @@ START_TEST(second_order) { /* conservation alone proves no accuracy */
 }
 END_TEST
 
+START_TEST(no_wrong_root_at_absurd_steps) { /* a third of a turn and more per step */
+    scene       s = scene_chain(1, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .5, NULL);
+    const drift d = measure(s.state, .3, 1000, 10);
+    ck_assert_double_le(d.energy, 1e-7);
+    scene_free(&s);
+}
+END_TEST
+
 START_TEST(unit_of_length_does_not_matter) {
     skel_state *at[3];
     scene       s[3];
@@ -355,6 +363,7 @@ int main(void) {
     tcase_add_loop_test(t, survives, 0, (int)(sizeof k_hardships / sizeof *k_hardships));
     tcase_add_test(t, works_balance);
     tcase_add_test(t, second_order);
+    tcase_add_test(t, no_wrong_root_at_absurd_steps);
     tcase_add_test(t, unit_of_length_does_not_matter);
     tcase_add_loop_test(t, stiff_follow_at_any_step, 0, 6);
     tcase_add_loop_test(t, follow_is_a_frequency, SKEL_JOINT_HINGE, SKEL_JOINT_BALL + 1);

@@ -64,7 +64,7 @@ typedef struct skel_bake_summary {
     double   steps;
     double   step; /* [s]; 0 where it varies */
     double   wall_seconds;
-    double   energy_drift;   /* |E - E0 - works| / largest kinetic energy or work seen */
+    double   energy_drift;   /* |E - E0 - works| / largest kinetic energy or work */
     double   momentum_drift; /* |P - P0 - impulse| / largest sum of m |v| seen */
     double   angular_momentum_drift;
     double   joint_gap;       /* largest [m] */

@@ -118,7 +118,7 @@ void skel__qd_of(skel_state *s, double *qd);
 
 /* ---- loads.c: s->f, s->load, s->pair at time t ---- */
 v3   skel__load_at(v3 constant, const skel_curve *curve, double t);
-void skel__loads(skel_state *s, const skel__kin *x, double t);
+void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* Rates of work, from s->f, s->pair and s->acc. */
 skel__power skel__power_of(skel_state *s, const skel__kin *x);
 
@@ -132,7 +132,8 @@ double skel__follow_bound(const skel__joint *j, v3 pull);
 /* Inertia of what follows, world axes; r are the rotation matrices of the pose. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
 /* Torque (slide: force) on b at the prepared pose; a gets the opposite. */
-v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t);
+v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                     skel__side side);
 
 /* ---- aba.c ---- */
 skel_status skel__aba_factor(skel_state *s, const skel__kin *x);

@@ -59,9 +59,10 @@ m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint) {
     return m3_conjugate(r[hanging(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
 }
 
-v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t) {
+v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                     skel__side side) {
     const skel__joint *j     = &s->m->joint[joint];
-    const double       h     = 1e-6; /* for the target's own speed */
+    const double       h     = side == SKEL__BEFORE ? -1e-6 : 1e-6; /* for the target's own speed */
     const double       w     = 2.0 * 3.14159265358979323846 * j->follow_frequency;
     const pose         outer = pose_mul((pose){x[j->a].p, x[j->a].q}, j->fa);
     const pose         inner = pose_mul((pose){x[j->b].p, x[j->b].q}, j->fb);

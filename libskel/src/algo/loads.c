@@ -16,13 +16,14 @@ static int has_load(const skel__joint *j) {
 }
 
 /* Wrench of friction, motor and follow on b about b's joint point; a gets the opposite there. */
-static skel__wrench pair_of(const skel_state *s, const skel__kin *x, int32_t joint, double t) {
+static skel__wrench pair_of(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                            skel__side side) {
     const skel__joint *j    = &s->m->joint[joint];
     const v3           none = {0, 0, 0};
     double             beta = j->motor;
     if (!has_load(j)) return (skel__wrench){none, none};
     skel__curve_add(&j->motor_curve, t, &beta);
-    const v3 follow           = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t) : none;
+    const v3 follow = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
     const skel__joint_world g = skel__joint_at(s, x, j);
     if (j->type == SKEL_JOINT_SLIDE) {
         const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
@@ -43,7 +44,7 @@ static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, 
     s->f[j->b].n              = v3_add(s->f[j->b].n, v3_cross(g.rb, e.f));
 }
 
-void skel__loads(skel_state *s, const skel__kin *x, double t) {
+void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
@@ -59,7 +60,7 @@ void skel__loads(skel_state *s, const skel__kin *x, double t) {
     for (int32_t k = 0; k < m->np; ++k) s->f[m->prescribed[k]] = (skel__wrench){0};
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        s->pair[k]           = pair_of(s, x, k, t);
+        s->pair[k]           = pair_of(s, x, k, t, side);
         if (has_load(j)) apply_pair(s, x, j, s->pair[k]);
     }
 }

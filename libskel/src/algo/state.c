@@ -198,7 +198,7 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
                              int32_t solver) {
     skel__prescribe(s, x, t, side);
     skel__prepare(s, x);
-    skel__loads(s, x, t);
+    skel__loads(s, x, t, side);
     switch (solver) {
     case SKEL_SOLVER_PINV: return skel__pinv(s, x);
     case SKEL_SOLVER_KKT: return skel__kkt(s, x);

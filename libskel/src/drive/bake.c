@@ -15,11 +15,15 @@
 #include <string.h>
 #include <time.h>
 
+#define EULER_STEP (1.0 / 3840)     /* [s] */
 #define DEFAULT_STEP (1.0 / 960)    /* [s] */
 #define CONSERVING_STEP (1.0 / 240) /* [s] */
 #define SAME_TIME 1e-9              /* of a step: a sample this near a grid point is on it */
-#define WARNINGS_MAX 8
+#define WARNINGS_MAX 32
+#define LONGEST 1e7    /* [s]: four months of motion */
+#define STEPS_MAX 1e12 /* more would not end */
 #define WARNING_ROOM 240
+#define QUIET 1e-3      /* of the speed of a fall by the size: what counts as rest */
 #define NOTEWORTHY 1e-9 /* [m], [m/s]: corrections of the start that the user should know */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
@@ -43,6 +47,7 @@ struct skel_bake {
     double            energy_scale, momentum_scale, angular_scale;
     skel_bake_summary summary;
     skel_error        error;
+    uint32_t          unsaid; /* warnings for which there was no room */
     char              warnings[WARNINGS_MAX][WARNING_ROOM];
 };
 
@@ -66,8 +71,8 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "solver: is %d, which names none",
                           d->solver);
     if (d->sample_count < 1 || d->sample_count > INT32_MAX)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "sample_count: is %u, must be >= 1",
-                          d->sample_count);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "sample_count: is %u, must be 1 to 2147483647", d->sample_count);
     if (!(d->sample_rate > 0) || !isfinite(d->sample_rate))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "sample_rate: is %g, must be > 0",
                           d->sample_rate);
@@ -75,6 +80,15 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "step: is %g, must be >= 0", d->step);
     if (!(d->preroll >= 0) || !isfinite(d->preroll))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "preroll: is %g, must be >= 0", d->preroll);
+    const double seconds = (d->sample_count - 1) / d->sample_rate + d->preroll;
+    if (!(seconds <= LONGEST))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "sample_rate and preroll: make %g s, must make at most %g s", seconds,
+                          LONGEST);
+    if (d->step > 0 && !(seconds / d->step <= STEPS_MAX))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "step: is %g s, which makes %g steps; must make at most %g", d->step,
+                          seconds / d->step, STEPS_MAX);
     return skel_model_check_dynamics(d->model, err);
 }
 
@@ -93,19 +107,27 @@ static size_t layout(const skel_bake_desc *d, void *base, skel_bake **out) {
     return c.used;
 }
 
+/* Room for a warning; the last place says that there are more. */
+static char *next_warning(skel_bake *b) {
+    if (b->summary.warning_count < WARNINGS_MAX) return b->warnings[b->summary.warning_count++];
+    snprintf(b->warnings[WARNINGS_MAX - 1], WARNING_ROOM, "and %u more", ++b->unsaid + 1);
+    return NULL;
+}
+
 static void warn(skel_bake *b, const char *text, double value) {
-    if (b->summary.warning_count >= WARNINGS_MAX) return;
-    snprintf(b->warnings[b->summary.warning_count++], WARNING_ROOM, text, value);
+    char *at = next_warning(b);
+    if (at) snprintf(at, WARNING_ROOM, text, value);
 }
 
 /* Loop joints with rows that other joints imply: solved without harm, but the user should know. */
 static void warn_implied(skel_bake *b) {
     const skel_state *s = b->state;
-    for (int32_t k = 0; k < b->m->nl && b->summary.warning_count < WARNINGS_MAX; ++k) {
+    for (int32_t k = 0; k < b->m->nl; ++k) {
         const int32_t implied = skel__loop_implied(s, k);
-        if (implied > 0)
+        char         *at      = implied > 0 ? next_warning(b) : NULL;
+        if (at)
             snprintf(
-                b->warnings[b->summary.warning_count++], WARNING_ROOM,
+                at, WARNING_ROOM,
                 "joint '%s' closes a loop; %d of its %d conditions are implied by other joints "
                 "and were regularised",
                 b->m->joint[s->loop_joint[k]].name, implied, s->loop_rows[k].count);
@@ -134,6 +156,7 @@ static skel_status settle(skel_bake *b, skel_error *err) {
 static double step_of(const skel_bake_desc *d, int32_t integrator) {
     if (skel__chooses_steps(integrator)) return 0;
     if (d->step > 0) return d->step;
+    if (integrator == SKEL_INTEGRATOR_EULER) return EULER_STEP;
     return integrator == SKEL_INTEGRATOR_CONSERVING ? CONSERVING_STEP : DEFAULT_STEP;
 }
 
@@ -179,9 +202,9 @@ skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_err
     skel_bake_desc d = k_bake;
     skel_bake     *b = NULL;
     skel_allocator allocator;
+    if (out) *out = NULL;
     if (!out || !scene_or_desc)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
-    *out = NULL;
     if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), scene_or_desc) !=
         SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
@@ -252,16 +275,21 @@ static void raise_to(double *largest, double value) {
 
 /* Sizes against which drifts are relative. */
 static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_row *row) {
-    double linear = 0, angular = 0;
+    /* at rest, drifts are relative to a small part of what would be motion: a fall by its size */
+    const double speed  = sqrt(b->m->size * (v3_norm(b->m->gravity) + b->m->size));
+    double       linear = 0, angular = 0, weight = 0, far = 0;
     for (int32_t k = 0; k < b->m->nd; ++k) {
         const int32_t    i  = b->m->order[k];
         const skel__kin *x  = &s->x[i];
         const double     mv = b->m->body[i].mass * v3_norm(x->v);
         linear += mv;
+        weight += b->m->body[i].mass;
+        far = fmax(far, v3_norm(x->p));
         angular += v3_norm(x->p) * mv + v3_norm(m3_mulv(b->m->body[i].inertia, x->w));
     }
-    raise_to(&b->momentum_scale, linear);
-    raise_to(&b->angular_scale, angular);
+    raise_to(&b->momentum_scale, fmax(linear, QUIET * weight * speed));
+    raise_to(&b->angular_scale, fmax(angular, QUIET * weight * speed * (b->m->size + far)));
+    raise_to(&b->energy_scale, QUIET * QUIET * weight * speed * speed);
     raise_to(&b->energy_scale, row->kinetic);
     raise_to(&b->energy_scale, fabs(row->work_motor));
     raise_to(&b->energy_scale, fabs(row->work_friction));
@@ -351,7 +379,7 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
         const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
         if (status != SKEL_OK) bake->error.status = status;
         spent = now_ms() - start;
-        if (max_ms >= 0 && spent >= max_ms) break;
+        if (!(max_ms < 0) && !(spent < max_ms)) break; /* a NaN is one step */
     }
     bake->summary.wall_seconds += 1e-3 * spent;
     if (bake->error.status != SKEL_OK) return bake->error.status;

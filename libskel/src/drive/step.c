@@ -27,13 +27,15 @@ const char *skel_solver_name(int32_t solver) {
     return solver >= 0 && solver < COUNT(k_solvers) ? k_solvers[solver] : NULL;
 }
 
+#define MANY 5000 /* bodies: beyond, an error norm over all of them asks for too much */
+
 /* Smooth scenes by tolerance (or by the steps that were asked for); loops and pins, which joint
    coordinates do not have, and springs, which may be stiff, by conserving steps. */
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step) {
     if (!skel_integrator_name(integrator)) return -1;
     if (integrator != SKEL_INTEGRATOR_AUTO) return integrator;
     if (m->nl > 0 || m->npin > 0 || m->has_follow) return SKEL_INTEGRATOR_CONSERVING;
-    return has_step ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_ADAMS;
+    return has_step || m->nd > MANY ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_ADAMS;
 }
 
 int skel__chooses_steps(int32_t integrator) {
@@ -43,7 +45,8 @@ int skel__chooses_steps(int32_t integrator) {
 skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver, skel_error *err) {
     if (s->m->npin > 0 && integrator != SKEL_INTEGRATOR_CONSERVING)
         return skel__fail(err, SKEL_E_UNSUPPORTED, s->m->pin[0], -1,
-                          "bodies[%d].pinned: needs the integrator conserving, not %s",
+                          "bodies[%d]: is pinned or released at times, which needs the integrator "
+                          "conserving, not %s",
                           s->m->pin[0], skel_integrator_name(integrator));
     skel_status status = skel__judge_reserve(s, solver);
     if (status == SKEL_OK && integrator == SKEL_INTEGRATOR_CONSERVING)
@@ -68,8 +71,9 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
                           name, h);
     if (status == SKEL_E_DIVERGED && integrator == SKEL_INTEGRATOR_CONSERVING)
         return skel__fail(err, status, -1, -1,
-                          "t = %.6g s: no motion fits all joints%s, however short the step", s->t,
-                          s->m->npin > 0 ? " and pins" : "");
+                          "t = %.6g s: found no motion that fits the joints%s, last at '%s'; they "
+                          "contradict each other, or the forces are too large for a step of %.3g s",
+                          s->t, s->m->npin > 0 ? " and pins" : "", skel__conserving_worst(s), h);
     if (status == SKEL_E_DIVERGED)
         return skel__fail(err, status, -1, -1,
                           "t = %.6g s: the joints opened within one step; use a step below %.3g s",
@@ -86,6 +90,30 @@ static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, do
     }
 }
 
+/* What changes at s->t: pins, and velocities of prescribed bodies. */
+static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int32_t *body) {
+    const int pins = s->m->npin > 0 && skel__loops_select(s, eps);
+    if (!pins && !skel__is_jolt(s->m, s->t, eps)) return SKEL_OK;
+    const skel_status status = skel__jolt(s);
+    if (status != SKEL_OK || integrator != SKEL_INTEGRATOR_CONSERVING) return status;
+    *body = skel__conserving_switch(s);
+    return *body >= 0 ? SKEL_E_JOINT : SKEL_OK;
+}
+
+/* In pieces from jolt to jolt. */
+static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver, double h,
+                                  int32_t *body) {
+    const double end = s->t + h, eps = 1e-9 * h;
+    while (s->t < end - eps) {
+        skel_status  status = s->m->np > 0 ? switch_at(s, integrator, eps, body) : SKEL_OK;
+        const double stop   = s->m->np > 0 ? skel__next_jolt(s->m, s->t, end, eps) : end;
+        if (status == SKEL_OK) status = step_by(s, integrator, solver, stop - s->t, body);
+        if (status != SKEL_OK) return status;
+        s->t = stop;
+    }
+    return SKEL_OK;
+}
+
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err) {
     const size_t      bytes = (size_t)s->m->na * sizeof *s->x;
@@ -93,7 +121,7 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     const skel__power sum   = s->sum;
     int32_t           body  = -1;
     memcpy(s->saved, s->x, bytes);
-    const skel_status status = step_by(s, integrator, solver, h, &body);
+    const skel_status status = step_in_pieces(s, integrator, solver, h, &body);
     if (status == SKEL_OK) return SKEL_OK;
     memcpy(s->x, s->saved, bytes);
     s->t           = t;
@@ -115,9 +143,10 @@ skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error 
                           "integrator: %s chooses its own steps, which takes a bake",
                           skel_integrator_name(d.integrator));
     if (!(d.h > 0) || !isfinite(d.h))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "h: is %g, must be > 0", d.h);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "h: is %g, must be finite and > 0", d.h);
     skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
+    if (d.flags != 0) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "flags: must be 0");
     const int32_t integrator = skel__integrator_choice(state->m, d.integrator, 1);
     status                   = skel__step_reserve(state, integrator, d.solver, err);
     if (status != SKEL_OK) return status;

@@ -152,9 +152,12 @@ static skel_status check_mass(owner o, const skel_body_desc *d) {
     const double *j = d->inertia;
     if (d->mass == 0) return SKEL_OK;
     if (!(d->mass > 0)) return FAIL(o, "bodies[%d].mass: is %g, must be > 0", o.index, d->mass);
-    const m3     m   = {{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
-    const double two = j[0] * j[1] - j[3] * j[3];
-    if (j[0] > 0 && two > 0 && m3_det(m) > 1e-14 * j[0] * j[1] * j[2]) return SKEL_OK;
+    /* in units of the largest, so that no product overflows */
+    const double unit = 1.0 / fmax(j[0], fmax(j[1], j[2]));
+    const double x = j[0] * unit, y = j[1] * unit, z = j[2] * unit;
+    const double a = j[3] * unit, b = j[4] * unit, c = j[5] * unit;
+    const m3     m = {{{x, a, b}, {a, y, c}, {b, c, z}}};
+    if (x > 0 && x * y - a * a > 0 && m3_det(m) > 1e-14 * x * y * z) return SKEL_OK;
     return FAIL(o, "bodies[%d].inertia: is [%g, %g, %g, %g, %g, %g], must be positive definite",
                 o.index, j[0], j[1], j[2], j[3], j[4], j[5]);
 }
@@ -382,6 +385,12 @@ static void take_pinned(build *b, int32_t i, skel__body *to, const skel_body_des
     b->m->pin[b->m->npin++] = i;
 }
 
+/* A keyed motion that ends at time 0, where physics takes over: its last velocity counts. */
+static int starts_from_behind(const skel__body *b) {
+    const skel_curve *c = b->position_curve.count > 0 ? &b->position_curve : &b->orientation_curve;
+    return b->motion == SKEL_MOTION_DYNAMIC && c->count > 1 && fabs(c->time[c->count - 1]) < 1e-9;
+}
+
 static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     skel__body   *to = &b->m->body[i];
     const double *j  = d->inertia;
@@ -405,7 +414,8 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     const int on_curve = to->position_curve.count > 0 || to->orientation_curve.count > 0;
     b->placed[i]       = !d->unplaced || on_curve;
     if (d->motion != SKEL_MOTION_DYNAMIC || on_curve) { /* the curve says how it starts */
-        const skel__motion at = skel__prescribed_motion(to, 0, SKEL__AFTER);
+        const skel__side   side = starts_from_behind(to) ? SKEL__BEFORE : SKEL__AFTER;
+        const skel__motion at   = skel__prescribed_motion(to, 0, side);
         to->x0 = at.x, to->v0 = at.v, to->w0 = at.w;
     }
 }
@@ -703,6 +713,11 @@ static skel_status check_desc(build *b, const skel_model_desc *desc) {
     if (b->desc.joint_count > SKEL__MAX_BODIES || (b->desc.joint_count > 0 && !b->desc.joints))
         return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "joints: must hold at most %u joints",
                           SKEL__MAX_BODIES);
+    if (b->desc.flags != 0) return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "flags: must be 0");
+    if (b->desc.body_stride < DESC_BODY_V1 ||
+        (b->desc.joint_count > 0 && b->desc.joint_stride < DESC_JOINT_V1))
+        return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1,
+                          "body_stride, joint_stride: must be the sizes of the descs");
     for (int k = 0; k < 3; ++k)
         if (!isfinite(b->desc.gravity[k]))
             return skel__fail(b->err, SKEL_E_ARGUMENT, -1, -1, "gravity: must be finite");

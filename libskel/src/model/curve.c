@@ -129,12 +129,23 @@ static hermite hermite_at(v3 f0, v3 d0, v3 f1, v3 d1, double h, double s) {
     };
 }
 
+/* The same for a pose, whose velocity jumps at the ends of its curve: a sample that is met there
+   belongs to the side that was asked for. */
+static int is_resting(const skel_curve *c, double t, skel__side side, uint32_t *k) {
+    if (is_outside(c, t, k)) return 1;
+    const uint32_t last = c->count - 1;
+    if (side == SKEL__BEFORE && t - c->time[0] < MET * (c->time[1] - c->time[0])) return *k = 0, 1;
+    if (side == SKEL__AFTER && c->time[last] - t < MET * (c->time[last] - c->time[last - 1]))
+        return *k = last, 1;
+    return 0;
+}
+
 void skel__curve_position(const skel_curve *c, const double *slopes, double t, skel__side side,
                           skel__motion *m) {
     if (c->count == 0) return;
     uint32_t k = 0;
     m->v = m->a = (v3){0, 0, 0};
-    if (is_outside(c, t, &k)) {
+    if (is_resting(c, t, side, &k)) {
         m->x.p = v3_of(c->value + 3 * (size_t)k);
         return;
     }
@@ -171,7 +182,7 @@ void skel__curve_orientation(const skel_curve *c, const double *slopes, double t
     if (c->count == 0) return;
     uint32_t k = 0;
     m->w = m->dw = (v3){0, 0, 0};
-    if (is_outside(c, t, &k)) {
+    if (is_resting(c, t, side, &k)) {
         m->x.q = q_of(c->value + 4 * (size_t)k);
         return;
     }

@@ -19,6 +19,7 @@
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
+#define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
 #define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
 #define SOFT 1e-9      /* added to the loops' system, in units of free bodies' mobility */
 #define SOFTER 1e-12   /* second try: near a singular pose rows are weak without being implied */
@@ -193,11 +194,11 @@ static double add_joints(skel_state *s, double h, int build) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
         const double e = add_joint(s, m->body[i].joint, i, h, build, s->em->gamma + 6 * (size_t)i);
-        if (!(e <= open)) open = e;
+        if (!(e <= open)) open = e, s->em->worst = m->body[i].joint;
     }
     for (int32_t k = 0; k < s->nloop; ++k) {
         const double e = add_joint(s, s->loop_joint[k], -1 - k, h, build, s->em->loop[k].g);
-        if (!(e <= open)) open = e;
+        if (!(e <= open)) open = e, s->em->worst = s->loop_joint[k];
     }
     return open;
 }
@@ -412,18 +413,19 @@ static void account_anchor(const skel_state *s, int32_t i, double sign, const sk
     sum->torque = v3_mad(sum->torque, -sign, v3_add(e->torque, v3_cross(e->point, e->force)));
 }
 
-static void account(skel_state *s, double h) {
-    const skel_model *m  = s->m;
-    const skel__em   *em = s->em;
-    const double      t  = s->t + 0.5 * h;
+static skel__power account(const skel_state *s, double h) {
+    const skel_model *m   = s->m;
+    const skel__em   *em  = s->em;
+    const double      t   = s->t + 0.5 * h;
+    skel__power       sum = {0};
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         skel__em_joint e;
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
         skel__em_joint_terms(s, em, k, h, t, &e, NULL);
-        s->sum.motor += e.motor;
-        s->sum.friction += e.friction;
-        account_anchor(s, m->joint[k].a, 1.0, &e, &s->sum);
-        account_anchor(s, m->joint[k].b, -1.0, &e, &s->sum);
+        sum.motor += e.motor;
+        sum.friction += e.friction;
+        account_anchor(s, m->joint[k].a, 1.0, &e, &sum);
+        account_anchor(s, m->joint[k].b, -1.0, &e, &sum);
     }
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i      = m->order[k];
@@ -432,17 +434,48 @@ static void account(skel_state *s, double h) {
         const v3          f      = v3_scale(skel__load_at(b->force, &b->force_curve, t), h);
         const v3          n      = v3_scale(skel__load_at(b->torque, &b->torque_curve, t), h);
         const v3          all    = v3_mad(f, h * b->mass, m->gravity);
-        s->sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
-        s->sum.force  = v3_add(s->sum.force, all);
-        s->sum.torque = v3_add(s->sum.torque, v3_add(n, v3_cross(centre, all)));
+        sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
+        sum.force  = v3_add(sum.force, all);
+        sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));
     }
+    return sum;
+}
+
+/* Whether the change of energy is the work done. It is for every solution of the equations; where it
+   is not, Newton stopped at a turn of nearly half a circle, where W is lost in rounding. */
+static int is_balanced(const skel_state *s, const skel__power *work) {
+    const skel_model *m    = s->m;
+    const skel__em   *em   = s->em;
+    const double      done = work->motor + work->friction + work->load + work->drive;
+    const double      rest = 1e-6 * m->size * (v3_norm(m->gravity) + m->size); /* per mass */
+    double            gain = 0,
+           size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) + fabs(work->drive);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t     i  = m->order[k];
+        const skel__body *b  = &m->body[i];
+        const skel__kin  *x  = &s->x[i];
+        const v3          v1 = v3_mad(x->v, 1.0 / b->mass, em->jl[i]);
+        const v3          l1 = m3_tmulv(em->r1[i], v3_add(em->pi0[i], em->ja[i]));
+        const double k0   = b->mass * v3_dot(x->v, x->v) + v3_dot(x->w, m3_mulv(b->inertia, x->w));
+        const double k1   = b->mass * v3_dot(v1, v1) + v3_dot(l1, m3_mulv(b->inertia_inverse, l1));
+        const v3     move = v3_mad(x->v, 0.5 / b->mass, em->jl[i]); /* mean velocity */
+        const double fall = em->h * b->mass * v3_dot(m->gravity, move);
+        gain += 0.5 * (k1 - k0) - fall;
+        size += k0 + k1 + fabs(fall) + b->mass * rest;
+    }
+    return fabs(gain - done) <= BALANCED * size;
 }
 
 /* Momenta change by the impulses as they stand: their sums are exact whatever Newton left over. */
-static void commit(skel_state *s, double h) {
+static void commit(skel_state *s, double h, const skel__power *work) {
     const skel_model *m  = s->m;
     skel__em         *em = s->em;
-    account(s, h);
+    s->sum.motor += work->motor;
+    s->sum.friction += work->friction;
+    s->sum.load += work->load;
+    s->sum.drive += work->drive;
+    s->sum.force  = v3_add(s->sum.force, work->force);
+    s->sum.torque = v3_add(s->sum.torque, work->torque);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
         const skel__body *b    = &m->body[i];
@@ -459,7 +492,7 @@ static void commit(skel_state *s, double h) {
     ++em->history;
     s->t += h;
     s->is_factored = 0;
-    skel__prescribe(s, s->x, s->t, SKEL__AFTER);
+    skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
 }
 
 /* One try; a failure is tried again from a cold start (and, with loops, with a harder diagonal)
@@ -473,8 +506,11 @@ static int try_step(skel_state *s, double h) {
         prescribe(s, h);
         predict(s, h, k == 0);
         if (newton(s, h)) {
-            commit(s, h);
-            return 1;
+            const skel__power work = account(s, h);
+            if (is_balanced(s, &work)) {
+                commit(s, h, &work);
+                return 1;
+            }
         }
         em->history = 0;
     }
@@ -482,16 +518,6 @@ static int try_step(skel_state *s, double h) {
 }
 
 /* ---- pins ---- */
-
-/* The first time in (t, end) at which a pin opens or closes, or end. */
-static double next_switch(const skel_model *m, double t, double end, double eps) {
-    for (int32_t k = 0; k < m->npin; ++k) {
-        const skel__body *b = &m->body[m->pin[k]];
-        for (uint32_t e = 0; e < 2 * b->pinned_count; ++e)
-            if (b->pinned[e] > t + eps && b->pinned[e] < end - eps) end = b->pinned[e];
-    }
-    return end;
-}
 
 /* A pin to a curve that runs elsewhere: the body cannot be there at once. Its index, or -1. */
 static int32_t pinned_elsewhere(const skel_state *s) {
@@ -504,21 +530,6 @@ static int32_t pinned_elsewhere(const skel_state *s) {
             return m->pin[k];
     }
     return -1;
-}
-
-/* A pin that closes stops its body at once: the velocities are fitted, which is an impact without
-   bounce, and what it takes is the work of the pin. */
-static void catch_bodies(skel_state *s) {
-    skel_report_row a, b;
-    skel__prescribe(s, s->x, s->t, SKEL__AFTER);
-    skel__measure(s, &a);
-    skel__fit_velocities(s);
-    skel__measure(s, &b);
-    s->sum.drive += b.kinetic - a.kinetic;
-    s->sum.force = v3_add(s->sum.force, v3_sub(v3_of(b.momentum), v3_of(a.momentum)));
-    s->sum.torque =
-        v3_add(s->sum.torque, v3_sub(v3_of(b.angular_momentum), v3_of(a.angular_momentum)));
-    s->em->history = 0;
 }
 
 /* From s->t on for h, in halves where Newton fails. */
@@ -541,23 +552,22 @@ static skel_status step_within(skel_state *s, double h) {
     return SKEL_OK;
 }
 
+int32_t skel__conserving_switch(skel_state *s) {
+    s->em->history = 0;
+    return pinned_elsewhere(s);
+}
+
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
-    const double end = s->t + h, eps = 1e-9 * h;
     *body              = -1;
     skel_status status = skel__follow_prepare(s);
-    while (status == SKEL_OK && s->t < end - eps) {
-        const double stop = next_switch(s->m, s->t, end, eps);
-        if (skel__loops_select(s, eps)) {
-            catch_bodies(s);
-            *body = pinned_elsewhere(s);
-            if (*body >= 0) return SKEL_E_JOINT;
-        }
-        status = step_within(s, stop - s->t);
-    }
+    if (status == SKEL_OK) status = step_within(s, h);
     if (status != SKEL_OK) return status;
-    s->t  = end;
     *body = skel__first_lost(s);
     return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;
+}
+
+const char *skel__conserving_worst(const skel_state *s) {
+    return s->m->nj + s->m->npin > 0 ? s->m->joint[s->em->worst].name : s->m->body[0].name;
 }
 
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations) {

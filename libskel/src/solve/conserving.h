@@ -42,6 +42,7 @@ struct skel__em {
     double   *rho, *gamma, *y, *dl;   /* (6 nb) */
     int       history;                /* steps of length h behind us */
     double    h;
+    int32_t   worst;                 /* the joint that was farthest open when last looked at */
     double    rejected, evaluations; /* steps that had to be halved, Newton iterations */
     /* loops */
     skel__em_loop *loop;               /* (nl + npin) */

@@ -31,7 +31,7 @@ static skel_status finish(skel_state *s, double t, int32_t *body) {
     s->t  = t;
     *body = skel__first_lost(s);
     if (*body >= 0) return SKEL_E_DIVERGED;
-    skel__prescribe(s, s->x, t, SKEL__AFTER);
+    skel__prescribe(s, s->x, t, SKEL__BEFORE); /* a jolt at t is the next step's */
     return SKEL_OK;
 }
 

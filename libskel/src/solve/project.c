@@ -148,3 +148,50 @@ double skel__fit_velocities(skel_state *s) {
     }
     return wrong;
 }
+
+/* ---- jolts ---- */
+
+/* The k-th time at which body i may jolt, or NAN behind the last. */
+static double jolt_time(const skel__body *b, uint32_t k) {
+    const skel_curve *curve[2] = {&b->position_curve, &b->orientation_curve};
+    for (int e = 0; e < 2; ++e) {
+        if (curve[e]->count == 0) continue;
+        if (k == 0) return curve[e]->time[0];
+        if (k == 1) return curve[e]->time[curve[e]->count - 1];
+        k -= 2;
+    }
+    return k < 2 * b->pinned_count ? b->pinned[k] : NAN;
+}
+
+double skel__next_jolt(const skel_model *m, double t, double end, double eps) {
+    for (int32_t e = 0; e < m->np; ++e) /* pins have their hidden prescribed body */
+        for (uint32_t k = 0;; ++k) {
+            const double at = jolt_time(&m->body[m->prescribed[e]], k);
+            if (isnan(at)) break;
+            if (at > t + eps && at < end - eps) end = at;
+        }
+    return end;
+}
+
+int skel__is_jolt(const skel_model *m, double t, double eps) {
+    for (int32_t e = 0; e < m->np; ++e)
+        for (uint32_t k = 0;; ++k) {
+            const double at = jolt_time(&m->body[m->prescribed[e]], k);
+            if (isnan(at)) break;
+            if (fabs(at - t) <= eps) return 1;
+        }
+    return 0;
+}
+
+skel_status skel__jolt(skel_state *s) {
+    skel_report_row a, b;
+    skel__measure(s, &a);
+    skel__prescribe(s, s->x, s->t, SKEL__AFTER);
+    if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
+    skel__measure(s, &b);
+    const v3 spin = v3_sub(v3_of(b.angular_momentum), v3_of(a.angular_momentum));
+    s->sum.drive += b.kinetic - a.kinetic;
+    s->sum.force  = v3_add(s->sum.force, v3_sub(v3_of(b.momentum), v3_of(a.momentum)));
+    s->sum.torque = v3_add(s->sum.torque, spin);
+    return SKEL_OK;
+}

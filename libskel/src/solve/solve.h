@@ -10,6 +10,13 @@ double skel__close_joints(skel_state *s, double *left);
 /* The same for velocities [HAK (2)]. Returns the largest wrong speed. Leaves s factored. */
 double skel__fit_velocities(skel_state *s);
 
+/* Velocities of prescribed bodies jump where a curve begins or ends in motion, and pins switch. The
+   first such time in (t, end), or end; whether t is one; and what it does to the bodies: an impact
+   without bounce through the joints, booked as work and impulse of the drives. */
+double      skel__next_jolt(const skel_model *m, double t, double end, double eps);
+int         skel__is_jolt(const skel_model *m, double t, double eps);
+skel_status skel__jolt(skel_state *s);
+
 /* The first dynamic body whose state or acceleration is no longer finite, or -1. */
 int32_t skel__first_lost(const skel_state *s);
 
@@ -20,6 +27,11 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
 /* ---- conserving.c: the energy-momentum step; its workspace is taken once per state ---- */
 skel_status skel__conserving_reserve(skel_state *s);
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body);
+/* After pins or prescribed velocities changed: forgets the step before. Returns a body that is
+   pinned to a curve which is elsewhere, or -1. */
+int32_t skel__conserving_switch(skel_state *s);
+/* Name of the joint (or pinned body) that held out longest in the last failure. */
+const char *skel__conserving_worst(const skel_state *s);
 /* Adds up over the life of the state; nothing where it never took such a step. */
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations);
 
