@@ -39,6 +39,11 @@ int cli_integer(const char *option, const char *text, int32_t *out);
 /** A name of the engine's table. */
 int cli_choice(const char *option, const char *text, const char *(*name)(int32_t), int32_t *out);
 
+/** Whether two paths name one file, also one that is not there yet. "-" is no file. */
+int cli_same_place(const char *a, const char *b);
+/** Refuses to write over the scene. */
+int cli_keep_scene(const char *scene, const char *out);
+
 /** The whole file ("-": standard input), to be freed. */
 int cli_read(const char *file, char **data, size_t *length);
 int cli_scene(const char *file, skel_scene **scene);

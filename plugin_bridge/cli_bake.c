@@ -108,8 +108,8 @@ static int pick_track(call *c) {
         return CLI_DONE;
     }
     if (f) return cli_error(CLI_WRONG, what, "format %s is not in this version", name);
-    return cli_error(CLI_WRONG, what, "must be %s json, npy or csv",
-                     c->to ? "one of" : "a name in");
+    if (c->to) return cli_error(CLI_WRONG, what, "is '%s', must be json, npy or csv", c->to);
+    return cli_error(CLI_WRONG, what, "must end in .json, .npy or .csv, or --to must say which");
 }
 
 static int pick_report(call *c) {
@@ -123,23 +123,15 @@ static int pick_report(call *c) {
     }
     if (f && !f->track)
         return cli_error(CLI_WRONG, c->report, "format %s is not in this version", name);
-    return cli_error(CLI_WRONG, c->report, "must be a name in json or csv");
-}
-
-static int same_file(const char *a, const char *b) {
-    struct stat x, y;
-    if (!a || !b || strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return 0;
-    if (strcmp(a, b) == 0) return 1;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
+    return cli_error(CLI_WRONG, c->report, "must end in .json or .csv");
 }
 
 static int check_files(const call *c) {
     const int track_standard  = !c->out || strcmp(c->out, "-") == 0;
     const int report_standard = c->report && strcmp(c->report, "-") == 0;
-    if (same_file(c->file, c->out) || same_file(c->file, c->report))
-        return cli_error(CLI_WRONG, c->file, "is the scene, must not be written over");
-    if (same_file(c->out, c->report) || (track_standard && report_standard))
+    if (cli_keep_scene(c->file, c->out) != CLI_DONE) return CLI_WRONG;
+    if (cli_keep_scene(c->file, c->report) != CLI_DONE) return CLI_WRONG;
+    if (cli_same_place(c->out, c->report) || (track_standard && report_standard))
         return cli_error(CLI_WRONG, c->report, "track and report must go to different places");
     return CLI_DONE;
 }

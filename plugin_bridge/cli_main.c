@@ -141,6 +141,34 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *wo
     return cli_error(CLI_WRONG, NULL, "a file is missing, must be: %s", words);
 }
 
+/* The folder a path lies in, as the system knows it, and the name within. */
+static int place_of(const char *path, struct stat *folder, const char **name) {
+    char         parent[4096];
+    const char  *slash = strrchr(path, '/');
+    const size_t n     = slash ? (size_t)(slash - path) + 1 : 0;
+    *name              = path + n;
+    if (n >= sizeof parent) return 0;
+    memcpy(parent, path, n);
+    memcpy(parent + n, ".", 2);
+    return stat(parent, folder) == 0;
+}
+
+int cli_same_place(const char *a, const char *b) {
+    struct stat x, y;
+    const char *one, *two;
+    if (!a || !b || strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return 0;
+    if (strcmp(a, b) == 0) return 1;
+    if (stat(a, &x) == 0 && stat(b, &y) == 0)
+        return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return place_of(a, &x, &one) && place_of(b, &y, &two) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino && strcmp(one, two) == 0;
+}
+
+int cli_keep_scene(const char *scene, const char *out) {
+    if (!cli_same_place(scene, out)) return CLI_DONE;
+    return cli_error(CLI_WRONG, scene, "is the scene, must not be written over");
+}
+
 int cli_number(const char *option, const char *text, int positive, double *out) {
     char *end = NULL;
     if (!text) return CLI_DONE;

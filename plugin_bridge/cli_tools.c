@@ -85,6 +85,7 @@ int cli_accel(int argc, char **argv) {
     int32_t     which = SKEL_SOLVER_TREE;
     int         code  = cli_options(argc, argv, options, "skel accel SCENE", &file, 1);
     if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, &which);
+    if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
     if (code == CLI_DONE) code = accel(file, out, which, scene);
     skel_scene_destroy(scene);
@@ -209,6 +210,7 @@ int cli_fk(int argc, char **argv) {
     int         code  = cli_options(argc, argv, options, "skel fk SCENE", &file, 1);
     if (code == CLI_DONE && pose)
         code = cli_error(CLI_WRONG, NULL, "--pose: is not in this version");
+    if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
     if (code == CLI_DONE) code = fk(file, out, q, scene);
     skel_scene_destroy(scene);
@@ -275,7 +277,7 @@ int cli_convert(int argc, char **argv) {
         const size_t n = strlen(words[1]);
         if (strcmp(words[1], "-") != 0 && (n < 5 || strcmp(words[1] + n - 5, ".json") != 0))
             code = cli_error(CLI_WRONG, words[1],
-                             "must be a name in .json: this version converts "
+                             "must end in .json: this version converts "
                              "scenes to scenes only");
     }
     if (code == CLI_DONE) code = cli_scene(words[0], &scene);

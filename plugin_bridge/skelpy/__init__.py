@@ -295,6 +295,8 @@ class Bake(_Closing):
             raise ValueError(f"frame_end: is {end}, must be at least frame_start ({start})")
         desc = _ffi.BakeDesc()
         _check(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
+        if end - start >= 2**31 - 1:
+            raise ValueError(f"frame_end: is {end}, makes more than 2147483647 frames")
         desc.sample_count = end - start + 1
         if fps is not None:
             desc.sample_rate = fps

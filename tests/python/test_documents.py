@@ -501,6 +501,11 @@ class NoPartialFiles(Folder):
         done = run("bake", self.scene, "-o", self.folder / "x.json",
                    "--report", self.folder / "x.json")
         self.assertEqual(done.returncode, 2)
+        done = run("bake", self.scene, "-o", self.folder / "x.json",
+                   "--report", f"{self.folder}/../{self.folder.name}/x.json")
+        self.assertEqual(done.returncode, 2)
+        for tool in ("fk", "accel"):
+            self.assertEqual(run(tool, self.scene, "-o", self.scene).returncode, 2)
         self.assertEqual(self.scene.read_bytes(), before)
         self.assertEqual(self.left(), [])
 
@@ -536,15 +541,15 @@ class Calls(Folder):
         wrong("--jobs: ", "bake", scene, "--jobs=many")
         wrong("--preroll: ", "bake", scene, "--preroll=-1")
         wrong("--progress: takes no value", "bake", scene, "--progress=1")
-        wrong("--to: must be one of json, npy or csv", "bake", scene, "--to=xml")
+        wrong("--to: is 'xml', must be json, npy or csv", "bake", scene, "--to=xml")
         for name in ("bvh", "gltf", "glb"):
             wrong(f"format {name} is not in this version", "bake", scene, "-o", f"t.{name}")
         wrong("format html is not in this version", "bake", scene, "--report", "r.html")
-        wrong("must be a name in json, npy or csv", "bake", scene, "-o", "track")
-        wrong("must be a name in json or csv", "bake", scene, "--report", "r.npy")
+        wrong("must end in .json, .npy or .csv", "bake", scene, "-o", "track")
+        wrong("must end in .json or .csv", "bake", scene, "--report", "r.npy")
         wrong("nothing.json: No such file or directory", "bake", "nothing.json")
         wrong(f"{self.folder}: Is a directory", "check", self.folder)
-        wrong("must be a name in .json", "convert", scene, "out.bvh")
+        wrong("must end in .json", "convert", scene, "out.bvh")
 
     def test_help_and_version(self):
         self.assertRegex(run("--version").stdout, rb"^skel \d+\.\d+\.\d+\n$")

@@ -289,7 +289,9 @@ static int make_corrector(skel__cvode *c) {
         c->linear   = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
     } else
         c->linear = SUNLinSol_SPGMR(c->y, SUN_PREC_NONE, KRYLOV_DIMENSION, c->context);
-    return c->linear && CVodeSetLinearSolver(c->mem, c->linear, c->jacobian) == CV_SUCCESS;
+    /* the differenced Jacobian is noise in its last half: a sharper Newton keeps that out of y */
+    return c->linear && CVodeSetLinearSolver(c->mem, c->linear, c->jacobian) == CV_SUCCESS &&
+           CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS;
 }
 
 static int make_integrator(skel__cvode *c) {
