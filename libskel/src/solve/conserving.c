@@ -442,7 +442,7 @@ static skel__power account(const skel_state *s, double h) {
 }
 
 /* Whether the change of energy is the work done, as it is for every solution of the equations.
-   Where it is not, Newton stopped at a turn of nearly half a circle: W is lost in rounding there. */
+   Where not, Newton stopped at a turn of nearly half a circle: W is lost in rounding there. */
 static int is_balanced(const skel_state *s, const skel__power *work) {
     const skel_model *m    = s->m;
     const skel__em   *em   = s->em;
