@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scene document: what is read, what is refused and how, and that writing changes no bit. */
+#include "shared/near.h"
+
 #include "../plugin_bridge/json_scan.h"
 #include "../plugin_bridge/scene.h"
 #include "../plugin_bridge/text.h"
@@ -1052,9 +1054,5 @@ int main(void) {
     tcase_add_test(tcase, errors_name_body_and_joint);
     tcase_add_test(tcase, wrong_calls_are_refused);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -451,47 +451,24 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
     return begin(c, err);
 }
 
-/* Speeds of the prescribed bodies right after t; how much they jump. */
-static double take_speeds_after(skel__cvode *c) {
-    skel_state  *s    = c->work;
-    const double t    = c->t + same_time(c, c->t);
-    double       jump = 0;
-    for (int32_t k = 0; k < c->m->np; ++k) {
-        const int32_t      i = c->m->prescribed[k];
-        skel__kin         *x = &s->x[i];
-        const skel__motion m = skel__prescribed_motion(&c->m->body[i], t, SKEL__AFTER);
-        jump                 = fmax(jump, v3_norm(v3_sub(m.v, x->v)) / c->length);
-        jump                 = fmax(jump, v3_norm(v3_sub(m.w, x->w)));
-        x->v = m.v, x->w = m.w;
-    }
-    return jump;
-}
-
-/* A driven body whose curve ends in motion stops with a jerk, which the joints pass on. What that
-   does to energy and momenta is the drive's. */
-static skel_status pass_jerk(skel__cvode *c) {
-    skel_state     *s = c->work;
-    double         *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
-    double         *sum = y + c->r.at_sum;
-    skel_report_row a, b;
-    skel__side      side;
+/* A driven body whose curve begins or ends in motion passes a jolt through its joints: the speeds
+   of y change, not its poses. */
+static skel_status pass_jolt(skel__cvode *c) {
+    skel_state  *s = c->work;
+    double      *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
+    const size_t from = c->r.at_qd;
+    skel__side   side;
+    if (!skel__is_jolt(c->m, c->t, same_time(c, c->t))) return SKEL_OK;
     skel__reduced_unpack(&c->r, y, within(c, c->t, &side), SKEL__BEFORE, s);
-    skel__measure(s, &a);
-    if (take_speeds_after(c) <= c->tolerance * c->rate) return SKEL_OK;
-    if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
-    skel__measure(s, &b);
+    const skel_status status = skel__jolt(s);
+    if (status != SKEL_OK) return status;
     skel__reduced_pack(&c->r, s, aside);
-    memcpy(y + c->r.at_qd, aside + c->r.at_qd, (c->r.at_sum - c->r.at_qd) * sizeof *y);
-    sum[3] += b.kinetic - a.kinetic;
-    for (int k = 0; k < 3; ++k) {
-        sum[4 + k] += b.momentum[k] - a.momentum[k];
-        sum[7 + k] += b.angular_momentum[k] - a.angular_momentum[k];
-    }
+    memcpy(y + from, aside + from, (c->r.n - from) * sizeof *y);
     return SKEL_OK;
 }
 
 static skel_status pass_knot(skel__cvode *c, skel_error *err) {
-    const skel_status status = c->m->np > 0 ? pass_jerk(c) : SKEL_OK;
+    const skel_status status = pass_jolt(c);
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %.6g s: %s", c->t, skel_status_text(status));
     return begin(c, err);
