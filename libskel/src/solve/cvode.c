@@ -460,6 +460,7 @@ static skel_status pass_jolt(skel__cvode *c) {
     skel__side   side;
     if (!skel__is_jolt(c->m, c->t, same_time(c, c->t))) return SKEL_OK;
     skel__reduced_unpack(&c->r, y, within(c, c->t, &side), SKEL__BEFORE, s);
+    s->t                     = c->t + same_time(c, c->t); /* clear of rounding: it is behind us */
     const skel_status status = skel__jolt(s);
     if (status != SKEL_OK) return status;
     skel__reduced_pack(&c->r, s, aside);
