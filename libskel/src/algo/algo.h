@@ -38,6 +38,14 @@ typedef struct skel__aba {
     skel__wrench f;       /* applied, about the common point */
 } skel__aba;
 
+/* What hangs from a body, the body included, as one rigid piece (follow.c). */
+typedef struct skel__lump {
+    double  mass;
+    v3      centre;
+    m3      inertia; /* about the centre, world axes */
+    int32_t waiting; /* joints below whose lump is still to come */
+} skel__lump;
+
 /* Constraint rows of one joint on its bodies a and b: ga a_a + gb a_b = gamma (rows.c). */
 typedef struct skel__rows {
     int    count;
@@ -87,6 +95,7 @@ struct skel_state {
     int32_t         *loop_order;                                  /* (nr) */
     int32_t          loop_rank; /* of the last solve: the rows behind it in the order are implied */
     m3              *follow_inertia;     /* (nj) of what follows, child's axes; see follow.c */
+    skel__lump      *lump;               /* (nb) */
     int              has_follow_inertia; /* taken at the first step */
     int              is_factored;        /* aba holds the factors of x: nothing moved since */
     double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
@@ -175,6 +184,29 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
 
 /* ---- energy.c ---- */
 void skel__measure(const skel_state *s, skel_report_row *row);
+
+static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
+    return (pose){x[i].p, x[i].q};
+}
+/* A constraint row times the motion of the body it stands on. */
+static inline double skel__row_dot(const double *g, skel__twist a) {
+    return v3_dot(v3_of(g), a.v) + v3_dot(v3_of(g + 3), a.w);
+}
+/* How fast a unit impulse along row g would move body i, turned by r, if it were alone. */
+static inline double skel__mobility(const skel_model *m, int32_t i, m3 r, const double *g) {
+    if (!skel__is_dynamic(m, i)) return 0;
+    const v3 l = v3_of(g), n = m3_tmulv(r, v3_of(g + 3));
+    return v3_dot(l, l) / m->body[i].mass + v3_dot(n, m3_mulv(m->body[i].inertia_inverse, n));
+}
+/* *sum += h p */
+static inline void skel__power_add(skel__power *sum, double h, const skel__power *p) {
+    sum->motor += h * p->motor;
+    sum->friction += h * p->friction;
+    sum->load += h * p->load;
+    sum->drive += h * p->drive;
+    sum->force  = v3_mad(sum->force, h, p->force);
+    sum->torque = v3_mad(sum->torque, h, p->torque);
+}
 
 static inline v3 skel__body_axes(const skel_state *s, int32_t i, v3 world) {
     return m3_tmulv(s->r[i], world);

@@ -39,10 +39,6 @@ static double limit_violation(const skel__joint *j, const double *q) {
     return worst;
 }
 
-static pose pose_at(const skel_state *s, int32_t i) {
-    return (pose){s->x[i].p, s->x[i].q};
-}
-
 void skel__measure(const skel_state *s, skel_report_row *row) {
     const skel_model *m = s->m;
     v3                p = {0, 0, 0}, l = {0, 0, 0};
@@ -53,8 +49,8 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         double             q[4];
-        const skel__misfit e = skel__joint_measure(j, pose_mul(pose_at(s, j->a), j->fa),
-                                                   pose_mul(pose_at(s, j->b), j->fb), q);
+        const skel__misfit e = skel__joint_measure(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
+                                                   pose_mul(skel__pose_of(s->x, j->b), j->fb), q);
         row->joint_gap       = fmax(row->joint_gap, e.gap);
         row->misalignment    = fmax(row->misalignment, e.angle);
         row->limit_violation = fmax(row->limit_violation, limit_violation(j, q));

@@ -40,10 +40,6 @@ v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *
     return v3_sub(on_b, on_a);
 }
 
-static pose pose_at(const skel__kin *x, int32_t i) {
-    return (pose){x[i].p, x[i].q};
-}
-
 void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -51,7 +47,7 @@ void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
         const skel__joint *j     = &m->joint[m->body[i].joint];
         const pose         move  = skel__joint_pose(j, q + j->q_offset);
         const pose         start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
-        const pose         frame = pose_mul(pose_at(x, m->body[i].parent), start);
+        const pose         frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
         const pose         other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
         const pose         at    = pose_mul(other, pose_inverse(end));
         x[i].p                   = at.p;
@@ -62,8 +58,8 @@ void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
 void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        skel__joint_measure(j, pose_mul(pose_at(x, j->a), j->fa), pose_mul(pose_at(x, j->b), j->fb),
-                            q + j->q_offset);
+        skel__joint_measure(j, pose_mul(skel__pose_of(x, j->a), j->fa),
+                            pose_mul(skel__pose_of(x, j->b), j->fb), q + j->q_offset);
     }
 }
 

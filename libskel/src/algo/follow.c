@@ -6,8 +6,7 @@
 #include "algo/algo.h"
 
 static double wrap(double angle) {
-    const double turn = 2.0 * 3.14159265358979323846;
-    return angle - turn * nearbyint(angle / turn);
+    return angle - SKEL__TURN * nearbyint(angle / SKEL__TURN);
 }
 
 /* Target coordinates at t: linear between samples; ball quaternions are made unit again. */
@@ -63,9 +62,9 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
                      skel__side side) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       h     = side == SKEL__BEFORE ? -1e-6 : 1e-6; /* for the target's own speed */
-    const double       w     = 2.0 * 3.14159265358979323846 * j->follow_frequency;
-    const pose         outer = pose_mul((pose){x[j->a].p, x[j->a].q}, j->fa);
-    const pose         inner = pose_mul((pose){x[j->b].p, x[j->b].q}, j->fb);
+    const double       w     = SKEL__TURN * j->follow_frequency;
+    const pose         outer = pose_mul(skel__pose_of(x, j->a), j->fa);
+    const pose         inner = pose_mul(skel__pose_of(x, j->b), j->fb);
     const v3           e     = skel__follow_error(j, outer, inner, t);
     const v3 drift = v3_scale(v3_sub(skel__follow_error(j, outer, inner, t + h), e), 1.0 / h);
     const skel__joint_world g       = skel__joint_at(s, x, j);
@@ -78,34 +77,31 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     return v3_scale(pull, skel__follow_bound(j, pull));
 }
 
-/* A rigid lump: what hangs from a body, the body included. Kept in the room of the tree solver. */
-static void lump_start(skel_state *s, int32_t i) {
-    skel__aba *t = &s->aba[i];
-    t->dinv[0]   = 0; /* joints whose lump is still to come */
-    t->dinv[1]   = s->m->body[i].mass;
-    t->rc        = s->x[i].p;
-    t->pd        = m3_conjugate(s->r[i], s->m->body[i].inertia);
+static skel__lump lump_of(const skel_state *s, int32_t i) {
+    const skel__body *b = &s->m->body[i];
+    return (skel__lump){b->mass, s->x[i].p, m3_conjugate(s->r[i], b->inertia), 0};
 }
 
 /* I = I_1 + I_2 + m_1 m_2 / m [d]^T [d], all about the centres of mass. */
-static void lump_add(skel__aba *to, const skel__aba *one) {
-    const double mass = to->dinv[1] + one->dinv[1];
-    const v3     d    = v3_sub(one->rc, to->rc);
+static void lump_add(skel__lump *to, const skel__lump *one) {
+    const double mass = to->mass + one->mass;
+    const v3     d    = v3_sub(one->centre, to->centre);
     const m3     x    = m3_skew(d);
     if (!(mass > 0)) return;
-    const double share = one->dinv[1] / mass;
-    to->pd      = m3_add(to->pd, m3_add(one->pd, m3_scale(m3_tmul(x, x), to->dinv[1] * share)));
-    to->rc      = v3_mad(to->rc, share, d);
-    to->dinv[1] = mass;
+    const double share = one->mass / mass;
+    const m3     apart = m3_scale(m3_tmul(x, x), to->mass * share);
+    to->inertia        = m3_add(to->inertia, m3_add(one->inertia, apart));
+    to->centre         = v3_mad(to->centre, share, d);
+    to->mass           = mass;
 }
 
 /* About the joint, in the axes of what hangs; a slide has a mass, the same along all axes. */
 static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
-    const skel__aba *t  = &s->aba[c];
-    const v3         at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
-    const m3         x  = m3_skew(v3_sub(t->rc, at));
-    const m3         d  = m3_add(t->pd, m3_scale(m3_tmul(x, x), t->dinv[1]));
-    if (j->type == SKEL_JOINT_SLIDE) return m3_diagonal(t->dinv[1]);
+    const skel__lump *l  = &s->lump[c];
+    const v3          at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
+    const m3          x  = m3_skew(v3_sub(l->centre, at));
+    const m3          d  = m3_add(l->inertia, m3_scale(m3_tmul(x, x), l->mass));
+    if (j->type == SKEL_JOINT_SLIDE) return m3_diagonal(l->mass);
     return m3_symmetric(m3_mul(m3_tmul(s->r[c], d), s->r[c]));
 }
 
@@ -115,25 +111,24 @@ skel_status skel__follow_prepare(skel_state *s) {
     const skel_model *m = s->m;
     if (!m->has_follow || s->has_follow_inertia) return SKEL_OK;
     skel__prepare(s, s->x);
-    for (int32_t i = 0; i < m->nb; ++i) lump_start(s, i);
+    for (int32_t i = 0; i < m->nb; ++i) s->lump[i] = lump_of(s, i);
     for (int32_t e = 0; e < m->nj; ++e) {
         const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
-        if (p >= 0) s->aba[p].dinv[0] += 1;
+        if (p >= 0) s->lump[p].waiting += 1;
         s->follow_inertia[e].r[0].x = -1; /* not yet known */
     }
     int force = 0;
     for (int32_t left = m->nj, before = left; left > 0; before = left) {
         for (int32_t e = m->nj - 1; e >= 0; --e) {
             const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
-            if (s->follow_inertia[e].r[0].x >= 0 || (s->aba[c].dinv[0] > 0 && !force)) continue;
+            if (s->follow_inertia[e].r[0].x >= 0 || (s->lump[c].waiting > 0 && !force)) continue;
             s->follow_inertia[e] = lump_at_joint(s, &m->joint[e], c);
-            if (p >= 0) s->aba[p].dinv[0] -= 1;
-            if (p >= 0) lump_add(&s->aba[p], &s->aba[c]);
+            if (p >= 0) s->lump[p].waiting -= 1;
+            if (p >= 0) lump_add(&s->lump[p], &s->lump[c]);
             force = 0, --left;
         }
         force = left == before;
     }
-    s->is_factored        = 0;
     s->has_follow_inertia = 1;
     return SKEL_OK;
 }

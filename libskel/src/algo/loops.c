@@ -45,18 +45,8 @@ int skel__loops_select(skel_state *s, double eps) {
     return changed;
 }
 
-static double row_dot(const double *g, skel__twist a) {
-    return v3_dot(v3_of(g), a.v) + v3_dot(v3_of(g + 3), a.w);
-}
-
 static skel__twist velocity(const skel_state *s, const skel__kin *x, int32_t i) {
     return (skel__twist){x[i].v, s->ww[i]};
-}
-
-static double mobility(const skel_state *s, int32_t i, const double *g) {
-    if (!skel__is_dynamic(s->m, i)) return 0;
-    const v3 l = v3_of(g), n = m3_tmulv(s->r[i], v3_of(g + 3));
-    return v3_dot(l, l) / s->m->body[i].mass + v3_dot(n, m3_mulv(s->m->body[i].inertia_inverse, n));
 }
 
 /* Answers z_k: no forces but the unit wrench pair, no bias, anchors at rest. */
@@ -68,7 +58,8 @@ static void answer(skel_state *s, int32_t row, const skel__joint *j, const doubl
     s->f[j->b] = (skel__wrench){v3_of(gb), v3_of(gb + 3)};
     skel__aba_solve(s);
     memcpy(s->loop_answer + (size_t)row * (size_t)m->na, s->acc, (size_t)m->na * sizeof *s->acc);
-    s->loop_scale[row] = 1.0 / sqrt(mobility(s, j->a, ga) + mobility(s, j->b, gb));
+    s->loop_scale[row] = 1.0 / sqrt(skel__mobility(m, j->a, s->r[j->a], ga) +
+                                    skel__mobility(m, j->b, s->r[j->b], gb));
 }
 
 /* Everything of the tree that `answer` overwrites; prescribed bodies stand still meanwhile. */
@@ -90,8 +81,8 @@ static double target(const skel_state *s, const skel__kin *x, const skel__joint 
     switch (goal) {
     case SKEL__LOOP_CLOSE: return -rows->g[r];
     case SKEL__LOOP_FIT:
-        return -row_dot(rows->ga + 6 * r, velocity(s, x, j->a)) -
-               row_dot(rows->gb + 6 * r, velocity(s, x, j->b));
+        return -skel__row_dot(rows->ga + 6 * r, velocity(s, x, j->a)) -
+               skel__row_dot(rows->gb + 6 * r, velocity(s, x, j->b));
     default: return rows->gamma[r];
     }
 }
@@ -110,13 +101,13 @@ static double assemble(skel_state *s, const skel__kin *x, const skel__twist *bas
             const double *ga = g->ga + 6 * r, *gb = g->gb + 6 * r;
             const double  want = target(s, x, j, g, r, goal);
             double        have = 0;
-            if (j->a >= 0) have += row_dot(ga, base[j->a]);
-            if (j->b >= 0) have += row_dot(gb, base[j->b]);
+            if (j->a >= 0) have += skel__row_dot(ga, base[j->a]);
+            if (j->b >= 0) have += skel__row_dot(gb, base[j->b]);
             for (int32_t c = 0; c < s->nr; ++c) {
                 const skel__twist *z   = s->loop_answer + (size_t)c * nb;
                 double             sum = 0;
-                if (skel__is_dynamic(m, j->a)) sum += row_dot(ga, z[j->a]);
-                if (skel__is_dynamic(m, j->b)) sum += row_dot(gb, z[j->b]);
+                if (skel__is_dynamic(m, j->a)) sum += skel__row_dot(ga, z[j->a]);
+                if (skel__is_dynamic(m, j->b)) sum += skel__row_dot(gb, z[j->b]);
                 s->loop_system[row * s->nr + c] = sum * s->loop_scale[row] * s->loop_scale[c];
             }
             s->loop_mu[row] = (want - have) * s->loop_scale[row];

@@ -52,10 +52,6 @@ static skel__twist free_response(const skel_state *s, int32_t i, skel__wrench w)
 static skel__wrench row_wrench(const double *g) {
     return (skel__wrench){v3_of(g), v3_of(g + 3)};
 }
-static double row_dot(const double *g, skel__twist a) {
-    return v3_dot(v3_of(g), a.v) + v3_dot(v3_of(g + 3), a.w);
-}
-
 /* Rows of joint j and of joint k on the body i they share. */
 static void add_block(const skel_state *s, work *w, int32_t i, const double *gj, int rj,
                       int32_t at_j, const double *gk, int rk, int32_t at_k) {
@@ -63,7 +59,7 @@ static void add_block(const skel_state *s, work *w, int32_t i, const double *gj,
         const skel__twist response = free_response(s, i, row_wrench(gk + 6 * c));
         for (int r = 0; r < rj; ++r)
             w->a[(size_t)(at_k + c) * (size_t)w->n + (size_t)(at_j + r)] -=
-                row_dot(gj + 6 * r, response);
+                skel__row_dot(gj + 6 * r, response);
     }
 }
 
@@ -86,8 +82,9 @@ static void assemble(const skel_state *s, work *w) {
                               at_j, gk, w->rows[k].count, at_k);
             }
         for (int r = 0; r < w->rows[j].count; ++r)
-            w->b[at_j + r] = row_dot(w->rows[j].ga + 6 * r, s->acc[ends[0]]) +
-                             row_dot(w->rows[j].gb + 6 * r, s->acc[ends[1]]) - w->rows[j].gamma[r];
+            w->b[at_j + r] = skel__row_dot(w->rows[j].ga + 6 * r, s->acc[ends[0]]) +
+                             skel__row_dot(w->rows[j].gb + 6 * r, s->acc[ends[1]]) -
+                             w->rows[j].gamma[r];
     }
 }
 

@@ -26,6 +26,7 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     at.reaction       = skel__carve(&c, nb, sizeof *at.reaction);
     at.aba            = skel__carve(&c, nb, sizeof *at.aba);
     at.follow_inertia = skel__carve(&c, m->has_follow ? nj : 0, sizeof *at.follow_inertia);
+    at.lump           = skel__carve(&c, m->has_follow ? nb : 0, sizeof *at.lump);
     at.is_pinned      = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
     const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
     at.loop_joint  = skel__carve(&c, nl, sizeof *at.loop_joint);
@@ -43,14 +44,20 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     return c.used;
 }
 
-static void start(skel_state *s) {
-    const skel_model *m = s->m;
-    s->x[-1] = s->saved[-1] = s->stage[-1] = (skel__kin){.q = q_identity()};
-    s->r[-1]                               = m3_identity();
+/* x (na + world) as the model begins. */
+static void place_at_start(const skel_model *m, skel__kin *x) {
+    x[-1] = (skel__kin){.q = q_identity()};
     for (int32_t i = 0; i < m->na; ++i) {
         const skel__body *b = &m->body[i];
-        s->x[i]             = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
+        x[i]                = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
     }
+}
+
+static void start(skel_state *s) {
+    const skel_model *m = s->m;
+    place_at_start(m, s->x);
+    s->saved[-1] = s->stage[-1] = s->x[-1];
+    s->r[-1]                    = m3_identity();
     for (int32_t i = 0; i < m->nl; ++i) {
         s->loop_joint[s->nloop++] = m->loop[i];
         s->nr += skel__joint_rows(m->joint[m->loop[i]].type);
@@ -115,12 +122,16 @@ static int all_finite(const double *v, size_t count) {
     return 1;
 }
 
+static void write_poses(const skel_model *m, const skel__kin *x, double *poses) {
+    for (int32_t i = 0; i < m->nb; ++i) {
+        v3_to(x[i].p, poses + 7 * (size_t)i);
+        q_to(x[i].q, poses + 7 * (size_t)i + 3);
+    }
+}
+
 skel_status skel_state_get_poses(const skel_state *state, double *poses) {
     if (!state || !poses) return SKEL_E_ARGUMENT;
-    for (int32_t i = 0; i < state->m->nb; ++i) {
-        v3_to(state->x[i].p, poses + 7 * (size_t)i);
-        q_to(state->x[i].q, poses + 7 * (size_t)i + 3);
-    }
+    write_poses(state->m, state->x, poses);
     return SKEL_OK;
 }
 
@@ -185,12 +196,13 @@ skel_status skel_state_set_qd(skel_state *state, const double *qd) {
 
 skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
     if (!model || !q || !poses || !all_finite(q, (size_t)model->nq)) return SKEL_E_ARGUMENT;
-    skel_state       *s;
-    const skel_status status = skel_state_create(model, &s, NULL);
-    if (status != SKEL_OK) return status;
-    skel__fk(model, q, s->x);
-    skel_state_get_poses(s, poses);
-    skel_state_destroy(s);
+    skel__kin *room = skel__alloc(&model->allocator, ((size_t)model->na + 1) * sizeof *room);
+    if (!room) return SKEL_E_MEMORY;
+    skel__kin *x = room + 1; /* the world is at -1 */
+    place_at_start(model, x);
+    skel__fk(model, q, x);
+    write_poses(model, x, poses);
+    skel__free(&model->allocator, room);
     return SKEL_OK;
 }
 

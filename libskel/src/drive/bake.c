@@ -243,7 +243,7 @@ void skel_bake_destroy(skel_bake *bake) {
 
 /* Joint coordinates run on: no jump by a turn, no flip of a quaternion's sign. */
 static void make_continuous_q(const skel_model *m, const double *before, double *q) {
-    const double turn = 2.0 * 3.14159265358979323846;
+    const double turn = SKEL__TURN;
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         const double      *a = before + j->q_offset;

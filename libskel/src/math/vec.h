@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define SKEL__TURN 6.283185307179586476925 /* 2 pi */
+
 typedef struct v3 {
     double x, y, z;
 } v3;

@@ -21,8 +21,7 @@ typedef struct skel__body {
     int32_t       is_inner; /* the tree parent is a dynamic body */
     int32_t       is_held;  /* hidden body of a pin without a curve: stays where the state has it */
     int32_t       root;     /* the free root it hangs from; -1: an anchor */
-    int32_t       reserved;
-    double        mass;                     /* 0: not given */
+    double        mass;     /* 0: not given */
     m3            inertia, inertia_inverse; /* body axes */
     pose          x0;
     v3            v0, w0;
@@ -40,7 +39,6 @@ typedef struct skel__joint {
     int32_t     a, b;     /* parent and child as the caller gave them; -1: the world */
     int32_t     reversed; /* the tree child is a, not b */
     int32_t     is_loop;  /* beyond the tree: both bodies hang elsewhere already */
-    int32_t     reserved;
     int32_t     q_offset, v_offset;
     pose        fa, fb; /* outer frame in a, inner frame in b */
     m3          ea, eb; /* rows: x, y, z axes of those frames in body axes */

@@ -283,14 +283,6 @@ static double row_times(const skel_model *m, int32_t i, const double *g, const d
     return sum;
 }
 
-/* How far a unit impulse along row g would move body i if it were alone. */
-static double free_mobility(const skel_state *s, int32_t i, const double *g, double h) {
-    if (!skel__is_dynamic(s->m, i)) return 0;
-    const skel__body *b = &s->m->body[i];
-    const v3          l = v3_of(g), n = m3_tmulv(s->em->r1[i], v3_of(g + 3));
-    return 0.5 * h * (v3_dot(l, l) / b->mass + v3_dot(n, m3_mulv(b->inertia_inverse, n)));
-}
-
 /* Answers of the tree to every unit multiplier of the loops, once per factoring. */
 static void answer_loops(skel_state *s, double h) {
     const skel_model *m    = s->m;
@@ -306,8 +298,9 @@ static void answer_loops(skel_state *s, double h) {
             memset(em->y, 0, n * sizeof *em->y);
             add_column(m, em->y, j->a, em->loop[l].wa, r, k);
             add_column(m, em->y, j->b, em->loop[l].wb, r, k);
-            em->scale[at] = 1.0 / sqrt(free_mobility(s, j->a, em->loop[l].ga + 6 * k, h) +
-                                       free_mobility(s, j->b, em->loop[l].gb + 6 * k, h));
+            const double speed = skel__mobility(m, j->a, em->r1[j->a], em->loop[l].ga + 6 * k) +
+                                 skel__mobility(m, j->b, em->r1[j->b], em->loop[l].gb + 6 * k);
+            em->scale[at] = 1.0 / sqrt(0.5 * h * speed);
             skel__lu_solve(m, em->lu, em->y, zero, em->zy + at * n, em->zl + at * n);
         }
     }
@@ -470,12 +463,7 @@ static int is_balanced(const skel_state *s, const skel__power *work) {
 static void commit(skel_state *s, double h, const skel__power *work) {
     const skel_model *m  = s->m;
     skel__em         *em = s->em;
-    s->sum.motor += work->motor;
-    s->sum.friction += work->friction;
-    s->sum.load += work->load;
-    s->sum.drive += work->drive;
-    s->sum.force  = v3_add(s->sum.force, work->force);
-    s->sum.torque = v3_add(s->sum.torque, work->torque);
+    skel__power_add(&s->sum, 1.0, work);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
         const skel__body *b    = &m->body[i];

@@ -187,24 +187,36 @@ static void turning_load(const skel_state *s, const skel__em *em, const skel__jo
     add_torque_derivative(to, ta, m3_scale(qb, h * j->friction));
 }
 
-/* x = z.(o_b - o_a); its change over the step is the rate that rubs. */
+/* How far a slide goes over the step: the change of x = z.(o_b - o_a), gap being o_a - o_b, and its
+   derivative d x1 = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a. */
+typedef struct slide_way {
+    double change;
+    v3     d[4]; /* by dp_a, theta_a, dp_b, theta_b */
+} slide_way;
+static slide_way way_of(const frame_ends *a, const frame_ends *b, v3 gap0, v3 gap1) {
+    const v3 z1 = a->e1[2], arm1 = v3_sub(a->r1, gap1);
+    return (slide_way){v3_dot(a->e0[2], gap0) - v3_dot(z1, gap1),
+                       {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)}};
+}
+
+/* Derivative of a force `push` on a along z that grows by `stiff` with the way. */
+static void add_push_derivative(skel__em_blocks *to, v3 push, double stiff, const slide_way *way,
+                                const frame_ends *a, const frame_ends *b) {
+    m3 f[4];
+    for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -stiff, a->e[2], way->d[k]);
+    f[1] = m3_add(f[1], m3_scale(m3_skew(a->e1[2]), -0.5 * v3_dot(push, a->e[2])));
+    add_force_derivative(to, push, v3_sub(v3_add(b->p, b->r), a->p), b, f);
+}
+
+/* The change of the way is the rate that rubs. */
 static void sliding_load(const skel__joint *j, double h, double beta, const frame_ends *a,
-                         const frame_ends *b, v3 gap0, v3 gap1, skel__em_joint *out,
+                         const frame_ends *b, const slide_way *way, skel__em_joint *out,
                          skel__em_blocks *to) {
-    const v3     z1 = a->e1[2], z = a->e[2];
-    const double change = v3_dot(a->e0[2], gap0) - v3_dot(z1, gap1); /* gap is o_a - o_b */
-    const double push   = j->friction * change + h * beta;
-    out->friction       = -j->friction * change * change / h;
-    out->motor          = -beta * change;
-    out->force          = v3_mad(out->force, push, z);
-    if (!to) return;
-    const v3 arm1 = v3_sub(a->r1, gap1);
-    /* d change = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a */
-    const v3 d[4] = {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)};
-    m3       f[4];
-    for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -j->friction, z, d[k]);
-    f[1] = m3_add(f[1], m3_scale(m3_skew(z1), -0.5 * push));
-    add_force_derivative(to, v3_scale(z, push), v3_sub(v3_add(b->p, b->r), a->p), b, f);
+    const v3 push = v3_scale(a->e[2], j->friction * way->change + h * beta);
+    out->friction = -j->friction * way->change * way->change / h;
+    out->motor    = -beta * way->change;
+    out->force    = v3_add(out->force, push);
+    if (to) add_push_derivative(to, push, j->friction, way, a, b);
 }
 
 /* The share of the end of the step in the spring: a half where the spring is slow against the step
@@ -225,14 +237,14 @@ static m3 log_derivative(v3 e) {
 
 /* Spring toward the animation, implicit in the error e at the end of the step. */
 static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
-                        const frame_ends *a, const frame_ends *b, skel__em_joint *out,
-                        skel__em_blocks *to) {
+                        const frame_ends *a, const frame_ends *b, const slide_way *way,
+                        skel__em_joint *out, skel__em_blocks *to) {
     const skel__joint *j  = &s->m->joint[joint];
-    const pose         a0 = {s->x[j->a].p, s->x[j->a].q}, a1 = {em->p1[j->a], em->q1[j->a]};
-    const pose         b0 = {s->x[j->b].p, s->x[j->b].q}, b1 = {em->p1[j->b], em->q1[j->b]};
+    const pose         a0 = skel__pose_of(s->x, j->a), a1 = {em->p1[j->a], em->q1[j->a]};
+    const pose         b0 = skel__pose_of(s->x, j->b), b1 = {em->p1[j->b], em->q1[j->b]};
     const v3     e0 = skel__follow_error(j, pose_mul(a0, j->fa), pose_mul(b0, j->fb), t - 0.5 * h);
     const v3     e1 = skel__follow_error(j, pose_mul(a1, j->fa), pose_mul(b1, j->fb), t + 0.5 * h);
-    const double w  = 2.0 * 3.14159265358979323846 * j->follow_frequency;
+    const double w  = SKEL__TURN * j->follow_frequency;
     const double share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
     const m3     d     = skel__follow_inertia(s, s->r, joint);
     const v3     swing = v3_add(v3_scale(v3_mad(v3_scale(e0, 1.0 - share), share, e1), w * w),
@@ -242,17 +254,9 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     const v3     push  = v3_scale(full, bound); /* impulse on a */
     const double k     = h * skel__follow_weight(j, t) * bound * (w * w * share + rub);
     if (j->type == SKEL_JOINT_SLIDE) {
-        const v3     gap0   = v3_sub(v3_add(a0.p, a->r0), v3_add(b0.p, b->r0));
-        const v3     gap1   = v3_sub(v3_add(a1.p, a->r1), v3_add(b1.p, b->r1));
-        const double change = v3_dot(a->e0[2], gap0) - v3_dot(a->e1[2], gap1);
-        const v3     z1 = a->e1[2], arm1 = v3_sub(a->r1, gap1);
         out->force = v3_add(out->force, push);
-        out->motor -= v3_dot(push, a->e[2]) * change / h;
-        if (!to) return;
-        const v3 dx[4] = {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)};
-        m3       f[4];
-        for (int c = 0; c < 4; ++c) f[c] = m3_sub_outer(m3_zero(), -k * d.r[0].x, a->e[2], dx[c]);
-        add_force_derivative(to, push, v3_sub(v3_add(b->p, b->r), a->p), b, f);
+        out->motor -= v3_dot(push, a->e[2]) * way->change / h;
+        if (to) add_push_derivative(to, push, k * d.r[0].x, way, a, b);
         return;
     }
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
@@ -291,6 +295,7 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, &j->eb);
     const v3           gap0   = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
     const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    const slide_way    way    = way_of(&a, &b, gap0, gap1);
     double             beta   = j->motor;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
@@ -301,9 +306,9 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     axis_rows(j, &a, &b, lambda, out, blocks);
     skel__curve_add(&j->motor_curve, t, &beta);
     if (j->type == SKEL_JOINT_SLIDE && (j->friction != 0 || beta != 0))
-        sliding_load(j, h, beta, &a, &b, gap0, gap1, out, blocks);
+        sliding_load(j, h, beta, &a, &b, &way, out, blocks);
     else if (j->friction != 0 || beta != 0)
         turning_load(s, em, j, h, beta, &a, out, blocks);
-    if (j->follow_frequency > 0) follow_load(s, em, joint, h, t, &a, &b, out, blocks);
+    if (j->follow_frequency > 0) follow_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
     measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
 }

@@ -7,15 +7,6 @@
 
 #define LOST 1e-3 /* misfit within one step, relative to size, after which the motion is lost */
 
-static void add_power(skel__power *sum, double h, skel__power p) {
-    sum->motor += h * p.motor;
-    sum->friction += h * p.friction;
-    sum->load += h * p.load;
-    sum->drive += h * p.drive;
-    sum->force  = v3_mad(sum->force, h, p.force);
-    sum->torque = v3_mad(sum->torque, h, p.torque);
-}
-
 int32_t skel__first_lost(const skel_state *s) {
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t    i = s->m->order[k];
@@ -43,7 +34,8 @@ skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *b
     if (status == SKEL_OK) status = skel__accelerate(s, s->x, s->t, SKEL__AFTER, solver);
     *body = -1;
     if (status != SKEL_OK) return status;
-    add_power(&s->sum, h, skel__power_of(s, s->x));
+    const skel__power power = skel__power_of(s, s->x);
+    skel__power_add(&s->sum, h, &power);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         skel__kin    *x = &s->x[i];
@@ -103,7 +95,8 @@ static skel_status stages(skel_state *s, double h, int32_t solver) {
         const skel_status status = skel__accelerate(s, x, s->t + at[k] * h, side, solver);
         if (status != SKEL_OK) return status;
         rates(s, x, s->rate[k]);
-        add_power(&s->sum, h * weight[k], skel__power_of(s, x));
+        const skel__power power = skel__power_of(s, x);
+        skel__power_add(&s->sum, h * weight[k], &power);
     }
     return SKEL_OK;
 }
