@@ -74,6 +74,11 @@ typedef struct skel_bake_summary {
     double   evaluations;     /* of the accelerations; 0 where not counted */
     int32_t  last_order;      /* of the last step; 0: no step yet */
     int32_t  reserved;
+    double   peak_ground_force; /* largest in any step, along the normals [N] */
+    double   peak_ground_time;  /* when [s] */
+    double   contact_depth;     /* largest [m] */
+    double   energy_gain;       /* largest rise of kinetic + potential - work of motors, loads and
+                                   drives over its lowest value before, relative: 0 where passive */
 } skel_bake_summary;
 SKEL_API skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summary);
 /** NULL where there is no such warning. */

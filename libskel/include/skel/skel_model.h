@@ -5,13 +5,11 @@
 #ifndef SKEL_MODEL_H
 #define SKEL_MODEL_H
 
-#include <skel/skel_base.h>
+#include <skel/skel_world.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SKEL_WORLD (-1) /* the body index of the world */
 
 /* Joint types, with their number of coordinates q and of velocities (dof). The z axis of the outer
    frame is the axis of motion. q is zero (ball: 1 0 0 0) where the two frames coincide. */
@@ -40,14 +38,16 @@ enum {
     SKEL_SHAPE_ROD      = 5  /* length, radius; thin: m l^2 / 12 across, m r^2 / 2 along          */
 };
 
-/** Samples over time. Loads and motors: linear between samples. Driven bodies: C1 (cubic).
-    Held constant before the first and after the last. */
-typedef struct skel_curve {
-    const double *time;  /* count numbers, strictly increasing [s] */
-    const double *value; /* count x width, row-major */
-    uint32_t      count; /* 0 means: no curve */
-    uint32_t      width; /* numbers per sample; skel_model_create checks it */
-} skel_curve;
+/* Which bodies a body may touch with its shape. Bodies that a joint links never touch, nor do pairs
+   that overlap at the start. A positive number is a group: everything but its own group. */
+enum {
+    SKEL_COLLIDE_OTHERS = 0,  /* bodies of other skeletons, fixed and driven ones among them */
+    SKEL_COLLIDE_ALL    = -1, /* those of its own skeleton too */
+    SKEL_COLLIDE_NONE   = -2  /* no body; grounds it touches all the same */
+};
+
+/* Flags of bodies and joints: the curves of loads and motors are smooth (cubic) between samples. */
+enum { SKEL_FLAG_SMOOTH = 1 };
 
 typedef struct skel_body_desc {
     uint32_t      struct_size;
@@ -71,7 +71,11 @@ typedef struct skel_body_desc {
     const double *pinned; /* pinned_count x 2, from..to [s]: while it lasts, a dynamic body
                                         is held where it was, or along its curves if it has them */
     uint32_t      pinned_count;
-    uint32_t      reserved; /* 0 */
+    uint32_t      flags;    /* SKEL_FLAG_SMOOTH: force_curve and torque_curve */
+    const double *contacts; /* contact_count x 3, body axes from the centre: points that touch
+                                    grounds, beside the shape (heel, toe) */
+    uint32_t      contact_count;
+    int32_t       collide; /* SKEL_COLLIDE_* or a group > 0 */
 } skel_body_desc;
 
 typedef struct skel_joint_desc {
@@ -91,7 +95,7 @@ typedef struct skel_joint_desc {
     skel_curve  motor_curve; /* width 1; added to motor */
     int32_t     has_limits;  /* hinge, slide: low[0]..high[0]; universal: both pairs;
                                    ball: cone high[0], twist low[1]..high[1] about limit_axis */
-    int32_t     reserved;    /* 0 */
+    int32_t     flags;       /* SKEL_FLAG_SMOOTH: motor_curve */
     double      limit_low[2];
     double      limit_high[2];
     double      limit_axis[3]; /* unit vector in the inner frame; ball only */
@@ -102,19 +106,53 @@ typedef struct skel_joint_desc {
     double     follow_max;       /* largest torque [N m] or force [N]; 0: no bound */
     skel_curve follow_curve;  /* target q over time, width skel_model q of the type; none: zero */
     skel_curve follow_weight; /* width 1, 0..1 over time; none: 1 */
+    /* At its limits a joint has a hard stop with this restitution (0..1; default 0), or, where
+       limit_law_on > 0, the limiting torque (1 + d speed) / (a left^b + c) within that distance
+       `left` of the limit, speed towards it [RUD 4.2]. Force, where it slides. */
+    double limit_restitution;
+    double limit_law_a, limit_law_b, limit_law_c, limit_law_d, limit_law_on;
+    /* A spring of given constants, hinge and slide only: k (q - rest) + damping q'. */
+    double spring_stiffness, spring_damping, spring_rest;
+    /* A muscle, hinge and slide only [RUD 4.8-4.10]: torque Q >= 0 along q (side 1) or against it
+       (side -1) that grows while it is stretched and shrinks while it gets shorter:
+         Q' = -growth p' (1 - Q / max) (1 + feedback (z' / z'_impact - 1)),   p = side q,
+       z' the speed of the centre of mass against gravity, `delay` seconds ago. */
+    double  muscle_growth; /* c [N m/rad]; 0: no muscle */
+    double  muscle_max;    /* largest torque [N m], > 0 */
+    double  muscle_start;  /* torque at the start */
+    double  muscle_feedback;
+    double  muscle_impact; /* z' at the impact [m/s]; 0: taken when a ground is first touched */
+    double  muscle_delay;  /* [s]; default 0.1 */
+    int32_t muscle_side;   /* 1 or -1; default 1 */
+    int32_t reserved;      /* 0 */
 } skel_joint_desc;
 
 typedef struct skel_model_desc {
-    uint32_t               struct_size;
-    uint32_t               body_count;
-    const skel_body_desc  *bodies;      /* borrowed until the call returns, like all it points to */
-    uint32_t               body_stride; /* sizeof(skel_body_desc) as the caller saw it */
-    uint32_t               joint_count;
-    const skel_joint_desc *joints;
-    uint32_t               joint_stride; /* sizeof(skel_joint_desc) as the caller saw it */
-    uint32_t               flags;        /* 0 */
-    double                 gravity[3];   /* [m/s^2], default 0 0 -9.81 */
-    const skel_allocator  *allocator;    /* copied; NULL means malloc and free */
+    uint32_t                struct_size;
+    uint32_t                body_count;
+    const skel_body_desc   *bodies; /* borrowed until the call returns, like all it points to */
+    uint32_t                body_stride; /* sizeof(skel_body_desc) as the caller saw it */
+    uint32_t                joint_count;
+    const skel_joint_desc  *joints;
+    uint32_t                joint_stride; /* sizeof(skel_joint_desc) as the caller saw it */
+    uint32_t                flags;        /* 0 */
+    double                  gravity[3];   /* [m/s^2], default 0 0 -9.81 */
+    const skel_allocator   *allocator;    /* copied; NULL means malloc and free */
+    const skel_ground_desc *grounds;
+    uint32_t                ground_stride; /* sizeof(skel_ground_desc) as the caller saw it */
+    uint32_t                ground_count;
+    const skel_wobble_desc *wobbles;
+    uint32_t                wobble_stride; /* sizeof(skel_wobble_desc), likewise */
+    uint32_t                wobble_count;
+    const skel_field_desc  *fields;
+    uint32_t                field_stride; /* sizeof(skel_field_desc), likewise */
+    uint32_t                field_count;
+    /* The world's axes are those of a frame that turns and accelerates [RUD 3.13]: constants, and
+       curves of width 3 that are added to them; in the frame's own axes, about its origin. */
+    double     frame_spin[3];         /* [rad/s] */
+    double     frame_acceleration[3]; /* of the origin [m/s^2] */
+    skel_curve frame_spin_curve;
+    skel_curve frame_acceleration_curve;
 } skel_model_desc;
 
 /** Defaults for a desc of the size the caller was compiled with. */
@@ -158,6 +196,19 @@ SKEL_API skel_status skel_model_get_body(const skel_model *model, int32_t body,
                                          skel_body_desc *out);
 SKEL_API skel_status skel_model_get_joint(const skel_model *model, int32_t joint,
                                           skel_joint_desc *out);
+SKEL_API int32_t     skel_model_ground_count(const skel_model *model);
+SKEL_API int32_t     skel_model_wobble_count(const skel_model *model);
+SKEL_API int32_t     skel_model_field_count(const skel_model *model);
+SKEL_API skel_status skel_model_get_ground(const skel_model *model, int32_t ground,
+                                           skel_ground_desc *out);
+SKEL_API skel_status skel_model_get_wobble(const skel_model *model, int32_t wobble,
+                                           skel_wobble_desc *out);
+SKEL_API skel_status skel_model_get_field(const skel_model *model, int32_t field,
+                                          skel_field_desc *out);
+/** The frame of reference of the model's desc; any of the four may be NULL. */
+SKEL_API skel_status skel_model_get_frame(const skel_model *model, double spin[3],
+                                          double acceleration[3], skel_curve *spin_curve,
+                                          skel_curve *acceleration_curve);
 /** SKEL_OK where every dynamic body has mass; else SKEL_E_MASS, and err names the body. */
 SKEL_API skel_status skel_model_check_dynamics(const skel_model *model, skel_error *err);
 

@@ -88,10 +88,10 @@ typedef struct skel_report_row {
     uint32_t reserved;
     double   time;
     double   kinetic;
-    double   potential; /* -sum m g.p: zero at the world's origin */
+    double   potential; /* -sum m g.p, zero at the world's origin, and what springs store */
     double   work_motor;
-    double   work_friction; /* <= 0 */
-    double   work_load;     /* of force and torque */
+    double   work_friction; /* of joints, stops and wobbling masses; <= 0 */
+    double   work_load;     /* of force and torque, fields and the moving frame */
     double   work_drive;    /* of driven bodies on what hangs from them */
     double   momentum[3];
     double   angular_momentum[3]; /* about the world's origin */
@@ -100,6 +100,11 @@ typedef struct skel_report_row {
     double   joint_gap;       /* largest distance of two joint points that should meet [m] */
     double   misalignment;    /* largest angle between two axes that should agree [rad] */
     double   limit_violation; /* largest, [rad] or [m] */
+    double   work_contact;    /* of grounds and of bodies that touch: what they take for good */
+    double   elastic;         /* the part of potential that springs store, grounds among them */
+    double   ground_force[3]; /* of all grounds and fixed bodies on what touches them [N] */
+    double   contact_depth;   /* deepest contact [m] */
+    double   contacts;        /* points that touch */
 } skel_report_row;
 SKEL_API skel_status skel_report(const skel_state *state, skel_report_row *row);
 

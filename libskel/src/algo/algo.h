@@ -131,6 +131,14 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* Rates of work, from s->f, s->pair and s->acc. */
 skel__power skel__power_of(skel_state *s, const skel__kin *x);
 
+/* ---- field.c: force fields and the moving frame ---- */
+/* Adds what they do to body i, which moves as x says: world axes, about the centre of mass. */
+void skel__field_add(const skel_model *m, int32_t i, const skel__kin *x, double t, skel__side side,
+                     skel__wrench *out);
+/* Its derivatives by velocity and angular velocity (world axes), added: 6 x 6, row-major. */
+void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
+                                 skel__side side, double *d);
+
 /* ---- follow.c: springs toward an animation ---- */
 skel_status skel__follow_prepare(skel_state *s);
 /* Turn (slide: shift) from the target to the pose, world axes. */

@@ -52,6 +52,7 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
         const v3          spin = m3_mulv(b->inertia, x[i].w);
         s->load[i]             = (skel__wrench){skel__load_at(b->force, &b->force_curve, t),
                                                 skel__load_at(b->torque, &b->torque_curve, t)};
+        if (m->nf > 0 || m->has_frame) skel__field_add(m, i, &x[i], t, side, &s->load[i]);
         s->f[i].f              = v3_mad(s->load[i].f, b->mass, m->gravity);
         s->f[i].n              = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
     }

@@ -27,7 +27,7 @@
 #define NOTEWORTHY 1e-9 /* [m], [m/s]: corrections of the start that the user should know */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
-_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, reserved) + 4,
+_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, energy_gain) + 8,
                "tail padding");
 #define SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
@@ -417,7 +417,7 @@ const double *skel_bake_q(const skel_bake *bake) {
 
 skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
     if (!bake || !row || sample < 0 || sample >= (int32_t)bake->done) return SKEL_E_ARGUMENT;
-    return skel__desc_export(row, &bake->rows[sample], sizeof *row, sizeof *row);
+    return skel__desc_export(row, &bake->rows[sample], sizeof *row, SKEL__ROW_V1);
 }
 
 static void count_work(const skel_bake *b, skel_bake_summary *s) {

@@ -4,6 +4,10 @@
 
 #include "algo/algo.h"
 
+#include <stddef.h>
+
+#define SKEL__ROW_V1 offsetof(skel_report_row, work_contact)
+
 /* AUTO resolved to the integrator that runs; -1 for a number that names none. has_step: the caller
    chose the length of the steps. */
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step);

@@ -19,12 +19,11 @@
 
 #define DESC_BODY_V1 offsetof(skel_body_desc, pinned)
 #define DESC_JOINT_V1 offsetof(skel_joint_desc, follow_frequency)
-#define DESC_MODEL_V1 sizeof(skel_model_desc)
-_Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, reserved) + 4, "tail padding");
-_Static_assert(sizeof(skel_joint_desc) ==
-                   offsetof(skel_joint_desc, follow_weight) + sizeof(skel_curve),
-               "tail padding");
-_Static_assert(sizeof(skel_model_desc) == offsetof(skel_model_desc, allocator) + sizeof(void *),
+#define DESC_MODEL_V1 offsetof(skel_model_desc, grounds)
+_Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, collide) + 4, "tail padding");
+_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, reserved) + 4, "tail padding");
+_Static_assert(sizeof(skel_model_desc) ==
+                   offsetof(skel_model_desc, frame_acceleration_curve) + sizeof(skel_curve),
                "tail padding");
 
 static const skel_body_desc  k_body  = {.struct_size = sizeof k_body, .orientation = {1, 0, 0, 0}};

@@ -31,6 +31,13 @@ typedef struct skel__body {
     double        size[3];
     const double *pinned; /* (2 pinned_count) */
     uint32_t      pinned_count;
+    uint32_t      contact_count;
+    const double *contacts; /* (3 contact_count) body axes */
+    int32_t       collide;
+    int32_t       is_smooth; /* curves of force and torque are cubic */
+    int32_t       host;      /* it is a wobbling mass on this body; -1: it is none */
+    int32_t       skeleton;  /* number of the skeleton it belongs to; prescribed ones belong to what
+                                hangs from them */
     const char   *name;
 } skel__body;
 
@@ -50,31 +57,92 @@ typedef struct skel__joint {
     double      follow_frequency; /* [Hz]; 0: none */
     double      follow_damping, follow_max;
     skel_curve  follow_curve, follow_weight;
+    int32_t     is_smooth; /* motor_curve is cubic */
+    double      limit_restitution;
+    double      law_a, law_b, law_c, law_d, law_on; /* limiting torque; on = 0: a hard stop */
+    double      spring_stiffness, spring_damping, spring_rest;
+    double      muscle_growth, muscle_max, muscle_start, muscle_feedback, muscle_impact;
+    double      muscle_delay;
+    int32_t     muscle_side;
+    int32_t     muscle; /* place of its torque in the state's memory; -1: no muscle */
     const char *name;
 } skel__joint;
 
+/* A plane; point and normal in the axes of its body (the world's: -1). */
+typedef struct skel__ground {
+    int32_t body, is_rigid;
+    v3      point, normal;
+    double  friction, a, b, d, stick_k, stick_d; /* defaults filled in */
+    double  restitution, tangential_restitution;
+    int32_t is_default, is_stick_default; /* the constants were not the caller's */
+} skel__ground;
+
+typedef struct skel__wobble {
+    int32_t body, host;
+    v3      rest, axis; /* host axes */
+    double  along_c, along_d, across_c, across_d, turn_a, turn_b;
+} skel__wobble;
+
+/* A place that may touch something: a point of body i (with a radius around it), or the segment
+   between two points; against ground `ground`, or against the shape of body j. */
+typedef struct skel__spot {
+    int32_t i, j;   /* j: -1 where it is a ground's */
+    int32_t ground; /* whose plane; for bodies, the ground whose constants count */
+    int32_t kind;   /* SKEL__SPOT_* */
+    v3      at, to; /* body axes of i; `to` is the other end of a segment */
+    double  radius;
+    int32_t memory; /* place of its stick displacement (3) in the state's memory */
+} skel__spot;
+enum {
+    SKEL__SPOT_PLANE   = 0, /* point against plane */
+    SKEL__SPOT_BOX     = 1, /* point against the box j */
+    SKEL__SPOT_EDGE    = 2, /* inside of a segment against the box j */
+    SKEL__SPOT_SEGMENT = 3  /* segment against the segment of j (spheres: of no length) */
+};
+
 struct skel_model {
-    skel_allocator allocator;
-    int32_t        nb, nj, nq, nv;
-    v3             gravity;
-    double         size;       /* largest lever or distance: the unit of "small" [m] */
-    skel__body    *body;       /* (nb) */
-    skel__joint   *joint;      /* (nj) */
-    int32_t        nd;         /* dynamic bodies */
-    int32_t       *order;      /* (nd) dynamic bodies, tree parents first */
-    int32_t        np;         /* fixed and driven bodies */
-    int32_t       *prescribed; /* (np) */
-    int32_t        nl;         /* loop joints */
-    int32_t       *loop;       /* (nl) */
-    int32_t        has_follow; /* some joint has a spring toward an animation */
-    int32_t        npin;       /* bodies that are pinned at times */
-    int32_t       *pin;        /* (npin) */
-    int32_t        na;         /* nb + npin: behind the caller's bodies, one hidden prescribed body
+    skel_allocator   allocator;
+    int32_t          nb, nj, nq, nv;
+    v3               gravity;
+    double           size;        /* largest lever or distance: the unit of "small" [m] */
+    skel__body      *body;        /* (nb) */
+    skel__joint     *joint;       /* (nj) */
+    int32_t          nd;          /* dynamic bodies */
+    int32_t         *order;       /* (nd) dynamic bodies, tree parents first */
+    int32_t          np;          /* fixed and driven bodies */
+    int32_t         *prescribed;  /* (np) */
+    int32_t          nl;          /* loop joints */
+    int32_t         *loop;        /* (nl) */
+    int32_t          has_follow;  /* some joint has a spring toward an animation */
+    int32_t          npin;        /* bodies that are pinned at times */
+    int32_t         *pin;         /* (npin) */
+    int32_t          ng, nw, nf;  /* grounds, wobbling masses, fields */
+    skel__ground    *ground;      /* (ng + 1) the last one has the constants of bodies that touch */
+    skel__wobble    *wobble;      /* (nw) */
+    skel_field_desc *field;       /* (nf) as the caller gave them */
+    v3               spin, drift; /* of the frame: angular velocity, acceleration of the origin */
+    skel_curve       spin_curve, drift_curve;
+    int32_t          has_frame;
+    int32_t          ns;   /* spots */
+    skel__spot      *spot; /* (ns) a block of its own (contact.c) */
+    int32_t          nm;   /* numbers of the state's memory: stick displacements, muscle torques */
+    int32_t          nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t          has_rigid;      /* some ground has impacts */
+    double           weight;         /* of all dynamic bodies [N] */
+    int32_t          na; /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
 static inline int skel__is_dynamic(const skel_model *m, int32_t body) {
     return body >= 0 && m->body[body].motion == SKEL_MOTION_DYNAMIC;
+}
+
+/* Finds the spots of a model that is otherwise complete, and fills in the grounds' constants. */
+skel_status skel__contacts_build(skel_model *m, skel_error *err);
+
+/* A joint has a hard stop where its limits are not a law. */
+static inline int skel__has_stop(const skel__joint *j) {
+    return j->has_limits && !(j->law_on > 0);
 }
 
 /* Number of coordinates, velocities and constraint rows of a joint type. */
