@@ -54,11 +54,38 @@ typedef struct skel__rows {
     double g[SKEL__MAX_ROWS]; /* what is open now */
 } skel__rows;
 
-/* Rates of work and of momentum from outside. */
+/* Rates of work and of momentum from outside; `stored` is what springs took up meanwhile. */
 typedef struct skel__power {
-    double motor, friction, load, drive;
+    double motor, friction, load, drive, contact, stored;
     v3     force, torque; /* torque about the world's origin */
 } skel__power;
+
+/* One coordinate of a joint (skel__joint_scalars): c' = gradient . (w_b - w_a), for a slide
+   gradient . (velocity of b's joint point seen from a). World axes. */
+typedef struct skel__scalar {
+    double c;
+    v3     gradient;
+} skel__scalar;
+
+/* What limits, spring and muscle do along one coordinate: force on b (a gets the opposite), and the
+   work they do. Either at a moment (powers; memory is a rate) or over a step (mean force, works;
+   slope is the derivative of the force by the coordinate at the end, memory the muscle's torque
+   there). `stored` is energy, or its change over the step. */
+typedef struct skel__element {
+    double force, slope, stored, friction, motor, memory;
+} skel__element;
+
+/* Whether an impact has left a rigid ground or a stop touching: only then it pushes. */
+enum { SKEL__FREE = 0, SKEL__RESTS = 1 };
+
+/* What the speed of the centre of mass was, for muscles that react late (muscle.c). */
+#define SKEL__HISTORY 256
+typedef struct skel__history {
+    double  time[SKEL__HISTORY], speed[SKEL__HISTORY];
+    int32_t count, next;
+    double  impact;      /* speed when a ground was first touched; 0: not yet */
+    double  impact_time; /* and when that was */
+} skel__history;
 
 typedef struct skel__rate {
     v3   p;
@@ -72,14 +99,27 @@ struct skel_state {
     skel__kin        *x;         /* (na + world) the state itself; behind nb, where pins hold */
     int32_t          *is_pinned; /* (npin) the pin held in the last step */
     skel__power       sum;       /* works and impulses so far */
+    double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
+    int32_t          *mode;      /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
+    int               has_modes; /* set at the first step */
+    skel__history    *history;   /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
-    skel__kin       *saved;   /* (nb + world) the state before a step */
-    skel__kin       *stage;   /* (nb + world) */
-    skel__rate      *rate[4]; /* (nb) */
-    m3              *r;       /* (nb + world) rotation matrices */
-    v3              *ww;      /* (nb + world) angular velocities, world */
-    skel__wrench    *f;       /* (nb + world) applied forces */
-    skel__wrench    *load;    /* (nb + world) the part of f that comes from outside, no gravity */
+    skel__kin       *saved;                        /* (nb + world) the state before a step */
+    double          *memory_saved, *memory_stage;  /* (nm) */
+    double          *memory_rate[4];               /* (nm) */
+    double          *memory_now, *memory_rate_now; /* the ones that skel__loads reads and writes */
+    v3              *pair_element; /* (nj) the part of pair that limits, spring and muscle are */
+    int32_t         *mode_saved;   /* (ne) */
+    double          *event;        /* (ne) */
+    skel__wrench    *push;         /* (nb + world) of contacts and wobbling masses, part of f */
+    skel__power      push_power;   /* and what it does */
+    double           ground_push;  /* sum of the grounds' normal forces, as a vector's length */
+    skel__kin       *stage;        /* (nb + world) */
+    skel__rate      *rate[4];      /* (nb) */
+    m3              *r;            /* (nb + world) rotation matrices */
+    v3              *ww;           /* (nb + world) angular velocities, world */
+    skel__wrench    *f;            /* (nb + world) applied forces */
+    skel__wrench    *load; /* (nb + world) the part of f that comes from outside, no gravity */
     skel__wrench    *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
     skel__twist     *bias; /* (nb) */
     skel__twist     *acc;  /* (nb + world) accelerations */
@@ -126,8 +166,9 @@ void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);
 
 /* ---- loads.c: s->f, s->load, s->pair at time t ---- */
-v3   skel__load_at(v3 constant, const skel_curve *curve, double t);
-void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
+skel__wrench skel__load_at(const skel__body *b, double t);
+double       skel__motor_at(const skel__joint *j, double t);
+void         skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* Rates of work, from s->f, s->pair and s->acc. */
 skel__power skel__power_of(skel_state *s, const skel__kin *x);
 
@@ -139,7 +180,59 @@ void skel__field_add(const skel_model *m, int32_t i, const skel__kin *x, double 
 void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
                                  skel__side side, double *d);
 
+/* ---- push.c: forces where bodies touch grounds and each other ---- */
+/* Normal force a depth^b and the energy it stores. */
+double skel__contact_force(const skel__ground *g, double depth);
+double skel__contact_energy(const skel__ground *g, double depth);
+/* Whether the spot's force law is at work: always, but on rigid grounds only at rest. */
+static inline int skel__spot_pushes(const skel_state *s, int32_t spot) {
+    return !s->m->ground[s->m->spot[spot].ground].is_rigid || s->mode[spot] == SKEL__RESTS;
+}
+/* Velocity of body i's material at a point; prescribed bodies and the world move too. */
+static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
+    return v3_add(x[i].v, v3_cross(s->ww[i], v3_sub(point, x[i].p)));
+}
+/* Adds to s->push, s->push_power; rate: of the memory. s is prepared for x. */
+void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate);
+/* Energy, forces and depth of the contacts of s->x, into the row. */
+void skel__contact_measure(const skel_state *s, skel_report_row *row);
+
+/* ---- wobble.c: soft parts on bones ---- */
+void   skel__wobble_loads(skel_state *s, const skel__kin *x);
+double skel__wobble_energy(const skel_state *s, const skel__kin *x);
+
+/* ---- element.c: limits, springs and muscles of joints ---- */
+int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__scalar out[2]);
+/* At c, c'. inertia: what a stop goes by; t: for the muscle's delay. */
+skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double c, double rate,
+                               double inertia, double t, double torque);
+/* Over a step from c0 to c1 that lasts h and begins with the muscle's torque. */
+skel__element skel__element_over(const skel_state *s, int32_t joint, int k, double c0, double c1,
+                                 double h, double inertia, double t, double torque);
+/* Inertia that coordinate k moves, as one lump: what hangs from the joint. */
+double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient);
+static inline int skel__has_elements(const skel__joint *j) {
+    return j->has_limits || j->spring_stiffness > 0 || j->spring_damping > 0 || j->muscle >= 0;
+}
+/* Event numbers of the joint's stops: coordinate k, low (0) or high (1). */
+static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k, int high) {
+    return (m->has_rigid ? m->ns : 0) + 4 * joint + 2 * k + high;
+}
+static inline int32_t skel__event_count(const skel_model *m) {
+    return (m->has_rigid ? m->ns : 0) + (m->nstop > 0 ? 4 * m->nj : 0);
+}
+
+/* ---- muscle.c ---- */
+/* The factor of [RUD 4.10] at t, from what was `delay` ago. */
+double skel__muscle_gain(const skel_state *s, int32_t joint, double t);
+/* Remembers the present speeds; for every step that is done. */
+void skel__muscle_remember(skel_state *s);
+
 /* ---- follow.c: springs toward an animation ---- */
+/* Whether joints go by the inertia that hangs from them. */
+static inline int skel__needs_lumps(const skel_model *m) {
+    return m->has_follow || m->nstop > 0;
+}
 skel_status skel__follow_prepare(skel_state *s);
 /* Turn (slide: shift) from the target to the pose, world axes. */
 v3     skel__follow_error(const skel__joint *j, pose outer, pose inner, double t);
@@ -212,6 +305,7 @@ static inline void skel__power_add(skel__power *sum, double h, const skel__power
     sum->friction += h * p->friction;
     sum->load += h * p->load;
     sum->drive += h * p->drive;
+    sum->contact += h * p->contact;
     sum->force  = v3_mad(sum->force, h, p->force);
     sum->torque = v3_mad(sum->torque, h, p->torque);
 }

@@ -19,24 +19,28 @@ static double over(double q, double low, double high) {
     return fmax(fmax(low - q, q - high), 0.0);
 }
 
-/* Swing and twist of a ball about the limit axis: cone angle and turn about it. */
-static double ball_violation(const skel__joint *j, const double *q) {
-    const quat   r     = q_of(q);
-    const v3     axis  = j->limit_axis;
-    const v3     moved = q_rotate(r, axis);
-    const double cone  = atan2(v3_norm(v3_cross(axis, moved)), v3_dot(axis, moved));
-    const double sign  = r.w < 0 ? -1.0 : 1.0;
-    const double twist = 2.0 * atan2(sign * v3_dot(q_vec(r), axis), sign * r.w);
-    return fmax(over(cone, 0, j->limit_high[0]), over(twist, j->limit_low[1], j->limit_high[1]));
+static double limit_violation(const skel__joint *j, const double *q) {
+    double c[2], worst = 0;
+    if (!j->has_limits) return 0;
+    const int32_t n = skel__joint_scalars(j, q, c);
+    for (int32_t k = 0; k < n; ++k)
+        worst = fmax(worst, over(c[k], j->limit_low[k], j->limit_high[k]));
+    return worst;
 }
 
-static double limit_violation(const skel__joint *j, const double *q) {
-    if (!j->has_limits) return 0;
-    if (j->type == SKEL_JOINT_BALL) return ball_violation(j, q);
-    double worst = over(q[0], j->limit_low[0], j->limit_high[0]);
-    if (j->type == SKEL_JOINT_UNIVERSAL)
-        worst = fmax(worst, over(q[1], j->limit_low[1], j->limit_high[1]));
-    return worst;
+/* What springs, limits and stops of a joint store. */
+static double stored_in(const skel_state *s, int32_t joint, pose outer, pose inner) {
+    const skel__joint *j = &s->m->joint[joint];
+    skel__scalar       c[2];
+    double             sum = 0;
+    const int32_t      n   = skel__scalars_of(j, outer, inner, c);
+    for (int k = 0; k < n; ++k) {
+        double inertia = 1;
+        if (skel__has_stop(j) && s->has_follow_inertia)
+            inertia = skel__element_inertia(s, s->r, joint, c[k].gradient);
+        sum += skel__element_at(s, joint, k, c[k].c, 0, inertia, s->t, 0).stored;
+    }
+    return sum;
 }
 
 void skel__measure(const skel_state *s, skel_report_row *row) {
@@ -45,22 +49,30 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     memset(row, 0, sizeof *row);
     row->struct_size = (uint32_t)sizeof *row;
     row->time        = s->t;
+    if (m->ns > 0 || m->nstop > 0) /* only its workspace is written */
+        skel__prepare((skel_state *)(uintptr_t)s, s->x);
     for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], row, &p, &l);
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         double             q[4];
-        const skel__misfit e = skel__joint_measure(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
-                                                   pose_mul(skel__pose_of(s->x, j->b), j->fb), q);
+        const pose         outer = pose_mul(skel__pose_of(s->x, j->a), j->fa);
+        const pose         inner = pose_mul(skel__pose_of(s->x, j->b), j->fb);
+        const skel__misfit e     = skel__joint_measure(j, outer, inner, q);
+        if (skel__has_elements(j)) row->elastic += stored_in(s, k, outer, inner);
         row->joint_gap       = fmax(row->joint_gap, e.gap);
         row->misalignment    = fmax(row->misalignment, e.angle);
         row->limit_violation = fmax(row->limit_violation, limit_violation(j, q));
     }
+    if (m->nw > 0) row->elastic += skel__wobble_energy(s, s->x);
+    if (m->ns > 0) skel__contact_measure(s, row);
+    row->potential += row->elastic;
     v3_to(p, row->momentum);
     v3_to(l, row->angular_momentum);
     row->work_motor    = s->sum.motor;
     row->work_friction = s->sum.friction;
     row->work_load     = s->sum.load;
     row->work_drive    = s->sum.drive;
+    row->work_contact  = s->sum.contact;
     v3_to(s->sum.force, row->impulse);
     v3_to(s->sum.torque, row->angular_impulse);
 }

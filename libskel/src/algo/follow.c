@@ -109,7 +109,7 @@ static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
    weighs the same whether its hand holds a bar or not. A ring is cut where it must be. */
 skel_status skel__follow_prepare(skel_state *s) {
     const skel_model *m = s->m;
-    if (!m->has_follow || s->has_follow_inertia) return SKEL_OK;
+    if (!skel__needs_lumps(m) || s->has_follow_inertia) return SKEL_OK;
     skel__prepare(s, s->x);
     for (int32_t i = 0; i < m->nb; ++i) s->lump[i] = lump_of(s, i);
     for (int32_t e = 0; e < m->nj; ++e) {

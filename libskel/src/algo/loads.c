@@ -4,27 +4,76 @@
    Also the rates at which they and the driven bodies do work. */
 #include "algo/algo.h"
 
-v3 skel__load_at(v3 constant, const skel_curve *curve, double t) {
+#include <string.h>
+
+static v3 load_at(v3 constant, const skel_curve *curve, int is_smooth, double t) {
     double out[3];
     v3_to(constant, out);
-    skel__curve_add(curve, t, out);
+    if (is_smooth)
+        skel__curve_add_smooth(curve, t, out);
+    else
+        skel__curve_add(curve, t, out);
     return v3_of(out);
 }
 
+skel__wrench skel__load_at(const skel__body *b, double t) {
+    return (skel__wrench){load_at(b->force, &b->force_curve, b->is_smooth, t),
+                          load_at(b->torque, &b->torque_curve, b->is_smooth, t)};
+}
+
 static int has_load(const skel__joint *j) {
-    return j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0 || j->follow_frequency > 0;
+    return j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0 ||
+           j->follow_frequency > 0 || skel__has_elements(j);
+}
+
+double skel__motor_at(const skel__joint *j, double t) {
+    double beta = j->motor;
+    if (j->is_smooth)
+        skel__curve_add_smooth(&j->motor_curve, t, &beta);
+    else
+        skel__curve_add(&j->motor_curve, t, &beta);
+    return beta;
+}
+
+/* Limits, spring and muscle at the prepared pose: force (slide) or torque on b; their powers are
+   added to *power, the rate of the muscle's torque goes into the memory's. */
+static v3 element_pull(skel_state *s, const skel__kin *x, int32_t joint, double t,
+                       const skel__joint_world *g) {
+    const skel__joint *j     = &s->m->joint[joint];
+    const int          slide = j->type == SKEL_JOINT_SLIDE;
+    const v3      rate = slide ? skel__joint_slip(s, x, j, g) : v3_sub(s->ww[j->b], s->ww[j->a]);
+    v3            pull = {0, 0, 0};
+    skel__scalar  c[2];
+    const int32_t n = skel__scalars_of(j, pose_mul(skel__pose_of(x, j->a), j->fa),
+                                       pose_mul(skel__pose_of(x, j->b), j->fb), c);
+    for (int k = 0; k < n; ++k) {
+        const double inertia =
+            skel__has_stop(j) ? skel__element_inertia(s, s->r, joint, c[k].gradient) : 1;
+        const double        speed = v3_dot(c[k].gradient, rate);
+        const double        q     = j->muscle >= 0 ? s->memory_now[j->muscle] : 0;
+        const skel__element e     = skel__element_at(s, joint, k, c[k].c, speed, inertia, t, q);
+        pull                      = v3_mad(pull, e.force, c[k].gradient);
+        s->push_power.friction += e.friction;
+        s->push_power.motor += e.motor;
+        s->push_power.stored -= e.force * speed - e.friction - e.motor;
+        if (k == 0 && j->muscle >= 0) s->memory_rate_now[j->muscle] = e.memory;
+    }
+    return pull;
 }
 
 /* Wrench of friction, motor and follow on b about b's joint point; a gets the opposite there. */
-static skel__wrench pair_of(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+static skel__wrench pair_of(skel_state *s, const skel__kin *x, int32_t joint, double t,
                             skel__side side) {
     const skel__joint *j    = &s->m->joint[joint];
     const v3           none = {0, 0, 0};
-    double             beta = j->motor;
     if (!has_load(j)) return (skel__wrench){none, none};
-    skel__curve_add(&j->motor_curve, t, &beta);
-    const v3 follow = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
-    const skel__joint_world g = skel__joint_at(s, x, j);
+    const double            beta = skel__motor_at(j, t);
+    const skel__joint_world g    = skel__joint_at(s, x, j);
+    v3 follow = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
+    if (skel__has_elements(j)) {
+        s->pair_element[joint] = element_pull(s, x, joint, t, &g);
+        follow                 = v3_add(follow, s->pair_element[joint]);
+    }
     if (j->type == SKEL_JOINT_SLIDE) {
         const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
         return (skel__wrench){v3_mad(follow, -j->friction * speed - beta, g.ea[2]), none};
@@ -44,18 +93,34 @@ static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, 
     s->f[j->b].n              = v3_add(s->f[j->b].n, v3_cross(g.rb, e.f));
 }
 
+/* Contacts and wobbling masses, onto s->f. */
+static void push(skel_state *s, const skel__kin *x) {
+    const skel_model *m = s->m;
+    s->push_power       = (skel__power){0};
+    s->ground_push      = 0;
+    if (m->ns == 0 && m->nw == 0) return;
+    memset(s->push - 1, 0, ((size_t)m->na + 1) * sizeof *s->push);
+    skel__wobble_loads(s, x);
+    skel__contact_loads(s, x, s->memory_now, s->memory_rate_now);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        s->f[i].f       = v3_add(s->f[i].f, s->push[i].f);
+        s->f[i].n       = v3_add(s->f[i].n, s->push[i].n);
+    }
+}
+
 void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
         const skel__body *b    = &m->body[i];
         const v3          spin = m3_mulv(b->inertia, x[i].w);
-        s->load[i]             = (skel__wrench){skel__load_at(b->force, &b->force_curve, t),
-                                                skel__load_at(b->torque, &b->torque_curve, t)};
+        s->load[i]             = skel__load_at(b, t);
         if (m->nf > 0 || m->has_frame) skel__field_add(m, i, &x[i], t, side, &s->load[i]);
-        s->f[i].f              = v3_mad(s->load[i].f, b->mass, m->gravity);
-        s->f[i].n              = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
+        s->f[i].f = v3_mad(s->load[i].f, b->mass, m->gravity);
+        s->f[i].n = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
     }
+    push(s, x);
     /* pairs also push the world and prescribed bodies; nobody reads that */
     s->f[-1] = (skel__wrench){0};
     for (int32_t k = 0; k < m->np; ++k) s->f[m->prescribed[k]] = (skel__wrench){0};
@@ -122,7 +187,7 @@ static void add_loop_anchor(const skel_state *s, const skel__kin *x, int32_t loo
 
 skel__power skel__power_of(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
-    skel__power       w = {0};
+    skel__power       w = s->push_power;
     reactions(s, x);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -141,8 +206,9 @@ skel__power skel__power_of(skel_state *s, const skel__kin *x) {
         const v3                slip  = skel__joint_slip(s, x, j, &g);
         const double            along = v3_dot(slip, g.ea[2]);
         const double rate2 = j->type == SKEL_JOINT_SLIDE ? along * along : v3_dot(spin, spin);
-        const double total = v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip);
-        const double rub   = -j->friction * rate2;
+        const double total = v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip) -
+                             v3_dot(s->pair_element[k], j->type == SKEL_JOINT_SLIDE ? slip : spin);
+        const double rub = -j->friction * rate2;
         w.friction += rub;
         w.motor += total - rub;
     }

@@ -7,6 +7,24 @@
 
 #include <string.h>
 
+/* Of contacts, wobbling masses, limits and muscles; nothing where there are none. */
+static void layout_touch(skel__carver *c, skel_state *at) {
+    const skel_model *m  = at->m;
+    const size_t      nm = (size_t)m->nm, ne = (size_t)skel__event_count(m);
+    at->memory       = skel__carve(c, nm, sizeof(double));
+    at->memory_saved = skel__carve(c, nm, sizeof(double));
+    at->memory_stage = skel__carve(c, nm, sizeof(double));
+    for (int k = 0; k < 4; ++k) at->memory_rate[k] = skel__carve(c, nm, sizeof(double));
+    at->memory_now      = at->memory;
+    at->memory_rate_now = at->memory_rate[0];
+    at->mode            = skel__carve(c, ne, sizeof *at->mode);
+    at->mode_saved      = skel__carve(c, ne, sizeof *at->mode_saved);
+    at->event           = skel__carve(c, 2 * ne, sizeof *at->event);
+    at->history         = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
+    at->push            = skel__carve_with_world(c, (size_t)m->na, sizeof *at->push);
+    at->pair_element    = skel__carve(c, (size_t)m->nj, sizeof *at->pair_element);
+}
+
 static size_t layout(const skel_model *m, void *base, skel_state **out) {
     const size_t nb = (size_t)m->na, nj = (size_t)m->nj;
     skel__carver c  = {base, 0};
@@ -25,9 +43,10 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     at.acc            = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
     at.reaction       = skel__carve(&c, nb, sizeof *at.reaction);
     at.aba            = skel__carve(&c, nb, sizeof *at.aba);
-    at.follow_inertia = skel__carve(&c, m->has_follow ? nj : 0, sizeof *at.follow_inertia);
-    at.lump           = skel__carve(&c, m->has_follow ? nb : 0, sizeof *at.lump);
+    at.follow_inertia = skel__carve(&c, skel__needs_lumps(m) ? nj : 0, sizeof *at.follow_inertia);
+    at.lump           = skel__carve(&c, skel__needs_lumps(m) ? nb : 0, sizeof *at.lump);
     at.is_pinned      = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
+    layout_touch(&c, &at);
     const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
     at.loop_joint  = skel__carve(&c, nl, sizeof *at.loop_joint);
     at.loop_rows   = skel__carve(&c, nl, sizeof *at.loop_rows);
@@ -58,6 +77,8 @@ static void start(skel_state *s) {
     place_at_start(m, s->x);
     s->saved[-1] = s->stage[-1] = s->x[-1];
     s->r[-1]                    = m3_identity();
+    for (int32_t k = 0; k < m->nj; ++k)
+        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = m->joint[k].muscle_start;
     for (int32_t i = 0; i < m->nl; ++i) {
         s->loop_joint[s->nloop++] = m->loop[i];
         s->nr += skel__joint_rows(m->joint[m->loop[i]].type);
@@ -85,12 +106,23 @@ void skel_state_destroy(skel_state *state) {
     skel__free(allocator, state);
 }
 
+static void copy_touch(skel_state *dst, const skel_state *src) {
+    const skel_model *m  = src->m;
+    const size_t      ne = (size_t)skel__event_count(m);
+    if (m->nm > 0) memcpy(dst->memory, src->memory, (size_t)m->nm * sizeof *src->memory);
+    if (ne > 0) memcpy(dst->mode, src->mode, ne * sizeof *src->mode);
+    if (m->nmuscle > 0)
+        memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
+    dst->has_modes = src->has_modes;
+}
+
 skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     if (!dst || !src || dst->m != src->m) return SKEL_E_ARGUMENT;
     memcpy(dst->x, src->x, (size_t)src->m->na * sizeof *src->x);
     dst->nloop = src->nloop, dst->nr = src->nr;
     memcpy(dst->loop_joint, src->loop_joint, (size_t)src->nloop * sizeof *src->loop_joint);
     memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
+    copy_touch(dst, src);
     dst->t                  = src->t;
     dst->sum                = src->sum;
     dst->has_follow_inertia = src->has_follow_inertia;

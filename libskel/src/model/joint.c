@@ -67,6 +67,33 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
     return e;
 }
 
+static double near_middle(const skel__joint *j, int k, double angle) {
+    if (!j->has_limits) return angle;
+    const double middle = 0.5 * (j->limit_low[k] + j->limit_high[k]);
+    return angle - SKEL__TURN * nearbyint((angle - middle) / SKEL__TURN);
+}
+
+int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]) {
+    c[0] = c[1] = 0;
+    switch (j->type) {
+    case SKEL_JOINT_HINGE: c[0] = near_middle(j, 0, q[0]); return 1;
+    case SKEL_JOINT_SLIDE: c[0] = q[0]; return 1;
+    case SKEL_JOINT_UNIVERSAL:
+        c[0] = near_middle(j, 0, q[0]), c[1] = near_middle(j, 1, q[1]);
+        return 2;
+    case SKEL_JOINT_BALL: {
+        const quat   r     = q_of(q);
+        const v3     axis  = j->limit_axis;
+        const v3     moved = q_rotate(r, axis);
+        const double sign  = r.w < 0 ? -1.0 : 1.0;
+        c[0]               = angle_between(axis, moved);
+        c[1] = near_middle(j, 1, 2.0 * atan2(sign * v3_dot(q_vec(r), axis), sign * r.w));
+        return 2;
+    }
+    default: return 0;
+    }
+}
+
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side) {
     const v3     none = {0, 0, 0};
     skel__motion m    = {b->x0, none, none, none, none};

@@ -57,7 +57,8 @@ typedef struct skel__joint {
     double      follow_frequency; /* [Hz]; 0: none */
     double      follow_damping, follow_max;
     skel_curve  follow_curve, follow_weight;
-    int32_t     is_smooth; /* motor_curve is cubic */
+    int32_t     is_smooth;                 /* motor_curve is cubic */
+    double      stop_low[2], stop_high[2]; /* the limits, widened to hold the given pose */
     double      limit_restitution;
     double      law_a, law_b, law_c, law_d, law_on; /* limiting torque; on = 0: a hard stop */
     double      spring_stiffness, spring_damping, spring_rest;
@@ -127,14 +128,32 @@ struct skel_model {
     skel__spot      *spot; /* (ns) a block of its own (contact.c) */
     int32_t          nm;   /* numbers of the state's memory: stick displacements, muscle torques */
     int32_t          nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t          has_elements;   /* some joint has limits, a spring or a muscle */
+    int32_t          pairs_left_out; /* too many bodies that nobody asked to touch each other */
     int32_t          has_rigid;      /* some ground has impacts */
     double           weight;         /* of all dynamic bodies [N] */
+    double           reach;          /* length that contacts go by: of the skeleton or its shapes */
     int32_t          na; /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
 static inline int skel__is_dynamic(const skel_model *m, int32_t body) {
     return body >= 0 && m->body[body].motion == SKEL_MOTION_DYNAMIC;
+}
+
+/* Where a spot touches, or nearly does: i's place is the sphere of radius_i about point_i, j's the
+   one about point_j; along the unit normal, from j to i, they are `gap` apart. */
+typedef struct skel__touch {
+    v3     normal, point_i, point_j;
+    double radius_i, radius_j, gap; /* gap: INFINITY where it cannot touch */
+} skel__touch;
+/* At the poses of i and of the other body (the ground's or j's). */
+skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other);
+/* The segment of a body's shape, in its axes: a sphere's has no length. Returns its radius. */
+double skel__segment_of(const skel__body *b, v3 *from, v3 *to);
+/* The other body of a spot: j, or the one its ground is fixed in; -1: the world. */
+static inline int32_t skel__spot_other(const skel_model *m, const skel__spot *s) {
+    return s->kind == SKEL__SPOT_PLANE ? m->ground[s->ground].body : s->j;
 }
 
 /* Finds the spots of a model that is otherwise complete, and fills in the grounds' constants. */
@@ -158,6 +177,11 @@ typedef struct skel__misfit {
     double angle; /* [rad] */
 } skel__misfit;
 skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, double *q);
+
+/* What limits, springs and muscles go by, from q: hinge and slide their q; universal both; ball
+   the angle from limit_axis and the twist about it. Angles are taken in the turn around the middle
+   of their limits. Returns how many there are. */
+int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]);
 
 /* Where a prescribed body is at time t. */
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side);

@@ -134,11 +134,11 @@ static void end_poses(const skel_state *s, double h) {
 static void apply_loads(const skel_state *s, double h) {
     const double t = s->t + 0.5 * h;
     for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t     i = s->m->order[k];
-        const skel__body *b = &s->m->body[i];
-        const v3          f = skel__load_at(b->force, &b->force_curve, t);
-        s->em->jl[i]        = v3_scale(v3_mad(f, b->mass, s->m->gravity), h);
-        s->em->ja[i]        = v3_scale(skel__load_at(b->torque, &b->torque_curve, t), h);
+        const int32_t      i = s->m->order[k];
+        const skel__body  *b = &s->m->body[i];
+        const skel__wrench w = skel__load_at(b, t);
+        s->em->jl[i]         = v3_scale(v3_mad(w.f, b->mass, s->m->gravity), h);
+        s->em->ja[i]         = v3_scale(w.n, h);
     }
 }
 
@@ -421,12 +421,12 @@ static skel__power account(const skel_state *s, double h) {
         account_anchor(s, m->joint[k].b, -1.0, &e, &sum);
     }
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t     i      = m->order[k];
-        const skel__body *b      = &m->body[i];
-        const v3          centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-        const v3          f      = v3_scale(skel__load_at(b->force, &b->force_curve, t), h);
-        const v3          n      = v3_scale(skel__load_at(b->torque, &b->torque_curve, t), h);
-        const v3          all    = v3_mad(f, h * b->mass, m->gravity);
+        const int32_t      i      = m->order[k];
+        const skel__body  *b      = &m->body[i];
+        const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+        const skel__wrench w      = skel__load_at(b, t);
+        const v3           f = v3_scale(w.f, h), n = v3_scale(w.n, h);
+        const v3           all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
         sum.force  = v3_add(sum.force, all);
         sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));

@@ -296,7 +296,7 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     const v3           gap0   = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
     const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
     const slide_way    way    = way_of(&a, &b, gap0, gap1);
-    double             beta   = j->motor;
+    const double       beta   = skel__motor_at(j, t);
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
     if (j->type == SKEL_JOINT_SLIDE)
@@ -304,7 +304,6 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     else
         point_rows(&a, &b, lambda, gap1, out, blocks);
     axis_rows(j, &a, &b, lambda, out, blocks);
-    skel__curve_add(&j->motor_curve, t, &beta);
     if (j->type == SKEL_JOINT_SLIDE && (j->friction != 0 || beta != 0))
         sliding_load(j, h, beta, &a, &b, &way, out, blocks);
     else if (j->friction != 0 || beta != 0)

@@ -104,14 +104,16 @@ static double next_knot(const skel__cvode *c, double t) {
     const double      after = t + same_time(c, t);
     double            best  = INFINITY;
     for (int32_t i = 0; i < m->nb; ++i) {
-        best = first_after(&m->body[i].force_curve, after, best);
-        best = first_after(&m->body[i].torque_curve, after, best);
+        if (!m->body[i].is_smooth) {
+            best = first_after(&m->body[i].force_curve, after, best);
+            best = first_after(&m->body[i].torque_curve, after, best);
+        }
         if (m->body[i].motion != SKEL_MOTION_DRIVEN) continue;
         best = first_after(&m->body[i].position_curve, after, best);
         best = first_after(&m->body[i].orientation_curve, after, best);
     }
     for (int32_t j = 0; j < m->nj; ++j) {
-        best = first_after(&m->joint[j].motor_curve, after, best);
+        if (!m->joint[j].is_smooth) best = first_after(&m->joint[j].motor_curve, after, best);
         best = first_after(&m->joint[j].follow_curve, after, best);
         best = first_after(&m->joint[j].follow_weight, after, best);
     }
@@ -258,16 +260,24 @@ static void weigh_parts(skel__cvode *c) {
         add_part(c, v, 3, body, speed, fine);
         add_part(c, v + 3, 3, body, spin, fine);
     }
+    for (int32_t k = 0; k < m->ns; ++k) /* how far a bristle is bent */
+        add_part(c, c->r.at_memory + 3 * (size_t)k, 3, m->spot[k].i, far, fine);
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j = &m->joint[k];
+        if (j->muscle >= 0)
+            add_part(c, c->r.at_memory + (size_t)j->muscle, 1, j->b, tol * j->muscle_max, fine);
+    }
     add_part(c, c->r.at_sum, SKEL__REDUCED_SUMS, -1, NO_SAY, 0);
 }
 
 /* ---- life ---- */
 
 static size_t layout(const skel_model *m, void *base, skel__cvode **out) {
-    skel__carver c     = {base, 0};
-    skel__cvode *at    = skel__carve(&c, 1, sizeof *at);
-    int32_t     *root  = skel__carve(&c, (size_t)m->nd, sizeof *root);
-    part        *parts = skel__carve(&c, 4 * ((size_t)m->nj + (size_t)m->nd) + 1, sizeof *parts);
+    skel__carver c    = {base, 0};
+    skel__cvode *at   = skel__carve(&c, 1, sizeof *at);
+    int32_t     *root = skel__carve(&c, (size_t)m->nd, sizeof *root);
+    part        *parts =
+        skel__carve(&c, 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 1, sizeof *parts);
     if (at) {
         at->m = m, at->parts = parts;
         at->r = skel__reduced_of(m, root);

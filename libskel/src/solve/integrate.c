@@ -44,6 +44,7 @@ skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *b
         x->w            = v3_mad(x->w, h, skel__body_axes(s, i, s->acc[i].w));
         x->q            = q_unit(q_mul(x->q, q_exp(v3_scale(x->w, h))));
     }
+    for (int32_t k = 0; k < m->nm; ++k) s->memory[k] += h * s->memory_rate[0][k];
     s->is_factored = 0;
     return finish(s, s->t + h, body);
 }
@@ -91,8 +92,13 @@ static skel_status stages(skel_state *s, double h, int32_t solver) {
             const int32_t i = m->order[e];
             s->stage[i]     = moved(&s->x[i], at[k] * h, &s->rate[k - 1][i]);
         }
+        for (int32_t e = 0; k > 0 && e < m->nm; ++e)
+            s->memory_stage[e] = s->memory[e] + at[k] * h * s->memory_rate[k - 1][e];
+        s->memory_now            = k == 0 ? s->memory : s->memory_stage;
+        s->memory_rate_now       = s->memory_rate[k];
         const skel__side  side   = k == 3 ? SKEL__BEFORE : SKEL__AFTER;
         const skel_status status = skel__accelerate(s, x, s->t + at[k] * h, side, solver);
+        s->memory_now = s->memory, s->memory_rate_now = s->memory_rate[0];
         if (status != SKEL_OK) return status;
         rates(s, x, s->rate[k]);
         const skel__power power = skel__power_of(s, x);
@@ -112,6 +118,10 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
         combine(s, i);
         s->x[i] = moved(&s->x[i], h, &s->rate[0][i]);
     }
+    for (int32_t k = 0; k < m->nm; ++k)
+        s->memory[k] += h / 6.0 *
+                        (s->memory_rate[0][k] + 2.0 * s->memory_rate[1][k] +
+                         2.0 * s->memory_rate[2][k] + s->memory_rate[3][k]);
     s->is_factored = 0;
     status         = finish(s, s->t + h, body);
     if (status != SKEL_OK) return status;

@@ -8,16 +8,17 @@ skel__reduced skel__reduced_of(const skel_model *m, int32_t *root) {
     skel__reduced r = {.m = m, .root = root};
     for (int32_t k = 0; k < m->nd; ++k)
         if (m->body[m->order[k]].joint < 0) root[r.nr++] = m->order[k];
-    r.at_pose  = (size_t)m->nq;
-    r.at_qd    = r.at_pose + 7 * (size_t)r.nr;
-    r.at_speed = r.at_qd + (size_t)m->nv;
-    r.at_sum   = r.at_speed + 6 * (size_t)r.nr;
-    r.n        = r.at_sum + SKEL__REDUCED_SUMS;
+    r.at_pose   = (size_t)m->nq;
+    r.at_qd     = r.at_pose + 7 * (size_t)r.nr;
+    r.at_speed  = r.at_qd + (size_t)m->nv;
+    r.at_memory = r.at_speed + 6 * (size_t)r.nr;
+    r.at_sum    = r.at_memory + (size_t)m->nm;
+    r.n         = r.at_sum + SKEL__REDUCED_SUMS;
     return r;
 }
 
 size_t skel__reduced_room(const skel_model *m) {
-    return (size_t)m->nq + (size_t)m->nv + 13 * (size_t)m->nd + SKEL__REDUCED_SUMS;
+    return (size_t)m->nq + (size_t)m->nv + 13 * (size_t)m->nd + (size_t)m->nm + SKEL__REDUCED_SUMS;
 }
 
 /* ---- y <-> state ---- */
@@ -26,6 +27,7 @@ static void sums_to(const skel__power *s, double *out) {
     out[0] = s->motor, out[1] = s->friction, out[2] = s->load, out[3] = s->drive;
     v3_to(s->force, out + 4);
     v3_to(s->torque, out + 7);
+    out[10] = s->contact;
 }
 
 /* Sums over what hangs from each free root, at the root's index: mass in bias.v.x, mass times
@@ -40,7 +42,7 @@ static void sum_trees(skel_state *s, int of_forces) {
             s->bias[i].v     = (v3){0, 0, 0};
             s->reaction[i].f = s->reaction[i].n = (v3){0, 0, 0};
         }
-        const v3 first = of_forces ? s->load[i].f : v3_scale(s->x[i].p, mass);
+        const v3 first = of_forces ? v3_add(s->load[i].f, s->push[i].f) : v3_scale(s->x[i].p, mass);
         s->bias[root].v.x += mass;
         s->reaction[root].f = v3_add(s->reaction[root].f, first);
         s->reaction[root].n = v3_mad(s->reaction[root].n, mass, s->x[i].v);
@@ -49,6 +51,10 @@ static void sum_trees(skel_state *s, int of_forces) {
 
 static v3 mean_of(const skel_state *s, int32_t root, v3 sum) {
     return v3_scale(sum, 1.0 / s->bias[root].v.x);
+}
+
+static void copy_memory(const skel_model *m, const double *from, double *to) {
+    for (int32_t k = 0; k < m->nm; ++k) to[k] = from[k];
 }
 
 void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
@@ -63,6 +69,7 @@ void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
         v3_to(mean_of(s, i, s->reaction[i].f), place), q_to(x->q, place + 3);
         v3_to(mean_of(s, i, s->reaction[i].n), speed), v3_to(x->w, speed + 3);
     }
+    copy_memory(r->m, s->memory, y + r->at_memory);
     sums_to(&s->sum, y + r->at_sum);
 }
 
@@ -97,7 +104,14 @@ void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, ske
     skel__fk(r->m, y, s->x);
     skel__fk_velocity(s, y + r->at_qd);
     move_trees(r, y, s);
-    s->sum = (skel__power){sum[0], sum[1], sum[2], sum[3], v3_of(sum + 4), v3_of(sum + 7)};
+    copy_memory(r->m, y + r->at_memory, s->memory);
+    s->sum = (skel__power){.motor    = sum[0],
+                           .friction = sum[1],
+                           .load     = sum[2],
+                           .drive    = sum[3],
+                           .force    = v3_of(sum + 4),
+                           .torque   = v3_of(sum + 7),
+                           .contact  = sum[10]};
 }
 
 /* ---- dy/dt ---- */
@@ -171,6 +185,7 @@ skel_status skel__reduced_rate(const skel__reduced *r, const double *y, double t
         v3_to(v3_add(m->gravity, mean_of(s, i, s->reaction[i].f)), rate + speed);
         v3_to(skel__body_axes(s, i, s->acc[i].w), rate + speed + 3);
     }
+    copy_memory(m, s->memory_rate_now, rate + r->at_memory);
     const skel__power power = skel__power_of(s, s->x);
     sums_to(&power, rate + r->at_sum);
     double sum = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joint coordinates as one vector, for integrators that know nothing of bodies:
      y = q of all joints | free roots: c, quaternion | qd of all joints | free roots: c', omega |
-         works of motor, friction, load, drive | impulse, angular impulse.
+         memory of contacts and muscles | works of motor, friction, load, drive | impulse,
+         angular impulse | work of contacts.
    q and qd are the joints' own, whichever way the tree runs; omega is in body axes. c is the centre
    of mass of all that hangs from the root, not the root's own: no joint force moves it, so the
    total momentum of a free skeleton is kept to rounding, whatever the tolerance.
@@ -11,13 +12,13 @@
 
 #include "algo/algo.h"
 
-#define SKEL__REDUCED_SUMS 10 /* works and impulses */
+#define SKEL__REDUCED_SUMS 11 /* works and impulses */
 
 typedef struct skel__reduced {
     const skel_model *m;
     int32_t           nr;   /* free roots */
     int32_t          *root; /* (nr), memory of the caller: at most nd */
-    size_t            at_pose, at_qd, at_speed, at_sum, n;
+    size_t            at_pose, at_qd, at_speed, at_memory, at_sum, n;
 } skel__reduced;
 
 /* root: room for m->nd numbers. */

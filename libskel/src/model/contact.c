@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What may touch what: the spots of every shape and contact point against every ground, and of
+   every pair of bodies that is not ruled out. Constants that a ground leaves open follow from the
+   total weight W and a length L of the scene: static depth DEPTH L under all of W. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/model.h"
+
+#include <string.h>
+
+#define DEPTH 2e-3       /* of L: a soft ground under the whole weight */
+#define RIGID_DEPTH 1e-6 /* of L: what rests on a rigid one */
+#define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
+#define STICK 1e-5       /* of L: shift along a soft ground under a load of W */
+#define RIGID_STICK 1e-7
+#define EARTH 9.81
+#define SPOTS_MAX 400000
+#define DEFAULT_PAIRS_MAX 1000 /* shaped bodies: of more, those that must touch have to say so */
+#define RIM 12                 /* points on each rim of a cylinder */
+
+/* ---- sizes ---- */
+
+static double shape_reach(const skel__body *b) {
+    switch (b->shape) {
+    case SKEL_SHAPE_SPHERE: return b->size[0];
+    case SKEL_SHAPE_BOX: return 0.5 * v3_norm(v3_of(b->size));
+    case SKEL_SHAPE_NONE: return 0;
+    default: return 0.5 * b->size[0] + b->size[1];
+    }
+}
+
+static void measure(skel_model *m) {
+    const double g    = v3_norm(m->gravity);
+    double       mass = 0, reach = m->nj > 0 ? m->size : 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const skel__body *b = &m->body[m->order[k]];
+        mass += b->mass;
+        reach = fmax(reach, shape_reach(b));
+        for (uint32_t e = 0; e < b->contact_count; ++e)
+            reach = fmax(reach, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
+    }
+    m->weight = fmax(mass, 1e-300) * (g > 0 ? g : EARTH);
+    m->reach  = reach > 0 ? reach : m->size;
+}
+
+static void fill_constants(const skel_model *m, skel__ground *g) {
+    const double w = m->weight, l = m->reach, mass = w / EARTH;
+    if (g->is_default && g->is_rigid) {
+        g->a = w / (RIGID_DEPTH * l), g->b = 1;
+        g->d = 2.0 * sqrt(g->a * mass);
+    } else if (g->is_default) {
+        const double depth = DEPTH * l;
+        g->a = w / (depth * depth), g->b = 2;
+        g->d = 2.0 * DAMPING * sqrt(2.0 * w / depth * mass);
+    }
+    if (!g->is_stick_default) return;
+    g->stick_k = w / ((g->is_rigid ? RIGID_STICK : STICK) * l);
+    g->stick_d = 2.0 * sqrt(g->stick_k * mass);
+}
+
+/* ---- spots ---- */
+
+typedef struct finder {
+    skel_model *m;
+    skel__spot *spot; /* NULL while counting */
+    int32_t     count;
+} finder;
+
+static void add_spot(finder *f, skel__spot s) {
+    if (f->count > SPOTS_MAX) return;
+    s.memory = 3 * f->count;
+    if (f->spot) f->spot[f->count] = s;
+    ++f->count;
+}
+
+static void add_point(finder *f, skel__spot like, v3 at, double radius) {
+    like.at = like.to = at;
+    like.radius       = radius;
+    add_spot(f, like);
+}
+
+static void add_corners(finder *f, skel__spot like, const double size[3]) {
+    for (int k = 0; k < 8; ++k)
+        add_point(f, like,
+                  (v3){size[0] * (k & 1 ? 0.5 : -0.5), size[1] * (k & 2 ? 0.5 : -0.5),
+                       size[2] * (k & 4 ? 0.5 : -0.5)},
+                  0);
+}
+
+static void add_rims(finder *f, skel__spot like, const double size[3]) {
+    for (int k = 0; k < 2 * RIM; ++k) {
+        const double angle = SKEL__TURN * (k / 2) / RIM;
+        add_point(f, like,
+                  (v3){size[1] * cos(angle), size[1] * sin(angle), size[0] * (k % 2 - 0.5)}, 0);
+    }
+}
+
+/* The points with which a body meets a plane or a box. */
+static void add_points(finder *f, skel__spot like) {
+    const skel__body *b = &f->m->body[like.i];
+    v3                from, to;
+    switch (b->shape) {
+    case SKEL_SHAPE_NONE: break;
+    case SKEL_SHAPE_BOX: add_corners(f, like, b->size); break;
+    case SKEL_SHAPE_CYLINDER: add_rims(f, like, b->size); break;
+    default: {
+        const double r = skel__segment_of(b, &from, &to);
+        const double s = b->shape == SKEL_SHAPE_ROD ? 0 : r; /* a rod is thin */
+        add_point(f, like, from, s);
+        if (b->shape != SKEL_SHAPE_SPHERE) add_point(f, like, to, s);
+    }
+    }
+    for (uint32_t k = 0; k < b->contact_count; ++k)
+        add_point(f, like, v3_of(b->contacts + 3 * (size_t)k), 0);
+}
+
+static int are_linked(const skel_model *m, int32_t i, int32_t j) {
+    if (m->body[i].host == j || m->body[j].host == i) return 1;
+    for (int32_t k = 0; k < m->nj; ++k)
+        if ((m->joint[k].a == i && m->joint[k].b == j) ||
+            (m->joint[k].a == j && m->joint[k].b == i))
+            return 1;
+    return 0;
+}
+
+static void add_grounds(finder *f) {
+    const skel_model *m = f->m;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        for (int32_t g = 0; g < m->ng; ++g) {
+            const int32_t on = m->ground[g].body;
+            if (on == i || (on >= 0 && are_linked(m, i, on))) continue;
+            add_points(f, (skel__spot){.i = i, .j = -1, .ground = g, .kind = SKEL__SPOT_PLANE});
+        }
+    }
+}
+
+static int may_touch(const skel_model *m, int32_t i, int32_t j) {
+    const skel__body *a = &m->body[i], *b = &m->body[j];
+    if (a->shape == SKEL_SHAPE_NONE || b->shape == SKEL_SHAPE_NONE) return 0;
+    if (!skel__is_dynamic(m, i) && !skel__is_dynamic(m, j)) return 0;
+    if (a->collide == SKEL_COLLIDE_NONE || b->collide == SKEL_COLLIDE_NONE) return 0;
+    if (a->collide > 0 && a->collide == b->collide) return 0;
+    if (a->skeleton == b->skeleton && (a->collide == 0 || b->collide == 0)) return 0;
+    return !are_linked(m, i, j);
+}
+
+/* One of them is a box: the other's points and the inside of its segment; of two boxes, the
+   corners of each. */
+static void add_box_pair(finder *f, int32_t i, int32_t box) {
+    const skel__body *b = &f->m->body[i];
+    skel__spot        s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__SPOT_BOX};
+    add_points(f, s);
+    if (b->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_SPHERE) return;
+    s.kind   = SKEL__SPOT_EDGE;
+    s.radius = skel__segment_of(b, &s.at, &s.to);
+    add_spot(f, s);
+}
+
+static void add_pair(finder *f, int32_t i, int32_t j) {
+    const int a = f->m->body[i].shape == SKEL_SHAPE_BOX, b = f->m->body[j].shape == SKEL_SHAPE_BOX;
+    if (b) add_box_pair(f, i, j);
+    if (a) add_box_pair(f, j, i);
+    if (a || b) return;
+    skel__spot s = {.i = i, .j = j, .ground = f->m->ng, .kind = SKEL__SPOT_SEGMENT};
+    s.radius     = skel__segment_of(&f->m->body[i], &s.at, &s.to);
+    add_spot(f, s);
+}
+
+static pose start_of(const skel_model *m, int32_t i) {
+    return i < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[i].x0;
+}
+
+/* Whether a pair overlaps as given: such shapes are drawn into each other on purpose. */
+static int overlaps(const skel_model *m, int32_t i, int32_t j) {
+    skel__spot spot[64];
+    finder     f = {.m = (skel_model *)(uintptr_t)m, .spot = spot};
+    add_pair(&f, i, j);
+    for (int32_t k = 0; k < f.count; ++k) {
+        const skel__touch t =
+            skel__touch_of(m, &spot[k], start_of(m, spot[k].i), start_of(m, spot[k].j));
+        if (t.gap < -1e-9 * m->reach) return 1;
+    }
+    return 0;
+}
+
+/* Whether pairs would come about by default alone, and of too many bodies. */
+static int are_too_many(const skel_model *m) {
+    int32_t count = 0, asked = 0, first = -1, skeletons = 0;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        const skel__body *b = &m->body[i];
+        if (b->shape == SKEL_SHAPE_NONE || b->collide == SKEL_COLLIDE_NONE) continue;
+        count += skel__is_dynamic(m, i);
+        asked += b->collide != SKEL_COLLIDE_OTHERS;
+        skeletons |= first >= 0 && b->skeleton != m->body[first].skeleton;
+        first = i;
+    }
+    return asked == 0 && skeletons && count > DEFAULT_PAIRS_MAX;
+}
+
+static void add_pairs(finder *f) {
+    const skel_model *m = f->m;
+    if (m->pairs_left_out) return;
+    int32_t last  = -1; /* one skeleton that was not asked to touch itself: the usual case */
+    int     apart = 0;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        const skel__body *b = &m->body[i];
+        if (b->shape == SKEL_SHAPE_NONE) continue;
+        apart |= b->collide != SKEL_COLLIDE_OTHERS || (last >= 0 && last != b->skeleton);
+        last = b->skeleton;
+    }
+    if (!apart) return;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > SPOTS_MAX) continue;
+        for (int32_t j = i + 1; j < m->nb; ++j)
+            if (may_touch(m, i, j) && !overlaps(m, i, j)) add_pair(f, i, j);
+    }
+}
+
+/* ---- joints ---- */
+
+/* A pose beyond the limits, however it came about, must not be thrown back by a stop. */
+static void widen_stops(const skel_model *m, skel__joint *j) {
+    double q[4] = {0};
+    memcpy(j->stop_low, j->limit_low, sizeof j->stop_low);
+    memcpy(j->stop_high, j->limit_high, sizeof j->stop_high);
+    if (!j->has_limits) return;
+    skel__joint_measure(j, pose_mul(start_of(m, j->a), j->fa), pose_mul(start_of(m, j->b), j->fb),
+                        q);
+    double c[2];
+    skel__joint_scalars(j, q, c);
+    for (int k = 0; k < 2; ++k) {
+        j->stop_low[k]  = fmin(j->stop_low[k], c[k]);
+        j->stop_high[k] = fmax(j->stop_high[k], c[k]);
+    }
+}
+
+static void take_joints(skel_model *m) {
+    m->nmuscle = m->nstop = 0;
+    for (int32_t k = 0; k < m->nj; ++k) {
+        skel__joint *j = &m->joint[k];
+        widen_stops(m, j);
+        j->muscle = j->muscle_growth > 0 ? m->nm + m->nmuscle++ : -1;
+        m->nstop += skel__has_stop(j);
+        m->has_elements |= j->muscle_growth > 0 || j->has_limits || j->spring_stiffness > 0 ||
+                           j->spring_damping > 0;
+    }
+    m->nm += m->nmuscle;
+}
+
+skel_status skel__contacts_build(skel_model *m, skel_error *err) {
+    finder f = {.m = m};
+    measure(m);
+    for (int32_t k = 0; k <= m->ng; ++k) {
+        if (k == m->ng) /* bodies that touch each other: like a soft ground */
+            m->ground[k] = (skel__ground){.body       = -1,
+                                          .normal     = {0, 0, 1},
+                                          .friction   = m->ng > 0 ? m->ground[0].friction : 0.8,
+                                          .is_default = 1,
+                                          .is_stick_default = 1};
+        fill_constants(m, &m->ground[k]);
+        m->has_rigid |= m->ground[k].is_rigid;
+    }
+    m->pairs_left_out = are_too_many(m);
+    add_grounds(&f);
+    add_pairs(&f);
+    if (f.count > SPOTS_MAX)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "bodies: more than %d places could touch; rule pairs out by collide",
+                          SPOTS_MAX);
+    m->ns = f.count;
+    m->nm = 3 * f.count;
+    if (f.count > 0) {
+        m->spot = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->spot);
+        if (!m->spot) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
+        f = (finder){.m = m, .spot = m->spot};
+        add_grounds(&f);
+        add_pairs(&f);
+    }
+    take_joints(m);
+    return SKEL_OK;
+}
