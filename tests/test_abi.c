@@ -51,6 +51,14 @@ static const struct {
     PIN(SKEL_SHAPE_CYLINDER, 3),
     PIN(SKEL_SHAPE_CAPSULE, 4),
     PIN(SKEL_SHAPE_ROD, 5),
+    PIN(SKEL_COLLIDE_OTHERS, 0),
+    PIN(SKEL_COLLIDE_ALL, -1),
+    PIN(SKEL_COLLIDE_NONE, -2),
+    PIN(SKEL_FLAG_SMOOTH, 1),
+    PIN(SKEL_FIELD_UNIFORM, 0),
+    PIN(SKEL_FIELD_DRAG, 1),
+    PIN(SKEL_FIELD_VORTEX, 2),
+    PIN(SKEL_FIELD_TURBULENCE, 3),
     PIN(SKEL_SOLVER_TREE, 0),
     PIN(SKEL_SOLVER_PINV, 1),
     PIN(SKEL_SOLVER_KKT, 2),
@@ -138,7 +146,10 @@ static const place k_places[] = {
     AT(skel_body_desc, unplaced, 348),
     AT(skel_body_desc, pinned, 352),
     AT(skel_body_desc, pinned_count, 360),
-    AT(skel_body_desc, reserved, 364),
+    AT(skel_body_desc, flags, 364),
+    AT(skel_body_desc, contacts, 368),
+    AT(skel_body_desc, contact_count, 376),
+    AT(skel_body_desc, collide, 380),
     AT(skel_joint_desc, struct_size, 0),
     AT(skel_joint_desc, type, 4),
     AT(skel_joint_desc, name, 8),
@@ -153,7 +164,7 @@ static const place k_places[] = {
     AT(skel_joint_desc, motor, 176),
     AT(skel_joint_desc, motor_curve, 184),
     AT(skel_joint_desc, has_limits, 208),
-    AT(skel_joint_desc, reserved, 212),
+    AT(skel_joint_desc, flags, 212),
     AT(skel_joint_desc, limit_low, 216),
     AT(skel_joint_desc, limit_high, 232),
     AT(skel_joint_desc, limit_axis, 248),
@@ -162,6 +173,23 @@ static const place k_places[] = {
     AT(skel_joint_desc, follow_max, 288),
     AT(skel_joint_desc, follow_curve, 296),
     AT(skel_joint_desc, follow_weight, 320),
+    AT(skel_joint_desc, limit_restitution, 344),
+    AT(skel_joint_desc, limit_law_a, 352),
+    AT(skel_joint_desc, limit_law_b, 360),
+    AT(skel_joint_desc, limit_law_c, 368),
+    AT(skel_joint_desc, limit_law_d, 376),
+    AT(skel_joint_desc, limit_law_on, 384),
+    AT(skel_joint_desc, spring_stiffness, 392),
+    AT(skel_joint_desc, spring_damping, 400),
+    AT(skel_joint_desc, spring_rest, 408),
+    AT(skel_joint_desc, muscle_growth, 416),
+    AT(skel_joint_desc, muscle_max, 424),
+    AT(skel_joint_desc, muscle_start, 432),
+    AT(skel_joint_desc, muscle_feedback, 440),
+    AT(skel_joint_desc, muscle_impact, 448),
+    AT(skel_joint_desc, muscle_delay, 456),
+    AT(skel_joint_desc, muscle_side, 464),
+    AT(skel_joint_desc, reserved, 468),
     AT(skel_model_desc, struct_size, 0),
     AT(skel_model_desc, body_count, 4),
     AT(skel_model_desc, bodies, 8),
@@ -172,6 +200,57 @@ static const place k_places[] = {
     AT(skel_model_desc, flags, 36),
     AT(skel_model_desc, gravity, 40),
     AT(skel_model_desc, allocator, 64),
+    AT(skel_model_desc, grounds, 72),
+    AT(skel_model_desc, ground_stride, 80),
+    AT(skel_model_desc, ground_count, 84),
+    AT(skel_model_desc, wobbles, 88),
+    AT(skel_model_desc, wobble_stride, 96),
+    AT(skel_model_desc, wobble_count, 100),
+    AT(skel_model_desc, fields, 104),
+    AT(skel_model_desc, field_stride, 112),
+    AT(skel_model_desc, field_count, 116),
+    AT(skel_model_desc, frame_spin, 120),
+    AT(skel_model_desc, frame_acceleration, 144),
+    AT(skel_model_desc, frame_spin_curve, 168),
+    AT(skel_model_desc, frame_acceleration_curve, 192),
+    AT(skel_ground_desc, struct_size, 0),
+    AT(skel_ground_desc, body, 4),
+    AT(skel_ground_desc, point, 8),
+    AT(skel_ground_desc, normal, 32),
+    AT(skel_ground_desc, friction, 56),
+    AT(skel_ground_desc, a, 64),
+    AT(skel_ground_desc, b, 72),
+    AT(skel_ground_desc, d, 80),
+    AT(skel_ground_desc, stick_stiffness, 88),
+    AT(skel_ground_desc, stick_damping, 96),
+    AT(skel_ground_desc, is_rigid, 104),
+    AT(skel_ground_desc, restitution, 112),
+    AT(skel_ground_desc, tangential_restitution, 120),
+    AT(skel_ground_desc, reserved, 108),
+    AT(skel_wobble_desc, struct_size, 0),
+    AT(skel_wobble_desc, body, 4),
+    AT(skel_wobble_desc, host, 8),
+    AT(skel_wobble_desc, reserved, 12),
+    AT(skel_wobble_desc, rest, 16),
+    AT(skel_wobble_desc, axis, 40),
+    AT(skel_wobble_desc, along_c, 64),
+    AT(skel_wobble_desc, along_d, 72),
+    AT(skel_wobble_desc, across_c, 80),
+    AT(skel_wobble_desc, across_d, 88),
+    AT(skel_wobble_desc, turn_a, 96),
+    AT(skel_wobble_desc, turn_b, 104),
+    AT(skel_field_desc, struct_size, 0),
+    AT(skel_field_desc, type, 4),
+    AT(skel_field_desc, vector, 8),
+    AT(skel_field_desc, point, 32),
+    AT(skel_field_desc, axis, 56),
+    AT(skel_field_desc, strength, 80),
+    AT(skel_field_desc, scale, 88),
+    AT(skel_field_desc, period, 96),
+    AT(skel_field_desc, density, 104),
+    AT(skel_field_desc, coefficient, 112),
+    AT(skel_field_desc, seed, 120),
+    AT(skel_field_desc, body, 124),
     AT(skel_step_desc, struct_size, 0),
     AT(skel_step_desc, integrator, 4),
     AT(skel_step_desc, solver, 8),
@@ -193,6 +272,11 @@ static const place k_places[] = {
     AT(skel_report_row, joint_gap, 160),
     AT(skel_report_row, misalignment, 168),
     AT(skel_report_row, limit_violation, 176),
+    AT(skel_report_row, work_contact, 184),
+    AT(skel_report_row, elastic, 192),
+    AT(skel_report_row, ground_force, 200),
+    AT(skel_report_row, contact_depth, 224),
+    AT(skel_report_row, contacts, 232),
     AT(skel_bake_desc, struct_size, 0),
     AT(skel_bake_desc, integrator, 4),
     AT(skel_bake_desc, solver, 8),
@@ -221,6 +305,10 @@ static const place k_places[] = {
     AT(skel_bake_summary, evaluations, 96),
     AT(skel_bake_summary, last_order, 104),
     AT(skel_bake_summary, reserved, 108),
+    AT(skel_bake_summary, peak_ground_force, 112),
+    AT(skel_bake_summary, peak_ground_time, 120),
+    AT(skel_bake_summary, contact_depth, 128),
+    AT(skel_bake_summary, energy_gain, 136),
 #undef AT
 };
 
@@ -235,13 +323,16 @@ static const struct {
     END(skel_error, text, 512),
     END(skel_allocator, user, 32),
     END(skel_curve, width, 24),
-    END(skel_body_desc, reserved, 368),
-    END(skel_joint_desc, follow_weight, 344),
-    END(skel_model_desc, allocator, 72),
+    END(skel_body_desc, collide, 384),
+    END(skel_joint_desc, reserved, 472),
+    END(skel_model_desc, frame_acceleration_curve, 216),
+    END(skel_ground_desc, tangential_restitution, 128),
+    END(skel_wobble_desc, turn_b, 112),
+    END(skel_field_desc, body, 128),
     END(skel_step_desc, h, 24),
-    END(skel_report_row, limit_violation, 184),
+    END(skel_report_row, contacts, 240),
     END(skel_bake_desc, preroll, 72),
-    END(skel_bake_summary, reserved, 112),
+    END(skel_bake_summary, energy_gain, 144),
 #undef END
 };
 
@@ -279,6 +370,18 @@ typedef struct later_joint {
     skel_joint_desc desc;
     unsigned char   tail[16];
 } later_joint;
+typedef struct later_ground {
+    skel_ground_desc desc;
+    unsigned char    tail[16];
+} later_ground;
+typedef struct later_wobble {
+    skel_wobble_desc desc;
+    unsigned char    tail[16];
+} later_wobble;
+typedef struct later_field {
+    skel_field_desc desc;
+    unsigned char   tail[16];
+} later_field;
 typedef struct later_bake {
     skel_bake_desc desc;
     unsigned char  tail[16];
@@ -288,31 +391,58 @@ typedef struct later_step {
     unsigned char  tail[16];
 } later_step;
 
-/* Two bodies, a hinge to the world and a hinge between them. */
+/* Two bodies, a hinge to the world and a hinge between them; a soft mass on the second, above a
+   ground, in a field. */
 typedef struct pendulum {
-    later_model model;
-    later_body  body[2];
-    later_joint joint[2];
+    later_model  model;
+    later_body   body[3];
+    later_joint  joint[2];
+    later_ground ground;
+    later_wobble wobble;
+    later_field  field;
 } pendulum;
+
+static void surround(pendulum *p) {
+    skel_ground_desc_init_sized(&p->ground.desc, sizeof p->ground);
+    skel_wobble_desc_init_sized(&p->wobble.desc, sizeof p->wobble);
+    skel_field_desc_init_sized(&p->field.desc, sizeof p->field);
+    p->wobble.desc.body         = 2;
+    p->wobble.desc.host         = 1;
+    p->body[2].desc.name        = "calf";
+    p->body[2].desc.position[0] = 1.5;
+    p->ground.desc.point[2]     = -9;
+    p->model.desc.grounds       = &p->ground.desc;
+    p->model.desc.ground_count  = 1;
+    p->model.desc.ground_stride = sizeof p->ground;
+    p->model.desc.wobbles       = &p->wobble.desc;
+    p->model.desc.wobble_count  = 1;
+    p->model.desc.wobble_stride = sizeof p->wobble;
+    p->model.desc.fields        = &p->field.desc;
+    p->model.desc.field_count   = 1;
+    p->model.desc.field_stride  = sizeof p->field;
+}
 
 static void pendulum_init(pendulum *p) {
     memset(p, 0, sizeof *p);
     skel_model_desc_init_sized(&p->model.desc, sizeof p->model);
-    p->model.desc.body_count   = 2;
+    p->model.desc.body_count   = 3;
     p->model.desc.bodies       = &p->body[0].desc;
     p->model.desc.body_stride  = sizeof p->body[0];
     p->model.desc.joint_count  = 2;
     p->model.desc.joints       = &p->joint[0].desc;
     p->model.desc.joint_stride = sizeof p->joint[0];
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
         skel_body_desc_init_sized(&p->body[i].desc, sizeof p->body[i]);
+        p->body[i].desc.mass       = 1.0;
+        p->body[i].desc.inertia[0] = 0.01;
+        p->body[i].desc.inertia[1] = 0.1;
+        p->body[i].desc.inertia[2] = 0.1;
+    }
+    surround(p);
+    for (int i = 0; i < 2; ++i) {
         skel_joint_desc_init_sized(&p->joint[i].desc, sizeof p->joint[i]);
         p->body[i].desc.name                = i == 0 ? "upper" : "lower";
-        p->body[i].desc.mass                = 1.0;
         p->body[i].desc.position[0]         = 0.5 + i;
-        p->body[i].desc.inertia[0]          = 0.01;
-        p->body[i].desc.inertia[1]          = 0.1;
-        p->body[i].desc.inertia[2]          = 0.1;
         p->joint[i].desc.name               = i == 0 ? "top" : "elbow";
         p->joint[i].desc.type               = SKEL_JOINT_HINGE;
         p->joint[i].desc.parent             = i - 1;
@@ -340,8 +470,8 @@ END_TEST
 
 START_TEST(a_later_caller_using_what_we_do_not_know_is_refused) {
     pendulum       p;
-    unsigned char *tails[] = {p.model.tail, p.body[0].tail, p.body[1].tail, p.joint[0].tail,
-                              p.joint[1].tail};
+    unsigned char *tails[] = {p.model.tail,    p.body[0].tail, p.body[1].tail, p.joint[0].tail,
+                              p.joint[1].tail, p.ground.tail,  p.wobble.tail,  p.field.tail};
     for (size_t i = 0; i < sizeof tails / sizeof *tails; ++i)
         for (size_t k = 0; k < sizeof p.model.tail; k += sizeof p.model.tail - 1) {
             pendulum_init(&p);
@@ -353,10 +483,11 @@ END_TEST
 
 START_TEST(a_desc_below_version_1_is_refused) {
     pendulum       p;
-    uint32_t      *sizes[] = {&p.model.desc.struct_size, &p.body[0].desc.struct_size,
-                              &p.body[1].desc.struct_size, &p.joint[0].desc.struct_size,
-                              &p.joint[1].desc.struct_size};
-    const uint32_t v1[]    = {72, 352, 352, 272, 272};
+    uint32_t      *sizes[] = {&p.model.desc.struct_size,    &p.body[0].desc.struct_size,
+                              &p.body[1].desc.struct_size,  &p.joint[0].desc.struct_size,
+                              &p.joint[1].desc.struct_size, &p.ground.desc.struct_size,
+                              &p.wobble.desc.struct_size,   &p.field.desc.struct_size};
+    const uint32_t v1[]    = {72, 352, 352, 272, 272, 128, 112, 128};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         const uint32_t small[] = {0, 4, 8, v1[i] - 8, v1[i] - 1};
         for (size_t k = 0; k < sizeof small / sizeof *small; ++k) {

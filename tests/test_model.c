@@ -7,14 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Two boxes on a hinge and a ball, valid; tests break one thing at a time. */
+/* Three bodies on hinges and a soft mass on the last, above two grounds, in two fields, valid;
+   tests break one thing at a time. */
 typedef struct fixture {
-    skel_body_desc  body[3];
-    skel_joint_desc joint[3];
-    skel_model_desc d;
-    skel_error      err;
-    skel_model     *model;
+    skel_body_desc   body[4];
+    skel_joint_desc  joint[3];
+    skel_ground_desc ground[2];
+    skel_wobble_desc wobble[2]; /* the second is not in the model unless a test says so */
+    skel_field_desc  field[2];
+    skel_model_desc  d;
+    skel_error       err;
+    skel_model      *model;
 } fixture;
+
+static void surround(fixture *f) {
+    for (int k = 0; k < 2; ++k) {
+        skel_ground_desc_init(&f->ground[k]);
+        skel_wobble_desc_init(&f->wobble[k]);
+        skel_field_desc_init(&f->field[k]);
+        f->ground[k].point[2] = -5 - k;
+        f->wobble[k].body     = 3;
+        f->wobble[k].host     = 2;
+        f->field[k].type      = SKEL_FIELD_UNIFORM;
+    }
+    f->body[3]      = f->body[2];
+    f->body[3].name = "soft";
+    f->d.grounds = f->ground, f->d.ground_count = 2;
+    f->d.wobbles = f->wobble, f->d.wobble_count = 1;
+    f->d.fields = f->field, f->d.field_count = 2;
+    f->d.body_count = 4;
+}
 
 static void make_valid(fixture *f) {
     memset(f, 0, sizeof *f);
@@ -36,6 +58,7 @@ static void make_valid(fixture *f) {
     }
     f->d.bodies = f->body, f->d.body_count = 3;
     f->d.joints = f->joint, f->d.joint_count = 3;
+    surround(f);
 }
 
 static skel_status build(fixture *f) {
@@ -49,13 +72,13 @@ START_TEST(valid_model) {
     fixture f;
     make_valid(&f);
     ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
-    ck_assert_int_eq(skel_model_body_count(f.model), 3);
+    ck_assert_int_eq(skel_model_body_count(f.model), 4);
     ck_assert_int_eq(skel_model_dof(f.model), 3);
     ck_assert_int_eq(skel_model_find_body(f.model, "two"), 1);
     ck_assert_int_eq(skel_model_find_body(f.model, "world"), SKEL_WORLD);
     ck_assert_int_eq(skel_model_find_body(f.model, "nobody"), -2);
     ck_assert_str_eq(skel_model_joint_name(f.model, 2), "joint 2");
-    ck_assert_ptr_null(skel_model_body_name(f.model, 3));
+    ck_assert_ptr_null(skel_model_body_name(f.model, 4));
     skel_body_desc back = {.struct_size = sizeof back};
     ck_assert_int_eq(skel_model_get_body(f.model, 1, &back), SKEL_OK);
     ck_assert_double_eq(back.position[0], 1.5);
@@ -77,6 +100,11 @@ typedef struct fault {
     }
 static const double k_bad_time[2] = {1, 1}, k_value[8] = {0}, k_nan[8] = {NAN};
 static const double k_pins[4] = {0, 1, 1, 2}, k_four[4] = {2, 0, 0, 0};
+static void         make_law(fixture *f) {
+            f->joint[1].has_limits    = 1;
+            f->joint[1].limit_high[0] = 1;
+            f->joint[1].limit_law_b = f->joint[1].limit_law_c = f->joint[1].limit_law_on = 1;
+}
 FAULT(mass_negative, f->body[1].mass = -.2)
 FAULT(mass_nan, f->body[1].mass = NAN)
 FAULT(inertia_indefinite, f->body[2].inertia[3] = 1)
@@ -132,6 +160,91 @@ FAULT(too_far, f->body[1].position[0] = 1e308; f->joint[1].parent_position[0] = 
 FAULT(too_wound, f->body[1].unplaced = 1; f->joint[1].q[0] = 1e308)
 FAULT(gravity, f->d.gravity[0] = INFINITY)
 FAULT(no_bodies, f->d.body_count = 0)
+FAULT(body_flags, f->body[1].flags = 2)
+FAULT(collide, f->body[1].collide = -3)
+FAULT(contacts_null, f->body[1].contact_count = 2)
+FAULT(contacts_nan, f->body[1].contacts = k_nan; f->body[1].contact_count = 1)
+FAULT(joint_flags, f->joint[1].flags = 2)
+FAULT(joint_reserved, f->joint[1].reserved = 2)
+FAULT(stop_high, f->joint[1].limit_restitution = 1.5)
+FAULT(stop_nan, f->joint[1].limit_restitution = NAN)
+FAULT(law_a, f->joint[1].limit_law_a = -1)
+FAULT(law_b, f->joint[1].limit_law_b = -1)
+FAULT(law_c, f->joint[1].limit_law_c = -1)
+FAULT(law_d, f->joint[1].limit_law_d = -1)
+FAULT(law_on, f->joint[1].limit_law_on = NAN)
+FAULT(law_free, f->joint[1].limit_law_on = 1)
+FAULT(law_flat, make_law(f); f->joint[1].limit_law_b = 0)
+FAULT(law_endless, make_law(f); f->joint[1].limit_law_c = 0)
+FAULT(spring_stiffness, f->joint[1].spring_stiffness = -1)
+FAULT(spring_damping, f->joint[1].spring_damping = INFINITY)
+FAULT(spring_rest, f->joint[1].spring_rest = NAN)
+FAULT(spring_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].spring_damping = 1)
+FAULT(muscle_growth, f->joint[1].muscle_growth = -1)
+FAULT(muscle_max, f->joint[1].muscle_growth = 1)
+FAULT(muscle_start, f->joint[1].muscle_growth = f->joint[1].muscle_max = 1;
+      f->joint[1].muscle_start = 2)
+FAULT(muscle_feedback, f->joint[1].muscle_feedback = NAN)
+FAULT(muscle_impact, f->joint[1].muscle_impact = NAN)
+FAULT(muscle_delay, f->joint[1].muscle_delay = -1)
+FAULT(muscle_side, f->joint[1].muscle_side = 0)
+FAULT(muscle_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].muscle_growth = 1)
+FAULT(ground_size, f->ground[1].struct_size = 8)
+FAULT(ground_body, f->ground[1].body = 4)
+FAULT(ground_point, f->ground[1].point[0] = NAN)
+FAULT(ground_normal, f->ground[1].normal[2] = 3)
+FAULT(ground_friction, f->ground[1].friction = -1)
+FAULT(ground_a, f->ground[1].a = -1)
+FAULT(ground_b, f->ground[1].b = -1)
+FAULT(ground_d, f->ground[1].d = -1)
+FAULT(ground_root, f->ground[1].a = 1; f->ground[1].b = .5)
+FAULT(ground_stick, f->ground[1].stick_stiffness = -1)
+FAULT(ground_grip, f->ground[1].stick_damping = NAN)
+FAULT(ground_rigid, f->ground[1].is_rigid = 2)
+FAULT(ground_reserved, f->ground[1].reserved = 2)
+FAULT(ground_bounce, f->ground[1].restitution = 2)
+FAULT(ground_slip, f->ground[1].tangential_restitution = -1)
+FAULT(grounds_null, f->d.grounds = NULL)
+FAULT(grounds_stride, f->d.ground_stride = 8)
+FAULT(wobble_size, f->wobble[0].struct_size = 8)
+FAULT(wobble_world, f->wobble[0].body = -1)
+FAULT(wobble_host, f->wobble[0].host = -1)
+FAULT(wobble_self, f->wobble[0].host = 3)
+FAULT(wobble_reserved, f->wobble[0].reserved = 3)
+FAULT(wobble_rest, f->wobble[0].rest[1] = NAN)
+FAULT(wobble_axis, f->wobble[0].axis[1] = 1)
+FAULT(wobble_along_c, f->wobble[0].along_c = -1)
+FAULT(wobble_along_d, f->wobble[0].along_d = -1)
+FAULT(wobble_across_c, f->wobble[0].across_c = -1)
+FAULT(wobble_across_d, f->wobble[0].across_d = -1)
+FAULT(wobble_turn_a, f->wobble[0].turn_a = -1)
+FAULT(wobble_turn_b, f->wobble[0].turn_b = -1)
+FAULT(wobble_fixed, f->body[3].motion = SKEL_MOTION_FIXED)
+FAULT(wobble_joint, f->wobble[0].body = 2; f->wobble[0].host = 1)
+FAULT(wobble_twice, f->d.wobble_count = 2)
+FAULT(wobble_chain, f->d.wobble_count = 2; f->wobble[1].body = 2; f->wobble[1].host = 1;
+      f->d.joint_count = 2)
+FAULT(wobbles_null, f->d.wobbles = NULL)
+FAULT(wobbles_stride, f->d.wobble_stride = 8)
+FAULT(field_size, f->field[1].struct_size = 8)
+FAULT(field_type, f->field[1].type = 4)
+FAULT(field_body, f->field[1].body = -2)
+FAULT(field_vector, f->field[1].vector[0] = NAN)
+FAULT(field_point, f->field[1].point[0] = NAN)
+FAULT(field_axis, f->field[1].axis[2] = 0)
+FAULT(field_strength, f->field[1].strength = NAN)
+FAULT(field_scale, f->field[1].scale = -1)
+FAULT(field_period, f->field[1].period = -1)
+FAULT(field_density, f->field[1].density = -1)
+FAULT(field_coefficient, f->field[1].coefficient = -1)
+FAULT(field_vortex, f->field[1].type = SKEL_FIELD_VORTEX; f->field[1].scale = 0)
+FAULT(field_turbulence, f->field[1].type = SKEL_FIELD_TURBULENCE; f->field[1].scale = 0)
+FAULT(fields_null, f->d.fields = NULL)
+FAULT(fields_stride, f->d.field_stride = 8)
+FAULT(frame_spin, f->d.frame_spin[1] = NAN)
+FAULT(frame_drift, f->d.frame_acceleration[1] = NAN)
+FAULT(frame_spin_width, f->d.frame_spin_curve = ((skel_curve){k_value, k_value, 1, 1}))
+FAULT(frame_drift_time, f->d.frame_acceleration_curve = ((skel_curve){k_bad_time, k_value, 2, 3}))
 
 static const fault k_faults[] = {
     {"bodies[1].mass", SKEL_E_BODY, mass_negative},
@@ -186,6 +299,89 @@ static const fault k_faults[] = {
     {"bodies[1].position", SKEL_E_BODY, too_wound},
     {"gravity", SKEL_E_ARGUMENT, gravity},
     {"bodies", SKEL_E_ARGUMENT, no_bodies},
+    {"bodies[1].flags: is 2", SKEL_E_BODY, body_flags},
+    {"bodies[1].collide: is -3", SKEL_E_BODY, collide},
+    {"bodies[1].contacts", SKEL_E_BODY, contacts_null},
+    {"bodies[1].contacts[0]", SKEL_E_BODY, contacts_nan},
+    {"joints[1].flags", SKEL_E_JOINT, joint_flags},
+    {"joints[1].reserved", SKEL_E_JOINT, joint_reserved},
+    {"joints[1].limit_restitution: is 1.5, must be 0 to 1", SKEL_E_JOINT, stop_high},
+    {"joints[1].limit_restitution", SKEL_E_JOINT, stop_nan},
+    {"joints[1].limit_law_a: is -1", SKEL_E_JOINT, law_a},
+    {"joints[1].limit_law_b: is -1", SKEL_E_JOINT, law_b},
+    {"joints[1].limit_law_c: is -1", SKEL_E_JOINT, law_c},
+    {"joints[1].limit_law_d: is -1", SKEL_E_JOINT, law_d},
+    {"joints[1].limit_law_on", SKEL_E_JOINT, law_on},
+    {"joints[1].limit_law_on: is 1, must come with limits", SKEL_E_JOINT, law_free},
+    {"joints[1].limit_law_b: is 0, must be > 0", SKEL_E_JOINT, law_flat},
+    {"joints[1].limit_law_c: is 0, must be > 0", SKEL_E_JOINT, law_endless},
+    {"joints[1].spring_stiffness", SKEL_E_JOINT, spring_stiffness},
+    {"joints[1].spring_damping", SKEL_E_JOINT, spring_damping},
+    {"joints[1].spring_rest", SKEL_E_JOINT, spring_rest},
+    {"joints[1].spring: must be 0", SKEL_E_JOINT, spring_ball},
+    {"joints[1].muscle_growth", SKEL_E_JOINT, muscle_growth},
+    {"joints[1].muscle_max: is 0, must be > 0", SKEL_E_JOINT, muscle_max},
+    {"joints[1].muscle_start: is 2, must be at most", SKEL_E_JOINT, muscle_start},
+    {"joints[1].muscle_feedback", SKEL_E_JOINT, muscle_feedback},
+    {"joints[1].muscle_impact", SKEL_E_JOINT, muscle_impact},
+    {"joints[1].muscle_delay", SKEL_E_JOINT, muscle_delay},
+    {"joints[1].muscle_side: is 0, must be 1 or -1", SKEL_E_JOINT, muscle_side},
+    {"joints[1].muscle_growth: must be 0", SKEL_E_JOINT, muscle_ball},
+    {"grounds[1].struct_size", SKEL_E_STRUCT_SIZE, ground_size},
+    {"grounds[1].body: is 4, must be -1 (world) to 3", SKEL_E_ARGUMENT, ground_body},
+    {"grounds[1].point", SKEL_E_ARGUMENT, ground_point},
+    {"grounds[1].normal: has length 3, must be 1", SKEL_E_ARGUMENT, ground_normal},
+    {"grounds[1].friction: is -1", SKEL_E_ARGUMENT, ground_friction},
+    {"grounds[1].a: is -1", SKEL_E_ARGUMENT, ground_a},
+    {"grounds[1].b: is -1", SKEL_E_ARGUMENT, ground_b},
+    {"grounds[1].d: is -1", SKEL_E_ARGUMENT, ground_d},
+    {"grounds[1].b: is 0.5, must be >= 1", SKEL_E_ARGUMENT, ground_root},
+    {"grounds[1].stick_stiffness", SKEL_E_ARGUMENT, ground_stick},
+    {"grounds[1].stick_damping", SKEL_E_ARGUMENT, ground_grip},
+    {"grounds[1].is_rigid", SKEL_E_ARGUMENT, ground_rigid},
+    {"grounds[1].reserved", SKEL_E_ARGUMENT, ground_reserved},
+    {"grounds[1].restitution", SKEL_E_ARGUMENT, ground_bounce},
+    {"grounds[1].tangential_restitution", SKEL_E_ARGUMENT, ground_slip},
+    {"grounds: must", SKEL_E_ARGUMENT, grounds_null},
+    {"ground_stride", SKEL_E_ARGUMENT, grounds_stride},
+    {"wobbles[0].struct_size", SKEL_E_STRUCT_SIZE, wobble_size},
+    {"wobbles[0].body: is -1, must be 0 to 3", SKEL_E_ARGUMENT, wobble_world},
+    {"wobbles[0].host: is -1, must be 0 to 3", SKEL_E_ARGUMENT, wobble_host},
+    {"wobbles[0].host: is 3, must be another", SKEL_E_ARGUMENT, wobble_self},
+    {"wobbles[0].reserved", SKEL_E_ARGUMENT, wobble_reserved},
+    {"wobbles[0].rest", SKEL_E_ARGUMENT, wobble_rest},
+    {"wobbles[0].axis: has length 1.41421, must be 1", SKEL_E_ARGUMENT, wobble_axis},
+    {"wobbles[0].along_c: is -1", SKEL_E_ARGUMENT, wobble_along_c},
+    {"wobbles[0].along_d: is -1", SKEL_E_ARGUMENT, wobble_along_d},
+    {"wobbles[0].across_c: is -1", SKEL_E_ARGUMENT, wobble_across_c},
+    {"wobbles[0].across_d: is -1", SKEL_E_ARGUMENT, wobble_across_d},
+    {"wobbles[0].turn_a: is -1", SKEL_E_ARGUMENT, wobble_turn_a},
+    {"wobbles[0].turn_b: is -1", SKEL_E_ARGUMENT, wobble_turn_b},
+    {"wobbles[0].body: 'soft' is not dynamic", SKEL_E_ARGUMENT, wobble_fixed},
+    {"wobbles[0].body: 'three' has the joint 'joint 2'", SKEL_E_ARGUMENT, wobble_joint},
+    {"wobbles[1].body: 'soft' wobbles already", SKEL_E_ARGUMENT, wobble_twice},
+    {"wobbles[0].host: 'three' wobbles itself", SKEL_E_ARGUMENT, wobble_chain},
+    {"wobbles: must", SKEL_E_ARGUMENT, wobbles_null},
+    {"wobble_stride", SKEL_E_ARGUMENT, wobbles_stride},
+    {"fields[1].struct_size", SKEL_E_STRUCT_SIZE, field_size},
+    {"fields[1].type: is 4, must be 0 to 3", SKEL_E_ARGUMENT, field_type},
+    {"fields[1].body: is -2", SKEL_E_ARGUMENT, field_body},
+    {"fields[1].vector", SKEL_E_ARGUMENT, field_vector},
+    {"fields[1].point", SKEL_E_ARGUMENT, field_point},
+    {"fields[1].axis: has length 0, must be 1", SKEL_E_ARGUMENT, field_axis},
+    {"fields[1].strength", SKEL_E_ARGUMENT, field_strength},
+    {"fields[1].scale: is -1", SKEL_E_ARGUMENT, field_scale},
+    {"fields[1].period: is -1", SKEL_E_ARGUMENT, field_period},
+    {"fields[1].density: is -1", SKEL_E_ARGUMENT, field_density},
+    {"fields[1].coefficient: is -1", SKEL_E_ARGUMENT, field_coefficient},
+    {"fields[1].scale: is 0, must be > 0", SKEL_E_ARGUMENT, field_vortex},
+    {"fields[1].scale: is 0, must be > 0", SKEL_E_ARGUMENT, field_turbulence},
+    {"fields: must", SKEL_E_ARGUMENT, fields_null},
+    {"field_stride", SKEL_E_ARGUMENT, fields_stride},
+    {"frame_spin: is nan", SKEL_E_ARGUMENT, frame_spin},
+    {"frame_acceleration: is nan", SKEL_E_ARGUMENT, frame_drift},
+    {"frame_spin_curve.width: is 1, must be 3", SKEL_E_CURVE, frame_spin_width},
+    {"frame_acceleration_curve.time[1]", SKEL_E_CURVE, frame_drift_time},
 };
 
 START_TEST(faults_are_named) {
@@ -288,7 +484,7 @@ START_TEST(forest) { /* two skeletons and a loose body in one model */
     make_valid(&f);
     f.d.joint_count = 1;
     ck_assert_int_eq(skel_model_create(&f.d, &f.model, &f.err), SKEL_OK);
-    ck_assert_int_eq(f.model->nd, 3);
+    ck_assert_int_eq(f.model->nd, 4);
     ck_assert_int_eq(f.model->body[1].joint, -1);
     ck_assert_int_eq(f.model->body[2].joint, -1);
     skel_model_destroy(f.model);
@@ -308,7 +504,7 @@ START_TEST(loops) { /* a joint between what is joined already, by bodies or by t
         ck_assert_int_eq(f.model->loop[0], 2);
         ck_assert_int_eq(f.model->joint[2].is_loop, 1);
         ck_assert_int_eq(f.model->joint[1].is_loop, 0);
-        ck_assert_int_eq(f.model->nd, k == 0 ? 3 : 2);
+        ck_assert_int_eq(f.model->nd, k == 0 ? 4 : 3);
         skel_model_destroy(f.model);
     }
 }
@@ -331,6 +527,159 @@ START_TEST(a_curve_says_how_a_dynamic_body_starts) {
     ck_assert_uint_eq(back.pinned_count, 1);
     ck_assert_mem_eq(back.pinned, pin, sizeof pin);
     skel_model_destroy(f.model);
+}
+END_TEST
+
+/* Whatever goes in comes out, from the model's own copies. */
+START_TEST(the_world_comes_back) {
+    double           time[2] = {0, 1}, value[6] = {1, 2, 3, 4, 5, 6}, spin[3], drift[3];
+    const double     half[4] = {.6, 0, .8, 0}, points[6] = {1, 2, 3, 4, 5, 6};
+    fixture          f;
+    skel_curve       curves[2];
+    skel_ground_desc ground = {.struct_size = sizeof ground};
+    skel_wobble_desc wobble = {.struct_size = sizeof wobble};
+    skel_field_desc  field  = {.struct_size = sizeof field};
+    skel_body_desc   body   = {.struct_size = sizeof body};
+    make_valid(&f);
+    memcpy(f.body[3].orientation, half, sizeof half);
+    f.body[3].contacts = points, f.body[3].contact_count = 2;
+    f.body[3].collide = 7, f.body[3].flags = SKEL_FLAG_SMOOTH;
+    f.ground[1].body = 3;
+    f.ground[1].a = 2, f.ground[1].b = 1.5, f.ground[1].d = 3;
+    f.ground[1].stick_stiffness = 4, f.ground[1].stick_damping = 5;
+    f.ground[1].is_rigid = 1, f.ground[1].restitution = .5;
+    f.wobble[0].rest[1] = .25, f.wobble[0].turn_b = 6;
+    f.field[1].type = SKEL_FIELD_TURBULENCE, f.field[1].seed = 4000000000u;
+    f.d.frame_spin[0]    = 8;
+    f.d.frame_spin_curve = f.d.frame_acceleration_curve = (skel_curve){time, value, 2, 3};
+    ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+    ck_assert_int_eq(skel_model_ground_count(f.model), 2);
+    ck_assert_int_eq(skel_model_wobble_count(f.model), 1);
+    ck_assert_int_eq(skel_model_field_count(f.model), 2);
+    for (int k = 0; k < 2; ++k) {
+        ck_assert_int_eq(skel_model_get_ground(f.model, k, &ground), SKEL_OK);
+        ck_assert_mem_eq(&ground, &f.ground[k], sizeof ground);
+        ck_assert_int_eq(skel_model_get_field(f.model, k, &field), SKEL_OK);
+        ck_assert_mem_eq(&field, &f.field[k], sizeof field);
+    }
+    /* in the axes of its body: turned back by 2 acos(.6) about y */
+    near1(f.model->ground[1].normal.x, -.96, 1e-15);
+    near1(f.model->ground[1].normal.z, -.28, 1e-15);
+    ck_assert_int_eq(skel_model_get_wobble(f.model, 0, &wobble), SKEL_OK);
+    ck_assert_mem_eq(&wobble, &f.wobble[0], sizeof wobble);
+    ck_assert_int_eq(skel_model_get_body(f.model, 3, &body), SKEL_OK);
+    ck_assert(body.contacts != points);
+    near(body.contacts, points, 6, 0);
+    ck_assert_uint_eq(body.contact_count, 2);
+    ck_assert_int_eq(body.collide, 7);
+    ck_assert_uint_eq(body.flags, SKEL_FLAG_SMOOTH);
+    ck_assert_int_eq(skel_model_get_frame(f.model, spin, drift, &curves[0], &curves[1]), SKEL_OK);
+    near(spin, f.d.frame_spin, 3, 0);
+    near(drift, f.d.frame_acceleration, 3, 0);
+    ck_assert_int_eq(f.model->has_frame, 1);
+    for (int k = 0; k < 2; ++k) near(curves[k].value, value, 6, 0);
+    skel_model_destroy(f.model);
+}
+END_TEST
+
+START_TEST(questions_out_of_range) {
+    fixture          f;
+    skel_ground_desc ground = {.struct_size = sizeof ground};
+    skel_wobble_desc wobble = {.struct_size = sizeof wobble};
+    skel_field_desc  field  = {.struct_size = sizeof field};
+    make_valid(&f);
+    ck_assert_int_eq(skel_model_create(&f.d, &f.model, &f.err), SKEL_OK);
+    ck_assert_int_eq(f.model->has_frame, 0);
+    for (int32_t k = -1; k < 3; k += 3) {
+        ck_assert_int_eq(skel_model_get_ground(f.model, k, &ground), SKEL_E_ARGUMENT);
+        ck_assert_int_eq(skel_model_get_wobble(f.model, k, &wobble), SKEL_E_ARGUMENT);
+        ck_assert_int_eq(skel_model_get_field(f.model, k, &field), SKEL_E_ARGUMENT);
+    }
+    ck_assert_int_eq(skel_model_get_ground(f.model, 0, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_model_get_frame(NULL, NULL, NULL, NULL, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_model_get_frame(f.model, NULL, NULL, NULL, NULL), SKEL_OK);
+    ground.struct_size = wobble.struct_size = field.struct_size = 8;
+    ck_assert_int_eq(skel_model_get_ground(f.model, 0, &ground), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_model_get_wobble(f.model, 0, &wobble), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_model_get_field(f.model, 0, &field), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_model_ground_count(NULL) + skel_model_wobble_count(NULL) +
+                         skel_model_field_count(NULL),
+                     0);
+    skel_model_destroy(f.model);
+}
+END_TEST
+
+START_TEST(joints_come_back) {
+    skel_joint_desc back = {.struct_size = sizeof back};
+    fixture         f;
+    make_valid(&f);
+    skel_joint_desc *j   = &f.joint[1];
+    double          *all = &j->limit_restitution; /* one after another up to the delay */
+    make_law(&f);
+    for (int k = 0; all + k <= &j->muscle_delay; ++k) all[k] = .0625 * (16 - k);
+    j->muscle_side = -1;
+    j->name        = "j";
+    j->flags       = SKEL_FLAG_SMOOTH;
+    ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+    ck_assert_int_eq(skel_model_get_joint(f.model, 1, &back), SKEL_OK);
+    ck_assert_str_eq(back.name, "j");
+    back.name = j->name;
+    ck_assert_mem_eq(&back, j, sizeof back);
+    ck_assert_int_eq(f.model->joint[1].muscle, -1);
+    skel_model_destroy(f.model);
+}
+END_TEST
+
+START_TEST(skeletons) { /* the world ties nothing; springs of a soft mass do; it comes last */
+    fixture f;
+    make_valid(&f);
+    f.wobble[0].body = 0, f.wobble[0].host = 3; /* before its host in the document */
+    f.d.joint_count              = 2;
+    f.joint[0].child             = 1;
+    f.joint[0].child_position[0] = -1.5;
+    f.joint[1].parent = SKEL_WORLD, f.joint[1].child = 2;
+    f.joint[1].child_position[0] = -2, f.joint[1].parent_position[0] = .5;
+    ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+    const skel__body *b = f.model->body;
+    ck_assert_int_ne(b[1].skeleton, b[2].skeleton);
+    ck_assert_int_eq(b[0].skeleton, b[3].skeleton);
+    ck_assert_int_ne(b[0].skeleton, b[1].skeleton);
+    ck_assert_int_eq(b[0].host, 3);
+    ck_assert_int_eq(b[3].host, -1);
+    ck_assert_int_eq(f.model->order[3], 0);
+    skel_model_destroy(f.model);
+    f.body[3].motion  = SKEL_MOTION_FIXED; /* carries two: one skeleton */
+    f.joint[0].parent = f.joint[1].parent = 3;
+    f.joint[0].parent_position[0] = f.joint[1].parent_position[0] = -1;
+    f.joint[0].child_position[0] = 0, f.joint[1].child_position[0] = -1;
+    ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
+    for (int k = 0; k < 4; ++k) ck_assert_int_eq(f.model->body[k].skeleton, 0);
+    skel_model_destroy(f.model);
+}
+END_TEST
+
+START_TEST(
+    smooth_curves) { /* exact for polynomials up to the fifth degree, uneven samples or not */
+    const int    n = 2 + _i;
+    double       time[12], value[24];
+    const double degree = fmin(n, 6) - 1;
+    for (int k = 0; k < n; ++k) {
+        time[k]          = .1 * k + .03 * sin(7 * k);
+        value[2 * k]     = 1 + pow(time[k], degree);
+        value[2 * k + 1] = -2;
+    }
+    const skel_curve c = {time, value, (uint32_t)n, 2};
+    for (int k = -3; k < 45; ++k) {
+        const double t      = time[0] + (time[n - 1] - time[0]) * k / 41;
+        const double at     = fmin(fmax(t, time[0]), time[n - 1]);
+        double       out[2] = {10, 0};
+        skel__curve_add_smooth(&c, t, out);
+        near1(out[0], 11 + pow(at, degree), 1e-13);
+        near1(out[1], -2, 1e-14);
+    }
+    double none[1] = {3};
+    skel__curve_add_smooth(&(skel_curve){0}, 0, none);
+    near1(none[0], 3, 0);
 }
 END_TEST
 
@@ -360,6 +709,11 @@ int main(void) {
     tcase_add_test(t, forest);
     tcase_add_test(t, loops);
     tcase_add_test(t, a_curve_says_how_a_dynamic_body_starts);
+    tcase_add_test(t, the_world_comes_back);
+    tcase_add_test(t, questions_out_of_range);
+    tcase_add_test(t, joints_come_back);
+    tcase_add_test(t, skeletons);
+    tcase_add_loop_test(t, smooth_curves, 0, 11);
     tcase_add_test(t, names_are_copied_and_long);
     suite_add_tcase(suite, t);
     return run_suite(suite);

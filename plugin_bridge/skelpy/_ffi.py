@@ -43,13 +43,47 @@ class Allocator(Sized):
     ]
 
 
-# skel_model.h
+# skel_world.h
 
 class Curve(C.Structure):
     _fields_ = [
         ("time", Doubles), ("value", Doubles),
         ("count", C.c_uint32), ("width", C.c_uint32),
     ]
+
+
+class GroundDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("body", C.c_int32),
+        ("point", Double3), ("normal", Double3), ("friction", C.c_double),
+        ("a", C.c_double), ("b", C.c_double), ("d", C.c_double),
+        ("stick_stiffness", C.c_double), ("stick_damping", C.c_double),
+        ("is_rigid", C.c_int32), ("reserved", C.c_int32),
+        ("restitution", C.c_double), ("tangential_restitution", C.c_double),
+    ]
+
+
+class WobbleDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("body", C.c_int32), ("host", C.c_int32),
+        ("reserved", C.c_int32), ("rest", Double3), ("axis", Double3),
+        ("along_c", C.c_double), ("along_d", C.c_double),
+        ("across_c", C.c_double), ("across_d", C.c_double),
+        ("turn_a", C.c_double), ("turn_b", C.c_double),
+    ]
+
+
+class FieldDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("type", C.c_int32),
+        ("vector", Double3), ("point", Double3), ("axis", Double3),
+        ("strength", C.c_double), ("scale", C.c_double), ("period", C.c_double),
+        ("density", C.c_double), ("coefficient", C.c_double),
+        ("seed", C.c_uint32), ("body", C.c_int32),
+    ]
+
+
+# skel_model.h
 
 
 class BodyDesc(Sized):
@@ -62,7 +96,8 @@ class BodyDesc(Sized):
         ("force_curve", Curve), ("torque_curve", Curve),
         ("position_curve", Curve), ("orientation_curve", Curve),
         ("size", Double3), ("shape", C.c_int32), ("unplaced", C.c_int32),
-        ("pinned", Doubles), ("pinned_count", C.c_uint32), ("reserved", C.c_uint32),
+        ("pinned", Doubles), ("pinned_count", C.c_uint32), ("flags", C.c_uint32),
+        ("contacts", Doubles), ("contact_count", C.c_uint32), ("collide", C.c_int32),
     ]
 
 
@@ -73,10 +108,18 @@ class JointDesc(Sized):
         ("parent_position", Double3), ("parent_orientation", Double4),
         ("child_position", Double3), ("child_orientation", Double4),
         ("q", Double4), ("friction", C.c_double), ("motor", C.c_double),
-        ("motor_curve", Curve), ("has_limits", C.c_int32), ("reserved", C.c_int32),
+        ("motor_curve", Curve), ("has_limits", C.c_int32), ("flags", C.c_int32),
         ("limit_low", C.c_double * 2), ("limit_high", C.c_double * 2), ("limit_axis", Double3),
         ("follow_frequency", C.c_double), ("follow_damping", C.c_double),
         ("follow_max", C.c_double), ("follow_curve", Curve), ("follow_weight", Curve),
+        ("limit_restitution", C.c_double),
+        ("limit_law_a", C.c_double), ("limit_law_b", C.c_double), ("limit_law_c", C.c_double),
+        ("limit_law_d", C.c_double), ("limit_law_on", C.c_double),
+        ("spring_stiffness", C.c_double), ("spring_damping", C.c_double),
+        ("spring_rest", C.c_double),
+        ("muscle_growth", C.c_double), ("muscle_max", C.c_double), ("muscle_start", C.c_double),
+        ("muscle_feedback", C.c_double), ("muscle_impact", C.c_double),
+        ("muscle_delay", C.c_double), ("muscle_side", C.c_int32), ("reserved", C.c_int32),
     ]
 
 
@@ -87,6 +130,14 @@ class ModelDesc(Sized):
         ("joint_count", C.c_uint32), ("joints", C.POINTER(JointDesc)),
         ("joint_stride", C.c_uint32), ("flags", C.c_uint32),
         ("gravity", Double3), ("allocator", C.POINTER(Allocator)),
+        ("grounds", C.POINTER(GroundDesc)), ("ground_stride", C.c_uint32),
+        ("ground_count", C.c_uint32),
+        ("wobbles", C.POINTER(WobbleDesc)), ("wobble_stride", C.c_uint32),
+        ("wobble_count", C.c_uint32),
+        ("fields", C.POINTER(FieldDesc)), ("field_stride", C.c_uint32),
+        ("field_count", C.c_uint32),
+        ("frame_spin", Double3), ("frame_acceleration", Double3),
+        ("frame_spin_curve", Curve), ("frame_acceleration_curve", Curve),
     ]
 
 
@@ -109,6 +160,8 @@ class ReportRow(Sized):
         ("impulse", Double3), ("angular_impulse", Double3),
         ("joint_gap", C.c_double), ("misalignment", C.c_double),
         ("limit_violation", C.c_double),
+        ("work_contact", C.c_double), ("elastic", C.c_double), ("ground_force", Double3),
+        ("contact_depth", C.c_double), ("contacts", C.c_double),
     ]
 
 
@@ -133,12 +186,15 @@ class BakeSummary(Sized):
         ("joint_gap", C.c_double), ("misalignment", C.c_double),
         ("limit_violation", C.c_double), ("rejected_steps", C.c_double),
         ("evaluations", C.c_double), ("last_order", C.c_int32), ("reserved", C.c_int32),
+        ("peak_ground_force", C.c_double), ("peak_ground_time", C.c_double),
+        ("contact_depth", C.c_double), ("energy_gain", C.c_double),
     ]
 
 
 # The C name of every struct above: a test compares sizes and offsets with the compiler's.
 STRUCTS = {
     "skel_error": Error, "skel_allocator": Allocator, "skel_curve": Curve,
+    "skel_ground_desc": GroundDesc, "skel_wobble_desc": WobbleDesc, "skel_field_desc": FieldDesc,
     "skel_body_desc": BodyDesc, "skel_joint_desc": JointDesc, "skel_model_desc": ModelDesc,
     "skel_step_desc": StepDesc, "skel_report_row": ReportRow,
     "skel_bake_desc": BakeDesc, "skel_bake_summary": BakeSummary,
@@ -153,6 +209,10 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_abi_version": (C.c_uint32,),
     "skel_status_text": (C.c_char_p, _int),
     "skel_error_init_sized": (None, _P(Error), _size),
+    # skel_world.h
+    "skel_ground_desc_init_sized": (None, _P(GroundDesc), _size),
+    "skel_wobble_desc_init_sized": (None, _P(WobbleDesc), _size),
+    "skel_field_desc_init_sized": (None, _P(FieldDesc), _size),
     # skel_model.h
     "skel_model_desc_init_sized": (None, _P(ModelDesc), _size),
     "skel_body_desc_init_sized": (None, _P(BodyDesc), _size),
@@ -173,6 +233,13 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_model_gravity": (None, Handle, Doubles),
     "skel_model_get_body": (_status, Handle, _int, _P(BodyDesc)),
     "skel_model_get_joint": (_status, Handle, _int, _P(JointDesc)),
+    "skel_model_ground_count": (_int, Handle),
+    "skel_model_wobble_count": (_int, Handle),
+    "skel_model_field_count": (_int, Handle),
+    "skel_model_get_ground": (_status, Handle, _int, _P(GroundDesc)),
+    "skel_model_get_wobble": (_status, Handle, _int, _P(WobbleDesc)),
+    "skel_model_get_field": (_status, Handle, _int, _P(FieldDesc)),
+    "skel_model_get_frame": (_status, Handle, Doubles, Doubles, _P(Curve), _P(Curve)),
     "skel_model_check_dynamics": (_status, Handle, _P(Error)),
     # skel_state.h
     "skel_state_create": (_status, Handle, Handles, _P(Error)),

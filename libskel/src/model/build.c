@@ -5,17 +5,24 @@
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
+#include "model/check.h"
 #include "model/model.h"
+#include "model/world.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_ROOM 32u        /* for a name we make ourselves */
-#define CLOSED_GAP 1e-6      /* of the model's size: what printed digits may leave open */
-#define CLOSED_ANGLE 1e-6    /* [rad] */
-#define UNIT_QUATERNION 1e-3 /* how far from 1 a given length may be */
+#define NAME_ROOM 32u     /* for a name we make ourselves */
+#define CLOSED_GAP 1e-6   /* of the model's size: what printed digits may leave open */
+#define CLOSED_ANGLE 1e-6 /* [rad] */
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        const skel_status status_ = (call);                                                        \
+        if (status_ != SKEL_OK) return status_;                                                    \
+    } while (0)
 
 #define DESC_BODY_V1 offsetof(skel_body_desc, pinned)
 #define DESC_JOINT_V1 offsetof(skel_joint_desc, follow_frequency)
@@ -32,11 +39,16 @@ static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
                                         .parent_orientation = {1, 0, 0, 0},
                                         .child_orientation  = {1, 0, 0, 0},
                                         .limit_axis         = {0, 0, 1},
-                                        .follow_damping     = 1};
-static const skel_model_desc k_model = {.struct_size  = sizeof k_model,
-                                        .body_stride  = sizeof(skel_body_desc),
-                                        .joint_stride = sizeof(skel_joint_desc),
-                                        .gravity      = {0, 0, -9.81}};
+                                        .follow_damping     = 1,
+                                        .muscle_delay       = 0.1,
+                                        .muscle_side        = 1};
+static const skel_model_desc k_model = {.struct_size   = sizeof k_model,
+                                        .body_stride   = sizeof(skel_body_desc),
+                                        .joint_stride  = sizeof(skel_joint_desc),
+                                        .gravity       = {0, 0, -9.81},
+                                        .ground_stride = sizeof(skel_ground_desc),
+                                        .wobble_stride = sizeof(skel_wobble_desc),
+                                        .field_stride  = sizeof(skel_field_desc)};
 
 void skel_body_desc_init_sized(skel_body_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_body, sizeof k_body);
@@ -84,192 +96,6 @@ static skel_status joint_at(const build *b, int32_t i, skel_joint_desc *out) {
                       "joints[%d].struct_size: must be set by skel_joint_desc_init", i);
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
-
-/* Whose field is being checked: "bodies" or "joints", and which. */
-typedef struct owner {
-    skel_error *err;
-    skel_status status;
-    const char *list;
-    int32_t     index;
-    int         is_joint;
-} owner;
-
-#define FAIL(o, ...)                                                                               \
-    skel__fail((o).err, (o).status, (o).is_joint ? -1 : (o).index, (o).is_joint ? (o).index : -1,  \
-               __VA_ARGS__)
-
-static skel_status check_finite(owner o, const char *field, const double *v, int count) {
-    for (int k = 0; k < count; ++k)
-        if (!isfinite(v[k]))
-            return FAIL(o, "%s[%d].%s: is %g, must be finite", o.list, o.index, field, v[k]);
-    return SKEL_OK;
-}
-
-static skel_status check_unit(owner o, const char *field, const double *q) {
-    const skel_status status = check_finite(o, field, q, 4);
-    if (status != SKEL_OK) return status;
-    const double n = sqrt(q_dot(q_of(q), q_of(q)));
-    if (fabs(n - 1.0) <= UNIT_QUATERNION) return SKEL_OK;
-    return FAIL(o, "%s[%d].%s: has length %g, must be 1", o.list, o.index, field, n);
-}
-
-static skel_status check_curve(owner o, const char *field, const skel_curve *c, uint32_t width) {
-    if (c->count == 0) return SKEL_OK;
-    o.status = SKEL_E_CURVE;
-    if (!c->time || !c->value)
-        return FAIL(o, "%s[%d].%s: has no samples, must have time and value", o.list, o.index,
-                    field);
-    if (c->width != width)
-        return FAIL(o, "%s[%d].%s.width: is %u, must be %u", o.list, o.index, field, c->width,
-                    width);
-    for (uint32_t k = 0; k < c->count; ++k) {
-        if (!isfinite(c->time[k]) || (k > 0 && !(c->time[k] > c->time[k - 1])))
-            return FAIL(o,
-                        "%s[%d].%s.time[%u]: is %g, must be finite and later than the one before",
-                        o.list, o.index, field, k, c->time[k]);
-        for (uint32_t i = 0; i < width; ++i)
-            if (!isfinite(c->value[(size_t)k * width + i]))
-                return FAIL(o, "%s[%d].%s.value[%u]: must be finite", o.list, o.index, field, k);
-    }
-    return SKEL_OK;
-}
-
-static skel_status check_curve_unit(owner o, const char *field, const skel_curve *c) {
-    char              name[64];
-    const skel_status status = check_curve(o, field, c, 4);
-    for (uint32_t k = 0; status == SKEL_OK && k < c->count; ++k) {
-        snprintf(name, sizeof name, "%s.value[%u]", field, k);
-        const skel_status one = check_unit(o, name, c->value + 4 * (size_t)k);
-        if (one != SKEL_OK) return one;
-    }
-    return status;
-}
-
-/* Mass and inertia: both, or neither (a body for kinematics). Positive definite by Sylvester. */
-static skel_status check_mass(owner o, const skel_body_desc *d) {
-    const double *j = d->inertia;
-    if (d->mass == 0) return SKEL_OK;
-    if (!(d->mass > 0)) return FAIL(o, "bodies[%d].mass: is %g, must be > 0", o.index, d->mass);
-    /* in units of the largest, so that no product overflows */
-    const double unit = 1.0 / fmax(j[0], fmax(j[1], j[2]));
-    const double x = j[0] * unit, y = j[1] * unit, z = j[2] * unit;
-    const double a = j[3] * unit, b = j[4] * unit, c = j[5] * unit;
-    const m3     m = {{{x, a, b}, {a, y, c}, {b, c, z}}};
-    if (x > 0 && x * y - a * a > 0 && m3_det(m) > 1e-14 * x * y * z) return SKEL_OK;
-    return FAIL(o, "bodies[%d].inertia: is [%g, %g, %g, %g, %g, %g], must be positive definite",
-                o.index, j[0], j[1], j[2], j[3], j[4], j[5]);
-}
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const skel_status status_ = (call);                                                        \
-        if (status_ != SKEL_OK) return status_;                                                    \
-    } while (0)
-
-static skel_status check_pinned(owner o, const skel_body_desc *d) {
-    if (d->pinned_count == 0) return SKEL_OK;
-    if (d->motion != SKEL_MOTION_DYNAMIC || !d->pinned)
-        return FAIL(o, "bodies[%d].pinned: is for dynamic bodies, and must have intervals",
-                    o.index);
-    double last = -INFINITY;
-    for (uint32_t k = 0; k < 2 * d->pinned_count; ++k) {
-        if (isnan(d->pinned[k]) || !(d->pinned[k] > last))
-            return FAIL(o, "bodies[%d].pinned[%u]: is %g, must be later than the time before",
-                        o.index, k / 2, d->pinned[k]);
-        last = d->pinned[k];
-    }
-    return SKEL_OK;
-}
-
-static skel_status check_body(owner o, const skel_body_desc *d) {
-    if (d->motion < SKEL_MOTION_DYNAMIC || d->motion > SKEL_MOTION_DRIVEN)
-        return FAIL(o, "bodies[%d].motion: is %d, must be 0, 1 or 2", o.index, d->motion);
-    if (d->shape < SKEL_SHAPE_NONE || d->shape > SKEL_SHAPE_ROD)
-        return FAIL(o, "bodies[%d].shape: is %d, must be 0 to 5", o.index, d->shape);
-    if (d->name && strcmp(d->name, "world") == 0)
-        return FAIL(o, "bodies[%d].name: is \"world\", which is the world's", o.index);
-    CHECK(check_finite(o, "mass", &d->mass, 1));
-    CHECK(check_finite(o, "inertia", d->inertia, 6));
-    CHECK(check_mass(o, d));
-    CHECK(check_finite(o, "position", d->position, 3));
-    CHECK(check_unit(o, "orientation", d->orientation));
-    CHECK(check_finite(o, "velocity", d->velocity, 3));
-    CHECK(check_finite(o, "angular_velocity", d->angular_velocity, 3));
-    CHECK(check_finite(o, "force", d->force, 3));
-    CHECK(check_finite(o, "torque", d->torque, 3));
-    CHECK(check_finite(o, "size", d->size, 3));
-    CHECK(check_curve(o, "force_curve", &d->force_curve, 3));
-    CHECK(check_curve(o, "torque_curve", &d->torque_curve, 3));
-    CHECK(check_curve(o, "position_curve", &d->position_curve, 3));
-    CHECK(check_curve_unit(o, "orientation_curve", &d->orientation_curve));
-    const int has_curve = d->position_curve.count > 0 || d->orientation_curve.count > 0;
-    if (has_curve && d->motion == SKEL_MOTION_FIXED)
-        return FAIL(o, "bodies[%d].curve: a fixed body follows none", o.index);
-    if (!has_curve && d->motion == SKEL_MOTION_DRIVEN)
-        return FAIL(o, "bodies[%d].curve: is missing, a driven body needs one", o.index);
-    return check_pinned(o, d);
-}
-
-static skel_status check_limits(owner o, const skel_joint_desc *d) {
-    if (!d->has_limits) return SKEL_OK;
-    if (d->type == SKEL_JOINT_FIXED)
-        return FAIL(o, "joints[%d].limits: a fixed joint has none", o.index);
-    CHECK(check_finite(o, "limits", d->limit_low, 2));
-    CHECK(check_finite(o, "limits", d->limit_high, 2));
-    CHECK(check_finite(o, "limits", d->limit_axis, 3));
-    for (int k = 0; k < 2; ++k)
-        if (d->limit_low[k] > d->limit_high[k])
-            return FAIL(o, "joints[%d].limits: is [%g, %g], must not fall", o.index,
-                        d->limit_low[k], d->limit_high[k]);
-    if (d->type == SKEL_JOINT_BALL && !(fabs(v3_norm(v3_of(d->limit_axis)) - 1.0) < 1e-6))
-        return FAIL(o, "joints[%d].limits.axis: must have length 1", o.index);
-    return SKEL_OK;
-}
-
-static skel_status check_follow(owner o, const skel_joint_desc *d) {
-    const double numbers[3] = {d->follow_frequency, d->follow_damping, d->follow_max};
-    for (int k = 0; k < 3; ++k)
-        if (!isfinite(numbers[k]) || numbers[k] < 0)
-            return FAIL(o, "joints[%d].follow: has %g, must be >= 0", o.index, numbers[k]);
-    if (d->follow_frequency > 0 && d->type == SKEL_JOINT_FIXED)
-        return FAIL(o, "joints[%d].follow: a fixed joint has nothing to follow with", o.index);
-    CHECK(check_curve(o, "follow.weight", &d->follow_weight, 1));
-    if (d->type == SKEL_JOINT_BALL) return check_curve_unit(o, "follow.curve", &d->follow_curve);
-    return check_curve(o, "follow.curve", &d->follow_curve, (uint32_t)skel__joint_nq(d->type));
-}
-
-static skel_status check_joint_bodies(owner o, const build *b, const skel_joint_desc *d) {
-    const int32_t nb = (int32_t)b->desc.body_count;
-    if (d->parent < -1 || d->parent >= nb || d->child < -1 || d->child >= nb)
-        return FAIL(o, "joints[%d].bodies: is [%d, %d], must be -1 (world) to %d", o.index,
-                    d->parent, d->child, nb - 1);
-    if (d->parent == d->child)
-        return FAIL(o, "joints[%d].bodies: names one body twice, must join two", o.index);
-    return SKEL_OK;
-}
-
-static skel_status check_joint(owner o, const build *b, const skel_joint_desc *d) {
-    if (d->type < SKEL_JOINT_FIXED || d->type > SKEL_JOINT_BALL)
-        return FAIL(o, "joints[%d].type: is %d, must be 0 to 4", o.index, d->type);
-    CHECK(check_joint_bodies(o, b, d));
-    CHECK(check_finite(o, "frames[0].position", d->parent_position, 3));
-    CHECK(check_unit(o, "frames[0].orientation", d->parent_orientation));
-    CHECK(check_finite(o, "frames[1].position", d->child_position, 3));
-    CHECK(check_unit(o, "frames[1].orientation", d->child_orientation));
-    CHECK(check_finite(o, "q", d->q, 4));
-    CHECK(check_finite(o, "friction", &d->friction, 1));
-    CHECK(check_finite(o, "motor", &d->motor, 1));
-    CHECK(check_curve(o, "motor_curve", &d->motor_curve, 1));
-    if (d->friction < 0)
-        return FAIL(o, "joints[%d].friction: is %g, must be >= 0", o.index, d->friction);
-    const int has_motor = d->motor != 0 || d->motor_curve.count > 0;
-    if (has_motor && d->type != SKEL_JOINT_HINGE && d->type != SKEL_JOINT_SLIDE)
-        return FAIL(o, "joints[%d].motor: must be 0, only hinge and slide have one axis", o.index);
-    CHECK(check_follow(o, d));
-    return check_limits(o, d);
-}
-
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static size_t name_room(const char *name) {
@@ -285,22 +111,25 @@ static skel_status check_and_measure(build *b, size_t *names, size_t *numbers) {
     for (int32_t i = 0; i < (int32_t)b->desc.body_count; ++i) {
         skel_body_desc d;
         CHECK(body_at(b, i, &d));
-        CHECK(check_body((owner){b->err, SKEL_E_BODY, "bodies", i, 0}, &d));
+        CHECK(skel__check_body((skel__owner){b->err, SKEL_E_BODY, "bodies", i}, &d));
         *names += name_room(d.name);
         b->npin += d.pinned_count > 0;
         *numbers += curve_room(&d.force_curve, 0) + curve_room(&d.torque_curve, 0) +
                     curve_room(&d.position_curve, 3) + curve_room(&d.orientation_curve, 3) +
-                    2 * (size_t)d.pinned_count;
+                    2 * (size_t)d.pinned_count + 3 * (size_t)d.contact_count;
     }
     for (int32_t i = 0; i < (int32_t)b->desc.joint_count; ++i) {
         skel_joint_desc d;
         CHECK(joint_at(b, i, &d));
-        CHECK(check_joint((owner){b->err, SKEL_E_JOINT, "joints", i, 1}, b, &d));
+        CHECK(skel__check_joint((skel__owner){b->err, SKEL_E_JOINT, "joints", i},
+                                (int32_t)b->desc.body_count, &d));
         *names += name_room(d.name);
         *numbers += curve_room(&d.motor_curve, 0) + curve_room(&d.follow_curve, 0) +
                     curve_room(&d.follow_weight, 0);
     }
-    return SKEL_OK;
+    *numbers +=
+        curve_room(&b->desc.frame_spin_curve, 0) + curve_room(&b->desc.frame_acceleration_curve, 0);
+    return skel__world_check(&b->desc, b->err);
 }
 
 static size_t layout(build *b, void *base, size_t names, size_t numbers) {
@@ -314,6 +143,9 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     at.prescribed   = skel__carve(&c, nb + np, sizeof *at.prescribed);
     at.loop         = skel__carve(&c, nj, sizeof *at.loop);
     at.pin          = skel__carve(&c, nb, sizeof *at.pin);
+    at.ground       = skel__carve(&c, (size_t)b->desc.ground_count + 1, sizeof *at.ground);
+    at.wobble       = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
+    at.field        = skel__carve(&c, b->desc.field_count, sizeof *at.field);
     b->names        = skel__carve(&c, names, 1);
     b->numbers      = skel__carve(&c, numbers, sizeof(double));
     if (m) *m = at;
@@ -384,6 +216,15 @@ static void take_pinned(build *b, int32_t i, skel__body *to, const skel_body_des
     b->m->pin[b->m->npin++] = i;
 }
 
+static void take_touch(build *b, skel__body *to, const skel_body_desc *d) {
+    to->collide = d->collide;
+    if (d->contact_count == 0) return;
+    memcpy(b->numbers, d->contacts, 3 * (size_t)d->contact_count * sizeof(double));
+    to->contacts      = b->numbers;
+    to->contact_count = d->contact_count;
+    b->numbers += 3 * (size_t)d->contact_count;
+}
+
 /* A keyed motion that ends at time 0, where physics takes over: its last velocity counts. */
 static int starts_from_behind(const skel__body *b) {
     const skel_curve *c = b->position_curve.count > 0 ? &b->position_curve : &b->orientation_curve;
@@ -395,6 +236,8 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     const double *j  = d->inertia;
     to->motion       = d->motion;
     to->parent = to->joint = -1;
+    to->host               = -1;
+    to->is_smooth          = (d->flags & SKEL_FLAG_SMOOTH) != 0;
     to->shape              = d->shape;
     to->mass               = d->mass;
     to->inertia            = (m3){{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
@@ -410,6 +253,7 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     to->torque_curve = take_curve(b, &d->torque_curve);
     take_driven_curves(b, to, d);
     take_pinned(b, i, to, d);
+    take_touch(b, to, d);
     const int on_curve = to->position_curve.count > 0 || to->orientation_curve.count > 0;
     b->placed[i]       = !d->unplaced || on_curve;
     if (d->motion != SKEL_MOTION_DYNAMIC || on_curve) { /* the curve says how it starts */
@@ -417,6 +261,26 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
         const skel__motion at   = skel__prescribed_motion(to, 0, side);
         to->x0 = at.x, to->v0 = at.v, to->w0 = at.w;
     }
+}
+
+static void take_actuators(skel__joint *to, const skel_joint_desc *d) {
+    to->limit_restitution = d->limit_restitution;
+    to->law_a             = d->limit_law_a;
+    to->law_b             = d->limit_law_b;
+    to->law_c             = d->limit_law_c;
+    to->law_d             = d->limit_law_d;
+    to->law_on            = d->limit_law_on;
+    to->spring_stiffness  = d->spring_stiffness;
+    to->spring_damping    = d->spring_damping;
+    to->spring_rest       = d->spring_rest;
+    to->muscle_growth     = d->muscle_growth;
+    to->muscle_max        = d->muscle_max;
+    to->muscle_start      = d->muscle_start;
+    to->muscle_feedback   = d->muscle_feedback;
+    to->muscle_impact     = d->muscle_impact;
+    to->muscle_delay      = d->muscle_delay;
+    to->muscle_side       = d->muscle_side;
+    to->muscle            = -1;
 }
 
 static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
@@ -431,6 +295,7 @@ static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     to->friction    = d->friction;
     to->motor       = d->motor;
     to->motor_curve = take_curve(b, &d->motor_curve);
+    to->is_smooth   = (d->flags & SKEL_FLAG_SMOOTH) != 0;
     to->has_limits  = d->has_limits != 0;
     memcpy(to->limit_low, d->limit_low, sizeof to->limit_low);
     memcpy(to->limit_high, d->limit_high, sizeof to->limit_high);
@@ -443,6 +308,7 @@ static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     if (d->type == SKEL_JOINT_BALL && to->follow_curve.count > 0)
         skel__curve_orient((double *)(uintptr_t)to->follow_curve.value, to->follow_curve.count);
     if (to->follow_frequency > 0) b->m->has_follow = 1;
+    take_actuators(to, d);
     to->name     = take_name(b, d->name, "joint", i);
     to->q_offset = b->m->nq;
     to->v_offset = b->m->nv;
@@ -464,7 +330,9 @@ static skel_status copy_all(build *b) {
         CHECK(joint_at(b, i, &d));
         take_joint(b, i, &d);
     }
-    return SKEL_OK;
+    b->m->spin_curve  = take_curve(b, &b->desc.frame_spin_curve);
+    b->m->drift_curve = take_curve(b, &b->desc.frame_acceleration_curve);
+    return skel__world_take(b->m, &b->desc, b->err);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -575,16 +443,36 @@ static void plant_root(build *b, int32_t i) {
     grow(b, b->m->nd - 1);
 }
 
-/* Roots of free skeletons: bodies that are nobody's child first, then whatever is left. */
+/* Roots of free skeletons: bodies that are nobody's child first, then whatever is left; behind them
+   the wobbling masses, each after its host. */
 static void plant_free(build *b) {
     skel_model *m        = b->m;
     int32_t    *is_child = b->queue;
     memset(is_child, 0, (size_t)m->nb * sizeof *is_child);
     for (int32_t j = 0; j < m->nj; ++j)
         if (m->joint[j].b >= 0) is_child[m->joint[j].b] = 1;
-    for (int pass = 0; pass < 2; ++pass)
-        for (int32_t i = 0; i < m->nb; ++i)
-            if (!is_anchor(m, i) && !b->visited[i] && (pass == 1 || !is_child[i])) plant_root(b, i);
+    for (int pass = 0; pass < 3; ++pass)
+        for (int32_t i = 0; i < m->nb; ++i) {
+            const int turn = m->body[i].host >= 0 ? 2 : is_child[i] ? 1 : 0;
+            if (!is_anchor(m, i) && !b->visited[i] && pass == turn) plant_root(b, i);
+        }
+}
+
+/* What joints and springs hold together, numbered by the first body. The world ties nothing. */
+static void find_skeletons(build *b) {
+    skel_model *m     = b->m;
+    int32_t    *group = b->queue, *number = b->visited, count = 0;
+    for (int32_t i = 0; i < m->nb; ++i) group[i] = i, number[i] = -1;
+    for (int32_t j = 0; j < m->nj; ++j)
+        if (m->joint[j].a >= 0 && m->joint[j].b >= 0)
+            group[group_of(group, m->joint[j].a)] = group_of(group, m->joint[j].b);
+    for (int32_t i = 0; i < m->nw; ++i)
+        group[group_of(group, m->wobble[i].body)] = group_of(group, m->wobble[i].host);
+    for (int32_t i = 0; i < m->nb; ++i) {
+        int32_t *n = &number[group_of(group, i)];
+        if (*n < 0) *n = count++;
+        m->body[i].skeleton = *n;
+    }
 }
 
 static skel_status find_forest(build *b) {
@@ -604,6 +492,7 @@ static skel_status find_forest(build *b) {
         skel__body *at = &m->body[m->order[k]];
         at->root       = at->joint < 0 ? m->order[k] : at->is_inner ? m->body[at->parent].root : -1;
     }
+    find_skeletons(b);
     return SKEL_OK;
 }
 
@@ -734,12 +623,15 @@ static void make_pins(skel_model *m) {
         to->motion             = SKEL_MOTION_DRIVEN;
         to->parent = to->joint = -1;
         to->is_inner           = 0;
+        to->host               = -1;
+        to->contact_count      = 0;
         to->is_held            = to->position_curve.count == 0 && to->orientation_curve.count == 0;
         weld->type             = SKEL_JOINT_FIXED;
         weld->a = m->nb + k, weld->b = m->pin[k];
         weld->fa = weld->fb = (pose){{0, 0, 0}, q_identity()};
         weld->ea = weld->eb    = m3_identity();
         weld->is_loop          = 1;
+        weld->muscle           = -1;
         weld->name             = from->name;
         m->prescribed[m->np++] = m->nb + k;
     }
@@ -753,7 +645,9 @@ static skel_status fill(build *b) {
     CHECK(check_places(b));
     measure_size(b->m);
     make_pins(b->m);
-    return check_closed(b);
+    skel__world_place(b->m);
+    CHECK(check_closed(b));
+    return skel__contacts_build(b->m, b->err);
 }
 
 static skel_status no_memory(const build *b) {
@@ -782,15 +676,18 @@ skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, ske
         status = no_memory(&b);
     }
     skel__free(&allocator, scratch);
-    if (status == SKEL_OK)
+    if (status == SKEL_OK) {
         *out = b.m;
-    else
+    } else {
+        if (block && b.m) skel__free(&allocator, b.m->spot);
         skel__free(&allocator, block);
+    }
     return status;
 }
 
 void skel_model_destroy(skel_model *model) {
     if (!model) return;
     const skel_allocator allocator = model->allocator;
+    skel__free(&allocator, model->spot);
     skel__free(&allocator, model);
 }

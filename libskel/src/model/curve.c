@@ -9,6 +9,7 @@
 
 /* Samples nearer than this (relative to the interval) count as met: steps end there by rounding. */
 #define MET 1e-9
+#define WINDOW 6u /* samples that a smooth curve goes through at a time */
 
 /* Index k of the interval with time[k] <= t < time[k+1], clamped to 0..count-2. */
 static uint32_t interval(const skel_curve *c, double t) {
@@ -50,6 +51,38 @@ void skel__curve_add(const skel_curve *c, double t, double *out) {
     const double  s   = (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
     const double *one = c->value + k * c->width, *two = one + c->width;
     for (uint32_t i = 0; i < c->width; ++i) out[i] += one[i] + s * (two[i] - one[i]);
+}
+
+/* Lagrange's polynomial in barycentric form [Berrut, Trefethen 2004 (4.2)]. It meets the samples,
+   so neighbours with other windows join without a jump; smooth data is met to the sixth order. */
+void skel__curve_add_smooth(const skel_curve *c, double t, double *out) {
+    uint32_t k = 0;
+    if (c->count < 3 || is_outside(c, t, &k)) {
+        skel__curve_add(c, t, out);
+        return;
+    }
+    k                    = interval(c, t);
+    const uint32_t n     = c->count < WINDOW ? c->count : WINDOW;
+    const uint32_t start = k < WINDOW / 2 - 1                    ? 0
+                           : k - (WINDOW / 2 - 1) + n > c->count ? c->count - n
+                                                                 : k - (WINDOW / 2 - 1);
+    const double  *time = c->time + start, h = c->time[k + 1] - c->time[k];
+    double         share[WINDOW], sum        = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+        share[i] = 1;
+        if (t == time[i]) {
+            for (uint32_t e = 0; e < n; ++e) share[e] = e == i;
+            sum = 1;
+            break;
+        }
+        for (uint32_t e = 0; e < n; ++e) /* in units of the interval: no power of it underflows */
+            if (e != i) share[i] *= h / (time[i] - time[e]);
+        share[i] *= h / (t - time[i]);
+        sum += share[i];
+    }
+    for (uint32_t i = 0; i < n; ++i)
+        for (uint32_t e = 0; e < c->width; ++e)
+            out[e] += share[i] / sum * c->value[(size_t)(start + i) * c->width + e];
 }
 
 /* Slope at the middle of three points from the two difference quotients beside it (parabola);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Curves over time: loads and motors (linear) and the pose of a driven body (C1 cubic, with the
-   velocity and acceleration that belong to it). */
+/* Curves over time: loads and motors (linear or smooth) and the pose of a driven body (C1 cubic,
+   with the velocity and acceleration that belong to it). */
 #ifndef SKEL_MODEL_CURVE_H
 #define SKEL_MODEL_CURVE_H
 
@@ -16,6 +16,8 @@ typedef struct skel__motion {
 
 /* Linear between the samples, held outside; out has curve->width numbers, added to. */
 void skel__curve_add(const skel_curve *curve, double t, double *out);
+/* The same, smooth between the samples: the polynomial through the six nearest. */
+void skel__curve_add_smooth(const skel_curve *curve, double t, double *out);
 /* Slopes at the samples (count x 3): of positions, and angular velocities of orientations. The
    quaternions are made unit and continuous in sign first. */
 void skel__curve_position_slopes(const skel_curve *curve, double *slopes);

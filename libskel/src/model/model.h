@@ -76,6 +76,7 @@ typedef struct skel__ground {
     double  friction, a, b, d, stick_k, stick_d; /* defaults filled in */
     double  restitution, tangential_restitution;
     int32_t is_default, is_stick_default; /* the constants were not the caller's */
+    v3      given_point, given_normal;    /* in the world at the given pose, as the caller said */
 } skel__ground;
 
 typedef struct skel__wobble {

@@ -2,7 +2,7 @@
 /* Questions to a model. */
 #include "base/desc.h"
 #include "base/error.h"
-#include "model/model.h"
+#include "model/world.h"
 
 #include <string.h>
 
@@ -85,10 +85,33 @@ skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body
     d.position_curve    = b->position_curve;
     d.orientation_curve = b->orientation_curve;
     memcpy(d.size, b->size, sizeof d.size);
-    d.shape        = b->shape;
-    d.pinned       = b->pinned;
-    d.pinned_count = b->pinned_count;
+    d.shape         = b->shape;
+    d.pinned        = b->pinned;
+    d.pinned_count  = b->pinned_count;
+    d.flags         = b->is_smooth ? SKEL_FLAG_SMOOTH : 0;
+    d.contacts      = b->contacts;
+    d.contact_count = b->contact_count;
+    d.collide       = b->collide;
     return skel__desc_export(out, &d, sizeof d, offsetof(skel_body_desc, pinned));
+}
+
+static void fill_actuators(const skel__joint *j, skel_joint_desc *d) {
+    d->limit_restitution = j->limit_restitution;
+    d->limit_law_a       = j->law_a;
+    d->limit_law_b       = j->law_b;
+    d->limit_law_c       = j->law_c;
+    d->limit_law_d       = j->law_d;
+    d->limit_law_on      = j->law_on;
+    d->spring_stiffness  = j->spring_stiffness;
+    d->spring_damping    = j->spring_damping;
+    d->spring_rest       = j->spring_rest;
+    d->muscle_growth     = j->muscle_growth;
+    d->muscle_max        = j->muscle_max;
+    d->muscle_start      = j->muscle_start;
+    d->muscle_feedback   = j->muscle_feedback;
+    d->muscle_impact     = j->muscle_impact;
+    d->muscle_delay      = j->muscle_delay;
+    d->muscle_side       = j->muscle_side;
 }
 
 skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_joint_desc *out) {
@@ -107,6 +130,7 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     d.friction    = j->friction;
     d.motor       = j->motor;
     d.motor_curve = j->motor_curve;
+    d.flags       = j->is_smooth ? SKEL_FLAG_SMOOTH : 0;
     d.has_limits  = j->has_limits;
     memcpy(d.limit_low, j->limit_low, sizeof d.limit_low);
     memcpy(d.limit_high, j->limit_high, sizeof d.limit_high);
@@ -116,7 +140,71 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     d.follow_max       = j->follow_max;
     d.follow_curve     = j->follow_curve;
     d.follow_weight    = j->follow_weight;
+    fill_actuators(j, &d);
     return skel__desc_export(out, &d, sizeof d, offsetof(skel_joint_desc, follow_frequency));
+}
+
+int32_t skel_model_ground_count(const skel_model *model) {
+    return model ? model->ng : 0;
+}
+int32_t skel_model_wobble_count(const skel_model *model) {
+    return model ? model->nw : 0;
+}
+int32_t skel_model_field_count(const skel_model *model) {
+    return model ? model->nf : 0;
+}
+
+skel_status skel_model_get_ground(const skel_model *model, int32_t ground, skel_ground_desc *out) {
+    if (!model || ground < 0 || ground >= model->ng || !out) return SKEL_E_ARGUMENT;
+    const skel__ground *g = &model->ground[ground];
+    skel_ground_desc    d;
+    skel_ground_desc_init(&d);
+    d.body = g->body;
+    v3_to(g->given_point, d.point);
+    v3_to(g->given_normal, d.normal);
+    d.friction               = g->friction;
+    d.a                      = g->is_default ? 0 : g->a;
+    d.b                      = g->is_default ? 0 : g->b;
+    d.d                      = g->is_default ? 0 : g->d;
+    d.stick_stiffness        = g->is_stick_default ? 0 : g->stick_k;
+    d.stick_damping          = g->is_stick_default ? 0 : g->stick_d;
+    d.is_rigid               = g->is_rigid;
+    d.restitution            = g->restitution;
+    d.tangential_restitution = g->tangential_restitution;
+    return skel__desc_export(out, &d, sizeof d, SKEL__DESC_GROUND_V1);
+}
+
+skel_status skel_model_get_wobble(const skel_model *model, int32_t wobble, skel_wobble_desc *out) {
+    if (!model || wobble < 0 || wobble >= model->nw || !out) return SKEL_E_ARGUMENT;
+    const skel__wobble *w = &model->wobble[wobble];
+    skel_wobble_desc    d;
+    skel_wobble_desc_init(&d);
+    d.body = w->body;
+    d.host = w->host;
+    v3_to(w->rest, d.rest);
+    v3_to(w->axis, d.axis);
+    d.along_c  = w->along_c;
+    d.along_d  = w->along_d;
+    d.across_c = w->across_c;
+    d.across_d = w->across_d;
+    d.turn_a   = w->turn_a;
+    d.turn_b   = w->turn_b;
+    return skel__desc_export(out, &d, sizeof d, SKEL__DESC_WOBBLE_V1);
+}
+
+skel_status skel_model_get_field(const skel_model *model, int32_t field, skel_field_desc *out) {
+    if (!model || field < 0 || field >= model->nf || !out) return SKEL_E_ARGUMENT;
+    return skel__desc_export(out, &model->field[field], sizeof *out, SKEL__DESC_FIELD_V1);
+}
+
+skel_status skel_model_get_frame(const skel_model *model, double spin[3], double acceleration[3],
+                                 skel_curve *spin_curve, skel_curve *acceleration_curve) {
+    if (!model) return SKEL_E_ARGUMENT;
+    if (spin) v3_to(model->spin, spin);
+    if (acceleration) v3_to(model->drift, acceleration);
+    if (spin_curve) *spin_curve = model->spin_curve;
+    if (acceleration_curve) *acceleration_curve = model->drift_curve;
+    return SKEL_OK;
 }
 
 skel_status skel_model_check_dynamics(const skel_model *model, skel_error *err) {
