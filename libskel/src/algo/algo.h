@@ -75,7 +75,8 @@ typedef struct skel__element {
     double force, slope, stored, friction, motor, memory;
 } skel__element;
 
-/* Whether an impact has left a rigid ground or a stop touching: only then it pushes. */
+/* Of events: spots, and both sides of both coordinates of joints. A rigid ground or hard stop only
+   pushes where an impact has left it touching. */
 enum { SKEL__FREE = 0, SKEL__RESTS = 1 };
 
 /* What the speed of the centre of mass was, for muscles that react late (muscle.c). */
@@ -102,6 +103,7 @@ struct skel_state {
     double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
     int32_t          *mode;      /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
     int               has_modes; /* set at the first step */
+    int               by_events; /* modes say what touches, not depths */
     skel__history    *history;   /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
     skel__kin       *saved;                        /* (nb + world) the state before a step */
@@ -140,6 +142,7 @@ struct skel_state {
     int              is_factored;        /* aba holds the factors of x: nothing moved since */
     double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
     struct skel__em *em;                 /* workspace of the conserving step, likewise */
+    struct skel__impact *impact;         /* workspace of impacts, likewise */
 };
 
 /* Rotation matrices and world angular velocities of x. Everything below reads them. */
@@ -184,9 +187,12 @@ void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin
 /* Normal force a depth^b and the energy it stores. */
 double skel__contact_force(const skel__ground *g, double depth);
 double skel__contact_energy(const skel__ground *g, double depth);
-/* Whether the spot's force law is at work: always, but on rigid grounds only at rest. */
-static inline int skel__spot_pushes(const skel_state *s, int32_t spot) {
-    return !s->m->ground[s->m->spot[spot].ground].is_rigid || s->mode[spot] == SKEL__RESTS;
+/* Whether the spot's force law is at work: where it is deep; on rigid grounds only at rest. Between
+   events (cvode.c) what touches goes on touching, so that forces do not jump within a step. */
+static inline int skel__spot_pushes(const skel_state *s, int32_t spot, double gap) {
+    if (s->by_events) return s->mode[spot] == SKEL__RESTS;
+    return gap < 0 &&
+           (!s->m->ground[s->m->spot[spot].ground].is_rigid || s->mode[spot] == SKEL__RESTS);
 }
 /* Velocity of body i's material at a point; prescribed bodies and the world move too. */
 static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
@@ -216,10 +222,10 @@ static inline int skel__has_elements(const skel__joint *j) {
 }
 /* Event numbers of the joint's stops: coordinate k, low (0) or high (1). */
 static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k, int high) {
-    return (m->has_rigid ? m->ns : 0) + 4 * joint + 2 * k + high;
+    return m->ns + 4 * joint + 2 * k + high;
 }
 static inline int32_t skel__event_count(const skel_model *m) {
-    return (m->has_rigid ? m->ns : 0) + (m->nstop > 0 ? 4 * m->nj : 0);
+    return m->ns + (m->has_elements ? 4 * m->nj : 0);
 }
 
 /* ---- muscle.c ---- */

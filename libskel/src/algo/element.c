@@ -41,10 +41,12 @@ double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3
 
 /* ---- the limiting torque ---- */
 
-static double law_force(const skel__joint *j, double left) {
-    if (left > j->law_on) return 0;
+static double law_curve(const skel__joint *j, double left) {
     if (left <= 0) return 1.0 / j->law_c;
     return 1.0 / (j->law_a * pow(left, j->law_b) + j->law_c);
+}
+static double law_force(const skel__joint *j, double left) {
+    return left > j->law_on ? 0 : law_curve(j, left);
 }
 
 /* Integral of T0 from p to q within 0..on: Gauss-Legendre of 8 points on pieces that are short
@@ -81,8 +83,9 @@ typedef struct side {
     double force, slope, stored, friction; /* force against x */
 } side;
 
-static side law_at(const skel__joint *j, double x, double rate) {
-    const double elastic = law_force(j, -x);
+/* is_on: an event has said that it acts, even a rounding error before `on`. */
+static side law_at(const skel__joint *j, double x, double rate, int is_on) {
+    const double elastic = is_on ? law_curve(j, -x) : law_force(j, -x);
     const double whole   = elastic * fmax(0, 1.0 + j->law_d * rate);
     const double stored  = -x < j->law_on ? law_integral(j, -x, j->law_on) : 0;
     return (side){whole, 0, stored, -(whole - elastic) * rate};
@@ -140,9 +143,10 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const double       x0   = sign * (c.start - edge);
     const double       x1   = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side               out;
-    if (j->law_on > 0)
-        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1);
-    else if (s->mode[skel__stop_event(s->m, joint, k, high)] == SKEL__RESTS)
+    const int          rests = s->mode[skel__stop_event(s->m, joint, k, high)] == SKEL__RESTS;
+    if (j->law_on > 0 && (rests || !s->by_events))
+        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
+    else if (rests)
         out = c.h > 0 ? stop_over(x0, x1, c.h, inertia) : stop_at(x0, x1, inertia);
     else
         return (side){0};

@@ -78,7 +78,7 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         const v3            xi    = v3_of(memory + p->memory);
         const skel__ground *g     = &m->ground[p->ground];
         const skel__touch t = skel__touch_of(m, p, skel__pose_of(x, p->i), skel__pose_of(x, other));
-        if (!(t.gap < 0) || !skel__spot_pushes(s, k)) {
+        if (!skel__spot_pushes(s, k, t.gap)) {
             v3_to(v3_scale(xi, -g->stick_k / bristle_damping(g)), rate + p->memory);
             continue;
         }
@@ -109,7 +109,7 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;
-        if (!skel__spot_pushes(s, k)) continue;
+        if (!skel__spot_pushes(s, k, t.gap)) continue;
         row->elastic += skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
         if (!skel__is_dynamic(m, other)) force = v3_add(force, e.force);

@@ -103,6 +103,7 @@ void skel_state_destroy(skel_state *state) {
     const skel_allocator *allocator = &state->m->allocator;
     skel__free(allocator, state->judge);
     skel__free(allocator, state->em);
+    skel__free(allocator, state->impact);
     skel__free(allocator, state);
 }
 

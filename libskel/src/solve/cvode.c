@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"
+#include "solve/impact.h"
 #include "solve/reduced.h"
 #include "solve/solve.h"
 
@@ -36,6 +37,7 @@
 #define CORRECTOR_MAX 10
 #define STIFF 50          /* decays of friction in the natural time that make bdf the cheaper one */
 #define EVENT_STEP 0.1    /* of the natural time: no longer steps while looking for events */
+#define DELAY_STEPS 16    /* in a muscle's reaction time */
 #define FIRST_STEP 0.5    /* of the natural time and the root of the tolerance */
 #define SHORTEST 1e-14    /* of the natural time: a step below is no progress */
 #define STEPS_MAX 1000000 /* in one simulated second */
@@ -69,6 +71,8 @@ struct skel__cvode {
     double             evaluations;
     double             window_t, window_steps; /* where the present second began */
     int                has_fired;
+    int                has_own_events; /* of contacts and limits */
+    double             ground_push;    /* at the end of the last step */
     skel__event_fn     event;
     void              *event_data;
     int               *fired; /* one per event */
@@ -319,6 +323,20 @@ static int make_integrator(skel__cvode *c) {
            CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
 }
 
+static void contact_events(const skel_state *s, double *out, void *data) {
+    (void)data;
+    skel__event_values(s, out);
+}
+
+/* Contacts and limits: the steps end where they begin and end. */
+static skel_status watch_contacts(skel__cvode *c) {
+    const skel_status status = skel__impact_reserve(c->work);
+    if (status != SKEL_OK) return status;
+    c->work->by_events = 1;
+    c->has_own_events  = 1;
+    return skel__cvode_set_events(c, skel__event_count(c->m), contact_events, NULL);
+}
+
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err) {
     skel__cvode *c = NULL;
@@ -347,6 +365,10 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
     c->lost      = -1;
     if (skel_state_create(m, &c->work, NULL) != SKEL_OK ||
         skel__judge_reserve(c->work, solver) != SKEL_OK || !make_integrator(c)) {
+        skel__cvode_destroy(c);
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
+    }
+    if (skel__event_count(m) > 0 && watch_contacts(c) != SKEL_OK) {
         skel__cvode_destroy(c);
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
     }
@@ -426,6 +448,17 @@ static void add_counts(const skel__cvode *c, skel__cvode_counts *sum) {
     sum->rejected += (double)(wrong + open);
 }
 
+/* Events must not be stepped over, nor what late muscles will want to know. */
+static double longest_step(const skel__cvode *c) {
+    double longest = c->event ? EVENT_STEP / c->rate : INFINITY;
+    for (int32_t k = 0; c->m->nmuscle > 0 && k < c->m->nj; ++k) {
+        const skel__joint *j = &c->m->joint[k];
+        if (j->muscle >= 0 && j->muscle_feedback != 0 && j->muscle_delay > 0)
+            longest = fmin(longest, j->muscle_delay / DELAY_STEPS);
+    }
+    return isfinite(longest) ? longest : 0;
+}
+
 static skel_status begin(skel__cvode *c, skel_error *err) {
     add_counts(c, &c->past);
     c->from     = c->t;
@@ -433,7 +466,7 @@ static skel_status begin(skel__cvode *c, skel_error *err) {
     c->is_fresh = 1;
     c->at_knot  = 0;
     CVodeSetInitStep(c->mem, fmin(FIRST_STEP * sqrt(c->tolerance) / c->rate, c->to - c->t));
-    CVodeSetMaxStep(c->mem, c->event ? EVENT_STEP / c->rate : 0); /* 0: no bound */
+    CVodeSetMaxStep(c->mem, longest_step(c)); /* 0: no bound */
     const int flag = CVodeReInit(c->mem, c->t, c->y);
     return flag == CV_SUCCESS ? SKEL_OK : fail(c, flag, err);
 }
@@ -446,6 +479,12 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
     c->window_t        = s->t;
     c->has_fired       = 0;
     skel_status status = skel__follow_prepare(c->work);
+    if (c->has_own_events) {
+        skel__modes_start(c->work);
+        skel__modes_of_laws(c->work);
+        skel__impacts(c->work);
+    }
+    skel__muscle_remember(c->work);
     if (status == SKEL_OK)
         status = skel__accelerate(c->work, c->work->x, s->t, SKEL__AFTER, c->solver);
     c->rate = natural_rate(c->work, c->length, 1);
@@ -485,6 +524,37 @@ static skel_status pass_knot(skel__cvode *c, skel_error *err) {
     return begin(c, err);
 }
 
+/* Contacts and limits that began or ended: modes and impacts, and the method begins anew. */
+static skel_status pass_events(skel__cvode *c, skel_error *err) {
+    double      *y = N_VGetArrayPointer(c->y);
+    skel__side   side;
+    const double at = within(c, c->t, &side);
+    skel__reduced_unpack(&c->r, y, at, side, c->work);
+    skel__prepare(c->work, c->work->x);
+    for (int32_t k = 0; k < skel__event_count(c->m); ++k)
+        if (c->fired[k] != 0) skel__mode_pass(c->work, k, c->fired[k] < 0);
+    skel__impacts(c->work);
+    skel__reduced_pack(&c->r, c->work, y);
+    return begin(c, err);
+}
+
+/* What is to be known of the end of every step, where something can touch or react. */
+static void look_around(skel__cvode *c) {
+    skel_state *s = c->work;
+    skel__side  side;
+    if (c->m->ns == 0 && c->m->nmuscle == 0) return;
+    const double at = within(c, c->t, &side);
+    skel__reduced_unpack(&c->r, N_VGetArrayPointer(c->y), at, side, s);
+    skel__prepare(s, s->x);
+    skel__loads(s, s->x, at, side);
+    c->ground_push = s->ground_push;
+    skel__muscle_remember(s);
+}
+
+double skel__cvode_ground_push(const skel__cvode *c) {
+    return c->ground_push;
+}
+
 /* Too short, or too many in a second: no progress. */
 static int is_stuck(skel__cvode *c, double h) {
     const double steps = skel__cvode_counted(c).steps;
@@ -495,6 +565,10 @@ static int is_stuck(skel__cvode *c, double h) {
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     double t = c->t, h = 0;
     if (!(t_stop > c->t)) return SKEL_OK;
+    if (c->has_own_events && c->has_fired) {
+        const skel_status status = pass_events(c, err);
+        if (status != SKEL_OK) return status;
+    }
     if (c->at_knot) {
         const skel_status status = pass_knot(c, err);
         if (status != SKEL_OK) return status;
@@ -509,7 +583,9 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     c->is_fresh  = 0;
     c->at_knot   = t >= c->to;
     CVodeGetLastStep(c->mem, &h);
-    return flag != CV_TSTOP_RETURN && is_stuck(c, h) ? fail(c, CV_SUCCESS, err) : SKEL_OK;
+    look_around(c);
+    if (flag != CV_TSTOP_RETURN && is_stuck(c, h)) return fail(c, CV_SUCCESS, err);
+    return SKEL_OK;
 }
 
 double skel__cvode_time(const skel__cvode *c) {

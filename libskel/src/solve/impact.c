@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rigid impacts [RUD 3.28-3.31 with ERRATA R4, R5] on grounds and at joint stops. All that is
+   touched takes part: with G the rows of the touched places (normal, and two along a ground), u = G
+   v before, W = G M^-1 G^T through the joints, impulses p are sought with
+     u_n + (W p)_n >= -e u_n,   p_n >= 0,   p_n (u_n + (W p)_n + e u_n) = 0      (normal, stop)
+     u_t + (W p)_t = -e_t u_t  within  |p_t| <= mu p_n                           (along a ground)
+   by projected Gauss-Seidel. Newton's law of restitution may create energy when friction and
+   several places act together: then the restitutions are lowered until it does not. Slow ones
+   do not bounce: they come to rest and are held by springs (push.c, element.c), which is also
+   where endless ever smaller bounces end. */
+#include "solve/impact.h"
+#include "base/alloc.h"
+#include "base/carve.h"
+
+#include <string.h>
+
+#define PLACES_MAX 32 /* at once; more are taken in turn */
+#define ROWS_MAX (3 * PLACES_MAX)
+#define SWEEPS_MAX 3000
+#define DONE 1e-13     /* of the largest impulse */
+#define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
+#define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
+#define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
+#define FAR_AWAY 1.0
+#define EARTH 9.81
+
+typedef struct place {
+    int32_t event, i, other; /* i, other: bodies */
+    int     rows;            /* 3 on a ground, 1 at a stop */
+    v3      point;
+    double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
+    double  ga[3][6], gb[3][6];
+} place;
+
+struct skel__impact {
+    place        at[PLACES_MAX];
+    int          count, rows;
+    double       u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
+    skel__twist *answer; /* (ROWS_MAX x na) */
+};
+
+skel_status skel__impact_reserve(skel_state *s) {
+    if (!skel__has_impacts(s->m) || s->impact) return SKEL_OK;
+    const size_t         na = (size_t)s->m->na;
+    skel__carver         c  = {NULL, 0};
+    struct skel__impact *to = NULL;
+    for (int pass = 0; pass < 2; ++pass) {
+        to                  = skel__carve(&c, 1, sizeof *to);
+        skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
+        if (to) to->answer = answer;
+        if (pass == 1) break;
+        void *block = skel__alloc(&s->m->allocator, c.used);
+        if (!block) return SKEL_E_MEMORY;
+        c = (skel__carver){block, 0};
+    }
+    s->impact = to;
+    return SKEL_OK;
+}
+
+/* ---- events ---- */
+
+static double pull_of(const skel_model *m) {
+    const double g = v3_norm(m->gravity);
+    return g > 0 ? g : EARTH;
+}
+
+static int is_rigid_spot(const skel_model *m, int32_t spot) {
+    return m->ground[m->spot[spot].ground].is_rigid;
+}
+
+static skel__touch touch_at(const skel_state *s, const skel__spot *p) {
+    return skel__touch_of(s->m, p, skel__pose_of(s->x, p->i),
+                          skel__pose_of(s->x, skel__spot_other(s->m, p)));
+}
+
+static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scalar c[2]) {
+    return skel__scalars_of(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
+                            pose_mul(skel__pose_of(s->x, j->b), j->fb), c);
+}
+
+/* How far coordinate c is from its stop, or from where its limiting torque begins. */
+static double left_of(const skel__joint *j, int k, int high, double c) {
+    const int cone = j->type == SKEL_JOINT_BALL && k == 0;
+    if (cone && !high) return FAR_AWAY;
+    return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->law_on;
+}
+
+void skel__event_values(const skel_state *s, double *out) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->ns; ++k) {
+        const double gap = touch_at(s, &m->spot[k]).gap;
+        out[k]           = gap < 1e100 ? gap : FAR_AWAY * m->reach;
+    }
+    for (int32_t e = 0; m->has_elements && e < m->nj; ++e) {
+        const skel__joint *j  = &m->joint[e];
+        double            *to = out + skel__stop_event(m, e, 0, 0);
+        skel__scalar       c[2];
+        to[0] = to[1] = to[2] = to[3] = FAR_AWAY;
+        if (!j->has_limits) continue;
+        const int32_t n = scalars_at(s, j, c);
+        for (int k = 0; k < n; ++k)
+            for (int high = 0; high < 2; ++high) to[2 * k + high] = left_of(j, k, high, c[k].c);
+    }
+}
+
+/* Rigid ground or hard stop, and its unit of length. */
+static int is_rigid(const skel_model *m, int32_t event, double *unit) {
+    *unit = m->reach;
+    if (event < m->ns) return is_rigid_spot(m, event);
+    const skel__joint *j = &m->joint[(event - m->ns) / 4];
+    *unit                = j->type == SKEL_JOINT_SLIDE ? m->size : 1.0;
+    return skel__has_stop(j);
+}
+
+int skel__is_hit(const skel_state *s, const double *values) {
+    double unit;
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k)
+        if (s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit) && values[k] <= TOUCHED * unit)
+            return 1;
+    return 0;
+}
+
+double skel__first_hit(const skel_state *s, const double *before, const double *after) {
+    double first = 1, unit;
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit)) continue;
+        if (!(after[k] < -TOUCHED * unit)) continue;
+        const double way = before[k] - after[k];
+        first            = fmin(first, way > 0 ? fmax(before[k], 0) / way : 0);
+    }
+    return first;
+}
+
+void skel__modes_start(skel_state *s) {
+    if (s->has_modes) return;
+    skel__event_values(s, s->event);
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        double unit;
+        is_rigid(s->m, k, &unit);
+        s->mode[k] = s->event[k] <= TOUCHED * unit ? SKEL__RESTS : SKEL__FREE;
+    }
+    s->has_modes = 1;
+}
+
+static double law_rate(const skel_state *s, int32_t event) {
+    const skel_model *m = s->m;
+    if (event < m->ns) {
+        const skel__spot *p = &m->spot[event];
+        const skel__touch t = touch_at(s, p);
+        const v3          u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
+                                     skel__velocity_at(s, s->x, skel__spot_other(m, p), t.point_i));
+        return v3_dot(t.normal, u);
+    }
+    const int32_t           e = (event - m->ns) / 4, side = (event - m->ns) % 4;
+    const skel__joint      *j = &m->joint[e];
+    const skel__joint_world g = skel__joint_at(s, s->x, j);
+    skel__scalar            c[2];
+    scalars_at(s, j, c);
+    const v3 rate = j->type == SKEL_JOINT_SLIDE ? skel__joint_slip(s, s->x, j, &g)
+                                                : v3_sub(s->ww[j->b], s->ww[j->a]);
+    return (side % 2 ? -1.0 : 1.0) * v3_dot(c[side / 2].gradient, rate);
+}
+
+void skel__modes_of_laws(skel_state *s) {
+    skel__prepare(s, s->x);
+    skel__event_values(s, s->event);
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        double       unit;
+        const double e = s->event[k];
+        if (is_rigid(s->m, k, &unit)) continue;
+        const int near = fabs(e) <= 1e-9 * unit;
+        s->mode[k]     = near ? law_rate(s, k) < 0 : e < 0;
+    }
+}
+
+void skel__mode_pass(skel_state *s, int32_t k, int down) {
+    double unit;
+    if (!is_rigid(s->m, k, &unit))
+        s->mode[k] = down ? SKEL__RESTS : SKEL__FREE;
+    else if (!down)
+        s->mode[k] = SKEL__FREE;
+}
+
+/* ---- places ---- */
+
+static void set_row(place *p, int r, v3 force, v3 arm_a, v3 arm_b) {
+    v3_to(force, p->ga[r]), v3_to(v3_cross(arm_a, force), p->ga[r] + 3);
+    v3_to(v3_neg(force), p->gb[r]), v3_to(v3_neg(v3_cross(arm_b, force)), p->gb[r] + 3);
+}
+
+static place place_on_ground(const skel_state *s, int32_t spot) {
+    const skel_model   *m  = s->m;
+    const skel__spot   *sp = &m->spot[spot];
+    const skel__ground *g  = &m->ground[sp->ground];
+    const skel__touch   t  = touch_at(s, sp);
+    place p    = {.event = spot, .i = sp->i, .other = skel__spot_other(m, sp), .rows = 3};
+    p.point    = v3_mad(t.point_i, -t.radius_i, t.normal);
+    p.friction = g->friction, p.bounce = g->restitution;
+    p.slide_bounce = g->tangential_restitution;
+    const v3 e1 = v3_perpendicular(t.normal), e2 = v3_cross(t.normal, e1);
+    const v3 row[3] = {t.normal, e1, e2};
+    for (int r = 0; r < 3; ++r)
+        set_row(&p, r, row[r], v3_sub(p.point, s->x[p.i].p), v3_sub(p.point, s->x[p.other].p));
+    return p;
+}
+
+/* Positive along the row is away from the stop. */
+static place place_at_stop(const skel_state *s, int32_t joint, const skel__scalar *c, int k,
+                           int high) {
+    const skel__joint *j    = &s->m->joint[joint];
+    const v3           none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
+    place              p = {
+                     .event = skel__stop_event(s->m, joint, k, high), .i = j->b, .other = j->a, .rows = 1};
+    p.bounce = j->limit_restitution;
+    p.point  = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
+    if (j->type == SKEL_JOINT_SLIDE) {
+        set_row(&p, 0, g, v3_sub(p.point, s->x[p.i].p), v3_sub(p.point, s->x[p.other].p));
+        return p;
+    }
+    v3_to(none, p.ga[0]), v3_to(g, p.ga[0] + 3);
+    v3_to(none, p.gb[0]), v3_to(v3_neg(g), p.gb[0] + 3);
+    return p;
+}
+
+static double row_speed(const skel_state *s, const place *p, int r) {
+    const skel__twist a = {s->x[p->i].v, s->ww[p->i]}, b = {s->x[p->other].v, s->ww[p->other]};
+    return skel__row_dot(p->ga[r], a) + skel__row_dot(p->gb[r], b);
+}
+
+static double slow_of(const skel_model *m, const place *p) {
+    const int turns = p->rows == 1 && m->joint[(p->event - m->ns) / 4].type != SKEL_JOINT_SLIDE;
+    return turns ? SLOW_TURN * sqrt(pull_of(m) / m->size) : SLOW * sqrt(pull_of(m) * m->reach);
+}
+
+/* Takes the place if it is touched; returns whether it is approached fast. */
+static int take(skel_state *s, place p, double value, double unit) {
+    struct skel__impact *im = s->impact;
+    if (s->mode[p.event] == SKEL__RESTS && value > TOUCHED * unit) s->mode[p.event] = SKEL__FREE;
+    if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
+    p.speed = row_speed(s, &p, 0);
+    if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
+    const int fast = p.speed < -slow_of(s->m, &p);
+    if (!fast) p.bounce = 0;
+    im->at[im->count++] = p;
+    return fast;
+}
+
+static int find_places(skel_state *s) {
+    const skel_model *m    = s->m;
+    int               fast = 0;
+    double            unit;
+    s->impact->count = 0;
+    skel__event_values(s, s->event);
+    for (int32_t k = 0; m->has_rigid && k < m->ns; ++k)
+        if (is_rigid(m, k, &unit) && (s->event[k] <= TOUCHED * unit || s->mode[k] == SKEL__RESTS))
+            fast += take(s, place_on_ground(s, k), s->event[k], unit);
+    for (int32_t e = 0; m->nstop > 0 && e < m->nj; ++e) {
+        if (!skel__has_stop(&m->joint[e])) continue;
+        const int32_t at = skel__stop_event(m, e, 0, 0);
+        skel__scalar  c[2];
+        const int32_t n = scalars_at(s, &m->joint[e], c);
+        is_rigid(m, at, &unit);
+        for (int32_t k = 0; k < 2 * n; ++k)
+            if (s->event[at + k] <= TOUCHED * unit || s->mode[at + k] == SKEL__RESTS)
+                fast +=
+                    take(s, place_at_stop(s, e, &c[k / 2], k / 2, k % 2), s->event[at + k], unit);
+    }
+    return fast;
+}
+
+/* ---- impulses ---- */
+
+/* How the skeletons answer a unit impulse along a row: like an acceleration from rest. */
+static void answer(skel_state *s, const place *p, int r, skel__twist *out) {
+    const skel_model *m = s->m;
+    memset(s->f - 1, 0, ((size_t)m->na + 1) * sizeof *s->f);
+    memset(s->bias, 0, (size_t)m->na * sizeof *s->bias);
+    memset(s->acc - 1, 0, ((size_t)m->na + 1) * sizeof *s->acc);
+    s->f[p->i]     = (skel__wrench){v3_of(p->ga[r]), v3_of(p->ga[r] + 3)};
+    s->f[p->other] = (skel__wrench){v3_of(p->gb[r]), v3_of(p->gb[r] + 3)};
+    skel__aba_solve(s);
+    if (s->nloop > 0) skel__loops_solve(s, s->stage, SKEL__LOOP_ACCELERATE);
+    for (int32_t k = 0; k < m->np; ++k) s->acc[m->prescribed[k]] = (skel__twist){0};
+    s->acc[-1] = (skel__twist){0};
+    memcpy(out, s->acc, (size_t)m->na * sizeof *out);
+}
+
+static int prepare_rows(skel_state *s) {
+    const skel_model    *m    = s->m;
+    struct skel__impact *im   = s->impact;
+    const skel__twist    none = {0};
+    im->rows                  = 0;
+    for (int k = 0; k < im->count; ++k)
+        for (int r = 0; r < im->at[k].rows; ++r) im->u[im->rows++] = row_speed(s, &im->at[k], r);
+    for (int32_t i = -1; i < m->na; ++i) s->stage[i] = (skel__kin){.p = s->x[i].p, .q = s->x[i].q};
+    skel__prepare(s, s->stage);
+    if (skel__aba_factor(s, s->stage) != SKEL_OK) return 0;
+    int row = 0;
+    for (int k = 0; k < im->count; ++k)
+        for (int r = 0; r < im->at[k].rows; ++r, ++row)
+            answer(s, &im->at[k], r, im->answer + (size_t)row * (size_t)m->na);
+    row = 0;
+    for (int k = 0; k < im->count; ++k)
+        for (int r = 0; r < im->at[k].rows; ++r, ++row)
+            for (int c = 0; c < im->rows; ++c) {
+                const place       *p = &im->at[k];
+                const skel__twist *y = im->answer + (size_t)c * (size_t)m->na;
+                im->w[row * im->rows + c] =
+                    skel__row_dot(p->ga[r], p->i < 0 ? none : y[p->i]) +
+                    skel__row_dot(p->gb[r], p->other < 0 ? none : y[p->other]);
+            }
+    return 1;
+}
+
+static double speed_after(const struct skel__impact *im, int row) {
+    double u = im->u[row];
+    for (int c = 0; c < im->rows; ++c) u += im->w[row * im->rows + c] * im->p[c];
+    return u;
+}
+
+/* The impulse along the ground that gives the wanted speed there, within the cone. */
+static double slide_within(struct skel__impact *im, const place *p, int row, double scale) {
+    double       before[2], want[2], size = 0, most = p->friction * im->p[row];
+    const double wt = fmax(im->w[(row + 1) * (im->rows + 1)], im->w[(row + 2) * (im->rows + 1)]);
+    for (int e = 0; e < 2; ++e) {
+        const double u = speed_after(im, row + 1 + e);
+        before[e]      = im->p[row + 1 + e];
+        want[e] = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / fmax(wt, 1e-300);
+        size += want[e] * want[e];
+    }
+    size = sqrt(size);
+    for (int e = 0; e < 2; ++e) im->p[row + 1 + e] = size > most ? want[e] * most / size : want[e];
+    return fmax(fabs(im->p[row + 1] - before[0]), fabs(im->p[row + 2] - before[1]));
+}
+
+/* Projected Gauss-Seidel; scale lowers the restitutions. */
+static void sweep(struct skel__impact *im, double scale) {
+    memset(im->p, 0, sizeof im->p);
+    for (int n = 0; n < SWEEPS_MAX; ++n) {
+        double change = 0, largest = 0;
+        int    row = 0;
+        for (int k = 0; k < im->count; row += im->at[k++].rows) {
+            const place *p    = &im->at[k];
+            const double down = fmin(im->u[row], 0), before = im->p[row];
+            const double u = speed_after(im, row) + scale * p->bounce * down;
+            im->p[row]     = fmax(0, before - u / fmax(im->w[row * (im->rows + 1)], 1e-300));
+            change         = fmax(change, fabs(im->p[row] - before));
+            if (p->rows == 3) change = fmax(change, slide_within(im, p, row, scale));
+            largest = fmax(largest, fabs(im->p[row]));
+        }
+        if (change <= DONE * largest) return;
+    }
+}
+
+/* Kinetic energy that the impulses add, at one place or (k < 0) at all. */
+static double energy_of(const struct skel__impact *im, int only) {
+    double sum = 0;
+    int    row = 0;
+    for (int k = 0; k < im->count; ++k)
+        for (int r = 0; r < im->at[k].rows; ++r, ++row)
+            if (only < 0 || only == k)
+                sum += 0.5 * im->p[row] * (im->u[row] + speed_after(im, row));
+    return sum;
+}
+
+static double energy_scale(const struct skel__impact *im) {
+    double sum = 0;
+    for (int r = 0; r < im->rows; ++r) sum += fabs(im->p[r] * im->u[r]);
+    return sum;
+}
+
+static void solve(struct skel__impact *im) {
+    double scale = 1;
+    sweep(im, scale);
+    for (int n = 0; n < 12 && energy_of(im, -1) > 1e-11 * energy_scale(im); ++n) {
+        scale = n < 11 ? 0.7 * scale : 0;
+        sweep(im, scale);
+    }
+}
+
+/* Books the place's impulse: energy that is lost, momentum from outside, work of drives. */
+static void book(skel_state *s, int k, int row) {
+    const place *p = &s->impact->at[k];
+    v3           f = {0, 0, 0}, n = {0, 0, 0};
+    for (int r = 0; r < p->rows; ++r) {
+        f = v3_mad(f, s->impact->p[row + r], v3_of(p->ga[r]));
+        n = v3_mad(n, s->impact->p[row + r], v3_of(p->ga[r] + 3));
+    }
+    *(p->rows == 3 ? &s->sum.contact : &s->sum.friction) += energy_of(s->impact, k);
+    for (int e = 0; e < 2; ++e) {
+        const int32_t from = e == 0 ? p->other : p->i, on = e == 0 ? p->i : p->other;
+        const double  sign = e == 0 ? 1.0 : -1.0;
+        if (skel__is_dynamic(s->m, from) || on < 0) continue;
+        const v3 torque = e == 0 ? n : v3_add(n, v3_cross(v3_sub(s->x[p->i].p, s->x[on].p), f));
+        const v3 v = v3_add(s->x[from].v, v3_cross(s->ww[from], v3_sub(s->x[on].p, s->x[from].p)));
+        s->sum.force  = v3_mad(s->sum.force, sign, f);
+        s->sum.torque = v3_mad(s->sum.torque, sign, v3_add(torque, v3_cross(s->x[on].p, f)));
+        s->sum.drive += sign * (v3_dot(f, v) + v3_dot(torque, s->ww[from]));
+    }
+}
+
+static void apply(skel_state *s) {
+    const skel_model    *m   = s->m;
+    struct skel__impact *im  = s->impact;
+    int                  row = 0;
+    skel__prepare(s, s->x);
+    for (int k = 0; k < im->count; row += im->at[k++].rows) book(s, k, row);
+    for (int r = 0; r < im->rows; ++r)
+        for (int32_t k = 0; im->p[r] != 0 && k < m->nd; ++k) {
+            const int32_t      i = m->order[k];
+            const skel__twist *y = im->answer + (size_t)r * (size_t)m->na + i;
+            s->x[i].v            = v3_mad(s->x[i].v, im->p[r], y->v);
+            s->x[i].w            = v3_mad(s->x[i].w, im->p[r], skel__body_axes(s, i, y->w));
+        }
+    s->is_factored = 0;
+}
+
+/* What does not fly off rests. */
+static void settle(skel_state *s) {
+    const struct skel__impact *im  = s->impact;
+    int                        row = 0;
+    for (int k = 0; k < im->count; row += im->at[k++].rows) {
+        const place *p     = &im->at[k];
+        const double after = im->rows > 0 ? speed_after(im, row) : p->speed;
+        if (after > slow_of(s->m, p)) {
+            s->mode[p->event] = SKEL__FREE;
+        } else if (s->mode[p->event] == SKEL__FREE) {
+            s->mode[p->event] = SKEL__RESTS;
+            if (p->rows == 3) v3_to((v3){0, 0, 0}, s->memory + s->m->spot[p->event].memory);
+        }
+    }
+}
+
+int skel__impacts(skel_state *s) {
+    int hits = 0;
+    if (!s->impact) return 0;
+    for (int n = 0; n < 8; ++n) {
+        skel__prepare(s, s->x);
+        const int fast    = find_places(s);
+        s->impact->rows   = 0;
+        const int is_jolt = fast > 0 && prepare_rows(s);
+        if (is_jolt) {
+            solve(s->impact);
+            apply(s);
+            ++hits;
+        }
+        settle(s);
+        if (!is_jolt || s->impact->count < PLACES_MAX) break;
+    }
+    return hits;
+}

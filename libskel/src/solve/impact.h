@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events of contacts and limits, and impacts. */
+#ifndef SKEL_SOLVE_IMPACT_H
+#define SKEL_SOLVE_IMPACT_H
+
+#include "solve/solve.h"
+
+/* Whether the model has something that hits in no time: rigid grounds, hard stops. */
+static inline int skel__has_impacts(const skel_model *m) {
+    return m->has_rigid || m->nstop > 0;
+}
+/* The workspace of impacts, taken once per state; nothing where there are none. */
+skel_status skel__impact_reserve(skel_state *s);
+/* How far each event is from happening, (ne): gaps of spots, distances from stops and from where
+   limiting torques begin. What cannot happen is far. */
+void skel__event_values(const skel_state *s, double *out);
+/* Modes of a state that no step was taken from yet. */
+void skel__modes_start(skel_state *s);
+/* Modes of force laws, which steps by events go by: on where below, or there and going down. */
+void skel__modes_of_laws(skel_state *s);
+/* After event k passed through zero, downwards or upwards. */
+void skel__mode_pass(skel_state *s, int32_t k, int down);
+/* What is touched now and approached fast gets an impact, what is slow comes to rest, and what is
+   out of touch is free. Returns how many impacts there were. */
+int skel__impacts(skel_state *s);
+/* The first rigid event that went from free to below in the values, by its share of the way from
+   before to after; 1 where none did. */
+double skel__first_hit(const skel_state *s, const double *before, const double *after);
+/* Whether some free rigid event is within reach of its surface. */
+int skel__is_hit(const skel_state *s, const double *values);
+
+#endif
