@@ -140,6 +140,15 @@ static int is_resting(const skel_curve *c, double t, skel__side side, uint32_t *
     return 0;
 }
 
+void skel__curve_add_slope(const skel_curve *c, double t, skel__side side, double *out) {
+    uint32_t k = 0;
+    if (c->count == 0 || is_resting(c, t, side, &k)) return;
+    k                 = interval_at(c, t, side);
+    const double  h   = c->time[k + 1] - c->time[k];
+    const double *one = c->value + k * c->width, *two = one + c->width;
+    for (uint32_t i = 0; i < c->width; ++i) out[i] += (two[i] - one[i]) / h;
+}
+
 void skel__curve_position(const skel_curve *c, const double *slopes, double t, skel__side side,
                           skel__motion *m) {
     if (c->count == 0) return;
