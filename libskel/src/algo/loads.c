@@ -53,8 +53,8 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
         s->load[i]             = (skel__wrench){skel__load_at(b->force, &b->force_curve, t),
                                                 skel__load_at(b->torque, &b->torque_curve, t)};
         if (m->nf > 0 || m->has_frame) skel__field_add(m, i, &x[i], t, side, &s->load[i]);
-        s->f[i].f              = v3_mad(s->load[i].f, b->mass, m->gravity);
-        s->f[i].n              = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
+        s->f[i].f = v3_mad(s->load[i].f, b->mass, m->gravity);
+        s->f[i].n = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
     }
     /* pairs also push the world and prescribed bodies; nobody reads that */
     s->f[-1] = (skel__wrench){0};
