@@ -110,13 +110,28 @@ static skel__wrench drag(const skel_field_desc *f, const skel__body *b, m3 r, co
 
 /* ---- fields of acceleration ---- */
 
-/* strength 2 x / (1 + x^2) around the axis, x the distance in units of scale. */
-static v3 vortex(const skel_field_desc *f, v3 p) {
+/* strength 2 x / (1 + x^2) around the axis, x the distance in units of scale: k axis x arm. */
+typedef struct whirl {
+    v3     axis, arm;
+    double k, unit2; /* dk/d(arm^2) = -k unit2 */
+} whirl;
+static whirl whirl_at(const skel_field_desc *f, v3 p) {
     const v3     axis = v3_of(f->axis), from = v3_sub(p, v3_of(f->point));
     const v3     arm  = v3_mad(from, -v3_dot(axis, from), axis);
     const double unit = f->scale > 0 ? 1.0 / f->scale : 0;
-    const double x2   = v3_dot(arm, arm) * unit * unit;
-    return v3_scale(v3_cross(axis, arm), f->strength * 2.0 * unit / (1.0 + x2));
+    const double over = 1.0 / (1.0 + v3_dot(arm, arm) * unit * unit);
+    return (whirl){axis, arm, f->strength * 2.0 * unit * over, unit * unit * over};
+}
+
+static v3 vortex(const skel_field_desc *f, v3 p) {
+    const whirl w = whirl_at(f, p);
+    return v3_scale(v3_cross(w.axis, w.arm), w.k);
+}
+
+static m3 vortex_derivative(const skel_field_desc *f, v3 p) {
+    const whirl w = whirl_at(f, p);
+    return m3_sub_outer(m3_scale(m3_skew(w.axis), w.k), 2.0 * w.k * w.unit2,
+                        v3_cross(w.axis, w.arm), w.arm);
 }
 
 #define MODES 32
@@ -130,38 +145,73 @@ static uint64_t next_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Three numbers of 21 bits, 0 <= u < 1. */
+/* Three numbers of 21 bits each, in units. */
+static v3 lanes(uint64_t bits, double unit) {
+    const uint64_t mask = 0x1FFFFF;
+    return (v3){(double)(int32_t)(bits & mask) * unit, (double)(int32_t)(bits >> 21 & mask) * unit,
+                (double)(int32_t)(bits >> 42 & mask) * unit};
+}
+
+/* 0 <= u < 1 */
 static v3 next_three(uint64_t *state) {
-    const uint64_t bits = next_bits(state), mask = 0x1FFFFF;
-    const double   unit = 1.0 / 2097152.0;
-    return (v3){(double)(bits & mask) * unit, (double)(bits >> 21 & mask) * unit,
-                (double)(bits >> 42 & mask) * unit};
+    return lanes(next_bits(state), 1.0 / 2097152.0);
 }
 
-/* Sums of three even numbers are near enough to Gauss' law for directions without a preference. */
+/* Sums of three even numbers are near enough to Gauss' law for directions without a preference.
+   19 bits each, so that the sums stay within their lanes. */
 static v3 next_direction(uint64_t *state) {
-    const v3 a = next_three(state), b = next_three(state), c = next_three(state);
-    return (v3){a.x + b.x + c.x - 1.5, a.y + b.y + c.y - 1.5, a.z + b.z + c.z - 1.5};
+    const uint64_t mask = 0x7FFFFu * (1 + (UINT64_C(1) << 21) + (UINT64_C(1) << 42));
+    uint64_t       bits = 0;
+    for (int k = 0; k < 3; ++k) bits += next_bits(state) & mask;
+    return v3_sub(lanes(bits, 1.0 / 524288.0), (v3){1.5, 1.5, 1.5});
 }
 
-/* Sum of waves a cos(k.p + phase + rate t) with a at right angles to k: no divergence. |k| is
-   spread over the octave around 2 pi / scale, the rates over 1/2 to 3/2 of 2 pi / period. Every
-   wave has the mean square |a|^2 / 2, all together strength^2. The waves are drawn anew at every
-   call (less than a microsecond): a model has no table of them. */
+/* Turbulence is a sum of waves a cos(k.p + phase + rate t) with a at right angles to k: no
+   divergence. |k| is spread over the octave around 2 pi / scale, the rates over 1/2 to 3/2 of
+   2 pi / period. Every wave has the mean square |a|^2 / 2, all together strength^2. They are drawn
+   anew at every call (MODES of them in a microsecond): a model has no table of them. */
+typedef struct waves {
+    uint64_t state;
+    double   size, lower, turns;
+} waves;
+typedef struct wave {
+    v3     to, across; /* k and a, not yet of their lengths */
+    double k, a, phase;
+} wave;
+
+static waves waves_of(const skel_field_desc *f, double t) {
+    uint64_t seed = f->seed;
+    return (waves){next_bits(&seed), /* neighbouring seeds have nothing in common */
+                   f->strength * sqrt(2.0 / MODES),
+                   f->scale > 0 ? sqrt(0.5) * SKEL__TURN / f->scale : 0,
+                   f->period > 0 ? t / f->period : 0};
+}
+
+static wave next_wave(waves *w, v3 p) {
+    const v3     to = next_direction(&w->state), across = v3_cross(to, next_direction(&w->state));
+    const v3     u     = next_three(&w->state);
+    const double k     = w->lower * (1.0 + u.x) / sqrt(v3_dot(to, to) + NO_LENGTH);
+    const double a     = w->size / sqrt(v3_dot(across, across) + NO_LENGTH);
+    const double phase = SKEL__TURN * (u.y + w->turns * (0.5 + u.z));
+    return (wave){to, across, k, a, k * v3_dot(to, p) + phase};
+}
+
 static v3 turbulence(const skel_field_desc *f, v3 p, double t) {
-    const double size  = f->strength * sqrt(2.0 / MODES);
-    const double lower = f->scale > 0 ? sqrt(0.5) * SKEL__TURN / f->scale : 0;
-    const double turns = f->period > 0 ? t / f->period : 0;
-    uint64_t     state = f->seed;
-    v3           sum   = {0, 0, 0};
-    state              = next_bits(&state); /* neighbouring seeds have nothing in common */
+    waves all = waves_of(f, t);
+    v3    sum = {0, 0, 0};
     for (int n = 0; n < MODES; ++n) {
-        const v3     to = next_direction(&state), across = v3_cross(to, next_direction(&state));
-        const v3     u     = next_three(&state);
-        const double k     = lower * (1.0 + u.x) / sqrt(v3_dot(to, to) + NO_LENGTH);
-        const double phase = SKEL__TURN * (u.y + turns * (0.5 + u.z));
-        const double a     = size / sqrt(v3_dot(across, across) + NO_LENGTH);
-        sum                = v3_mad(sum, a * cos(k * v3_dot(to, p) + phase), across);
+        const wave w = next_wave(&all, p);
+        sum          = v3_mad(sum, w.a * cos(w.phase), w.across);
+    }
+    return sum;
+}
+
+static m3 turbulence_derivative(const skel_field_desc *f, v3 p, double t) {
+    waves all = waves_of(f, t);
+    m3    sum = m3_zero();
+    for (int n = 0; n < MODES; ++n) {
+        const wave w = next_wave(&all, p);
+        sum          = m3_sub_outer(sum, w.a * w.k * sin(w.phase), w.across, w.to);
     }
     return sum;
 }
@@ -237,9 +287,9 @@ void skel__field_add(const skel_model *m, int32_t i, const skel__kin *x, double 
     out->n = v3_add(out->n, sum.n);
 }
 
-static void add_block(double *d, int at, m3 a) {
+static void add_block(double *d, int at_row, int at, m3 a) {
     for (int r = 0; r < 3; ++r) {
-        double *row = d + 6 * (at + r) + at;
+        double *row = d + 6 * (at_row + r) + at;
         row[0] += a.r[r].x, row[1] += a.r[r].y, row[2] += a.r[r].z;
     }
 }
@@ -251,8 +301,8 @@ void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin
     if (m->has_frame) {
         const frame f = frame_at(m, t, side);
         const v3    g = m3_mulv(r, gyro(&b->inertia, m3_tmulv(r, f.spin)));
-        add_block(d, 0, m3_skew(v3_scale(f.spin, -2.0 * b->mass)));
-        add_block(d, 3, m3_skew(v3_neg(g)));
+        add_block(d, 0, 0, m3_skew(v3_scale(f.spin, -2.0 * b->mass)));
+        add_block(d, 3, 3, m3_skew(v3_neg(g)));
     }
     for (int32_t k = 0; k < m->nf; ++k) {
         const skel_field_desc *f = &m->field[k];
@@ -261,7 +311,54 @@ void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin
         const v3     u = v3_sub(x->v, v3_of(f->vector));
         const shadow s = shadow_of(b, m3_tmulv(r, u));
         const m3     n = turn_drag_derivative(b, c, x->w);
-        add_block(d, 0, m3_sub_outer(m3_diagonal(-c * s.s), c, u, m3_mulv(r, s.slope)));
-        add_block(d, 3, m3_mult(m3_mul(r, n), r));
+        add_block(d, 0, 0, m3_sub_outer(m3_diagonal(-c * s.s), c, u, m3_mulv(r, s.slope)));
+        add_block(d, 3, 3, m3_mult(m3_mul(r, n), r));
     }
+}
+
+/* J turns with the pose: d (J a) = theta x J a - J (theta x a) = ([-J a] + J [a]) theta. */
+static m3 turned(m3 j, v3 a) {
+    return m3_sub(m3_mul(j, m3_skew(a)), m3_skew(m3_mulv(j, a)));
+}
+
+static void frame_pose_derivative(const frame *f, const skel__body *b, m3 r, v3 w, double *d) {
+    const m3 o = m3_skew(f->spin), j = m3_conjugate(r, b->inertia), jo = turned(j, f->spin);
+    const m3 both = m3_add(o, m3_scale(m3_skew(w), 2.0)); /* w x g holds -2 w x J O */
+    const m3 n    = m3_add(turned(j, f->rate), m3_mul(both, jo));
+    add_block(d, 0, 0, m3_scale(m3_add(m3_skew(f->rate), m3_mul(o, o)), -b->mass));
+    add_block(d, 3, 3, m3_scale(n, -1.0));
+}
+
+/* The velocities as the body sees them turn back: d (R^T u) = R^T (u x theta). */
+static void drag_pose_derivative(const skel_field_desc *f, const skel__body *b, m3 r,
+                                 const skel__kin *x, double *d) {
+    const double c  = 0.5 * f->density * f->coefficient;
+    const v3     u  = v3_sub(x->v, v3_of(f->vector));
+    const v3     s  = m3_mulv(r, shadow_of(b, m3_tmulv(r, u)).slope);
+    const m3     dn = m3_mult(m3_mul(r, turn_drag_derivative(b, c, x->w)), r);
+    const v3     n  = m3_mulv(r, turn_drag(b, c, x->w));
+    add_block(d, 0, 3, m3_sub_outer(m3_zero(), c, u, v3_cross(s, u)));
+    add_block(d, 3, 3, m3_sub(m3_mul(dn, m3_skew(m3_mulv(r, x->w))), m3_skew(n)));
+}
+
+void skel__field_pose_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
+                                 skel__side side, double *d) {
+    const skel__body *b = &m->body[i];
+    const m3          r = q_matrix(x->q);
+    m3                a = m3_zero();
+    if (m->has_frame) {
+        const frame f = frame_at(m, t, side);
+        frame_pose_derivative(&f, b, r, m3_mulv(r, x->w), d);
+    }
+    for (int32_t k = 0; k < m->nf; ++k) {
+        const skel_field_desc *f = &m->field[k];
+        if (!is_for(f, i)) continue;
+        switch (f->type) {
+        case SKEL_FIELD_DRAG: drag_pose_derivative(f, b, r, x, d); break;
+        case SKEL_FIELD_VORTEX: a = m3_add(a, vortex_derivative(f, x->p)); break;
+        case SKEL_FIELD_TURBULENCE: a = m3_add(a, turbulence_derivative(f, x->p, t)); break;
+        default: break;
+        }
+    }
+    add_block(d, 0, 0, m3_scale(a, b->mass));
 }

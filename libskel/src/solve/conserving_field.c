@@ -27,19 +27,29 @@ void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h
     *torque = v3_mad(*torque, h, w.n);
 }
 
-/* By (dp, theta) of the end pose: d vbar = dp / h. What the pose itself changes is left to the
-   iteration: it is smaller by the change of the field over a step. */
+/* How half the turn changes with the whole one: theta / 2 + theta x tau / 2, tau the tangent of a
+   quarter of the turn along its axis, from the quaternion that leads from the middle to the end. */
+static m3 half_turn_derivative(const skel__em *em, int32_t i, quat middle) {
+    const quat rest = q_mul(em->q1[i], q_conj(middle));
+    return m3_scale(m3_sub(m3_identity(), m3_skew(v3_scale(q_vec(rest), 1.0 / rest.w))), 0.5);
+}
+
+/* By (dp, theta) of the end pose: the mean position moves by dp / 2, vbar by dp / h. */
 void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
                                double *block) {
-    double d[36] = {0};
+    const double t           = s->t + 0.5 * h;
+    double       by_rate[36] = {0}, by_pose[36] = {0};
     if (!has_field(s->m)) return;
     const skel__kin x    = mean_state(s, em, i);
     const m3        spin = skel__spin_derivative(s, em, i, h);
-    skel__field_rate_derivative(s->m, i, &x, s->t + 0.5 * h, SKEL__AFTER, d);
+    const m3        half = half_turn_derivative(em, i, x.q);
+    skel__field_rate_derivative(s->m, i, &x, t, SKEL__AFTER, by_rate);
+    skel__field_pose_derivative(s->m, i, &x, t, SKEL__AFTER, by_pose);
     for (int r = 0; r < 6; ++r) {
-        const v3 by_spin = m3_tmulv(spin, v3_of(d + 6 * r + 3));
-        double  *row     = block + 6 * r;
-        for (int c = 0; c < 3; ++c) row[c] -= d[6 * r + c];
-        row[3] -= h * by_spin.x, row[4] -= h * by_spin.y, row[5] -= h * by_spin.z;
+        const double *rate = by_rate + 6 * r, *at = by_pose + 6 * r;
+        const v3      turn = v3_add(m3_tmulv(spin, v3_of(rate + 3)), m3_tmulv(half, v3_of(at + 3)));
+        double       *row  = block + 6 * r;
+        for (int c = 0; c < 3; ++c) row[c] -= rate[c] + 0.5 * h * at[c];
+        row[3] -= h * turn.x, row[4] -= h * turn.y, row[5] -= h * turn.z;
     }
 }
