@@ -22,8 +22,8 @@ typedef struct skel_curve {
 } skel_curve;
 
 /** A plane that bodies touch with their shapes and contact points. The normal force of a point that
-    is `depth` deep is  a depth^b + d depth'  and never pulls [RUD 4.7]; along the plane a spring and
-    damper hold the point where it touched down, within the cone of friction. */
+    is `depth` deep is  a depth^b + d depth'  and never pulls [RUD 4.7]; along the plane a spring
+    and damper hold the point where it touched down, within the cone of friction. */
 typedef struct skel_ground_desc {
     uint32_t struct_size;
     int32_t  body;            /* the plane is fixed in it; SKEL_WORLD: it stands still */
