@@ -182,6 +182,9 @@ void skel__field_add(const skel_model *m, int32_t i, const skel__kin *x, double 
 /* Its derivatives by velocity and angular velocity (world axes), added: 6 x 6, row-major. */
 void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
                                  skel__side side, double *d);
+/* The same by position and a small turn of the pose (world axes), both velocities kept. */
+void skel__field_pose_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
+                                 skel__side side, double *d);
 
 /* ---- push.c: forces where bodies touch grounds and each other ---- */
 /* Normal force a depth^b and the energy it stores. */

@@ -162,15 +162,25 @@ static hermite hermite_at(v3 f0, v3 d0, v3 f1, v3 d1, double h, double s) {
     };
 }
 
-/* The same for a pose, whose velocity jumps at the ends of its curve: a sample that is met there
-   belongs to the side that was asked for. */
+/* is_outside for what jumps at the ends of a curve, a velocity or a slope: a sample that is met
+   there, from inside or by rounding from outside, belongs to the side that was asked for. */
 static int is_resting(const skel_curve *c, double t, skel__side side, uint32_t *k) {
-    if (is_outside(c, t, k)) return 1;
     const uint32_t last = c->count - 1;
-    if (side == SKEL__BEFORE && t - c->time[0] < MET * (c->time[1] - c->time[0])) return *k = 0, 1;
-    if (side == SKEL__AFTER && c->time[last] - t < MET * (c->time[last] - c->time[last - 1]))
-        return *k = last, 1;
-    return 0;
+    if (last == 0) return *k = 0, 1;
+    const double late = side == SKEL__BEFORE ? MET : -MET;
+    const double from = c->time[0] + late * (c->time[1] - c->time[0]);
+    const double to   = c->time[last] + late * (c->time[last] - c->time[last - 1]);
+    if (t >= from && t <= to) return 0;
+    return *k = t < from ? 0 : last, 1;
+}
+
+void skel__curve_add_slope(const skel_curve *c, double t, skel__side side, double *out) {
+    uint32_t k = 0;
+    if (c->count == 0 || is_resting(c, t, side, &k)) return;
+    k                 = interval_at(c, t, side);
+    const double  h   = c->time[k + 1] - c->time[k];
+    const double *one = c->value + k * c->width, *two = one + c->width;
+    for (uint32_t i = 0; i < c->width; ++i) out[i] += (two[i] - one[i]) / h;
 }
 
 void skel__curve_position(const skel_curve *c, const double *slopes, double t, skel__side side,

@@ -26,6 +26,8 @@ void skel__curve_orientation_slopes(const skel_curve *curve, double *slopes);
 /* Accelerations jump at the samples: at the end of a step its own side of t counts, or a high
    order is lost. */
 typedef enum skel__side { SKEL__AFTER, SKEL__BEFORE } skel__side;
+/* Slope of a linear curve on that side of t, added to out; nothing outside the samples. */
+void skel__curve_add_slope(const skel_curve *curve, double t, skel__side side, double *out);
 /* Overwrites the linear or the angular half of *m; nothing where the curve is empty. */
 void skel__curve_position(const skel_curve *curve, const double *slopes, double t, skel__side side,
                           skel__motion *m);

@@ -139,6 +139,7 @@ static void apply_loads(const skel_state *s, double h) {
         const skel__wrench w = skel__load_at(b, t);
         s->em->jl[i]         = v3_scale(v3_mad(w.f, b->mass, s->m->gravity), h);
         s->em->ja[i]         = v3_scale(w.n, h);
+        skel__em_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
     }
 }
 
@@ -223,6 +224,7 @@ static void add_body(const skel_state *s, int32_t i, double h, int build) {
         double *row = block + 6 * (3 + r) + 3;
         row[0] += a.r[r].x, row[1] += a.r[r].y, row[2] += a.r[r].z;
     }
+    skel__em_field_derivative(s, em, i, h, block);
 }
 
 static double equations(skel_state *s, double h, int build) {
@@ -425,7 +427,8 @@ static skel__power account(const skel_state *s, double h) {
         const skel__body  *b      = &m->body[i];
         const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
         const skel__wrench w      = skel__load_at(b, t);
-        const v3           f = v3_scale(w.f, h), n = v3_scale(w.n, h);
+        v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
+        skel__em_field(s, em, i, h, &f, &n);
         const v3           all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
         sum.force  = v3_add(sum.force, all);

@@ -56,11 +56,25 @@ typedef struct skel__em skel__em;
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks);
 
+/* Fields and the moving frame over the step, at its mean state (conserving_field.c): impulses on
+   body i are added to *force and *torque, minus their derivatives to its 6 x 6 block. */
+void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,
+                    v3 *torque);
+void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
+                               double *block);
+
 /* (d/dW of the turn)^-1: dW = E^-1 theta, theta the turn of the end pose in body axes [Cayley]. */
 static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {
     const v3 x = v3_scale(w, h);
     const m3 e = m3_sub_outer(m3_identity(), -0.25, x, x);
     return m3_scale(m3_add(e, m3_skew(v3_scale(x, 0.5))), 1.0 / h);
+}
+
+/* Of the mean spin in world axes by the turn of the end pose: d (R0 W) = R0 E^-1 R1^T theta. */
+static inline m3 skel__spin_derivative(const skel_state *s, const skel__em *em, int32_t i,
+                                       double h) {
+    const m3 e = skel__cayley_inverse_derivative(em->w[i], h);
+    return m3_mul(s->r[i], m3_mult(e, em->r1[i]));
 }
 
 #endif

@@ -168,11 +168,6 @@ static void slide_rows(const frame_ends *a, const frame_ends *b, const double *l
 
 /* ---- friction and motor ---- */
 
-static m3 spin_derivative(const skel_state *s, const skel__em *em, int32_t i, double h) {
-    const m3 e = skel__cayley_inverse_derivative(em->w[i], h);
-    return m3_mul(s->r[i], m3_mult(e, em->r1[i])); /* d (R0 W) = R0 E^-1 R1^T theta */
-}
-
 static void turning_load(const skel_state *s, const skel__em *em, const skel__joint *j, double h,
                          double beta, const frame_ends *a, skel__em_joint *out,
                          skel__em_blocks *to) {
@@ -181,7 +176,7 @@ static void turning_load(const skel_state *s, const skel__em *em, const skel__jo
     out->friction = -h * j->friction * v3_dot(spin, spin);
     out->motor    = h * beta * v3_dot(a->e[2], spin);
     if (!to) return;
-    const m3 qa = spin_derivative(s, em, j->a, h), qb = spin_derivative(s, em, j->b, h);
+    const m3 qa = skel__spin_derivative(s, em, j->a, h), qb = skel__spin_derivative(s, em, j->b, h);
     const m3 ta =
         m3_add(m3_scale(qa, -h * j->friction), m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
     add_torque_derivative(to, ta, m3_scale(qb, h * j->friction));

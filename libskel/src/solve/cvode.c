@@ -107,6 +107,8 @@ static double next_knot(const skel__cvode *c, double t) {
     const skel_model *m     = c->m;
     const double      after = t + same_time(c, t);
     double            best  = INFINITY;
+    best                    = first_after(&m->spin_curve, after, best);
+    best                    = first_after(&m->drift_curve, after, best);
     for (int32_t i = 0; i < m->nb; ++i) {
         if (!m->body[i].is_smooth) {
             best = first_after(&m->body[i].force_curve, after, best);
