@@ -116,11 +116,12 @@ struct skel_state {
     skel__wrench    *push;         /* (nb + world) of contacts and wobbling masses, part of f */
     skel__power      push_power;   /* and what it does */
     double           ground_push;  /* sum of the grounds' normal forces, as a vector's length */
-    skel__kin       *stage;        /* (nb + world) */
-    skel__rate      *rate[4];      /* (nb) */
-    m3              *r;            /* (nb + world) rotation matrices */
-    v3              *ww;           /* (nb + world) angular velocities, world */
-    skel__wrench    *f;            /* (nb + world) applied forces */
+    double           ground_peak, ground_time; /* largest such in the last step, and when */
+    skel__kin       *stage;                    /* (nb + world) */
+    skel__rate      *rate[4];                  /* (nb) */
+    m3              *r;                        /* (nb + world) rotation matrices */
+    v3              *ww;                       /* (nb + world) angular velocities, world */
+    skel__wrench    *f;                        /* (nb + world) applied forces */
     skel__wrench    *load; /* (nb + world) the part of f that comes from outside, no gravity */
     skel__wrench    *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
     skel__twist     *bias; /* (nb) */
@@ -169,6 +170,7 @@ void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);
 
 /* ---- loads.c: s->f, s->load, s->pair at time t ---- */
+v3           skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth, double t);
 skel__wrench skel__load_at(const skel__body *b, double t);
 double       skel__motor_at(const skel__joint *j, double t);
 void         skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);

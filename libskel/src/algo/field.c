@@ -226,8 +226,8 @@ typedef struct frame {
 static frame frame_at(const skel_model *m, double t, skel__side side) {
     double rate[3] = {0, 0, 0};
     skel__curve_add_slope(&m->spin_curve, t, side, rate);
-    return (frame){skel__load_at(m->spin, &m->spin_curve, t), v3_of(rate),
-                   skel__load_at(m->drift, &m->drift_curve, t)};
+    return (frame){skel__vector_at(m->spin, &m->spin_curve, 0, t), v3_of(rate),
+                   skel__vector_at(m->drift, &m->drift_curve, 0, t)};
 }
 
 /* What turns with w beside the frame's O gives the torque  w x g,  g = (tr J) O - 2 J O. */

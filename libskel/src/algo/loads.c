@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static v3 load_at(v3 constant, const skel_curve *curve, int is_smooth, double t) {
+v3 skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth, double t) {
     double out[3];
     v3_to(constant, out);
     if (is_smooth)
@@ -17,8 +17,8 @@ static v3 load_at(v3 constant, const skel_curve *curve, int is_smooth, double t)
 }
 
 skel__wrench skel__load_at(const skel__body *b, double t) {
-    return (skel__wrench){load_at(b->force, &b->force_curve, b->is_smooth, t),
-                          load_at(b->torque, &b->torque_curve, b->is_smooth, t)};
+    return (skel__wrench){skel__vector_at(b->force, &b->force_curve, b->is_smooth, t),
+                          skel__vector_at(b->torque, &b->torque_curve, b->is_smooth, t)};
 }
 
 static int has_load(const skel__joint *j) {

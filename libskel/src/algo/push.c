@@ -37,7 +37,9 @@ static touching touch_forces(const skel_state *s, const skel__kin *x, const skel
     const int32_t       other = skel__spot_other(s->m, p);
     const double        depth = -t->gap, e = bristle_damping(g);
     touching            out = {0};
-    out.point               = v3_mad(t->point_i, -(t->radius_i + 0.5 * t->gap), t->normal);
+    /* between two that move, half way; else where i's own surface is */
+    const double both = skel__is_dynamic(s->m, p->i) && skel__is_dynamic(s->m, other) ? 0.5 : 0;
+    out.point         = v3_mad(t->point_i, -(t->radius_i + both * t->gap), t->normal);
     const v3 u =
         v3_sub(skel__velocity_at(s, x, p->i, out.point), skel__velocity_at(s, x, other, out.point));
     const double in    = -v3_dot(t->normal, u);

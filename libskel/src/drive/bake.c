@@ -45,6 +45,7 @@ struct skel_bake {
     double           *poses, *velocities, *q;
     skel_report_row  *rows;
     double            energy_scale, momentum_scale, angular_scale;
+    double            lowest; /* energy less what was put in, so far */
     skel_bake_summary summary;
     skel_error        error;
     uint32_t          unsaid; /* warnings for which there was no room */
@@ -295,10 +296,15 @@ static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_
     raise_to(&b->energy_scale, fabs(row->work_friction));
     raise_to(&b->energy_scale, fabs(row->work_load));
     raise_to(&b->energy_scale, fabs(row->work_drive));
+    raise_to(&b->energy_scale, fabs(row->work_contact));
 }
 
+/* What motors, loads and drives put in, and what friction and contacts took out. */
+static double work_given(const skel_report_row *row) {
+    return row->work_motor + row->work_load + row->work_drive;
+}
 static double work_of(const skel_report_row *row) {
-    return row->work_motor + row->work_friction + row->work_load + row->work_drive;
+    return work_given(row) + row->work_friction + row->work_contact;
 }
 
 static void update_summary(skel_bake *b, const skel_state *s) {
@@ -316,6 +322,17 @@ static void update_summary(skel_bake *b, const skel_state *s) {
     raise_to(&sum->joint_gap, row->joint_gap);
     raise_to(&sum->misalignment, row->misalignment);
     raise_to(&sum->limit_violation, row->limit_violation);
+    raise_to(&sum->contact_depth, row->contact_depth);
+    const double free = row->kinetic + row->potential - work_given(row); /* falls where passive */
+    if (b->done == 0 || free < b->lowest) b->lowest = free;
+    raise_to(&sum->energy_gain, free - b->lowest);
+}
+
+/* The grounds' force after a step: the largest is for the receipt. */
+static void note_ground(skel_bake *b, double t, double force) {
+    if (!(force > b->summary.peak_ground_force)) return;
+    b->summary.peak_ground_force = force;
+    b->summary.peak_ground_time  = t;
 }
 
 static void record(skel_bake *b, const skel_state *s) {
@@ -338,7 +355,11 @@ static void record(skel_bake *b, const skel_state *s) {
 /* A sample or a step. The first sample is the start itself. */
 static skel_status work_by_tolerance(skel_bake *b) {
     const double t = b->t0 + b->done / b->rate;
-    if (t > skel__cvode_time(b->cvode)) return skel__cvode_step(b->cvode, INFINITY, &b->error);
+    if (t > skel__cvode_time(b->cvode)) {
+        const skel_status status = skel__cvode_step(b->cvode, INFINITY, &b->error);
+        note_ground(b, skel__cvode_time(b->cvode), skel__cvode_ground_push(b->cvode));
+        return status;
+    }
     if (b->done == 0 && b->from == b->t0) {
         record(b, b->state);
         return SKEL_OK;
@@ -361,6 +382,7 @@ static skel_status work_on_grid(skel_bake *b) {
     } else {
         status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
         if (status == SKEL_OK) b->state->t = b->from + (double)++b->steps * b->h;
+        if (status == SKEL_OK) note_ground(b, b->state->ground_time, b->state->ground_peak);
     }
     return status;
 }
@@ -441,6 +463,7 @@ skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summ
     skel_bake_summary s = bake->summary;
     count_work(bake, &s);
     s.energy_drift           = relative(s.energy_drift, bake->energy_scale);
+    s.energy_gain            = relative(s.energy_gain, bake->energy_scale);
     s.momentum_drift         = relative(s.momentum_drift, bake->momentum_scale);
     s.angular_momentum_drift = relative(s.angular_momentum_drift, bake->angular_scale);
     return skel__desc_export(summary, &s, sizeof s, SUMMARY_V1);

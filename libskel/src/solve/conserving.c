@@ -429,7 +429,7 @@ static skel__power account(const skel_state *s, double h) {
         const skel__wrench w      = skel__load_at(b, t);
         v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
         skel__em_field(s, em, i, h, &f, &n);
-        const v3           all = v3_mad(f, h * b->mass, m->gravity);
+        const v3 all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
         sum.force  = v3_add(sum.force, all);
         sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));
