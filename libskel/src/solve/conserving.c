@@ -56,6 +56,8 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.schur         = skel__carve(&c, nr * nr, sizeof(double));
     at.mu            = skel__carve(&c, nr, sizeof(double));
     at.scale         = skel__carve(&c, nr, sizeof(double));
+    at.touch         = skel__carve(&c, (size_t)m->ns, sizeof *at.touch);
+    at.memory1       = skel__carve(&c, (size_t)m->nm, sizeof(double));
     if (em) *em = at, *out = em;
     return c.used;
 }
@@ -233,6 +235,8 @@ static double equations(skel_state *s, double h, int build) {
     apply_loads(s, h);
     for (int32_t k = 0; build && k < m->nd; ++k)
         memset(&s->em->lu[m->order[k]], 0, offsetof(skel__lu, aw));
+    skel__em_wobbles_add(s, h, build);
+    skel__em_contacts_add(s, h, build);
     const double open = add_joints(s, h, build);
     for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], h, build);
     return open;
@@ -408,7 +412,7 @@ static void account_anchor(const skel_state *s, int32_t i, double sign, const sk
     sum->torque = v3_mad(sum->torque, -sign, v3_add(e->torque, v3_cross(e->point, e->force)));
 }
 
-static skel__power account(const skel_state *s, double h) {
+static skel__power account(skel_state *s, double h) {
     const skel_model *m   = s->m;
     const skel__em   *em  = s->em;
     const double      t   = s->t + 0.5 * h;
@@ -419,6 +423,7 @@ static skel__power account(const skel_state *s, double h) {
         skel__em_joint_terms(s, em, k, h, t, &e, NULL);
         sum.motor += e.motor;
         sum.friction += e.friction;
+        sum.stored += e.stored;
         account_anchor(s, m->joint[k].a, 1.0, &e, &sum);
         account_anchor(s, m->joint[k].b, -1.0, &e, &sum);
     }
@@ -434,18 +439,21 @@ static skel__power account(const skel_state *s, double h) {
         sum.force  = v3_add(sum.force, all);
         sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));
     }
+    skel__em_wobbles_account(s, h, &sum);
+    skel__em_contacts_account(s, h, &sum);
     return sum;
 }
 
 /* Whether the change of energy is the work done, as it is for every solution of the equations.
    Where not, Newton stopped at a turn of nearly half a circle: W is lost in rounding there. */
 static int is_balanced(const skel_state *s, const skel__power *work) {
-    const skel_model *m    = s->m;
-    const skel__em   *em   = s->em;
-    const double      done = work->motor + work->friction + work->load + work->drive;
-    const double      rest = 1e-6 * m->size * (v3_norm(m->gravity) + m->size); /* per mass */
-    double            gain = 0,
-           size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) + fabs(work->drive);
+    const skel_model *m  = s->m;
+    const skel__em   *em = s->em;
+    const double      done =
+        work->motor + work->friction + work->load + work->drive + work->contact - work->stored;
+    const double rest = 1e-6 * m->size * (v3_norm(m->gravity) + m->size); /* per mass */
+    double       gain = 0, size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) +
+                            fabs(work->drive) + fabs(work->contact) + fabs(work->stored);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i  = m->order[k];
         const skel__body *b  = &m->body[i];
@@ -480,6 +488,7 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         x->w                   = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
+    for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
     ++em->history;
     s->t += h;
     s->is_factored = 0;

@@ -27,7 +27,18 @@ typedef struct skel__em_joint {
     double g[SKEL__MAX_ROWS];    /* closing conditions at the end of the step */
     double open;                 /* largest of them, lengths in units of the model's size */
     double motor, friction;      /* work done */
+    double stored;               /* energy that limits and springs took up */
 } skel__em_joint;
+
+/* A place that touches or may do so within the step (conserving_contact.c). */
+typedef struct skel__em_touch {
+    int32_t spot, i, other;
+    v3      normal, lever_i, lever_j; /* world; body axes */
+    v3      xi;                       /* bend of the bristle at the start, along the ground */
+    double  radius_i, radius_j, radius, gap, rate;
+    double  mobility, mobility_t; /* of free bodies, along the normal and across it */
+    double  late, late_t;         /* share of the force at the end of the step */
+} skel__em_touch;
 
 struct skel__em {
     v3       *vbar, *w;               /* (nb + world) mean velocities: world; body axes */
@@ -45,10 +56,13 @@ struct skel__em {
     int32_t   worst;                 /* the joint that was farthest open when last looked at */
     double    rejected, evaluations; /* steps that had to be halved, Newton iterations */
     /* loops */
-    skel__em_loop *loop;               /* (nl + npin) */
-    double        *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
-    double        *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
-    double         soft;               /* what keeps implied rows from a singular system */
+    skel__em_loop  *loop;               /* (nl + npin) */
+    double         *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
+    double         *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
+    skel__em_touch *touch;              /* (ns) */
+    int32_t         touch_count;
+    double         *memory1; /* (nm) the state's memory at the end of the step */
+    double          soft;    /* what keeps implied rows from a singular system */
 };
 typedef struct skel__em skel__em;
 
@@ -62,6 +76,17 @@ void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h
                     v3 *torque);
 void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
                                double *block);
+
+/* Contacts of a step of length h from s->x: finds them and says how long the step may be for them;
+   sets their shares; adds impulses and blocks; what they did, and the memory at the end. */
+double skel__em_contacts_find(skel_state *s, double h);
+void   skel__em_contacts_begin(skel_state *s, double h);
+void   skel__em_contacts_add(skel_state *s, double h, int build);
+void   skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
+
+/* Wobbling masses likewise. */
+void skel__em_wobbles_add(skel_state *s, double h, int build);
+void skel__em_wobbles_account(const skel_state *s, double h, skel__power *sum);
 
 /* (d/dW of the turn)^-1: dW = E^-1 theta, theta the turn of the end pose in body axes [Cayley]. */
 static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {

@@ -268,6 +268,48 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     add_torque_derivative(to, m3_scale(stiff, -1.0), stiff);
 }
 
+/* Limits, spring and muscle. Their gradient, mean of start and end, is corrected along the turn so
+   that it gives exactly the change of the coordinate: the forces then work along that. */
+static void element_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
+                         const frame_ends *a, const frame_ends *b, const slide_way *way,
+                         skel__em_joint *out, skel__em_blocks *to) {
+    const skel__joint *j  = &s->m->joint[joint];
+    const pose         a0 = skel__pose_of(s->x, j->a), a1 = {em->p1[j->a], em->q1[j->a]};
+    const pose         b0 = skel__pose_of(s->x, j->b), b1 = {em->p1[j->b], em->q1[j->b]};
+    skel__scalar       c0[2], c1[2];
+    const int32_t      n = skel__scalars_of(j, pose_mul(a0, j->fa), pose_mul(b0, j->fb), c0);
+    skel__scalars_of(j, pose_mul(a1, j->fa), pose_mul(b1, j->fb), c1);
+    const v3 turn =
+        v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
+    const double size = v3_dot(turn, turn), torque = j->muscle >= 0 ? s->memory[j->muscle] : 0;
+    for (int k = 0; k < n; ++k) {
+        const int    slides = j->type == SKEL_JOINT_SLIDE;
+        const double inertia =
+            skel__has_stop(j) ? skel__element_inertia(s, s->r, joint, c0[k].gradient) : 1;
+        double end = c1[k].c;
+        if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
+        const skel__element e =
+            skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque);
+        out->friction += e.friction;
+        out->motor += e.motor;
+        out->stored += e.stored;
+        if (k == 0 && j->muscle >= 0) em->memory1[j->muscle] = e.memory;
+        if (slides) {
+            const v3 push = v3_scale(a->e[2], -h * e.force);
+            out->force    = v3_add(out->force, push);
+            if (to) add_push_derivative(to, push, -h * e.slope, way, a, b);
+            continue;
+        }
+        v3           g   = mean(c0[k].gradient, c1[k].gradient);
+        const double off = end - c0[k].c - v3_dot(g, turn);
+        if (size > 1e-24) g = v3_mad(g, off / size, turn);
+        out->torque = v3_mad(out->torque, -h * e.force, g);
+        if (!to) continue;
+        const m3 stiff = m3_sub_outer(m3_zero(), -h * e.slope, g, c1[k].gradient);
+        add_torque_derivative(to, stiff, m3_scale(stiff, -1.0));
+    }
+}
+
 static void measure_open(double size, const skel__joint *j, const frame_ends *a,
                          const frame_ends *b, skel__em_joint *out) {
     const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
@@ -304,5 +346,6 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     else if (j->friction != 0 || beta != 0)
         turning_load(s, em, j, h, beta, &a, out, blocks);
     if (j->follow_frequency > 0) follow_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
+    if (skel__has_elements(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
     measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
 }

@@ -82,19 +82,35 @@ static ALWAYS_INLINE int eliminate(skel__lu *b, skel__lu *parent, int r) {
     return 1;
 }
 
+/* A wobbling mass hangs on its host by springs alone. */
+static int32_t parent_of(const skel_model *m, int32_t i) {
+    const skel__body *b = &m->body[i];
+    if (b->is_inner) return b->parent;
+    return b->host >= 0 && skel__is_dynamic(m, b->host) ? b->host : -1;
+}
+
+static void eliminate_loose(skel__lu *b, skel__lu *parent) {
+    double t[36];
+    if (!parent || !b->is_coupled) return;
+    multiply(b->a, b->kba, b->aik, 6, 6, 6);
+    multiply(b->kab, b->a, b->kai, 6, 6, 6);
+    multiply(b->kab, b->aik, t, 6, 6, 6);
+    for (int k = 0; k < 36; ++k) parent->a[k] -= t[k];
+}
+
 int skel__lu_factor(const skel_model *m, skel__lu *blocks) {
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k];
         skel__lu     *b = &blocks[i], *parent = NULL;
         if (!invert(b->a, 6)) return 0;
-        if (m->body[i].is_inner) parent = &blocks[m->body[i].parent];
+        if (parent_of(m, i) >= 0) parent = &blocks[parent_of(m, i)];
         int good = 1;
         switch (b->r) { /* constants, so that the loops unroll */
         case 3: good = eliminate(b, parent, 3); break;
         case 4: good = eliminate(b, parent, 4); break;
         case 5: good = eliminate(b, parent, 5); break;
         case 6: good = eliminate(b, parent, 6); break;
-        default: break;
+        default: eliminate_loose(b, parent); break;
         }
         if (!good) return 0;
     }
@@ -132,32 +148,49 @@ static ALWAYS_INLINE void outward(const skel__lu *b, const double *rho, const do
     for (int k = 0; k < 6; ++k) y[k] -= t[k];
 }
 
+static void inward_loose(const skel__lu *b, const double *rho, double *rho_parent) {
+    double t[6];
+    if (!rho_parent || !b->is_coupled) return;
+    multiply(b->kai, rho, t, 6, 6, 1);
+    for (int k = 0; k < 6; ++k) rho_parent[k] -= t[k];
+}
+
+static void outward_loose(const skel__lu *b, const double *rho, const double *y_parent, double *y) {
+    double t[6];
+    multiply(b->a, rho, y, 6, 6, 1);
+    if (!y_parent || !b->is_coupled) return;
+    multiply(b->aik, y_parent, t, 6, 6, 1);
+    for (int k = 0; k < 6; ++k) y[k] -= t[k];
+}
+
 void skel__lu_solve(const skel_model *m, skel__lu *blocks, double *rho, const double *gamma,
                     double *y, double *lambda) {
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const size_t  i  = (size_t)m->order[k];
         skel__lu     *b  = &blocks[i];
         const double *g  = gamma + 6 * i;
-        double       *up = m->body[i].is_inner ? rho + 6 * (size_t)m->body[i].parent : NULL;
+        const int32_t p  = parent_of(m, (int32_t)i);
+        double       *up = p >= 0 ? rho + 6 * (size_t)p : NULL;
         switch (b->r) {
         case 3: inward(b, rho + 6 * i, g, up, 3); break;
         case 4: inward(b, rho + 6 * i, g, up, 4); break;
         case 5: inward(b, rho + 6 * i, g, up, 5); break;
         case 6: inward(b, rho + 6 * i, g, up, 6); break;
-        default: break;
+        default: inward_loose(b, rho + 6 * i, up); break;
         }
     }
     for (int32_t k = 0; k < m->nd; ++k) {
         const size_t  i    = (size_t)m->order[k];
         skel__lu     *b    = &blocks[i];
-        const double *from = m->body[i].is_inner ? y + 6 * (size_t)m->body[i].parent : NULL;
+        const int32_t p    = parent_of(m, (int32_t)i);
+        const double *from = p >= 0 ? y + 6 * (size_t)p : NULL;
         double       *l    = lambda + 6 * i;
         switch (b->r) {
         case 3: outward(b, rho + 6 * i, from, y + 6 * i, l, 3); break;
         case 4: outward(b, rho + 6 * i, from, y + 6 * i, l, 4); break;
         case 5: outward(b, rho + 6 * i, from, y + 6 * i, l, 5); break;
         case 6: outward(b, rho + 6 * i, from, y + 6 * i, l, 6); break;
-        default: multiply(b->a, rho + 6 * i, y + 6 * i, 6, 6, 1); break;
+        default: outward_loose(b, rho + 6 * i, from, y + 6 * i); break;
         }
     }
 }

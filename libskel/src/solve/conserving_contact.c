@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contacts in the energy-momentum step. Normal n and the touching material are those of the start
+   of the step; over it the place on i moves against the other body by (bars: means)
+     D = (c1 - c0) - radius h w x n   (i, less the same of the other),   c a point fixed in the body,
+   exactly what the impulse h F does work along, F acting on both at one common point. So with
+   g1 = gap + n.D,  u = D - n (n.D):
+     N = (V(g1) - V(g0)) / (g0 - g1) + d (depth1 - depth0) / h,  never pulling,
+     f = k (xi + share u) + e u / h,  within the cone of mu N,    xi1 = xi + what did not slip,
+   the springs take and give back what they store, dampers and slipping feet only take: energy never
+   rises, whatever the step. Against a plane g1 is exact; against round things it is the tangent
+   plane's, which is not farther than they are. Where a spring is fast against the step, more of
+   the force at its end is used, which settles it. */
+#include "solve/conserving.h"
+
+#define REACH_STEPS 3.0 /* so many steps of its speed away, a spot is looked at */
+#define STEEP 0.4       /* of the time in which a contact's spring swings by a radian */
+#define RUB 1.0         /* of the time in which its damper stops it */
+#define QUIET 0.005     /* of the speed of a fall by the reach: need not be followed */
+#define CURVED 0.3      /* of the radii, along each other in a step */
+#define SHORT 1e-7      /* of the depths: too short a way for a difference */
+
+/* ---- which, and how short a step they need ---- */
+
+static double mobility_at(const skel_state *s, int32_t i, v3 arm, v3 n) {
+    double row[6];
+    v3_to(n, row), v3_to(v3_cross(arm, n), row + 3);
+    return skel__mobility(s->m, i, s->r[i], row);
+}
+
+static double stiffness(const skel__ground *g, double depth) {
+    return depth > 0 ? skel__contact_force(g, depth) * g->b / depth : 0;
+}
+
+/* How long a step may be that this contact takes part in. */
+static double step_of(const skel_state *s, const skel__em_touch *t, double rate, double along,
+                      double h) {
+    const skel_model   *m     = s->m;
+    const skel__ground *g     = &m->ground[m->spot[t->spot].ground];
+    const double        quiet = QUIET * sqrt(fmax(v3_norm(m->gravity), 1.0) * m->reach);
+    const double        mass = 1.0 / t->mobility, speed = fabs(rate);
+    const int           pair = skel__is_dynamic(m, t->i) && skel__is_dynamic(m, t->other);
+    if (t->gap > 0 && t->gap > -rate * h) return h; /* does not get there */
+    const double until = t->gap > 0 ? t->gap / speed : 0;
+    /* depth at which the spring alone would stop it, and how fast it swings there */
+    const double deep  = pow(0.5 * (g->b + 1.0) * mass * speed * speed / g->a, 1.0 / (g->b + 1.0));
+    const double k     = fmax(stiffness(g, fmax(deep, -t->gap)), 1e-300);
+    double       limit = INFINITY;
+    if (speed > quiet || pair)
+        limit = fmin(STEEP * sqrt(mass / k), g->d > 0 ? RUB * mass / g->d : INFINITY);
+    if (t->radius > 0 && along > 0) limit = fmin(limit, CURVED * t->radius / along);
+    return fmax(limit, until);
+}
+
+static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to, double *limit) {
+    const skel_model *m     = s->m;
+    const skel__spot *p     = &m->spot[spot];
+    const int32_t     other = skel__spot_other(m, p);
+    const skel__touch t =
+        skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
+    const int rigid = m->ground[p->ground].is_rigid;
+    if (!(t.gap < INFINITY) || (rigid && s->mode[spot] != SKEL__RESTS)) return 0;
+    const v3 point = v3_mad(t.point_i, -t.radius_i, t.normal);
+    const v3 u =
+        v3_sub(skel__velocity_at(s, s->x, p->i, point), skel__velocity_at(s, s->x, other, point));
+    const double rate = v3_dot(t.normal, u), fall = v3_norm(m->gravity) * h;
+    const double reach = REACH_STEPS * h * (v3_norm(u) + fall) + 1e-6 * m->reach;
+    if (t.gap > reach) return 0;
+    *to          = (skel__em_touch){.spot     = spot,
+                                    .i        = p->i,
+                                    .other    = other,
+                                    .normal   = t.normal,
+                                    .gap      = t.gap,
+                                    .radius_i = t.radius_i,
+                                    .radius_j = t.radius_j};
+    to->lever_i  = m3_tmulv(s->r[p->i], v3_sub(t.point_i, s->x[p->i].p));
+    to->lever_j  = m3_tmulv(s->r[other], v3_sub(t.point_j, s->x[other].p));
+    to->radius   = p->kind == SKEL__SPOT_PLANE ? 0 : t.radius_i + t.radius_j;
+    to->mobility = mobility_at(s, p->i, v3_sub(point, s->x[p->i].p), t.normal) +
+                   mobility_at(s, other, v3_sub(point, s->x[other].p), t.normal);
+    const v3 e     = v3_perpendicular(t.normal);
+    to->mobility_t = mobility_at(s, p->i, v3_sub(point, s->x[p->i].p), e) +
+                     mobility_at(s, other, v3_sub(point, s->x[other].p), e);
+    const v3 xi = v3_of(s->memory + p->memory);
+    to->xi      = v3_mad(xi, -v3_dot(xi, t.normal), t.normal);
+    to->rate    = rate;
+    *limit      = fmin(*limit, step_of(s, to, rate, v3_norm(v3_mad(u, -rate, t.normal)), h));
+    return 1;
+}
+
+double skel__em_contacts_find(skel_state *s, double h) {
+    double limit       = h;
+    s->em->touch_count = 0;
+    for (int32_t k = 0; k < s->m->ns; ++k)
+        s->em->touch_count += take(s, k, h, &s->em->touch[s->em->touch_count], &limit);
+    return limit;
+}
+
+static double late_share(double stiff, double mobility, double h) {
+    const double y2 = 0.25 * h * h * stiff * mobility;
+    return y2 / (1.0 + y2);
+}
+
+void skel__em_contacts_begin(skel_state *s, double h) {
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        skel__em_touch     *t    = &s->em->touch[k];
+        const skel__ground *g    = &s->m->ground[s->m->spot[t->spot].ground];
+        const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
+        t->late                  = late_share(stiffness(g, deep), t->mobility, h);
+        t->late_t                = late_share(g->stick_k, t->mobility_t, h);
+    }
+}
+
+/* ---- over the step ---- */
+
+typedef struct result {
+    v3     force;       /* mean, on i */
+    v3     normal_part; /* of it */
+    m3     by_shift;    /* d force / d D */
+    v3     point, xi1, lost_xi;
+    double stored, lost; /* change of energy; what went for good */
+} result;
+
+typedef struct normal_law {
+    double force, slope, stored; /* slope by the gap at the end */
+} normal_law;
+
+static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, double gap1, double h) {
+    const double d0 = fmax(-t->gap, 0), d1 = fmax(-gap1, 0), way = t->gap - gap1;
+    if (d0 == 0 && d1 == 0) return (normal_law){0};
+    const double f1 = skel__contact_force(g, d1);
+    const double v0 = skel__contact_energy(g, d0), v1 = skel__contact_energy(g, d1);
+    const int    tiny = fabs(way) < SHORT * (d0 + d1);
+    const double mean =
+        tiny ? (skel__contact_force(g, d0) + 4.0 * skel__contact_force(g, 0.5 * (d0 + d1)) + f1) /
+                   6.0
+             : (v1 - v0) / way;
+    const double push = (1.0 - t->late) * mean + t->late * f1 + g->d * (d1 - d0) / h;
+    normal_law   out  = {fmax(push, 0), 0, v1 - v0};
+    if (!(push > 0)) return out;
+    const double k1 = stiffness(g, d1);
+    const double dm = tiny ? 0.5 * k1 : (f1 - mean) / way;
+    out.slope       = -((1.0 - t->late) * dm + t->late * k1 + (d1 > 0 ? g->d / h : 0));
+    return out;
+}
+
+/* Displacement of i's place against the other's over the step, and the common point. */
+static v3 shift(const skel_state *s, const skel__em_touch *t, double h, v3 *point) {
+    const skel__em *em        = s->em;
+    const int32_t   id[2]     = {t->i, t->other};
+    const v3        lever[2]  = {t->lever_i, t->lever_j};
+    const double    radius[2] = {-t->radius_i, t->radius_j};
+    v3              at[2], move[2], spin[2];
+    for (int e = 0; e < 2; ++e) {
+        const int32_t i  = id[e];
+        const v3      r0 = m3_mulv(s->r[i], lever[e]), r1 = m3_mulv(em->r1[i], lever[e]);
+        const v3      p =
+            v3_add(v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5), v3_scale(v3_add(r0, r1), 0.5));
+        spin[e] = v3_scale(m3_mulv(s->r[i], em->w[i]), h);
+        at[e]   = v3_mad(p, radius[e], t->normal);
+        move[e] = v3_add(v3_sub(em->p1[i], s->x[i].p), v3_sub(r1, r0));
+        move[e] = v3_mad(move[e], radius[e], v3_cross(spin[e], t->normal));
+    }
+    *point = at[0];
+    if (skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other)) {
+        *point = v3_scale(v3_add(at[0], at[1]), 0.5);
+        for (int e = 0; e < 2; ++e)
+            move[e] = v3_add(move[e], v3_cross(spin[e], v3_sub(*point, at[e])));
+    }
+    return v3_sub(move[0], move[1]);
+}
+
+static result over_step(const skel_state *s, const skel__em_touch *t, double h) {
+    const skel__ground *g   = &s->m->ground[s->m->spot[t->spot].ground];
+    result              out = {0};
+    const v3            d = shift(s, t, h, &out.point), n = t->normal;
+    const double        dn  = v3_dot(n, d);
+    const v3            u   = v3_mad(d, -dn, n);
+    const normal_law    law = over_gap(g, t, t->gap + dn, h);
+    const double        k = g->stick_k, e = fmax(g->stick_d, 1e-6 * k);
+    const double        stiff = k * (0.5 + 0.5 * t->late_t) + e / h;
+    const v3            trial = v3_mad(v3_scale(t->xi, k), stiff, u);
+    const double        full = v3_norm(trial), most = g->friction * law.force;
+    const int           slips = full > most;
+    const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
+    const v3            f     = slips ? v3_scale(along, most) : trial;
+    out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
+    out.normal_part = v3_scale(n, law.force);
+    out.force       = v3_sub(out.normal_part, f);
+    out.stored      = law.stored + 0.5 * k * (v3_dot(out.xi1, out.xi1) - v3_dot(t->xi, t->xi));
+    out.lost        = v3_dot(out.force, d) + out.stored;
+    /* d force = slope n (n.dD) - df, df = held (1 - nn - (slips) aa) dD + (slips) mu slope a (n.dD) */
+    const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
+    m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
+    b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
+    if (slips) {
+        b = m3_sub_outer(b, -held, along, along);
+        b = m3_sub_outer(b, g->friction * law.slope, along, n);
+    }
+    out.by_shift = b;
+    return out;
+}
+
+/* ---- into the equations ---- */
+
+static void add3(double *block, int row, int col, m3 m) {
+    for (int r = 0; r < 3; ++r) {
+        double *at = block + 6 * (row + r) + col;
+        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
+    }
+}
+
+/* Own block of body i (sign 1) or the other (-1); the coupling of two dynamic ones is left out. */
+static void add_block(skel_state *s, const skel__em_touch *t, const result *e, double sign,
+                      double h) {
+    const int32_t i = sign > 0 ? t->i : t->other;
+    if (!skel__is_dynamic(s->m, i)) return;
+    const v3        lever  = sign > 0 ? t->lever_i : t->lever_j;
+    const double    radius = sign > 0 ? -t->radius_i : t->radius_j;
+    const skel__em *em     = s->em;
+    const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5), arm = v3_sub(e->point, centre);
+    const v3 r1 = m3_mulv(em->r1[i], lever);
+    /* dD = sign (dp + theta x r1 + radius (h Q theta) x n) */
+    const m3 turn = m3_sub(
+        m3_scale(m3_skew(r1), -1.0),
+        m3_scale(m3_mul(m3_skew(t->normal), skel__spin_derivative(s, em, i, h)), h * radius));
+    const m3 kp = m3_scale(e->by_shift, h), kt = m3_mul(kp, turn), x = m3_skew(arm);
+    double  *a = em->lu[i].a;
+    add3(a, 0, 0, m3_scale(kp, -1.0));
+    add3(a, 0, 3, m3_scale(kt, -1.0));
+    add3(a, 3, 0, m3_scale(m3_mul(x, kp), -1.0));
+    /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, times sign */
+    const m3 lean = m3_scale(m3_mul(m3_skew(e->force), m3_skew(r1)), 0.5 * h * sign);
+    add3(a, 3, 3, m3_scale(m3_add(m3_mul(x, kt), lean), -1.0));
+}
+
+static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
+    const v3 centre = v3_scale(v3_add(s->x[i].p, s->em->p1[i]), 0.5);
+    s->em->jl[i]    = v3_mad(s->em->jl[i], h, force);
+    s->em->ja[i]    = v3_mad(s->em->ja[i], h, v3_cross(v3_sub(point, centre), force));
+}
+
+void skel__em_contacts_add(skel_state *s, double h, int build) {
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        const skel__em_touch *t = &s->em->touch[k];
+        const result          e = over_step(s, t, h);
+        push(s, t->i, h, e.force, e.point);
+        push(s, t->other, h, v3_neg(e.force), e.point);
+        if (!build) continue;
+        add_block(s, t, &e, 1.0, h);
+        add_block(s, t, &e, -1.0, h);
+    }
+}
+
+/* ---- what it did ---- */
+
+static void account_outside(const skel_state *s, int32_t from, double h, v3 force, v3 point,
+                            skel__power *sum) {
+    const skel__em *em = s->em;
+    if (skel__is_dynamic(s->m, from)) return;
+    const v3 centre = v3_scale(v3_add(s->x[from].p, em->p1[from]), 0.5);
+    const v3 w      = m3_mulv(s->r[from], em->w[from]);
+    const v3 v      = v3_add(em->vbar[from], v3_cross(w, v3_sub(point, centre)));
+    sum->drive += h * v3_dot(force, v);
+    sum->force  = v3_mad(sum->force, h, force);
+    sum->torque = v3_mad(sum->torque, h, v3_cross(point, force));
+}
+
+/* Out of touch a bristle springs back. */
+static void relax(skel_state *s, double h, skel__power *sum) {
+    for (int32_t k = 0; k < s->m->ns; ++k) {
+        const skel__spot   *p  = &s->m->spot[k];
+        const skel__ground *g  = &s->m->ground[p->ground];
+        const v3            xi = v3_of(s->memory + p->memory);
+        const double e = fmax(g->stick_d, 1e-6 * g->stick_k), keep = e / (e + g->stick_k * h);
+        const double lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
+        v3_to(v3_scale(xi, keep), s->em->memory1 + p->memory);
+        sum->contact -= lost;
+        sum->stored -= lost;
+    }
+}
+
+void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
+    v3 ground = {0, 0, 0};
+    if (s->m->ns == 0) return;
+    relax(s, h, sum);
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        const skel__em_touch *t    = &s->em->touch[k];
+        const skel__spot     *p    = &s->m->spot[t->spot];
+        const skel__ground   *g    = &s->m->ground[p->ground];
+        const result          e    = over_step(s, t, h);
+        const v3              xi   = v3_of(s->memory + p->memory);
+        const v3              kept = v3_of(s->em->memory1 + p->memory);
+        /* it is held after all; what the turn of the normal took of it is lost */
+        const double back   = 0.5 * g->stick_k * (v3_dot(xi, xi) - v3_dot(kept, kept));
+        const double turned = 0.5 * g->stick_k * (v3_dot(t->xi, t->xi) - v3_dot(xi, xi));
+        sum->contact += back + turned + e.lost;
+        sum->stored += back + turned + e.stored;
+        v3_to(e.xi1, s->em->memory1 + p->memory);
+        account_outside(s, t->other, h, e.force, e.point, sum);
+        account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
+        if (!skel__is_dynamic(s->m, t->other)) ground = v3_add(ground, e.normal_part);
+        if (!skel__is_dynamic(s->m, t->i)) ground = v3_sub(ground, e.normal_part);
+    }
+    s->ground_push = v3_norm(ground);
+}
