@@ -9,18 +9,29 @@
 
 #define SKEL__SCENE_BODIES 100000
 #define SKEL__SCENE_JOINTS 100000
+#define SKEL__SCENE_GROUNDS 100000
+#define SKEL__SCENE_CONTACTS 100000
 #define SKEL__SCENE_FRAMES 10000000
 #define SKEL__SCENE_POSES 200000000.0
 #define SKEL__ALWAYS 1e300    /* [s]: pinned from -this to this is pinned from start to end */
 #define SKEL__POSE_SLACK 1e-6 /* how far two ways to say one pose may differ: [m], [1], [rad] */
 
+/* A wobbling mass as the document has it: the model keeps its place in the axes of the host, from
+   which the same bits would not come back. */
+typedef struct skel__wobble_note {
+    double position[3];
+    double axis[3];
+    double displacement[3];
+} skel__wobble_note;
+
 /* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
 struct skel_scene {
-    skel_bake_desc bake;
-    skel_model    *model;
-    int32_t        frame_start;
-    int32_t        frame_end;
-    char           name[256];
+    skel_bake_desc     bake;
+    skel_model        *model;
+    int32_t            frame_start;
+    int32_t            frame_end;
+    char               name[256];
+    skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
 };
 
 /** Names to indices, open addressing. */
@@ -55,6 +66,17 @@ typedef struct skel__reader {
     skel__joint_note *joint_notes;
     skel__names       body_names;
     skel__names       joint_names;
+    skel_ground_desc *grounds;
+    skel_wobble_desc *wobbles; /* those that are not locked */
+    skel_field_desc  *fields;
+    int32_t           ground_count;
+    int32_t           wobble_count;
+    int32_t           field_count;
+    double            frame_spin[3];
+    double            frame_acceleration[3];
+    skel_curve        frame_spin_curve;
+    skel_curve        frame_acceleration_curve;
+    skel__at          wobbles_at;
     skel__at          bodies_at;
     skel__at          joints_at;
 } skel__reader;
@@ -71,9 +93,52 @@ bool skel__read_times(skel__doc *doc, const skel__at *at, skel_curve *curve);
 bool skel__read_samples(skel__doc *doc, const skel__at *at, uint32_t width, skel_curve *curve);
 /** {"time", "value"}. */
 bool skel__read_curve(skel__doc *doc, const skel__at *at, uint32_t width, skel_curve *curve);
+/** {"time", "value", "interpolation"}; *smooth where that is cubic. */
+bool skel__read_smooth_curve(skel__doc *doc, const skel__at *at, uint32_t width, skel_curve *curve,
+                             bool *smooth);
+/** [x, y, z] or a curve of it. smooth: where `interpolation` goes; NULL: it is no field here. */
+void skel__read_load(skel__doc *doc, const skel__at *at, double constant[3], skel_curve *curve,
+                     bool *smooth);
+/** Mass, shape and inertia, any of which may be absent; a given inertia wins over the shape's. */
+void skel__read_mass(skel__doc *doc, const skel__at *mass, const skel__at *shape,
+                     const skel__at *inertia, skel_body_desc *b);
+/** A direction of any length but 0, normalised. */
+bool skel__read_axis(skel__doc *doc, const skel__at *at, double out[3]);
+/** The name of a body or "world": its index. */
+bool skel__read_body_name(skel__reader *r, const skel__at *at, int32_t *out);
+/** A number from 0 to 1. */
+bool skel__read_ratio(skel__doc *doc, const skel__at *at, double *out);
+
+/** One number of an object that has only numbers. */
+typedef struct skel__constant {
+    const char *name; /* NULL ends the list */
+    bool        is_required;
+    skel__sign  sign;
+    double     *out;
+} skel__constant;
+bool skel__read_numbers(skel__doc *doc, const skel__at *at, const char *what,
+                        const skel__constant *wanted);
+
+void skel__cross(const double a[3], const double b[3], double out[3]);
+/** World to body axes, and back. */
+void skel__unrotate(const double q[4], const double v[3], double out[3]);
+void skel__rotate(const double q[4], const double v[3], double out[3]);
+
+/** The members of a joint that act. */
+typedef struct skel__joint_parts {
+    skel__at motor, limits, follow, limit_torque, limit_restitution, spring, muscle;
+} skel__joint_parts;
+void skel__read_actuators(skel__reader *r, const skel__joint_parts *at, skel_joint_desc *j);
 
 void skel__read_bodies(skel__reader *r, const skel__at *at);
 void skel__read_joints(skel__reader *r, const skel__at *at);
+void skel__read_grounds(skel__reader *r, const skel__at *at);
+void skel__read_forces(skel__reader *r, const skel__at *at);
+void skel__read_frame_of_reference(skel__reader *r, const skel__at *at);
+/** How many bodies (and joints, where locked) the wobbling masses may need. */
+int32_t skel__wobble_room(const skel__reader *r);
+/** After bodies and joints: appends to them. Notes what the model does not keep in *s. */
+void skel__read_wobbles(skel__reader *r, skel_scene *s);
 /** Every body must be placed: by its position, its curve or a joint with frames. */
 void skel__check_placing(skel__reader *r);
 

@@ -21,13 +21,29 @@ enum {
     J_FRICTION,
     J_MOTOR,
     J_LIMITS,
-    J_FOLLOW
+    J_FOLLOW,
+    J_LIMIT_TORQUE,
+    J_LIMIT_RESTITUTION,
+    J_SPRING,
+    J_MUSCLE
 };
-static const skel__field k_joint[] = {
-    {"name", false},     {"type", false},        {"bodies", false}, {"anchor", false},
-    {"axis", false},     {"axis2", false},       {"frames", false}, {"q", false},
-    {"friction", false}, {"motor", false},       {"limits", false}, {"follow", false},
-    {"muscle", true},    {"limit_torque", true}, {NULL, false}};
+static const skel__field k_joint[] = {{"name", false},
+                                      {"type", false},
+                                      {"bodies", false},
+                                      {"anchor", false},
+                                      {"axis", false},
+                                      {"axis2", false},
+                                      {"frames", false},
+                                      {"q", false},
+                                      {"friction", false},
+                                      {"motor", false},
+                                      {"limits", false},
+                                      {"follow", false},
+                                      {"limit_torque", false},
+                                      {"limit_restitution", false},
+                                      {"spring", false},
+                                      {"muscle", false},
+                                      {NULL, false}};
 
 /* In the order of SKEL_JOINT_*. */
 static const char *const k_types[] = {"fixed", "hinge", "slide", "universal", "ball", NULL};
@@ -43,26 +59,12 @@ static double dot3(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static void cross3(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /* conj(a) b: what b is, seen from a. */
 static void turn_into(const double a[4], const double b[4], double out[4]) {
     out[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
     out[1] = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2];
     out[2] = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1];
     out[3] = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0];
-}
-
-/* R(q)^T v = v - 2 w (u x v) + 2 u x (u x v), with q = (w, u). */
-static void unrotate(const double q[4], const double v[3], double out[3]) {
-    double uv[3], uuv[3];
-    cross3(q + 1, v, uv);
-    cross3(q + 1, uv, uuv);
-    for (int k = 0; k < 3; ++k) out[k] = v[k] + 2.0 * (uuv[k] - q[0] * uv[k]);
 }
 
 /* Rotation matrix with columns x y z to quaternion, from its largest component [Shepperd 1978]. */
@@ -95,28 +97,11 @@ static void frame_of_axis(const double z[3], const double *toward, double q[4]) 
     const double along = dot3(x, z);
     for (int i = 0; i < 3; ++i) x[i] -= along * z[i];
     skel__normalise(x, 3);
-    cross3(z, x, y);
+    skel__cross(z, x, y);
     from_columns(x, y, z, q);
 }
 
 /* ---- which bodies -------------------------------------------------------------------------- */
-
-static const char *known_body(const void *user, int32_t i) {
-    const skel__reader *r = user;
-    return i < r->body_count ? r->bodies[i].name : NULL;
-}
-
-static bool read_end(skel__reader *r, const skel__at *at, int32_t *out) {
-    const char *name;
-    if (!skel__doc_name(&r->doc, at, &name)) return false;
-    *out = strcmp(name, "world") == 0 ? SKEL_WORLD : skel__names_find(&r->body_names, name);
-    if (*out >= SKEL_WORLD) return true;
-    char must[160], hint[96];
-    skel__suggest(name, known_body, r, hint, sizeof hint);
-    snprintf(must, sizeof must, "the name of a body or \"world\"%s", hint);
-    skel__doc_wrong(&r->doc, at, must);
-    return false;
-}
 
 static bool read_ends(skel__reader *r, const skel__fields *f, skel_joint_desc *j) {
     const skel__at at = skel__doc_member(f, J_BODIES);
@@ -125,7 +110,8 @@ static bool read_ends(skel__reader *r, const skel__fields *f, skel_joint_desc *j
     if (!skel__doc_array(&r->doc, &at, 2, 2, "[parent, child]", &n)) return false;
     const skel__at parent = skel__doc_element(&at, 0, at.node->child);
     const skel__at child  = skel__doc_element(&at, 1, at.node->child->next);
-    const bool     good   = read_end(r, &parent, &j->parent) & read_end(r, &child, &j->child);
+    const bool     good =
+        skel__read_body_name(r, &parent, &j->parent) & skel__read_body_name(r, &child, &j->child);
     if (good && j->parent == j->child) {
         skel__doc_wrong(&r->doc, &at, "two different bodies");
         return false;
@@ -150,18 +136,6 @@ static bool refuse(skel__doc *doc, const skel__fields *f, int index, int32_t typ
     return true;
 }
 
-static bool read_axis(skel__doc *doc, const skel__at *at, double out[3]) {
-    if (!skel__doc_vector(doc, at, 3, "[x, y, z]", out)) return false;
-    if (out[0] == 0.0 && out[1] == 0.0 && out[2] == 0.0) {
-        char is[64];
-        skel__describe(at->node, is, sizeof is);
-        skel__doc_error(doc, at, "is %s, must not be zero", is);
-        return false;
-    }
-    skel__normalise(out, 3);
-    return true;
-}
-
 /* The joint frame in the world: z the axis, x the second axis of a universal joint. */
 static bool read_axes(skel__doc *doc, const skel__fields *f, int32_t type, double q[4]) {
     const skel__at first = skel__doc_member(f, J_AXIS), second = skel__doc_member(f, J_AXIS2);
@@ -171,12 +145,14 @@ static bool read_axes(skel__doc *doc, const skel__fields *f, int32_t type, doubl
         refuse(doc, f, J_AXIS, type);
         return true;
     }
-    const bool has_z = skel__doc_need(doc, f, J_AXIS, "[x, y, z]") && read_axis(doc, &first, z);
+    const bool has_z =
+        skel__doc_need(doc, f, J_AXIS, "[x, y, z]") && skel__read_axis(doc, &first, z);
     if (type != SKEL_JOINT_UNIVERSAL) {
         if (has_z) frame_of_axis(z, NULL, q);
         return has_z;
     }
-    const bool has_x = skel__doc_need(doc, f, J_AXIS2, "[x, y, z]") && read_axis(doc, &second, x);
+    const bool has_x =
+        skel__doc_need(doc, f, J_AXIS2, "[x, y, z]") && skel__read_axis(doc, &second, x);
     if (!has_z || !has_x) return false;
     if (fabs(dot3(x, z)) > PERPENDICULAR) {
         skel__doc_wrong(doc, &second, "perpendicular to axis");
@@ -190,7 +166,7 @@ static bool read_axes(skel__doc *doc, const skel__fields *f, int32_t type, doubl
 static void frame_in_body(const pose *body, const double anchor[3], const double frame[4],
                           double position[3], double orientation[4]) {
     const double d[3] = {anchor[0] - body->p[0], anchor[1] - body->p[1], anchor[2] - body->p[2]};
-    unrotate(body->q, d, position);
+    skel__unrotate(body->q, d, position);
     turn_into(body->q, frame, orientation);
     skel__normalise(orientation, 4);
 }
@@ -269,21 +245,6 @@ static void read_q(skel__reader *r, const skel__fields *f, skel_joint_desc *j,
     }
 }
 
-static void read_motor(skel__doc *doc, const skel__fields *f, skel_joint_desc *j) {
-    const skel__at at = skel__doc_member(f, J_MOTOR);
-    if (!at.node) return;
-    if (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_SLIDE) {
-        if (cJSON_IsNumber(at.node) && at.node->valuedouble == 0.0) return;
-        skel__doc_wrong(doc, &at, "left out: only a hinge or a slide has a motor");
-    } else if (cJSON_IsObject(at.node)) {
-        skel__read_curve(doc, &at, 1, &j->motor_curve);
-    } else if (cJSON_IsNumber(at.node)) {
-        skel__doc_number(doc, &at, SKEL__ANY, &j->motor);
-    } else {
-        skel__doc_wrong(doc, &at, "a number or {\"time\", \"value\"}");
-    }
-}
-
 static bool read_range(skel__doc *doc, const skel__at *at, double unit, double *low, double *high) {
     double pair[2];
     if (!skel__doc_vector(doc, at, 2, "[low, high]", pair)) return false;
@@ -327,7 +288,7 @@ static bool read_cone(skel__doc *doc, const skel__at *at, double unit, skel_join
     j->limit_high[1] = SKEL__DOC_PI;
     memcpy(j->limit_axis, (const double[3]){0.0, 0.0, 1.0}, sizeof j->limit_axis);
     const bool twist = read_range(doc, &t, unit, &j->limit_low[1], &j->limit_high[1]) || !t.node;
-    const bool axis  = read_axis(doc, &a, j->limit_axis) || !a.node;
+    const bool axis  = skel__read_axis(doc, &a, j->limit_axis) || !a.node;
     return number && twist && axis;
 }
 
@@ -343,75 +304,7 @@ static void read_limits(skel__reader *r, const skel__fields *f, skel_joint_desc 
         break;
     default: good = read_range(&r->doc, &at, r->angle, &j->limit_low[0], &j->limit_high[0]); break;
     }
-    if (!good) return;
-    j->has_limits = 1;
-    skel__doc_warn(&r->doc, &at, "are reported, but not enforced by this version");
-}
-
-/* ---- follow -------------------------------------------------------------------------------- */
-
-static const skel__field k_follow[] = {{"stiffness", false},  {"damping", false},
-                                       {"max_torque", false}, {"curve", false},
-                                       {"weight", false},     {NULL, false}};
-
-/* Numbers per sample of q, in the order of SKEL_JOINT_*. */
-static const uint32_t k_q_width[] = {0, 1, 1, 2, 4};
-
-static void read_target(skel__reader *r, const skel__at *at, skel_joint_desc *j) {
-    const bool   angles = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
-    const double unit   = angles ? r->angle : 1.0;
-    skel_curve   curve  = {0};
-    if (!at->node || !skel__read_curve(&r->doc, at, k_q_width[j->type], &curve)) return;
-    const size_t n     = (size_t)curve.count * curve.width;
-    double      *value = skel__doc_alloc(&r->doc, n, sizeof *value);
-    if (!value) return;
-    for (size_t k = 0; k < n; ++k) value[k] = curve.value[k] * unit;
-    curve.value     = value;
-    j->follow_curve = curve;
-}
-
-/* A number is a curve of one sample. */
-static void read_weight(skel__doc *doc, const skel__at *at, skel_joint_desc *j) {
-    static const double start  = 0.0;
-    skel_curve          weight = {&start, NULL, 1, 1};
-    if (!at->node) return;
-    if (cJSON_IsObject(at->node)) {
-        if (!skel__read_curve(doc, at, 1, &weight)) return;
-    } else if (cJSON_IsNumber(at->node)) {
-        double *value = skel__doc_alloc(doc, 1, sizeof *value);
-        if (!value || !skel__doc_number(doc, at, SKEL__ANY, value)) return;
-        weight.value = value;
-    } else {
-        skel__doc_wrong(doc, at, "a number from 0 to 1 or {\"time\", \"value\"}");
-        return;
-    }
-    for (uint32_t k = 0; k < weight.count; ++k) {
-        if (weight.value[k] >= 0.0 && weight.value[k] <= 1.0) continue;
-        const cJSON   *list = cJSON_GetObjectItemCaseSensitive(at->node, "value");
-        const skel__at all  = {at, "value", -1, list};
-        const skel__at one  = skel__doc_element(&all, (int32_t)k, cJSON_GetArrayItem(list, (int)k));
-        skel__doc_wrong(doc, list ? &one : at, "a number from 0 to 1");
-        return;
-    }
-    j->follow_weight = weight;
-}
-
-static void read_follow(skel__reader *r, const skel__fields *joint, skel_joint_desc *j) {
-    enum { F_STIFFNESS, F_DAMPING, F_MAX, F_CURVE, F_WEIGHT };
-    skel__doc     *doc = &r->doc;
-    const skel__at at  = skel__doc_member(joint, J_FOLLOW);
-    skel__fields   f;
-    if (!at.node || (j->type == SKEL_JOINT_FIXED && refuse(doc, joint, J_FOLLOW, j->type))) return;
-    if (!skel__doc_fields(doc, &at, k_follow, "follow", &f)) return;
-    const skel__at stiffness = skel__doc_member(&f, F_STIFFNESS);
-    const skel__at damping = skel__doc_member(&f, F_DAMPING), max = skel__doc_member(&f, F_MAX);
-    const skel__at curve = skel__doc_member(&f, F_CURVE), weight = skel__doc_member(&f, F_WEIGHT);
-    if (skel__doc_need(doc, &f, F_STIFFNESS, "a frequency > 0 in Hz"))
-        skel__doc_number(doc, &stiffness, SKEL__POSITIVE, &j->follow_frequency);
-    skel__doc_number(doc, &damping, SKEL__NOT_NEGATIVE, &j->follow_damping);
-    skel__doc_number(doc, &max, SKEL__POSITIVE, &j->follow_max);
-    read_target(r, &curve, j);
-    read_weight(doc, &weight, j);
+    if (good) j->has_limits = 1;
 }
 
 /* ---- joints -------------------------------------------------------------------------------- */
@@ -440,9 +333,14 @@ static void read_joint_body(skel__reader *r, const skel__fields *f, int32_t i, b
     else
         read_anchor(r, f, j, ends);
     read_q(r, f, j, note);
-    read_motor(doc, f, j);
     read_limits(r, f, j);
-    read_follow(r, f, j);
+    skel__read_actuators(
+        r,
+        &(skel__joint_parts){skel__doc_member(f, J_MOTOR), skel__doc_member(f, J_LIMITS),
+                             skel__doc_member(f, J_FOLLOW), skel__doc_member(f, J_LIMIT_TORQUE),
+                             skel__doc_member(f, J_LIMIT_RESTITUTION),
+                             skel__doc_member(f, J_SPRING), skel__doc_member(f, J_MUSCLE)},
+        j);
     if (skel__doc_number(doc, &friction, SKEL__NOT_NEGATIVE, &j->friction) &&
         j->type == SKEL_JOINT_FIXED && j->friction > 0.0) {
         skel__doc_warn(doc, &friction, "has no effect on a fixed joint");
@@ -484,11 +382,13 @@ static void name_joint(skel__reader *r, int32_t i) {
 }
 
 void skel__read_joints(skel__reader *r, const skel__at *at) {
-    int32_t n;
-    if (!skel__doc_array(&r->doc, at, 0, SKEL__SCENE_JOINTS, "[joint, ...]", &n)) return;
-    r->joints      = skel__doc_alloc(&r->doc, (size_t)n, sizeof *r->joints);
-    r->joint_notes = skel__doc_alloc(&r->doc, (size_t)n, sizeof *r->joint_notes);
-    if (!skel__names_open(&r->doc, &r->joint_names, n) || !r->joints || !r->joint_notes) return;
+    int32_t n = 0;
+    if (at->node && !skel__doc_array(&r->doc, at, 0, SKEL__SCENE_JOINTS, "[joint, ...]", &n))
+        return;
+    const int32_t room = n + skel__wobble_room(r); /* a locked mass has a joint behind these */
+    r->joints          = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->joints);
+    r->joint_notes     = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->joint_notes);
+    if (!skel__names_open(&r->doc, &r->joint_names, room) || !r->joints || !r->joint_notes) return;
     r->joint_count = n;
     int32_t      i = 0;
     const cJSON *c;

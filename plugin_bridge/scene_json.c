@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document skel-scene/1: read, checked, made into a model and a bake. Its bodies and joints are
-   read in scene_body.c and scene_joint.c. */
+/* The document skel-scene/1: read, checked, made into a model and a bake. Its lists are read in
+   scene_body.c, scene_joint.c, scene_wobble.c and scene_world.c. */
 #include "scene.h"
 
 #include <math.h>
@@ -10,11 +10,23 @@
 
 #define SCENE_FORMAT "skel-scene/1"
 
-enum { S_FORMAT, S_NAME, S_GRAVITY, S_ANGLE_UNIT, S_BODIES, S_JOINTS, S_BAKE };
+enum {
+    S_FORMAT,
+    S_NAME,
+    S_GRAVITY,
+    S_ANGLE_UNIT,
+    S_BODIES,
+    S_JOINTS,
+    S_BAKE,
+    S_GROUND,
+    S_WOBBLE,
+    S_FORCES,
+    S_FRAME
+};
 static const skel__field k_scene[] = {{"format", false},     {"name", false},   {"gravity", false},
                                       {"angle_unit", false}, {"bodies", false}, {"joints", false},
-                                      {"bake", false},       {"ground", true},  {"wobble", true},
-                                      {"forces", true},      {"frame", true},   {"goals", true},
+                                      {"bake", false},       {"ground", false}, {"wobble", false},
+                                      {"forces", false},     {"frame", false},  {"goals", true},
                                       {"ik", true},          {NULL, false}};
 
 enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
@@ -116,9 +128,12 @@ static void read_scene(skel__reader *r, skel_scene *s) {
         if (!read_format(&r->doc, &only)) return;
     }
     if (!skel__doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
-    r->bodies_at           = skel__doc_member(&f, S_BODIES);
-    r->joints_at           = skel__doc_member(&f, S_JOINTS);
-    const skel__at bake    = skel__doc_member(&f, S_BAKE);
+    r->bodies_at          = skel__doc_member(&f, S_BODIES);
+    r->joints_at          = skel__doc_member(&f, S_JOINTS);
+    r->wobbles_at         = skel__doc_member(&f, S_WOBBLE);
+    const skel__at bake   = skel__doc_member(&f, S_BAKE);
+    const skel__at ground = skel__doc_member(&f, S_GROUND), forces = skel__doc_member(&f, S_FORCES);
+    const skel__at frame   = skel__doc_member(&f, S_FRAME);
     const int32_t  unknown = r->doc.error_count;
     read_head(r, &f, s);
     if (skel__doc_need(&r->doc, &f, S_BODIES, "[body, ...], at least one"))
@@ -127,6 +142,12 @@ static void read_scene(skel__reader *r, skel_scene *s) {
     if (r->body_count > 0) skel__read_joints(r, &r->joints_at);
     if (unknown == 0 && r->doc.error_count == before)
         skel__check_placing(r); /* else what it finds may follow from what is noted already */
+    if (r->body_count > 0) {
+        skel__read_wobbles(r, s);
+        skel__read_grounds(r, &ground);
+        skel__read_forces(r, &forces);
+    }
+    skel__read_frame_of_reference(r, &frame);
     read_bake(r, &bake, s);
 }
 
@@ -179,9 +200,19 @@ static void make_model(skel__reader *r, skel_scene *s) {
     desc.joints       = r->joints;
     desc.joint_count  = (uint32_t)r->joint_count;
     desc.joint_stride = sizeof *r->joints;
+    desc.grounds      = r->grounds;
+    desc.ground_count = (uint32_t)r->ground_count;
+    desc.wobbles      = r->wobbles;
+    desc.wobble_count = (uint32_t)r->wobble_count;
+    desc.fields       = r->fields;
+    desc.field_count  = (uint32_t)r->field_count;
     memcpy(desc.gravity, r->gravity, sizeof desc.gravity);
-    const skel_status status = skel_model_create(&desc, &s->model, &err);
-    s->bake.model            = s->model;
+    memcpy(desc.frame_spin, r->frame_spin, sizeof desc.frame_spin);
+    memcpy(desc.frame_acceleration, r->frame_acceleration, sizeof desc.frame_acceleration);
+    desc.frame_spin_curve         = r->frame_spin_curve;
+    desc.frame_acceleration_curve = r->frame_acceleration_curve;
+    const skel_status status      = skel_model_create(&desc, &s->model, &err);
+    s->bake.model                 = s->model;
     if (status != SKEL_OK)
         skel__doc_pass_on(&r->doc, status, &err);
     else
@@ -236,6 +267,7 @@ skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, 
 void skel_scene_destroy(skel_scene *scene) {
     if (!scene) return;
     skel_model_destroy(scene->model);
+    free(scene->wobbles);
     free(scene);
 }
 

@@ -56,6 +56,10 @@ static void put_drifts(skel__text *t, const skel_bake_summary *sum, const char *
         {"joint_gap", sum->joint_gap},
         {"misalignment", sum->misalignment},
         {"limit_violation", sum->limit_violation},
+        {"energy_gain", sum->energy_gain},
+        {"peak_ground_force", sum->peak_ground_force},
+        {"peak_ground_time", sum->peak_ground_time},
+        {"contact_depth", sum->contact_depth},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         if (k) skel__text_add(t, ", ");
@@ -210,7 +214,9 @@ static void put_work(skel__text *t, const skel_report_row *row) {
     put_named(t, "load", row->work_load);
     skel__text_add(t, ", ");
     put_named(t, "drive", row->work_drive);
-    skel__text_add(t, ", \"contact\": 0}"); /* no contact in this version */
+    skel__text_add(t, ", ");
+    put_named(t, "contact", row->work_contact);
+    skel__text_add(t, "}");
 }
 
 static void put_row(skel__text *t, int32_t frame, const skel_report_row *row) {
@@ -220,6 +226,8 @@ static void put_row(skel__text *t, int32_t frame, const skel_report_row *row) {
     put_named(t, "kinetic", row->kinetic);
     skel__text_add(t, ", ");
     put_named(t, "potential", row->potential);
+    skel__text_add(t, ", ");
+    put_named(t, "elastic", row->elastic);
     skel__text_add(t, ", ");
     put_work(t, row);
     skel__text_add(t, ", ");
@@ -236,6 +244,12 @@ static void put_row(skel__text *t, int32_t frame, const skel_report_row *row) {
     put_named(t, "misalignment", row->misalignment);
     skel__text_add(t, ", ");
     put_named(t, "limit_violation", row->limit_violation);
+    skel__text_add(t, ", ");
+    put_vector(t, "ground_force", row->ground_force);
+    skel__text_add(t, ", ");
+    put_named(t, "contact_depth", row->contact_depth);
+    skel__text_add(t, ", ");
+    put_named(t, "contacts", row->contacts);
     skel__text_add(t, "}");
 }
 
@@ -275,13 +289,17 @@ int report_write_csv(FILE *stream, const track_source *s) {
                        "work_contact,momentum_x,momentum_y,momentum_z,angular_momentum_x,"
                        "angular_momentum_y,angular_momentum_z,impulse_x,impulse_y,impulse_z,"
                        "angular_impulse_x,angular_impulse_y,angular_impulse_z,joint_gap,"
-                       "misalignment,limit_violation\n");
+                       "misalignment,limit_violation,elastic,ground_force_x,ground_force_y,"
+                       "ground_force_z,contact_depth,contacts\n");
     for (int32_t f = 0; f < skel_bake_samples_done(s->bake) && good; ++f) {
-        const skel_report_row r       = row_of(s->bake, f);
-        const double          first[] = {r.time,          r.kinetic,   r.potential,  r.work_motor,
-                                         r.work_friction, r.work_load, r.work_drive, 0.0};
+        const skel_report_row r      = row_of(s->bake, f);
+        const double          work[] = {r.work_motor, r.work_friction, r.work_load, r.work_drive,
+                                        r.work_contact};
         skel__text_addf(&t, "%d", (int)(s->frame_start + f));
-        put_cells(&t, first, 8);
+        put_cell(&t, r.time);
+        put_cell(&t, r.kinetic);
+        put_cell(&t, r.potential);
+        put_cells(&t, work, 5);
         put_cells(&t, r.momentum, 3);
         put_cells(&t, r.angular_momentum, 3);
         put_cells(&t, r.impulse, 3);
@@ -289,6 +307,10 @@ int report_write_csv(FILE *stream, const track_source *s) {
         put_cell(&t, r.joint_gap);
         put_cell(&t, r.misalignment);
         put_cell(&t, r.limit_violation);
+        put_cell(&t, r.elastic);
+        put_cells(&t, r.ground_force, 3);
+        put_cell(&t, r.contact_depth);
+        put_cell(&t, r.contacts);
         skel__text_add(&t, "\n");
         good = flush_text(&t, stream, s);
     }

@@ -80,6 +80,54 @@ static const char k_loose[] =
     "{'name':'twice','type':'ball','bodies':['world','flag'],'anchor':[3,1,0]}],"
     "'bake':{'frame_end':13,'preroll':0.125}}";
 
+/* Biomechanics: grounds, soft masses, muscles, soft limits, fields, a turning frame. */
+static const char k_landing[] =
+    "{'format':'skel-scene/1','angle_unit':'deg','bodies':["
+    "{'name':'trunk','mass':40,'inertia':[2,2,1],'position':[0.1,0.2,1.2],"
+    " 'orientation':[0.36,0.48,0.64,0.48],'velocity':[0,0,-1],'angular_velocity':[1,2,3],"
+    " 'force':{'time':[0,1],'value':[[0,0,0],[0,1,0]],'interpolation':'cubic'},'torque':[0,0,1]},"
+    "{'name':'foot','mass':5,'inertia':[0.1,0.1,0.1],'position':[0,0,0.5],"
+    " 'contacts':[[0.1,0,-0.4],[-0.1,0,-0.4]],'collide':2},"
+    "{'name':'plank','motion':'driven','shape':{'type':'box','size':[1,1,0.1]},'collide':false,"
+    " 'curve':{'time':[0,1],'position':[[3,0,0],[3,1,0]],"
+    " 'orientation':[[0.6,0.8,0,0],[0.8,0.6,0,0]]}},"
+    "{'name':'ball','mass':1,'shape':{'type':'sphere','radius':0.1},'position':[5,0,1],"
+    " 'collide':true}],"
+    "'joints':["
+    "{'name':'knee','type':'hinge','bodies':['trunk','foot'],'anchor':[0,0,0.8],'axis':[1,2,3],"
+    " 'limits':[-90,90],'motor':{'time':[0,1],'value':[0,1],'interpolation':'cubic'},"
+    " 'limit_torque':{'a':2,'b':1.5,'c':0.01,'on':10},"
+    " 'spring':{'stiffness':3,'damping':0.5,'rest':45},"
+    " 'muscle':{'growth':100,'max':300,'start':20,'feedback':0.5,'impact_speed':-2,"
+    "  'delay':0.05,'side':-1}},"
+    "{'name':'lift','type':'slide','bodies':['world','ball'],'axis':[0,0,1],'limits':[-1,1],"
+    " 'limit_restitution':0.5,'spring':{'stiffness':3,'rest':0.25},"
+    " 'muscle':{'growth':1,'max':2}}],"
+    "'wobble':["
+    "{'name':'calf','body':'foot','mass':3,'inertia':[0.05,0.05,0.02],'position':[0,0,0.6],"
+    " 'axis':[0,1,2],'longitudinal':{'c':1e6,'d':100},'transversal':{'c':2e6,'d':200},"
+    " 'angular':{'a':50,'b':2},'displacement':[0.01,0,0],'velocity':[0,0,-2],"
+    " 'angular_velocity':[0,0.1,0]},"
+    "{'name':'belly','body':'trunk','mass':8,'shape':{'type':'sphere','radius':0.1},"
+    " 'position':[0.2,0.2,1.3],'locked':true},"
+    "{'name':'back','body':'trunk','mass':7,'shape':{'type':'sphere','radius':0.1},"
+    " 'position':[0.1,0.3,1.3],'longitudinal':{'c':1e6,'d':100},"
+    " 'transversal':{'c':2e6,'d':200},'angular':{'a':50,'b':2}},"
+    "{'name':'load','body':'plank','mass':2,'shape':{'type':'sphere','radius':0.1},"
+    " 'position':[3.5,0,0],'longitudinal':{'c':1e6,'d':100},'transversal':{'c':2e6,'d':200},"
+    " 'angular':{'a':50,'b':2},'displacement':[0.1,0,0]}],"
+    "'ground':["
+    "{'normal':[0,0.1,3],'law':{'a':1e5,'b':1.5,'d':500},'stick':{'stiffness':1e5,'damping':100}},"
+    "{'point':[3,0.3,0.1],'normal':[1,2,3],'friction':0.5,'body':'plank','restitution':0.5,"
+    " 'tangential_restitution':0.25},{'point':[0,0,-1],'restitution':0}],"
+    "'forces':[{'type':'uniform','acceleration':[0,0.1,0],'body':'foot'},{'type':'drag'},"
+    "{'type':'drag','density':1.1,'coefficient':0.9,'wind':[1,0,0]},"
+    "{'type':'vortex','point':[0,1,0],'axis':[1,1,2],'strength':0.1,'radius':2},"
+    "{'type':'turbulence','strength':0.1,'scale':0.5,'period':0.3,'seed':1000000000}],"
+    "'frame':{'angular_velocity':{'time':[0,1],'value':[[0,0,0],[0,0,0.1]]},"
+    " 'acceleration':[0.1,0,0]},'bake':{'frame_end':3}}";
+static const char *const k_documents[] = {k_full, k_loose, k_landing};
+
 /* The smallest scene with a joint; %s takes the place of one field each. */
 static const char k_small[] =
     "{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'shape':{'type':'sphere','radius':1},"
@@ -121,7 +169,7 @@ static void refused(const char *text, const char *message) {
 }
 
 static void small(const char *body, const char *joint, const char *end, const char *message) {
-    char text[2048];
+    char text[4096];
     snprintf(text, sizeof text, k_small, body, joint, end);
     if (message)
         refused(text, message);
@@ -295,6 +343,104 @@ START_TEST(springs_are_read) {
 }
 END_TEST
 
+START_TEST(soft_masses_are_read) {
+    skel_scene       *s = parsed(k_landing);
+    const skel_model *m = skel_scene_model(s);
+    skel_wobble_desc  w = {.struct_size = sizeof w};
+    skel_body_desc    b;
+    skel_joint_desc   j;
+    skel_body_desc_init(&b);
+    skel_joint_desc_init(&j);
+    ck_assert_int_eq(skel_model_body_count(m), 8);
+    ck_assert_int_eq(skel_model_wobble_count(m), 3);
+    ck_assert_int_eq(skel_model_find_body(m, "belly"), 4); /* locked: in front of the others */
+    ck_assert_int_eq(skel_model_find_joint(m, "belly.lock"), 2);
+    skel_model_get_joint(m, 2, &j);
+    ck_assert_int_eq(j.type, SKEL_JOINT_FIXED);
+    ck_assert_int_eq(j.parent, 0);
+    ck_assert_int_eq(j.child, 4);
+    ck_assert_int_eq(skel_model_get_wobble(m, 0, &w), SKEL_OK);
+    ck_assert_int_eq(w.body, 5);
+    ck_assert_int_eq(w.host, 1);
+    near(w.rest, ((double[3]){0, 0, 0.1}), 3, 1e-15);
+    near1(w.axis[1], sqrt(0.2), 1e-15);
+    ck_assert_double_eq(w.along_c, 1e6);
+    ck_assert_double_eq(w.across_d, 200);
+    ck_assert_double_eq(w.turn_b, 2);
+    skel_model_get_body(m, 5, &b);
+    near(b.position, ((double[3]){0.01, 0, 0.6}), 3, 1e-15);
+    near1(b.velocity[2], -2, 0);
+    skel_model_get_body(m, 6, &b); /* with its host: v + R w x arm, arm (0, .1, .1) */
+    const double q[4] = {0.36, 0.48, 0.64, 0.48}, spin[3] = {1, 2, 3};
+    double       ww[3], along[3];
+    skel__rotate(q, spin, ww);
+    skel__cross(ww, (const double[3]){0, 0.1, 0.1}, along);
+    for (int k = 0; k < 3; ++k) near1(b.velocity[k], along[k] - (k == 2), 1e-15);
+    near(b.angular_velocity, spin, 3, 1e-15);
+    near(b.orientation, q, 4, 1e-15);
+    skel_model_get_wobble(m, 1, &w);
+    near(w.axis, ((double[3]){0, 0, 1}), 3, 0);
+    skel_model_get_body(m, 7, &b); /* on a driven body that turns at once */
+    near1(b.velocity[1], 1, 1e-12);
+    ck_assert(fabs(b.angular_velocity[0]) > 0.1);
+    skel_scene_destroy(s);
+}
+END_TEST
+
+START_TEST(the_world_is_read) {
+    skel_scene       *s = parsed(k_landing);
+    const skel_model *m = skel_scene_model(s);
+    skel_ground_desc  g = {.struct_size = sizeof g};
+    skel_field_desc   f = {.struct_size = sizeof f};
+    skel_body_desc    b;
+    skel_joint_desc   j;
+    const double      degree = 3.14159265358979323846 / 180.0;
+    skel_body_desc_init(&b);
+    skel_joint_desc_init(&j);
+    skel_model_get_ground(m, 0, &g);
+    ck_assert_double_eq(g.friction, 0.8);
+    ck_assert_int_eq(g.is_rigid, 0);
+    near1(g.normal[2], 3 / sqrt(9.01), 1e-15);
+    ck_assert_double_eq(g.stick_damping, 100);
+    skel_model_get_ground(m, 1, &g);
+    ck_assert_int_eq(g.body, 2);
+    ck_assert_int_eq(g.is_rigid, 1);
+    ck_assert_double_eq(g.tangential_restitution, 0.25);
+    skel_model_get_ground(m, 2, &g); /* a restitution of 0 is one too */
+    ck_assert_int_eq(g.is_rigid, 1);
+    ck_assert_double_eq(g.a, 0);
+    skel_model_get_field(m, 0, &f);
+    ck_assert_int_eq(f.body, 1);
+    skel_model_get_field(m, 1, &f);
+    ck_assert_double_eq(f.density, 1.2);
+    skel_model_get_field(m, 3, &f);
+    ck_assert_double_eq(f.scale, 2);
+    skel_model_get_field(m, 4, &f);
+    ck_assert_uint_eq(f.seed, 1000000000);
+    skel_model_get_body(m, 0, &b);
+    ck_assert_uint_eq(b.flags, SKEL_FLAG_SMOOTH);
+    skel_model_get_body(m, 1, &b);
+    ck_assert_int_eq(b.collide, 2);
+    ck_assert_uint_eq(b.contact_count, 2);
+    skel_model_get_body(m, 2, &b);
+    ck_assert_int_eq(b.collide, SKEL_COLLIDE_NONE);
+    skel_model_get_body(m, 3, &b);
+    ck_assert_int_eq(b.collide, SKEL_COLLIDE_ALL);
+    skel_model_get_joint(m, 0, &j);
+    ck_assert_int_eq(j.flags, SKEL_FLAG_SMOOTH);
+    near1(j.limit_law_on, 10 * degree, 1e-15);
+    near1(j.spring_rest, 45 * degree, 1e-15);
+    ck_assert_int_eq(j.muscle_side, -1);
+    ck_assert_double_eq(j.muscle_impact, -2);
+    skel_model_get_joint(m, 1, &j);
+    ck_assert_double_eq(j.spring_rest, 0.25);
+    ck_assert_double_eq(j.muscle_delay, 0.1);
+    ck_assert_int_eq(j.muscle_side, 1);
+    ck_assert_double_eq(j.limit_restitution, 0.5);
+    skel_scene_destroy(s);
+}
+END_TEST
+
 START_TEST(a_scene_is_a_bake_desc) {
     skel_scene *s = parsed(_i ? k_loose : k_full);
     skel_bake  *bake;
@@ -370,6 +516,11 @@ static void same_bits(const skel_model *a, const skel_model *b) {
         ck_assert_uint_eq(x.pinned_count, y.pinned_count);
         if (x.pinned_count)
             ck_assert_mem_eq(x.pinned, y.pinned, 2 * x.pinned_count * sizeof(double));
+        ck_assert_uint_eq(x.flags, y.flags);
+        ck_assert_int_eq(x.collide, y.collide);
+        ck_assert_uint_eq(x.contact_count, y.contact_count);
+        if (x.contact_count)
+            ck_assert_mem_eq(x.contacts, y.contacts, 3 * x.contact_count * sizeof(double));
     }
     for (int32_t i = 0; i < skel_model_joint_count(a); ++i) {
         skel_joint_desc x, y;
@@ -384,16 +535,54 @@ static void same_bits(const skel_model *a, const skel_model *b) {
         same_curve(&x.motor_curve, &y.motor_curve);
         same_curve(&x.follow_curve, &y.follow_curve);
         same_curve(&x.follow_weight, &y.follow_weight);
+        ck_assert_int_eq(x.flags, y.flags);
+        ck_assert_mem_eq(&x.limit_restitution, &y.limit_restitution,
+                         sizeof x - offsetof(skel_joint_desc, limit_restitution));
     }
 }
 
+static void same_world(const skel_model *a, const skel_model *b) {
+    double     spin[2][3], push[2][3];
+    skel_curve spins[2], pushes[2];
+    ck_assert_int_eq(skel_model_ground_count(a), skel_model_ground_count(b));
+    ck_assert_int_eq(skel_model_wobble_count(a), skel_model_wobble_count(b));
+    ck_assert_int_eq(skel_model_field_count(a), skel_model_field_count(b));
+    for (int32_t i = 0; i < skel_model_ground_count(a); ++i) {
+        skel_ground_desc x = {.struct_size = sizeof x}, y = x;
+        ck_assert_int_eq(skel_model_get_ground(a, i, &x), SKEL_OK);
+        ck_assert_int_eq(skel_model_get_ground(b, i, &y), SKEL_OK);
+        ck_assert_mem_eq(&x, &y, sizeof x);
+    }
+    for (int32_t i = 0; i < skel_model_wobble_count(a); ++i) {
+        skel_wobble_desc x = {.struct_size = sizeof x}, y = x;
+        ck_assert_int_eq(skel_model_get_wobble(a, i, &x), SKEL_OK);
+        ck_assert_int_eq(skel_model_get_wobble(b, i, &y), SKEL_OK);
+        ck_assert_mem_eq(&x, &y, offsetof(skel_wobble_desc, axis));
+        near(x.axis, y.axis, 3, 1e-15); /* a default axis goes through the world and back */
+        ck_assert_mem_eq(&x.along_c, &y.along_c, sizeof x - offsetof(skel_wobble_desc, along_c));
+    }
+    for (int32_t i = 0; i < skel_model_field_count(a); ++i) {
+        skel_field_desc x = {.struct_size = sizeof x}, y = x;
+        ck_assert_int_eq(skel_model_get_field(a, i, &x), SKEL_OK);
+        ck_assert_int_eq(skel_model_get_field(b, i, &y), SKEL_OK);
+        ck_assert_mem_eq(&x, &y, sizeof x);
+    }
+    skel_model_get_frame(a, spin[0], push[0], &spins[0], &pushes[0]);
+    skel_model_get_frame(b, spin[1], push[1], &spins[1], &pushes[1]);
+    ck_assert_mem_eq(spin[0], spin[1], sizeof spin[0]);
+    ck_assert_mem_eq(push[0], push[1], sizeof push[0]);
+    same_curve(&spins[0], &spins[1]);
+    same_curve(&pushes[0], &pushes[1]);
+}
+
 START_TEST(writing_changes_no_bit) {
-    skel_scene *first  = parsed(_i ? k_loose : k_full);
+    skel_scene *first  = parsed(k_documents[_i]);
     char       *text   = written(first);
     skel_scene *second = parsed(text);
     char       *again  = written(second);
     ck_assert_str_eq(text, again);
     same_bits(skel_scene_model(first), skel_scene_model(second));
+    same_world(skel_scene_model(first), skel_scene_model(second));
     free(text);
     free(again);
     skel_scene_destroy(first);
@@ -508,10 +697,7 @@ START_TEST(fields_are_checked) {
     small("", ",'axsi':[0,0,1]", "",
           "joints[0].axsi: is not a field of a joint, did you mean 'axis'?");
     small("", ",'friction':1,'friction':2", "", "joints[0].friction: is there twice");
-    small("", ",'muscle':{}", "", "joints[0].muscle: is not supported by this version");
-    small("", ",'limit_torque':{}", "", "joints[0].limit_torque: is not supported by this version");
-    small(",{'name':'b','collide':false}", "", "", "bodies[1].collide: is not supported");
-    const char *later[] = {"ground", "wobble", "forces", "frame", "goals", "ik"};
+    const char *later[] = {"goals", "ik"};
     for (size_t k = 0; k < sizeof later / sizeof *later; ++k) {
         char field[64], message[64];
         snprintf(field, sizeof field, ",'%s':[]", later[k]);
@@ -780,6 +966,137 @@ START_TEST(limits_are_checked) {
 }
 END_TEST
 
+START_TEST(actuators_are_checked) {
+    small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
+          "joints[0].limit_torque: must come with limits");
+    small("", ",'limit_restitution':0.5", "", "joints[0].limit_restitution: must come with limits");
+    small("", ",'limits':[0,1],'limit_restitution':2", "",
+          "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
+    small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
+          "joints[0].limit_torque.c: is 0, must be a number > 0");
+    small("", ",'muscle':{'growth':1,'max':1,'side':0}", "",
+          "joints[0].muscle.side: is 0, must be 1 or -1");
+    small("", ",'muscle':{'growth':1,'max':1,'start':2}", "",
+          "joints[0].muscle.start: is 2, must be at most max");
+    small("", ",'motor':{'time':[0],'value':[0],'interpolation':'cosine'}", "",
+          "joints[0].motor.interpolation: is \"cosine\", must be one of \"linear\", \"cubic\"");
+    const char *other = ",{'name':'b','mass':1,'inertia':[1,1,1],'position':[0,0,0]}],'joints':[{"
+                        "'type':'%s','bodies':['a','b'],'anchor':[0,0,0],%s}]}";
+    const char *cases[][3] = {
+        {"ball", "'spring':{'stiffness':1}", "joints[0].spring: must be left out: only a hinge"},
+        {"ball", "'muscle':{'growth':1,'max':1}", "joints[0].muscle: must be left out"},
+        {"fixed", "'limit_restitution':0",
+         "joints[0].limit_restitution: is not a field of a fixed joint"},
+        {"fixed", "'limit_torque':{}", "joints[0].limit_torque: is not a field of a fixed joint"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
+                 "'position':[0,0,0]}");
+        snprintf(text + strlen(text), sizeof text - strlen(text), other, cases[k][0], cases[k][1]);
+        refused(text, cases[k][2]);
+    }
+}
+END_TEST
+
+START_TEST(the_world_is_checked) {
+    const char *cases[][2] = {
+        {"'ground':{}", "ground: is {}, must be [ground, ...]"},
+        {"'ground':[{'body':'b'}]", "ground[0].body: is \"b\", must be the name of a body"},
+        {"'ground':[{'normal':[0,0,0]}]", "ground[0].normal: is [0, 0, 0], must not be zero"},
+        {"'ground':[{'law':{'a':1,'b':0.5}}]", "ground[0].law.b: is 0.5, must be a number >= 1"},
+        {"'ground':[{'restitution':1.5}]", "ground[0].restitution: is 1.5, must be a number from"},
+        {"'ground':[{'tangential_restitution':1}]",
+         "ground[0].tangential_restitution: must come with restitution"},
+        {"'forces':[{'type':'wind'}]",
+         "forces[0].type: is \"wind\", must be one of \"uniform\", \"drag\""},
+        {"'forces':[{}]", "forces[0].type: is missing, must be a string like \"uniform\""},
+        {"'forces':[{'type':'drag','acceleration':[0,0,0]}]",
+         "forces[0].acceleration: is not a field of a drag"},
+        {"'forces':[{'type':'turbulence','strength':1,'seed':-1}]",
+         "forces[0].seed: is -1, must be a whole number from 0"},
+        {"'forces':[{'type':'vortex','strength':1,'axis':[0,0,0]}]",
+         "forces[0].axis: is [0, 0, 0], must not be zero"},
+        {"'frame':{'spin':[0,0,0]}", "frame.spin: is not a field of a frame"},
+        {"'frame':{'acceleration':{'time':[0],'value':[[0,0,0]],'interpolation':'cubic'}}",
+         "frame.acceleration.interpolation: is not a field of a curve"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char end[512];
+        snprintf(end, sizeof end, ",%s", cases[k][0]);
+        small("", "", end, cases[k][1]);
+    }
+    small("", "", ",'ground':[],'wobble':[],'forces':[],'frame':{}", NULL);
+    const char *body      = ",{'name':'b','mass':1,'inertia':[1,1,1],'position':[0,0,0],%s}";
+    const char *more[][2] = {
+        {"'collide':0", "bodies[1].collide: is 0, must be true, false or the number of a group"},
+        {"'collide':1.5", "bodies[1].collide: is 1.5"},
+        {"'contacts':[[0,0]]", "bodies[1].contacts[0]: is [0, 0], must be [x, y, z]"},
+        {"'force':{'time':[0],'value':[[0,0,0]],'interpolation':'cubic'},"
+         "'torque':{'time':[0],'value':[[0,0,0]]}",
+         "bodies[1].torque.interpolation: is \"linear\", must be that of force"},
+    };
+    for (size_t k = 0; k < sizeof more / sizeof *more; ++k) {
+        char text[512];
+        snprintf(text, sizeof text, body, more[k][0]);
+        small(text, "", "", more[k][1]);
+    }
+}
+END_TEST
+
+START_TEST(soft_masses_are_checked) {
+#define SPRINGS "'longitudinal':{'c':1,'d':1},'transversal':{'c':1,'d':1},'angular':{'a':1,'b':1}"
+    const char *cases[][2] = {
+        {"{'name':'a','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[0].name: is \"a\", must be another name: bodies[0] has this one"},
+        {"{'name':'world','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[0].name: is \"world\", must be another name"},
+        {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "},"
+         "{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[1].name: is \"w\", must be another name: a wobble before it has this one"},
+        {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "},"
+         "{'name':'v','body':'w','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[1].body: is \"w\", must be the name of one of the bodies"},
+        {"{'name':'w','body':'world','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[0].body: is \"world\", must be the name of one of the bodies"},
+        {"{'name':'w','body':'b','mass':1,'inertia':[1,1,1]," SPRINGS "}",
+         "wobble[0].body: is \"b\", must be the name of a body"},
+        {"{'name':'w','body':'a','inertia':[1,1,1]," SPRINGS "}", "wobble[0].mass: is missing"},
+        {"{'name':'w','body':'a','mass':1," SPRINGS "}", "wobble[0].inertia: is missing"},
+        {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]}", "wobble[0].longitudinal: is missin"},
+        {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1],'locked':1," SPRINGS "}",
+         "wobble[0].locked: is 1, must be true or false"},
+        {"{'name':'j','body':'a','mass':1,'inertia':[1,1,1],'locked':true}", NULL},
+        {"3", "wobble[0]: is 3, must be an object"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char end[1024];
+        snprintf(end, sizeof end, ",'wobble':[%s]", cases[k][0]);
+        small("", "", end, cases[k][1]);
+    }
+    refused("{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
+            "'position':[0,0,0]},{'name':'b','mass':1,'inertia':[1,1,1]}],'joints':[{'type':'ball',"
+            "'name':'w.lock','bodies':['a','b'],'frames':[{},{}]}],'wobble':[{'name':'w',"
+            "'body':'a','mass':1,'inertia':[1,1,1],'locked':true}]}",
+            "wobble[0].name: must be another name: there is a joint 'w.lock'");
+    refused("{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
+            "'position':[0,0,0]},{'name':'b','mass':1,'inertia':[1,1,1]}],'joints':[{'type':'ball',"
+            "'bodies':['a','b'],'frames':[{},{}]}],'wobble':[{'name':'w','body':'b','mass':1,"
+            "'inertia':[1,1,1]," SPRINGS "}]}",
+            "wobble[0].body: needs a position of bodies[1], which has none");
+    skel_status status;
+    const char *locked =
+        "{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
+        "'position':[0,0,0]}],'wobble':[{'name':'w','body':'a','mass':1,'inertia':[1,1,1],"
+        "'displacement':[1,0,0],'locked':true}]}";
+    char *lines = checked(locked, &status);
+    ck_assert_int_eq(status, SKEL_OK);
+    ck_assert_ptr_nonnull(strstr(lines, "warning: wobble[0].displacement: has no effect"));
+    free(lines);
+}
+END_TEST
+
 START_TEST(bakes_are_checked) {
     small("", "", ",'bake':{'fps':0}", "bake.fps: is 0, must be a number > 0");
     small("", "", ",'bake':{'frame_start':1.5}",
@@ -939,9 +1256,7 @@ START_TEST(warnings_are_no_errors) {
     skel_status status;
     char       *lines = checked(k_full, &status);
     ck_assert_int_eq(status, SKEL_OK);
-    ck_assert_ptr_nonnull(
-        strstr(lines, "warning: joints[0].limits: are reported, but not enforced"));
-    ck_assert_ptr_null(strstr(lines, "error"));
+    ck_assert_str_eq(lines, "");
     free(lines);
     lines = checked("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0],"
                     "'inertia':[1,1,3]},{'name':'b','motion':'fixed','position':[0,0,0],"
@@ -1024,10 +1339,15 @@ int main(void) {
     tcase_add_test(tcase, joints_stand_where_they_should);
     tcase_add_test(tcase, pins_and_releases_are_read);
     tcase_add_test(tcase, springs_are_read);
+    tcase_add_test(tcase, soft_masses_are_read);
+    tcase_add_test(tcase, the_world_is_read);
+    tcase_add_test(tcase, actuators_are_checked);
+    tcase_add_test(tcase, the_world_is_checked);
+    tcase_add_test(tcase, soft_masses_are_checked);
     tcase_add_loop_test(tcase, a_scene_is_a_bake_desc, 0, 2);
     tcase_add_test(tcase, defaults_are_as_documented);
     tcase_add_test(tcase, names_are_made_unique);
-    tcase_add_loop_test(tcase, writing_changes_no_bit, 0, 2);
+    tcase_add_loop_test(tcase, writing_changes_no_bit, 0, 3);
     tcase_add_test(tcase, pins_have_one_form);
     tcase_add_loop_test(tcase, writing_changes_no_bit_of_random_scenes, 0, 50);
     tcase_add_test(tcase, numbers_read_back_to_the_same_double);

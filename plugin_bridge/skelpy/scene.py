@@ -28,6 +28,8 @@ class Body:
     curve: Optional[Dict[str, Any]] = None  # {"time", "position", "orientation"}: driven or pinned
     pinned: Any = None                      # [[from, to], ...] or True: held, or along the curve
     release: Optional[float] = None         # driven bodies: dynamic from then on
+    contacts: Optional[Sequence[Numbers]] = None  # points that touch grounds, body axes
+    collide: Any = None                     # True: its own skeleton too; False: no body; a group
 
 
 @dataclass
@@ -45,6 +47,64 @@ class Joint:
     limits: Any = None
     follow: Optional[Dict[str, Any]] = None  # {"stiffness", "damping", "max_torque", "curve",
                                              # "weight"}: a spring toward an animation
+    limit_torque: Optional[Dict[str, float]] = None  # {"a", "b", "c", "d", "on"}: soft limits
+    limit_restitution: Optional[float] = None  # of the hard stop, 0 to 1
+    spring: Optional[Dict[str, float]] = None  # {"stiffness", "damping", "rest"}
+    muscle: Optional[Dict[str, float]] = None  # {"growth", "max", "start", "feedback",
+                                               # "impact_speed", "delay", "side"}
+
+
+@dataclass
+class Ground:
+    point: Optional[Numbers] = None         # world, at the given pose
+    normal: Optional[Numbers] = None        # out of the ground
+    friction: Optional[float] = None
+    law: Optional[Dict[str, float]] = None  # {"a", "b", "d"}: a depth^b + d depth'
+    stick: Optional[Dict[str, float]] = None  # {"stiffness", "damping"} along the plane
+    restitution: Optional[float] = None     # impacts in no time
+    tangential_restitution: Optional[float] = None
+    body: Optional[str] = None              # moves with it
+
+
+@dataclass
+class Wobble:
+    name: str
+    body: str                               # the bone it hangs on
+    mass: float
+    longitudinal: Optional[Dict[str, float]] = None  # {"c", "d"} along the axis
+    transversal: Optional[Dict[str, float]] = None   # {"c", "d"} across it
+    angular: Optional[Dict[str, float]] = None       # {"a", "b"}
+    inertia: Optional[Numbers] = None
+    shape: Optional[Dict[str, Any]] = None
+    position: Optional[Numbers] = None      # world, at rest
+    axis: Optional[Numbers] = None          # world, at the given pose
+    displacement: Optional[Numbers] = None  # world: where it starts off its rest place
+    velocity: Optional[Numbers] = None
+    angular_velocity: Optional[Numbers] = None
+    locked: Optional[bool] = None           # part of the bone
+
+
+@dataclass
+class Force:
+    type: str                               # "uniform", "drag", "vortex", "turbulence"
+    body: Optional[str] = None              # this body alone
+    acceleration: Optional[Numbers] = None  # uniform
+    density: Optional[float] = None         # drag
+    coefficient: Optional[float] = None
+    wind: Optional[Numbers] = None
+    point: Optional[Numbers] = None         # vortex
+    axis: Optional[Numbers] = None
+    strength: Optional[float] = None        # vortex, turbulence
+    radius: Optional[float] = None          # vortex
+    scale: Optional[float] = None           # turbulence
+    period: Optional[float] = None
+    seed: Optional[int] = None
+
+
+@dataclass
+class Frame:
+    angular_velocity: Any = None            # [x, y, z] or a curve
+    acceleration: Any = None
 
 
 @dataclass
@@ -66,16 +126,20 @@ class Scene:
     angle_unit: Optional[str] = None        # "rad", "deg"
     bodies: List[Body] = field(default_factory=list)
     joints: List[Joint] = field(default_factory=list)
+    wobble: List[Wobble] = field(default_factory=list)
+    ground: List[Ground] = field(default_factory=list)
+    forces: List[Force] = field(default_factory=list)
+    frame: Optional[Frame] = None
     bake: Optional[BakeSettings] = None
 
     def to_dict(self):
         return {"format": FORMAT, **_to_dict(self)}
 
     def to_json(self):
-        """Readable text: one line per body and per joint. The same scene gives the same bytes."""
+        """Readable text: a line per body, joint and so on. The same scene gives the same bytes."""
         lines = []
         for key, value in self.to_dict().items():
-            if key in ("bodies", "joints"):
+            if key in _LISTS:
                 items = ",\n".join("    " + _line(item) for item in value)
                 lines.append(f'  "{key}": [\n{items}\n  ]')
             else:
@@ -87,12 +151,12 @@ class Scene:
         fields = dict(document)
         if fields.pop("format", None) != FORMAT:
             raise ValueError(f"format: is {document.get('format')!r}, must be {FORMAT!r}")
-        fields["bodies"] = [_from_dict(Body, b, f"bodies[{i}]")
-                            for i, b in enumerate(fields.get("bodies", []))]
-        fields["joints"] = [_from_dict(Joint, j, f"joints[{i}]")
-                            for i, j in enumerate(fields.get("joints", []))]
-        if "bake" in fields:
-            fields["bake"] = _from_dict(BakeSettings, fields["bake"], "bake")
+        for name, item in _LISTS.items():
+            fields[name] = [_from_dict(item, each, f"{name}[{i}]")
+                            for i, each in enumerate(fields.get(name, []))]
+        for name, item in (("bake", BakeSettings), ("frame", Frame)):
+            if name in fields:
+                fields[name] = _from_dict(item, fields[name], name)
         return _from_dict(cls, fields, "")
 
     @classmethod
@@ -103,15 +167,18 @@ class Scene:
         return next(body for body in self.bodies if body.name == name)
 
 
+_LISTS = {"bodies": Body, "joints": Joint, "wobble": Wobble, "ground": Ground, "forces": Force}
+
+
 def _to_dict(item):
     fields = {}
     for f in dataclasses.fields(item):
         value = getattr(item, f.name)
-        if value is None or (value == [] and f.name == "joints"):
+        if value is None or (value == [] and f.name in _LISTS and f.name != "bodies"):
             continue
         if dataclasses.is_dataclass(value):
             value = _to_dict(value)
-        elif f.name in ("bodies", "joints") and isinstance(item, Scene):
+        elif f.name in _LISTS and isinstance(item, Scene):
             value = [_to_dict(each) for each in value]
         fields[f.name] = value
     return fields

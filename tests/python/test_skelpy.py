@@ -13,6 +13,7 @@ from array import array
 from pathlib import Path
 
 import common
+from test_documents import LANDING, LOOSE, RICH
 
 import skelpy
 from skelpy import _ffi, scene as document
@@ -335,6 +336,12 @@ class Documents(unittest.TestCase):
             scene = document.Scene.from_json(text)
             self.assertEqual(scene.to_json(), text, name)
             self.assertEqual(json.loads(text), scene.to_dict(), name)
+
+    def test_dataclasses_hold_every_field(self):
+        for rich in (RICH, LOOSE, LANDING):
+            scene = document.Scene.from_dict(rich)
+            self.assertEqual(scene.to_dict(), rich)
+            self.assertEqual(json.loads(scene.to_json()), rich)
 
     def test_dataclasses_refuse_unknown_fields(self):
         with self.assertRaisesRegex(ValueError, r"joints\[0\].axsi"):

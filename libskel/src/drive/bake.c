@@ -146,11 +146,6 @@ static skel_status settle(skel_bake *b, skel_error *err) {
     if (speed > NOTEWORTHY)
         warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
     if (b->m->nl > 0) warn_implied(b);
-    for (int32_t k = 0; k < b->m->nj; ++k)
-        if (b->m->joint[k].has_limits) {
-            warn(b, "joint limits are reported, not enforced, by this version", 0);
-            break;
-        }
     return SKEL_OK;
 }
 
