@@ -3,7 +3,7 @@
 #include "drive/step.h"
 #include "base/desc.h"
 #include "base/error.h"
-#include "solve/solve.h"
+#include "solve/impact.h"
 
 #include <skel/skel_bake.h>
 
@@ -30,11 +30,13 @@ const char *skel_solver_name(int32_t solver) {
 #define MANY 5000 /* bodies: beyond, an error norm over all of them asks for too much */
 
 /* Smooth scenes by tolerance (or by the steps that were asked for); loops and pins, which joint
-   coordinates do not have, and springs, which may be stiff, by conserving steps. */
+   coordinates do not have, and what is stiff or hits (springs, limits, contacts, wobbling masses,
+   muscles), by conserving steps. */
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step) {
     if (!skel_integrator_name(integrator)) return -1;
     if (integrator != SKEL_INTEGRATOR_AUTO) return integrator;
-    if (m->nl > 0 || m->npin > 0 || m->has_follow) return SKEL_INTEGRATOR_CONSERVING;
+    if (m->nl > 0 || m->npin > 0 || m->has_follow || m->ns > 0 || m->nw > 0 || m->has_elements)
+        return SKEL_INTEGRATOR_CONSERVING;
     return has_step || m->nd > MANY ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_ADAMS;
 }
 
@@ -51,6 +53,7 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
     skel_status status = skel__judge_reserve(s, solver);
     if (status == SKEL_OK && integrator == SKEL_INTEGRATOR_CONSERVING)
         status = skel__conserving_reserve(s);
+    if (status == SKEL_OK) status = skel__impact_reserve(s);
     if (status == SKEL_OK) return SKEL_OK;
     return skel__fail(err, status, -1, -1, "solver: %s",
                       status == SKEL_E_UNSUPPORTED ? "kkt does not take loops, tree and pinv do"
@@ -100,6 +103,53 @@ static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int3
     return *body >= 0 ? SKEL_E_JOINT : SKEL_OK;
 }
 
+#define HIT_TRIES 40
+#define HITS_MAX 1000 /* in one step; then it goes on through */
+
+/* Steps of length h from the state that is kept until the first hit is met within tolerance: the
+   longest way without one grows, the shortest with one shrinks. */
+static skel_status step_to_hit(skel_state *s, int32_t integrator, int32_t solver, double h,
+                               int32_t *body) {
+    double *before = s->event, *after = s->event + skel__event_count(s->m);
+    double  low = 0, high = h, way = h;
+    skel__event_values(s, before);
+    skel__impact_keep(s);
+    for (int n = 0; n < HIT_TRIES; ++n) {
+        if (n > 0) skel__impact_back(s);
+        const skel_status status = step_by(s, integrator, solver, way, body);
+        if (status != SKEL_OK) return status;
+        skel__event_values(s, after);
+        const double share = skel__first_hit(s, before, after);
+        if (share >= 1 && (way >= high || skel__is_hit(s, after))) return SKEL_OK;
+        if (share >= 1)
+            low = way;
+        else
+            high = way;
+        /* the straight line to the hit, kept within what is known */
+        const double guess = share < 1 ? share * way : 0.5 * (low + high);
+        way                = guess > low && guess < high ? guess : 0.5 * (low + high);
+        if (high - low < 1e-12 * h) return SKEL_OK;
+    }
+    return SKEL_OK;
+}
+
+/* From hit to hit. */
+static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t solver, double h,
+                                  int32_t *body) {
+    const double end = s->t + h, eps = 1e-9 * h;
+    if (!skel__has_impacts(s->m)) return step_by(s, integrator, solver, h, body);
+    skel_status status = skel__follow_prepare(s);
+    skel__modes_start(s);
+    for (int n = 0; status == SKEL_OK && s->t < end - eps; ++n) {
+        if (skel__impacts(s) > 0) skel__conserving_forget(s);
+        if (n < HITS_MAX)
+            status = step_to_hit(s, integrator, solver, end - s->t, body);
+        else
+            status = step_by(s, integrator, solver, end - s->t, body);
+    }
+    return status;
+}
+
 /* In pieces from jolt to jolt. */
 static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver, double h,
                                   int32_t *body) {
@@ -107,7 +157,7 @@ static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t sol
     while (s->t < end - eps) {
         skel_status  status = s->m->np > 0 ? switch_at(s, integrator, eps, body) : SKEL_OK;
         const double stop   = s->m->np > 0 ? skel__next_jolt(s->m, s->t, end, eps) : end;
-        if (status == SKEL_OK) status = step_by(s, integrator, solver, stop - s->t, body);
+        if (status == SKEL_OK) status = step_with_hits(s, integrator, solver, stop - s->t, body);
         if (status != SKEL_OK) return status;
         s->t = stop;
     }
@@ -120,10 +170,17 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     const double      t     = s->t;
     const skel__power sum   = s->sum;
     int32_t           body  = -1;
+    const size_t      nm    = (size_t)s->m->nm * sizeof *s->memory;
+    const size_t      ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
     memcpy(s->saved, s->x, bytes);
+    if (nm > 0) memcpy(s->memory_saved, s->memory, nm);
+    if (ne > 0) memcpy(s->mode_saved, s->mode, ne);
+    s->ground_peak           = 0;
     const skel_status status = step_in_pieces(s, integrator, solver, h, &body);
     if (status == SKEL_OK) return SKEL_OK;
     memcpy(s->x, s->saved, bytes);
+    if (nm > 0) memcpy(s->memory, s->memory_saved, nm);
+    if (ne > 0) memcpy(s->mode, s->mode_saved, ne);
     s->t           = t;
     s->sum         = sum;
     s->is_factored = 0;

@@ -493,6 +493,11 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     s->t += h;
     s->is_factored = 0;
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
+    skel__muscle_remember(s);
+    if (s->ground_push > s->ground_peak) {
+        s->ground_peak = s->ground_push;
+        s->ground_time = s->t - 0.5 * h;
+    }
 }
 
 /* One try; a failure is tried again from a cold start (and, with loops, with a harder diagonal)
@@ -505,6 +510,7 @@ static int try_step(skel_state *s, double h) {
         em->soft = k < 2 ? SOFT : SOFTER;
         prescribe(s, h);
         predict(s, h, k == 0);
+        skel__em_contacts_begin(s, h);
         if (newton(s, h)) {
             const skel__power work = account(s, h);
             if (is_balanced(s, &work)) {
@@ -532,12 +538,22 @@ static int32_t pinned_elsewhere(const skel_state *s) {
     return -1;
 }
 
+/* Contacts are followed closely while they hit. */
+static int shortened(skel_state *s, double h, int length, int whole) {
+    if (s->m->ns == 0) return length;
+    skel__prepare(s, s->x);
+    const double limit = skel__em_contacts_find(s, h * length / whole);
+    while (length > 1 && h * length / whole > 1.0001 * limit) length /= 2;
+    return length;
+}
+
 /* From s->t on for h, in halves where Newton fails. */
 static skel_status step_within(skel_state *s, double h) {
     const int    whole = 1 << HALVINGS_MAX; /* ticks of a step */
     const double end   = s->t + h;
     int          done = 0, length = whole;
     while (done < whole) {
+        length = shortened(s, h, length, whole);
         if (try_step(s, h * length / whole)) {
             done += length;
             while (length < whole && done % (2 * length) == 0) length *= 2;
@@ -550,6 +566,10 @@ static skel_status step_within(skel_state *s, double h) {
     }
     s->t = end;
     return SKEL_OK;
+}
+
+void skel__conserving_forget(skel_state *s) {
+    if (s->em) s->em->history = 0;
 }
 
 int32_t skel__conserving_switch(skel_state *s) {

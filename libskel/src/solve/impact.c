@@ -37,6 +37,11 @@ struct skel__impact {
     int          count, rows;
     double       u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
     skel__twist *answer; /* (ROWS_MAX x na) */
+    /* the state that is kept */
+    skel__kin  *x;
+    double     *memory, t;
+    int32_t    *mode;
+    skel__power sum;
 };
 
 skel_status skel__impact_reserve(skel_state *s) {
@@ -47,7 +52,10 @@ skel_status skel__impact_reserve(skel_state *s) {
     for (int pass = 0; pass < 2; ++pass) {
         to                  = skel__carve(&c, 1, sizeof *to);
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
-        if (to) to->answer = answer;
+        skel__kin   *x      = skel__carve(&c, na, sizeof *x);
+        double      *memory = skel__carve(&c, (size_t)s->m->nm, sizeof *memory);
+        int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
+        if (to) to->answer = answer, to->x = x, to->memory = memory, to->mode = mode;
         if (pass == 1) break;
         void *block = skel__alloc(&s->m->allocator, c.used);
         if (!block) return SKEL_E_MEMORY;
@@ -55,6 +63,24 @@ skel_status skel__impact_reserve(skel_state *s) {
     }
     s->impact = to;
     return SKEL_OK;
+}
+
+void skel__impact_keep(skel_state *s) {
+    struct skel__impact *im = s->impact;
+    memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
+    memcpy(im->mode, s->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
+    if (s->m->nm > 0) memcpy(im->memory, s->memory, (size_t)s->m->nm * sizeof *s->memory);
+    im->t = s->t, im->sum = s->sum;
+}
+
+void skel__impact_back(skel_state *s) {
+    const struct skel__impact *im = s->impact;
+    memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
+    memcpy(s->mode, im->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
+    if (s->m->nm > 0) memcpy(s->memory, im->memory, (size_t)s->m->nm * sizeof *s->memory);
+    s->t = im->t, s->sum = im->sum;
+    s->is_factored = 0;
+    skel__conserving_forget(s);
 }
 
 /* ---- events ---- */

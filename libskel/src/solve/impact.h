@@ -11,6 +11,9 @@ static inline int skel__has_impacts(const skel_model *m) {
 }
 /* The workspace of impacts, taken once per state; nothing where there are none. */
 skel_status skel__impact_reserve(skel_state *s);
+/* Keeps the state, and goes back to it. */
+void skel__impact_keep(skel_state *s);
+void skel__impact_back(skel_state *s);
 /* How far each event is from happening, (ne): gaps of spots, distances from stops and from where
    limiting torques begin. What cannot happen is far. */
 void skel__event_values(const skel_state *s, double *out);

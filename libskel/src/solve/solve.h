@@ -27,6 +27,8 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
 /* ---- conserving.c: the energy-momentum step; its workspace is taken once per state ---- */
 skel_status skel__conserving_reserve(skel_state *s);
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body);
+/* After velocities changed otherwise: forgets the step before. */
+void skel__conserving_forget(skel_state *s);
 /* After pins or prescribed velocities changed: forgets the step before. Returns a body that is
    pinned to a curve which is elsewhere, or -1. */
 int32_t skel__conserving_switch(skel_state *s);
