@@ -286,6 +286,15 @@ START_TEST(landing_by_bdf) {
 }
 END_TEST
 
+START_TEST(landing_by_conserving) { /* second order, with everything that acts */
+    const double coarse = landing_error(SKEL_INTEGRATOR_CONSERVING, 0, 4e-5);
+    const double fine   = landing_error(SKEL_INTEGRATOR_CONSERVING, 0, 2e-5);
+    printf("conserving: off by %.3g at 40 us, %.3g at 20 us\n", coarse, fine);
+    near1(fine, 0, 1e-5);
+    near1(log2(coarse / fine), 2, 0.2);
+}
+END_TEST
+
 static void peak(int locked, double want, double want_time) {
     double            q0[N], v0[N];
     skel_bake_summary s = {.struct_size = sizeof s};
@@ -329,6 +338,7 @@ int main(void) {
     tcase_add_test(one, accelerations);
     tcase_add_test(one, landing_by_adams);
     tcase_add_test(one, landing_by_bdf);
+    tcase_add_test(one, landing_by_conserving);
     tcase_add_test(one, peak_forces);
     tcase_add_test(one, limiting_torque);
     suite_add_tcase(suite, one);

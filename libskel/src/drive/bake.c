@@ -352,7 +352,9 @@ static skel_status work_by_tolerance(skel_bake *b) {
     const double t = b->t0 + b->done / b->rate;
     if (t > skel__cvode_time(b->cvode)) {
         const skel_status status = skel__cvode_step(b->cvode, INFINITY, &b->error);
-        note_ground(b, skel__cvode_time(b->cvode), skel__cvode_ground_push(b->cvode));
+        double            at;
+        const double      push = skel__cvode_ground_push(b->cvode, &at);
+        note_ground(b, at, push);
         return status;
     }
     if (b->done == 0 && b->from == b->t0) {

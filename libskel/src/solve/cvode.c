@@ -37,6 +37,7 @@
 #define CORRECTOR_MAX 10
 #define STIFF 50          /* decays of friction in the natural time that make bdf the cheaper one */
 #define EVENT_STEP 0.1    /* of the natural time: no longer steps while looking for events */
+#define LOOKS 15          /* in a step, for the largest force */
 #define DELAY_STEPS 16    /* in a muscle's reaction time */
 #define FIRST_STEP 0.5    /* of the natural time and the root of the tolerance */
 #define SHORTEST 1e-14    /* of the natural time: a step below is no progress */
@@ -71,8 +72,9 @@ struct skel__cvode {
     double             evaluations;
     double             window_t, window_steps; /* where the present second began */
     int                has_fired;
-    int                has_own_events; /* of contacts and limits */
-    double             ground_push;    /* at the end of the last step */
+    int                has_own_events;           /* of contacts and limits */
+    double             end_push;                 /* of grounds, at the end of the last step */
+    double             ground_push, ground_time; /* the largest so far, and when */
     skel__event_fn     event;
     void              *event_data;
     int               *fired; /* one per event */
@@ -533,27 +535,43 @@ static skel_status pass_events(skel__cvode *c, skel_error *err) {
     const double at = within(c, c->t, &side);
     skel__reduced_unpack(&c->r, y, at, side, c->work);
     skel__prepare(c->work, c->work->x);
+    int changes = 0; /* a surface that is left and met again by rounding is no event */
     for (int32_t k = 0; k < skel__event_count(c->m); ++k)
-        if (c->fired[k] != 0) skel__mode_pass(c->work, k, c->fired[k] < 0);
+        if (c->fired[k] != 0) changes += skel__mode_pass(c->work, k, c->fired[k] < 0);
+    if (changes == 0) return SKEL_OK;
     skel__impacts(c->work);
     skel__reduced_pack(&c->r, c->work, y);
     return begin(c, err);
 }
 
-/* What is to be known of the end of every step, where something can touch or react. */
-static void look_around(skel__cvode *c) {
-    skel_state *s = c->work;
-    skel__side  side;
-    if (c->m->ns == 0 && c->m->nmuscle == 0) return;
-    const double at = within(c, c->t, &side);
-    skel__reduced_unpack(&c->r, N_VGetArrayPointer(c->y), at, side, s);
+static double ground_push_at(skel__cvode *c, double t, N_Vector y) {
+    skel_state  *s = c->work;
+    skel__side   side;
+    const double at = within(c, t, &side);
+    skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, s);
     skel__prepare(s, s->x);
     skel__loads(s, s->x, at, side);
-    c->ground_push = s->ground_push;
-    skel__muscle_remember(s);
+    return s->ground_push;
 }
 
-double skel__cvode_ground_push(const skel__cvode *c) {
+/* What is to be known of every step, where something can touch or react: the largest force of the
+   grounds, looked for between its ends where they are near the largest so far. */
+static void look_around(skel__cvode *c, double h) {
+    if (c->m->ns == 0 && c->m->nmuscle == 0) return;
+    const double before = c->end_push;
+    c->end_push         = ground_push_at(c, c->t, c->y);
+    skel__muscle_remember(c->work);
+    for (int k = 0; k <= LOOKS; ++k) {
+        const double t = c->t - h * k / (LOOKS + 1);
+        if (k > 0 && fmax(before, c->end_push) < 0.9 * c->ground_push) break;
+        if (k > 0 && CVodeGetDky(c->mem, t, 0, c->aside) != CV_SUCCESS) break;
+        const double push = k == 0 ? c->end_push : ground_push_at(c, t, c->aside);
+        if (push > c->ground_push) c->ground_push = push, c->ground_time = t;
+    }
+}
+
+double skel__cvode_ground_push(const skel__cvode *c, double *time) {
+    *time = c->ground_time;
     return c->ground_push;
 }
 
@@ -585,7 +603,7 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     c->is_fresh  = 0;
     c->at_knot   = t >= c->to;
     CVodeGetLastStep(c->mem, &h);
-    look_around(c);
+    look_around(c, h);
     if (flag != CV_TSTOP_RETURN && is_stuck(c, h)) return fail(c, CV_SUCCESS, err);
     return SKEL_OK;
 }

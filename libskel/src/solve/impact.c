@@ -19,8 +19,10 @@
 #define SWEEPS_MAX 3000
 #define DONE 1e-13     /* of the largest impulse */
 #define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
+#define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
 #define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
 #define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
+#define STILL 1e-3     /* of that: left alone */
 #define FAR_AWAY 1.0
 #define EARTH 9.81
 
@@ -29,6 +31,7 @@ typedef struct place {
     int     rows;            /* 3 on a ground, 1 at a stop */
     v3      point;
     double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
+    double  value;                                 /* how far it is, in its unit */
     double  ga[3][6], gb[3][6];
 } place;
 
@@ -150,7 +153,7 @@ double skel__first_hit(const skel_state *s, const double *before, const double *
     double first = 1, unit;
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit)) continue;
-        if (!(after[k] < -TOUCHED * unit)) continue;
+        if (!(after[k] < -BELOW * unit)) continue;
         const double way = before[k] - after[k];
         first            = fmin(first, way > 0 ? fmax(before[k], 0) / way : 0);
     }
@@ -199,12 +202,13 @@ void skel__modes_of_laws(skel_state *s) {
     }
 }
 
-void skel__mode_pass(skel_state *s, int32_t k, int down) {
-    double unit;
-    if (!is_rigid(s->m, k, &unit))
-        s->mode[k] = down ? SKEL__RESTS : SKEL__FREE;
-    else if (!down)
-        s->mode[k] = SKEL__FREE;
+int skel__mode_pass(skel_state *s, int32_t k, int down) {
+    double        unit;
+    const int32_t now = down ? SKEL__RESTS : SKEL__FREE;
+    if (s->mode[k] == now) return 0;
+    if (is_rigid(s->m, k, &unit) && down) return 1; /* an impact decides */
+    s->mode[k] = now;
+    return 1;
 }
 
 /* ---- places ---- */
@@ -258,17 +262,19 @@ static double slow_of(const skel_model *m, const place *p) {
     return turns ? SLOW_TURN * sqrt(pull_of(m) / m->size) : SLOW * sqrt(pull_of(m) * m->reach);
 }
 
-/* Takes the place if it is touched; returns whether it is approached fast. */
+/* Takes the place if it is touched; returns whether it is approached. What rests but for a speed that
+   the stiff spring would only pass to and fro is stopped like this, too. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
     if (s->mode[p.event] == SKEL__RESTS && value > TOUCHED * unit) s->mode[p.event] = SKEL__FREE;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
     p.speed = row_speed(s, &p, 0);
+    p.value = value / unit;
     if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
-    const int fast = p.speed < -slow_of(s->m, &p);
-    if (!fast) p.bounce = 0;
+    const double slow = slow_of(s->m, &p);
+    if (p.speed > -slow) p.bounce = 0;
     im->at[im->count++] = p;
-    return fast;
+    return p.speed < -STILL * slow;
 }
 
 static int find_places(skel_state *s) {
@@ -448,8 +454,8 @@ static void settle(skel_state *s) {
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
         const place *p     = &im->at[k];
         const double after = im->rows > 0 ? speed_after(im, row) : p->speed;
-        if (after > slow_of(s->m, p)) {
-            s->mode[p->event] = SKEL__FREE;
+        if (after > slow_of(s->m, p)) { /* deep in the spring it leaves by the spring */
+            if (!(p->value < -BELOW)) s->mode[p->event] = SKEL__FREE;
         } else if (s->mode[p->event] == SKEL__FREE) {
             s->mode[p->event] = SKEL__RESTS;
             if (p->rows == 3) v3_to((v3){0, 0, 0}, s->memory + s->m->spot[p->event].memory);

@@ -21,8 +21,8 @@ void skel__event_values(const skel_state *s, double *out);
 void skel__modes_start(skel_state *s);
 /* Modes of force laws, which steps by events go by: on where below, or there and going down. */
 void skel__modes_of_laws(skel_state *s);
-/* After event k passed through zero, downwards or upwards. */
-void skel__mode_pass(skel_state *s, int32_t k, int down);
+/* After event k passed through zero, downwards or upwards; returns whether that changes a thing. */
+int skel__mode_pass(skel_state *s, int32_t k, int down);
 /* What is touched now and approached fast gets an impact, what is slow comes to rest, and what is
    out of touch is free. Returns how many impacts there were. */
 int skel__impacts(skel_state *s);

@@ -51,8 +51,8 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
    sample of a curve, where it begins anew. */
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err);
 double      skel__cvode_time(const skel__cvode *c);
-/* Sum of the grounds' normal forces at the end of the last step. */
-double skel__cvode_ground_push(const skel__cvode *c);
+/* The largest sum of the grounds' normal forces so far, and when it was. */
+double skel__cvode_ground_push(const skel__cvode *c, double *time);
 /* The state at t within the last step (dense output), works and impulses included. */
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out);
 
