@@ -22,6 +22,7 @@
 #define HITS_MAX 2000      /* in one step */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
+#define STIFF 1e-10        /* likewise where contacts are so stiff that rounding moves them */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
@@ -374,6 +375,11 @@ static double correct(skel_state *s, double h, double share) {
     return worst;
 }
 
+/* Whether forces set in and let go: contacts, stops, limits. */
+static int is_wary(const skel_state *s) {
+    return s->em->touch_count > 0 || s->m->has_elements;
+}
+
 /* How far the momenta are from balance, weighed by the bodies' masses. */
 static double imbalance(const skel_state *s) {
     double sum = 0;
@@ -389,7 +395,7 @@ static double imbalance(const skel_state *s) {
    halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
     skel__em *em   = s->em;
-    const int wary = em->touch_count > 0 || s->m->has_elements;
+    const int wary = is_wary(s);
     const int most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     int       have = 0;
     double    size = INFINITY, rate = 1, before = INFINITY, share = 1, balance = INFINITY;
@@ -405,7 +411,8 @@ static int newton(skel_state *s, double h) {
         } else if (it > 0 && whole && open <= CLOSED && size * rate <= 0.1 * CLOSED)
             return 1;
         const double now   = fmax(open, size);
-        const int    still = whole && em->changes == 0 && now <= CLOSED_STILL && now > 0.3 * before;
+        const int    fine  = now <= CLOSED_STILL || (wary && open <= CLOSED_STILL && size <= STIFF);
+        const int    still = whole && em->changes == 0 && fine && now > 0.3 * before;
         if (it > 2 && still) return 1;
         if (it == most || !(open < HOPELESS)) return 0;
         const double left = wary ? imbalance(s) : 0;
@@ -519,10 +526,11 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         skel__kin        *x    = &s->x[i];
         const v3          pi   = v3_add(em->pi0[i], em->ja[i]);
         em->half_before[i]     = half;
-        x->p                   = v3_mad(x->p, h, v3_add(x->v, half));
-        x->v                   = v3_mad(x->v, 2.0, half);
-        x->q                   = em->q1[i];
-        x->w                   = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
+        /* where stiff contacts leave rounding in the impulses, the joints close by the poses */
+        x->p = is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
+        x->v = v3_mad(x->v, 2.0, half);
+        x->q = em->q1[i];
+        x->w = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
