@@ -101,6 +101,7 @@ struct skel_state {
     int32_t          *is_pinned; /* (npin) the pin held in the last step */
     skel__power       sum;       /* works and impulses so far */
     double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
+    double           *left;      /* (ns) energy that the last step left in the spring of a spot */
     int32_t          *mode;      /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
     int               has_modes; /* set at the first step */
     int               by_events; /* modes say what touches, not depths */
@@ -108,6 +109,7 @@ struct skel_state {
     /* workspace, meaningless between calls unless said */
     skel__kin       *saved;                        /* (nb + world) the state before a step */
     double          *memory_saved, *memory_stage;  /* (nm) */
+    double          *left_saved;                   /* (ns) */
     double          *memory_rate[4];               /* (nm) */
     double          *memory_now, *memory_rate_now; /* the ones that skel__loads reads and writes */
     v3              *pair_element; /* (nj) the part of pair that limits, spring and muscle are */
@@ -199,6 +201,14 @@ static inline int skel__spot_pushes(const skel_state *s, int32_t spot, double ga
     return gap < 0 &&
            (!s->m->ground[s->m->spot[spot].ground].is_rigid || s->mode[spot] == SKEL__RESTS);
 }
+/* Goes over the spots and leaves out pairs of bodies that are farther apart than `margin`: start
+   with {0}, then ask for every spot in turn. */
+typedef struct skel__scan {
+    int32_t i, j;
+    int     begun, is_far;
+} skel__scan;
+int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p, const skel__kin *x,
+                     double margin);
 /* Velocity of body i's material at a point; prescribed bodies and the world move too. */
 static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
     return v3_add(x[i].v, v3_cross(s->ww[i], v3_sub(point, x[i].p)));

@@ -12,7 +12,8 @@
 
 #define STOP_FREQUENCY 150.0 /* [Hz] */
 #define STOP_DAMPING 1.0     /* of critical */
-#define SHORT 1e-9           /* of the numbers themselves: too short a way for a difference */
+#define STOP_GIVE 0.01 /* [rad], or of the size: under all of the weight at an arm of the size */
+#define SHORT 1e-9     /* of the numbers themselves: too short a way for a difference */
 
 /* ---- coordinates ---- */
 
@@ -103,20 +104,31 @@ static side law_over(const skel__joint *j, double x0, double x1, double h) {
     return out;
 }
 
-static side stop_at(double x, double rate, double inertia) {
-    const double w = SKEL__TURN * STOP_FREQUENCY, k = inertia * w * w;
+/* The spring of a stop: stiff for what hangs there, and for the weight of all that may lean on it. */
+typedef struct stop {
+    double k, d; /* stiffness, damping */
+} stop;
+static stop stop_of(const skel_model *m, const skel__joint *j, double inertia) {
+    const double w    = SKEL__TURN * STOP_FREQUENCY;
+    const double lean = j->type == SKEL_JOINT_SLIDE ? m->weight / m->size : m->weight * m->size;
+    const double k    = fmax(inertia * w * w, lean / STOP_GIVE);
+    return (stop){k, 2.0 * STOP_DAMPING * sqrt(k * inertia)};
+}
+
+static side stop_at(stop p, double x, double rate) {
+    const double k = p.k;
     if (x <= 0) return (side){0};
-    const double whole = fmax(0, k * x + 2.0 * STOP_DAMPING * w * inertia * rate);
+    const double whole = fmax(0, k * x + p.d * rate);
     return (side){whole, 0, 0.5 * k * x * x, -(whole - k * x) * rate};
 }
 
 /* Where the spring is fast against the step, more of its force at the end: it settles. */
-static side stop_over(double x0, double x1, double h, double inertia) {
-    const double w = SKEL__TURN * STOP_FREQUENCY, k = inertia * w * w, way = x1 - x0;
+static side stop_over(stop p, double x0, double x1, double h, double inertia) {
+    const double k = p.k, way = x1 - x0;
     const double d0 = fmax(x0, 0), d1 = fmax(x1, 0);
     if (d0 == 0 && d1 == 0) return (side){0};
-    const double stored = 0.5 * k * (d1 * d1 - d0 * d0), y = 0.5 * w * h;
-    const double late = y * y / (1.0 + y * y), rub = 2.0 * STOP_DAMPING * w * inertia / h;
+    const double stored = 0.5 * k * (d1 * d1 - d0 * d0), y2 = 0.25 * h * h * k / inertia;
+    const double late = y2 / (1.0 + y2), rub = p.d / h;
     const int    tiny = fabs(way) < SHORT * (d0 + d1);
     const double mean = tiny ? 0.5 * k * (d0 + d1) : stored / way;
     const double push = (1.0 - late) * mean + late * k * d1 + rub * (d1 - d0);
@@ -147,7 +159,8 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     if (j->law_on > 0 && (rests || !s->by_events))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
     else if (rests)
-        out = c.h > 0 ? stop_over(x0, x1, c.h, inertia) : stop_at(x0, x1, inertia);
+        out = c.h > 0 ? stop_over(stop_of(s->m, j, inertia), x0, x1, c.h, inertia)
+                      : stop_at(stop_of(s->m, j, inertia), x0, x1);
     else
         return (side){0};
     out.force *= -sign; /* against x, so against c on the high side */

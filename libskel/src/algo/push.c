@@ -20,6 +20,16 @@ double skel__contact_energy(const skel__ground *g, double depth) {
     return depth > 0 ? skel__contact_force(g, depth) * depth / (g->b + 1.0) : 0;
 }
 
+int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p, const skel__kin *x,
+                     double margin) {
+    if (p->kind == SKEL__SPOT_PLANE) return 0;
+    if (scan->begun && scan->i == p->i && scan->j == p->j) return scan->is_far;
+    scan->begun = 1, scan->i = p->i, scan->j = p->j;
+    scan->is_far =
+        skel__pair_gap(m, p->i, p->j, skel__pose_of(x, p->i), skel__pose_of(x, p->j)) > margin;
+    return scan->is_far;
+}
+
 /* The bristle's damping; some there must be for its foot to have a speed. */
 static double bristle_damping(const skel__ground *g) {
     return fmax(g->stick_d, 1e-6 * g->stick_k);
@@ -72,15 +82,18 @@ static void account_outside(skel_state *s, const skel__kin *x, int32_t from, v3 
 }
 
 void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate) {
-    const skel_model *m   = s->m;
-    v3                sum = {0, 0, 0};
+    const skel_model *m    = s->m;
+    v3                sum  = {0, 0, 0};
+    skel__scan        scan = {0};
     for (int32_t k = 0; k < m->ns; ++k) {
         const skel__spot   *p     = &m->spot[k];
         const int32_t       other = skel__spot_other(m, p);
         const v3            xi    = v3_of(memory + p->memory);
         const skel__ground *g     = &m->ground[p->ground];
-        const skel__touch t = skel__touch_of(m, p, skel__pose_of(x, p->i), skel__pose_of(x, other));
-        if (!skel__spot_pushes(s, k, t.gap)) {
+        const int           far   = skel__scan_skips(&scan, m, p, x, 0);
+        skel__touch         t     = {.gap = INFINITY};
+        if (!far) t = skel__touch_of(m, p, skel__pose_of(x, p->i), skel__pose_of(x, other));
+        if (far || !skel__spot_pushes(s, k, t.gap)) {
             v3_to(v3_scale(xi, -g->stick_k / bristle_damping(g)), rate + p->memory);
             continue;
         }
@@ -100,14 +113,16 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
 void skel__contact_measure(const skel_state *s, skel_report_row *row) {
     const skel_model *m     = s->m;
     v3                force = {0, 0, 0};
+    skel__scan        scan  = {0};
     for (int32_t k = 0; k < m->ns; ++k) {
         const skel__spot   *p     = &m->spot[k];
         const skel__ground *g     = &m->ground[p->ground];
         const int32_t       other = skel__spot_other(m, p);
         const v3            xi    = v3_of(s->memory + p->memory);
-        const skel__touch   t =
-            skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
         row->elastic += 0.5 * g->stick_k * v3_dot(xi, xi);
+        if (skel__scan_skips(&scan, m, p, s->x, 0)) continue;
+        const skel__touch t =
+            skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;

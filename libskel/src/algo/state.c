@@ -15,6 +15,8 @@ static void layout_touch(skel__carver *c, skel_state *at) {
     at->memory_saved = skel__carve(c, nm, sizeof(double));
     at->memory_stage = skel__carve(c, nm, sizeof(double));
     for (int k = 0; k < 4; ++k) at->memory_rate[k] = skel__carve(c, nm, sizeof(double));
+    at->left            = skel__carve(c, (size_t)m->ns, sizeof(double));
+    at->left_saved      = skel__carve(c, (size_t)m->ns, sizeof(double));
     at->memory_now      = at->memory;
     at->memory_rate_now = at->memory_rate[0];
     at->mode            = skel__carve(c, ne, sizeof *at->mode);
@@ -111,6 +113,7 @@ static void copy_touch(skel_state *dst, const skel_state *src) {
     const skel_model *m  = src->m;
     const size_t      ne = (size_t)skel__event_count(m);
     if (m->nm > 0) memcpy(dst->memory, src->memory, (size_t)m->nm * sizeof *src->memory);
+    if (m->ns > 0) memcpy(dst->left, src->left, (size_t)m->ns * sizeof *src->left);
     if (ne > 0) memcpy(dst->mode, src->mode, ne * sizeof *src->mode);
     if (m->nmuscle > 0)
         memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);

@@ -172,15 +172,18 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     const skel__power sum   = s->sum;
     int32_t           body  = -1;
     const size_t      nm    = (size_t)s->m->nm * sizeof *s->memory;
+    const size_t      ns    = (size_t)s->m->ns * sizeof *s->left;
     const size_t      ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
     memcpy(s->saved, s->x, bytes);
     if (nm > 0) memcpy(s->memory_saved, s->memory, nm);
+    if (ns > 0) memcpy(s->left_saved, s->left, ns);
     if (ne > 0) memcpy(s->mode_saved, s->mode, ne);
     s->ground_peak           = 0;
     const skel_status status = step_in_pieces(s, integrator, solver, h, &body);
     if (status == SKEL_OK) return SKEL_OK;
     memcpy(s->x, s->saved, bytes);
     if (nm > 0) memcpy(s->memory, s->memory_saved, nm);
+    if (ns > 0) memcpy(s->left, s->left_saved, ns);
     if (ne > 0) memcpy(s->mode, s->mode_saved, ne);
     s->t           = t;
     s->sum         = sum;

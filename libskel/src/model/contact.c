@@ -33,12 +33,14 @@ static double shape_reach(const skel__body *b) {
 static void measure(skel_model *m) {
     const double g    = v3_norm(m->gravity);
     double       mass = 0, reach = m->nj > 0 ? m->size : 0;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const skel__body *b = &m->body[m->order[k]];
-        mass += b->mass;
-        reach = fmax(reach, shape_reach(b));
+    for (int32_t i = 0; i < m->nb; ++i) {
+        skel__body *b = &m->body[i];
+        b->reach      = shape_reach(b);
         for (uint32_t e = 0; e < b->contact_count; ++e)
-            reach = fmax(reach, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
+            b->reach = fmax(b->reach, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
+        if (!skel__is_dynamic(m, i)) continue;
+        mass += b->mass;
+        reach = fmax(reach, b->reach);
     }
     m->weight = fmax(mass, 1e-300) * (g > 0 ? g : EARTH);
     m->reach  = reach > 0 ? reach : m->size;

@@ -34,6 +34,7 @@ typedef struct skel__body {
     uint32_t      contact_count;
     const double *contacts; /* (3 contact_count) body axes */
     int32_t       collide;
+    double        reach;     /* of its shape and contact points, from the centre */
     int32_t       is_smooth; /* curves of force and torque are cubic */
     int32_t       host;      /* it is a wobbling mass on this body; -1: it is none */
     int32_t       skeleton;  /* number of the skeleton it belongs to; prescribed ones belong to what
@@ -150,6 +151,8 @@ typedef struct skel__touch {
 } skel__touch;
 /* At the poses of i and of the other body (the ground's or j's). */
 skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other);
+/* No place of i's shape is nearer to j's than this. */
+double skel__pair_gap(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j);
 /* The segment of a body's shape, in its axes: a sphere's has no length. Returns its radius. */
 double skel__segment_of(const skel__body *b, v3 *from, v3 *to);
 /* The other body of a spot: j, or the one its ground is fixed in; -1: the world. */

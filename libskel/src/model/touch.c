@@ -174,6 +174,20 @@ static skel__touch touch_segments(const skel_model *m, const skel__spot *sp, pos
     return out;
 }
 
+double skel__pair_gap(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j) {
+    const skel__body *a = &m->body[i], *b = &m->body[j];
+    if (a->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_BOX) { /* the larger box as it is */
+        const int second =
+            b->shape == SKEL_SHAPE_BOX && (a->shape != SKEL_SHAPE_BOX || b->reach > a->reach);
+        const skel__body *box = second ? b : a;
+        double            e[3];
+        half_edges(box, e);
+        const v3 at = second ? into(at_j, at_i.p) : into(at_i, at_j.p);
+        return distance_to_box(at, e).distance - (second ? a->reach : b->reach);
+    }
+    return v3_norm(v3_sub(at_i.p, at_j.p)) - a->reach - b->reach;
+}
+
 skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other) {
     switch (s->kind) {
     case SKEL__SPOT_BOX: {

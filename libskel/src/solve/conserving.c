@@ -64,6 +64,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.scale         = skel__carve(&c, nr, sizeof(double));
     at.touch         = skel__carve(&c, (size_t)m->ns, sizeof *at.touch);
     at.slipped       = skel__carve(&c, (size_t)m->ns, sizeof *at.slipped);
+    at.left1         = skel__carve(&c, (size_t)m->ns, sizeof(double));
     at.memory1       = skel__carve(&c, (size_t)m->nm, sizeof(double));
     if (em) *em = at, *out = em;
     return c.used;
@@ -534,6 +535,7 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     }
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
+    for (int32_t k = 0; k < m->ns; ++k) s->left[k] = em->left1[k];
     ++em->history;
     s->t += h;
     s->is_factored = 0;

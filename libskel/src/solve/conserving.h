@@ -66,6 +66,7 @@ struct skel__em {
     int             changes; /* of them, in the last look at the equations */
     int32_t        *slipped; /* (ns) in the step before */
     double         *memory1; /* (nm) the state's memory at the end of the step */
+    double         *left1;   /* (ns) what the step leaves in the springs of spots */
     double          soft;    /* what keeps implied rows from a singular system */
 };
 typedef struct skel__em skel__em;

@@ -86,11 +86,25 @@ static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to,
     return 1;
 }
 
+/* How far the shapes of two bodies can come nearer in a time. */
+static double margin_of(const skel_state *s, const skel__spot *p, double h) {
+    const int32_t id[2] = {p->i, p->j};
+    double        speed = v3_norm(s->m->gravity) * h;
+    for (int e = 0; e < 2 && id[e] >= 0; ++e)
+        speed += v3_norm(s->x[id[e]].v) + v3_norm(s->ww[id[e]]) * s->m->body[id[e]].reach;
+    return REACH_STEPS * h * speed + 1e-6 * s->m->reach;
+}
+
 double skel__em_contacts_find(skel_state *s, double h) {
-    double limit       = h;
+    double     limit   = h;
+    skel__scan scan    = {0};
     s->em->touch_count = 0;
-    for (int32_t k = 0; k < s->m->ns; ++k)
+    for (int32_t k = 0; k < s->m->ns; ++k) {
+        const skel__spot *p      = &s->m->spot[k];
+        const double      margin = p->kind == SKEL__SPOT_PLANE ? 0 : margin_of(s, p, h);
+        if (skel__scan_skips(&scan, s->m, p, s->x, margin)) continue;
         s->em->touch_count += take(s, k, h, &s->em->touch[s->em->touch_count], &limit);
+    }
     return limit;
 }
 
@@ -120,13 +134,14 @@ typedef struct result {
     v3     normal_part; /* of it */
     m3     by_shift;    /* d force / d D */
     v3     point, xi1;
-    v3     along;        /* direction of the bristle's pull */
-    double over;         /* by which it would be more than friction holds */
+    v3     along; /* direction of the bristle's pull */
+    double over;  /* by which it would be more than friction holds */
+    double left;
     double stored, lost; /* change of energy; what went for good */
 } result;
 
 typedef struct normal_law {
-    double force, slope, stored; /* slope by the gap at the end */
+    double force, slope, stored, left; /* slope by the gap at the end; left: stored at the end */
 } normal_law;
 
 static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, double gap1, double h) {
@@ -145,7 +160,7 @@ static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, doubl
     const double fast = (1.0 + t->late_d) * sign * (d1 - d0) / h + t->late_d * start;
     const double rub  = fast > 0 ? sign * g->d * fast : 0;
     const double push = (1.0 - t->late) * mean + t->late * f1 + rub;
-    normal_law   out  = {fmax(push, 0), 0, v1 - v0};
+    normal_law   out  = {fmax(push, 0), 0, v1 - v0, v1};
     if (!(push > 0)) return out;
     const double k1   = stiffness(g, d1);
     const double dm   = tiny ? 0.5 * k1 : (f1 - mean) / way;
@@ -194,6 +209,7 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     const int           slips = t->slips;
     const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
     const v3            f     = slips ? v3_scale(along, most) : trial;
+    out.left                  = law.left;
     out.along = along, out.over = full - most;
     out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
     out.normal_part = v3_scale(n, law.force);
@@ -307,15 +323,18 @@ static void relax(skel_state *s, double h, skel__power *sum) {
         const double e = fmax(g->stick_d, 1e-6 * g->stick_k), keep = e / (e + g->stick_k * h);
         const double lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
         v3_to(v3_scale(xi, keep), s->em->memory1 + p->memory);
+        s->em->left1[k] = 0;
         sum->contact -= lost;
         sum->stored -= lost;
     }
 }
 
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
-    v3 ground = {0, 0, 0};
+    v3     ground = {0, 0, 0};
+    double had = 0, has = 0;
     if (s->m->ns == 0) return;
     relax(s, h, sum);
+    for (int32_t k = 0; k < s->m->ns; ++k) had += s->left[k];
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         const skel__em_touch *t    = &s->em->touch[k];
         const skel__spot     *p    = &s->m->spot[t->spot];
@@ -330,10 +349,15 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         sum->stored += back + turned + e.stored;
         v3_to(e.xi1, s->em->memory1 + p->memory);
         s->em->slipped[t->spot] = t->slips;
+        s->em->left1[t->spot]   = e.left;
+        has += skel__contact_energy(g, -t->gap);
         account_outside(s, t->other, h, e.force, e.point, sum);
         account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
         if (!skel__is_dynamic(s->m, t->other)) ground = v3_add(ground, e.normal_part);
         if (!skel__is_dynamic(s->m, t->i)) ground = v3_sub(ground, e.normal_part);
     }
     s->ground_push = v3_norm(ground);
+    /* round things are not their tangent planes: what that took is booked, too */
+    sum->contact += has - had;
+    sum->stored += has - had;
 }

@@ -43,7 +43,7 @@ struct skel__impact {
     skel__twist *answer; /* (ROWS_MAX x na) */
     /* the state that is kept */
     skel__kin  *x;
-    double     *memory, t;
+    double     *memory, *left, t;
     int32_t    *mode;
     skel__power sum;
 };
@@ -58,8 +58,10 @@ skel_status skel__impact_reserve(skel_state *s) {
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
         skel__kin   *x      = skel__carve(&c, na, sizeof *x);
         double      *memory = skel__carve(&c, (size_t)s->m->nm, sizeof *memory);
+        double      *left   = skel__carve(&c, (size_t)s->m->ns, sizeof *left);
         int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
-        if (to) to->answer = answer, to->x = x, to->memory = memory, to->mode = mode;
+        if (to)
+            to->answer = answer, to->x = x, to->memory = memory, to->mode = mode, to->left = left;
         if (pass == 1) break;
         void *block = skel__alloc(&s->m->allocator, c.used);
         if (!block) return SKEL_E_MEMORY;
@@ -74,6 +76,7 @@ void skel__impact_keep(skel_state *s) {
     memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(im->mode, s->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
     if (s->m->nm > 0) memcpy(im->memory, s->memory, (size_t)s->m->nm * sizeof *s->memory);
+    if (s->m->ns > 0) memcpy(im->left, s->left, (size_t)s->m->ns * sizeof *s->left);
     im->t = s->t, im->sum = s->sum;
 }
 
@@ -82,6 +85,7 @@ void skel__impact_back(skel_state *s) {
     memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(s->mode, im->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
     if (s->m->nm > 0) memcpy(s->memory, im->memory, (size_t)s->m->nm * sizeof *s->memory);
+    if (s->m->ns > 0) memcpy(s->left, im->left, (size_t)s->m->ns * sizeof *s->left);
     s->t = im->t, s->sum = im->sum;
     s->is_factored = 0;
     skel__conserving_forget(s);
@@ -116,10 +120,12 @@ static double left_of(const skel__joint *j, int k, int high, double c) {
 }
 
 void skel__event_values(const skel_state *s, double *out) {
-    const skel_model *m = s->m;
+    const skel_model *m    = s->m;
+    skel__scan        scan = {0};
     for (int32_t k = 0; k < m->ns; ++k) {
-        const double gap = touch_at(s, &m->spot[k]).gap;
-        out[k]           = gap < 1e100 ? gap : FAR_AWAY * m->reach;
+        const int    far = skel__scan_skips(&scan, m, &m->spot[k], s->x, FAR_AWAY * m->reach);
+        const double gap = far ? INFINITY : touch_at(s, &m->spot[k]).gap;
+        out[k]           = fmin(gap, FAR_AWAY * m->reach);
     }
     for (int32_t e = 0; m->has_elements && e < m->nj; ++e) {
         const skel__joint *j  = &m->joint[e];
