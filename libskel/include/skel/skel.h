@@ -7,6 +7,7 @@
 #include <skel/skel_model.h>
 #include <skel/skel_state.h>
 #include <skel/skel_inverse.h>
+#include <skel/skel_flight.h>
 #include <skel/skel_bake.h>
 #include <skel/skel_scene.h>
 

@@ -238,7 +238,7 @@ static double unroll(const skel__stencil *s, const double *q, size_t stride, v3 
 
 /* omega and its derivative, in the axes of q, at the stencil's sample: phi, phi' and phi'' there,
    and J (math/rotation.h). Inside, phi = 0 and omega' = phi''; at the ends it is not. The map is
-   smooth as long as nothing turns a whole turn within the stencil: faster ones get a shorter one. */
+   smooth as long as nothing turns by a whole turn within the stencil; else that gets shorter. */
 static void differentiate_rotation(const skel__stencil *wide, int32_t n, int32_t sample,
                                    const double *q, size_t stride, double rate, double *w,
                                    double *dw) {
