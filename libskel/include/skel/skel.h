@@ -10,5 +10,6 @@
 #include <skel/skel_flight.h>
 #include <skel/skel_bake.h>
 #include <skel/skel_scene.h>
+#include <skel/skel_track.h>
 
 #endif

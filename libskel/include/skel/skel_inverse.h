@@ -51,6 +51,8 @@ SKEL_API skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inv
 SKEL_API void        skel_inverse_destroy(skel_inverse *inverse); /* NULL is fine */
 
 SKEL_API int32_t skel_inverse_sample_count(const skel_inverse *inverse);
+/** Body that may have a residual, the k-th free root; -1 where there are no more. */
+SKEL_API int32_t skel_inverse_free_root(const skel_inverse *inverse, int32_t k);
 /* [sample][...] as at skel_inverse_dynamics, owned by the handle. Angles go on beyond pi. */
 SKEL_API const double *skel_inverse_q(const skel_inverse *inverse);
 SKEL_API const double *skel_inverse_qd(const skel_inverse *inverse);

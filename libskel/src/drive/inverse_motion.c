@@ -24,7 +24,7 @@
 #define ANCHOR 0.125       /* of the cut-off */
 #define WIDEST 5.5         /* [rad] that a stencil of rotations may span to either side */
 #define NOISE_SHARE 0.01   /* of a torque's energy: more is worth a warning */
-#define NOISE_MATTERS 1e-3 /* of what passes through the joint */
+#define NOISE_MATTERS 1e-2 /* of what passes through the joint */
 #define MOST_BYTES 1e13
 
 _Static_assert(sizeof(skel_inverse_desc) == offsetof(skel_inverse_desc, allocator) + sizeof(void *),
@@ -483,6 +483,11 @@ void skel_inverse_destroy(skel_inverse *inverse) {
 
 int32_t skel_inverse_sample_count(const skel_inverse *inverse) {
     return inverse ? inverse->n : 0;
+}
+int32_t skel_inverse_free_root(const skel_inverse *inverse, int32_t k) {
+    for (int32_t r = 0; inverse && r < inverse->nr; ++r)
+        if (skel__is_dynamic(inverse->m, inverse->root[r]) && k-- == 0) return inverse->root[r];
+    return -1;
 }
 const double *skel_inverse_q(const skel_inverse *inverse) {
     return inverse ? inverse->q : NULL;
