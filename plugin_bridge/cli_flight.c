@@ -222,7 +222,7 @@ static int fly(const call *c, const skel_scene *scene, double *poses) {
     if (code == CLI_DONE) code = read_pose("--from", c->from, d.model, poses);
     if (code == CLI_DONE) code = read_pose("--to", c->to, d.model, poses + 7 * nb);
     if (code != CLI_DONE) return code;
-    d.from = poses, d.to = poses + 7 * nb;
+    d.take_off = poses, d.landing = poses + 7 * nb;
     const skel_status status = skel_flight_solve(&d, &flight, &err);
     if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
     skel_flight_summary sum = {.struct_size = sizeof sum};

@@ -15,7 +15,7 @@ static skel_flight *solved(const skel_model *m, const double *from, const double
     skel_error       err;
     skel_error_init(&err);
     skel_flight_desc_init(&d);
-    d.model = m, d.from = from, d.to = to, d.duration = time, d.sample_rate = rate;
+    d.model = m, d.take_off = from, d.landing = to, d.duration = time, d.sample_rate = rate;
     if (turns != 99) d.has_turns = 1, d.turns = turns;
     ck_assert_msg(skel_flight_solve(&d, &f, &err) == SKEL_OK, "%s", err.text);
     return f;
@@ -96,7 +96,7 @@ START_TEST(whole_turns_are_found_again) {
             skel_flight_desc d;
             skel_flight     *f;
             skel_flight_desc_init(&d);
-            d.model = m, d.from = x, d.to = x + 7 * 24, d.duration = 1, d.has_turns = 1;
+            d.model = m, d.take_off = x, d.landing = x + 7 * 24, d.duration = 1, d.has_turns = 1;
             d.turns = turns;
             if (skel_flight_solve(&d, &f, NULL) != SKEL_OK) continue;
             const double off = max_difference(skel_flight_velocities(f) + 3, spins[k], 3);
@@ -367,7 +367,7 @@ START_TEST(wrong_models_are_refused) {
     skel_error_init(&err);
     skel_flight_desc_init(&d);
     skel_state_get_poses(s.state, x);
-    d.model = s.model, d.from = x, d.to = x, d.duration = 1;
+    d.model = s.model, d.take_off = x, d.landing = x, d.duration = 1;
     ck_assert_int_eq(skel_flight_solve(&d, &f, &err), SKEL_E_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "free skeleton"));
     ck_assert_ptr_null(f);
@@ -377,10 +377,10 @@ START_TEST(wrong_models_are_refused) {
     ck_assert_int_eq(skel_flight_solve(&d, &f, &err), SKEL_E_ARGUMENT);
     d.duration = 1;
     memcpy(bad, x, sizeof bad);
-    bad[0] = NAN, d.to = bad;
+    bad[0] = NAN, d.landing = bad;
     ck_assert_int_eq(skel_flight_solve(&d, &f, &err), SKEL_E_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(err.text, "to:"));
-    d.to = x, d.struct_size = 12;
+    ck_assert_ptr_nonnull(strstr(err.text, "landing:"));
+    d.landing = x, d.struct_size = 12;
     ck_assert_int_eq(skel_flight_solve(&d, &f, &err), SKEL_E_STRUCT_SIZE);
     skel_model_destroy(m), scene_free(&s);
 }

@@ -17,15 +17,15 @@ typedef struct skel_flight_desc {
     int32_t  has_turns;         /* 0: of the ways that are found, the one with the least momentum */
     const skel_model *model;    /* one free skeleton, no loops; fixed and driven bodies beside it
                                     count for nothing. Borrowed, like the poses */
-    const double     *from;     /* body_count x 7: take-off */
-    const double     *to;       /* body_count x 7: landing */
+    const double     *take_off; /* body_count x 7 */
+    const double     *landing;  /* body_count x 7 */
     double            duration; /* [s], > 0 */
     double            sample_rate; /* [1/s], > 0, default 24; sample k is at time k / sample_rate */
-    double            about[3];    /* world: the sense of the turns, and their axis where `from` and
-                                    `to` give none; zero: the short way round */
-    double            tolerance;   /* [rad] of the landing, default 1e-10 */
-    int32_t           turns;       /* whole turns beyond that; negative: the other way round */
-    int32_t           reserved;    /* 0 */
+    double            about[3];  /* world: the sense of the turns, and their axis where take-off and
+                                    landing give none; zero: the short way round */
+    double            tolerance; /* [rad] of the landing, default 1e-10 */
+    int32_t           turns;     /* whole turns beyond that; negative: the other way round */
+    int32_t           reserved;  /* 0 */
     const skel_allocator *allocator; /* copied; NULL: the model's */
 } skel_flight_desc;
 SKEL_API void skel_flight_desc_init_sized(skel_flight_desc *desc, size_t size);
@@ -53,10 +53,10 @@ typedef struct skel_flight_summary {
     double   angular_momentum[3]; /* about the centre of mass, world [kg m^2/s] */
     double   velocity[3];         /* of the centre of mass at take-off [m/s] */
     double   turned;              /* by the root about the main direction [rad] */
-    double   residual_angle;      /* from `to`, largest of all bodies, at the landing [rad] */
+    double   residual_angle;      /* from the landing given, largest of all bodies [rad] */
     double   residual_distance;   /* [m] */
     double   integration_error;   /* [rad]: what half the step changes */
-    double   joint_gap;           /* how far `from` and `to` were from fitting the joints [m] */
+    double   joint_gap;           /* how far the two poses were from fitting the joints [m] */
     double   misalignment;        /* [rad] */
     int32_t  iterations;          /* of Newton's method, in all */
     int32_t  steps;               /* of the integration, from take-off to landing */

@@ -618,9 +618,11 @@ static size_t layout(const skel_flight *at, const skel_model *m, void *base, ske
 
 static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_flight *out,
                        skel_error *err) {
-    branch      b      = {{0, 0, 0}, INFINITY, 0};
-    skel_status status = read_end(f, d->from, "from", f->q0, &f->from, &f->c0, &out->sum, err);
-    if (status == SKEL_OK) status = read_end(f, d->to, "to", f->q1, &f->to, &f->c1, &out->sum, err);
+    branch      b = {{0, 0, 0}, INFINITY, 0};
+    skel_status status =
+        read_end(f, d->take_off, "take_off", f->q0, &f->from, &f->c0, &out->sum, err);
+    if (status == SKEL_OK)
+        status = read_end(f, d->landing, "landing", f->q1, &f->to, &f->c1, &out->sum, err);
     if (status != SKEL_OK) return status;
     match_turns(f);
     const v3 mean = v3_scale(v3_sub(f->c1, f->c0), 1 / f->duration);
@@ -635,7 +637,7 @@ static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_fl
     out->sum.iterations = f->iterations;
     v3_to(l, out->sum.angular_momentum);
     v3_to(f->v0, out->sum.velocity);
-    write_samples(f, l, sample, d->to, out);
+    write_samples(f, l, sample, d->landing, out);
     return SKEL_OK;
 }
 
