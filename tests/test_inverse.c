@@ -651,6 +651,55 @@ START_TEST(filter_has_its_cutoff) { /* 1/sqrt(2) at the cut-off, no lag, slopes 
 }
 END_TEST
 
+/* ---- memory ---- */
+
+typedef struct counter {
+    long calls, live, fail_at;
+} counter;
+
+static void *count_alloc(size_t size, void *user) {
+    counter *c = user;
+    if (++c->calls == c->fail_at) return NULL;
+    ++c->live;
+    return malloc(size);
+}
+
+static void count_free(void *memory, void *user) {
+    counter *c = user;
+    if (memory) --c->live;
+    free(memory);
+}
+
+START_TEST(memory_is_the_callers) { /* none for a state; whatever fails, nothing is left behind */
+    counter              c = {0};
+    const skel_allocator a = {sizeof a, 0, count_alloc, count_free, &c};
+    scene                s = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
+    double               x[12 * 35], still[15] = {0}, torque[16];
+    skel_inverse_desc    d;
+    skel_inverse        *v      = NULL;
+    const long           before = c.calls;
+    ck_assert_int_eq(skel_inverse_dynamics(s.state, still, still, torque, NULL, NULL, NULL),
+                     SKEL_OK);
+    ck_assert_int_eq(c.calls, before);
+    for (int k = 0; k < 12; ++k) skel_state_get_poses(s.state, x + 35 * k);
+    skel_inverse_desc_init(&d);
+    d.model = s.model, d.poses = x, d.sample_count = 12, d.cutoff = 3;
+    const long live = c.live;
+    for (int k = 1; k < 3; ++k) {
+        c.calls = 0, c.fail_at = k;
+        ck_assert_int_eq(skel_inverse_create(&d, &v, NULL), SKEL_E_MEMORY);
+        ck_assert_ptr_null(v);
+        ck_assert_int_eq(c.live, live);
+    }
+    c.fail_at = 0;
+    ck_assert_int_eq(skel_inverse_create(&d, &v, NULL), SKEL_OK);
+    ck_assert_int_eq(c.live, live + 1);
+    skel_inverse_destroy(v);
+    scene_free(&s);
+    ck_assert_int_eq(c.live, 0);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(wrong_calls_are_refused) {
@@ -732,6 +781,7 @@ int main(void) {
     tcase_add_test(t, noise_is_found_and_filtered);
     tcase_add_test(t, rotations_are_differentiated_to_eighth_order);
     tcase_add_test(t, filter_has_its_cutoff);
+    tcase_add_test(t, memory_is_the_callers);
     tcase_add_test(t, wrong_calls_are_refused);
     tcase_add_test(t, loops_are_refused);
     suite_add_tcase(suite, t);
