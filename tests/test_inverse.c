@@ -768,6 +768,20 @@ START_TEST(loops_are_refused) {
 }
 END_TEST
 
+START_TEST(structs_stay_as_they_are) { /* part of the ABI */
+    ck_assert_uint_eq(sizeof(skel_inverse_desc), 56);
+    ck_assert_uint_eq(offsetof(skel_inverse_desc, cutoff), 40);
+    ck_assert_uint_eq(sizeof(skel_inverse_summary), 72);
+    ck_assert_uint_eq(offsetof(skel_inverse_summary, noise), 48);
+    ck_assert_uint_eq(sizeof(skel_scene_edit), 80);
+    ck_assert_uint_eq(offsetof(skel_scene_edit, has_bake), 56);
+    ck_assert_uint_eq(sizeof(skel_flight_desc), 96);
+    ck_assert_uint_eq(offsetof(skel_flight_desc, turns), 80);
+    ck_assert_uint_eq(sizeof(skel_flight_summary), 120);
+    ck_assert_uint_eq(offsetof(skel_flight_summary, iterations), 104);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("inverse");
     TCase *t     = tcase_create("all");
@@ -784,6 +798,7 @@ int main(void) {
     tcase_add_test(t, memory_is_the_callers);
     tcase_add_test(t, wrong_calls_are_refused);
     tcase_add_test(t, loops_are_refused);
+    tcase_add_test(t, structs_stay_as_they_are);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -52,7 +52,7 @@ typedef struct skel_flight_summary {
     int32_t  turns;               /* whole turns beyond the short way round */
     double   angular_momentum[3]; /* about the centre of mass, world [kg m^2/s] */
     double   velocity[3];         /* of the centre of mass at take-off [m/s] */
-    double   turned;              /* by the root about the main direction [rad] */
+    double   turned;              /* by the root about the angular momentum [rad] */
     double   residual_angle;      /* from the landing given, largest of all bodies [rad] */
     double   residual_distance;   /* [m] */
     double   integration_error;   /* [rad]: what half the step changes */

@@ -22,12 +22,16 @@
 
 #define STAGES 4
 #define STAGE_ITERATIONS 60
-#define LEAST_STEPS 24
+#define LEAST_STEPS 24.0
+#define STEPS_PER_TURN 24.0
+#define FINEST 32 /* times as many steps as at first */
 #define MOST_STEPS 4194304.0
 #define NEWTON_MOST 40
+#define NEWTON_FEW 10    /* beside the solution that is followed */
+#define NEWTON_SUM 400   /* for one way to a branch */
 #define CLOSE 1e-13      /* [rad]: rounding of a long flight */
 #define NO_TURN 1e-3     /* [rad]: a turn below it has no direction to go by */
-#define SMALLEST_WAY 512 /* parts that a continuation may fall into */
+#define SMALLEST_WAY 256 /* parts that a continuation may fall into */
 #define JUMP 1.0         /* [rad]: a larger change of the unknowns is another branch */
 #define MOST_SAMPLES 1e7
 
@@ -272,11 +276,11 @@ static int jacobian(shot *f, v3 u, quat target, m3 *out) {
 }
 
 /* Levenberg and Marquardt: (J^T J + mu) d = -J^T r. Returns what is missed at *u in the end. */
-static double newton(shot *f, quat target, double enough, v3 *u) {
+static double newton(shot *f, quat target, double enough, int most, v3 *u) {
     v3     r;
     double mu = 0;
     if (!miss(f, *u, target, &r)) return INFINITY;
-    for (int n = 0; n < NEWTON_MOST && v3_norm(r) > enough; ++n) {
+    for (int n = 0; n < most && v3_norm(r) > enough; ++n) {
         m3 j;
         if (!jacobian(f, *u, target, &j)) break;
         ++f->iterations;
@@ -313,19 +317,20 @@ static quat enter(shot *f, const family *way, double x) {
 
 /* Follows the solution from member 0 to 1, each guess on the line through the two before. */
 static double follow(shot *f, const family *way, v3 *u, double first) {
-    double x = 0, last = 0, part = first, left = INFINITY;
-    v3     here = *u, before = *u;
+    double        x = 0, last = 0, part = first, left = INFINITY;
+    const int32_t budget = f->iterations + NEWTON_SUM;
+    v3            here = *u, before = *u;
     while (x < 1.0) {
         const double next  = fmin(1.0, x + part);
         const double slope = x > last ? (next - x) / (x - last) : 0;
         const v3     guess = v3_mad(here, slope, v3_sub(here, before));
         v3           found = guess;
-        left               = newton(f, enter(f, way, next), next < 1.0 ? 1e-7 : CLOSE, &found);
+        left = newton(f, enter(f, way, next), next < 1.0 ? 1e-7 : CLOSE, NEWTON_FEW, &found);
         if (left < 1e-6 && v3_norm(v3_sub(found, guess)) < JUMP) {
             last = x, before = here;
             x = next, here = found;
             part *= 1.5;
-        } else if ((part *= 0.5) < 1.0 / SMALLEST_WAY) {
+        } else if ((part *= 0.5) < 1.0 / SMALLEST_WAY || f->iterations > budget) {
             left = INFINITY;
             break;
         }
@@ -340,7 +345,7 @@ static double follow(shot *f, const family *way, v3 *u, double first) {
 typedef struct branch {
     v3     u;
     double left;   /* [rad] missed */
-    double turned; /* about `axis` */
+    double turned; /* [rad] about the momentum */
 } branch;
 
 /* The short way from `from` to `to` in the root's axes at take-off, its direction, and its sense
@@ -358,21 +363,31 @@ static v3 short_way(const shot *f, quat from, v3 about, v3 *axis) {
     return v3_scale(*axis, SKEL__TURN - t);
 }
 
+/* Whether a flight turns as far as a ball would that turns by `want` (world): about its momentum,
+   and whole turns in the same sense; limbs that swing may turn it without any momentum. */
+static int turns_as(const shot *f, branch *b, v3 want) {
+    const v3     l = momentum_of(f, b->u), turned = fly(f, l, NULL).turned;
+    const double size = v3_norm(b->u);
+    if (size < CLOSE) return 1;
+    b->turned          = v3_dot(turned, b->u) / size;
+    const double angle = v3_norm(want);
+    if (angle > 0.5 * SKEL__TURN && v3_dot(b->u, want) < -0.5 * size * angle) return 0;
+    return fabs(b->turned - angle) < 0.5 * SKEL__TURN;
+}
+
 /* Tries one number of whole turns by three ways; the first that turns far enough counts. */
 static branch try_turns(shot *f, v3 about, v3 axis, int32_t turns) {
-    const shape  start = shape_at(f, 0);
-    const v3     way   = short_way(f, f->from, about, &axis);
-    const v3     want  = v3_mad(way, turns * SKEL__TURN, axis);
-    const v3     world = q_rotate(f->from, axis);
-    const double angle = v3_dot(want, axis);
-    branch       best  = {{0, 0, 0}, INFINITY, 0};
+    const shape start = shape_at(f, 0);
+    const v3    way   = short_way(f, f->from, about, &axis);
+    const v3    want  = v3_mad(way, turns * SKEL__TURN, axis);
+    branch      best  = {{0, 0, 0}, INFINITY, 0};
     for (int k = 0; k < 3; ++k) {
         family member = {k == 1, f->from, {0, 0, 0}};
         branch b      = {q_rotate(f->from, want), INFINITY, 0};
         if (k == 0) { /* as if it were rigid */
             const v3 l = m3_mulv(m3_inverse(start.inverse), want);
             b.u        = v3_scale(q_rotate(f->from, l), 1 / f->inertia);
-            b.left     = newton(f, f->to, CLOSE, &b.u);
+            b.left     = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
         } else if (k == 1) {
             b.left = follow(f, &member, &b.u, 0.25);
         } else { /* what the joints alone do, then more and more momentum */
@@ -385,9 +400,7 @@ static branch try_turns(shot *f, v3 about, v3 axis, int32_t turns) {
             b.u    = (v3){0, 0, 0};
             b.left = follow(f, &member, &b.u, fmin(1.0, 0.5 / (1e-3 + v3_norm(member.psi))));
         }
-        if (!(b.left < 1e-6)) continue;
-        b.turned = v3_dot(fly(f, momentum_of(f, b.u), NULL).turned, world);
-        if (fabs(b.turned - angle) < 0.5 * SKEL__TURN) return b;
+        if (b.left < 1e-6 && turns_as(f, &b, q_rotate(f->from, want))) return b;
     }
     return best;
 }
@@ -505,30 +518,38 @@ static branch find(shot *f, const skel_flight_desc *d, int32_t *turns) {
 /* Finer and finer until half the step changes nothing any more. */
 static skel_status solve(shot *f, const skel_flight_desc *d, const skel_allocator *allocator,
                          skel_flight_summary *sum, branch *out, skel_error *err) {
-    int32_t parts = (LEAST_STEPS + f->samples - 1) / f->samples;
-    branch  b     = {{0, 0, 0}, INFINITY, 0};
-    for (double change = INFINITY;; parts *= 2) {
+    const double turns = d->has_turns ? fabs((double)d->turns) : 0.0;
+    const double least = fmax(LEAST_STEPS, STEPS_PER_TURN * (turns + 1));
+    int32_t      parts = (int32_t)ceil(least / f->samples);
+    branch       b     = {{0, 0, 0}, INFINITY, 0};
+    for (double change = INFINITY, before;; parts *= 2) {
         skel_status status = take_table(f, allocator, parts, err);
         if (status != SKEL_OK) return status;
         if (!(b.left < 1e-6)) b = find(f, d, &sum->turns);
         if (!(b.left < 1e-6)) {
-            if (parts * (double)f->samples < 256) continue; /* steps may have been too long */
+            if (parts * (double)f->samples < 2 * least) continue; /* steps may have been too long */
             return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
                               "found no take-off that leads from the one pose to the other in %g s "
                               "with %d whole turns",
                               f->duration, sum->turns);
         }
-        b.left            = newton(f, f->to, CLOSE, &b.u);
+        b.left            = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
         const quat coarse = fly(f, momentum_of(f, b.u), NULL).r;
         sum->steps        = f->steps;
         status            = take_table(f, allocator, 2 * parts, err);
         if (status != SKEL_OK) return status;
         const arrival fine = fly(f, momentum_of(f, b.u), NULL);
+        before             = change;
         change             = fine.good ? v3_norm(q_log(q_mul(q_conj(coarse), fine.r))) : INFINITY;
         sum->integration_error = change;
         if (change < 0.1 * d->tolerance) break;
+        if (change > 0.25 * before && change < d->tolerance) break; /* rounding is all there is */
+        if (f->steps > FINEST * least)
+            return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
+                              "steps of %.3g s still change the landing by %.3g rad",
+                              f->duration / f->steps, change);
     }
-    b.left     = newton(f, f->to, CLOSE, &b.u);
+    b.left     = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
     *out       = b;
     sum->steps = f->steps;
     if (b.left <= d->tolerance) return SKEL_OK;
