@@ -47,13 +47,19 @@ int cli_keep_scene(const char *scene, const char *out);
 /** The whole file ("-": standard input), to be freed. */
 int cli_read(const char *file, char **data, size_t *length);
 int cli_scene(const char *file, skel_scene **scene);
+/** A skel-track/1 or skel-pose/1 of the bodies of the model. */
+int cli_track(const char *file, const skel_model *model, skel_track **track);
 /** Sends a text to -o; NULL or "-" is standard output. */
 int cli_write(const char *out, const skel__text *text);
+/** The same for a scene with another start and other forces. */
+int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit);
 
 int cli_bake(int argc, char **argv);
 int cli_accel(int argc, char **argv);
 int cli_fk(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_convert(int argc, char **argv);
+int cli_inverse(int argc, char **argv);
+int cli_flight(int argc, char **argv);
 
 #endif

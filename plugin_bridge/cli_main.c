@@ -26,6 +26,11 @@ static const char k_help[] =
     "                                accelerations at the given state\n"
     "  skel fk SCENE [--q=a,b,c] [-o OUT]\n"
     "                                poses of the bodies at joint coordinates\n"
+    "  skel inverse SCENE TRACK [-o OUT.{csv,json}] [--cutoff HZ] [--motors SCENE_OUT]\n"
+    "                                joint forces of a motion\n"
+    "  skel flight SCENE --from A --to B --time T [--turns N] [--about x,y,z] [--fps F]\n"
+    "            [-o OUT] [--scene SCENE_OUT]\n"
+    "                                from pose to pose through the air\n"
     "  skel check SCENE              everything wrong with a document, one line each\n"
     "  skel convert IN OUT           the scene in canonical form\n"
     "  skel help COMMAND | --help | --version\n"
@@ -64,13 +69,28 @@ static const command k_commands[] = {
      "skel fk SCENE [--q=a,b,c] [-o FILE]: poses of the bodies, as skel-pose/1\n"
      "  --q  all joint coordinates in the order of the joints: rad, m, and w,x,y,z for a ball;\n"
      "       without it, the pose of the document\n"},
+    {"inverse", cli_inverse,
+     "skel inverse SCENE TRACK [options]: joint forces of a motion, beyond what the scene has\n"
+     "  -o FILE            .csv or .json; none or -: CSV on standard output\n"
+     "  --to FORMAT        csv or json, where the name does not say it\n"
+     "  --cutoff HZ        low-pass filter (Butterworth, no lag) before differentiating\n"
+     "  --motors FILE      the scene with these forces as motors and loads, to run it forward\n"},
+    {"flight", cli_flight,
+     "skel flight SCENE --from A --to B --time T [options]: the one flight that leads from A to B\n"
+     "  A, B               a skel-pose/1, TRACK@FRAME, or the word scene\n"
+     "  --time T           seconds from take-off to landing\n"
+     "  --turns N          whole turns beyond the short way round; negative: the other way\n"
+     "  --about x,y,z      the sense of the turns in the world, and their axis where A and B do\n"
+     "                     not give one\n"
+     "  --fps F            frames per second; without it, the scene's\n"
+     "  -o FILE            the track, with its receipt as report\n"
+     "  --scene FILE       the scene with pose and velocities of the take-off\n"},
     {"check", cli_check,
      "skel check SCENE: everything wrong with a document, one line each; exit 2 where it is\n"},
     {"convert", cli_convert,
      "skel convert IN OUT: the scene IN in canonical form, with frames and inertia in full\n"},
     {"ik", NULL, NULL},
     {"dh", NULL, NULL},
-    {"inverse", NULL, NULL},
     {"skin", NULL, NULL},
     {"view", NULL, NULL},
 };
@@ -277,6 +297,31 @@ int cli_write(const char *out, const skel__text *text) {
         error = outfile_commit(&file);
     }
     return error ? cli_error(CLI_FAILED, name, "%s", strerror(error)) : CLI_DONE;
+}
+
+int cli_track(const char *file, const skel_model *model, skel_track **track) {
+    char      *data;
+    size_t     length;
+    skel_error err;
+    int        code = cli_read(file, &data, &length);
+    if (code != CLI_DONE) return code;
+    skel_error_init(&err);
+    const skel_status status = skel_track_parse(data, length, model, track, &err);
+    free(data);
+    return status == SKEL_OK ? CLI_DONE : cli_error(cli_code(status), file, "%s", err.text);
+}
+
+int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit) {
+    skel__text  t      = {0};
+    size_t      needed = 0;
+    skel_status status = skel_scene_write_edited(scene, edit, NULL, 0, &needed);
+    if (status == SKEL_E_BUFFER) t.data = calloc(1, needed + 1);
+    if (!t.data || skel_scene_write_edited(scene, edit, t.data, needed + 1, &needed) != SKEL_OK)
+        t.failed = 1;
+    t.length       = needed;
+    const int code = cli_write(out, &t);
+    skel__text_free(&t);
+    return code;
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */

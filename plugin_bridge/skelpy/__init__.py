@@ -15,8 +15,8 @@ from array import array
 
 from . import _ffi
 
-__all__ = ["Bake", "Scene", "SkelError", "State", "accelerations", "bake", "check", "fk",
-           "version"]
+__all__ = ["Bake", "Flight", "Inverse", "Scene", "SkelError", "State", "accelerations", "bake",
+           "check", "fk", "flight", "inverse", "version"]
 
 
 class SkelError(Exception):
@@ -275,6 +275,18 @@ class State(_Closing):
         desc.solver = _number_of(self._lib.skel_solver_name, solver)
         _check(self._lib, self._lib.skel_step(self._p, C.byref(desc), C.byref(error)), error)
 
+    def inverse_dynamics(self, linear, angular):
+        """What the accelerations take beyond the scene's own forces: (torque per degree of freedom,
+        wrench 6 numbers per joint, residual 6 numbers per body)."""
+        error, scene = _ffi.Error(), self.scene
+        count = 3 * scene.body_count
+        (a, p_a), (w, p_w) = _doubles(linear, count, "linear"), _doubles(angular, count, "angular")
+        (torque, p_t), (wrench, p_j) = _buffer(scene.dof), _buffer(6 * scene.joint_count)
+        residual, p_r = _buffer(6 * scene.body_count)
+        _check(self._lib, self._lib.skel_inverse_dynamics(
+            self._p, p_a, p_w, p_t, p_j, p_r, C.byref(error)), error)
+        return torque, wrench, residual
+
     def report(self):
         row = _ffi.ReportRow()
         _check(self._lib, self._lib.skel_report(self._p, C.byref(row)))
@@ -397,6 +409,123 @@ class Bake(_Closing):
     def warnings(self):
         return [self._lib.skel_bake_warning(self._p, i).decode("utf-8", "replace")
                 for i in range(self.summary["warning_count"])]
+
+
+class _Samples(_Closing):
+    """What Inverse and Flight share: arrays [sample][...] in the library's own memory."""
+
+    def _view(self, address, width):
+        """Read-only, flat, without a copy. It lives until the last view is gone."""
+        if self.samples * width == 0:
+            return memoryview(array("d")).toreadonly()
+        numbers = (C.c_double * (self.samples * width)).from_address(address)
+        numbers.owner = self._owner
+        return memoryview(numbers).cast("B").cast("d").toreadonly()
+
+
+class Inverse(_Samples):
+    """The forces of a motion: poses [sample][body][7] at an even rate, flat.
+
+    Views, flat: q, qd, qdd, torque (dof each), power (one per joint), wrench (6 per joint),
+    residual (6 per body)."""
+
+    def __init__(self, scene, poses, rate, cutoff=0.0, start=0.0):
+        lib, per = scene._lib, 7 * scene.body_count
+        numbers = array("d", poses)
+        if len(numbers) % per:
+            raise ValueError(f"poses: has {len(numbers)} numbers, must have {per} per sample")
+        desc = _ffi.InverseDesc(sample_count=len(numbers) // per, model=scene._model,
+                                sample_rate=rate, cutoff=cutoff, start=start)
+        desc.poses = C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+        self._lib, self.scene, self.samples = lib, scene, desc.sample_count
+        self._owner = _create(lib, lib.skel_inverse_create, lib.skel_inverse_destroy,
+                              C.byref(desc), needs=(scene._owner,))
+        self._widths = {"q": scene.q_count, "qd": scene.dof, "qdd": scene.dof,
+                        "torque": scene.dof, "power": scene.joint_count,
+                        "wrench": 6 * scene.joint_count, "residual": 6 * scene.body_count}
+
+    def _array(self, what):
+        return self._view(getattr(self._lib, f"skel_inverse_{what}")(self._p), self._widths[what])
+
+    q = property(lambda s: s._array("q"))
+    qd = property(lambda s: s._array("qd"))
+    qdd = property(lambda s: s._array("qdd"))
+    torque = property(lambda s: s._array("torque"))
+    power = property(lambda s: s._array("power"))
+    wrench = property(lambda s: s._array("wrench"))
+    residual = property(lambda s: s._array("residual"))
+
+    def state(self, sample):
+        """A State at one sample of the (filtered) motion."""
+        state = State(self.scene)
+        _check(self._lib, self._lib.skel_inverse_get_state(self._p, sample, state._p, None, None))
+        return state
+
+    @property
+    def summary(self):
+        """Order, cutoff, how well the poses fit the joints, how much of the torque is noise."""
+        summary = _ffi.InverseSummary()
+        _check(self._lib, self._lib.skel_inverse_get_summary(self._p, C.byref(summary)))
+        return _plain(summary)
+
+
+class Flight(_Samples):
+    """The flight of a free skeleton from pose to pose (7 numbers per body each) in `time` seconds.
+
+    turns: whole turns beyond the short way round; None: the way with the least momentum."""
+
+    def __init__(self, scene, take_off, landing, time, fps=None, turns=None,
+                 about=(0.0, 0.0, 0.0)):
+        lib, count = scene._lib, 7 * scene.body_count
+        a, p_a = _doubles(take_off, count, "take_off")
+        b, p_b = _doubles(landing, count, "landing")
+        desc = _ffi.FlightDesc(model=scene._model, duration=time, tolerance=1e-10,
+                               sample_rate=scene.fps if fps is None else fps,
+                               has_turns=turns is not None, turns=turns or 0)
+        desc.take_off, desc.landing, desc.about = p_a, p_b, _ffi.Double3(*about)
+        self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
+        self._owner = _create(lib, lib.skel_flight_solve, lib.skel_flight_destroy, C.byref(desc),
+                              needs=(scene._owner,))
+        self.samples = lib.skel_flight_sample_count(self._p)
+
+    @property
+    def poses(self):
+        """[sample][body][7], flat."""
+        return self._view(self._lib.skel_flight_poses(self._p), 7 * self._bodies)
+
+    @property
+    def velocities(self):
+        """[sample][body][6], flat."""
+        return self._view(self._lib.skel_flight_velocities(self._p), 6 * self._bodies)
+
+    @property
+    def q(self):
+        """[sample][q_count], flat."""
+        return self._view(self._lib.skel_flight_q(self._p), self._q_count)
+
+    @property
+    def summary(self):
+        """The receipt: momentum, take-off velocity, how exactly the landing is met."""
+        summary = _ffi.FlightSummary()
+        _check(self._lib, self._lib.skel_flight_get_summary(self._p, C.byref(summary)))
+        return _plain(summary)
+
+
+def inverse(scene, track, cutoff=0.0):
+    """Forces of a motion: a finished Bake, or the text of a skel-track/1."""
+    if isinstance(track, Bake):
+        return Inverse(scene, track.poses, track.fps, cutoff)
+    lib, data = scene._lib, track.encode() if isinstance(track, str) else bytes(track)
+    owner = _create(lib, lib.skel_track_parse, lib.skel_track_destroy, data, len(data),
+                    scene._model)
+    count = 7 * scene.body_count * lib.skel_track_frame_count(owner.pointer)
+    poses = (C.c_double * count).from_address(lib.skel_track_poses(owner.pointer))
+    return Inverse(scene, poses, lib.skel_track_fps(owner.pointer), cutoff)
+
+
+def flight(scene, take_off, landing, time, **options):
+    """The Flight from pose to pose; options as there."""
+    return Flight(scene, take_off, landing, time, **options)
 
 
 def bake(scene_json, library=None, **overrides):

@@ -165,6 +165,47 @@ class ReportRow(Sized):
     ]
 
 
+# skel_inverse.h
+
+class InverseDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("sample_count", C.c_uint32), ("model", Handle),
+        ("poses", Doubles), ("sample_rate", C.c_double), ("start", C.c_double),
+        ("cutoff", C.c_double), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class InverseSummary(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("order", C.c_int32), ("cutoff", C.c_double),
+        ("joint_gap", C.c_double), ("misalignment", C.c_double),
+        ("filter_shift", C.c_double), ("filter_move", C.c_double),
+        ("noise", C.c_double), ("suggested_cutoff", C.c_double),
+        ("noise_joint", C.c_int32), ("reserved", C.c_int32),
+    ]
+
+
+# skel_flight.h
+
+class FlightDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("has_turns", C.c_int32), ("model", Handle),
+        ("take_off", Doubles), ("landing", Doubles), ("duration", C.c_double),
+        ("sample_rate", C.c_double), ("about", Double3), ("tolerance", C.c_double),
+        ("turns", C.c_int32), ("reserved", C.c_int32), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class FlightSummary(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("turns", C.c_int32), ("angular_momentum", Double3),
+        ("velocity", Double3), ("turned", C.c_double), ("residual_angle", C.c_double),
+        ("residual_distance", C.c_double), ("integration_error", C.c_double),
+        ("joint_gap", C.c_double), ("misalignment", C.c_double), ("iterations", C.c_int32),
+        ("steps", C.c_int32), ("has_loads", C.c_int32), ("reserved", C.c_int32),
+    ]
+
+
 # skel_bake.h
 
 class BakeDesc(Sized):
@@ -191,6 +232,18 @@ class BakeSummary(Sized):
     ]
 
 
+# skel_track.h
+
+class SceneEdit(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("sample_count", C.c_uint32),
+        ("poses", Doubles), ("velocities", Doubles), ("motor", Doubles),
+        ("force", Doubles), ("torque", Doubles), ("sample_rate", C.c_double),
+        ("has_bake", C.c_int32), ("frame_start", C.c_int32), ("frame_end", C.c_int32),
+        ("reserved", C.c_int32), ("fps", C.c_double),
+    ]
+
+
 # The C name of every struct above: a test compares sizes and offsets with the compiler's.
 STRUCTS = {
     "skel_error": Error, "skel_allocator": Allocator, "skel_curve": Curve,
@@ -198,6 +251,9 @@ STRUCTS = {
     "skel_body_desc": BodyDesc, "skel_joint_desc": JointDesc, "skel_model_desc": ModelDesc,
     "skel_step_desc": StepDesc, "skel_report_row": ReportRow,
     "skel_bake_desc": BakeDesc, "skel_bake_summary": BakeSummary,
+    "skel_inverse_desc": InverseDesc, "skel_inverse_summary": InverseSummary,
+    "skel_flight_desc": FlightDesc, "skel_flight_summary": FlightSummary,
+    "skel_scene_edit": SceneEdit,
 }
 
 _P = C.POINTER
@@ -262,6 +318,32 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_step_desc_init_sized": (None, _P(StepDesc), _size),
     "skel_step": (_status, Handle, _P(StepDesc), _P(Error)),
     "skel_report": (_status, Handle, _P(ReportRow)),
+    # skel_inverse.h
+    "skel_inverse_dynamics": (_status, Handle, Doubles, Doubles, Doubles, Doubles, Doubles,
+                              _P(Error)),
+    "skel_inverse_desc_init_sized": (None, _P(InverseDesc), _size),
+    "skel_inverse_create": (_status, _P(InverseDesc), Handles, _P(Error)),
+    "skel_inverse_destroy": (None, Handle),
+    "skel_inverse_sample_count": (_int, Handle),
+    "skel_inverse_free_root": (_int, Handle, _int),
+    "skel_inverse_q": (C.c_void_p, Handle),
+    "skel_inverse_qd": (C.c_void_p, Handle),
+    "skel_inverse_qdd": (C.c_void_p, Handle),
+    "skel_inverse_torque": (C.c_void_p, Handle),
+    "skel_inverse_wrench": (C.c_void_p, Handle),
+    "skel_inverse_residual": (C.c_void_p, Handle),
+    "skel_inverse_power": (C.c_void_p, Handle),
+    "skel_inverse_get_state": (_status, Handle, _int, Handle, Doubles, Doubles),
+    "skel_inverse_get_summary": (_status, Handle, _P(InverseSummary)),
+    # skel_flight.h
+    "skel_flight_desc_init_sized": (None, _P(FlightDesc), _size),
+    "skel_flight_solve": (_status, _P(FlightDesc), Handles, _P(Error)),
+    "skel_flight_destroy": (None, Handle),
+    "skel_flight_sample_count": (_int, Handle),
+    "skel_flight_poses": (C.c_void_p, Handle),
+    "skel_flight_velocities": (C.c_void_p, Handle),
+    "skel_flight_q": (C.c_void_p, Handle),
+    "skel_flight_get_summary": (_status, Handle, _P(FlightSummary)),
     # skel_bake.h
     "skel_bake_desc_init_sized": (None, _P(BakeDesc), _size),
     "skel_bake_start": (_status, C.c_void_p, Handles, _P(Error)),
@@ -289,6 +371,15 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_scene_fps": (C.c_double, Handle),
     "skel_scene_frame_start": (_int, Handle),
     "skel_scene_frame_end": (_int, Handle),
+    # skel_track.h
+    "skel_track_parse": (_status, C.c_char_p, _size, Handle, Handles, _P(Error)),
+    "skel_track_destroy": (None, Handle),
+    "skel_track_frame_count": (_int, Handle),
+    "skel_track_frame_start": (_int, Handle),
+    "skel_track_fps": (C.c_double, Handle),
+    "skel_track_poses": (C.c_void_p, Handle),
+    "skel_scene_edit_init_sized": (None, _P(SceneEdit), _size),
+    "skel_scene_write_edited": (_status, Handle, _P(SceneEdit), C.c_char_p, _size, _P(_size)),
 }
 
 

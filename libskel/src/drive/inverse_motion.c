@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forces of a whole motion: poses at an even rate -> continuous coordinates of joints and roots ->
+   low-pass filter -> two derivatives -> Newton-Euler at every sample [RUD 4.4.1].
+
+   Filter of rotations. Increments phi_k = log(q_k^-1 q_k+1) are vectors; their running sum xi_k is
+   the path that the body's own axes unroll (xi' = omega), whatever the number of turns. xi goes
+   through the filter like any vector and is rolled up again: r_k+1 = r_k exp(xi_k+1 - xi_k). A spin
+   about a fixed axis is kept as it is. Rolling up does not commute, so r strays from q at second
+   order in the noise, slowly; e_k = log(r_k^-1 q_k), filtered at an eighth of the cut-off f, brings
+   it back. To first order that makes H(f) + H(8 f) (1 - H(f)) of the filter H, and the second term
+   is below 1e-4: there H(f) is still 1 - (f / f_0)^4. */
+#include "algo/inverse.h"
+#include "base/alloc.h"
+#include "base/carve.h"
+#include "base/desc.h"
+#include "base/error.h"
+#include "math/rotation.h"
+#include "math/series.h"
+
+#include <skel/skel_inverse.h>
+
+#include <string.h>
+
+#define ANCHOR 0.125       /* of the cut-off */
+#define WIDEST 5.5         /* [rad] that a stencil of rotations may span to either side */
+#define NOISE_SHARE 0.01   /* of a torque's energy: more is worth a warning */
+#define NOISE_MATTERS 1e-2 /* of what passes through the joint */
+#define MOST_BYTES 1e13
+
+_Static_assert(sizeof(skel_inverse_desc) == offsetof(skel_inverse_desc, allocator) + sizeof(void *),
+               "tail padding");
+_Static_assert(sizeof(skel_inverse_summary) == offsetof(skel_inverse_summary, reserved) + 4,
+               "tail padding");
+static const skel_inverse_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
+
+void skel_inverse_desc_init_sized(skel_inverse_desc *desc, size_t size) {
+    skel__desc_init(desc, size, &k_desc, sizeof k_desc);
+}
+
+struct skel_inverse {
+    skel_allocator       allocator;
+    const skel_model    *m;
+    int32_t              n, nr; /* samples; roots: free and prescribed bodies */
+    double               rate, start;
+    skel_inverse_summary sum;
+    int32_t             *root;                               /* (nr) */
+    double              *q, *qd, *qdd;                       /* (n x nq), (n x nv) */
+    double              *place, *speed, *push;               /* (n x nr x 7), (n x nr x 6) */
+    double              *torque, *wrench, *residual, *power; /* (n x nv, 6 nj, 6 nb, nj) */
+    double              *filter;                             /* scratch of skel__lowpass */
+    double              *unroll;                             /* (n x 3) */
+    double              *rolled;                             /* (n x 4) */
+};
+
+static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
+    const skel_model *m = at->m;
+    const size_t      n = (size_t)at->n, nr = (size_t)at->nr, size = sizeof(double);
+    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    skel__carver      c = {base, 0};
+    skel_inverse     *v = skel__carve(&c, 1, sizeof *v);
+    at->root            = skel__carve(&c, nr, sizeof *at->root);
+    at->q               = skel__carve(&c, n * (size_t)m->nq, size);
+    at->qd              = skel__carve(&c, n * nv, size);
+    at->qdd             = skel__carve(&c, n * nv, size);
+    at->place           = skel__carve(&c, n * nr * 7, size);
+    at->speed           = skel__carve(&c, n * nr * 6, size);
+    at->push            = skel__carve(&c, n * nr * 6, size);
+    at->torque          = skel__carve(&c, n * nv, size);
+    at->wrench          = skel__carve(&c, n * nj * 6, size);
+    at->residual        = skel__carve(&c, n * nb * 6, size);
+    at->power           = skel__carve(&c, n * nj, size);
+    at->filter          = skel__carve(&c, skel__lowpass_room(n), size);
+    at->unroll          = skel__carve(&c, 3 * n, size);
+    at->rolled          = skel__carve(&c, 4 * n, size);
+    if (v) *v = *at;
+    if (out) *out = v;
+    return c.used;
+}
+
+/* ---- coordinates ---- */
+
+static skel_status read_pose(const skel_model *m, const double *given, int32_t sample, int32_t i,
+                             skel__kin *x, skel_error *err) {
+    double sum = 0;
+    for (int k = 0; k < 7; ++k) sum += fabs(given[k]);
+    const quat q = q_of(given + 3);
+    if (!isfinite(sum) || !(q_dot(q, q) > 1e-200))
+        return skel__fail(err, SKEL_E_ARGUMENT, i, -1,
+                          "poses: sample %d of '%s' is not a pose: must be finite, and the "
+                          "quaternion not zero",
+                          sample, m->body[i].name);
+    x->p = v3_of(given);
+    x->q = q_unit(q);
+    return SKEL_OK;
+}
+
+static void measure_joints(skel_inverse *v, const skel__kin *x, double *q) {
+    for (int32_t k = 0; k < v->m->nj; ++k) {
+        const skel__joint *j = &v->m->joint[k];
+        const skel__misfit e =
+            skel__joint_measure(j, pose_mul(skel__pose_of(x, j->a), j->fa),
+                                pose_mul(skel__pose_of(x, j->b), j->fb), q + j->q_offset);
+        v->sum.joint_gap    = fmax(v->sum.joint_gap, e.gap);
+        v->sum.misalignment = fmax(v->sum.misalignment, e.angle);
+    }
+}
+
+static skel_status read_samples(skel_inverse *v, const double *poses, skel_state *s,
+                                skel_error *err) {
+    const skel_model *m = v->m;
+    for (int32_t k = 0; k < v->n; ++k) {
+        for (int32_t i = 0; i < m->nb; ++i, poses += 7) {
+            const skel_status status = read_pose(m, poses, k, i, &s->x[i], err);
+            if (status != SKEL_OK) return status;
+        }
+        measure_joints(v, s->x, v->q + (size_t)k * (size_t)m->nq);
+        for (int32_t r = 0; r < v->nr; ++r) {
+            double *place = v->place + 7 * ((size_t)k * (size_t)v->nr + (size_t)r);
+            v3_to(s->x[v->root[r]].p, place);
+            q_to(s->x[v->root[r]].q, place + 3);
+        }
+    }
+    return SKEL_OK;
+}
+
+static void unwrap(double *x, size_t stride, int32_t n) {
+    for (int32_t k = 1; k < n; ++k) {
+        const double before = x[(size_t)(k - 1) * stride];
+        double      *here   = &x[(size_t)k * stride];
+        *here -= SKEL__TURN * nearbyint((*here - before) / SKEL__TURN);
+    }
+}
+
+static void keep_sign(double *q, size_t stride, int32_t n) {
+    for (int32_t k = 1; k < n; ++k) {
+        double *here = q + (size_t)k * stride;
+        if (q_dot(q_of(here), q_of(here - stride)) < 0) q_to(q_neg(q_of(here)), here);
+    }
+}
+
+/* ---- filter ---- */
+
+static void smooth_number(skel_inverse *v, double *x, size_t stride, double *change) {
+    const size_t n = (size_t)v->n;
+    for (size_t k = 0; k < n; ++k) v->unroll[k] = x[k * stride];
+    skel__lowpass(x, stride, n, v->sum.cutoff, v->rate, v->filter);
+    for (size_t k = 0; k < n; ++k) *change = fmax(*change, fabs(x[k * stride] - v->unroll[k]));
+}
+
+static void smooth_rotation(skel_inverse *v, double *q, size_t stride) {
+    const size_t n  = (size_t)v->n;
+    double      *xi = v->unroll, *r = v->rolled;
+    v3_to((v3){0, 0, 0}, xi);
+    for (size_t k = 1; k < n; ++k) {
+        const double *here = q + k * stride;
+        v3_to(v3_add(v3_of(xi + 3 * k - 3), q_log(q_mul(q_conj(q_of(here - stride)), q_of(here)))),
+              xi + 3 * k);
+    }
+    for (int c = 0; c < 3; ++c) skel__lowpass(xi + c, 3, n, v->sum.cutoff, v->rate, v->filter);
+    memcpy(r, q, 4 * sizeof *r);
+    for (size_t k = 1; k < n; ++k) {
+        const v3 step = v3_sub(v3_of(xi + 3 * k), v3_of(xi + 3 * k - 3));
+        q_to(q_unit(q_mul(q_of(r + 4 * k - 4), q_exp(step))), r + 4 * k);
+    }
+    for (size_t k = 0; k < n; ++k)
+        v3_to(q_log(q_mul(q_conj(q_of(r + 4 * k)), q_of(q + k * stride))), xi + 3 * k);
+    for (int c = 0; c < 3; ++c)
+        skel__lowpass(xi + c, 3, n, ANCHOR * v->sum.cutoff, v->rate, v->filter);
+    for (size_t k = 0; k < n; ++k) {
+        const quat now      = q_unit(q_mul(q_of(r + 4 * k), q_exp(v3_of(xi + 3 * k))));
+        const v3   change   = q_log(q_mul(q_conj(q_of(q + k * stride)), now));
+        v->sum.filter_shift = fmax(v->sum.filter_shift, v3_norm(change));
+        q_to(now, q + k * stride);
+    }
+    keep_sign(q, stride, v->n);
+}
+
+/* Makes the coordinates continuous, and filters them. */
+static void smooth(skel_inverse *v) {
+    const skel_model *m  = v->m;
+    const size_t      nq = (size_t)m->nq, nr7 = 7 * (size_t)v->nr;
+    const int         cuts = v->sum.cutoff > 0;
+    for (int32_t e = 0; e < m->nj; ++e) {
+        const int32_t type = m->joint[e].type;
+        double       *q    = v->q + m->joint[e].q_offset;
+        double *change     = type == SKEL_JOINT_SLIDE ? &v->sum.filter_move : &v->sum.filter_shift;
+        if (type == SKEL_JOINT_BALL) {
+            keep_sign(q, nq, v->n);
+            if (cuts) smooth_rotation(v, q, nq);
+            continue;
+        }
+        for (int32_t c = 0; c < skel__joint_nq(type); ++c) {
+            if (type != SKEL_JOINT_SLIDE) unwrap(q + c, nq, v->n);
+            if (cuts) smooth_number(v, q + c, nq, change);
+        }
+    }
+    for (int32_t r = 0; r < v->nr; ++r) {
+        double *place = v->place + 7 * (size_t)r;
+        keep_sign(place + 3, nr7, v->n);
+        if (!cuts) continue;
+        for (int c = 0; c < 3; ++c) smooth_number(v, place + c, nr7, &v->sum.filter_move);
+        smooth_rotation(v, place + 3, nr7);
+    }
+}
+
+/* ---- derivatives ---- */
+
+static void differentiate(const skel__stencil *s, const double *x, size_t stride, double rate,
+                          double *d, double *dd) {
+    *d = *dd = 0;
+    for (int32_t k = 0; k < s->count; ++k) {
+        const double value = x[(size_t)(s->first + k) * stride];
+        *d += s->d1[k] * value;
+        *dd += s->d2[k] * value;
+    }
+    *d *= rate;
+    *dd *= rate * rate;
+}
+
+/* Rotation vectors of the nodes against the middle one, each from its neighbour on, so that they go
+   on beyond half a turn. Returns the longest. */
+static double unroll(const skel__stencil *s, const double *q, size_t stride, v3 *phi) {
+    const int32_t mid     = s->count / 2;
+    const quat    back    = q_conj(q_of(q + (size_t)(s->first + mid) * stride));
+    double        longest = 0;
+    phi[mid]              = (v3){0, 0, 0};
+    for (int32_t way = -1; way <= 1; way += 2) {
+        v3 step = {0, 0, 0};
+        for (int32_t k = mid + way; k >= 0 && k < s->count; k += way) {
+            const quat rel = q_mul(back, q_of(q + (size_t)(s->first + k) * stride));
+            phi[k]         = q_log_near(rel, v3_add(phi[k - way], step));
+            step           = v3_sub(phi[k], phi[k - way]);
+            longest        = fmax(longest, v3_norm(phi[k]));
+        }
+    }
+    return longest;
+}
+
+/* omega and its derivative, in the axes of q, at the stencil's sample: phi, phi' and phi'' there,
+   and J (math/rotation.h). Inside, phi = 0 and omega' = phi''; at the ends it is not. The map is
+   smooth as long as nothing turns by a whole turn within the stencil; else that gets shorter. */
+static void differentiate_rotation(const skel__stencil *wide, int32_t n, int32_t sample,
+                                   const double *q, size_t stride, double rate, double *w,
+                                   double *dw) {
+    skel__stencil s = *wide;
+    v3            phi[SKEL__STENCIL_NODES], d = {0, 0, 0}, dd = d;
+    while (unroll(&s, q, stride, phi) > WIDEST && s.count > 3)
+        s = skel__stencil_narrow(n, sample, s.count > 5 ? s.count - 2 : 3);
+    for (int32_t k = 0; k < s.count; ++k) {
+        d  = v3_mad(d, s.d1[k] * rate, phi[k]);
+        dd = v3_mad(dd, s.d2[k] * rate * rate, phi[k]);
+    }
+    v3_to(q_jacobian_mul(phi[s.at], d), w);
+    v3_to(q_exp_acceleration(phi[s.at], d, dd), dw);
+}
+
+static void differentiate_all(skel_inverse *v) {
+    const skel_model *m  = v->m;
+    const size_t      nq = (size_t)m->nq, nv = (size_t)m->nv, nr = (size_t)v->nr;
+    for (int32_t k = 0; k < v->n; ++k) {
+        const skel__stencil s  = skel__stencil_at(v->n, k);
+        double             *qd = v->qd + (size_t)k * nv, *qdd = v->qdd + (size_t)k * nv;
+        for (int32_t e = 0; e < m->nj; ++e) {
+            const skel__joint *j  = &m->joint[e];
+            const double      *q  = v->q + j->q_offset;
+            const int32_t      at = j->v_offset;
+            if (j->type == SKEL_JOINT_BALL)
+                differentiate_rotation(&s, v->n, k, q, nq, v->rate, qd + at, qdd + at);
+            else
+                for (int32_t c = 0; c < skel__joint_nv(j->type); ++c)
+                    differentiate(&s, q + c, nq, v->rate, qd + at + c, qdd + at + c);
+        }
+        for (size_t r = 0; r < nr; ++r) {
+            const double *x = v->place + 7 * r;
+            double       *d = v->speed + 6 * ((size_t)k * nr + r);
+            double       *a = v->push + 6 * ((size_t)k * nr + r);
+            for (int c = 0; c < 3; ++c) differentiate(&s, x + c, 7 * nr, v->rate, d + c, a + c);
+            differentiate_rotation(&s, v->n, k, x + 3, 7 * nr, v->rate, d + 3, a + 3);
+        }
+    }
+}
+
+/* ---- forces ---- */
+
+/* s->x, s->t and s->acc at a sample; s is prepared. */
+static void place_state(const skel_inverse *v, int32_t sample, skel_state *s) {
+    const skel_model *m = v->m;
+    const size_t      k = (size_t)sample, nr = (size_t)v->nr;
+    s->t           = v->start + (double)sample / v->rate;
+    s->is_factored = 0;
+    for (size_t r = 0; r < nr; ++r) {
+        const double *x = v->place + 7 * (k * nr + r), *d = v->speed + 6 * (k * nr + r);
+        const double *a    = v->push + 6 * (k * nr + r);
+        const quat    q    = q_of(x + 3);
+        s->x[v->root[r]]   = (skel__kin){v3_of(x), q, v3_of(d), v3_of(d + 3)};
+        s->acc[v->root[r]] = (skel__twist){v3_of(a), q_rotate(q, v3_of(a + 3))};
+    }
+    skel__fk(m, v->q + k * (size_t)m->nq, s->x);
+    skel__fk_velocity(s, v->qd + k * (size_t)m->nv);
+    skel__fk_acceleration(s, v->qdd + k * (size_t)m->nv);
+}
+
+static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) {
+    const skel_model *m  = v->m;
+    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    for (int32_t k = 0; k < v->n; ++k) {
+        const size_t at     = (size_t)k;
+        double      *torque = v->torque + at * nv;
+        place_state(v, k, s);
+        const skel_status status =
+            skel__inverse(s, torque, v->wrench + at * nj * 6, v->residual + at * nb * 6);
+        if (status != SKEL_OK)
+            return skel__fail(err, status, -1, -1, "sample %d: %s", k, skel_status_text(status));
+        for (int32_t e = 0; e < m->nj; ++e) {
+            const skel__joint *j    = &m->joint[e];
+            const double      *rate = v->qd + at * nv + j->v_offset;
+            for (int32_t c = 0; c < skel__joint_nv(j->type); ++c)
+                v->power[at * nj + (size_t)e] += torque[j->v_offset + c] * rate[c];
+        }
+    }
+    return SKEL_OK;
+}
+
+/* ---- noise ---- */
+
+/* What passes through the joint, as torque (slide: force): root mean square. */
+static double passing(const skel_inverse *v, int32_t e) {
+    double sum = 0;
+    for (int32_t k = 0; k < v->n; ++k) {
+        const double *w = v->wrench + 6 * ((size_t)k * (size_t)v->m->nj + (size_t)e);
+        const double  f = v3_norm(v3_of(w)), n = v3_norm(v3_of(w + 3));
+        const double  all =
+            v->m->joint[e].type == SKEL_JOINT_SLIDE ? f + n / v->m->size : f * v->m->size + n;
+        sum += all * all / v->n;
+    }
+    return sqrt(sum);
+}
+
+/* A torque about its mean, faded out toward both ends (Hann): one-sided stencils lift noise there
+   many times more, and the filter would carry that inward. */
+static void faded(skel_inverse *v, int32_t dof) {
+    const size_t  n = (size_t)v->n, nv = (size_t)v->m->nv;
+    const double *x    = v->torque + dof;
+    double        mean = 0;
+    for (size_t k = 0; k < n; ++k) mean += x[k * nv] / (double)n;
+    for (size_t k = 0; k < n; ++k) {
+        const double s = sin(0.5 * SKEL__TURN * (double)k / (double)(n - 1));
+        v->unroll[k]   = s * s * (x[k * nv] - mean);
+    }
+}
+
+/* Energy of the joint's torques below a frequency. */
+static double energy_below(skel_inverse *v, const skel__joint *j, double frequency) {
+    const size_t n   = (size_t)v->n;
+    double       sum = 0;
+    for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
+        faded(v, j->v_offset + c);
+        skel__lowpass(v->unroll, 1, n, frequency, v->rate, v->filter);
+        for (size_t k = 0; k < n; ++k) sum += v->unroll[k] * v->unroll[k];
+    }
+    return sum;
+}
+
+/* Signals fade toward high frequencies, noise that was differentiated grows (with f^2 under
+   friction, f^4 under inertia): the cut-off belongs into the valley between them. From the top
+   down by half octaves, until a band holds more than the one above it. */
+static double find_valley(skel_inverse *v, int32_t e) {
+    const skel__joint *j      = &v->m->joint[e];
+    const double       lowest = 4.0 * v->rate / v->n, step = sqrt(0.5);
+    double             top = 0.5 * step * v->rate, above = energy_below(v, j, top), band = INFINITY;
+    while (top * step > lowest) {
+        const double below = energy_below(v, j, top * step);
+        if (above - below >= band) break;
+        band  = above - below;
+        above = below;
+        top *= step;
+    }
+    return top;
+}
+
+static void find_noise(skel_inverse *v) {
+    const skel_model *m = v->m;
+    v->sum.noise_joint  = -1;
+    for (int32_t e = 0; e < m->nj; ++e) {
+        const skel__joint *j    = &m->joint[e];
+        skel__band         band = {0};
+        for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
+            faded(v, j->v_offset + c);
+            const skel__band one = skel__band_of(v->unroll, 1, (size_t)v->n);
+            band.all += one.all, band.high += one.high;
+        }
+        if (!(sqrt(band.high / v->n) > NOISE_MATTERS * passing(v, e))) continue;
+        const double share = fmin(1.0, band.high / fmax(band.all, 1e-300));
+        if (!(share > v->sum.noise)) continue;
+        v->sum.noise       = share;
+        v->sum.noise_joint = e;
+    }
+    if (v->sum.noise > NOISE_SHARE) v->sum.suggested_cutoff = find_valley(v, v->sum.noise_joint);
+}
+
+/* ---- public ---- */
+
+static skel_status import(const skel_inverse_desc *desc, skel_inverse_desc *d, skel_error *err) {
+    if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
+    *d = k_desc;
+    if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
+        return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
+                          desc->struct_size, (unsigned)sizeof *d);
+    if (!d->model || !d->poses)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model or poses: is NULL");
+    if (!(d->sample_rate > 0) || !isfinite(d->sample_rate))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "sample_rate: is %g, must be > 0",
+                          d->sample_rate);
+    if (d->sample_count < 3 || d->sample_count > INT32_MAX)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "sample_count: is %u, must be at least 3: an acceleration takes three "
+                          "poses",
+                          d->sample_count);
+    if (!isfinite(d->start))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "start: must be finite");
+    if (!(d->cutoff >= 0 && d->cutoff < 0.5 * d->sample_rate))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "cutoff: is %g Hz, must be from 0 to below half the sample rate, %g Hz",
+                          d->cutoff, 0.5 * d->sample_rate);
+    return skel__inverse_check(d->model, err);
+}
+
+static skel_status compute(skel_inverse *v, const double *poses, skel_error *err) {
+    skel_state       *s      = NULL;
+    const skel_model *m      = v->m;
+    skel_status       status = skel_state_create(m, &s, err);
+    if (status != SKEL_OK) return status;
+    v->nr = 0;
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (m->body[i].joint < 0) v->root[v->nr++] = i;
+    status = read_samples(v, poses, s, err);
+    if (status == SKEL_OK) {
+        smooth(v);
+        differentiate_all(v);
+        status = find_forces(v, s, err);
+    }
+    if (status == SKEL_OK) find_noise(v);
+    skel_state_destroy(s);
+    return status;
+}
+
+skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **out,
+                                skel_error *err) {
+    skel_inverse_desc d;
+    if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
+    *out               = NULL;
+    skel_status status = import(desc, &d, err);
+    if (status != SKEL_OK) return status;
+    skel_inverse at = {.m = d.model, .n = (int32_t)d.sample_count, .rate = d.sample_rate};
+    at.start        = d.start;
+    at.sum          = (skel_inverse_summary){.struct_size = sizeof at.sum, .cutoff = d.cutoff};
+    at.sum.order    = at.n >= SKEL__STENCIL_NODES ? SKEL__STENCIL_ORDER : at.n - 2;
+    at.allocator    = d.model->allocator;
+    if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
+    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
+    for (int32_t i = 0; i < d.model->nb; ++i) at.nr += d.model->body[i].joint < 0;
+    const double per = 8.0 * (33.0 * d.model->nb + 20.0 * d.model->nj + 10.0);
+    void        *block =
+        per * at.n < MOST_BYTES ? skel__alloc(&at.allocator, layout(&at, NULL, NULL)) : NULL;
+    if (!block)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples of %d bodies", at.n,
+                          d.model->nb);
+    skel_inverse *v = NULL;
+    layout(&at, block, &v);
+    status = compute(v, d.poses, err);
+    if (status == SKEL_OK)
+        *out = v;
+    else
+        skel_inverse_destroy(v);
+    return status;
+}
+
+void skel_inverse_destroy(skel_inverse *inverse) {
+    if (!inverse) return;
+    const skel_allocator allocator = inverse->allocator;
+    skel__free(&allocator, inverse);
+}
+
+int32_t skel_inverse_sample_count(const skel_inverse *inverse) {
+    return inverse ? inverse->n : 0;
+}
+int32_t skel_inverse_free_root(const skel_inverse *inverse, int32_t k) {
+    for (int32_t r = 0; inverse && r < inverse->nr; ++r)
+        if (skel__is_dynamic(inverse->m, inverse->root[r]) && k-- == 0) return inverse->root[r];
+    return -1;
+}
+const double *skel_inverse_q(const skel_inverse *inverse) {
+    return inverse ? inverse->q : NULL;
+}
+const double *skel_inverse_qd(const skel_inverse *inverse) {
+    return inverse ? inverse->qd : NULL;
+}
+const double *skel_inverse_qdd(const skel_inverse *inverse) {
+    return inverse ? inverse->qdd : NULL;
+}
+const double *skel_inverse_torque(const skel_inverse *inverse) {
+    return inverse ? inverse->torque : NULL;
+}
+const double *skel_inverse_wrench(const skel_inverse *inverse) {
+    return inverse ? inverse->wrench : NULL;
+}
+const double *skel_inverse_residual(const skel_inverse *inverse) {
+    return inverse ? inverse->residual : NULL;
+}
+const double *skel_inverse_power(const skel_inverse *inverse) {
+    return inverse ? inverse->power : NULL;
+}
+
+skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t sample, skel_state *state,
+                                   double *linear, double *angular) {
+    if (!inverse || !state || state->m != inverse->m || sample < 0 || sample >= inverse->n)
+        return SKEL_E_ARGUMENT;
+    state->sum = (skel__power){0};
+    place_state(inverse, sample, state);
+    for (int32_t i = 0; i < inverse->m->nb; ++i) {
+        if (linear) v3_to(state->acc[i].v, linear + 3 * (size_t)i);
+        if (angular) v3_to(skel__body_axes(state, i, state->acc[i].w), angular + 3 * (size_t)i);
+    }
+    return SKEL_OK;
+}
+
+skel_status skel_inverse_get_summary(const skel_inverse *inverse, skel_inverse_summary *summary) {
+    if (!inverse || !summary) return SKEL_E_ARGUMENT;
+    return skel__desc_export(summary, &inverse->sum, sizeof inverse->sum, sizeof inverse->sum);
+}

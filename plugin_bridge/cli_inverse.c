@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `skel inverse`: the joint forces of a track [RUD 4.4.1], as CSV or JSON; and the scene that has
+   them as motors and loads, to run the motion forward again. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP_SLACK 1e-5 /* [m], [rad]: a track that fits its joints worse is worth a warning */
+
+typedef struct call {
+    const char *words[2]; /* scene, track */
+    const char *out, *to, *cutoff, *motors;
+    int         as_json;
+} call;
+
+/* All that the writers read. */
+typedef struct motion {
+    const skel_model    *model;
+    const skel_track    *track;
+    const skel_inverse  *inverse;
+    skel_inverse_summary sum;
+    int32_t              frames, nb, nj, nv;
+} motion;
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static int32_t joint_type(const skel_model *model, int32_t joint) {
+    skel_joint_desc j;
+    skel_joint_desc_init(&j);
+    skel_model_get_joint(model, joint, &j);
+    return j.type;
+}
+
+/* What the numbers of a joint are called, in their order. */
+static const char *const *column_names(int32_t type) {
+    static const char *const none[]      = {NULL};
+    static const char *const hinge[]     = {"torque", NULL};
+    static const char *const slide[]     = {"force", NULL};
+    static const char *const universal[] = {"tz", "tx", NULL}; /* outer z, inner x */
+    static const char *const ball[]      = {"tx", "ty", "tz", NULL};
+    switch (type) {
+    case SKEL_JOINT_HINGE: return hinge;
+    case SKEL_JOINT_SLIDE: return slide;
+    case SKEL_JOINT_UNIVERSAL: return universal;
+    case SKEL_JOINT_BALL: return ball;
+    default: return none;
+    }
+}
+
+static int32_t next_root(const motion *m, int32_t k) {
+    return skel_inverse_free_root(m->inverse, k);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* ",NAME.WHAT", in quotes where a reader would else be led astray (RFC 4180). */
+static void put_head(skel__text *t, const char *name, const char *what) {
+    const int quoted = strpbrk(name, ",\"") != NULL;
+    skel__text_add(t, quoted ? ",\"" : ",");
+    for (const char *c = name; *c; ++c)
+        skel__text_bytes(t, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+    skel__text_addf(t, ".%s%s", what, quoted ? "\"" : "");
+}
+
+static void put_cells(skel__text *t, const double *x, int32_t count) {
+    for (int32_t k = 0; k < count; ++k) {
+        skel__text_bytes(t, ",", 1);
+        skel__text_number(t, x[k]);
+    }
+}
+
+static void put_csv_head(skel__text *t, const motion *m) {
+    static const char *const residual[] = {"residual.fx", "residual.fy", "residual.fz",
+                                           "residual.tx", "residual.ty", "residual.tz"};
+    skel__text_add(t, "frame,time");
+    for (int32_t j = 0; j < m->nj; ++j)
+        for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c)
+            put_head(t, skel_model_joint_name(m->model, j), *c);
+    for (int32_t j = 0; j < m->nj; ++j)
+        if (joint_type(m->model, j) != SKEL_JOINT_FIXED)
+            put_head(t, skel_model_joint_name(m->model, j), "power");
+    for (int32_t k = 0; next_root(m, k) >= 0; ++k)
+        for (int c = 0; c < 6; ++c)
+            put_head(t, skel_model_body_name(m->model, next_root(m, k)), residual[c]);
+    skel__text_add(t, "\n");
+}
+
+static void put_csv(skel__text *t, const motion *m) {
+    const double *torque = skel_inverse_torque(m->inverse), *power = skel_inverse_power(m->inverse);
+    const double *residual = skel_inverse_residual(m->inverse);
+    put_csv_head(t, m);
+    for (int32_t f = 0; f < m->frames; ++f) {
+        const double time = f / skel_track_fps(m->track);
+        skel__text_addf(t, "%d", (int)(skel_track_frame_start(m->track) + f));
+        put_cells(t, &time, 1);
+        put_cells(t, torque + (size_t)f * (size_t)m->nv, m->nv);
+        for (int32_t j = 0; j < m->nj; ++j)
+            if (joint_type(m->model, j) != SKEL_JOINT_FIXED)
+                put_cells(t, power + (size_t)f * (size_t)m->nj + (size_t)j, 1);
+        for (int32_t k = 0; next_root(m, k) >= 0; ++k)
+            put_cells(t, residual + 6 * ((size_t)f * (size_t)m->nb + (size_t)next_root(m, k)), 6);
+        skel__text_add(t, "\n");
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* "name": [[...], ...], a frame to a line. */
+static void put_rows(skel__text *t, const char *name, const double *x, int32_t frames,
+                     int32_t width) {
+    skel__text_addf(t, ",\n  \"%s\": [\n", name);
+    for (int32_t f = 0; f < frames; ++f) {
+        skel__text_add(t, f ? ",\n    " : "    ");
+        skel__text_numbers(t, width ? x + (size_t)f * (size_t)width : NULL, (size_t)width);
+    }
+    skel__text_add(t, "\n  ]");
+}
+
+static void put_wrench(skel__text *t, const motion *m) {
+    const double *x = skel_inverse_wrench(m->inverse);
+    skel__text_add(t, ",\n  \"wrench\": [\n");
+    for (int32_t f = 0; f < m->frames; ++f) {
+        skel__text_add(t, f ? ",\n    [" : "    [");
+        for (int32_t j = 0; j < m->nj; ++j, x += 6) {
+            if (j) skel__text_add(t, ", ");
+            skel__text_numbers(t, x, 6);
+        }
+        skel__text_add(t, "]");
+    }
+    skel__text_add(t, "\n  ]");
+}
+
+static void put_residuals(skel__text *t, const motion *m) {
+    const double *x = skel_inverse_residual(m->inverse);
+    skel__text_add(t, ",\n  \"residual\": {");
+    for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
+        const int32_t body = next_root(m, k);
+        skel__text_add(t, k ? ",\n    " : "\n    ");
+        skel__text_string(t, skel_model_body_name(m->model, body));
+        skel__text_add(t, ": [\n");
+        for (int32_t f = 0; f < m->frames; ++f) {
+            skel__text_add(t, f ? ",\n      " : "      ");
+            skel__text_numbers(t, x + 6 * ((size_t)f * (size_t)m->nb + (size_t)body), 6);
+        }
+        skel__text_add(t, "\n    ]");
+    }
+    skel__text_add(t, "\n  }");
+}
+
+static void put_joints(skel__text *t, const motion *m) {
+    skel__text_add(t, ",\n  \"joints\": [");
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const char *between = "";
+        skel__text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        skel__text_string(t, skel_model_joint_name(m->model, j));
+        skel__text_addf(t, ", \"dof\": %d, \"columns\": [",
+                        (int)skel_model_joint_dof_offset(m->model, j));
+        for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c) {
+            skel__text_addf(t, "%s\"%s\"", between, *c);
+            between = ", ";
+        }
+        skel__text_add(t, "]}");
+    }
+    skel__text_add(t, m->nj ? "\n  ]" : "]");
+}
+
+static void put_named(skel__text *t, const char *name, double x) {
+    skel__text_addf(t, "\"%s\": ", name);
+    skel__text_number(t, x);
+}
+
+static void put_json(skel__text *t, const motion *m) {
+    const skel_inverse *v = m->inverse;
+    skel__text_add(t, "{\n  \"format\": \"skel-inverse/1\",\n  ");
+    put_named(t, "fps", skel_track_fps(m->track));
+    skel__text_addf(t, ", \"frame_start\": %d, ", (int)skel_track_frame_start(m->track));
+    put_named(t, "cutoff", m->sum.cutoff);
+    skel__text_addf(t, ", \"order\": %d,\n  ", (int)m->sum.order);
+    put_named(t, "joint_gap", m->sum.joint_gap);
+    skel__text_add(t, ", ");
+    put_named(t, "misalignment", m->sum.misalignment);
+    skel__text_add(t, ", ");
+    put_named(t, "noise", m->sum.noise);
+    skel__text_add(t, ", ");
+    put_named(t, "suggested_cutoff", m->sum.suggested_cutoff);
+    put_joints(t, m);
+    put_rows(t, "q", skel_inverse_q(v), m->frames, skel_model_q_count(m->model));
+    put_rows(t, "qd", skel_inverse_qd(v), m->frames, m->nv);
+    put_rows(t, "qdd", skel_inverse_qdd(v), m->frames, m->nv);
+    put_rows(t, "torque", skel_inverse_torque(v), m->frames, m->nv);
+    put_rows(t, "power", skel_inverse_power(v), m->frames, m->nj);
+    put_wrench(t, m);
+    put_residuals(t, m);
+    skel__text_add(t, "\n}\n");
+}
+
+/* ---- motors ---------------------------------------------------------------------------------- */
+
+/* u (0, v) u^-1 with u = a b: a vector in a frame that is turned by b in a body turned by a. */
+static void turn(const double *a, const double *b, const double v[3], double out[3]) {
+    const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+    const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+    const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+    const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+    const double s = 2.0 * (x * v[0] + y * v[1] + z * v[2]), c = 2.0 * w * w - 1.0;
+    out[0] = c * v[0] + s * x + 2.0 * w * (y * v[2] - z * v[1]);
+    out[1] = c * v[1] + s * y + 2.0 * w * (z * v[0] - x * v[2]);
+    out[2] = c * v[2] + s * z + 2.0 * w * (x * v[1] - y * v[0]);
+}
+
+/* Torque of a universal or ball joint on its child, world axes. */
+static void world_torque(const skel_joint_desc *j, const double *poses, const double *torque,
+                         double out[3]) {
+    static const double world[4] = {1, 0, 0, 0};
+    const double       *a        = j->parent >= 0 ? poses + 7 * (size_t)j->parent + 3 : world;
+    const double       *b        = j->child >= 0 ? poses + 7 * (size_t)j->child + 3 : world;
+    if (j->type == SKEL_JOINT_BALL) {
+        turn(b, j->child_orientation, torque, out);
+        return;
+    }
+    const double outer[3] = {0, 0, torque[0]}, inner[3] = {torque[1], 0, 0};
+    double       second[3];
+    turn(a, j->parent_orientation, outer, out);
+    turn(b, j->child_orientation, inner, second);
+    for (int k = 0; k < 3; ++k) out[k] += second[k];
+}
+
+typedef struct curves {
+    double *motor, *force, *torque, *poses, *velocities; /* the last two of the first frame */
+    double *now;                                         /* poses of one frame */
+} curves;
+
+static void free_curves(curves *c) {
+    free(c->motor), free(c->force), free(c->torque);
+    free(c->poses), free(c->velocities), free(c->now);
+}
+
+static int take_curves(const motion *m, curves *c) {
+    const size_t n = (size_t)m->frames, nb = (size_t)m->nb;
+    c->motor      = calloc(n * (size_t)m->nj + 1, sizeof(double));
+    c->force      = calloc(n * nb * 3, sizeof(double));
+    c->torque     = calloc(n * nb * 3, sizeof(double));
+    c->poses      = calloc(nb * 7, sizeof(double));
+    c->now        = calloc(nb * 7, sizeof(double));
+    c->velocities = calloc(nb * 6, sizeof(double));
+    return c->motor && c->force && c->torque && c->poses && c->now && c->velocities;
+}
+
+static void add_joint(const motion *m, curves *c, int32_t f, int32_t joint) {
+    const size_t    at = (size_t)f;
+    skel_joint_desc j;
+    skel_joint_desc_init(&j);
+    skel_model_get_joint(m->model, joint, &j);
+    const double *torque = skel_inverse_torque(m->inverse) + at * (size_t)m->nv +
+                           skel_model_joint_dof_offset(m->model, joint);
+    double push[3];
+    if (j.type == SKEL_JOINT_HINGE || j.type == SKEL_JOINT_SLIDE) /* a motor turns the parent */
+        c->motor[at * (size_t)m->nj + (size_t)joint] = -torque[0];
+    if (j.type != SKEL_JOINT_UNIVERSAL && j.type != SKEL_JOINT_BALL) return;
+    world_torque(&j, c->now, torque, push);
+    for (int k = 0; k < 3; ++k) {
+        if (j.parent >= 0)
+            c->torque[(at * (size_t)m->nb + (size_t)j.parent) * 3 + (size_t)k] -= push[k];
+        if (j.child >= 0)
+            c->torque[(at * (size_t)m->nb + (size_t)j.child) * 3 + (size_t)k] += push[k];
+    }
+}
+
+static skel_status fill_curves(const motion *m, curves *c) {
+    skel_state *state  = NULL;
+    skel_status status = skel_state_create(m->model, &state, NULL);
+    for (int32_t f = 0; status == SKEL_OK && f < m->frames; ++f) {
+        status = skel_inverse_get_state(m->inverse, f, state, NULL, NULL);
+        if (status == SKEL_OK) status = skel_state_get_poses(state, c->now);
+        if (f == 0 && status == SKEL_OK) {
+            skel_state_get_poses(state, c->poses);
+            skel_state_get_velocities(state, c->velocities);
+        }
+        for (int32_t j = 0; j < m->nj; ++j) add_joint(m, c, f, j);
+        for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
+            const size_t  at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+            const double *r  = skel_inverse_residual(m->inverse) + 6 * at;
+            for (size_t i = 0; i < 3; ++i)
+                c->force[3 * at + i] += r[i], c->torque[3 * at + i] += r[3 + i];
+        }
+    }
+    skel_state_destroy(state);
+    return status;
+}
+
+static int write_motors(const call *c, const skel_scene *scene, const motion *m) {
+    curves          x      = {0};
+    skel_status     status = take_curves(m, &x) ? fill_curves(m, &x) : SKEL_E_MEMORY;
+    skel_scene_edit e;
+    skel_scene_edit_init(&e);
+    e.sample_count = (uint32_t)m->frames, e.sample_rate = skel_track_fps(m->track);
+    e.poses = x.poses, e.velocities = x.velocities;
+    e.motor = x.motor, e.force = x.force, e.torque = x.torque;
+    e.has_bake = 1, e.fps = e.sample_rate;
+    e.frame_start  = skel_track_frame_start(m->track);
+    e.frame_end    = e.frame_start + m->frames - 1;
+    const int code = status == SKEL_OK
+                         ? cli_write_edited(c->motors, scene, &e)
+                         : cli_error(cli_code(status), c->words[0], "%s", skel_status_text(status));
+    free_curves(&x);
+    return code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void warn(const call *c, const motion *m) {
+    const skel_inverse_summary *sum = &m->sum;
+    char                        text[320];
+    if (sum->joint_gap > GAP_SLACK || sum->misalignment > GAP_SLACK) {
+        snprintf(text, sizeof text,
+                 "its poses miss the joints by up to %.3g m and %.3g rad; the joint coordinates "
+                 "nearest to them were used",
+                 sum->joint_gap, sum->misalignment);
+        cli_warn(c->words[1], text);
+    }
+    if (sum->suggested_cutoff > 0.0) {
+        snprintf(text, sizeof text,
+                 "of the torque of '%.64s' %.0f %% is noise above %.3g Hz, a quarter of the frame "
+                 "rate: differentiating twice lifts it; --cutoff %.2g would help",
+                 skel_model_joint_name(m->model, sum->noise_joint), 100.0 * sum->noise,
+                 0.25 * skel_track_fps(m->track), sum->suggested_cutoff);
+        cli_warn(c->words[1], text);
+    }
+}
+
+static int write_forces(const call *c, const motion *m) {
+    skel__text t = {0};
+    if (c->as_json)
+        put_json(&t, m);
+    else
+        put_csv(&t, m);
+    const int code = cli_write(c->out, &t);
+    skel__text_free(&t);
+    return code;
+}
+
+static int solve(const call *c, const skel_scene *scene, const skel_track *track) {
+    skel_inverse     *inverse = NULL;
+    skel_inverse_desc d;
+    skel_error        err;
+    skel_error_init(&err);
+    skel_inverse_desc_init(&d);
+    d.model        = skel_scene_model(scene);
+    d.poses        = skel_track_poses(track);
+    d.sample_count = (uint32_t)skel_track_frame_count(track);
+    d.sample_rate  = skel_track_fps(track);
+    int code       = cli_number("--cutoff", c->cutoff, 1, &d.cutoff);
+    if (code != CLI_DONE) return code;
+    if (!(d.cutoff < 0.5 * d.sample_rate))
+        return cli_error(CLI_WRONG, NULL,
+                         "--cutoff: is %g, must be below half the frame rate of the track, %g",
+                         d.cutoff, 0.5 * d.sample_rate);
+    const skel_status status = skel_inverse_create(&d, &inverse, &err);
+    if (status < 0) return cli_error(cli_code(status), c->words[0], "%s", err.text);
+    motion m = {.model = d.model, .track = track, .inverse = inverse};
+    m.frames = (int32_t)d.sample_count;
+    m.nb = skel_model_body_count(m.model), m.nj = skel_model_joint_count(m.model);
+    m.nv = skel_model_dof(m.model), m.sum.struct_size = sizeof m.sum;
+    skel_inverse_get_summary(inverse, &m.sum);
+    warn(c, &m);
+    code = write_forces(c, &m);
+    if (code == CLI_DONE && c->motors) code = write_motors(c, scene, &m);
+    skel_inverse_destroy(inverse);
+    return code;
+}
+
+/* By --to, by the name of the file, or CSV on standard output. */
+static int pick_format(call *c) {
+    const int   file = c->out && strcmp(c->out, "-") != 0;
+    const char *dot  = file ? strrchr(c->out, '.') : NULL;
+    const char *name = c->to ? c->to : file ? (dot ? dot + 1 : "") : "csv";
+    c->as_json       = strcmp(name, "json") == 0;
+    if (c->as_json || strcmp(name, "csv") == 0) return CLI_DONE;
+    if (c->to) return cli_error(CLI_WRONG, NULL, "--to: is '%s', must be csv or json", c->to);
+    return cli_error(CLI_WRONG, c->out, "must end in .csv or .json, or --to must say which");
+}
+
+static int check_places(const call *c) {
+    const char *standard = c->out && strcmp(c->out, "-") != 0 ? "" : "-";
+    for (int k = 0; k < 2; ++k) {
+        if (cli_same_place(c->words[k], c->out) || cli_same_place(c->words[k], c->motors))
+            return cli_error(CLI_WRONG, c->words[k], "is an input, must not be written over");
+    }
+    if (strcmp(c->words[0], "-") == 0 && strcmp(c->words[1], "-") == 0)
+        return cli_error(CLI_WRONG, NULL, "only one of SCENE and TRACK can be standard input");
+    if (cli_same_place(c->out, c->motors) || (c->motors && strcmp(c->motors, standard) == 0))
+        return cli_error(CLI_WRONG, c->motors, "forces and scene must go to different places");
+    return CLI_DONE;
+}
+
+int cli_inverse(int argc, char **argv) {
+    call             c         = {0};
+    const cli_option options[] = {{"-o", &c.out, NULL},
+                                  {"--to", &c.to, NULL},
+                                  {"--cutoff", &c.cutoff, NULL},
+                                  {"--motors", &c.motors, NULL},
+                                  {NULL, NULL, NULL}};
+    skel_scene      *scene     = NULL;
+    skel_track      *track     = NULL;
+    int code = cli_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
+    if (code == CLI_DONE) code = pick_format(&c);
+    if (code == CLI_DONE) code = check_places(&c);
+    if (code == CLI_DONE) code = cli_scene(c.words[0], &scene);
+    if (code == CLI_DONE) code = cli_track(c.words[1], skel_scene_model(scene), &track);
+    if (code == CLI_DONE && !(skel_track_fps(track) > 0.0))
+        code = cli_error(CLI_WRONG, c.words[1], "is a pose, must be a skel-track/1");
+    if (code == CLI_DONE && skel_track_frame_count(track) < 3)
+        code = cli_error(CLI_WRONG, c.words[1],
+                         "position: has %d frames, must have at least 3: an acceleration takes "
+                         "three poses",
+                         (int)skel_track_frame_count(track));
+    if (code == CLI_DONE) code = solve(&c, scene, track);
+    skel_track_destroy(track);
+    skel_scene_destroy(scene);
+    return code;
+}
