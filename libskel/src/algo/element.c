@@ -35,9 +35,14 @@ int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__sca
     return n;
 }
 
+/* The same in every pose, lest energy came and went with it: about the axis where that is fixed in
+   what hangs, else the mean about all axes. */
 double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
-    const m3 d = skel__follow_inertia(s, r, joint);
-    return fmax(v3_dot(gradient, m3_mulv(d, gradient)), 1e-300);
+    const int32_t type = s->m->joint[joint].type;
+    const m3      d    = s->follow_inertia[joint];
+    if (type == SKEL_JOINT_SLIDE) return d.r[0].x;
+    if (type != SKEL_JOINT_HINGE) return (d.r[0].x + d.r[1].y + d.r[2].z) / 3.0;
+    return fmax(v3_dot(gradient, m3_mulv(skel__follow_inertia(s, r, joint), gradient)), 1e-300);
 }
 
 /* ---- the limiting torque ---- */
@@ -104,7 +109,7 @@ static side law_over(const skel__joint *j, double x0, double x1, double h) {
     return out;
 }
 
-/* The spring of a stop: stiff for what hangs there, and for the weight of all that may lean on it. */
+/* The spring of a stop: stiff for what hangs there and for the weight that may lean on it. */
 typedef struct stop {
     double k, d; /* stiffness, damping */
 } stop;
