@@ -7,7 +7,7 @@ every joint is closed as placed. Velocities start at the root and go down the jo
 
 import math
 
-from skelpy.scene import BakeSettings, Body, Joint, Scene
+from skelpy.scene import BakeSettings, Body, Joint, Scene, Wobble
 
 PLACE_DIGITS = 6   # of positions [m]: 1 um
 TURN_DIGITS = 9    # of quaternions
@@ -74,7 +74,7 @@ class Builder:
         self._rates = {}
 
     def body(self, name, mass, shape, centre, orientation=(1, 0, 0, 0), **more):
-        body = Body(name, round(mass, 6), shape, position=list(rounded(centre)),
+        body = Body(name, round(mass, 6) or None, shape, position=list(rounded(centre)),
                     orientation=list(orientation), **more)
         self._bodies[name] = body
         self.scene.bodies.append(body)
@@ -86,6 +86,13 @@ class Builder:
         shape = {"type": "capsule", "length": round(math.sqrt(dot(axis, axis)), PLACE_DIGITS),
                  "radius": radius}
         return self.body(name, mass, shape, scale(add(start, end), 0.5), z_towards(axis))
+
+    def soft(self, body, mass, shape, along, across, turn, **more):
+        """The soft mass of a body, at its centre: (c, d) along and across its z axis, (a, b) of the
+        turning."""
+        self.scene.wobble.append(Wobble(
+            f"{body}.soft", body, round(mass, 6), dict(zip("cd", along)), dict(zip("cd", across)),
+            dict(zip("ab", turn)), shape=shape, **more))
 
     def joint(self, name, kind, parent, child, anchor, rate=None, **more):
         """rate: speed about or along the axis (hinge, slide), a vector for a ball; for `moving`."""
