@@ -137,11 +137,12 @@ static skel_status step_to_hit(skel_state *s, int32_t integrator, int32_t solver
 static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t solver, double h,
                                   int32_t *body) {
     const double end = s->t + h, eps = 1e-9 * h;
-    if (!skel__has_impacts(s->m)) return step_by(s, integrator, solver, h, body);
-    skel_status status = skel__follow_prepare(s);
-    skel__modes_start(s);
+    skel_status  status = skel__follow_prepare(s);
+    if (skel__has_impacts(s->m)) skel__modes_start(s);
+    if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) /* looks itself */
+        return status == SKEL_OK ? step_by(s, integrator, solver, h, body) : status;
     for (int n = 0; status == SKEL_OK && s->t < end - eps; ++n) {
-        if (skel__impacts(s) > 0) skel__conserving_forget(s);
+        skel__impacts(s);
         if (n < HITS_MAX)
             status = step_to_hit(s, integrator, solver, end - s->t, body);
         else

@@ -8,11 +8,12 @@
 
 #include <string.h>
 
-#define DEPTH 2e-3       /* of L: a soft ground under the whole weight */
+#define DEPTH 4e-3       /* of L: a soft ground under the whole weight */
 #define RIGID_DEPTH 1e-6 /* of L: what rests on a rigid one */
 #define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
 #define STICK 1e-5       /* of L: shift along a soft ground under a load of W */
 #define RIGID_STICK 1e-7
+#define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
 #define EARTH 9.81
 #define SPOTS_MAX 400000
 #define DEFAULT_PAIRS_MAX 1000 /* shaped bodies: of more, those that must touch have to say so */
@@ -55,7 +56,7 @@ static void fill_constants(const skel_model *m, skel__ground *g) {
     }
     if (!g->is_stick_default) return;
     g->stick_k = w / ((g->is_rigid ? RIGID_STICK : STICK) * l);
-    g->stick_d = 2.0 * sqrt(g->stick_k * mass);
+    g->stick_d = 2.0 * STICK_DAMPING * sqrt(g->stick_k * mass);
 }
 
 /* ---- spots ---- */

@@ -10,11 +10,15 @@
 #include "solve/conserving.h"
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "solve/impact.h"
 
 #include <string.h>
 
 #define NEWTON_MAX 16
+#define NEWTON_TOUCH_MAX 30 /* with contacts */
 #define HALVINGS_MAX 12
+#define HIT_TRIES 40
+#define HITS_MAX 2000      /* in one step */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
@@ -341,14 +345,15 @@ static void close_loops(skel_state *s) {
 /* ---- Newton ---- */
 
 /* Applies the correction; returns its size, lengths in units of size and distance. */
-static double correct(skel_state *s, double h) {
+static double correct(skel_state *s, double h, double share) {
     const skel_model *m     = s->m;
     skel__em         *em    = s->em;
     double            worst = 0;
     int32_t           at    = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const size_t i    = (size_t)m->order[k];
-        const v3     move = v3_of(em->y + 6 * i), turn = v3_of(em->y + 6 * i + 3);
+        const v3     move = v3_scale(v3_of(em->y + 6 * i), share);
+        const v3     turn = v3_scale(v3_of(em->y + 6 * i + 3), share);
         const m3     e    = skel__cayley_inverse_derivative(em->w[i], h);
         em->vbar[i]       = v3_mad(em->vbar[i], 1.0 / h, move);
         em->w[i]          = v3_add(em->w[i], m3_mulv(e, m3_tmulv(em->r1[i], turn)));
@@ -357,12 +362,12 @@ static double correct(skel_state *s, double h) {
         if (!(size <= worst)) worst = size;
         if (m->body[i].joint < 0) continue;
         double *lambda = em->lambda + 6 * (size_t)m->body[i].joint;
-        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += em->dl[6 * i + (size_t)c];
+        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += share * em->dl[6 * i + (size_t)c];
     }
     for (int32_t l = 0; l < s->nloop; ++l) {
         double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
         for (int c = 0; c < skel__joint_rows(m->joint[s->loop_joint[l]].type); ++c)
-            lambda[c] += em->mu[at++];
+            lambda[c] += share * em->mu[at++];
     }
     return worst;
 }
@@ -371,15 +376,16 @@ static double correct(skel_state *s, double h) {
 static int newton(skel_state *s, double h) {
     skel__em *em   = s->em;
     int       have = 0;
-    double    size = INFINITY, rate = 1, before = INFINITY;
-    for (int it = 0; it <= NEWTON_MAX; ++it) {
+    double    size = INFINITY, rate = 1, before = INFINITY, share = 1;
+    const int most = em->touch_count > 0 ? NEWTON_TOUCH_MAX : NEWTON_MAX;
+    for (int it = 0; it <= most; ++it) {
         const double open = equations(s, h, !have);
         em->evaluations += 1;
         /* closed, and the next correction would be rounding; or no longer getting better */
         if (it > 0 && open <= CLOSED && size * rate <= 0.1 * CLOSED) return 1;
         const double now = fmax(open, size);
         if (it > 2 && now <= CLOSED_STILL && now > 0.3 * before) return 1;
-        if (it == NEWTON_MAX || !(open < HOPELESS)) return 0;
+        if (it == most || !(open < HOPELESS)) return 0;
         if (!have) {
             if (!skel__lu_factor(s->m, em->lu)) return 0;
             if (s->nloop > 0) answer_loops(s, h);
@@ -388,8 +394,10 @@ static int newton(skel_state *s, double h) {
         skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
         if (s->nloop > 0) close_loops(s);
         const double last = size;
-        size              = correct(s, h);
+        size              = correct(s, h, share) / share;
         rate              = it > 0 ? fmin(size / last, 1.0) : 1.0;
+        /* friction that goes to and fro between sticking and slipping is caught in the middle */
+        share = it > 2 && rate > 0.7 ? fmax(0.5 * share, 0.25) : fmin(2.0 * share, 1.0);
         if (!(size < HOPELESS)) return 0;
         if (it > 0 && rate > SLOW && size > 1e-11) have = 0;
         before = now;
@@ -506,6 +514,7 @@ static int try_step(skel_state *s, double h) {
     skel__em *em    = s->em;
     const int tries = s->nloop > 0 ? 3 : 2;
     skel__prepare(s, s->x);
+    skel__em_contacts_find(s, h);
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
         em->soft = k < 2 ? SOFT : SOFTER;
         prescribe(s, h);
@@ -538,30 +547,60 @@ static int32_t pinned_elsewhere(const skel_state *s) {
     return -1;
 }
 
-/* Contacts are followed closely while they hit. */
-static int shortened(skel_state *s, double h, int length, int whole) {
-    if (s->m->ns == 0) return length;
+/* Contacts are followed closely while they hit. Powers of two of the whole, as far as can be: steps
+   of one length go by what the last one found. */
+static double shortened(skel_state *s, double way, double whole) {
+    if (s->m->ns == 0) return way;
     skel__prepare(s, s->x);
-    const double limit = skel__em_contacts_find(s, h * length / whole);
-    while (length > 1 && h * length / whole > 1.0001 * limit) length /= 2;
-    return length;
+    const double limit = skel__em_contacts_find(s, way);
+    double       next  = whole;
+    if (way <= 1.0001 * limit) return way;
+    while (next > limit && next > whole / (1 << HALVINGS_MAX)) next *= 0.5;
+    return next;
 }
 
-/* From s->t on for h, in halves where Newton fails. */
+/* One step of length h that ends where it hits something rigid: *done is what was done of it. The
+   longest way without a hit grows, the shortest with one shrinks, until one is met. */
+static int try_to_hit(skel_state *s, double h, double *done) {
+    double *before = s->event, *after = s->event + skel__event_count(s->m);
+    double  low = 0, high = h, way = h;
+    *done = h;
+    if (!skel__has_impacts(s->m)) return try_step(s, h);
+    skel__event_values(s, before);
+    skel__impact_keep(s);
+    for (int n = 0; n < HIT_TRIES; ++n) {
+        if (n > 0) skel__impact_back(s);
+        if (!try_step(s, way)) return 0;
+        *done = way;
+        skel__event_values(s, after);
+        const double share = skel__first_hit(s, before, after);
+        if (share >= 1 && (way >= high || skel__is_hit(s, after))) break;
+        *(share >= 1 ? &low : &high) = way;
+        if (high - low < 1e-12 * h) break;
+        const double guess = share * way; /* the straight line, kept within what is known */
+        way                = share < 1 && guess > low && guess < high ? guess : 0.5 * (low + high);
+    }
+    return 1;
+}
+
+/* From s->t on for h: shorter where a contact is followed, halved where Newton fails. */
 static skel_status step_within(skel_state *s, double h) {
-    const int    whole = 1 << HALVINGS_MAX; /* ticks of a step */
-    const double end   = s->t + h;
-    int          done = 0, length = whole;
-    while (done < whole) {
-        length = shortened(s, h, length, whole);
-        if (try_step(s, h * length / whole)) {
-            done += length;
-            while (length < whole && done % (2 * length) == 0) length *= 2;
-            if (length > whole - done) length = whole - done > 0 ? whole - done : whole;
+    const double shortest = h / (1 << HALVINGS_MAX), end = s->t + h;
+    double       length = h;
+    int          hits   = 0;
+    while (s->t < end - 1e-3 * shortest) {
+        if (skel__impacts(s) > 0) s->em->history = 0;
+        const double left = end - s->t;
+        double       way  = fmin(shortened(s, fmin(length, left), h), left), done;
+        if (left < 1.5 * way) way = left; /* no crumbs */
+        if (try_to_hit(s, way, &done)) {
+            hits += done < way;
+            length = fmin(2.0 * fmax(length, way), h);
+            if (hits > HITS_MAX) return SKEL_E_DIVERGED;
         } else {
-            length /= 2;
+            length = 0.5 * way;
             s->em->rejected += 1;
-            if (length == 0) return SKEL_E_DIVERGED;
+            if (length < shortest) return SKEL_E_DIVERGED;
         }
     }
     s->t = end;

@@ -37,7 +37,7 @@ typedef struct skel__em_touch {
     v3      xi;                       /* bend of the bristle at the start, along the ground */
     double  radius_i, radius_j, radius, gap, rate;
     double  mobility, mobility_t; /* of free bodies, along the normal and across it */
-    double  late, late_t;         /* share of the force at the end of the step */
+    double  late, late_t, late_d; /* share of the end of the step in the forces */
 } skel__em_touch;
 
 struct skel__em {

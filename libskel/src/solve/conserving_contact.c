@@ -14,8 +14,7 @@
 
 #define REACH_STEPS 3.0 /* so many steps of its speed away, a spot is looked at */
 #define STEEP 0.4       /* of the time in which a contact's spring swings by a radian */
-#define RUB 1.0         /* of the time in which its damper stops it */
-#define QUIET 0.005     /* of the speed of a fall by the reach: need not be followed */
+#define QUIET 0.03      /* of the speed of a fall by the reach: need not be followed */
 #define CURVED 0.3      /* of the radii, along each other in a step */
 #define SHORT 1e-7      /* of the depths: too short a way for a difference */
 
@@ -45,8 +44,7 @@ static double step_of(const skel_state *s, const skel__em_touch *t, double rate,
     const double deep  = pow(0.5 * (g->b + 1.0) * mass * speed * speed / g->a, 1.0 / (g->b + 1.0));
     const double k     = fmax(stiffness(g, fmax(deep, -t->gap)), 1e-300);
     double       limit = INFINITY;
-    if (speed > quiet || pair)
-        limit = fmin(STEEP * sqrt(mass / k), g->d > 0 ? RUB * mass / g->d : INFINITY);
+    if (speed > quiet || pair) limit = STEEP * sqrt(mass / k);
     if (t->radius > 0 && along > 0) limit = fmin(limit, CURVED * t->radius / along);
     return fmax(limit, until);
 }
@@ -107,6 +105,8 @@ void skel__em_contacts_begin(skel_state *s, double h) {
         const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
         t->late                  = late_share(stiffness(g, deep), t->mobility, h);
         t->late_t                = late_share(g->stick_k, t->mobility_t, h);
+        const double x           = 0.5 * h * g->d * t->mobility;
+        t->late_d                = x * x / (1.0 + x * x);
     }
 }
 
@@ -134,12 +134,18 @@ static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, doubl
         tiny ? (skel__contact_force(g, d0) + 4.0 * skel__contact_force(g, 0.5 * (d0 + d1)) + f1) /
                    6.0
              : (v1 - v0) / way;
-    const double push = (1.0 - t->late) * mean + t->late * f1 + g->d * (d1 - d0) / h;
+    /* A damper that would stop it within the step goes by the speed at its end, not to turn it; it
+       is never on the side of the motion, and has no jumps. */
+    const double sign = way > 0 ? 1.0 : -1.0, start = fmin(sign * t->rate, 0);
+    const double fast = (1.0 + t->late_d) * sign * (d1 - d0) / h + t->late_d * start;
+    const double rub  = fast > 0 ? sign * g->d * fast : 0;
+    const double push = (1.0 - t->late) * mean + t->late * f1 + rub;
     normal_law   out  = {fmax(push, 0), 0, v1 - v0};
     if (!(push > 0)) return out;
-    const double k1 = stiffness(g, d1);
-    const double dm = tiny ? 0.5 * k1 : (f1 - mean) / way;
-    out.slope       = -((1.0 - t->late) * dm + t->late * k1 + (d1 > 0 ? g->d / h : 0));
+    const double k1   = stiffness(g, d1);
+    const double dm   = tiny ? 0.5 * k1 : (f1 - mean) / way;
+    const double rubs = d1 > 0 && fast > 0 ? g->d * (1.0 + t->late_d) / h : 0;
+    out.slope         = -((1.0 - t->late) * dm + t->late * k1 + rubs);
     return out;
 }
 

@@ -20,6 +20,7 @@
 #define DONE 1e-13     /* of the largest impulse */
 #define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
 #define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
+#define RELEASED 1e-4  /* likewise: what rested and is farther away is free again */
 #define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
 #define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
 #define STILL 1e-3     /* of that: left alone */
@@ -266,7 +267,7 @@ static double slow_of(const skel_model *m, const place *p) {
    the stiff spring would only pass to and fro is stopped like this, too. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
-    if (s->mode[p.event] == SKEL__RESTS && value > TOUCHED * unit) s->mode[p.event] = SKEL__FREE;
+    if (s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit) s->mode[p.event] = SKEL__FREE;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
     p.speed = row_speed(s, &p, 0);
     p.value = value / unit;
@@ -410,33 +411,59 @@ static void solve(struct skel__impact *im) {
     }
 }
 
-/* Books the place's impulse: energy that is lost, momentum from outside, work of drives. */
-static void book(skel_state *s, int k, int row) {
-    const place *p = &s->impact->at[k];
-    v3           f = {0, 0, 0}, n = {0, 0, 0};
-    for (int r = 0; r < p->rows; ++r) {
-        f = v3_mad(f, s->impact->p[row + r], v3_of(p->ga[r]));
-        n = v3_mad(n, s->impact->p[row + r], v3_of(p->ga[r] + 3));
+/* Kinetic energy and momenta of what moves by forces. */
+typedef struct motion {
+    double kinetic;
+    v3     p, l;
+} motion;
+static motion motion_of(const skel_state *s) {
+    motion sum = {0};
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t     i  = s->m->order[k];
+        const skel__body *b  = &s->m->body[i];
+        const skel__kin  *x  = &s->x[i];
+        const v3          mv = v3_scale(x->v, b->mass), spin = m3_mulv(b->inertia, x->w);
+        sum.kinetic += 0.5 * (v3_dot(mv, x->v) + v3_dot(spin, x->w));
+        sum.p = v3_add(sum.p, mv);
+        sum.l = v3_add(sum.l, v3_add(v3_cross(x->p, mv), q_rotate(x->q, spin)));
     }
-    *(p->rows == 3 ? &s->sum.contact : &s->sum.friction) += energy_of(s->impact, k);
-    for (int e = 0; e < 2; ++e) {
-        const int32_t from = e == 0 ? p->other : p->i, on = e == 0 ? p->i : p->other;
-        const double  sign = e == 0 ? 1.0 : -1.0;
-        if (skel__is_dynamic(s->m, from) || on < 0) continue;
-        const v3 torque = e == 0 ? n : v3_add(n, v3_cross(v3_sub(s->x[p->i].p, s->x[on].p), f));
-        const v3 v = v3_add(s->x[from].v, v3_cross(s->ww[from], v3_sub(s->x[on].p, s->x[from].p)));
-        s->sum.force  = v3_mad(s->sum.force, sign, f);
-        s->sum.torque = v3_mad(s->sum.torque, sign, v3_add(torque, v3_cross(s->x[on].p, f)));
-        s->sum.drive += sign * (v3_dot(f, v) + v3_dot(torque, s->ww[from]));
+    return sum;
+}
+
+/* Work of the body that the place is on, where it moves as it must. */
+static double work_of_drive(const skel_state *s, const place *p, int row) {
+    v3 f = {0, 0, 0};
+    if (p->rows == 1 || skel__is_dynamic(s->m, p->other)) return 0;
+    for (int r = 0; r < p->rows; ++r) f = v3_mad(f, s->impact->p[row + r], v3_of(p->ga[r]));
+    return v3_dot(f, skel__velocity_at(s, s->x, p->other, p->point));
+}
+
+/* Books what changed: contacts and drives by their impulses; the rest is the stops' and joints'. */
+static void book(skel_state *s, const motion *a) {
+    const motion               b       = motion_of(s);
+    const struct skel__impact *im      = s->impact;
+    double                     contact = 0, drive = 0;
+    int                        row = 0, moves = 0;
+    for (int k = 0; k < im->count; row += im->at[k++].rows) {
+        if (im->at[k].rows == 3) contact += energy_of(im, k);
+        drive += work_of_drive(s, &im->at[k], row);
     }
+    for (int32_t k = 0; k < s->m->np; ++k) {
+        const skel__kin *x = &s->x[s->m->prescribed[k]];
+        moves |= v3_norm(x->v) + v3_norm(x->w) > 0;
+    }
+    const double rest = b.kinetic - a->kinetic - contact - drive;
+    s->sum.contact += contact;
+    s->sum.drive += moves ? drive + rest : drive;
+    s->sum.friction += moves ? 0 : rest;
+    s->sum.force  = v3_add(s->sum.force, v3_sub(b.p, a->p));
+    s->sum.torque = v3_add(s->sum.torque, v3_sub(b.l, a->l));
 }
 
 static void apply(skel_state *s) {
-    const skel_model    *m   = s->m;
-    struct skel__impact *im  = s->impact;
-    int                  row = 0;
+    const skel_model    *m  = s->m;
+    struct skel__impact *im = s->impact;
     skel__prepare(s, s->x);
-    for (int k = 0; k < im->count; row += im->at[k++].rows) book(s, k, row);
     for (int r = 0; r < im->rows; ++r)
         for (int32_t k = 0; im->p[r] != 0 && k < m->nd; ++k) {
             const int32_t      i = m->order[k];
@@ -468,12 +495,16 @@ int skel__impacts(skel_state *s) {
     if (!s->impact) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
-        const int fast    = find_places(s);
-        s->impact->rows   = 0;
+        const int fast      = find_places(s);
+        s->impact->rows     = 0;
+        const motion before = motion_of(s);
+        /* velocities that do not quite fit the joints would make them do work */
+        if (fast > 0) skel__fit_velocities(s), skel__prepare(s, s->x);
         const int is_jolt = fast > 0 && prepare_rows(s);
         if (is_jolt) {
             solve(s->impact);
             apply(s);
+            book(s, &before);
             ++hits;
         }
         settle(s);
