@@ -454,7 +454,7 @@ def strip(motions, frames, view, _):
     def level(motion):
         """Where the camera looks: over a ground that it sees edge-on it does not rise."""
         _, up, near = VIEWS[view]
-        plain = any(abs(dot(near, g.get("normal", (0, 0, 1)))) < 1e-6 for g in motion.grounds)
+        plain = any(abs(dot(near, g.get("normal", (0, 0, 1)))) < 1e-6 for g in motion.scene.get("ground", []))
 
         def origin(frame):
             centre = motion.centre(frame)

@@ -7,6 +7,7 @@ from skelpy.scene import Ground
 
 from scenes.build import Builder, scale, z_towards
 from scenes.doll import doll
+from scenes.figure import SIDES
 
 
 def rod(name, **ground):
@@ -34,7 +35,7 @@ def falling_rod_dead():
     return rod("falling rod, restitution 0", restitution=0, friction=0.8)
 
 
-STEPS, RISE, RUN, STAIR_WIDTH = 8, 0.17, 0.29, 2.4
+STEPS, RISE, RUN, STAIR_WIDTH = 7, 0.17, 0.29, 2.4
 
 
 def stairs(b):
@@ -55,5 +56,43 @@ def ragdoll_stairs():
     for body in b.scene.bodies:
         body.collide = True
     stairs(b)
-    b.scene.ground.append(Ground())
-    return b.frames(121)
+    b.scene.ground.append(Ground(friction=0.5))
+    return b.frames(73, step=0.001)
+
+
+# Soft masses of the landing figure [RUD 4.3]: share of the segment, capsule (length, radius), along
+# and across (c, d), turning (a, b).
+FLESH = {
+    "thigh": (0.75, (0.2, 0.085), (6e7, 250), (3e7, 175), (75, 2)),
+    "chest": (0.5, (0.16, 0.12), (2e7, 450), (2e7, 350), (200, 10)),
+}
+FOLLOW = {kind: {"stiffness": hz, "damping": 1} for kind, hz in (
+    ("waist", 4), ("ribs", 4), ("neck", 4), ("shoulder", 2), ("hip", 4))}
+SPRING = {"knee": {"stiffness": 250, "damping": 25}, "ankle": {"stiffness": 350, "damping": 12},
+          "elbow": {"stiffness": 15, "damping": 1}}
+MUSCLE = {"knee": {"growth": 300, "max": 350, "side": -1}}
+SOLE = [[0, -0.055, -0.1], [0.03, -0.055, 0.08], [-0.03, -0.055, 0.08]]  # along z, down is -y
+
+
+def landing(pose=None, speed=-1.4, turning=-0.4):
+    """From a jump forward onto both feet: springs at hips and trunk hold the pose, knees and ankles
+    give way by springs and muscles, soft masses sag and swing."""
+    b, hip = Builder("landing"), 1.35
+    doll(b, 0.0, 0.0, hip, pose)
+    b.moving(velocity=(0, speed, 0.6), turning=(turning, 0, 0), about=(0, 0, hip))
+    for joint in b.scene.joints:
+        kind = joint.name.partition(".")[0]
+        joint.follow, joint.spring = FOLLOW.get(kind), SPRING.get(kind)
+        joint.muscle = MUSCLE.get(kind)
+    for side, _ in SIDES:  # heel, and both sides of the toes
+        b.scene.body(f"foot.{side}").contacts = SOLE
+    for name in ("thigh.L", "thigh.R", "chest"):
+        share, (length, radius), along, across, turn = FLESH[name.partition(".")[0]]
+        body = b.scene.body(name)
+        mass = body.mass * share
+        body.mass = round(body.mass - mass, 6)
+        b.soft(name, mass, {"type": "capsule", "length": length, "radius": radius}, along, across,
+               turn)
+    b.scene.ground.append(Ground(friction=0.9, law={"a": 6e6, "b": 2, "d": 300},
+                                 stick={"stiffness": 4e4, "damping": 200}))
+    return b.frames(73)

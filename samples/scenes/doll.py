@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A figure of 16 capsules with limits at every joint: z up, facing -y, left is +x."""
+"""A figure of 14 capsules with limits at every joint: z up, facing -y, left is +x."""
 
 import math
 
@@ -8,9 +8,9 @@ from scenes.figure import LENGTH, SIDES, segment_mass
 
 DOWN, FORWARD = (0, 0, -1), (0, -1, 0)
 # Half the ranges of motion [degrees] about the pose below, which is bent in the middle of them.
-CONE = {"waist": 25, "ribs": 20, "neck": 35, "shoulder": 75, "wrist": 45, "hip": 50}
-TWIST = {"waist": 20, "ribs": 15, "neck": 40, "shoulder": 60, "wrist": 40, "hip": 30}
-FRICTION = {"waist": 6, "ribs": 6, "neck": 2, "shoulder": 2.5, "wrist": 0.3, "hip": 4,
+CONE = {"waist": 25, "ribs": 20, "neck": 35, "shoulder": 75, "hip": 50}
+TWIST = {"waist": 20, "ribs": 15, "neck": 40, "shoulder": 60, "hip": 30}
+FRICTION = {"waist": 6, "ribs": 6, "neck": 2, "shoulder": 2.5, "hip": 4,
             "elbow": 1.5, "knee": 3, "ankle": 1}
 POSE = {"thigh": 35, "knee": 45, "arm": 50, "out": 25, "elbow": 50}  # [degrees]
 
@@ -48,20 +48,16 @@ def arm(b, side, sign, x, y, hip, pose):
     ahead = add(scale(aside, -math.sin(up)), scale(FORWARD, math.cos(up)))  # at right angles
     lower = swing(upper, ahead, bend)
     elbow = add(shoulder, scale(upper, LENGTH["upper_arm"]))
-    wrist = add(elbow, scale(lower, LENGTH["forearm"]))
-    tip = add(wrist, scale(lower, LENGTH["hand"] - 0.04))
+    tip = add(elbow, scale(lower, LENGTH["forearm"] + LENGTH["hand"] - 0.06))  # with the hand
     b.limb(f"upper_arm.{side}", segment_mass("upper_arm"), shoulder, elbow, 0.045)
-    b.limb(f"forearm.{side}", segment_mass("forearm"), elbow, wrist, 0.04)
-    b.limb(f"hand.{side}", segment_mass("hand"), wrist, tip, 0.035)
+    b.limb(f"forearm.{side}", segment_mass("forearm") + segment_mass("hand"), elbow, tip, 0.04)
     ball(b, f"shoulder.{side}", "chest", f"upper_arm.{side}", shoulder, upper)
     b.joint(f"elbow.{side}", "hinge", f"upper_arm.{side}", f"forearm.{side}", elbow,
             axis=cross(upper, lower), friction=FRICTION["elbow"],
             limits=radians(-pose["elbow"], 140 - pose["elbow"]))
-    ball(b, f"wrist.{side}", f"forearm.{side}", f"hand.{side}", wrist, lower)
 
 
 def leg(b, side, sign, x, y, hip, pose):
-    """Returns the ankle."""
     raised, bend = math.radians(pose["thigh"]), math.radians(pose["knee"])
     top = (x + sign * 0.09, y, hip)
     upper, lower = swing(DOWN, FORWARD, raised), swing(DOWN, FORWARD, raised - bend)
@@ -76,10 +72,9 @@ def leg(b, side, sign, x, y, hip, pose):
     ball(b, f"hip.{side}", "pelvis", f"thigh.{side}", top, upper)
     b.joint(f"knee.{side}", "hinge", f"thigh.{side}", f"shin.{side}", knee, axis=(1, 0, 0),
             friction=FRICTION["knee"], limits=radians(-pose["knee"], 140 - pose["knee"]))
-    b.joint(f"ankle.{side}", "universal", f"shin.{side}", f"foot.{side}", ankle, axis=(1, 0, 0),
-            axis2=cross((1, 0, 0), lower), friction=FRICTION["ankle"],
-            limits=[radians(-25, 40), radians(-15, 15)])
-    return ankle
+    b.joint(f"ankle.{side}", "hinge", f"shin.{side}", f"foot.{side}", ankle, axis=(1, 0, 0),
+            friction=FRICTION["ankle"], limits=radians(-35, 50),
+            spring={"stiffness": 150, "damping": 6})  # a foot is light, and may carry all
 
 
 def doll(b, x, y, hip, pose=None):
