@@ -12,7 +12,7 @@ CONE = {"waist": 25, "ribs": 20, "neck": 35, "shoulder": 75, "hip": 50}
 TWIST = {"waist": 20, "ribs": 15, "neck": 40, "shoulder": 60, "hip": 30}
 FRICTION = {"waist": 6, "ribs": 6, "neck": 2, "shoulder": 2.5, "hip": 4,
             "elbow": 1.5, "knee": 3, "ankle": 1}
-POSE = {"thigh": 35, "knee": 45, "arm": 50, "out": 25, "elbow": 50}  # [degrees]
+POSE = {"thigh": 35, "knee": 45, "arm": 50, "out": 25, "elbow": 50, "foot": 0}  # [degrees]
 
 
 def radians(*degrees):
@@ -61,10 +61,11 @@ def leg(b, side, sign, x, y, hip, pose):
     raised, bend = math.radians(pose["thigh"]), math.radians(pose["knee"])
     top = (x + sign * 0.09, y, hip)
     upper, lower = swing(DOWN, FORWARD, raised), swing(DOWN, FORWARD, raised - bend)
-    ahead = swing(FORWARD, (0, 0, 1), raised - bend)  # at right angles to the shin
+    pitch = raised - bend + math.radians(pose["foot"])
+    ahead, below = swing(FORWARD, (0, 0, 1), pitch), swing(DOWN, FORWARD, pitch)
     knee = add(top, scale(upper, LENGTH["thigh"]))
     ankle = add(knee, scale(lower, LENGTH["shin"]))
-    sole = add(ankle, scale(lower, 0.03))
+    sole = add(ankle, scale(below, 0.03))
     b.limb(f"thigh.{side}", segment_mass("thigh"), top, knee, 0.075)
     b.limb(f"shin.{side}", segment_mass("shin"), knee, ankle, 0.05)
     b.limb(f"foot.{side}", segment_mass("foot"), add(sole, scale(ahead, -0.03)),
