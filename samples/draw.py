@@ -253,6 +253,24 @@ def draw_pose(motion, frame, camera, rgb):
     return f"<g class='pose' data-frame='{frame}'>{''.join(parts)}</g>"
 
 
+def draw_springs(motion, frame, camera):
+    """Zigzags below what slides up and down on a spring."""
+    names, parts = [body["name"] for body in motion.bodies], []
+    for joint in motion.scene.get("joints", []):
+        if joint["type"] != "slide" or "spring" not in joint or joint["bodies"][0] != "world":
+            continue
+        index = names.index(joint["bodies"][1])
+        x, top = camera(motion.pose(frame, index)[0])
+        _, bottom = camera(placed(motion.pose(0, index)[0], (1, 0, 0, 0), (0, 0, -0.3)))
+        turns, wide = 8, 0.05 * camera.scale
+        rise = (bottom - top) / turns
+        zigzag = "".join(f"L{x + wide * (-1) ** k:.2f} {top + rise * (k + 0.5):.2f}"
+                         for k in range(turns))
+        parts.append(f"<path d='M{x:g} {top:g}{zigzag}L{x:g} {bottom:.2f}M{x - 3 * wide:.2f} "
+                     f"{bottom:.2f}H{x + 3 * wide:.2f}' stroke='{GREY}' stroke-width='1.2'/>")
+    return "".join(parts)
+
+
 def draw_fixed(motion, camera):
     """Boxes by the faces one sees, light from above; other shapes like bodies."""
     parts = []
@@ -373,11 +391,11 @@ def receipt(motion):
     if "energy_drift" in summary:
         words.append(f"energy drift {summary['energy_drift']:.1e}")
     if summary.get("joint_gap", 0) > 0:
-        words.append(f"largest joint gap {summary['joint_gap']:.1e} m")
+        words.append(f"joint gap {summary['joint_gap']:.1e} m")
     if summary.get("peak_ground_force", 0) > 0:
         mass = sum(motion.bodies[i].get("mass") or 0.0 for i in motion.moving)
         g = math.dist(motion.scene.get("gravity", (0, 0, -9.81)), (0, 0, 0))
-        words.append(f"largest ground force {summary['peak_ground_force'] / (mass * g):.1f} "
+        words.append(f"ground force up to {summary['peak_ground_force'] / (mass * g):.1f} "
                      "body weights")
     return "  \u00b7  ".join(words)
 
@@ -436,7 +454,8 @@ def strobe(motions, frames, view, trail):
         height = scale * (high - low) + MARGIN + 20
         at = (WIDTH / 2 - scale * (left + right) / 2, MARGIN + scale * high)
         camera = Camera(view, scale, (0.0, 0.0, 0.0), at)
-        parts = [draw_pose(motion, f, camera, tone(k, len(frames), LIGHT))
+        first = STRIP_LIGHT if motion.fixed else LIGHT  # to stand out before stone
+        parts = [draw_pose(motion, f, camera, tone(k, len(frames), first))
                  for k, f in enumerate(frames)]
         if trail != "none":
             parts.insert(-1, draw_trail(motion, camera, trail))  # over all poses but the last
@@ -454,7 +473,8 @@ def strip(motions, frames, view, _):
     def level(motion):
         """Where the camera looks: over a ground that it sees edge-on it does not rise."""
         _, up, near = VIEWS[view]
-        plain = any(abs(dot(near, g.get("normal", (0, 0, 1)))) < 1e-6 for g in motion.scene.get("ground", []))
+        plain = any(abs(dot(near, g.get("normal", (0, 0, 1)))) < 1e-6
+                    for g in motion.scene.get("ground", []))
 
         def origin(frame):
             centre = motion.centre(frame)
@@ -483,6 +503,7 @@ def strip(motions, frames, view, _):
             x += scale * (wide[k] + gap)
             if k == 0:
                 parts += [draw_ground(plane, camera, height) for plane in motion.grounds]
+            parts.append(draw_springs(motion, frame, camera))
             parts.append(draw_pose(motion, frame, camera, tone(k, len(frames), STRIP_LIGHT)))
             parts.append(f"<text x='{middle:.1f}' y='{MARGIN + scale * (high - low) + 30:.1f}' "
                          f"{FONT} font-size='13' fill='{GREY}' text-anchor='middle'>"

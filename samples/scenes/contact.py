@@ -52,7 +52,8 @@ def ragdoll_stairs():
     """Stumbles over the top of the stairs, turning a little to its side."""
     b = Builder("ragdoll on stairs")
     doll(b, 0.0, 0.15, STEPS * RISE + 0.95)
-    b.moving(velocity=(0.15, -1.6, -0.5), turning=(1.2, 0.2, 0.4), about=(0, 0.15, STEPS * RISE + 1))
+    b.moving(velocity=(0.15, -1.6, -0.5), turning=(1.2, 0.2, 0.4),
+             about=(0, 0.15, STEPS * RISE + 1))
     for body in b.scene.bodies:
         body.collide = True
     stairs(b)

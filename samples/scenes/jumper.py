@@ -72,8 +72,8 @@ def jumper_soft():
     return three("jumper, soft", SOFT, 0.458716).frames(121, fps=120)
 
 
-# The five-linked model [RUD 4.5]. Masses and lengths are those of the human figure (scenes/figure.py),
-# both sides in one; shares of the soft masses as printed for three links, of the arms as of the
+# The five-linked model [RUD 4.5]. Masses and lengths are those of the human figure (figure.py), left
+# and right in one; shares of the soft masses as printed for three links, of the arms as of the
 # legs; moments of inertia of cylinders [RUD 4.4], radii ours; couplings as above.
 FIVE = {
     # length, mass, share that is soft, radius [m], of what is above (couplings)
@@ -81,7 +81,8 @@ FIVE = {
     "thigh": (LENGTH["thigh"], 2 * segment_mass("thigh"), 0.75, 0.08, "thigh"),
     "trunk": (0.75, WEIGHT - 2 * sum(map(segment_mass, (
         "foot", "shin", "thigh", "upper_arm", "forearm", "hand"))), 0.5, 0.13, "trunk"),
-    "arms": (0.6, 2 * sum(map(segment_mass, ("upper_arm", "forearm", "hand"))), 0.75, 0.045, "shin"),
+    "arms": (0.6, 2 * sum(map(segment_mass, ("upper_arm", "forearm", "hand"))), 0.75, 0.045,
+             "shin"),
 }
 PLANK = {"mass": 20.0, "stiffness": 3e4, "damping": 500.0}
 # Found by a random search for a landing that comes to rest: muscles, and what the joints lose by

@@ -18,25 +18,25 @@ import skelpy
 from skelpy import scene as document
 
 # name: (bodies, mass of the dynamic bodies [kg], drift of energy and momentum at most, integrator).
-# The handle of driven_root stops with a jerk where its curve ends; the rope cracks like a whip; hits
-# and slipping are booked less exactly than what flows.
+# The handle of driven_root stops with a jerk where its curve ends; the rope cracks like a whip;
+# hits and slipping are booked less exactly than what flows.
 WANT = {
     "pendulum": (1, 1.0, 2e-7, "adams"),
     "double_pendulum": (2, 2.0, 5e-7, "adams"),
     "free_tree": (9, 5.9, 2e-9, "adams"),
-    "humanoid": (20, 75.0, 1e-6, "conserving"),
+    "humanoid": (20, 75.0, 1e-12, "conserving"),
     "rope": (100, 0.4, 1e-9, "adams"),
     "driven_root": (7, 1.17, 2e-9, "adams"),
     "four_bar": (3, 1.8, 1e-12, "conserving"),
     "ring": (12, 0.6, 1e-12, "conserving"),
-    "bar_hang": (23, 78.3, 1e-6, "conserving"),
-    "follow": (20, 75.0, 1e-5, "conserving"),
+    "bar_hang": (23, 78.3, 1e-12, "conserving"),
+    "follow": (20, 75.0, 1e-12, "conserving"),
     "falling_rod": (1, 1.0, 1e-12, "conserving"),
     "falling_rod_half": (1, 1.0, 1e-8, "conserving"),
     "falling_rod_dead": (1, 1.0, 1e-9, "conserving"),
     "jumper_stiff": (6, 75.0, 1e-11, "conserving"),
     "jumper_soft": (6, 75.0, 1e-11, "conserving"),
-    "jumper_five": (10, 95.0, 1e-4, "conserving"),
+    "jumper_five": (10, 95.0, 1e-5, "conserving"),
     "ragdoll_stairs": (21, 75.0, 1e-3, "conserving"),
     "landing": (17, 75.0, 1e-9, "conserving"),
 }
