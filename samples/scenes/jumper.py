@@ -72,8 +72,8 @@ def jumper_soft():
     return three("jumper, soft", SOFT, 0.458716).frames(121, fps=120)
 
 
-# The five-linked model [RUD 4.5]. Masses and lengths are those of the human figure (figure.py), left
-# and right in one; shares of the soft masses as printed for three links, of the arms as of the
+# The five-linked model [RUD 4.5]. Masses and lengths are those of the human figure (figure.py),
+# left and right in one; shares of the soft masses as printed for three links, of the arms as of the
 # legs; moments of inertia of cylinders [RUD 4.4], radii ours; couplings as above.
 FIVE = {
     # length, mass, share that is soft, radius [m], of what is above (couplings)
