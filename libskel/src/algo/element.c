@@ -10,9 +10,9 @@
    and gives back exactly V; dampers use the mean rate and only take. */
 #include "algo/algo.h"
 
-#define STOP_FREQUENCY 60.0 /* [Hz] */
-#define STOP_DAMPING 1.0    /* of critical */
-#define SHORT 1e-9          /* of the numbers themselves: too short a way for a difference */
+#define STOP_FREQUENCY 150.0 /* [Hz] */
+#define STOP_DAMPING 1.0     /* of critical */
+#define SHORT 1e-9           /* of the numbers themselves: too short a way for a difference */
 
 /* ---- coordinates ---- */
 

@@ -15,12 +15,14 @@
 #include <string.h>
 
 #define NEWTON_MAX 16
-#define NEWTON_TOUCH_MAX 30 /* with contacts */
+#define NEWTON_WARY_MAX 40 /* with contacts and stops */
+#define LEAST_SHARE 0.05   /* of a correction; a smaller one gets nowhere */
 #define HALVINGS_MAX 12
 #define HIT_TRIES 40
 #define HITS_MAX 2000      /* in one step */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
+#define STIFF 1e-10        /* likewise where contacts are so stiff that rounding moves them */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
@@ -61,6 +63,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.mu            = skel__carve(&c, nr, sizeof(double));
     at.scale         = skel__carve(&c, nr, sizeof(double));
     at.touch         = skel__carve(&c, (size_t)m->ns, sizeof *at.touch);
+    at.slipped       = skel__carve(&c, (size_t)m->ns, sizeof *at.slipped);
     at.memory1       = skel__carve(&c, (size_t)m->nm, sizeof(double));
     if (em) *em = at, *out = em;
     return c.used;
@@ -233,14 +236,14 @@ static void add_body(const skel_state *s, int32_t i, double h, int build) {
     skel__em_field_derivative(s, em, i, h, block);
 }
 
-static double equations(skel_state *s, double h, int build) {
+static double equations(skel_state *s, double h, int build, int choose) {
     const skel_model *m = s->m;
     end_poses(s, h);
     apply_loads(s, h);
     for (int32_t k = 0; build && k < m->nd; ++k)
         memset(&s->em->lu[m->order[k]], 0, offsetof(skel__lu, aw));
     skel__em_wobbles_add(s, h, build);
-    skel__em_contacts_add(s, h, build);
+    s->em->changes    = skel__em_contacts_add(s, h, build, choose);
     const double open = add_joints(s, h, build);
     for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], h, build);
     return open;
@@ -372,20 +375,54 @@ static double correct(skel_state *s, double h, double share) {
     return worst;
 }
 
-/* Fills em for the step of length h; nothing of s->x is touched. Returns 0 without convergence. */
+/* Whether forces set in and let go: contacts, stops, limits. */
+static int is_wary(const skel_state *s) {
+    return s->em->touch_count > 0 || s->m->has_elements;
+}
+
+/* How far the momenta are from balance, weighed by the bodies' masses. */
+static double imbalance(const skel_state *s) {
+    double sum = 0;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i = s->m->order[k];
+        sum += skel__mobility(s->m, i, s->em->r1[i], s->em->rho + 6 * (size_t)i);
+    }
+    return sum;
+}
+
+/* Fills em for the step of length h; nothing of s->x is touched. Returns 0 without convergence.
+   Where contacts and stops set in or let go, a correction may overshoot: then it is taken back by
+   halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
     skel__em *em   = s->em;
+    const int wary = is_wary(s);
+    const int most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     int       have = 0;
-    double    size = INFINITY, rate = 1, before = INFINITY, share = 1;
-    const int most = em->touch_count > 0 ? NEWTON_TOUCH_MAX : NEWTON_MAX;
+    double    size = INFINITY, rate = 1, before = INFINITY, share = 1, balance = INFINITY;
     for (int it = 0; it <= most; ++it) {
-        const double open = equations(s, h, !have);
+        const int    whole = share == 1.0;
+        const double open  = equations(s, h, !have, it > 0 && whole);
         em->evaluations += 1;
         /* closed, and the next correction would be rounding; or no longer getting better */
-        if (it > 0 && open <= CLOSED && size * rate <= 0.1 * CLOSED) return 1;
-        const double now = fmax(open, size);
-        if (it > 2 && now <= CLOSED_STILL && now > 0.3 * before) return 1;
+        if (em->changes > 0) { /* another system: the one at hand is of no use */
+            balance = INFINITY;
+            rate    = 1;
+            if (have) have = 0, equations(s, h, 1, 0);
+        } else if (it > 0 && whole && open <= CLOSED && size * rate <= 0.1 * CLOSED)
+            return 1;
+        const double now   = fmax(open, size);
+        const int    fine  = now <= CLOSED_STILL || (wary && open <= CLOSED_STILL && size <= STIFF);
+        const int    still = whole && em->changes == 0 && fine && now > 0.3 * before;
+        if (it > 2 && still) return 1;
         if (it == most || !(open < HOPELESS)) return 0;
+        const double left = wary ? imbalance(s) : 0;
+        if (wary && left > balance && share > LEAST_SHARE && size > 1e-11) {
+            correct(s, h, -0.5 * share);
+            share *= 0.5;
+            have = 0;
+            continue;
+        }
+        balance = left;
         if (!have) {
             if (!skel__lu_factor(s->m, em->lu)) return 0;
             if (s->nloop > 0) answer_loops(s, h);
@@ -394,10 +431,9 @@ static int newton(skel_state *s, double h) {
         skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
         if (s->nloop > 0) close_loops(s);
         const double last = size;
-        size              = correct(s, h, share) / share;
+        share             = 1;
+        size              = correct(s, h, share);
         rate              = it > 0 ? fmin(size / last, 1.0) : 1.0;
-        /* friction that goes to and fro between sticking and slipping is caught in the middle */
-        share = it > 2 && rate > 0.7 ? fmax(0.5 * share, 0.25) : fmin(2.0 * share, 1.0);
         if (!(size < HOPELESS)) return 0;
         if (it > 0 && rate > SLOW && size > 1e-11) have = 0;
         before = now;
@@ -490,10 +526,11 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         skel__kin        *x    = &s->x[i];
         const v3          pi   = v3_add(em->pi0[i], em->ja[i]);
         em->half_before[i]     = half;
-        x->p                   = v3_mad(x->p, h, v3_add(x->v, half));
-        x->v                   = v3_mad(x->v, 2.0, half);
-        x->q                   = em->q1[i];
-        x->w                   = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
+        /* where stiff contacts leave rounding in the impulses, the joints close by the poses */
+        x->p = is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
+        x->v = v3_mad(x->v, 2.0, half);
+        x->q = em->q1[i];
+        x->w = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];

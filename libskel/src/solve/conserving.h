@@ -36,8 +36,10 @@ typedef struct skel__em_touch {
     v3      normal, lever_i, lever_j; /* world; body axes */
     v3      xi;                       /* bend of the bristle at the start, along the ground */
     double  radius_i, radius_j, radius, gap, rate;
-    double  mobility, mobility_t; /* of free bodies, along the normal and across it */
-    double  late, late_t, late_d; /* share of the end of the step in the forces */
+    double  mobility, mobility_t;      /* of free bodies, along the normal and across it */
+    double  late, late_t, late_d;      /* share of the end of the step in the forces */
+    int     slips, changes, has_along; /* while Newton is under way */
+    v3      along;
 } skel__em_touch;
 
 struct skel__em {
@@ -61,6 +63,8 @@ struct skel__em {
     double         *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
     skel__em_touch *touch;              /* (ns) */
     int32_t         touch_count;
+    int             changes; /* of them, in the last look at the equations */
+    int32_t        *slipped; /* (ns) in the step before */
     double         *memory1; /* (nm) the state's memory at the end of the step */
     double          soft;    /* what keeps implied rows from a singular system */
 };
@@ -81,8 +85,9 @@ void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t 
    sets their shares; adds impulses and blocks; what they did, and the memory at the end. */
 double skel__em_contacts_find(skel_state *s, double h);
 void   skel__em_contacts_begin(skel_state *s, double h);
-void   skel__em_contacts_add(skel_state *s, double h, int build);
-void   skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
+/* choose: they may change between sticking and slipping; returns how many did. */
+int  skel__em_contacts_add(skel_state *s, double h, int build, int choose);
+void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
 
 /* Wobbling masses likewise. */
 void skel__em_wobbles_add(skel_state *s, double h, int build);

@@ -16,6 +16,7 @@
 #define STEEP 0.4       /* of the time in which a contact's spring swings by a radian */
 #define QUIET 0.03      /* of the speed of a fall by the reach: need not be followed */
 #define CURVED 0.3      /* of the radii, along each other in a step */
+#define CHANGES_MAX 6   /* of mind, between sticking and slipping */
 #define SHORT 1e-7      /* of the depths: too short a way for a difference */
 
 /* ---- which, and how short a step they need ---- */
@@ -103,10 +104,12 @@ void skel__em_contacts_begin(skel_state *s, double h) {
         skel__em_touch     *t    = &s->em->touch[k];
         const skel__ground *g    = &s->m->ground[s->m->spot[t->spot].ground];
         const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
-        t->late                  = late_share(stiffness(g, deep), t->mobility, h);
-        t->late_t                = late_share(g->stick_k, t->mobility_t, h);
-        const double x           = 0.5 * h * g->d * t->mobility;
-        t->late_d                = x * x / (1.0 + x * x);
+        t->slips                 = g->friction == 0 || s->em->slipped[t->spot];
+        t->changes = t->has_along = 0;
+        t->late                   = late_share(stiffness(g, deep), t->mobility, h);
+        t->late_t                 = late_share(g->stick_k, t->mobility_t, h);
+        const double x            = 0.5 * h * g->d * t->mobility;
+        t->late_d                 = x * x / (1.0 + x * x);
     }
 }
 
@@ -116,7 +119,9 @@ typedef struct result {
     v3     force;       /* mean, on i */
     v3     normal_part; /* of it */
     m3     by_shift;    /* d force / d D */
-    v3     point, xi1, lost_xi;
+    v3     point, xi1;
+    v3     along;        /* direction of the bristle's pull */
+    double over;         /* by which it would be more than friction holds */
     double stored, lost; /* change of energy; what went for good */
 } result;
 
@@ -186,9 +191,10 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     const double        stiff = k * (0.5 + 0.5 * t->late_t) + e / h;
     const v3            trial = v3_mad(v3_scale(t->xi, k), stiff, u);
     const double        full = v3_norm(trial), most = g->friction * law.force;
-    const int           slips = full > most;
+    const int           slips = t->slips;
     const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
     const v3            f     = slips ? v3_scale(along, most) : trial;
+    out.along = along, out.over = full - most;
     out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
     out.normal_part = v3_scale(n, law.force);
     out.force       = v3_sub(out.normal_part, f);
@@ -245,16 +251,37 @@ static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
     s->em->ja[i]    = v3_mad(s->em->ja[i], h, v3_cross(v3_sub(point, centre), force));
 }
 
-void skel__em_contacts_add(skel_state *s, double h, int build) {
+/* Whether a place sticks or slips is tried out, not read off the last guess: what would hold by more
+   than friction slips, what would slip backwards or holds with less sticks. A solution is one where
+   nothing changes. Places that cannot make up their mind go by the last guess. */
+static int decide(skel__em_touch *t, const result *e) {
+    const int reversed = t->slips && t->has_along && v3_dot(t->along, e->along) < 0;
+    int       slips    = e->over > 0;
+    if (t->changes < CHANGES_MAX) slips = slips && !reversed;
+    t->along     = e->along;
+    t->has_along = 1;
+    if (slips == t->slips) return 0;
+    t->slips = slips;
+    t->changes += 1;
+    return 1;
+}
+
+int skel__em_contacts_add(skel_state *s, double h, int build, int choose) {
+    int changes = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        const skel__em_touch *t = &s->em->touch[k];
-        const result          e = over_step(s, t, h);
+        skel__em_touch *t = &s->em->touch[k];
+        result          e = over_step(s, t, h);
+        if (choose && s->m->ground[s->m->spot[t->spot].ground].friction > 0 && decide(t, &e)) {
+            e = over_step(s, t, h);
+            ++changes;
+        }
         push(s, t->i, h, e.force, e.point);
         push(s, t->other, h, v3_neg(e.force), e.point);
         if (!build) continue;
         add_block(s, t, &e, 1.0, h);
         add_block(s, t, &e, -1.0, h);
     }
+    return changes;
 }
 
 /* ---- what it did ---- */
@@ -302,6 +329,7 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         sum->contact += back + turned + e.lost;
         sum->stored += back + turned + e.stored;
         v3_to(e.xi1, s->em->memory1 + p->memory);
+        s->em->slipped[t->spot] = t->slips;
         account_outside(s, t->other, h, e.force, e.point, sum);
         account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
         if (!skel__is_dynamic(s->m, t->other)) ground = v3_add(ground, e.normal_part);

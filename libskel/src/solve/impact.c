@@ -23,7 +23,7 @@
 #define RELEASED 1e-4  /* likewise: what rested and is farther away is free again */
 #define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
 #define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
-#define STILL 1e-3     /* of that: left alone */
+#define STILL 0.05     /* of that: left alone */
 #define FAR_AWAY 1.0
 #define EARTH 9.81
 
