@@ -4,10 +4,14 @@
 
     draw.py TRACK.json SCENE.json -o OUT.svg [--frames N] [--view front|side|iso] [--title T]
             [--layout strobe|strip] [--seconds S] [--span S] [--report REPORT.json]
+            [--trail BODY|none] [--below TRACK.json SCENE.json]
 
 strobe: all poses where they were, light to dark over time, with the way of the outermost point.
-strip:  pose after pose in cells of its own, seen by a camera that follows the centre of mass.
+strip:  pose after pose in cells of its own, seen by a camera that follows the centre of mass, over
+        a ground to its side only.
 What hangs on the world or on a driven body is drawn as strobe, what floats freely as strip.
+Fixed bodies and grounds are drawn once, soft masses as outlines. below: one more motion in a panel
+of its own, at the same scale.
 """
 
 import argparse
@@ -22,7 +26,8 @@ WIDTH, MARGIN, CAPTION = 1200.0, 56.0, 92.0  # px
 MAX_HEIGHT = 900.0
 INK, GREY, FAINT = "#1d2b3a", "#6b7a89", "#d5dce3"
 LIGHT, STRIP_LIGHT, DARK = (214, 225, 236), (158, 184, 209), (22, 58, 99)
-ACCENT = (222, 107, 47)
+ACCENT, SOFT = (222, 107, 47), (196, 122, 88)
+STONE = ((226, 226, 222), (204, 204, 199), (186, 186, 181))  # faces along z, x and y
 FONT = "font-family='Helvetica Neue, Helvetica, Arial, sans-serif'"
 
 # Right, up and towards the viewer, in the world.
@@ -91,7 +96,7 @@ def outline(body):
     if kind == "sphere":
         return [(0, 0, 0)], radius
     if kind == "box":
-        pen = 0.3 * min(shape["size"])
+        pen = 0.0 if body.get("motion") == "fixed" else 0.3 * min(shape["size"])
         x, y, z = (edge / 2 - pen for edge in shape["size"])
         return [(i * x, j * y, k * z) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], pen
     half = shape["length"] / 2
@@ -115,9 +120,14 @@ class Motion:
 
     def __init__(self, track, scene, seconds=None):
         self.track, self.scene = track, scene
-        known = {body["name"]: body for body in scene["bodies"]}
+        soft = scene.get("wobble", [])
+        known = {body["name"]: body for body in scene["bodies"] + soft}
         self.bodies = [known[name] for name in track["bodies"]]
+        self.soft = {body["name"] for body in soft}
         self.outlines = [outline(body) for body in self.bodies]
+        self.moving = [i for i, body in enumerate(self.bodies) if body.get("motion") != "fixed"]
+        self.fixed = [i for i in range(len(self.bodies)) if i not in self.moving]
+        self.grounds = [plane for plane in scene.get("ground", []) if "body" not in plane]
         self.fps = track["fps"]
         self.count = len(track["position"])
         if seconds is not None:
@@ -127,7 +137,8 @@ class Motion:
         return self.track["position"][frame][body], self.track["orientation"][frame][body]
 
     def centre(self, frame):
-        masses = [body.get("mass") or 0.0 for body in self.bodies]
+        masses = [body.get("mass") or 0.0 if i in self.moving else 0.0
+                  for i, body in enumerate(self.bodies)]
         total = sum(masses) or 1.0
         places = self.track["position"][frame]
         return tuple(sum(m * p[k] for m, p in zip(masses, places)) / total for k in range(3))
@@ -136,7 +147,7 @@ class Motion:
         """Where joints hold on to the world: the point, and the pen radius of the body there."""
         names, pins = [body["name"] for body in self.bodies], []
         for joint in self.scene.get("joints", []):
-            if "world" in joint["bodies"] and "anchor" in joint:
+            if "world" in joint["bodies"] and "anchor" in joint and joint["type"] != "slide":
                 body = next(name for name in joint["bodies"] if name != "world")
                 pins.append((joint["anchor"], self.outlines[names.index(body)][1]))
         return pins
@@ -152,7 +163,7 @@ class Motion:
 
     def tip(self):
         """The last body and the end of it that is farthest from its joint, in body axes."""
-        last = len(self.bodies) - 1
+        last = max(i for i in self.moving if self.bodies[i]["name"] not in self.soft)
         name = self.bodies[last]["name"]
         joint = next((j for j in self.scene.get("joints", []) if j["bodies"][1] == name), None)
         if joint is None or "anchor" not in joint:
@@ -184,9 +195,10 @@ def flat_bounds(motion, frames, view, origin_of):
     """Left, right, low, high [m] of everything drawn, in view axes about origin_of(frame)."""
     right, up, _ = VIEWS[view]
     us, vs = [], []
-    for frame in frames:
+    for k, frame in enumerate(frames):
         origin = origin_of(frame)
-        for index, (points, pen) in enumerate(motion.outlines):
+        for index in motion.moving if k else motion.moving + motion.fixed:
+            points, pen = motion.outlines[index]
             position, orientation = motion.pose(frame, index)
             for point in points:
                 d = tuple(a - b for a, b in zip(placed(position, orientation, point), origin))
@@ -209,10 +221,20 @@ def draw_body(points, width, fill):
             f"<path d='{d}' stroke='{fill}' fill='{fill}' stroke-width='{max(width, 1.2):.2f}'/>")
 
 
+def draw_soft(points, width, strength):
+    """Soft masses: the outline, over the bone. A wide pen is drawn as its rim."""
+    d = path(points if len(points) > 1 else [points[0], (points[0][0] + 0.01, points[0][1])],
+             len(points) > 2)
+    rgb = colour(mixed((255, 255, 255), SOFT, strength))
+    return (f"<path d='{d}' stroke='{rgb}' stroke-opacity='0.9' stroke-width='{width + 1.2:.2f}' "
+            f"/><path d='{d}' stroke='#fff' stroke-width='{max(width - 1.6, 0.5):.2f}'/>")
+
+
 def draw_pose(motion, frame, camera, rgb):
-    """Far bodies first and a little paler."""
-    order = sorted(range(len(motion.bodies)),
-                   key=lambda i: camera.depth(motion.track["position"][frame][i]))
+    """Far bodies first and a little paler; of a bone and its soft mass, the soft one."""
+    order = sorted(motion.moving, key=lambda i: (
+        round(camera.depth(motion.track["position"][frame][i]), 2),
+        motion.bodies[i]["name"] not in motion.soft))
     depths = [camera.depth(motion.track["position"][frame][i]) for i in order]
     spread = max(depths[-1] - depths[0], 1e-9)
     flat = spread < 1e-3
@@ -222,9 +244,74 @@ def draw_pose(motion, frame, camera, rgb):
         position, orientation = motion.pose(frame, index)
         corners = hull([camera(placed(position, orientation, p)) for p in points])
         far = 0.0 if flat else 0.34 * (depths[-1] - depth) / spread
+        if motion.bodies[index]["name"] in motion.soft:
+            parts.append(draw_soft(corners, 2 * pen * camera.scale,
+                                   0.3 + 0.7 * (255 - rgb[0]) / (255 - DARK[0])))
+            continue
         parts.append(draw_body(corners, 2 * pen * camera.scale,
                                colour(mixed(rgb, (255, 255, 255), far))))
     return f"<g class='pose' data-frame='{frame}'>{''.join(parts)}</g>"
+
+
+def draw_springs(motion, frame, camera):
+    """Zigzags below what slides up and down on a spring."""
+    names, parts = [body["name"] for body in motion.bodies], []
+    for joint in motion.scene.get("joints", []):
+        if joint["type"] != "slide" or "spring" not in joint or joint["bodies"][0] != "world":
+            continue
+        index = names.index(joint["bodies"][1])
+        x, top = camera(motion.pose(frame, index)[0])
+        _, bottom = camera(placed(motion.pose(0, index)[0], (1, 0, 0, 0), (0, 0, -0.3)))
+        turns, wide = 8, 0.05 * camera.scale
+        rise = (bottom - top) / turns
+        zigzag = "".join(f"L{x + wide * (-1) ** k:.2f} {top + rise * (k + 0.5):.2f}"
+                         for k in range(turns))
+        parts.append(f"<path d='M{x:g} {top:g}{zigzag}L{x:g} {bottom:.2f}M{x - 3 * wide:.2f} "
+                     f"{bottom:.2f}H{x + 3 * wide:.2f}' stroke='{GREY}' stroke-width='1.2'/>")
+    return "".join(parts)
+
+
+def draw_fixed(motion, camera):
+    """Boxes by the faces one sees, light from above; other shapes like bodies."""
+    parts = []
+    for index in sorted(motion.fixed, key=lambda i: camera.depth(motion.pose(0, i)[0])):
+        position, orientation = motion.pose(0, index)
+        shape = motion.bodies[index].get("shape") or {}
+        if shape.get("type") != "box":
+            points, pen = motion.outlines[index]
+            corners = hull([camera(placed(position, orientation, p)) for p in points])
+            parts.append(draw_body(corners, 2 * pen * camera.scale, colour(STONE[1])))
+            continue
+        half = [edge / 2 for edge in shape["size"]]
+        for k, sign in ((k, sign) for k in range(3) for sign in (-1, 1)):
+            normal = turned(orientation, [sign * (i == k) for i in range(3)])
+            if dot(normal, camera.near) < 1e-6:
+                continue
+            i, j = (k + 1) % 3, (k + 2) % 3
+            corners = []
+            for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                corner = [0.0, 0.0, 0.0]
+                corner[k], corner[i], corner[j] = sign * half[k], a * half[i], b * half[j]
+                corners.append(camera(placed(position, orientation, corner)))
+            tint = max(range(3), key=lambda axis: abs(normal[axis]))
+            parts.append(f"<path d='{path(corners, True)}' fill='{colour(STONE[(tint + 1) % 3])}' "
+                         "stroke='#fff' stroke-width='1'/>")
+    return "".join(parts)
+
+
+def draw_ground(plane, camera, height):
+    """A plane that is seen edge-on: its line and what is below; others are left out."""
+    normal, point = plane.get("normal", (0, 0, 1)), plane.get("point", (0, 0, 0))
+    across, along = dot(camera.right, normal), dot(camera.up, normal)
+    if abs(dot(camera.near, normal)) > 1e-6 * math.hypot(across, along) or along <= 0:
+        return ""
+    x, y = camera(point)
+    left, right = y + (0 - x) * across / along, y + (WIDTH - x) * across / along
+    hatch = "".join(f"M{k:g} {left + (right - left) * k / WIDTH + 3:.2f}l-7 7"
+                    for k in range(12, int(WIDTH), 16))
+    return (f"<path d='M0 {left:.2f}L{WIDTH:g} {right:.2f}V{height:.2f}H0Z' fill='#f4f4f1'/>"
+            f"<path d='{hatch}' stroke='#c9c9c3' stroke-width='1'/>"
+            f"<path d='M0 {left:.2f}L{WIDTH:g} {right:.2f}' stroke='{GREY}' stroke-width='1.4'/>")
 
 
 def draw_bracket(x, y, rise):
@@ -243,9 +330,10 @@ def draw_pin(x, y):
             "stroke-width='1.4'/>")
 
 
-def draw_trail(motion, camera):
-    """The way of the tip in pieces that grow stronger with time."""
-    body, local = motion.tip()
+def draw_trail(motion, camera, name):
+    """The way of the tip, or of a named body's centre, in pieces that grow stronger with time."""
+    names = [body["name"] for body in motion.bodies]
+    body, local = (names.index(name), (0, 0, 0)) if name else motion.tip()
     points = [camera(placed(*motion.pose(f, body), local)) for f in range(motion.count)]
     pieces, parts = 24, []
     for k in range(pieces):
@@ -302,24 +390,38 @@ def receipt(motion):
                                               f", {steps:.0f} steps" if steps else ""))
     if "energy_drift" in summary:
         words.append(f"energy drift {summary['energy_drift']:.1e}")
-    if "joint_gap" in summary:
-        words.append(f"largest joint gap {summary['joint_gap']:.1e} m")
+    if summary.get("joint_gap", 0) > 0:
+        words.append(f"joint gap {summary['joint_gap']:.1e} m")
+    if summary.get("peak_ground_force", 0) > 0:
+        mass = sum(motion.bodies[i].get("mass") or 0.0 for i in motion.moving)
+        g = math.dist(motion.scene.get("gravity", (0, 0, -9.81)), (0, 0, 0))
+        words.append(f"ground force up to {summary['peak_ground_force'] / (mass * g):.1f} "
+                     "body weights")
     return "  \u00b7  ".join(words)
 
 
-def page(height, title, motion, px_per_metre, parts):
-    base = height - CAPTION + 34
+def page(title, motions, px_per_metre, panels):
+    """Panels below each other, then the caption."""
+    height = sum(tall for tall, _ in panels) + CAPTION
+    base, y, groups = height - CAPTION + 34, 0.0, []
+    for (tall, parts), motion in zip(panels, motions):
+        groups += [f"<svg y='{y:.0f}' width='{WIDTH:g}' height='{tall:.0f}' stroke-linecap='round' "
+                   "stroke-linejoin='round' fill='none'>", *filter(None, parts)]
+        if len(panels) > 1:
+            groups.append(f"<text x='{MARGIN:g}' y='30' {FONT} font-size='14' fill='{GREY}'>"
+                          f"{escape(motion.scene.get('name') or '')}</text>")
+        groups.append("</svg>")
+        y += tall
     return "\n".join([
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH:g}' height='{height:.0f}' "
         f"viewBox='0 0 {WIDTH:g} {height:.0f}'>",
         f"<title>{escape(title)}</title>",
-        "<rect width='100%' height='100%' fill='#fff'/>",
-        "<g stroke-linecap='round' stroke-linejoin='round' fill='none'>", *parts, "</g>",
+        "<rect width='100%' height='100%' fill='#fff'/>", *groups,
         f"<path d='M{MARGIN:g} {base - 26:.0f}H{WIDTH - MARGIN:g}' stroke='{FAINT}'/>",
         f"<text x='{MARGIN:g}' y='{base + 4:.0f}' {FONT} font-size='19' font-weight='600' "
         f"fill='{INK}'>{escape(title)}</text>",
         f"<text x='{MARGIN:g}' y='{base + 27:.0f}' {FONT} font-size='13.5' fill='{GREY}'>"
-        f"{escape(receipt(motion))}</text>",
+        f"{escape(receipt(motions[0]))}</text>",
         draw_scale_bar(px_per_metre, base + 4), "</svg>", ""])
 
 
@@ -329,7 +431,7 @@ def tone(k, count, first):
     return mixed(first, DARK, t ** 1.6)
 
 
-def strobe(motion, frames, view, title):
+def strobe_bounds(motion, view):
     def still(_):
         return (0.0, 0.0, 0.0)
 
@@ -337,54 +439,96 @@ def strobe(motion, frames, view, title):
     for pin, pen in motion.pins():
         u, v = dot(VIEWS[view][0], pin), dot(VIEWS[view][1], pin)
         left, right, low, high = min(left, u), max(right, u), min(low, v), max(high, v + 2 * pen)
+    return left, right, low, high
+
+
+def strobe(motions, frames, view, trail):
+    """Panels of one scale, one below the other: [(height, parts), ...], and the scale."""
+    boxes = [strobe_bounds(motion, view) for motion in motions]
+    left, right = min(box[0] for box in boxes), max(box[1] for box in boxes)
+    tall = sum(box[3] - box[2] for box in boxes)
     scale = min((WIDTH - 2 * MARGIN) / (right - left),
-                (MAX_HEIGHT - CAPTION - MARGIN) / max(high - low, 1e-9))
-    height = scale * (high - low) + MARGIN + CAPTION + 20
-    at = (WIDTH / 2 - scale * (left + right) / 2, MARGIN + scale * high)
-    camera = Camera(view, scale, (0.0, 0.0, 0.0), at)
-    parts = [draw_pose(motion, f, camera, tone(k, len(frames), LIGHT))
-             for k, f in enumerate(frames)]
-    parts.insert(-1, draw_trail(motion, camera))  # over all poses but the last
-    for pin, pen in motion.pins():
-        parts.insert(0, draw_bracket(*camera(pin), pen * scale + 13))
-        parts.append(draw_pin(*camera(pin)))
-    return page(height, title, motion, scale, parts)
+                (MAX_HEIGHT - CAPTION - MARGIN) / max(tall, 1e-9))
+    panels = []
+    for motion, (_, _, low, high) in zip(motions, boxes):
+        height = scale * (high - low) + MARGIN + 20
+        at = (WIDTH / 2 - scale * (left + right) / 2, MARGIN + scale * high)
+        camera = Camera(view, scale, (0.0, 0.0, 0.0), at)
+        first = STRIP_LIGHT if motion.fixed else LIGHT  # to stand out before stone
+        parts = [draw_pose(motion, f, camera, tone(k, len(frames), first))
+                 for k, f in enumerate(frames)]
+        if trail != "none":
+            parts.insert(-1, draw_trail(motion, camera, trail))  # over all poses but the last
+        for pin, pen in motion.pins():
+            parts.insert(0, draw_bracket(*camera(pin), pen * scale + 13))
+            parts.append(draw_pin(*camera(pin)))
+        parts.insert(0, draw_fixed(motion, camera))
+        parts[:0] = [draw_ground(plane, camera, height) for plane in motion.grounds]
+        panels.append((height, parts))
+    return panels, scale
 
 
-def strip(motion, frames, view, title):
-    boxes = [flat_bounds(motion, [frame], view, motion.centre) for frame in frames]
-    low, high = min(box[2] for box in boxes), max(box[3] for box in boxes)
-    gap = 0.12 * (high - low)  # [m] between two poses
-    total = sum(box[1] - box[0] for box in boxes) + gap * (len(frames) - 1)
-    scale = min((WIDTH - 2 * MARGIN) / total, (MAX_HEIGHT - CAPTION - MARGIN) / (high - low))
-    height = scale * (high - low) + MARGIN + CAPTION + 44
-    x, parts = (WIDTH - scale * total) / 2, []
-    for k, (frame, box) in enumerate(zip(frames, boxes)):
-        camera = Camera(view, scale, motion.centre(frame),
-                        (x - scale * box[0], MARGIN + scale * high))
-        middle = x + scale * (box[1] - box[0]) / 2
-        x += scale * (box[1] - box[0] + gap)
-        parts.append(draw_pose(motion, frame, camera, tone(k, len(frames), STRIP_LIGHT)))
-        parts.append(f"<text x='{middle:.1f}' y='{MARGIN + scale * (high - low) + 30:.1f}' {FONT} "
-                     f"font-size='13' fill='{GREY}' text-anchor='middle'>"
-                     f"{frame / motion.fps:.2f} s</text>")
-    return page(height, title, motion, scale, parts)
+def strip(motions, frames, view, _):
+    """As strobe."""
+    def level(motion):
+        """Where the camera looks: over a ground that it sees edge-on it does not rise."""
+        _, up, near = VIEWS[view]
+        plain = any(abs(dot(near, g.get("normal", (0, 0, 1)))) < 1e-6
+                    for g in motion.scene.get("ground", []))
+
+        def origin(frame):
+            centre = motion.centre(frame)
+            rise = dot(up, centre) if plain else 0.0
+            return tuple(c - rise * u for c, u in zip(centre, up))
+        return origin
+
+    rows = [[flat_bounds(motion, [frame], view, level(motion)) for frame in frames]
+            for motion in motions]
+    wide = [max(row[k][1] for row in rows) - min(row[k][0] for row in rows)
+            for k in range(len(frames))]
+    tall = [max(box[3] for box in row) - min(box[2] for box in row) for row in rows]
+    gap = 0.12 * max(tall)  # [m] between two poses
+    total = sum(wide) + gap * (len(frames) - 1)
+    scale = min((WIDTH - 2 * MARGIN) / total, (MAX_HEIGHT - CAPTION - MARGIN) / sum(tall))
+    panels = []
+    for motion, row in zip(motions, rows):
+        low, high = min(box[2] for box in row), max(box[3] for box in row)
+        height = scale * (high - low) + MARGIN + 44
+        x, parts = (WIDTH - scale * total) / 2, []
+        for k, frame in enumerate(frames):
+            left = min(boxes[k][0] for boxes in rows)
+            camera = Camera(view, scale, level(motion)(frame),
+                            (x - scale * left, MARGIN + scale * high))
+            middle = x + scale * wide[k] / 2
+            x += scale * (wide[k] + gap)
+            if k == 0:
+                parts += [draw_ground(plane, camera, height) for plane in motion.grounds]
+            parts.append(draw_springs(motion, frame, camera))
+            parts.append(draw_pose(motion, frame, camera, tone(k, len(frames), STRIP_LIGHT)))
+            parts.append(f"<text x='{middle:.1f}' y='{MARGIN + scale * (high - low) + 30:.1f}' "
+                         f"{FONT} font-size='13' fill='{GREY}' text-anchor='middle'>"
+                         f"{frame / motion.fps:.2f} s</text>")
+        panels.append((height, parts))
+    return panels, scale
 
 
 def picture(track, scene, frames=8, view=None, title=None, layout=None, seconds=None,
-            span=None):
-    """The SVG text of a track; seconds: only its beginning; span: poses of the last seconds."""
-    motion = Motion(track, scene, seconds)
-    if not track["position"]:
+            span=None, trail=None, below=()):
+    """The SVG text of a track; seconds: only its beginning; span: poses of the last seconds;
+    below: more (track, scene) pairs of as many frames."""
+    motions = [Motion(t, s, seconds) for t, s in ((track, scene), *below)]
+    motion = motions[0]
+    if not all(m.count for m in motions):
         raise ValueError("the track has no frames")
-    last = motion.count - 1
+    last = min(m.count for m in motions) - 1
     first = 0 if span is None else max(0, last - int(span * motion.fps + 1e-9))
     count = max(1, min(frames, last - first + 1))
     chosen = [last - round(k * (last - first) / max(count - 1, 1)) for k in range(count)][::-1]
     view = view or ("front" if motion.is_flat() else "iso")
-    layout = layout or ("strip" if motion.floats() else "strobe")
+    layout = layout or ("strip" if motion.floats() and not motion.grounds else "strobe")
     title = title or scene.get("name") or "motion"
-    return (strip if layout == "strip" else strobe)(motion, chosen, view, title)
+    panels, scale = (strip if layout == "strip" else strobe)(motions, chosen, view, trail)
+    return page(title, motions, scale, panels)
 
 
 def read(name):
@@ -405,13 +549,17 @@ def main():
     parser.add_argument("--seconds", type=float, help="draw only the beginning of the motion")
     parser.add_argument("--span", type=float, help="poses only of the last seconds drawn")
     parser.add_argument("--title")
+    parser.add_argument("--trail", help="the body whose way is drawn, or none (strobe)")
+    parser.add_argument("--below", nargs=2, action="append", default=[],
+                        metavar=("TRACK", "SCENE"), help="one more motion, in a panel below")
     args = parser.parse_args()
     try:
         track = read(args.track)
         if args.report:
             track["report"] = read(args.report)
         text = picture(track, read(args.scene), args.frames, args.view, args.title, args.layout,
-                       args.seconds, args.span)
+                       args.seconds, args.span, args.trail,
+                       [(read(t), read(s)) for t, s in args.below])
     except (OSError, KeyError, TypeError, ValueError) as error:
         print(f"draw.py: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

@@ -11,7 +11,9 @@ SAMPLES = ROOT / "samples"
 LIB = os.environ.setdefault("SKEL_LIB", str(ROOT / "build" / "lib" / "libskel.so"))
 BIN = os.environ.get("SKEL_BIN", str(ROOT / "build" / "bin" / "skel"))
 NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root",
-         "four_bar", "ring", "bar_hang", "follow")
+         "four_bar", "ring", "bar_hang", "follow", "falling_rod", "falling_rod_half",
+         "falling_rod_dead", "jumper_stiff", "jumper_soft", "jumper_five", "ragdoll_stairs",
+         "landing")
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "plugin_bridge"))

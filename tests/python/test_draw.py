@@ -79,6 +79,47 @@ class Draw(unittest.TestCase):
         report = {"integrator": "adams", "step": 0, "steps": 120}
         self.assertIn("adams, 120 steps", draw.picture({**track, "report": report}, scene))
 
+    def test_ground_steps_and_soft_masses(self):
+        scene = json.loads(common.sample("ragdoll_stairs"))
+        text = draw.picture(turning(scene), scene, frames=3, view="side")
+        self.assertEqual(text.count("#f4f4f1"), 1)  # the ground, edge-on
+        steps = sum(body.get("motion") == "fixed" for body in scene["bodies"])
+        self.assertEqual(text.count(draw.colour(draw.STONE[1])), steps)  # a face of each, once
+        self.assertNotIn("#f4f4f1", draw.picture(turning(scene), scene, frames=3, view="iso"))
+        scene = json.loads(common.sample("jumper_stiff"))
+        track = turning(scene)
+        hard = draw.picture(track, scene, frames=3, layout="strip")
+        for soft in scene["wobble"]:
+            host = track["bodies"].index(soft["body"])
+            track["bodies"].append(soft["name"])
+            for k, places in enumerate(track["position"]):
+                places.append(places[host])
+                track["orientation"][k].append(track["orientation"][k][host])
+        text = draw.picture(track, scene, frames=3, layout="strip")
+        self.assertEqual(text.count("stroke-opacity"), 9)  # three outlines, three times
+        self.assertNotIn("stroke-opacity", hard)
+        self.assertEqual(self.poses(text), [0, 12, 24])
+
+    def test_springs_and_the_trail(self):
+        scene = json.loads(common.sample("jumper_five"))
+        track = turning(scene)
+        self.assertIn("L", draw.draw_springs(draw.Motion(track, scene), 0, draw.Camera(
+            "front", 100, (0, 0, 0), (0, 0))))
+        self.assertIn("class='trail'", draw.picture(track, scene, trail="foot"))
+        self.assertNotIn("class='trail'", draw.picture(track, scene, trail="none"))
+        with self.assertRaises(ValueError):
+            draw.picture(track, scene, trail="nobody")
+
+    def test_panels(self):
+        """One below the other, of one scale, each with its name."""
+        one, two = (json.loads(common.sample(n)) for n in ("falling_rod", "falling_rod_dead"))
+        for layout in ("strobe", "strip"):
+            text = draw.picture(turning(one), one, frames=3, layout=layout,
+                                below=[(turning(two), two)])
+            self.assertEqual(self.poses(text), [0, 12, 24, 0, 12, 24])
+            for scene in (one, two):
+                self.assertIn(f">{scene['name']}</text>", text)
+
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder:
             track, out = Path(folder, "track.json"), Path(folder, "out.svg")
@@ -96,7 +137,7 @@ class Draw(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("draw.py: "), done.stderr)
 
     def test_pictures_of_the_readme(self):
-        for name in ("humanoid", "double_pendulum"):
+        for name in ("ragdoll_stairs", "jumper_stiff", "double_pendulum"):
             root = ElementTree.parse(common.SAMPLES / f"{name}.svg").getroot()
             self.assertEqual(root.tag, f"{SVG}svg")
 

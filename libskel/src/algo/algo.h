@@ -209,6 +209,10 @@ typedef struct skel__scan {
 } skel__scan;
 int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p, const skel__kin *x,
                      double margin);
+/* Whether what i touches there is a ground: any plane, or a body that does not move by forces. */
+static inline int skel__is_ground(const skel_model *m, const skel__spot *p) {
+    return p->kind == SKEL__SPOT_PLANE || !skel__is_dynamic(m, p->j);
+}
 /* Velocity of body i's material at a point; prescribed bodies and the world move too. */
 static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
     return v3_add(x[i].v, v3_cross(s->ww[i], v3_sub(point, x[i].p)));

@@ -105,7 +105,7 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         account_outside(s, x, p->i, e.point, v3_neg(e.force));
         s->push_power.contact += e.power_lost;
         s->push_power.stored += e.power_stored;
-        if (!skel__is_dynamic(m, other)) sum = v3_mad(sum, e.normal_force, t.normal);
+        if (skel__is_ground(m, p)) sum = v3_mad(sum, e.normal_force, t.normal);
     }
     s->ground_push = v3_norm(sum);
 }
@@ -129,8 +129,8 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         if (!skel__spot_pushes(s, k, t.gap)) continue;
         row->elastic += skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
-        if (!skel__is_dynamic(m, other)) force = v3_add(force, e.force);
-        if (!skel__is_dynamic(m, p->i)) force = v3_sub(force, e.force);
+        if (skel__is_ground(m, p)) force = v3_add(force, e.force);
+        else if (!skel__is_dynamic(m, p->i)) force = v3_sub(force, e.force);
     }
     v3_to(force, row->ground_force);
 }

@@ -83,9 +83,8 @@ static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i
     const v3 b = into(other, v3_add(i.p, q_rotate(i.q, s->to)));
     const v3 d = v3_sub(b, a);
     half_edges(box, e);
-    const double reach = v3_norm(v3_of(e)) + 0.5 * v3_norm(d) + s->radius;
-    const v3     mid   = v3_mad(a, 0.5, d);
-    if (v3_dot(mid, mid) > 4 * reach * reach) return no_touch();
+    if (distance_to_box(v3_mad(a, 0.5, d), e).distance > 1.5 * v3_norm(d) + 2 * s->radius)
+        return no_touch();
     for (int k = 0; k < HALVINGS; ++k) {
         const double       t  = 0.5 * (low + high);
         const box_distance at = distance_to_box(v3_mad(a, t, d), e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contacts in the energy-momentum step. Normal n and the touching material are those of the start
    of the step; over it the place on i moves against the other body by (bars: means)
-     D = (c1 - c0) - radius h w x n   (i, less the same of the other),   c a point fixed in the body,
+     D = (c1 - c0) - radius h w x n   (of i, less the same of the other),  c fixed in the body,
    exactly what the impulse h F does work along, F acting on both at one common point. So with
    g1 = gap + n.D,  u = D - n (n.D):
      N = (V(g1) - V(g0)) / (g0 - g1) + d (depth1 - depth0) / h,  never pulling,
@@ -216,7 +216,7 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     out.force       = v3_sub(out.normal_part, f);
     out.stored      = law.stored + 0.5 * k * (v3_dot(out.xi1, out.xi1) - v3_dot(t->xi, t->xi));
     out.lost        = v3_dot(out.force, d) + out.stored;
-    /* d force = slope n (n.dD) - df, df = held (1 - nn - (slips) aa) dD + (slips) mu slope a (n.dD) */
+    /* d force = slope n (n.dD) - df,  df = held (1 - nn - aa) dD + mu slope a (n.dD); a if it slips */
     const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
     m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
     b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
@@ -267,7 +267,7 @@ static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
     s->em->ja[i]    = v3_mad(s->em->ja[i], h, v3_cross(v3_sub(point, centre), force));
 }
 
-/* Whether a place sticks or slips is tried out, not read off the last guess: what would hold by more
+/* Whether a place sticks or slips is tried out, not read off the last guess: what holds with more
    than friction slips, what would slip backwards or holds with less sticks. A solution is one where
    nothing changes. Places that cannot make up their mind go by the last guess. */
 static int decide(skel__em_touch *t, const result *e) {
@@ -353,8 +353,10 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         has += skel__contact_energy(g, -t->gap);
         account_outside(s, t->other, h, e.force, e.point, sum);
         account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
-        if (!skel__is_dynamic(s->m, t->other)) ground = v3_add(ground, e.normal_part);
-        if (!skel__is_dynamic(s->m, t->i)) ground = v3_sub(ground, e.normal_part);
+        if (skel__is_ground(s->m, p))
+            ground = v3_add(ground, e.normal_part);
+        else if (!skel__is_dynamic(s->m, t->i))
+            ground = v3_sub(ground, e.normal_part);
     }
     s->ground_push = v3_norm(ground);
     /* round things are not their tangent planes: what that took is booked, too */
