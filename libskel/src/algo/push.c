@@ -129,8 +129,10 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         if (!skel__spot_pushes(s, k, t.gap)) continue;
         row->elastic += skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
-        if (skel__is_ground(m, p)) force = v3_add(force, e.force);
-        else if (!skel__is_dynamic(m, p->i)) force = v3_sub(force, e.force);
+        if (skel__is_ground(m, p))
+            force = v3_add(force, e.force);
+        else if (!skel__is_dynamic(m, p->i))
+            force = v3_sub(force, e.force);
     }
     v3_to(force, row->ground_force);
 }

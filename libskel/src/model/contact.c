@@ -11,7 +11,7 @@
 #define DEPTH 4e-3       /* of L: a soft ground under the whole weight */
 #define RIGID_DEPTH 1e-6 /* of L: what rests on a rigid one */
 #define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
-#define STICK 1e-5       /* of L: shift along a soft ground under a load of W */
+#define STICK 5e-5       /* of L: shift along a soft ground under a load of W */
 #define RIGID_STICK 1e-7
 #define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
 #define EARTH 9.81

@@ -5,7 +5,7 @@
 
 #define PARALLEL 1e-10 /* of the squared lengths: segments that run side by side */
 #define TINY 1e-300
-#define HALVINGS 48 /* of a segment, in search of its point nearest to a box */
+#define HALVINGS 32 /* of a segment, in search of its point nearest to a box */
 
 static skel__touch no_touch(void) {
     return (skel__touch){.normal = {0, 0, 1}, .gap = INFINITY};

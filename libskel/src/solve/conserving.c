@@ -22,7 +22,7 @@
 #define HITS_MAX 2000      /* in one step */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
-#define STIFF 1e-10        /* likewise where contacts are so stiff that rounding moves them */
+#define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
 #define SLOW 0.05          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */

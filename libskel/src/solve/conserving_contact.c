@@ -17,6 +17,7 @@
 #define QUIET 0.03      /* of the speed of a fall by the reach: need not be followed */
 #define CURVED 0.3      /* of the radii, along each other in a step */
 #define CHANGES_MAX 6   /* of mind, between sticking and slipping */
+#define BORDER 1e-5     /* of the friction: sticking and slipping are the same there */
 #define SHORT 1e-7      /* of the depths: too short a way for a difference */
 
 /* ---- which, and how short a step they need ---- */
@@ -135,6 +136,7 @@ typedef struct result {
     m3     by_shift;    /* d force / d D */
     v3     point, xi1;
     v3     along; /* direction of the bristle's pull */
+    double most;  /* that friction holds */
     double over;  /* by which it would be more than friction holds */
     double left;
     double stored, lost; /* change of energy; what went for good */
@@ -210,13 +212,14 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
     const v3            f     = slips ? v3_scale(along, most) : trial;
     out.left                  = law.left;
+    out.most                  = most;
     out.along = along, out.over = full - most;
     out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
     out.normal_part = v3_scale(n, law.force);
     out.force       = v3_sub(out.normal_part, f);
     out.stored      = law.stored + 0.5 * k * (v3_dot(out.xi1, out.xi1) - v3_dot(t->xi, t->xi));
     out.lost        = v3_dot(out.force, d) + out.stored;
-    /* d force = slope n (n.dD) - df,  df = held (1 - nn - aa) dD + mu slope a (n.dD); a if it slips */
+    /* d force = slope n (n.dD) - df,  df = held (1 - nn - aa) dD + mu slope a (n.dD), a if slipping */
     const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
     m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
     b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
@@ -272,7 +275,7 @@ static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
    nothing changes. Places that cannot make up their mind go by the last guess. */
 static int decide(skel__em_touch *t, const result *e) {
     const int reversed = t->slips && t->has_along && v3_dot(t->along, e->along) < 0;
-    int       slips    = e->over > 0;
+    int       slips    = e->over > (t->slips ? -BORDER : BORDER) * e->most;
     if (t->changes < CHANGES_MAX) slips = slips && !reversed;
     t->along     = e->along;
     t->has_along = 1;

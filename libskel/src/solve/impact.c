@@ -246,10 +246,10 @@ static place place_at_stop(const skel_state *s, int32_t joint, const skel__scala
                            int high) {
     const skel__joint *j    = &s->m->joint[joint];
     const v3           none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
-    place              p = {
-                     .event = skel__stop_event(s->m, joint, k, high), .i = j->b, .other = j->a, .rows = 1};
-    p.bounce = j->limit_restitution;
-    p.point  = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
+    place              p = {.i = j->b, .other = j->a, .rows = 1};
+    p.event              = skel__stop_event(s->m, joint, k, high);
+    p.bounce             = j->limit_restitution;
+    p.point              = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
     if (j->type == SKEL_JOINT_SLIDE) {
         set_row(&p, 0, g, v3_sub(p.point, s->x[p.i].p), v3_sub(p.point, s->x[p.other].p));
         return p;
@@ -269,8 +269,8 @@ static double slow_of(const skel_model *m, const place *p) {
     return turns ? SLOW_TURN * sqrt(pull_of(m) / m->size) : SLOW * sqrt(pull_of(m) * m->reach);
 }
 
-/* Takes the place if it is touched; returns whether it is approached. What rests but for a speed that
-   the stiff spring would only pass to and fro is stopped like this, too. */
+/* Takes the place if it is touched; returns whether it is approached. What rests but for a speed
+   that the stiff spring would only pass to and fro is stopped like this, too. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
     if (s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit) s->mode[p.event] = SKEL__FREE;
