@@ -188,7 +188,7 @@ static v3 shift(const skel_state *s, const skel__em_touch *t, double h, v3 *poin
         move[e] = v3_add(v3_sub(em->p1[i], s->x[i].p), v3_sub(r1, r0));
         move[e] = v3_mad(move[e], radius[e], v3_cross(spin[e], t->normal));
     }
-    *point = at[0];
+    *point = at[skel__is_dynamic(s->m, t->i) ? 0 : 1]; /* the one that the force moves */
     if (skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other)) {
         *point = v3_scale(v3_add(at[0], at[1]), 0.5);
         for (int e = 0; e < 2; ++e)
@@ -219,7 +219,7 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     out.force       = v3_sub(out.normal_part, f);
     out.stored      = law.stored + 0.5 * k * (v3_dot(out.xi1, out.xi1) - v3_dot(t->xi, t->xi));
     out.lost        = v3_dot(out.force, d) + out.stored;
-    /* d force = slope n (n.dD) - df,  df = held (1 - nn - aa) dD + mu slope a (n.dD), a if slipping */
+    /* d force = slope n (n.dD) - df, df = held (1 - nn - aa) dD + mu slope a (n.dD); a if it slips */
     const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
     m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
     b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
