@@ -101,15 +101,17 @@ struct skel_state {
     int32_t          *is_pinned; /* (npin) the pin held in the last step */
     skel__power       sum;       /* works and impulses so far */
     double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
-    double           *left;      /* (ns) energy that the last step left in the spring of a spot */
-    int32_t          *mode;      /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
-    int               has_modes; /* set at the first step */
-    int               by_events; /* modes say what touches, not depths */
-    skel__history    *history;   /* (nmuscle) */
+    double  *left; /* (2 ns) energy that the last step left in the spring of a spot; and how far
+                     the surface gives way there (conserving_contact.c) */
+    int32_t *mode; /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
+    int      has_modes;     /* set at the first step */
+    int      has_left;      /* left holds what a step left: there was one */
+    int      by_events;     /* modes say what touches, not depths */
+    skel__history *history; /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
     skel__kin       *saved;                        /* (nb + world) the state before a step */
     double          *memory_saved, *memory_stage;  /* (nm) */
-    double          *left_saved;                   /* (ns) */
+    double          *left_saved;                   /* (2 ns) */
     double          *memory_rate[4];               /* (nm) */
     double          *memory_now, *memory_rate_now; /* the ones that skel__loads reads and writes */
     v3              *pair_element; /* (nj) the part of pair that limits, spring and muscle are */

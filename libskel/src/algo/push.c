@@ -121,12 +121,12 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         const v3            xi    = v3_of(s->memory + p->memory);
         row->elastic += 0.5 * g->stick_k * v3_dot(xi, xi);
         if (skel__scan_skips(&scan, m, p, s->x, 0)) continue;
-        const skel__touch t =
-            skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
+        skel__touch t = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;
         if (!skel__spot_pushes(s, k, t.gap)) continue;
+        t.gap += s->left[m->ns + k];
         row->elastic += skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
         if (skel__is_ground(m, p))

@@ -15,8 +15,8 @@ static void layout_touch(skel__carver *c, skel_state *at) {
     at->memory_saved = skel__carve(c, nm, sizeof(double));
     at->memory_stage = skel__carve(c, nm, sizeof(double));
     for (int k = 0; k < 4; ++k) at->memory_rate[k] = skel__carve(c, nm, sizeof(double));
-    at->left            = skel__carve(c, (size_t)m->ns, sizeof(double));
-    at->left_saved      = skel__carve(c, (size_t)m->ns, sizeof(double));
+    at->left            = skel__carve(c, 2 * (size_t)m->ns, sizeof(double));
+    at->left_saved      = skel__carve(c, 2 * (size_t)m->ns, sizeof(double));
     at->memory_now      = at->memory;
     at->memory_rate_now = at->memory_rate[0];
     at->mode            = skel__carve(c, ne, sizeof *at->mode);
@@ -113,11 +113,12 @@ static void copy_touch(skel_state *dst, const skel_state *src) {
     const skel_model *m  = src->m;
     const size_t      ne = (size_t)skel__event_count(m);
     if (m->nm > 0) memcpy(dst->memory, src->memory, (size_t)m->nm * sizeof *src->memory);
-    if (m->ns > 0) memcpy(dst->left, src->left, (size_t)m->ns * sizeof *src->left);
+    if (m->ns > 0) memcpy(dst->left, src->left, 2 * (size_t)m->ns * sizeof *src->left);
     if (ne > 0) memcpy(dst->mode, src->mode, ne * sizeof *src->mode);
     if (m->nmuscle > 0)
         memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
     dst->has_modes = src->has_modes;
+    dst->has_left  = src->has_left;
 }
 
 skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
@@ -171,6 +172,14 @@ skel_status skel_state_get_poses(const skel_state *state, double *poses) {
     return SKEL_OK;
 }
 
+/* Another pose: what touched does not, and springs along grounds are not bent. */
+static void forget_touch(skel_state *s) {
+    const skel_model *m = s->m;
+    if (m->ns > 0) memset(s->memory, 0, 3 * (size_t)m->ns * sizeof *s->memory);
+    if (m->ns > 0) memset(s->left, 0, 2 * (size_t)m->ns * sizeof *s->left);
+    s->has_modes = s->has_left = 0;
+}
+
 skel_status skel_state_set_poses(skel_state *state, const double *poses) {
     if (!state || !poses || !all_finite(poses, 7 * (size_t)state->m->nb)) return SKEL_E_ARGUMENT;
     for (int32_t i = 0; i < state->m->nb; ++i) {
@@ -181,6 +190,7 @@ skel_status skel_state_set_poses(skel_state *state, const double *poses) {
         state->x[i].p = v3_of(poses + 7 * (size_t)i);
         state->x[i].q = q_unit(q_of(poses + 7 * (size_t)i + 3));
     }
+    forget_touch(state);
     state->is_factored = 0;
     return SKEL_OK;
 }
@@ -213,6 +223,7 @@ skel_status skel_state_get_q(const skel_state *state, double *q) {
 skel_status skel_state_set_q(skel_state *state, const double *q) {
     if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
     skel__fk(state->m, q, state->x);
+    forget_touch(state);
     state->is_factored = 0;
     return SKEL_OK;
 }

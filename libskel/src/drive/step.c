@@ -172,7 +172,7 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     const skel__power sum   = s->sum;
     int32_t           body  = -1;
     const size_t      nm    = (size_t)s->m->nm * sizeof *s->memory;
-    const size_t      ns    = (size_t)s->m->ns * sizeof *s->left;
+    const size_t      ns    = 2 * (size_t)s->m->ns * sizeof *s->left;
     const size_t      ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
     memcpy(s->saved, s->x, bytes);
     if (nm > 0) memcpy(s->memory_saved, s->memory, nm);

@@ -56,13 +56,11 @@ static void half_edges(const skel__body *b, double e[3]) {
     for (int k = 0; k < 3; ++k) e[k] = 0.5 * b->size[k];
 }
 
-static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, pose other,
-                                int edges_only) {
+static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, pose other) {
     double e[3];
     half_edges(box, e);
     const box_distance d = distance_to_box(local, e);
-    if (edges_only && !d.is_edge) return no_touch();
-    skel__touch t;
+    skel__touch        t;
     t.normal   = q_rotate(other.q, d.gradient);
     t.point_i  = v3_add(other.p, q_rotate(other.q, local));
     t.radius_i = radius, t.radius_j = 0;
@@ -75,8 +73,28 @@ static v3 into(pose frame, v3 world) {
     return q_rotate(q_conj(frame.q), v3_sub(world, frame.p));
 }
 
-/* The inside of a segment against a box: faces are met by its ends, which are spots of their own.
-   The distance along the segment is convex, its slope rises: bisection finds the nearest place. */
+/* Where a + t d, which is over a face at t, comes to the edge of that face on the way to the far end;
+   outside 0..1: not at all. */
+static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
+    const double from[3] = {a.x, a.y, a.z}, dir[3] = {d.x, d.y, d.z};
+    double       exit = INFINITY;
+    int          face = 0, out = 0;
+    for (int k = 0; k < 3; ++k)
+        if (fabs(from[k] + t * dir[k]) > e[k]) face = k, ++out;
+    if (out != 1) return -1;
+    const double sense = t < 0.5 ? 1.0 : -1.0;
+    for (int k = 0; k < 3; ++k) {
+        if (k == face || dir[k] == 0) continue;
+        const double side = sense * dir[k] > 0 ? e[k] : -e[k];
+        exit              = fmin(exit, sense * ((side - from[k]) / dir[k] - t));
+    }
+    return t + sense * exit;
+}
+
+/* The inside of a segment against a box: faces are met by its ends, which are spots of their own;
+   this is where it passes over an edge. The distance along the segment is convex, its slope rises:
+   bisection finds the nearest place. Where that is over a face, the edge itself is taken, so that
+   a limb that rocks on it goes on touching. */
 static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i, pose other) {
     double   e[3], low = 0, high = 1;
     const v3 a = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
@@ -97,9 +115,10 @@ static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i
         else
             low = t;
     }
-    const double t = 0.5 * (low + high);
+    double t = 0.5 * (low + high);
+    if (low != high && !distance_to_box(v3_mad(a, t, d), e).is_edge) t = way_to_edge(a, d, e, t);
     if (t < 1e-9 || t > 1 - 1e-9) return no_touch();
-    return touch_box_at(box, v3_mad(a, t, d), s->radius, other, 1);
+    return touch_box_at(box, v3_mad(a, t, d), s->radius, other);
 }
 
 double skel__segment_of(const skel__body *b, v3 *from, v3 *to) {
@@ -191,7 +210,7 @@ skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pos
     switch (s->kind) {
     case SKEL__SPOT_BOX: {
         const v3 at = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
-        return touch_box_at(&m->body[s->j], at, s->radius, other, 0);
+        return touch_box_at(&m->body[s->j], at, s->radius, other);
     }
     case SKEL__SPOT_EDGE: return touch_edge(&m->body[s->j], s, i, other);
     case SKEL__SPOT_SEGMENT: return touch_segments(m, s, i, other);

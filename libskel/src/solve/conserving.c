@@ -535,11 +535,11 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     }
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
-    for (int32_t k = 0; k < m->ns; ++k) s->left[k] = em->left1[k];
     ++em->history;
     s->t += h;
     s->is_factored = 0;
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
+    if (m->ns > 0) skel__em_contacts_end(s);
     skel__muscle_remember(s);
     if (s->ground_push > s->ground_peak) {
         s->ground_peak = s->ground_push;

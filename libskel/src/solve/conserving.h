@@ -89,6 +89,7 @@ void   skel__em_contacts_begin(skel_state *s, double h);
 /* choose: they may change between sticking and slipping; returns how many did. */
 int  skel__em_contacts_add(skel_state *s, double h, int build, int choose);
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
+void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
 
 /* Wobbling masses likewise. */
 void skel__em_wobbles_add(skel_state *s, double h, int build);

@@ -51,13 +51,27 @@ static double step_of(const skel_state *s, const skel__em_touch *t, double rate,
     return fmax(limit, until);
 }
 
+/* Depth at which the spring holds that energy. */
+static double depth_of(const skel__ground *g, double energy) {
+    return energy > 0 ? pow((g->b + 1.0) * energy / g->a, 1.0 / (g->b + 1.0)) : 0;
+}
+
+/* The nearest place of a round or edged thing may jump: the surface then gives way by as much as it
+   takes for the spring to hold no more than the last step left in it. So energy never comes from
+   geometry. A plane that stands still has nothing to give way. */
+static double give_way(const skel_model *m, const skel__spot *p, double gap, double left) {
+    const int still = p->kind == SKEL__SPOT_PLANE && m->ground[p->ground].body < 0;
+    if (still || gap >= 0) return 0;
+    return fmax(0, -depth_of(&m->ground[p->ground], left) - gap);
+}
+
 static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to, double *limit) {
     const skel_model *m     = s->m;
     const skel__spot *p     = &m->spot[spot];
     const int32_t     other = skel__spot_other(m, p);
-    const skel__touch t =
-        skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
-    const int rigid = m->ground[p->ground].is_rigid;
+    skel__touch t     = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
+    const int   rigid = m->ground[p->ground].is_rigid;
+    if (s->has_left) t.gap += give_way(m, p, t.gap, s->left[spot]);
     if (!(t.gap < INFINITY) || (rigid && s->mode[spot] != SKEL__RESTS)) return 0;
     const v3 point = v3_mad(t.point_i, -t.radius_i, t.normal);
     const v3 u =
@@ -303,6 +317,22 @@ int skel__em_contacts_add(skel_state *s, double h, int build, int choose) {
     return changes;
 }
 
+void skel__em_contacts_end(skel_state *s) {
+    const skel_model *m = s->m;
+    for (int32_t k = 0; k < m->ns; ++k) s->left[k] = s->em->left1[k], s->left[m->ns + k] = 0;
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        const int32_t     spot = s->em->touch[k].spot;
+        const skel__spot *p    = &m->spot[spot];
+        const skel__touch t    = skel__touch_of(m, p, skel__pose_of(s->x, p->i),
+                                                skel__pose_of(s->x, skel__spot_other(m, p)));
+        const double      way  = give_way(m, p, t.gap, s->left[spot]);
+        const double      now  = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
+        s->sum.contact += now - s->left[spot]; /* round things are not their tangent planes */
+        s->left[spot] = now, s->left[m->ns + spot] = way;
+    }
+    s->has_left = 1;
+}
+
 /* ---- what it did ---- */
 
 static void account_outside(const skel_state *s, int32_t from, double h, v3 force, v3 point,
@@ -333,11 +363,9 @@ static void relax(skel_state *s, double h, skel__power *sum) {
 }
 
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
-    v3     ground = {0, 0, 0};
-    double had = 0, has = 0;
+    v3 ground = {0, 0, 0};
     if (s->m->ns == 0) return;
     relax(s, h, sum);
-    for (int32_t k = 0; k < s->m->ns; ++k) had += s->left[k];
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         const skel__em_touch *t    = &s->em->touch[k];
         const skel__spot     *p    = &s->m->spot[t->spot];
@@ -353,7 +381,6 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         v3_to(e.xi1, s->em->memory1 + p->memory);
         s->em->slipped[t->spot] = t->slips;
         s->em->left1[t->spot]   = e.left;
-        has += skel__contact_energy(g, -t->gap);
         account_outside(s, t->other, h, e.force, e.point, sum);
         account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
         if (skel__is_ground(s->m, p))
@@ -362,7 +389,4 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
             ground = v3_sub(ground, e.normal_part);
     }
     s->ground_push = v3_norm(ground);
-    /* round things are not their tangent planes: what that took is booked, too */
-    sum->contact += has - had;
-    sum->stored += has - had;
 }

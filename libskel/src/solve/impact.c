@@ -58,7 +58,7 @@ skel_status skel__impact_reserve(skel_state *s) {
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
         skel__kin   *x      = skel__carve(&c, na, sizeof *x);
         double      *memory = skel__carve(&c, (size_t)s->m->nm, sizeof *memory);
-        double      *left   = skel__carve(&c, (size_t)s->m->ns, sizeof *left);
+        double      *left   = skel__carve(&c, 2 * (size_t)s->m->ns, sizeof *left);
         int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
         if (to)
             to->answer = answer, to->x = x, to->memory = memory, to->mode = mode, to->left = left;
@@ -76,7 +76,7 @@ void skel__impact_keep(skel_state *s) {
     memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(im->mode, s->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
     if (s->m->nm > 0) memcpy(im->memory, s->memory, (size_t)s->m->nm * sizeof *s->memory);
-    if (s->m->ns > 0) memcpy(im->left, s->left, (size_t)s->m->ns * sizeof *s->left);
+    if (s->m->ns > 0) memcpy(im->left, s->left, 2 * (size_t)s->m->ns * sizeof *s->left);
     im->t = s->t, im->sum = s->sum;
 }
 
@@ -85,7 +85,7 @@ void skel__impact_back(skel_state *s) {
     memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(s->mode, im->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
     if (s->m->nm > 0) memcpy(s->memory, im->memory, (size_t)s->m->nm * sizeof *s->memory);
-    if (s->m->ns > 0) memcpy(s->left, im->left, (size_t)s->m->ns * sizeof *s->left);
+    if (s->m->ns > 0) memcpy(s->left, im->left, 2 * (size_t)s->m->ns * sizeof *s->left);
     s->t = im->t, s->sum = im->sum;
     s->is_factored = 0;
     skel__conserving_forget(s);
