@@ -4,6 +4,7 @@
    limiting torque alone. The plane model is built in space: hinges about y, phi turns about -y. */
 #include "algo/algo.h"
 #include "shared/near.h"
+#include "shared/vectors.h"
 
 #include <skel/skel.h>
 
@@ -14,32 +15,6 @@
 
 enum { N = 14, PARTS = 3 };
 
-static cJSON *g_vectors;
-
-static void load(void) {
-    FILE *f = fopen(SKEL_TEST_DATA "/vectors.json", "rb");
-    ck_assert_ptr_nonnull(f);
-    fseek(f, 0, SEEK_END);
-    const long size = ftell(f);
-    rewind(f);
-    char *text = malloc((size_t)size + 1);
-    ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
-    text[size] = 0;
-    fclose(f);
-    g_vectors = cJSON_Parse(text);
-    free(text);
-    ck_assert_ptr_nonnull(g_vectors);
-}
-
-static void unload(void) {
-    cJSON_Delete(g_vectors);
-}
-
-static const cJSON *get(const cJSON *node, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(node, name);
-    ck_assert_msg(item != NULL, "no %s", name);
-    return item;
-}
 static double number(const cJSON *node, const char *name) {
     return get(node, name)->valuedouble;
 }

@@ -3,6 +3,7 @@
    how): [HAK] accelerations and Euler steps, paired frames [ERL], axis-angle, ZYZ rates. */
 #include "math/quat.h"
 #include "shared/near.h"
+#include "shared/vectors.h"
 
 #include <skel/skel.h>
 
@@ -12,33 +13,6 @@
 #include <string.h>
 
 #define MAX_BODIES 32
-
-static cJSON *g_vectors;
-
-static void load(void) {
-    FILE *f = fopen(SKEL_TEST_DATA "/vectors.json", "rb");
-    ck_assert_ptr_nonnull(f);
-    fseek(f, 0, SEEK_END);
-    const long size = ftell(f);
-    rewind(f);
-    char *text = malloc((size_t)size + 1);
-    ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
-    text[size] = 0;
-    fclose(f);
-    g_vectors = cJSON_Parse(text);
-    free(text);
-    ck_assert_ptr_nonnull(g_vectors);
-}
-
-static void unload(void) {
-    cJSON_Delete(g_vectors);
-}
-
-static const cJSON *get(const cJSON *node, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(node, name);
-    ck_assert_msg(item != NULL, "no %s", name);
-    return item;
-}
 
 /* All numbers below node, row by row; nothing for null. */
 static double *flatten_into(const cJSON *node, double *out) {

@@ -5,22 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void demand(skel_status status, const skel_error *err) {
-    if (status >= 0) return;
-    fprintf(stderr, "humanoid: %s\n", err->text);
-    abort();
-}
-
-static skel_scene *read_sample(skel_error *err) {
-    static char  text[1 << 20];
-    FILE        *file  = fopen(SKEL_SAMPLES "/humanoid.json", "rb");
-    const size_t size  = file ? fread(text, 1, sizeof text, file) : 0;
-    skel_scene  *whole = NULL;
-    demand(skel_scene_parse(text, size, &whole, err), err);
-    fclose(file);
-    return whole;
-}
-
 static void scale_body(skel_body_desc *b, double s) {
     for (int k = 0; k < 3; ++k) b->position[k] *= s, b->velocity[k] *= s;
     for (int k = 0; k < 6; ++k) b->inertia[k] *= s * s;
@@ -60,25 +44,25 @@ scene scene_humanoid(humanoid_options o) {
     scene           s;
     const double    scale = o.scale > 0 ? o.scale : 1;
     skel_error_init(&err);
-    skel_scene       *whole = read_sample(&err);
+    skel_scene       *whole = scene_sample("humanoid");
     const skel_model *model = skel_scene_model(whole);
     for (int i = 0; i < HUMANOID_BODIES; ++i) {
         skel_body_desc_init(&b[i]);
-        demand(skel_model_get_body(model, i, &b[i]), &err);
+        scene_demand(skel_model_get_body(model, i, &b[i]), &err);
         scale_body(&b[i], scale);
     }
     for (int i = 0; i < HUMANOID_JOINTS; ++i) {
         skel_joint_desc_init(&j[i]);
-        demand(skel_model_get_joint(model, i, &j[i]), &err);
+        scene_demand(skel_model_get_joint(model, i, &j[i]), &err);
         scale_joint(&j[i], scale, o.friction);
     }
     if (o.edit) o.edit(b, HUMANOID_BODIES, j, HUMANOID_JOINTS);
     skel_model_desc_init(&d);
     d.gravity[2] = -o.gravity * scale;
     d.bodies = b, d.body_count = HUMANOID_BODIES, d.joints = j, d.joint_count = HUMANOID_JOINTS;
-    demand(skel_model_create(&d, &s.model, &err), &err);
-    demand(skel_state_create(s.model, &s.state, &err), &err);
-    demand(skel_state_project(s.state, NULL, NULL, &err), &err);
+    scene_demand(skel_model_create(&d, &s.model, &err), &err);
+    scene_demand(skel_state_create(s.model, &s.state, &err), &err);
+    scene_demand(skel_state_project(s.state, NULL, NULL, &err), &err);
     stir(&s, o.stir);
     if (o.gravity == 0) stay_here(&s);
     skel_scene_destroy(whole);

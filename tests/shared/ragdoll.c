@@ -8,22 +8,6 @@
 
 enum { FIGURE = 20, JOINTS = 19, STEPS_MAX = 16 };
 
-static void demand(skel_status status, const skel_error *err) {
-    if (status >= 0) return;
-    fprintf(stderr, "ragdoll: %s\n", err->text);
-    abort();
-}
-
-static skel_scene *read_sample(skel_error *err) {
-    static char  text[1 << 20];
-    FILE        *file  = fopen(SKEL_SAMPLES "/humanoid.json", "rb");
-    const size_t size  = file ? fread(text, 1, sizeof text, file) : 0;
-    skel_scene  *whole = NULL;
-    demand(skel_scene_parse(text, size, &whole, err), err);
-    fclose(file);
-    return whole;
-}
-
 static void limit(skel_joint_desc *j) {
     j->has_limits = 1;
     if (j->type == SKEL_JOINT_BALL) {
@@ -67,7 +51,7 @@ scene scene_ragdoll(rng *r, ragdoll_options o) {
     skel_error             err;
     scene                  s;
     skel_error_init(&err);
-    skel_scene       *sample = read_sample(&err);
+    skel_scene       *sample = scene_sample("humanoid");
     const skel_model *from   = skel_scene_model(sample);
     const quat        turn   = q_exp(random_vector(r, 2.0));
     const v3          to     = {rng_range(r, 0, 0.8), rng_range(r, -0.3, 0.3),
@@ -93,8 +77,8 @@ scene scene_ragdoll(rng *r, ragdoll_options o) {
     d.bodies = body, d.body_count = (uint32_t)(FIGURE + o.stairs);
     d.joints = joint, d.joint_count = JOINTS;
     d.grounds = &ground, d.ground_count = 1;
-    demand(skel_model_create(&d, &s.model, &err), &err);
-    demand(skel_state_create(s.model, &s.state, &err), &err);
+    scene_demand(skel_model_create(&d, &s.model, &err), &err);
+    scene_demand(skel_state_create(s.model, &s.state, &err), &err);
     double qd[64];
     skel_state_get_qd(s.state, qd);
     for (int k = 0; k < skel_model_dof(s.model); ++k) qd[k] += rng_range(r, -3, 3);

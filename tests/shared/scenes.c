@@ -8,10 +8,24 @@
 
 #define MAX_SAMPLES 6
 
-static void demand(skel_status status, const skel_error *err) {
+void scene_demand(skel_status status, const skel_error *err) {
     if (status >= 0) return;
-    fprintf(stderr, "scene builder: %s: %s\n", skel_status_text(status), err->text);
+    fprintf(stderr, "scene builder: %s: %s\n", skel_status_text(status), err ? err->text : "");
     abort();
+}
+
+skel_scene *scene_sample(const char *name) {
+    static char text[1 << 20];
+    char        path[512];
+    skel_scene *whole = NULL;
+    skel_error  err;
+    skel_error_init(&err);
+    snprintf(path, sizeof path, "%s/%s.json", SKEL_SAMPLES, name);
+    FILE        *file = fopen(path, "rb");
+    const size_t size = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file) fclose(file);
+    scene_demand(skel_scene_parse(text, size, &whole, &err), &err);
+    return whole;
 }
 
 static void *zeroed(size_t count, size_t size) {
@@ -37,7 +51,7 @@ static void random_quaternion(rng *r, double *q) {
 static void random_inertia(rng *r, double mass, double *out) {
     const double size[3] = {rng_range(r, .1, .4), rng_range(r, .1, .4), rng_range(r, .2, .6)};
     double       box[6], q[4], m[3][3] = {{0}};
-    demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, mass, box), NULL);
+    scene_demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, mass, box), NULL);
     random_quaternion(r, q);
     const double w = q[0], x = q[1], y = q[2], z = q[3];
     const double R[3][3] = {{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
@@ -130,8 +144,8 @@ static scene make(skel_model_desc *d) {
     scene      s;
     skel_error err;
     skel_error_init(&err);
-    demand(skel_model_create(d, &s.model, &err), &err);
-    demand(skel_state_create(s.model, &s.state, &err), &err);
+    scene_demand(skel_model_create(d, &s.model, &err), &err);
+    scene_demand(skel_state_create(s.model, &s.state, &err), &err);
     return s;
 }
 
@@ -139,7 +153,7 @@ static void random_speeds(rng *r, scene *s, double spin) {
     const int32_t n  = skel_model_dof(s->model);
     double       *qd = zeroed((size_t)n, sizeof *qd);
     for (int32_t k = 0; k < n; ++k) qd[k] = rng_range(r, -spin, spin);
-    demand(skel_state_set_qd(s->state, qd), NULL);
+    scene_demand(skel_state_set_qd(s->state, qd), NULL);
     free(qd);
 }
 
@@ -174,9 +188,9 @@ scene scene_random_tree(rng *r, scene_options o) {
     scene s = make(&d);
     if (o.root == SCENE_ROOT_DRIVEN) {
         double *q = zeroed((size_t)skel_model_q_count(s.model), sizeof *q);
-        demand(skel_state_get_q(s.state, q), NULL);
+        scene_demand(skel_state_get_q(s.state, q), NULL);
         skel_state_set_time(s.state, .35);
-        demand(skel_state_set_q(s.state, q), NULL);
+        scene_demand(skel_state_set_q(s.state, q), NULL);
         free(q);
     }
     random_speeds(r, &s, o.spin > 0 ? o.spin : 1);
@@ -197,7 +211,7 @@ scene scene_chain(int n, int first_type, int second_type, double link,
         skel_body_desc_init(b), skel_joint_desc_init(j);
         b->mass     = 1;
         b->unplaced = 1;
-        demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, b->mass, b->inertia), NULL);
+        scene_demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, b->mass, b->inertia), NULL);
         j->type  = k % 2 ? second_type : first_type;
         j->child = k, j->parent = k - 1;
         j->parent_position[2] = k ? -.5 * link : 0;

@@ -30,5 +30,9 @@ scene scene_random_tree(rng *r, scene_options options);
 scene scene_chain(int n, int first_type, int second_type, double link,
                   const skel_allocator *allocator);
 void  scene_free(scene *s);
+/* Aborts with the text where the status is an error. */
+void scene_demand(skel_status status, const skel_error *err);
+/* A document of the samples, by its name without the ending. */
+skel_scene *scene_sample(const char *name);
 
 #endif

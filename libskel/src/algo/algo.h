@@ -178,6 +178,9 @@ v3           skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth
 skel__wrench skel__load_at(const skel__body *b, double t);
 double       skel__motor_at(const skel__joint *j, double t);
 void         skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
+/* Newton-Euler, inward, into s->reaction: the wrench that the joint to the tree parent exerts on a
+   body, about its centre: what the applied forces do not explain of the motion of all below. */
+void skel__reactions(skel_state *s, const skel__kin *x);
 /* Rates of work, from s->f, s->pair and s->acc. */
 skel__power skel__power_of(skel_state *s, const skel__kin *x);
 

@@ -68,24 +68,6 @@ void skel__fk_acceleration(skel_state *s, const double *qdd) {
 
 /* ---- inward: forces ---- */
 
-static void reactions(skel_state *s) {
-    const skel_model *m = s->m;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t i     = m->order[k];
-        const m3      world = m3_conjugate(s->r[i], m->body[i].inertia);
-        s->reaction[i].f    = v3_sub(v3_scale(s->acc[i].v, m->body[i].mass), s->f[i].f);
-        s->reaction[i].n    = v3_sub(m3_mulv(world, s->acc[i].w), s->f[i].n);
-    }
-    for (int32_t k = m->nd - 1; k >= 0; --k) {
-        const int32_t i = m->order[k], p = m->body[i].parent;
-        if (!m->body[i].is_inner) continue;
-        const v3 arm     = v3_sub(s->x[i].p, s->x[p].p);
-        s->reaction[p].f = v3_add(s->reaction[p].f, s->reaction[i].f);
-        s->reaction[p].n =
-            v3_add(s->reaction[p].n, v3_add(s->reaction[i].n, v3_cross(arm, s->reaction[i].f)));
-    }
-}
-
 /* S^T W of the wrench on b about the joint point, in the joint's own coordinates. */
 static void generalised(const skel__joint *j, const skel__joint_world *g, skel__wrench w,
                         double *out) {
@@ -127,7 +109,7 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     if (status != SKEL_OK) return status;
     skel__prepare(s, s->x);
     skel__loads(s, s->x, s->t, SKEL__AFTER);
-    reactions(s);
+    skel__reactions(s, s->x);
     for (size_t k = 0; residual && k < 6 * (size_t)m->nb; ++k) residual[k] = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], e = m->body[i].joint;

@@ -131,9 +131,7 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
     }
 }
 
-/* Newton-Euler, inward: the wrench that the joint to the tree parent exerts on body i, about the
-   centre of i: what the applied forces do not explain of the motion of all that hangs below. */
-static void reactions(skel_state *s, const skel__kin *x) {
+void skel__reactions(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i     = m->order[k];
@@ -188,7 +186,7 @@ static void add_loop_anchor(const skel_state *s, const skel__kin *x, int32_t loo
 skel__power skel__power_of(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
     skel__power       w = s->push_power;
-    reactions(s, x);
+    skel__reactions(s, x);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         const v3      f = v3_mad(s->load[i].f, m->body[i].mass, m->gravity);

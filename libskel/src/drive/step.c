@@ -103,34 +103,18 @@ static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int3
     return *body >= 0 ? SKEL_E_JOINT : SKEL_OK;
 }
 
-#define HIT_TRIES 40
 #define HITS_MAX 1000 /* in one step; then it goes on through */
 
-/* Steps of length h from the state that is kept until the first hit is met within tolerance: the
-   longest way without one grows, the shortest with one shrinks. */
-static skel_status step_to_hit(skel_state *s, int32_t integrator, int32_t solver, double h,
-                               int32_t *body) {
-    double *before = s->event, *after = s->event + skel__event_count(s->m);
-    double  low = 0, high = h, way = h;
-    skel__event_values(s, before);
-    skel__impact_keep(s);
-    for (int n = 0; n < HIT_TRIES; ++n) {
-        if (n > 0) skel__impact_back(s);
-        const skel_status status = step_by(s, integrator, solver, way, body);
-        if (status != SKEL_OK) return status;
-        skel__event_values(s, after);
-        const double share = skel__first_hit(s, before, after);
-        if (share >= 1 && (way >= high || skel__is_hit(s, after))) return SKEL_OK;
-        if (share >= 1)
-            low = way;
-        else
-            high = way;
-        /* the straight line to the hit, kept within what is known */
-        const double guess = share < 1 ? share * way : 0.5 * (low + high);
-        way                = guess > low && guess < high ? guess : 0.5 * (low + high);
-        if (high - low < 1e-12 * h) return SKEL_OK;
-    }
-    return SKEL_OK;
+/* What one step needs to know, and how it went. */
+typedef struct stepper {
+    int32_t     integrator, solver, body;
+    skel_status status;
+} stepper;
+
+static int step_fn(skel_state *s, double h, void *data) {
+    stepper *p = data;
+    p->status  = step_by(s, p->integrator, p->solver, h, &p->body);
+    return p->status == SKEL_OK;
 }
 
 /* From hit to hit. */
@@ -141,13 +125,18 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
     if (skel__has_impacts(s->m)) skel__modes_start(s);
     if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) /* looks itself */
         return status == SKEL_OK ? step_by(s, integrator, solver, h, body) : status;
-    for (int n = 0; status == SKEL_OK && s->t < end - eps; ++n) {
+    stepper p = {integrator, solver, -1, status};
+    for (int n = 0; p.status == SKEL_OK && s->t < end - eps; ++n) {
+        double done;
         skel__impacts(s);
         if (n < HITS_MAX)
-            status = step_to_hit(s, integrator, solver, end - s->t, body);
+            skel__step_until_hit(s, end - s->t, step_fn, &p, &done);
         else
-            status = step_by(s, integrator, solver, end - s->t, body);
+            step_fn(s, end - s->t, &p);
+        skel__muscle_remember(s);
     }
+    *body  = p.body;
+    status = p.status;
     return status;
 }
 

@@ -73,7 +73,7 @@ static v3 into(pose frame, v3 world) {
     return q_rotate(q_conj(frame.q), v3_sub(world, frame.p));
 }
 
-/* Where a + t d, which is over a face at t, comes to the edge of that face on the way to the far end;
+/* Where a + t d, over a face at t, comes to the edge of that face on the way to its far end;
    outside 0..1: not at all. */
 static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
     const double from[3] = {a.x, a.y, a.z}, dir[3] = {d.x, d.y, d.z};

@@ -18,7 +18,6 @@
 #define NEWTON_WARY_MAX 40 /* with contacts and stops */
 #define LEAST_SHARE 0.05   /* of a correction; a smaller one gets nowhere */
 #define HALVINGS_MAX 12
-#define HIT_TRIES 40
 #define HITS_MAX 2000      /* in one step */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
@@ -540,7 +539,6 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     s->is_factored = 0;
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
     if (m->ns > 0) skel__em_contacts_end(s);
-    skel__muscle_remember(s);
     if (s->ground_push > s->ground_peak) {
         s->ground_peak = s->ground_push;
         s->ground_time = s->t - 0.5 * h;
@@ -598,28 +596,9 @@ static double shortened(skel_state *s, double way, double whole) {
     return next;
 }
 
-/* One step of length h that ends where it hits something rigid: *done is what was done of it. The
-   longest way without a hit grows, the shortest with one shrinks, until one is met. */
-static int try_to_hit(skel_state *s, double h, double *done) {
-    double *before = s->event, *after = s->event + skel__event_count(s->m);
-    double  low = 0, high = h, way = h;
-    *done = h;
-    if (!skel__has_impacts(s->m)) return try_step(s, h);
-    skel__event_values(s, before);
-    skel__impact_keep(s);
-    for (int n = 0; n < HIT_TRIES; ++n) {
-        if (n > 0) skel__impact_back(s);
-        if (!try_step(s, way)) return 0;
-        *done = way;
-        skel__event_values(s, after);
-        const double share = skel__first_hit(s, before, after);
-        if (share >= 1 && (way >= high || skel__is_hit(s, after))) break;
-        *(share >= 1 ? &low : &high) = way;
-        if (high - low < 1e-12 * h) break;
-        const double guess = share * way; /* the straight line, kept within what is known */
-        way                = share < 1 && guess > low && guess < high ? guess : 0.5 * (low + high);
-    }
-    return 1;
+static int step_fn(skel_state *s, double h, void *data) {
+    (void)data;
+    return try_step(s, h);
 }
 
 /* From s->t on for h: shorter where a contact is followed, halved where Newton fails. */
@@ -632,7 +611,8 @@ static skel_status step_within(skel_state *s, double h) {
         const double left = end - s->t;
         double       way  = fmin(shortened(s, fmin(length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */
-        if (try_to_hit(s, way, &done)) {
+        if (skel__step_until_hit(s, way, step_fn, NULL, &done)) {
+            skel__muscle_remember(s);
             hits += done < way;
             length = fmin(2.0 * fmax(length, way), h);
             if (hits > HITS_MAX) return SKEL_E_DIVERGED;

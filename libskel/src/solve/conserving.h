@@ -95,6 +95,15 @@ void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
 void skel__em_wobbles_add(skel_state *s, double h, int build);
 void skel__em_wobbles_account(const skel_state *s, double h, skel__power *sum);
 
+/* Adds m to the 6 x 6 block, from that row and column on; NULL: not wanted. */
+static inline void skel__em_add3(double *block, int row, int col, m3 m) {
+    if (!block) return;
+    for (int r = 0; r < 3; ++r) {
+        double *at = block + 6 * (row + r) + col;
+        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
+    }
+}
+
 /* (d/dW of the turn)^-1: dW = E^-1 theta, theta the turn of the end pose in body axes [Cayley]. */
 static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {
     const v3 x = v3_scale(w, h);

@@ -233,7 +233,8 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     out.force       = v3_sub(out.normal_part, f);
     out.stored      = law.stored + 0.5 * k * (v3_dot(out.xi1, out.xi1) - v3_dot(t->xi, t->xi));
     out.lost        = v3_dot(out.force, d) + out.stored;
-    /* d force = slope n (n.dD) - df, df = held (1 - nn - aa) dD + mu slope a (n.dD); a if it slips */
+    /* d force = slope n (n.dD) - df,
+       df = held (1 - nn - aa) dD + mu slope a (n.dD), the a where it slips */
     const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
     m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
     b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
@@ -246,13 +247,6 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
 }
 
 /* ---- into the equations ---- */
-
-static void add3(double *block, int row, int col, m3 m) {
-    for (int r = 0; r < 3; ++r) {
-        double *at = block + 6 * (row + r) + col;
-        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
-    }
-}
 
 /* Own block of body i (sign 1) or the other (-1); the coupling of two dynamic ones is left out. */
 static void add_block(skel_state *s, const skel__em_touch *t, const result *e, double sign,
@@ -270,12 +264,12 @@ static void add_block(skel_state *s, const skel__em_touch *t, const result *e, d
         m3_scale(m3_mul(m3_skew(t->normal), skel__spin_derivative(s, em, i, h)), h * radius));
     const m3 kp = m3_scale(e->by_shift, h), kt = m3_mul(kp, turn), x = m3_skew(arm);
     double  *a = em->lu[i].a;
-    add3(a, 0, 0, m3_scale(kp, -1.0));
-    add3(a, 0, 3, m3_scale(kt, -1.0));
-    add3(a, 3, 0, m3_scale(m3_mul(x, kp), -1.0));
+    skel__em_add3(a, 0, 0, m3_scale(kp, -1.0));
+    skel__em_add3(a, 0, 3, m3_scale(kt, -1.0));
+    skel__em_add3(a, 3, 0, m3_scale(m3_mul(x, kp), -1.0));
     /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, times sign */
     const m3 lean = m3_scale(m3_mul(m3_skew(e->force), m3_skew(r1)), 0.5 * h * sign);
-    add3(a, 3, 3, m3_scale(m3_add(m3_mul(x, kt), lean), -1.0));
+    skel__em_add3(a, 3, 3, m3_scale(m3_add(m3_mul(x, kt), lean), -1.0));
 }
 
 static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {

@@ -38,14 +38,6 @@ static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t i, v3
 
 /* ---- writing blocks ---- */
 
-static void add3(double *block, int row, int col, m3 m) {
-    if (!block) return;
-    for (int r = 0; r < 3; ++r) {
-        double *at = block + 6 * (row + r) + col;
-        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
-    }
-}
-
 static void set_column(double *w, int rows, int k, v3 f, v3 n) {
     if (!w) return;
     const double v[6] = {f.x, f.y, f.z, n.x, n.y, n.z};
@@ -61,10 +53,10 @@ static void set_row(double *g, int k, v3 l, v3 w) {
    impulses. */
 static void add_torque_derivative(skel__em_blocks *to, m3 ta, m3 tb) {
     to->is_coupled = 1;
-    add3(to->aa, 3, 3, m3_scale(ta, -1));
-    add3(to->ab, 3, 3, m3_scale(tb, -1));
-    add3(to->ba, 3, 3, ta);
-    add3(to->bb, 3, 3, tb);
+    skel__em_add3(to->aa, 3, 3, m3_scale(ta, -1));
+    skel__em_add3(to->ab, 3, 3, m3_scale(tb, -1));
+    skel__em_add3(to->ba, 3, 3, ta);
+    skel__em_add3(to->bb, 3, 3, tb);
 }
 
 /* ---- rows ---- */
@@ -119,8 +111,8 @@ static void point_rows(const frame_ends *a, const frame_ends *b, const double *l
         set_row(to->gb, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r1, axis[k])));
     }
     const m3 c = m3_skew(out->force); /* d (rbar x c) = [c][r1] theta / 2 */
-    add3(to->aa, 3, 3, m3_scale(m3_mul(c, m3_skew(a->r1)), -0.5));
-    add3(to->bb, 3, 3, m3_scale(m3_mul(c, m3_skew(b->r1)), 0.5));
+    skel__em_add3(to->aa, 3, 3, m3_scale(m3_mul(c, m3_skew(a->r1)), -0.5));
+    skel__em_add3(to->bb, 3, 3, m3_scale(m3_mul(c, m3_skew(b->r1)), 0.5));
 }
 
 /* Force F on a at b's mean point; dF = f[0] dp_a + f[1] theta_a + f[2] dp_b + f[3] theta_b. */
@@ -137,10 +129,10 @@ static void add_force_derivative(skel__em_blocks *to, v3 force, v3 arm_a, const 
         const m3  on_a = m3_sub(m3_mul(xa, f[k]), m3_mul(c, arm[k]));
         m3        on_b = m3_mul(xb, f[k]);
         if (k == 3) on_b = m3_sub(on_b, m3_mul(c, half));
-        add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
-        add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
-        add3(row_b[k / 2], 0, col, f[k]);
-        add3(row_b[k / 2], 3, col, on_b);
+        skel__em_add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
+        skel__em_add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
+        skel__em_add3(row_b[k / 2], 0, col, f[k]);
+        skel__em_add3(row_b[k / 2], 3, col, on_b);
     }
 }
 

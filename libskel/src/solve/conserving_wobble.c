@@ -63,14 +63,6 @@ static bond bond_of(const skel_state *s, const skel__wobble *w, double h) {
     return out;
 }
 
-static void add3(double *block, int row, int col, m3 m) {
-    if (!block) return;
-    for (int r = 0; r < 3; ++r) {
-        double *at = block + 6 * (row + r) + col;
-        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
-    }
-}
-
 /* dF = -A (dp_b - dp_a + [d1] theta_a) - [R1 f] theta_a / 2, A = Rbar stiff R1^T; on the host -F at
    the arm dbar. The equations hold minus the impulses. */
 static void add_blocks(skel_state *s, const skel__wobble *w, const bond *e, double h) {
@@ -87,12 +79,14 @@ static void add_blocks(skel_state *s, const skel__wobble *w, const bond *e, doub
     const m3      xk     = m3_add(m3_mul(x, k), half);
     const m3      hold   = m3_diagonal(h * (0.5 * w->turn_a) + w->turn_b);
     em->lu[b].is_coupled = free;
-    add3(bb, 0, 0, k), add3(ba, 0, 0, m3_scale(k, -1.0)), add3(ba, 0, 3, turn);
-    add3(ab, 0, 0, m3_scale(k, -1.0)), add3(aa, 0, 0, k), add3(aa, 0, 3, m3_scale(turn, -1.0));
-    add3(ab, 3, 0, m3_scale(xk, -1.0)), add3(aa, 3, 0, xk);
-    add3(aa, 3, 3, m3_scale(m3_mul(x, turn), -1.0));
-    add3(bb, 3, 3, hold), add3(ba, 3, 3, m3_scale(hold, -1.0));
-    add3(ab, 3, 3, m3_scale(hold, -1.0)), add3(aa, 3, 3, hold);
+    skel__em_add3(bb, 0, 0, k), skel__em_add3(ba, 0, 0, m3_scale(k, -1.0)),
+        skel__em_add3(ba, 0, 3, turn);
+    skel__em_add3(ab, 0, 0, m3_scale(k, -1.0)), skel__em_add3(aa, 0, 0, k),
+        skel__em_add3(aa, 0, 3, m3_scale(turn, -1.0));
+    skel__em_add3(ab, 3, 0, m3_scale(xk, -1.0)), skel__em_add3(aa, 3, 0, xk);
+    skel__em_add3(aa, 3, 3, m3_scale(m3_mul(x, turn), -1.0));
+    skel__em_add3(bb, 3, 3, hold), skel__em_add3(ba, 3, 3, m3_scale(hold, -1.0));
+    skel__em_add3(ab, 3, 3, m3_scale(hold, -1.0)), skel__em_add3(aa, 3, 3, hold);
 }
 
 void skel__em_wobbles_add(skel_state *s, double h, int build) {

@@ -17,6 +17,7 @@
 #define PLACES_MAX 32 /* at once; more are taken in turn */
 #define ROWS_MAX (3 * PLACES_MAX)
 #define SWEEPS_MAX 3000
+#define HIT_TRIES 40
 #define DONE 1e-13     /* of the largest impulse */
 #define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
 #define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
@@ -71,7 +72,7 @@ skel_status skel__impact_reserve(skel_state *s) {
     return SKEL_OK;
 }
 
-void skel__impact_keep(skel_state *s) {
+static void keep(skel_state *s) {
     struct skel__impact *im = s->impact;
     memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(im->mode, s->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
@@ -80,7 +81,7 @@ void skel__impact_keep(skel_state *s) {
     im->t = s->t, im->sum = s->sum;
 }
 
-void skel__impact_back(skel_state *s) {
+static void go_back(skel_state *s) {
     const struct skel__impact *im = s->impact;
     memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
     memcpy(s->mode, im->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
@@ -148,7 +149,8 @@ static int is_rigid(const skel_model *m, int32_t event, double *unit) {
     return skel__has_stop(j);
 }
 
-int skel__is_hit(const skel_state *s, const double *values) {
+/* Whether some free rigid event is within reach of its surface. */
+static int is_hit(const skel_state *s, const double *values) {
     double unit;
     for (int32_t k = 0; k < skel__event_count(s->m); ++k)
         if (s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit) && values[k] <= TOUCHED * unit)
@@ -156,7 +158,9 @@ int skel__is_hit(const skel_state *s, const double *values) {
     return 0;
 }
 
-double skel__first_hit(const skel_state *s, const double *before, const double *after) {
+/* The first rigid event that went from free to below, by its share of the way from before to
+   after; 1 where none did. */
+static double first_hit(const skel_state *s, const double *before, const double *after) {
     double first = 1, unit;
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit)) continue;
@@ -165,6 +169,29 @@ double skel__first_hit(const skel_state *s, const double *before, const double *
         first            = fmin(first, way > 0 ? fmax(before[k], 0) / way : 0);
     }
     return first;
+}
+
+/* The longest way without a hit grows, the shortest with one shrinks, until one is met. */
+int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data, double *done) {
+    double *before = s->event, *after = s->event + skel__event_count(s->m);
+    double  low = 0, high = h, way = h;
+    *done = h;
+    if (!skel__has_impacts(s->m)) return step(s, h, data);
+    skel__event_values(s, before);
+    keep(s);
+    for (int n = 0; n < HIT_TRIES; ++n) {
+        if (n > 0) go_back(s);
+        if (!step(s, way, data)) return 0;
+        *done = way;
+        skel__event_values(s, after);
+        const double share = first_hit(s, before, after);
+        if (share >= 1 && (way >= high || is_hit(s, after))) break;
+        *(share >= 1 ? &low : &high) = way;
+        if (high - low < 1e-12 * h) break;
+        const double guess = share * way; /* the straight line, kept within what is known */
+        way                = share < 1 && guess > low && guess < high ? guess : 0.5 * (low + high);
+    }
+    return 1;
 }
 
 void skel__modes_start(skel_state *s) {

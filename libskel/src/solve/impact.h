@@ -11,9 +11,6 @@ static inline int skel__has_impacts(const skel_model *m) {
 }
 /* The workspace of impacts, taken once per state; nothing where there are none. */
 skel_status skel__impact_reserve(skel_state *s);
-/* Keeps the state, and goes back to it. */
-void skel__impact_keep(skel_state *s);
-void skel__impact_back(skel_state *s);
 /* How far each event is from happening, (ne): gaps of spots, distances from stops and from where
    limiting torques begin. What cannot happen is far. */
 void skel__event_values(const skel_state *s, double *out);
@@ -26,10 +23,9 @@ int skel__mode_pass(skel_state *s, int32_t k, int down);
 /* What is touched now and approached fast gets an impact, what is slow comes to rest, and what is
    out of touch is free. Returns how many impacts there were. */
 int skel__impacts(skel_state *s);
-/* The first rigid event that went from free to below in the values, by its share of the way from
-   before to after; 1 where none did. */
-double skel__first_hit(const skel_state *s, const double *before, const double *after);
-/* Whether some free rigid event is within reach of its surface. */
-int skel__is_hit(const skel_state *s, const double *values);
+/* One step of any kind, of length h; returns whether it could be done. */
+typedef int (*skel__step_fn)(skel_state *s, double h, void *data);
+/* A step of length h that ends where it hits something rigid: *done is what was done of it. */
+int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data, double *done);
 
 #endif
