@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: all of it through the caller's allocator, none in a step, none lost when it runs out. */
 #include "shared/near.h"
+#include "shared/ragdoll.h"
 #include "shared/scenes.h"
 
 #include <stdlib.h>
@@ -51,6 +52,29 @@ START_TEST(a_step_allocates_nothing) {
     ck_assert_int_eq(c.calls, before);
     scene_free(&s);
     ck_assert_int_eq(c.live, 0);
+}
+END_TEST
+
+START_TEST(a_fall_allocates_nothing) { /* contacts, stops and impacts */
+    for (int rigid = 0; rigid < 2; ++rigid) {
+        counter         c = {0};
+        skel_allocator  a = counting(&c);
+        rng             r = rng_seed(5);
+        ragdoll_options o = {.stairs = 2, .is_rigid = rigid, .friction = 1, .allocator = &a};
+        scene           s = scene_ragdoll(&r, o);
+        skel_step_desc  d;
+        skel_step_desc_init(&d);
+        d.integrator = SKEL_INTEGRATOR_CONSERVING, d.h = 1.0 / 240;
+        ck_assert_int_eq(skel_step(s.state, &d, NULL), SKEL_OK);
+        const long before = c.calls;
+        for (int k = 0; k < 240; ++k) ck_assert_int_eq(skel_step(s.state, &d, NULL), SKEL_OK);
+        skel_report_row row = {.struct_size = sizeof row};
+        ck_assert_int_eq(skel_report(s.state, &row), SKEL_OK);
+        ck_assert_double_gt(row.contacts, 0);
+        ck_assert_int_eq(c.calls, before);
+        scene_free(&s);
+        ck_assert_int_eq(c.live, 0);
+    }
 }
 END_TEST
 

@@ -77,6 +77,7 @@ scene scene_ragdoll(rng *r, ragdoll_options o) {
     d.bodies = body, d.body_count = (uint32_t)(FIGURE + o.stairs);
     d.joints = joint, d.joint_count = JOINTS;
     d.grounds = &ground, d.ground_count = 1;
+    d.allocator = o.allocator;
     scene_demand(skel_model_create(&d, &s.model, &err), &err);
     scene_demand(skel_state_create(s.model, &s.state, &err), &err);
     double qd[64];
