@@ -180,6 +180,7 @@ int main(void) {
     Suite *suite = suite_create("memory");
     TCase *t     = tcase_create("all");
     tcase_add_test(t, a_step_allocates_nothing);
+    tcase_add_test(t, a_fall_allocates_nothing);
     tcase_add_test(t, judges_allocate_once);
     tcase_add_test(t, a_bake_allocates_at_its_start);
     tcase_add_test(t, running_out_of_memory);

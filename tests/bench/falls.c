@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random ragdolls that fall on stairs (or on a plane), with default settings, and their receipts:
-     skel_falls [FROM [COUNT [STEPS [SECONDS]]]]      seeds FROM .. FROM + COUNT - 1, default 0 1000 8 10
+     skel_falls [FROM [COUNT [STEPS [SECONDS]]]]    seeds from FROM on; default 0 1000 8 10
    Prints a line for every fall that failed or has a receipt out of bounds, and the worst of all.
    Exit 1 where a fall failed. */
 #include "shared/ragdoll.h"
