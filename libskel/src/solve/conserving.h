@@ -42,6 +42,15 @@ typedef struct skel__em_touch {
     v3      along;
 } skel__em_touch;
 
+/* Two dynamic bodies that touch (conserving_pair.c): dD = dp + turn theta of the first, less the same
+   of the second. */
+#define SKEL__EM_PAIRS 48 /* beyond, each body is on its own in the Newton matrix */
+typedef struct skel__em_pair {
+    int32_t body[2];
+    v3      arm[2];
+    m3      turn[2], stiff;
+} skel__em_pair;
+
 struct skel__em {
     v3       *vbar, *w;               /* (nb + world) mean velocities: world; body axes */
     v3       *w_before, *half_before; /* (nb) of the step before: w, and half the change of v */
@@ -64,10 +73,14 @@ struct skel__em {
     skel__em_touch *touch;              /* (ns) */
     int32_t         touch_count;
     int             changes; /* of them, in the last look at the equations */
-    int32_t        *slipped; /* (ns) in the step before */
-    double         *memory1; /* (nm) the state's memory at the end of the step */
-    double         *left1;   /* (ns) what the step leaves in the springs of spots */
-    double          soft;    /* what keeps implied rows from a singular system */
+    skel__em_pair  *pair;    /* (pair_room) */
+    int32_t         pair_count, pair_room;
+    double  *pair_y, *pair_l; /* (3 pair_room x 6 na) answers of the tree to their unit forces */
+    double  *pair_a, *pair_z; /* (3 pair_room)^2, (3 pair_room) */
+    int32_t *slipped;         /* (ns) in the step before */
+    double  *memory1;         /* (nm) the state's memory at the end of the step */
+    double  *left1;           /* (ns) what the step leaves in the springs of spots */
+    double   soft;            /* what keeps implied rows from a singular system */
 };
 typedef struct skel__em skel__em;
 
@@ -90,6 +103,11 @@ void   skel__em_contacts_begin(skel_state *s, double h);
 int  skel__em_contacts_add(skel_state *s, double h, int build, int choose);
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
 void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
+
+/* Pairs of dynamic bodies: room for so many; answers of the factored tree; y and dl with them. */
+int32_t skel__em_pair_room(const skel_model *m);
+void    skel__em_pairs_answer(skel_state *s, double h);
+void    skel__em_pairs_close(skel_state *s);
 
 /* Wobbling masses likewise. */
 void skel__em_wobbles_add(skel_state *s, double h, int build);

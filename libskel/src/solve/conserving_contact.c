@@ -39,14 +39,13 @@ static double step_of(const skel_state *s, const skel__em_touch *t, double rate,
     const skel__ground *g     = &m->ground[m->spot[t->spot].ground];
     const double        quiet = QUIET * sqrt(fmax(v3_norm(m->gravity), 1.0) * m->reach);
     const double        mass = 1.0 / t->mobility, speed = fabs(rate);
-    const int           pair = skel__is_dynamic(m, t->i) && skel__is_dynamic(m, t->other);
     if (t->gap > 0 && t->gap > -rate * h) return h; /* does not get there */
     const double until = t->gap > 0 ? t->gap / speed : 0;
     /* depth at which the spring alone would stop it, and how fast it swings there */
     const double deep  = pow(0.5 * (g->b + 1.0) * mass * speed * speed / g->a, 1.0 / (g->b + 1.0));
     const double k     = fmax(stiffness(g, fmax(deep, -t->gap)), 1e-300);
     double       limit = INFINITY;
-    if (speed > quiet || pair) limit = STEEP * sqrt(mass / k);
+    if (speed > quiet) limit = STEEP * sqrt(mass / k);
     if (t->radius > 0 && along > 0) limit = fmin(limit, CURVED * t->radius / along);
     return fmax(limit, until);
 }
@@ -248,34 +247,58 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
 
 /* ---- into the equations ---- */
 
-/* Own block of body i (sign 1) or the other (-1); the coupling of two dynamic ones is left out. */
-static void add_block(skel_state *s, const skel__em_touch *t, const result *e, double sign,
-                      double h) {
-    const int32_t i = sign > 0 ? t->i : t->other;
+/* How the place on body i (e = 0) or on the other (e = 1) moves with its body:
+   dp + theta x r1 + radius (h Q theta) x n. */
+static m3 turn_of(const skel_state *s, const skel__em_touch *t, int e, double h) {
+    const int32_t i      = e == 0 ? t->i : t->other;
+    const v3      r1     = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
+    const double  radius = e == 0 ? -t->radius_i : t->radius_j;
+    const m3      roll   = m3_mul(m3_skew(t->normal), skel__spin_derivative(s, s->em, i, h));
+    return m3_sub(m3_scale(m3_skew(r1), -1.0), m3_scale(roll, h * radius));
+}
+
+static v3 arm_of(const skel_state *s, int32_t i, v3 point) {
+    return v3_sub(point, v3_scale(v3_add(s->x[i].p, s->em->p1[i]), 0.5));
+}
+
+/* Own block of body i or of the other: stiff = 0 leaves the arm's turn alone. */
+static void add_block(skel_state *s, const skel__em_touch *t, const result *r, int e, double h,
+                      m3 stiff) {
+    const int32_t i = e == 0 ? t->i : t->other;
     if (!skel__is_dynamic(s->m, i)) return;
-    const v3        lever  = sign > 0 ? t->lever_i : t->lever_j;
-    const double    radius = sign > 0 ? -t->radius_i : t->radius_j;
-    const skel__em *em     = s->em;
-    const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5), arm = v3_sub(e->point, centre);
-    const v3 r1 = m3_mulv(em->r1[i], lever);
-    /* dD = sign (dp + theta x r1 + radius (h Q theta) x n) */
-    const m3 turn = m3_sub(
-        m3_scale(m3_skew(r1), -1.0),
-        m3_scale(m3_mul(m3_skew(t->normal), skel__spin_derivative(s, em, i, h)), h * radius));
-    const m3 kp = m3_scale(e->by_shift, h), kt = m3_mul(kp, turn), x = m3_skew(arm);
-    double  *a = em->lu[i].a;
+    const v3 r1 = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
+    const m3 kp = m3_scale(stiff, h), kt = m3_mul(kp, turn_of(s, t, e, h));
+    const m3 x = m3_skew(arm_of(s, i, r->point));
+    double  *a = s->em->lu[i].a;
     skel__em_add3(a, 0, 0, m3_scale(kp, -1.0));
     skel__em_add3(a, 0, 3, m3_scale(kt, -1.0));
     skel__em_add3(a, 3, 0, m3_scale(m3_mul(x, kp), -1.0));
-    /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, times sign */
-    const m3 lean = m3_scale(m3_mul(m3_skew(e->force), m3_skew(r1)), 0.5 * h * sign);
-    skel__em_add3(a, 3, 3, m3_scale(m3_add(m3_mul(x, kt), lean), -1.0));
+    /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, minus that on the other */
+    const m3 lean = m3_mul(m3_skew(r->force), m3_skew(r1));
+    skel__em_add3(a, 3, 3, m3_scale(m3_mul(x, kt), -1.0));
+    skel__em_add3(a, 3, 3, m3_scale(lean, (e == 0 ? -0.5 : 0.5) * h));
+}
+
+/* The derivatives of a place: in the blocks of its bodies, or as a pair where both are dynamic. */
+static void add_derivatives(skel_state *s, const skel__em_touch *t, const result *r, double h) {
+    skel__em *em   = s->em;
+    const int pair = skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other) &&
+                     em->pair_count < em->pair_room && s->nloop == 0;
+    const m3 stiff = pair ? m3_zero() : r->by_shift;
+    add_block(s, t, r, 0, h, stiff);
+    add_block(s, t, r, 1, h, stiff);
+    if (!pair) return;
+    skel__em_pair *p = &em->pair[em->pair_count++];
+    *p               = (skel__em_pair){.body = {t->i, t->other}, .stiff = r->by_shift};
+    for (int e = 0; e < 2; ++e) {
+        p->arm[e]  = arm_of(s, p->body[e], r->point);
+        p->turn[e] = turn_of(s, t, e, h);
+    }
 }
 
 static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
-    const v3 centre = v3_scale(v3_add(s->x[i].p, s->em->p1[i]), 0.5);
-    s->em->jl[i]    = v3_mad(s->em->jl[i], h, force);
-    s->em->ja[i]    = v3_mad(s->em->ja[i], h, v3_cross(v3_sub(point, centre), force));
+    s->em->jl[i] = v3_mad(s->em->jl[i], h, force);
+    s->em->ja[i] = v3_mad(s->em->ja[i], h, v3_cross(arm_of(s, i, point), force));
 }
 
 /* Whether a place sticks or slips is tried out, not read off the last guess: what holds with more
@@ -295,6 +318,7 @@ static int decide(skel__em_touch *t, const result *e) {
 
 int skel__em_contacts_add(skel_state *s, double h, int build, int choose) {
     int changes = 0;
+    if (build) s->em->pair_count = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         skel__em_touch *t = &s->em->touch[k];
         result          e = over_step(s, t, h);
@@ -304,9 +328,7 @@ int skel__em_contacts_add(skel_state *s, double h, int build, int choose) {
         }
         push(s, t->i, h, e.force, e.point);
         push(s, t->other, h, v3_neg(e.force), e.point);
-        if (!build) continue;
-        add_block(s, t, &e, 1.0, h);
-        add_block(s, t, &e, -1.0, h);
+        if (build) add_derivatives(s, t, &e, h);
     }
     return changes;
 }
