@@ -127,7 +127,7 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         row->contacts += 1;
         if (!skel__spot_pushes(s, k, t.gap)) continue;
         t.gap += s->left[m->ns + k];
-        row->elastic += skel__contact_energy(g, -t.gap);
+        row->elastic += s->has_left ? s->left[k] : skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
         if (skel__is_ground(m, p))
             force = v3_add(force, e.force);
