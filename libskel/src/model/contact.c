@@ -42,12 +42,13 @@ static void measure(skel_model *m) {
         mass += b->mass;
         reach = fmax(reach, b->reach);
     }
-    m->weight = fmax(mass, 1e-300) * (g > 0 ? g : EARTH);
+    m->pull   = g > 0 ? g : EARTH;
+    m->weight = fmax(mass, 1e-300) * m->pull;
     m->reach  = reach > 0 ? reach : m->size;
 }
 
 static void fill_constants(const skel_model *m, skel__ground *g) {
-    const double w = m->weight, l = m->reach, mass = w / EARTH;
+    const double w = m->weight, l = m->reach, mass = w / m->pull;
     if (g->is_default && g->is_rigid) {
         g->a = w / (RIGID_DEPTH * l), g->b = 1;
         g->d = 2.0 * sqrt(g->a * mass);

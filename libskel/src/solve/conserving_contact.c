@@ -37,7 +37,7 @@ static double step_of(const skel_state *s, const skel__em_touch *t, double rate,
                       double h) {
     const skel_model   *m     = s->m;
     const skel__ground *g     = &m->ground[m->spot[t->spot].ground];
-    const double        quiet = QUIET * sqrt(fmax(v3_norm(m->gravity), 1.0) * m->reach);
+    const double        quiet = QUIET * sqrt(m->pull * m->reach);
     const double        mass = 1.0 / t->mobility, speed = fabs(rate);
     if (t->gap > 0 && t->gap > -rate * h) return h; /* does not get there */
     const double until = t->gap > 0 ? t->gap / speed : 0;

@@ -26,7 +26,6 @@
 #define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
 #define STILL 0.05     /* of that: left alone */
 #define FAR_AWAY 1.0
-#define EARTH 9.81
 
 typedef struct place {
     int32_t event, i, other; /* i, other: bodies */
@@ -93,11 +92,6 @@ static void go_back(skel_state *s) {
 }
 
 /* ---- events ---- */
-
-static double pull_of(const skel_model *m) {
-    const double g = v3_norm(m->gravity);
-    return g > 0 ? g : EARTH;
-}
 
 static int is_rigid_spot(const skel_model *m, int32_t spot) {
     return m->ground[m->spot[spot].ground].is_rigid;
@@ -293,7 +287,7 @@ static double row_speed(const skel_state *s, const place *p, int r) {
 
 static double slow_of(const skel_model *m, const place *p) {
     const int turns = p->rows == 1 && m->joint[(p->event - m->ns) / 4].type != SKEL_JOINT_SLIDE;
-    return turns ? SLOW_TURN * sqrt(pull_of(m) / m->size) : SLOW * sqrt(pull_of(m) * m->reach);
+    return turns ? SLOW_TURN * sqrt(m->pull / m->size) : SLOW * sqrt(m->pull * m->reach);
 }
 
 /* Takes the place if it is touched; returns whether it is approached. What rests but for a speed
