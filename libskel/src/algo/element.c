@@ -154,13 +154,14 @@ typedef struct span {
 } span;
 
 static side one_side(const skel_state *s, int32_t joint, int k, int high, span c, double inertia) {
-    const skel__joint *j    = &s->m->joint[joint];
-    const double       sign = high ? 1.0 : -1.0;
-    const double       edge = high ? j->stop_high[k] : j->stop_low[k];
-    const double       x0   = sign * (c.start - edge);
-    const double       x1   = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
+    const skel__joint *j     = &s->m->joint[joint];
+    const double       sign  = high ? 1.0 : -1.0;
+    const int32_t      event = skel__stop_event(s->m, joint, k, high);
+    const double       edge  = (high ? j->stop_high[k] : j->stop_low[k]) + sign * s->widen[event];
+    const double       x0    = sign * (c.start - edge);
+    const double       x1    = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side               out;
-    const int          rests = s->mode[skel__stop_event(s->m, joint, k, high)] == SKEL__RESTS;
+    const int          rests = s->mode[event] == SKEL__RESTS;
     if (j->law_on > 0 && (rests || !s->by_events))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
     else if (rests)

@@ -20,6 +20,7 @@ static void layout_touch(skel__carver *c, skel_state *at) {
     at->memory_now      = at->memory;
     at->memory_rate_now = at->memory_rate[0];
     at->mode            = skel__carve(c, ne, sizeof *at->mode);
+    at->widen           = skel__carve(c, ne, sizeof *at->widen);
     at->mode_saved      = skel__carve(c, ne, sizeof *at->mode_saved);
     at->event           = skel__carve(c, 2 * ne, sizeof *at->event);
     at->history         = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
@@ -115,6 +116,7 @@ static void copy_touch(skel_state *dst, const skel_state *src) {
     if (m->nm > 0) memcpy(dst->memory, src->memory, (size_t)m->nm * sizeof *src->memory);
     if (m->ns > 0) memcpy(dst->left, src->left, 2 * (size_t)m->ns * sizeof *src->left);
     if (ne > 0) memcpy(dst->mode, src->mode, ne * sizeof *src->mode);
+    if (ne > 0) memcpy(dst->widen, src->widen, ne * sizeof *src->widen);
     if (m->nmuscle > 0)
         memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
     dst->has_modes = src->has_modes;
@@ -177,6 +179,7 @@ static void forget_touch(skel_state *s) {
     const skel_model *m = s->m;
     if (m->ns > 0) memset(s->memory, 0, 3 * (size_t)m->ns * sizeof *s->memory);
     if (m->ns > 0) memset(s->left, 0, 2 * (size_t)m->ns * sizeof *s->left);
+    for (int32_t k = 0; k < skel__event_count(m); ++k) s->widen[k] = 0;
     s->has_modes = s->has_left = 0;
 }
 

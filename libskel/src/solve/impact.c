@@ -18,6 +18,7 @@
 #define ROWS_MAX (3 * PLACES_MAX)
 #define SWEEPS_MAX 3000
 #define HIT_TRIES 40
+#define ROUGHEST 1e4   /* more friction is the same */
 #define DONE 1e-13     /* of the largest impulse */
 #define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
 #define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
@@ -108,10 +109,10 @@ static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scala
 }
 
 /* How far coordinate c is from its stop, or from where its limiting torque begins. */
-static double left_of(const skel__joint *j, int k, int high, double c) {
+static double left_of(const skel__joint *j, int k, int high, double c, double widen) {
     const int cone = j->type == SKEL_JOINT_BALL && k == 0;
     if (cone && !high) return FAR_AWAY;
-    return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->law_on;
+    return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->law_on + widen;
 }
 
 void skel__event_values(const skel_state *s, double *out) {
@@ -130,7 +131,10 @@ void skel__event_values(const skel_state *s, double *out) {
         if (!j->has_limits) continue;
         const int32_t n = scalars_at(s, j, c);
         for (int k = 0; k < n; ++k)
-            for (int high = 0; high < 2; ++high) to[2 * k + high] = left_of(j, k, high, c[k].c);
+            for (int high = 0; high < 2; ++high) {
+                const double widen = s->widen[skel__stop_event(m, e, k, high)];
+                to[2 * k + high]   = left_of(j, k, high, c[k].c, widen);
+            }
     }
 }
 
@@ -192,8 +196,10 @@ void skel__modes_start(skel_state *s) {
     if (s->has_modes) return;
     skel__event_values(s, s->event);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        double unit;
-        is_rigid(s->m, k, &unit);
+        double    unit;
+        const int rigid = is_rigid(s->m, k, &unit);
+        /* a pose beyond a stop, however it came about, is not thrown back */
+        if (rigid && k >= s->m->ns && s->event[k] < 0) s->widen[k] -= s->event[k];
         s->mode[k] = s->event[k] <= TOUCHED * unit ? SKEL__RESTS : SKEL__FREE;
     }
     s->has_modes = 1;
@@ -253,7 +259,7 @@ static place place_on_ground(const skel_state *s, int32_t spot) {
     const skel__touch   t  = touch_at(s, sp);
     place p    = {.event = spot, .i = sp->i, .other = skel__spot_other(m, sp), .rows = 3};
     p.point    = v3_mad(t.point_i, -t.radius_i, t.normal);
-    p.friction = g->friction, p.bounce = g->restitution;
+    p.friction = fmin(g->friction, ROUGHEST), p.bounce = g->restitution;
     p.slide_bounce = g->tangential_restitution;
     const v3 e1 = v3_perpendicular(t.normal), e2 = v3_cross(t.normal, e1);
     const v3 row[3] = {t.normal, e1, e2};
@@ -379,8 +385,9 @@ static double speed_after(const struct skel__impact *im, int row) {
 }
 
 /* The impulse along the ground that gives the wanted speed there, within the cone. */
-static double slide_within(struct skel__impact *im, const place *p, int row, double scale) {
-    double       before[2], want[2], size = 0, most = p->friction * im->p[row];
+static double slide_within(struct skel__impact *im, const place *p, int row, double scale,
+                           double rough) {
+    double       before[2], want[2], size = 0, most = rough * p->friction * im->p[row];
     const double wt = fmax(im->w[(row + 1) * (im->rows + 1)], im->w[(row + 2) * (im->rows + 1)]);
     for (int e = 0; e < 2; ++e) {
         const double u = speed_after(im, row + 1 + e);
@@ -393,8 +400,8 @@ static double slide_within(struct skel__impact *im, const place *p, int row, dou
     return fmax(fabs(im->p[row + 1] - before[0]), fabs(im->p[row + 2] - before[1]));
 }
 
-/* Projected Gauss-Seidel; scale lowers the restitutions. */
-static void sweep(struct skel__impact *im, double scale) {
+/* Projected Gauss-Seidel; scale lowers the restitutions, rough the friction. */
+static void sweep(struct skel__impact *im, double scale, double rough) {
     memset(im->p, 0, sizeof im->p);
     for (int n = 0; n < SWEEPS_MAX; ++n) {
         double change = 0, largest = 0;
@@ -405,7 +412,7 @@ static void sweep(struct skel__impact *im, double scale) {
             const double u = speed_after(im, row) + scale * p->bounce * down;
             im->p[row]     = fmax(0, before - u / fmax(im->w[row * (im->rows + 1)], 1e-300));
             change         = fmax(change, fabs(im->p[row] - before));
-            if (p->rows == 3) change = fmax(change, slide_within(im, p, row, scale));
+            if (p->rows == 3) change = fmax(change, slide_within(im, p, row, scale, rough));
             largest = fmax(largest, fabs(im->p[row]));
         }
         if (change <= DONE * largest) return;
@@ -429,12 +436,24 @@ static double energy_scale(const struct skel__impact *im) {
     return sum;
 }
 
+/* Whether a place is still approached: steep rods under much friction may jam [Painleve]. */
+static int is_jammed(const struct skel__impact *im) {
+    int row = 0;
+    for (int k = 0; k < im->count; row += im->at[k++].rows)
+        if (speed_after(im, row) < -1e-6 * fabs(im->u[row])) return 1;
+    return 0;
+}
+
 static void solve(struct skel__impact *im) {
-    double scale = 1;
-    sweep(im, scale);
+    double scale = 1, rough = 1;
+    sweep(im, scale, rough);
+    for (int n = 0; n < 24 && is_jammed(im); ++n) {
+        rough = n < 23 ? 0.7 * rough : 0;
+        sweep(im, scale, rough);
+    }
     for (int n = 0; n < 12 && energy_of(im, -1) > 1e-11 * energy_scale(im); ++n) {
         scale = n < 11 ? 0.7 * scale : 0;
-        sweep(im, scale);
+        sweep(im, scale, rough);
     }
 }
 
