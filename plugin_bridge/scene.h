@@ -106,6 +106,7 @@ void skel__read_mass(skel__doc *doc, const skel__at *mass, const skel__at *shape
 bool skel__read_axis(skel__doc *doc, const skel__at *at, double out[3]);
 /** The name of a body or "world": its index. */
 bool skel__read_body_name(skel__reader *r, const skel__at *at, int32_t *out);
+bool skel__read_bone_name(skel__reader *r, const skel__at *at, int32_t *out); /* no soft mass */
 /** A number from 0 to 1. */
 bool skel__read_ratio(skel__doc *doc, const skel__at *at, double *out);
 

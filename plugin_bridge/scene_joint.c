@@ -292,6 +292,16 @@ static bool read_cone(skel__doc *doc, const skel__at *at, double unit, skel_join
     return number && twist && axis;
 }
 
+/* Angles are known up to whole turns only. */
+static void warn_of_turns(skel__doc *doc, const skel__at *at, const skel_joint_desc *j) {
+    if (j->type == SKEL_JOINT_SLIDE) return;
+    for (int k = 0; k < 2; ++k)
+        if (j->limit_high[k] - j->limit_low[k] > 2.0 * SKEL__DOC_PI * (1.0 + 1e-9)) {
+            skel__doc_warn(doc, at, "has no effect where it is wider than a turn");
+            return;
+        }
+}
+
 static void read_limits(skel__reader *r, const skel__fields *f, skel_joint_desc *j) {
     const skel__at at   = skel__doc_member(f, J_LIMITS);
     bool           good = false;
@@ -304,7 +314,9 @@ static void read_limits(skel__reader *r, const skel__fields *f, skel_joint_desc 
         break;
     default: good = read_range(&r->doc, &at, r->angle, &j->limit_low[0], &j->limit_high[0]); break;
     }
-    if (good) j->has_limits = 1;
+    if (!good) return;
+    j->has_limits = 1;
+    warn_of_turns(&r->doc, &at, j);
 }
 
 /* ---- joints -------------------------------------------------------------------------------- */

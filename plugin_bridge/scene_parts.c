@@ -61,16 +61,28 @@ static const char *known_body(const void *user, int32_t i) {
     return i < r->body_count ? r->bodies[i].name : NULL;
 }
 
+static bool refuse_name(skel__reader *r, const skel__at *at, const char *name, const char *what) {
+    char must[160], hint[96];
+    skel__suggest(name, known_body, r, hint, sizeof hint);
+    snprintf(must, sizeof must, "%s%s", what, hint);
+    skel__doc_wrong(&r->doc, at, must);
+    return false;
+}
+
 bool skel__read_body_name(skel__reader *r, const skel__at *at, int32_t *out) {
     const char *name;
     if (!skel__doc_name(&r->doc, at, &name)) return false;
     *out = strcmp(name, "world") == 0 ? SKEL_WORLD : skel__names_find(&r->body_names, name);
     if (*out >= SKEL_WORLD) return true;
-    char must[160], hint[96];
-    skel__suggest(name, known_body, r, hint, sizeof hint);
-    snprintf(must, sizeof must, "the name of a body or \"world\"%s", hint);
-    skel__doc_wrong(&r->doc, at, must);
-    return false;
+    return refuse_name(r, at, name, "the name of a body or \"world\"");
+}
+
+bool skel__read_bone_name(skel__reader *r, const skel__at *at, int32_t *out) {
+    const char *name;
+    if (!skel__doc_name(&r->doc, at, &name)) return false;
+    *out = skel__names_find(&r->body_names, name);
+    if (*out >= 0 && *out < cJSON_GetArraySize(r->bodies_at.node)) return true;
+    return refuse_name(r, at, name, "the name of one of the bodies");
 }
 
 /* ---- directions ----------------------------------------------------------------------------- */

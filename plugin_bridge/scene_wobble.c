@@ -68,11 +68,7 @@ static void read_name(skel__reader *r, const skel__fields *f, int32_t i) {
 static bool read_host(skel__reader *r, const skel__fields *f, int32_t *host) {
     const skel__at at = skel__doc_member(f, W_BODY);
     if (!skel__doc_need(&r->doc, f, W_BODY, "the name of a body")) return false;
-    if (!skel__read_body_name(r, &at, host)) return false;
-    if (*host < 0 || *host >= cJSON_GetArraySize(r->bodies_at.node)) {
-        skel__doc_wrong(&r->doc, &at, "the name of one of the bodies");
-        return false;
-    }
+    if (!skel__read_bone_name(r, &at, host)) return false;
     if (r->body_notes[*host].placed) return true;
     skel__doc_error(&r->doc, &at, "needs a position of bodies[%d], which has none", (int)*host);
     return false;

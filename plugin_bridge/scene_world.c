@@ -2,6 +2,7 @@
 /* What surrounds the bodies of skel-scene/1: `ground`, `forces` and `frame`. */
 #include "scene.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { G_POINT, G_NORMAL, G_FRICTION, G_LAW, G_STICK, G_RESTITUTION, G_TANGENTIAL, G_BODY };
@@ -40,7 +41,7 @@ static void read_law(skel__doc *doc, const skel__at *at, skel_ground_desc *g) {
     double               b        = 1.0;
     const skel__constant wanted[] = {
         {"a", true, SKEL__POSITIVE, &g->a},
-        {"b", true, SKEL__POSITIVE, &b},
+        {"b", true, SKEL__ANY, &b},
         {"d", false, SKEL__NOT_NEGATIVE, &g->d},
         {NULL, false, SKEL__ANY, NULL},
     };
@@ -80,6 +81,15 @@ static void read_ground(skel__reader *r, const skel__at *at, skel_ground_desc *g
     if (body.node) skel__read_body_name(r, &body, &g->body);
 }
 
+/* Bodies without a shape fall through every ground: most likely it was forgotten. */
+static bool can_land(const skel__reader *r) {
+    for (int32_t i = 0; i < r->body_count; ++i) {
+        const skel_body_desc *b = &r->bodies[i];
+        if (b->shape != SKEL_SHAPE_NONE || b->contact_count > 0) return true;
+    }
+    return false;
+}
+
 void skel__read_grounds(skel__reader *r, const skel__at *at) {
     int32_t n = 0, i = 0;
     if (!skel__doc_array(&r->doc, at, 0, SKEL__SCENE_GROUNDS, "[ground, ...]", &n)) return;
@@ -92,6 +102,8 @@ void skel__read_grounds(skel__reader *r, const skel__at *at) {
         read_ground(r, &item, &r->grounds[i++]);
     }
     r->ground_count = n;
+    if (n > 0 && !can_land(r))
+        skel__doc_warn(&r->doc, at, "has no effect: no body has a shape or contacts");
 }
 
 /* ---- forces -------------------------------------------------------------------------------- */
@@ -128,14 +140,16 @@ static void read_turbulence(skel__doc *doc, const skel__fields *f, skel_field_de
     const skel__at scale    = skel__doc_member(f, F_FIRST + 1);
     const skel__at period   = skel__doc_member(f, F_FIRST + 2);
     const skel__at seed     = skel__doc_member(f, F_FIRST + 3);
-    int32_t        number   = 0;
+    double         number   = 0;
     if (skel__doc_need(doc, f, F_FIRST, "a number"))
         skel__doc_number(doc, &strength, SKEL__ANY, &d->strength);
     skel__doc_number(doc, &scale, SKEL__POSITIVE, &d->scale);
     skel__doc_number(doc, &period, SKEL__NOT_NEGATIVE, &d->period);
-    if (!skel__doc_integer(doc, &seed, &number)) return;
-    if (number < 0) skel__doc_wrong(doc, &seed, "a whole number from 0 to 1000000000");
-    d->seed = (uint32_t)number;
+    if (!skel__doc_number(doc, &seed, SKEL__ANY, &number)) return;
+    if (number >= 0 && number <= 1e9 && number == floor(number))
+        d->seed = (uint32_t)number;
+    else
+        skel__doc_wrong(doc, &seed, "a whole number from 0 to 1000000000");
 }
 
 /* The type alone, on which the other fields depend; -1 where it is not right. */

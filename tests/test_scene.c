@@ -1006,6 +1006,7 @@ START_TEST(the_world_is_checked) {
         {"'ground':[{'body':'b'}]", "ground[0].body: is \"b\", must be the name of a body"},
         {"'ground':[{'normal':[0,0,0]}]", "ground[0].normal: is [0, 0, 0], must not be zero"},
         {"'ground':[{'law':{'a':1,'b':0.5}}]", "ground[0].law.b: is 0.5, must be a number >= 1"},
+        {"'ground':[{'law':{'a':1,'b':0}}]", "ground[0].law.b: is 0, must be a number >= 1"},
         {"'ground':[{'restitution':1.5}]", "ground[0].restitution: is 1.5, must be a number from"},
         {"'ground':[{'tangential_restitution':1}]",
          "ground[0].tangential_restitution: must come with restitution"},
@@ -1016,6 +1017,8 @@ START_TEST(the_world_is_checked) {
          "forces[0].acceleration: is not a field of a drag"},
         {"'forces':[{'type':'turbulence','strength':1,'seed':-1}]",
          "forces[0].seed: is -1, must be a whole number from 0"},
+        {"'forces':[{'type':'turbulence','strength':1,'seed':1.5}]",
+         "forces[0].seed: is 1.5, must be a whole number from 0"},
         {"'forces':[{'type':'vortex','strength':1,'axis':[0,0,0]}]",
          "forces[0].axis: is [0, 0, 0], must not be zero"},
         {"'frame':{'spin':[0,0,0]}", "frame.spin: is not a field of a frame"},
@@ -1061,7 +1064,7 @@ START_TEST(soft_masses_are_checked) {
         {"{'name':'w','body':'world','mass':1,'inertia':[1,1,1]," SPRINGS "}",
          "wobble[0].body: is \"world\", must be the name of one of the bodies"},
         {"{'name':'w','body':'b','mass':1,'inertia':[1,1,1]," SPRINGS "}",
-         "wobble[0].body: is \"b\", must be the name of a body"},
+         "wobble[0].body: is \"b\", must be the name of one of the bodies"},
         {"{'name':'w','body':'a','inertia':[1,1,1]," SPRINGS "}", "wobble[0].mass: is missing"},
         {"{'name':'w','body':'a','mass':1," SPRINGS "}", "wobble[0].inertia: is missing"},
         {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]}", "wobble[0].longitudinal: is missin"},
@@ -1281,6 +1284,30 @@ START_TEST(warnings_are_no_errors) {
 }
 END_TEST
 
+START_TEST(what_cannot_act_is_said) {
+    skel_status status;
+    char       *lines;
+    lines = checked("{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
+                    "'position':[0,0,0]}],'joints':[{'type':'hinge','bodies':['world','a'],"
+                    "'anchor':[0,0,0],'axis':[0,0,1],'limits':[-20,20]}],'ground':[{}]}",
+                    &status);
+    ck_assert_int_eq(status, SKEL_OK);
+    ck_assert_ptr_nonnull(
+        strstr(lines, "warning: joints[0].limits: has no effect where it is wider than a turn"));
+    ck_assert_ptr_nonnull(
+        strstr(lines, "warning: ground: has no effect: no body has a shape or contacts"));
+    free(lines);
+    lines = checked("{'format':'skel-scene/1','angle_unit':'deg','bodies':[{'name':'a','mass':1,"
+                    "'inertia':[1,1,1],'position':[0,0,0],'contacts':[[0,0,0]]}],'joints':[{"
+                    "'type':'hinge','bodies':['world','a'],'anchor':[0,0,0],'axis':[0,0,1],"
+                    "'limits':[-180,180]}],'ground':[{}]}",
+                    &status);
+    ck_assert_int_eq(status, SKEL_OK);
+    ck_assert_str_eq(lines, "");
+    free(lines);
+}
+END_TEST
+
 START_TEST(many_errors_are_cut) {
     skel__text  t = {0};
     skel_status status;
@@ -1370,6 +1397,7 @@ int main(void) {
     tcase_add_loop_test(tcase, every_cut_of_a_document_is_refused, 0, 2);
     tcase_add_test(tcase, all_errors_are_listed_in_order);
     tcase_add_test(tcase, warnings_are_no_errors);
+    tcase_add_test(tcase, what_cannot_act_is_said);
     tcase_add_test(tcase, many_errors_are_cut);
     tcase_add_test(tcase, errors_name_body_and_joint);
     tcase_add_test(tcase, wrong_calls_are_refused);
