@@ -77,7 +77,7 @@ typedef struct skel__element {
 
 /* Of events: spots, and both sides of both coordinates of joints. A rigid ground or hard stop only
    pushes where an impact has left it touching. */
-enum { SKEL__FREE = 0, SKEL__RESTS = 1 };
+enum { SKEL__FREE = 0, SKEL__RESTS = 1, SKEL__HELD = 2 }; /* held: by a pin, nothing hits it */
 
 /* What the speed of the centre of mass was, for muscles that react late (muscle.c). */
 #define SKEL__HISTORY 256

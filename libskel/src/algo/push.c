@@ -93,6 +93,7 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         const int           far   = skel__scan_skips(&scan, m, p, x, 0);
         skel__touch         t     = {.gap = INFINITY};
         if (!far) t = skel__touch_of(m, p, skel__pose_of(x, p->i), skel__pose_of(x, other));
+        t.gap += s->widen[k];
         if (far || !skel__spot_pushes(s, k, t.gap)) {
             v3_to(v3_scale(xi, -g->stick_k / bristle_damping(g)), rate + p->memory);
             continue;
@@ -122,6 +123,7 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
         row->elastic += 0.5 * g->stick_k * v3_dot(xi, xi);
         if (skel__scan_skips(&scan, m, p, s->x, 0)) continue;
         skel__touch t = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
+        t.gap += s->widen[k];
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;

@@ -7,7 +7,7 @@
 #include "base/desc.h"
 #include "base/error.h"
 #include "drive/step.h"
-#include "solve/solve.h"
+#include "solve/impact.h"
 
 #include <skel/skel_bake.h>
 
@@ -23,8 +23,9 @@
 #define LONGEST 1e7    /* [s]: four months of motion */
 #define STEPS_MAX 1e12 /* more would not end */
 #define WARNING_ROOM 240
-#define QUIET 1e-3      /* of the speed of a fall by the size: what counts as rest */
-#define NOTEWORTHY 1e-9 /* [m], [m/s]: corrections of the start that the user should know */
+#define QUIET 1e-3       /* of the speed of a fall by the size: what counts as rest */
+#define NOTEWORTHY 1e-9  /* [m], [m/s]: corrections of the start that the user should know */
+#define NOT_PASSIVE 1e-3 /* of the energy: a rise that is no rounding */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
 _Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, energy_gain) + 8,
@@ -45,7 +46,8 @@ struct skel_bake {
     double           *poses, *velocities, *q;
     skel_report_row  *rows;
     double            energy_scale, momentum_scale, angular_scale;
-    double            lowest; /* energy less what was put in, so far */
+    int               has_warned; /* of energy */
+    double            lowest;     /* energy less what was put in, so far */
     skel_bake_summary summary;
     skel_error        error;
     uint32_t          unsaid; /* warnings for which there was no room */
@@ -145,7 +147,10 @@ static skel_status settle(skel_bake *b, skel_error *err) {
              gap);
     if (speed > NOTEWORTHY)
         warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
+    if (skel__event_count(b->m) > 0) skel__modes_start(b->state); /* the first sample knows them */
     if (b->m->nl > 0) warn_implied(b);
+    if (b->m->pairs_left_out)
+        warn(b, "too many bodies: they do not touch each other unless `collide` says so", 0);
     return SKEL_OK;
 }
 
@@ -330,7 +335,7 @@ static void note_ground(skel_bake *b, double t, double force) {
     b->summary.peak_ground_time  = t;
 }
 
-static void record(skel_bake *b, const skel_state *s) {
+static int record(skel_bake *b, const skel_state *s) {
     const size_t nb = (size_t)b->m->nb, nq = (size_t)b->m->nq, k = b->done;
     double      *poses = b->poses + k * nb * 7, *q = b->q + k * nq;
     skel_state_get_poses(s, poses);
@@ -343,6 +348,25 @@ static void record(skel_bake *b, const skel_state *s) {
     skel__measure(s, &b->rows[k]);
     update_summary(b, s);
     ++b->done;
+    return isfinite(b->rows[k].kinetic + b->rows[k].potential);
+}
+
+/* A sample is kept if its numbers are numbers. */
+static skel_status take_sample(skel_bake *b, const skel_state *s) {
+    if (record(b, s)) return SKEL_OK;
+    return skel__fail(&b->error, SKEL_E_DIVERGED, -1, -1,
+                      "t = %.6g s: the motion left all bounds; use conserving, or a shorter step",
+                      s->t);
+}
+
+/* What a passive scene cannot do; once. */
+static void warn_gain(skel_bake *b) {
+    if (b->done < b->count || b->has_warned || b->energy_scale <= 0) return;
+    const double gain = b->summary.energy_gain / b->energy_scale;
+    if (gain > NOT_PASSIVE)
+        warn(b, "energy rose by %.3g of what there was: the step is too long for this integrator",
+             gain);
+    b->has_warned = 1;
 }
 
 /* ---- work ---- */
@@ -357,13 +381,9 @@ static skel_status work_by_tolerance(skel_bake *b) {
         note_ground(b, at, push);
         return status;
     }
-    if (b->done == 0 && b->from == b->t0) {
-        record(b, b->state);
-        return SKEL_OK;
-    }
+    if (b->done == 0 && b->from == b->t0) return take_sample(b, b->state);
     const skel_status status = skel__cvode_at(b->cvode, t, b->sample);
-    if (status == SKEL_OK) record(b, b->sample);
-    return status;
+    return status == SKEL_OK ? take_sample(b, b->sample) : status;
 }
 
 /* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
@@ -371,11 +391,11 @@ static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
     skel_status  status    = SKEL_OK;
     if (to_sample <= SAME_TIME * b->h) {
-        record(b, b->state);
+        status = take_sample(b, b->state);
     } else if (to_sample < (1.0 - SAME_TIME) * b->h) {
         skel_state_copy(b->sample, b->state);
         status = skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
-        if (status == SKEL_OK) record(b, b->sample);
+        if (status == SKEL_OK) status = take_sample(b, b->sample);
     } else {
         status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
         if (status == SKEL_OK) b->state->t = b->from + (double)++b->steps * b->h;
@@ -401,6 +421,7 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
         if (!(max_ms < 0) && !(spent < max_ms)) break; /* a NaN is one step */
     }
     bake->summary.wall_seconds += 1e-3 * spent;
+    warn_gain(bake);
     if (bake->error.status != SKEL_OK) return bake->error.status;
     return bake->done < bake->count ? SKEL_MORE : SKEL_OK;
 }

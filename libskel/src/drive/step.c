@@ -97,6 +97,7 @@ static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, do
 /* What changes at s->t: pins, and velocities of prescribed bodies. */
 static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int32_t *body) {
     const int pins = s->m->npin > 0 && skel__loops_select(s, eps);
+    if (pins) s->has_modes = 0; /* what is held hits nothing, what is let go may */
     if (!pins && !skel__is_jolt(s->m, s->t, eps)) return SKEL_OK;
     const skel_status status = skel__jolt(s);
     if (status != SKEL_OK || integrator != SKEL_INTEGRATOR_CONSERVING) return status;
@@ -123,9 +124,12 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
                                   int32_t *body) {
     const double end = s->t + h, eps = 1e-9 * h;
     skel_status  status = skel__follow_prepare(s);
-    if (skel__has_impacts(s->m)) skel__modes_start(s);
-    if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) /* looks itself */
-        return status == SKEL_OK ? step_by(s, integrator, solver, h, body) : status;
+    if (skel__event_count(s->m) > 0) skel__modes_start(s);
+    if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) { /* looks itself */
+        if (status == SKEL_OK) status = step_by(s, integrator, solver, h, body);
+        if (integrator != SKEL_INTEGRATOR_CONSERVING) skel__muscle_remember(s);
+        return status;
+    }
     stepper p = {integrator, solver, -1, status};
     for (int n = 0; p.status == SKEL_OK && s->t < end - eps; ++n) {
         double done;
@@ -170,6 +174,8 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
     if (ne > 0) memcpy(s->mode_saved, s->mode, ne);
     s->ground_peak           = 0;
     const skel_status status = step_in_pieces(s, integrator, solver, h, &body);
+    if (status == SKEL_OK && s->ground_push > s->ground_peak)
+        s->ground_peak = s->ground_push, s->ground_time = s->t;
     if (status == SKEL_OK) return SKEL_OK;
     memcpy(s->x, s->saved, bytes);
     if (nm > 0) memcpy(s->memory, s->memory_saved, nm);

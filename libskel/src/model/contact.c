@@ -9,10 +9,10 @@
 #include <string.h>
 
 #define DEPTH 4e-3       /* of L: a soft ground under the whole weight */
-#define RIGID_DEPTH 1e-6 /* of L: what rests on a rigid one */
+#define RIGID_DEPTH 1e-5 /* of L: what rests on a rigid one */
 #define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
 #define STICK 5e-5       /* of L: shift along a soft ground under a load of W */
-#define RIGID_STICK 1e-7
+#define RIGID_STICK 1e-6
 #define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
 #define EARTH 9.81
 #define SPOTS_MAX 400000
@@ -159,6 +159,9 @@ static void add_box_pair(finder *f, int32_t i, int32_t box) {
     s.kind   = SKEL__SPOT_EDGE;
     s.radius = skel__segment_of(b, &s.at, &s.to);
     add_spot(f, s);
+    const v3 at = s.at;
+    s.at = s.to, s.to = at, s.is_second = 1;
+    add_spot(f, s);
 }
 
 static void add_pair(finder *f, int32_t i, int32_t j) {
@@ -252,6 +255,12 @@ static void take_joints(skel_model *m) {
     m->nm += m->nmuscle;
 }
 
+static int nobody_asked(const skel_model *m) {
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (m->body[i].collide == SKEL_COLLIDE_ALL || m->body[i].collide > 0) return 0;
+    return 1;
+}
+
 skel_status skel__contacts_build(skel_model *m, skel_error *err) {
     finder f = {.m = m};
     measure(m);
@@ -268,6 +277,11 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
     m->pairs_left_out = are_too_many(m);
     add_grounds(&f);
     add_pairs(&f);
+    if (f.count > SPOTS_MAX && nobody_asked(m)) {
+        m->pairs_left_out = 1;
+        f                 = (finder){.m = m};
+        add_grounds(&f);
+    }
     if (f.count > SPOTS_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "bodies: more than %d places could touch; rule pairs out by collide",

@@ -89,10 +89,11 @@ typedef struct skel__wobble {
 /* A place that may touch something: a point of body i (with a radius around it), or the segment
    between two points; against ground `ground`, or against the shape of body j. */
 typedef struct skel__spot {
-    int32_t i, j;   /* j: -1 where it is a ground's */
-    int32_t ground; /* whose plane; for bodies, the ground whose constants count */
-    int32_t kind;   /* SKEL__SPOT_* */
-    v3      at, to; /* body axes of i; `to` is the other end of a segment */
+    int32_t i, j;      /* j: -1 where it is a ground's */
+    int32_t ground;    /* whose plane; for bodies, the ground whose constants count */
+    int32_t kind;      /* SKEL__SPOT_* */
+    v3      at, to;    /* body axes of i; `to` is the other end of a segment */
+    int32_t is_second; /* of an edge: the segment is seen from its other end */
     double  radius;
     int32_t memory; /* place of its stick displacement (3) in the state's memory */
 } skel__spot;

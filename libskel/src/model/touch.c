@@ -69,32 +69,54 @@ static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, 
     return t;
 }
 
+/* A corner against a box is let out by the nearest face, one on whose side its body is being twice
+   as near; one that it is flush with counts only so. Beside the face it does not touch: edges
+   against edges are not seen. */
+static skel__touch touch_corner(const skel__body *box, v3 local, v3 centre, pose other) {
+    const double p[3] = {local.x, local.y, local.z}, c[3] = {centre.x, centre.y, centre.z};
+    double       e[3], n[3] = {0, 0, 0}, best = INFINITY;
+    int          face = 0;
+    half_edges(box, e);
+    const double slack = 1e-4 * fmin(e[0], fmin(e[1], e[2]));
+    for (int k = 0; k < 3; ++k) {
+        const int    on_side = fabs(c[k]) > e[k] && c[k] * p[k] > 0;
+        const double deep    = e[k] - fabs(p[k]);
+        if (!on_side && deep < slack) continue;
+        const double far = on_side ? deep : 2.0 * deep;
+        if (far < best) best = far, face = k;
+    }
+    for (int k = 0; k < 3; ++k)
+        if (k != face && fabs(p[k]) - e[k] > slack) return no_touch();
+    n[face]       = p[face] < 0 ? -1 : 1;
+    skel__touch t = {.normal = q_rotate(other.q, v3_of(n)), .gap = fabs(p[face]) - e[face]};
+    t.point_i     = v3_add(other.p, q_rotate(other.q, local));
+    t.point_j     = v3_mad(t.point_i, -t.gap, t.normal);
+    return t;
+}
+
 static v3 into(pose frame, v3 world) {
     return q_rotate(q_conj(frame.q), v3_sub(world, frame.p));
 }
 
-/* Where a + t d, over a face at t, comes to the edge of that face on the way to its far end;
-   outside 0..1: not at all. */
+/* Where a + t d, over a face at t, came over the edge of that face, seen from its beginning;
+   outside 0..1: it begins over the face. */
 static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
     const double from[3] = {a.x, a.y, a.z}, dir[3] = {d.x, d.y, d.z};
-    double       exit = INFINITY;
+    double       enter = -1;
     int          face = 0, out = 0;
     for (int k = 0; k < 3; ++k)
         if (fabs(from[k] + t * dir[k]) > e[k]) face = k, ++out;
     if (out != 1) return -1;
-    const double sense = t < 0.5 ? 1.0 : -1.0;
-    for (int k = 0; k < 3; ++k) {
-        if (k == face || dir[k] == 0) continue;
-        const double side = sense * dir[k] > 0 ? e[k] : -e[k];
-        exit              = fmin(exit, sense * ((side - from[k]) / dir[k] - t));
-    }
-    return t + sense * exit;
+    for (int k = 0; k < 3; ++k)
+        if (k != face && dir[k] != 0)
+            enter = fmax(enter, ((dir[k] > 0 ? -e[k] : e[k]) - from[k]) / dir[k]);
+    return enter;
 }
 
 /* The inside of a segment against a box: faces are met by its ends, which are spots of their own;
    this is where it passes over an edge. The distance along the segment is convex, its slope rises:
-   bisection finds the nearest place. Where that is over a face, the edge itself is taken, so that
-   a limb that rocks on it goes on touching. */
+   bisection finds the nearest place. Where that is over a face, the edge over which it came is
+   taken, so that a limb that rocks on two edges goes on touching both (a spot from each end). */
 static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i, pose other) {
     double   e[3], low = 0, high = 1;
     const v3 a = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
@@ -116,7 +138,10 @@ static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i
             low = t;
     }
     double t = 0.5 * (low + high);
-    if (low != high && !distance_to_box(v3_mad(a, t, d), e).is_edge) t = way_to_edge(a, d, e, t);
+    if (low != high && !distance_to_box(v3_mad(a, t, d), e).is_edge)
+        t = way_to_edge(a, d, e, t);
+    else if (s->is_second)
+        return no_touch(); /* the first one is there */
     if (t < 1e-9 || t > 1 - 1e-9) return no_touch();
     return touch_box_at(box, v3_mad(a, t, d), s->radius, other);
 }
@@ -210,6 +235,7 @@ skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pos
     switch (s->kind) {
     case SKEL__SPOT_BOX: {
         const v3 at = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
+        if (s->radius == 0) return touch_corner(&m->body[s->j], at, into(other, i.p), other);
         return touch_box_at(&m->body[s->j], at, s->radius, other);
     }
     case SKEL__SPOT_EDGE: return touch_edge(&m->body[s->j], s, i, other);

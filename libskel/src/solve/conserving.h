@@ -42,8 +42,8 @@ typedef struct skel__em_touch {
     v3      along;
 } skel__em_touch;
 
-/* Two dynamic bodies that touch (conserving_pair.c): dD = dp + turn theta of the first, less the same
-   of the second. */
+/* Two dynamic bodies that touch (conserving_pair.c): dD = dp + turn theta of the first, less the
+   same of the second. */
 #define SKEL__EM_PAIRS 48 /* beyond, each body is on its own in the Newton matrix */
 typedef struct skel__em_pair {
     int32_t body[2];

@@ -70,6 +70,7 @@ static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to,
     const int32_t     other = skel__spot_other(m, p);
     skel__touch t     = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
     const int   rigid = m->ground[p->ground].is_rigid;
+    t.gap += s->widen[spot];
     if (s->has_left) t.gap += give_way(m, p, t.gap, s->left[spot]);
     if (!(t.gap < INFINITY) || (rigid && s->mode[spot] != SKEL__RESTS)) return 0;
     const v3 point = v3_mad(t.point_i, -t.radius_i, t.normal);
@@ -339,10 +340,11 @@ void skel__em_contacts_end(skel_state *s) {
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         const int32_t     spot = s->em->touch[k].spot;
         const skel__spot *p    = &m->spot[spot];
-        const skel__touch t    = skel__touch_of(m, p, skel__pose_of(s->x, p->i),
+        skel__touch       t    = skel__touch_of(m, p, skel__pose_of(s->x, p->i),
                                                 skel__pose_of(s->x, skel__spot_other(m, p)));
-        const double      way  = give_way(m, p, t.gap, s->left[spot]);
-        const double      now  = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
+        t.gap += s->widen[spot];
+        const double way = give_way(m, p, t.gap, s->left[spot]);
+        const double now = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
         s->sum.contact += now - s->left[spot]; /* round things are not their tangent planes */
         s->left[spot] = now, s->left[m->ns + spot] = way;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two dynamic bodies that touch are not neighbours in the tree. With A the tree's matrix, W (6n x 3)
-   the wrenches of a unit force at a pair's common point, E (3 x 6n) the displacement D there and B =
-   d force / d D, the whole system is
+/* Two dynamic bodies that touch are not neighbours in the tree. With A the tree's matrix, W (6n x
+   3) the wrenches of a unit force at a pair's common point, E (3 x 6n) the displacement D there and
+   B = d force / d D, the whole system is
      (A - h sum W B E) y = rho,    so with z = B E y:    y = A^-1 rho + sum Z z,   Z = h A^-1 W,
      (1 - B E Z) z = B E A^-1 rho:
    three answers of the tree for every pair, once per factoring, and a small dense system. */

@@ -23,6 +23,7 @@
 #define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
 #define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
 #define RELEASED 1e-4  /* likewise: what rested and is farther away is free again */
+#define DEEP 0.05      /* of the reach, at the start: not a ground that is stood on */
 #define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
 #define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
 #define STILL 0.05     /* of that: left alone */
@@ -33,6 +34,7 @@ typedef struct place {
     int     rows;            /* 3 on a ground, 1 at a stop */
     v3      point;
     double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
+    double  least;                                 /* mobility below which it is held fast */
     double  value;                                 /* how far it is, in its unit */
     double  ga[3][6], gb[3][6];
 } place;
@@ -99,8 +101,10 @@ static int is_rigid_spot(const skel_model *m, int32_t spot) {
 }
 
 static skel__touch touch_at(const skel_state *s, const skel__spot *p) {
-    return skel__touch_of(s->m, p, skel__pose_of(s->x, p->i),
-                          skel__pose_of(s->x, skel__spot_other(s->m, p)));
+    skel__touch t = skel__touch_of(s->m, p, skel__pose_of(s->x, p->i),
+                                   skel__pose_of(s->x, skel__spot_other(s->m, p)));
+    t.gap += s->widen[p - s->m->spot];
+    return t;
 }
 
 static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scalar c[2]) {
@@ -192,15 +196,25 @@ int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data
     return 1;
 }
 
+/* Whether the spot is a rigid ground's and its body is pinned. */
+static int is_held(const skel_state *s, int32_t event) {
+    if (event >= s->m->ns || !is_rigid_spot(s->m, event)) return 0;
+    for (int32_t k = 0; k < s->m->npin; ++k)
+        if (s->is_pinned[k] && s->m->pin[k] == s->m->spot[event].i) return 1;
+    return 0;
+}
+
 void skel__modes_start(skel_state *s) {
     if (s->has_modes) return;
     skel__event_values(s, s->event);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         double    unit;
         const int rigid = is_rigid(s->m, k, &unit);
-        /* a pose beyond a stop, however it came about, is not thrown back */
-        if (rigid && k >= s->m->ns && s->event[k] < 0) s->widen[k] -= s->event[k];
+        /* a pose beyond a stop or deep in a ground, however it came about, is not thrown back */
+        if (s->event[k] < (rigid ? 0 : k < s->m->ns ? -DEEP * s->m->reach : -INFINITY))
+            s->widen[k] -= s->event[k];
         s->mode[k] = s->event[k] <= TOUCHED * unit ? SKEL__RESTS : SKEL__FREE;
+        if (is_held(s, k)) s->mode[k] = SKEL__HELD, s->widen[k] = 0;
     }
     s->has_modes = 1;
 }
@@ -302,8 +316,11 @@ static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
     if (s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit) s->mode[p.event] = SKEL__FREE;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
+    if (s->mode[p.event] == SKEL__HELD) return 0;
     p.speed = row_speed(s, &p, 0);
     p.value = value / unit;
+    p.least = 1e-7 * (skel__mobility(s->m, p.i, s->r[p.i], p.ga[0]) +
+                      skel__mobility(s->m, p.other, s->r[p.other], p.gb[0]));
     if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
@@ -389,10 +406,11 @@ static double slide_within(struct skel__impact *im, const place *p, int row, dou
                            double rough) {
     double       before[2], want[2], size = 0, most = rough * p->friction * im->p[row];
     const double wt = fmax(im->w[(row + 1) * (im->rows + 1)], im->w[(row + 2) * (im->rows + 1)]);
+    if (!(wt > p->least)) return 0;
     for (int e = 0; e < 2; ++e) {
         const double u = speed_after(im, row + 1 + e);
         before[e]      = im->p[row + 1 + e];
-        want[e] = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / fmax(wt, 1e-300);
+        want[e]        = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / wt;
         size += want[e] * want[e];
     }
     size = sqrt(size);
