@@ -12,7 +12,7 @@
 
 #define STOP_FREQUENCY 150.0 /* [Hz] */
 #define STOP_DAMPING 1.0     /* of critical */
-#define STOP_GIVE 0.002 /* [rad], or of the size: under all of the weight at an arm of the size */
+#define STOP_GIVE 0.001 /* [rad], or of the size: under all of the weight at an arm of the size */
 #define SHORT 1e-9      /* of the numbers themselves: too short a way for a difference */
 
 /* ---- coordinates ---- */

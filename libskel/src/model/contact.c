@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define DEPTH 4e-3       /* of L: a soft ground under the whole weight */
-#define RIGID_DEPTH 1e-5 /* of L: what rests on a rigid one */
+#define RIGID_DEPTH 5e-6 /* of L: what rests on a rigid one */
 #define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
 #define STICK 5e-5       /* of L: shift along a soft ground under a load of W */
 #define RIGID_STICK 1e-6

@@ -70,21 +70,22 @@ static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, 
 }
 
 /* A corner against a box is let out by the nearest face, one on whose side its body is being twice
-   as near; one that it is flush with counts only so. Beside the face it does not touch: edges
-   against edges are not seen. */
+   as near. One that it is flush with is no way out for what stands on another. Beside the face it
+   does not touch: edges against edges are not seen. */
 static skel__touch touch_corner(const skel__body *box, v3 local, v3 centre, pose other) {
     const double p[3] = {local.x, local.y, local.z}, c[3] = {centre.x, centre.y, centre.z};
     double       e[3], n[3] = {0, 0, 0}, best = INFINITY;
     int          face = 0;
     half_edges(box, e);
-    const double slack = 1e-4 * fmin(e[0], fmin(e[1], e[2]));
-    for (int k = 0; k < 3; ++k) {
-        const int    on_side = fabs(c[k]) > e[k] && c[k] * p[k] > 0;
-        const double deep    = e[k] - fabs(p[k]);
-        if (!on_side && deep < slack) continue;
-        const double far = on_side ? deep : 2.0 * deep;
-        if (far < best) best = far, face = k;
-    }
+    const double thin = fmin(e[0], fmin(e[1], e[2])), slack = 1e-4 * thin;
+    for (int pass = 0; pass < 2; ++pass) /* first those on whose side the body is */
+        for (int k = 0; k < 3; ++k) {
+            const int    on_side = fabs(c[k]) > e[k] && c[k] * p[k] > 0;
+            const double deep    = e[k] - fabs(p[k]);
+            if (on_side == pass || (pass == 1 && deep < slack && best < 0.05 * thin)) continue;
+            const double far = on_side ? deep : 2.0 * deep;
+            if (far < best) best = far, face = k;
+        }
     for (int k = 0; k < 3; ++k)
         if (k != face && fabs(p[k]) - e[k] > slack) return no_touch();
     n[face]       = p[face] < 0 ? -1 : 1;
