@@ -330,6 +330,7 @@ START_TEST(collision) {
            linear, angular, rise, 1 - total(&last) / total(&start), contacts);
     ck_assert_msg(contacts > 0 && v[6] > 0.5, "they did not meet: %g m/s", v[6]);
     ck_assert_msg(linear <= 1e-13, "momentum off by %.3g", linear);
+    ck_assert_msg(angular <= 1e-12, "angular momentum off by %.3g", angular);
     ck_assert_msg(rise <= 1e-13, "energy rose by %.3g", rise);
     scene_free(&s);
 }
