@@ -418,7 +418,7 @@ static int newton(skel_state *s, double h) {
         } else if (it > 0 && whole && open <= CLOSED && size * rate <= 0.1 * CLOSED)
             return 1;
         const double now   = fmax(open, size);
-        const double stiff = !wary || it < 6 ? 0 : it < 9 ? 0.1 * STIFF : STIFF;
+        const double stiff = !wary || it < 10 ? 0 : it < 14 ? 0.1 * STIFF : STIFF;
         const int    fine  = now <= CLOSED_STILL || (open <= CLOSED_STILL && size <= stiff);
         const int    still = whole && em->changes == 0 && fine && now > 0.3 * before;
         if (it > 2 && still) return 1;
