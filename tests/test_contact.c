@@ -4,9 +4,9 @@
    the force law of soft ground [RUD 4.7, ERRATA R12]. */
 #include "shared/build.h"
 #include "shared/ragdoll.h"
+#include "shared/vectors.h"
 #include "solve/impact.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,33 +60,6 @@ END_TEST
 
 /* ---- the rod ---- */
 
-static cJSON *read_vectors(void) {
-    FILE *f = fopen(SKEL_TEST_DATA "/vectors.json", "rb");
-    ck_assert_ptr_nonnull(f);
-    fseek(f, 0, SEEK_END);
-    const long size = ftell(f);
-    rewind(f);
-    char *text = malloc((size_t)size + 1);
-    ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
-    text[size] = 0;
-    fclose(f);
-    cJSON *all = cJSON_Parse(text);
-    free(text);
-    ck_assert_ptr_nonnull(all);
-    return all;
-}
-
-static void numbers(const cJSON *node, const char *name, double *out) {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(node, name);
-    ck_assert_int_eq(cJSON_GetArraySize(list), 3);
-    for (int k = 0; k < 3; ++k) out[k] = cJSON_GetArrayItem(list, k)->valuedouble;
-}
-static double number(const cJSON *node, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(node, name);
-    ck_assert_ptr_nonnull(item);
-    return item->valuedouble;
-}
-
 typedef struct rod {
     double mass, length, phi, before[3];
 } rod;
@@ -130,20 +103,20 @@ START_TEST(rod_impact) {
     static const char *const name[3] = {"elastic_frictionless", "inelastic",
                                         "elastic_full_reversal"};
     static const double      e[3] = {1, 0, 1}, et[3] = {0, 0, 1}, mu[3] = {0, 1e9, 1e9};
-    cJSON                   *all   = read_vectors();
     double                   worst = 0;
     int                      count = 0;
     const cJSON             *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(all, "rod_impact")) {
+    load();
+    cJSON_ArrayForEach(row, get(g_vectors, "rod_impact")) {
         rod r = {number(row, "M"), number(row, "l"), number(row, "phi"), {0}};
-        numbers(row, "before", r.before);
+        numbers(row, "before", r.before, 3);
         for (int k = 0; k < 3; ++k) {
             skel_ground_desc ground;
             double           got[3], want[3];
             skel_ground_desc_init(&ground);
             ground.is_rigid = 1, ground.friction = mu[k];
             ground.restitution = e[k], ground.tangential_restitution = et[k];
-            numbers(row, name[k], want);
+            numbers(row, name[k], want, 3);
             if (want[1] < r.before[1]) continue; /* its impulse would pull: not a ground's */
             rod_after(&r, &ground, got);
             near(got, want, 3, 1e-10);
@@ -153,7 +126,7 @@ START_TEST(rod_impact) {
     }
     printf("rod: %d impacts, off by %.3g\n", count, worst);
     ck_assert_int_ge(count, 28);
-    cJSON_Delete(all);
+    unload();
 }
 END_TEST
 

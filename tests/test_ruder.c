@@ -3,32 +3,21 @@
    double by another program (tests/data/vectors.json): accelerations, a landing, peak forces; the
    limiting torque alone. The plane model is built in space: hinges about y, phi turns about -y. */
 #include "algo/algo.h"
-#include "shared/near.h"
+#include "shared/build.h"
 #include "shared/vectors.h"
 
 #include <skel/skel.h>
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { N = 14, PARTS = 3 };
 
-static double number(const cJSON *node, const char *name) {
-    return get(node, name)->valuedouble;
-}
-static void numbers(const cJSON *node, const char *name, double *out, int count) {
-    const cJSON *list = get(node, name);
-    ck_assert_int_eq(cJSON_GetArraySize(list), count);
-    for (int k = 0; k < count; ++k) out[k] = cJSON_GetArrayItem(list, k)->valuedouble;
-}
-
 /* Where the parts of the model are and how they move, from its 14 coordinates. */
 typedef struct jumper {
-    double      l[PARTS], m_s[PARTS], m_w[PARTS], theta_s[PARTS], theta_w[PARTS];
-    skel_model *model;
-    skel_state *state;
+    double l[PARTS], m_s[PARTS], m_w[PARTS], theta_s[PARTS], theta_w[PARTS];
+    scene  made;
 } jumper;
 
 static v3 along(double phi, double length) {
@@ -163,16 +152,8 @@ static jumper make_jumper(const double *q, const double *v, int locked) {
     skel_model_desc_init(&d);
     d.bodies = body, d.body_count = 6, d.joints = joint, d.joint_count = locked ? 5 : 2;
     d.grounds = &ground, d.ground_count = 1, d.wobbles = wobble, d.wobble_count = locked ? 0 : 3;
-    skel_error err;
-    skel_error_init(&err);
-    ck_assert_msg(skel_model_create(&d, &j.model, &err) == SKEL_OK, "%s", err.text);
-    ck_assert_msg(skel_state_create(j.model, &j.state, &err) == SKEL_OK, "%s", err.text);
+    j.made = build(&d);
     return j;
-}
-
-static void free_jumper(jumper *j) {
-    skel_state_destroy(j->state);
-    skel_model_destroy(j->model);
 }
 
 /* Coordinates at which the model is made: the joints' q is zero there, so far from all limits. */
@@ -193,14 +174,15 @@ START_TEST(accelerations) {
         numbers(state, "q", q, N), numbers(state, "v", v, N), numbers(state, "qdd", want, N);
         numbers(state, "Q_muscle", torque, 2);
         place(&j, q, v, poses, velocities);
-        ck_assert_int_eq(skel_state_set_poses(j.state, poses), SKEL_OK);
-        ck_assert_int_eq(skel_state_set_velocities(j.state, velocities), SKEL_OK);
-        const skel_model *m = j.model;
+        ck_assert_int_eq(skel_state_set_poses(j.made.state, poses), SKEL_OK);
+        ck_assert_int_eq(skel_state_set_velocities(j.made.state, velocities), SKEL_OK);
+        const skel_model *m = j.made.model;
         /* the bristle was bent from where the heel touched down, at the origin */
-        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.state->memory + m->spot[0].memory);
-        for (int k = 0; k < 2; ++k) j.state->memory[m->joint[k].muscle] = torque[k];
+        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->memory + m->spot[0].memory);
+        for (int k = 0; k < 2; ++k) j.made.state->memory[m->joint[k].muscle] = torque[k];
         for (int32_t solver = SKEL_SOLVER_TREE; solver <= SKEL_SOLVER_PINV; ++solver) {
-            ck_assert_int_eq(skel_accelerations(j.state, solver, linear, angular, NULL), SKEL_OK);
+            ck_assert_int_eq(skel_accelerations(j.made.state, solver, linear, angular, NULL),
+                             SKEL_OK);
             for (int i = 0; i < 6; ++i) {
                 memcpy(rates + 6 * i, linear + 3 * i, 3 * sizeof *rates);
                 memcpy(rates + 6 * i + 3, angular + 3 * i, 3 * sizeof *rates);
@@ -212,32 +194,16 @@ START_TEST(accelerations) {
             near(got, want, N, 1e-11 * max_abs(want, N));
         }
     }
-    free_jumper(&j);
+    scene_free(&j.made);
 }
 END_TEST
-
-static skel_bake *bake(const jumper *j, int32_t integrator, double tolerance, double step,
-                       double rate, uint32_t samples) {
-    skel_bake_desc d;
-    skel_bake     *b;
-    skel_error     err;
-    skel_error_init(&err);
-    skel_bake_desc_init(&d);
-    d.model = j->model, d.integrator = integrator, d.tolerance = tolerance, d.step = step;
-    d.sample_rate = rate, d.sample_count = samples;
-    ck_assert_msg(skel_bake_start(&d, &b, &err) == SKEL_OK, "%s", err.text);
-    const skel_status status = skel_bake_advance(b, -1);
-    skel_bake_error(b, &err);
-    ck_assert_msg(status == SKEL_OK, "%s", err.text);
-    return b;
-}
 
 /* The landing of the trajectory group at the printed times, all on a grid of 1 ms. */
 static double landing_error(int32_t integrator, double tolerance, double step) {
     double q0[N], v0[N], worst = 0;
     start_coordinates(q0, v0);
     jumper       j = make_jumper(q0, v0, 0);
-    skel_bake   *b = bake(&j, integrator, tolerance, step, 1000, 51);
+    skel_bake   *b = bake_all(&j.made, integrator, tolerance, step, 1000, 51);
     const cJSON *sample;
     cJSON_ArrayForEach(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
         const int frame = (int)lround(1000 * number(sample, "t"));
@@ -248,7 +214,7 @@ static double landing_error(int32_t integrator, double tolerance, double step) {
         worst = fmax(worst, max_difference(v, want + N, N) / 100); /* they go to 16 rad/s */
     }
     skel_bake_destroy(b);
-    free_jumper(&j);
+    scene_free(&j.made);
     return worst;
 }
 
@@ -275,13 +241,13 @@ static void peak(int locked, double want, double want_time) {
     skel_bake_summary s = {.struct_size = sizeof s};
     start_coordinates(q0, v0);
     jumper       j      = make_jumper(q0, v0, locked);
-    skel_bake   *b      = bake(&j, SKEL_INTEGRATOR_ADAMS, 1e-10, 0, 1000, 51);
+    skel_bake   *b      = bake_all(&j.made, SKEL_INTEGRATOR_ADAMS, 1e-10, 0, 1000, 51);
     const double weight = 75.0 * 9.81;
     ck_assert_int_eq(skel_bake_get_summary(b, &s), SKEL_OK);
     near1(s.peak_ground_force / weight, want, 6e-4 * want);
     near1(s.peak_ground_time, want_time, 6e-5);
     skel_bake_destroy(b);
-    free_jumper(&j);
+    scene_free(&j.made);
 }
 START_TEST(peak_forces) { /* ERRATA, figures for acceptance */
     peak(0, 7.451, 7.5e-3);
@@ -295,13 +261,13 @@ START_TEST(limiting_torque) {
     jumper       j = make_jumper(q0, v0, 0);
     const cJSON *row;
     cJSON_ArrayForEach(row, get(g_vectors, "limit_torque")) {
-        skel__joint *k   = &((skel_model *)j.model)->joint[0];
+        skel__joint *k   = &((skel_model *)j.made.model)->joint[0];
         const double phi = number(row, "phi"), rate = number(row, "rate");
         k->stop_low[0] = number(row, "lo"), k->stop_high[0] = number(row, "hi");
-        const skel__element e = skel__element_at(j.state, 0, 0, phi, rate, 1, 0, 0);
+        const skel__element e = skel__element_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
         near1(e.force, number(row, "Q"), 1e-12 * (1 + fabs(number(row, "Q"))));
     }
-    free_jumper(&j);
+    scene_free(&j.made);
 }
 END_TEST
 

@@ -293,6 +293,15 @@ class State(_Closing):
         return _plain(row)
 
 
+def _flat_view(owner, address, count):
+    """Memory of the engine, read-only, flat, no copy. It lives until the last view is gone."""
+    if count == 0:
+        return memoryview(array("d")).toreadonly()
+    numbers = (C.c_double * count).from_address(address)
+    numbers.owner = owner
+    return memoryview(numbers).cast("B").cast("d").toreadonly()
+
+
 class Bake(_Closing):
     """A scene baked to frames. Drive it with `advance` from a timer, or call `run`.
 
@@ -352,13 +361,7 @@ class Bake(_Closing):
         return self._lib.skel_bake_samples_done(self._p)
 
     def _view(self, address, width):
-        """The bake's own memory, read-only, flat. It lives until the last view is gone."""
-        count = self.samples_done * width
-        if count == 0:
-            return memoryview(array("d")).toreadonly()
-        numbers = (C.c_double * count).from_address(address)
-        numbers.owner = self._owner
-        return memoryview(numbers).cast("B").cast("d").toreadonly()
+        return _flat_view(self._owner, address, self.samples_done * width)
 
     @property
     def poses(self):
@@ -415,12 +418,7 @@ class _Samples(_Closing):
     """What Inverse and Flight share: arrays [sample][...] in the library's own memory."""
 
     def _view(self, address, width):
-        """Read-only, flat, without a copy. It lives until the last view is gone."""
-        if self.samples * width == 0:
-            return memoryview(array("d")).toreadonly()
-        numbers = (C.c_double * (self.samples * width)).from_address(address)
-        numbers.owner = self._owner
-        return memoryview(numbers).cast("B").cast("d").toreadonly()
+        return _flat_view(self._owner, address, self.samples * width)
 
 
 class Inverse(_Samples):

@@ -35,4 +35,13 @@ static inline const cJSON *get(const cJSON *node, const char *name) {
     return item;
 }
 
+static inline double number(const cJSON *node, const char *name) {
+    return get(node, name)->valuedouble;
+}
+static inline void numbers(const cJSON *node, const char *name, double *out, int count) {
+    const cJSON *list = get(node, name);
+    ck_assert_int_eq(cJSON_GetArraySize(list), count);
+    for (int k = 0; k < count; ++k) out[k] = cJSON_GetArrayItem(list, k)->valuedouble;
+}
+
 #endif

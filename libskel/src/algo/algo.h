@@ -151,6 +151,10 @@ struct skel_state {
     struct skel__impact *impact;         /* workspace of impacts, likewise */
 };
 
+static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
+    return (pose){x[i].p, x[i].q};
+}
+
 /* Rotation matrices and world angular velocities of x. Everything below reads them. */
 void skel__prepare(skel_state *s, const skel__kin *x);
 /* Prescribed bodies of x at time t, and their accelerations on that side of t. */
@@ -223,6 +227,18 @@ static inline int skel__is_ground(const skel_model *m, const skel__spot *p) {
 static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
     return v3_add(x[i].v, v3_cross(s->ww[i], v3_sub(point, x[i].p)));
 }
+/* Where the spot touches at x, the surface being where it gave way to at the start. */
+static inline skel__touch skel__touch_at(const skel_state *s, const skel__kin *x, int32_t spot) {
+    const skel__spot *p = &s->m->spot[spot];
+    skel__touch       t = skel__touch_of(s->m, p, skel__pose_of(x, p->i),
+                                         skel__pose_of(x, skel__spot_other(s->m, p)));
+    t.gap += s->widen[spot];
+    return t;
+}
+/* The bristle's damping; some there must be for its foot to have a speed. */
+static inline double skel__bristle_damping(const skel__ground *g) {
+    return fmax(g->stick_d, 1e-6 * g->stick_k);
+}
 /* Adds to s->push, s->push_power; rate: of the memory. s is prepared for x. */
 void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate);
 /* Energy, forces and depth of the contacts of s->x, into the row. */
@@ -242,9 +258,6 @@ skel__element skel__element_over(const skel_state *s, int32_t joint, int k, doub
                                  double h, double inertia, double t, double torque);
 /* Inertia that coordinate k moves, as one lump: what hangs from the joint. */
 double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient);
-static inline int skel__has_elements(const skel__joint *j) {
-    return j->has_limits || j->spring_stiffness > 0 || j->spring_damping > 0 || j->muscle >= 0;
-}
 /* Event numbers of the joint's stops: coordinate k, low (0) or high (1). */
 static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k, int high) {
     return m->ns + 4 * joint + 2 * k + high;
@@ -315,11 +328,14 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
                              int32_t solver);
 
 /* ---- energy.c ---- */
-void skel__measure(const skel_state *s, skel_report_row *row);
+/* Kinetic energy and momenta (about the world's origin) of what moves by forces. */
+typedef struct skel__momenta {
+    double kinetic;
+    v3     p, l;
+} skel__momenta;
+skel__momenta skel__momenta_of(const skel_state *s);
+void          skel__measure(const skel_state *s, skel_report_row *row);
 
-static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
-    return (pose){x[i].p, x[i].q};
-}
 /* A constraint row times the motion of the body it stands on. */
 static inline double skel__row_dot(const double *g, skel__twist a) {
     return v3_dot(v3_of(g), a.v) + v3_dot(v3_of(g + 3), a.w);

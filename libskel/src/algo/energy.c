@@ -4,15 +4,18 @@
 
 #include <string.h>
 
-static void add_body(const skel_state *s, int32_t i, skel_report_row *row, v3 *p, v3 *l) {
-    const skel__body *b    = &s->m->body[i];
-    const skel__kin  *x    = &s->x[i];
-    const v3          spin = m3_mulv(b->inertia, x->w);
-    const v3          mv   = v3_scale(x->v, b->mass);
-    row->kinetic += 0.5 * (v3_dot(mv, x->v) + v3_dot(spin, x->w));
-    row->potential -= b->mass * v3_dot(s->m->gravity, x->p);
-    *p = v3_add(*p, mv);
-    *l = v3_add(*l, v3_add(v3_cross(x->p, mv), q_rotate(x->q, spin)));
+skel__momenta skel__momenta_of(const skel_state *s) {
+    skel__momenta sum = {0};
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const skel__body *b    = &s->m->body[s->m->order[k]];
+        const skel__kin  *x    = &s->x[s->m->order[k]];
+        const v3          spin = m3_mulv(b->inertia, x->w);
+        const v3          mv   = v3_scale(x->v, b->mass);
+        sum.kinetic += 0.5 * (v3_dot(mv, x->v) + v3_dot(spin, x->w));
+        sum.p = v3_add(sum.p, mv);
+        sum.l = v3_add(sum.l, v3_add(v3_cross(x->p, mv), q_rotate(x->q, spin)));
+    }
+    return sum;
 }
 
 static double over(double q, double low, double high) {
@@ -44,14 +47,15 @@ static double stored_in(const skel_state *s, int32_t joint, pose outer, pose inn
 }
 
 void skel__measure(const skel_state *s, skel_report_row *row) {
-    const skel_model *m = s->m;
-    v3                p = {0, 0, 0}, l = {0, 0, 0};
+    const skel_model   *m   = s->m;
+    const skel__momenta now = skel__momenta_of(s);
     memset(row, 0, sizeof *row);
     row->struct_size = (uint32_t)sizeof *row;
     row->time        = s->t;
     if (m->ns > 0 || m->nstop > 0) /* only its workspace is written */
         skel__prepare((skel_state *)(uintptr_t)s, s->x);
-    for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], row, &p, &l);
+    for (int32_t k = 0; k < m->nd; ++k)
+        row->potential -= m->body[m->order[k]].mass * v3_dot(m->gravity, s->x[m->order[k]].p);
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         double             q[4];
@@ -66,8 +70,9 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     if (m->nw > 0) row->elastic += skel__wobble_energy(s, s->x);
     if (m->ns > 0) skel__contact_measure(s, row);
     row->potential += row->elastic;
-    v3_to(p, row->momentum);
-    v3_to(l, row->angular_momentum);
+    row->kinetic = now.kinetic;
+    v3_to(now.p, row->momentum);
+    v3_to(now.l, row->angular_momentum);
     row->work_motor    = s->sum.motor;
     row->work_friction = s->sum.friction;
     row->work_load     = s->sum.load;

@@ -30,11 +30,6 @@ int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p,
     return scan->is_far;
 }
 
-/* The bristle's damping; some there must be for its foot to have a speed. */
-static double bristle_damping(const skel__ground *g) {
-    return fmax(g->stick_d, 1e-6 * g->stick_k);
-}
-
 typedef struct touching {
     v3     point, force; /* common point; force on i */
     v3     slip_rate;    /* xi' */
@@ -45,7 +40,7 @@ static touching touch_forces(const skel_state *s, const skel__kin *x, const skel
                              const skel__touch *t, v3 xi) {
     const skel__ground *g     = &s->m->ground[p->ground];
     const int32_t       other = skel__spot_other(s->m, p);
-    const double        depth = -t->gap, e = bristle_damping(g);
+    const double        depth = -t->gap, e = skel__bristle_damping(g);
     touching            out = {0};
     /* between two that move, half way; else where i's own surface is */
     const double both = skel__is_dynamic(s->m, p->i) && skel__is_dynamic(s->m, other) ? 0.5 : 0;
@@ -92,10 +87,9 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         const skel__ground *g     = &m->ground[p->ground];
         const int           far   = skel__scan_skips(&scan, m, p, x, 0);
         skel__touch         t     = {.gap = INFINITY};
-        if (!far) t = skel__touch_of(m, p, skel__pose_of(x, p->i), skel__pose_of(x, other));
-        t.gap += s->widen[k];
+        if (!far) t = skel__touch_at(s, x, k);
         if (far || !skel__spot_pushes(s, k, t.gap)) {
-            v3_to(v3_scale(xi, -g->stick_k / bristle_damping(g)), rate + p->memory);
+            v3_to(v3_scale(xi, -g->stick_k / skel__bristle_damping(g)), rate + p->memory);
             continue;
         }
         const touching e = touch_forces(s, x, p, &t, xi);
@@ -116,14 +110,12 @@ void skel__contact_measure(const skel_state *s, skel_report_row *row) {
     v3                force = {0, 0, 0};
     skel__scan        scan  = {0};
     for (int32_t k = 0; k < m->ns; ++k) {
-        const skel__spot   *p     = &m->spot[k];
-        const skel__ground *g     = &m->ground[p->ground];
-        const int32_t       other = skel__spot_other(m, p);
-        const v3            xi    = v3_of(s->memory + p->memory);
+        const skel__spot   *p  = &m->spot[k];
+        const skel__ground *g  = &m->ground[p->ground];
+        const v3            xi = v3_of(s->memory + p->memory);
         row->elastic += 0.5 * g->stick_k * v3_dot(xi, xi);
         if (skel__scan_skips(&scan, m, p, s->x, 0)) continue;
-        skel__touch t = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
-        t.gap += s->widen[k];
+        skel__touch t = skel__touch_at(s, s->x, k);
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;

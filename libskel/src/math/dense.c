@@ -53,6 +53,29 @@ static size_t integer_work(int32_t n) {
     return (size_t)n * (size_t)(3 * levels(n) + 11) + 64;
 }
 
+void skel__solve(double *a, double *b, int32_t n) {
+    for (int32_t k = 0; k < n; ++k) {
+        int32_t p = k;
+        for (int32_t r = k + 1; r < n; ++r)
+            if (fabs(a[r * n + k]) > fabs(a[p * n + k])) p = r;
+        for (int32_t c = 0; p != k && c < n; ++c) {
+            const double t = a[k * n + c];
+            a[k * n + c] = a[p * n + c], a[p * n + c] = t;
+        }
+        const double t = b[k];
+        b[k] = b[p], b[p] = t;
+        for (int32_t r = k + 1; r < n; ++r) {
+            const double f = a[r * n + k] / a[k * n + k];
+            for (int32_t c = k; c < n; ++c) a[r * n + c] -= f * a[k * n + c];
+            b[r] -= f * b[k];
+        }
+    }
+    for (int32_t r = n - 1; r >= 0; --r) {
+        for (int32_t c = r + 1; c < n; ++c) b[r] -= a[r * n + c] * b[c];
+        b[r] /= a[r * n + r];
+    }
+}
+
 size_t skel__least_norm_work(int32_t n) {
     return (size_t)n + real_work(n) + integer_work(n) * sizeof(lapack_int) / sizeof(double) + 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small Cholesky by hand (row-major, lower triangle) and the one LAPACK solve of the judge. */
+/* Small Cholesky and elimination by hand (row-major) and the one LAPACK solve of the judge. */
 #ifndef SKEL_MATH_DENSE_H
 #define SKEL_MATH_DENSE_H
 
@@ -10,6 +10,9 @@
 int skel__cholesky(double *a, int n);
 /* Solves L L^T x = b in place; b has `stride` doubles from entry to entry. */
 void skel__cholesky_solve(const double *l, int n, double *b, int stride);
+
+/* Solves the n x n system a x = b by elimination with row pivoting; a is used up, b becomes x. */
+void skel__solve(double *a, double *b, int32_t n);
 
 /* Doubles of work that skel__least_norm needs for n unknowns (matrix not included). */
 size_t skel__least_norm_work(int32_t n);

@@ -191,37 +191,39 @@ static int overlaps(const skel_model *m, int32_t i, int32_t j) {
     return 0;
 }
 
-/* Whether pairs would come about by default alone, and of too many bodies. */
-static int are_too_many(const skel_model *m) {
-    int32_t count = 0, asked = 0, first = -1, skeletons = 0;
+/* Of the bodies that may touch others: how many are dynamic, whether one of them asked for more
+   than the default, and whether they are of several skeletons. */
+typedef struct survey {
+    int32_t count, asked, apart;
+} survey;
+static survey survey_of(const skel_model *m) {
+    survey  all   = {0};
+    int32_t first = -1;
     for (int32_t i = 0; i < m->nb; ++i) {
         const skel__body *b = &m->body[i];
         if (b->shape == SKEL_SHAPE_NONE || b->collide == SKEL_COLLIDE_NONE) continue;
-        count += skel__is_dynamic(m, i);
-        asked += b->collide != SKEL_COLLIDE_OTHERS;
-        skeletons |= first >= 0 && b->skeleton != m->body[first].skeleton;
-        first = i;
+        if (first < 0) first = i;
+        all.count += skel__is_dynamic(m, i);
+        all.asked |= b->collide != SKEL_COLLIDE_OTHERS;
+        all.apart |= b->skeleton != m->body[first].skeleton;
     }
-    return asked == 0 && skeletons && count > DEFAULT_PAIRS_MAX;
+    return all;
 }
 
 static void add_pairs(finder *f) {
     const skel_model *m = f->m;
-    if (m->pairs_left_out) return;
-    int32_t last  = -1; /* one skeleton that was not asked to touch itself: the usual case */
-    int     apart = 0;
-    for (int32_t i = 0; i < m->nb; ++i) {
-        const skel__body *b = &m->body[i];
-        if (b->shape == SKEL_SHAPE_NONE) continue;
-        apart |= b->collide != SKEL_COLLIDE_OTHERS || (last >= 0 && last != b->skeleton);
-        last = b->skeleton;
-    }
-    if (!apart) return;
     for (int32_t i = 0; i < m->nb; ++i) {
         if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > SPOTS_MAX) continue;
         for (int32_t j = i + 1; j < m->nb; ++j)
             if (may_touch(m, i, j) && !overlaps(m, i, j)) add_pair(f, i, j);
     }
+}
+
+/* Counts the spots, or fills them in. One skeleton that was not asked to touch itself, the usual
+   case, has no pairs. */
+static void add_all(finder *f, const survey *all) {
+    add_grounds(f);
+    if (!f->m->pairs_left_out && (all->asked || all->apart)) add_pairs(f);
 }
 
 /* ---- joints ---- */
@@ -249,16 +251,9 @@ static void take_joints(skel_model *m) {
         widen_stops(m, j);
         j->muscle = j->muscle_growth > 0 ? m->nm + m->nmuscle++ : -1;
         m->nstop += skel__has_stop(j);
-        m->has_elements |= j->muscle_growth > 0 || j->has_limits || j->spring_stiffness > 0 ||
-                           j->spring_damping > 0;
+        m->has_elements |= skel__has_elements(j);
     }
     m->nm += m->nmuscle;
-}
-
-static int nobody_asked(const skel_model *m) {
-    for (int32_t i = 0; i < m->nb; ++i)
-        if (m->body[i].collide == SKEL_COLLIDE_ALL || m->body[i].collide > 0) return 0;
-    return 1;
 }
 
 skel_status skel__contacts_build(skel_model *m, skel_error *err) {
@@ -274,13 +269,13 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
         fill_constants(m, &m->ground[k]);
         m->has_rigid |= m->ground[k].is_rigid;
     }
-    m->pairs_left_out = are_too_many(m);
-    add_grounds(&f);
-    add_pairs(&f);
-    if (f.count > SPOTS_MAX && nobody_asked(m)) {
+    const survey all  = survey_of(m);
+    m->pairs_left_out = !all.asked && all.apart && all.count > DEFAULT_PAIRS_MAX;
+    add_all(&f, &all);
+    if (f.count > SPOTS_MAX && !all.asked) {
         m->pairs_left_out = 1;
         f                 = (finder){.m = m};
-        add_grounds(&f);
+        add_all(&f, &all);
     }
     if (f.count > SPOTS_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
@@ -292,8 +287,7 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
         m->spot = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->spot);
         if (!m->spot) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
         f = (finder){.m = m, .spot = m->spot};
-        add_grounds(&f);
-        add_pairs(&f);
+        add_all(&f, &all);
     }
     take_joints(m);
     return SKEL_OK;

@@ -165,6 +165,11 @@ static inline int32_t skel__spot_other(const skel_model *m, const skel__spot *s)
 /* Finds the spots of a model that is otherwise complete, and fills in the grounds' constants. */
 skel_status skel__contacts_build(skel_model *m, skel_error *err);
 
+/* Whether limits, a spring or a muscle act along the joint's coordinates. */
+static inline int skel__has_elements(const skel__joint *j) {
+    return j->has_limits || j->spring_stiffness > 0 || j->spring_damping > 0 || j->muscle >= 0;
+}
+
 /* A joint has a hard stop where its limits are not a law. */
 static inline int skel__has_stop(const skel__joint *j) {
     return j->has_limits && !(j->law_on > 0);

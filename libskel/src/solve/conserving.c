@@ -10,6 +10,7 @@
 #include "solve/conserving.h"
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "math/dense.h"
 #include "solve/impact.h"
 
 #include <string.h>
@@ -260,33 +261,14 @@ static double equations(skel_state *s, double h, int build, int choose) {
 
 /* Solves (a + soft) x = b in place, in units of `scale`: rows that others imply (the out-of-plane
    ones of a planar four-bar) leave a singular; there the small diagonal keeps x near zero,
-   elsewhere Newton makes good for it. Row pivoting. */
+   elsewhere Newton makes good for it. */
 static void solve_softly(double *a, double *b, const double *scale, double soft, int32_t n) {
     for (int32_t r = 0; r < n; ++r) {
         for (int32_t c = 0; c < n; ++c) a[r * n + c] *= scale[r] * scale[c];
         a[r * n + r] += soft;
         b[r] *= scale[r];
     }
-    for (int32_t k = 0; k < n; ++k) {
-        int32_t p = k;
-        for (int32_t r = k + 1; r < n; ++r)
-            if (fabs(a[r * n + k]) > fabs(a[p * n + k])) p = r;
-        for (int32_t c = 0; p != k && c < n; ++c) {
-            const double t = a[k * n + c];
-            a[k * n + c] = a[p * n + c], a[p * n + c] = t;
-        }
-        const double t = b[k];
-        b[k] = b[p], b[p] = t;
-        for (int32_t r = k + 1; r < n; ++r) {
-            const double f = a[r * n + k] / a[k * n + k];
-            for (int32_t c = k; c < n; ++c) a[r * n + c] -= f * a[k * n + c];
-            b[r] -= f * b[k];
-        }
-    }
-    for (int32_t r = n - 1; r >= 0; --r) {
-        for (int32_t c = r + 1; c < n; ++c) b[r] -= a[r * n + c] * b[c];
-        b[r] /= a[r * n + r];
-    }
+    skel__solve(a, b, n);
     for (int32_t k = 0; k < n; ++k) b[k] *= scale[k];
 }
 
@@ -561,7 +543,8 @@ static int try_step(skel_state *s, double h) {
     skel__em *em    = s->em;
     const int tries = s->nloop > 0 ? 3 : 2;
     skel__prepare(s, s->x);
-    skel__em_contacts_find(s, h);
+    if (em->found != h) skel__em_contacts_find(s, h);
+    em->found = 0;
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
         em->soft = k < 2 ? SOFT : SOFTER;
         prescribe(s, h);

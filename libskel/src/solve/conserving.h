@@ -72,6 +72,7 @@ struct skel__em {
     double         *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
     skel__em_touch *touch;              /* (ns) */
     int32_t         touch_count;
+    double          found;   /* the step they were looked for, from the state at hand; 0: none */
     int             changes; /* of them, in the last look at the equations */
     skel__em_pair  *pair;    /* (pair_room) */
     int32_t         pair_count, pair_room;

@@ -68,9 +68,8 @@ static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to,
     const skel_model *m     = s->m;
     const skel__spot *p     = &m->spot[spot];
     const int32_t     other = skel__spot_other(m, p);
-    skel__touch t     = skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, other));
-    const int   rigid = m->ground[p->ground].is_rigid;
-    t.gap += s->widen[spot];
+    skel__touch       t     = skel__touch_at(s, s->x, spot);
+    const int         rigid = m->ground[p->ground].is_rigid;
     if (s->has_left) t.gap += give_way(m, p, t.gap, s->left[spot]);
     if (!(t.gap < INFINITY) || (rigid && s->mode[spot] != SKEL__RESTS)) return 0;
     const v3 point = v3_mad(t.point_i, -t.radius_i, t.normal);
@@ -114,6 +113,7 @@ double skel__em_contacts_find(skel_state *s, double h) {
     double     limit   = h;
     skel__scan scan    = {0};
     s->em->touch_count = 0;
+    s->em->found       = h;
     for (int32_t k = 0; k < s->m->ns; ++k) {
         const skel__spot *p      = &s->m->spot[k];
         const double      margin = p->kind == SKEL__SPOT_PLANE ? 0 : margin_of(s, p, h);
@@ -218,7 +218,7 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     const double        dn  = v3_dot(n, d);
     const v3            u   = v3_mad(d, -dn, n);
     const normal_law    law = over_gap(g, t, t->gap + dn, h);
-    const double        k = g->stick_k, e = fmax(g->stick_d, 1e-6 * k);
+    const double        k = g->stick_k, e = skel__bristle_damping(g);
     const double        stiff = k * (0.5 + 0.5 * t->late_t) + e / h;
     const v3            trial = v3_mad(v3_scale(t->xi, k), stiff, u);
     const double        full = v3_norm(trial), most = g->friction * law.force;
@@ -340,11 +340,9 @@ void skel__em_contacts_end(skel_state *s) {
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         const int32_t     spot = s->em->touch[k].spot;
         const skel__spot *p    = &m->spot[spot];
-        skel__touch       t    = skel__touch_of(m, p, skel__pose_of(s->x, p->i),
-                                                skel__pose_of(s->x, skel__spot_other(m, p)));
-        t.gap += s->widen[spot];
-        const double way = give_way(m, p, t.gap, s->left[spot]);
-        const double now = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
+        const skel__touch t    = skel__touch_at(s, s->x, spot);
+        const double      way  = give_way(m, p, t.gap, s->left[spot]);
+        const double      now  = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
         s->sum.contact += now - s->left[spot]; /* round things are not their tangent planes */
         s->left[spot] = now, s->left[m->ns + spot] = way;
     }
@@ -371,8 +369,8 @@ static void relax(skel_state *s, double h, skel__power *sum) {
         const skel__spot   *p  = &s->m->spot[k];
         const skel__ground *g  = &s->m->ground[p->ground];
         const v3            xi = v3_of(s->memory + p->memory);
-        const double e = fmax(g->stick_d, 1e-6 * g->stick_k), keep = e / (e + g->stick_k * h);
-        const double lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
+        const double        e = skel__bristle_damping(g), keep = e / (e + g->stick_k * h);
+        const double        lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
         v3_to(v3_scale(xi, keep), s->em->memory1 + p->memory);
         s->em->left1[k] = 0;
         sum->contact -= lost;

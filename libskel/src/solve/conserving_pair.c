@@ -6,6 +6,7 @@
      (1 - B E Z) z = B E A^-1 rho:
    three answers of the tree for every pair, once per factoring, and a small dense system. */
 #include "solve/conserving.h"
+#include "math/dense.h"
 
 #include <string.h>
 
@@ -52,30 +53,6 @@ void skel__em_pairs_answer(skel_state *s, double h) {
     }
 }
 
-/* Solves a x = b in place by elimination with row pivoting. */
-static void solve_dense(double *a, double *b, int32_t n) {
-    for (int32_t k = 0; k < n; ++k) {
-        int32_t p = k;
-        for (int32_t r = k + 1; r < n; ++r)
-            if (fabs(a[r * n + k]) > fabs(a[p * n + k])) p = r;
-        for (int32_t c = 0; p != k && c < n; ++c) {
-            const double t = a[k * n + c];
-            a[k * n + c] = a[p * n + c], a[p * n + c] = t;
-        }
-        const double t = b[k];
-        b[k] = b[p], b[p] = t;
-        for (int32_t r = k + 1; r < n; ++r) {
-            const double f = a[r * n + k] / a[k * n + k];
-            for (int32_t c = k; c < n; ++c) a[r * n + c] -= f * a[k * n + c];
-            b[r] -= f * b[k];
-        }
-    }
-    for (int32_t r = n - 1; r >= 0; --r) {
-        for (int32_t c = r + 1; c < n; ++c) b[r] -= a[r * n + c] * b[c];
-        b[r] /= a[r * n + r];
-    }
-}
-
 void skel__em_pairs_close(skel_state *s) {
     skel__em     *em = s->em;
     const size_t  n  = 6 * (size_t)s->m->na;
@@ -90,7 +67,7 @@ void skel__em_pairs_close(skel_state *s) {
         }
         for (int c = 0; c < 3; ++c) em->pair_a[(3 * k + c) * nz + 3 * k + c] += 1.0;
     }
-    solve_dense(em->pair_a, em->pair_z, nz);
+    skel__solve(em->pair_a, em->pair_z, nz);
     for (int32_t c = 0; c < nz; ++c)
         for (size_t k = 0; k < n; ++k) {
             em->y[k] += em->pair_z[c] * em->pair_y[(size_t)c * n + k];

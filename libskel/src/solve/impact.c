@@ -34,7 +34,6 @@ typedef struct place {
     int     rows;            /* 3 on a ground, 1 at a stop */
     v3      point;
     double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
-    double  least;                                 /* mobility below which it is held fast */
     double  value;                                 /* how far it is, in its unit */
     double  ga[3][6], gb[3][6];
 } place;
@@ -100,13 +99,6 @@ static int is_rigid_spot(const skel_model *m, int32_t spot) {
     return m->ground[m->spot[spot].ground].is_rigid;
 }
 
-static skel__touch touch_at(const skel_state *s, const skel__spot *p) {
-    skel__touch t = skel__touch_of(s->m, p, skel__pose_of(s->x, p->i),
-                                   skel__pose_of(s->x, skel__spot_other(s->m, p)));
-    t.gap += s->widen[p - s->m->spot];
-    return t;
-}
-
 static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scalar c[2]) {
     return skel__scalars_of(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
                             pose_mul(skel__pose_of(s->x, j->b), j->fb), c);
@@ -124,7 +116,7 @@ void skel__event_values(const skel_state *s, double *out) {
     skel__scan        scan = {0};
     for (int32_t k = 0; k < m->ns; ++k) {
         const int    far = skel__scan_skips(&scan, m, &m->spot[k], s->x, FAR_AWAY * m->reach);
-        const double gap = far ? INFINITY : touch_at(s, &m->spot[k]).gap;
+        const double gap = far ? INFINITY : skel__touch_at(s, s->x, k).gap;
         out[k]           = fmin(gap, FAR_AWAY * m->reach);
     }
     for (int32_t e = 0; m->has_elements && e < m->nj; ++e) {
@@ -223,7 +215,7 @@ static double law_rate(const skel_state *s, int32_t event) {
     const skel_model *m = s->m;
     if (event < m->ns) {
         const skel__spot *p = &m->spot[event];
-        const skel__touch t = touch_at(s, p);
+        const skel__touch t = skel__touch_at(s, s->x, event);
         const v3          u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
                                      skel__velocity_at(s, s->x, skel__spot_other(m, p), t.point_i));
         return v3_dot(t.normal, u);
@@ -270,7 +262,7 @@ static place place_on_ground(const skel_state *s, int32_t spot) {
     const skel_model   *m  = s->m;
     const skel__spot   *sp = &m->spot[spot];
     const skel__ground *g  = &m->ground[sp->ground];
-    const skel__touch   t  = touch_at(s, sp);
+    const skel__touch   t  = skel__touch_at(s, s->x, spot);
     place p    = {.event = spot, .i = sp->i, .other = skel__spot_other(m, sp), .rows = 3};
     p.point    = v3_mad(t.point_i, -t.radius_i, t.normal);
     p.friction = fmin(g->friction, ROUGHEST), p.bounce = g->restitution;
@@ -319,8 +311,6 @@ static int take(skel_state *s, place p, double value, double unit) {
     if (s->mode[p.event] == SKEL__HELD) return 0;
     p.speed = row_speed(s, &p, 0);
     p.value = value / unit;
-    p.least = 1e-7 * (skel__mobility(s->m, p.i, s->r[p.i], p.ga[0]) +
-                      skel__mobility(s->m, p.other, s->r[p.other], p.gb[0]));
     if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
@@ -406,11 +396,10 @@ static double slide_within(struct skel__impact *im, const place *p, int row, dou
                            double rough) {
     double       before[2], want[2], size = 0, most = rough * p->friction * im->p[row];
     const double wt = fmax(im->w[(row + 1) * (im->rows + 1)], im->w[(row + 2) * (im->rows + 1)]);
-    if (!(wt > p->least)) return 0;
     for (int e = 0; e < 2; ++e) {
         const double u = speed_after(im, row + 1 + e);
         before[e]      = im->p[row + 1 + e];
-        want[e]        = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / wt;
+        want[e] = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / fmax(wt, 1e-300);
         size += want[e] * want[e];
     }
     size = sqrt(size);
@@ -475,25 +464,6 @@ static void solve(struct skel__impact *im) {
     }
 }
 
-/* Kinetic energy and momenta of what moves by forces. */
-typedef struct motion {
-    double kinetic;
-    v3     p, l;
-} motion;
-static motion motion_of(const skel_state *s) {
-    motion sum = {0};
-    for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t     i  = s->m->order[k];
-        const skel__body *b  = &s->m->body[i];
-        const skel__kin  *x  = &s->x[i];
-        const v3          mv = v3_scale(x->v, b->mass), spin = m3_mulv(b->inertia, x->w);
-        sum.kinetic += 0.5 * (v3_dot(mv, x->v) + v3_dot(spin, x->w));
-        sum.p = v3_add(sum.p, mv);
-        sum.l = v3_add(sum.l, v3_add(v3_cross(x->p, mv), q_rotate(x->q, spin)));
-    }
-    return sum;
-}
-
 /* Work of the body that the place is on, where it moves as it must. */
 static double work_of_drive(const skel_state *s, const place *p, int row) {
     v3 f = {0, 0, 0};
@@ -503,8 +473,8 @@ static double work_of_drive(const skel_state *s, const place *p, int row) {
 }
 
 /* Books what changed: contacts and drives by their impulses; the rest is the stops' and joints'. */
-static void book(skel_state *s, const motion *a) {
-    const motion               b       = motion_of(s);
+static void book(skel_state *s, const skel__momenta *a) {
+    const skel__momenta        b       = skel__momenta_of(s);
     const struct skel__impact *im      = s->impact;
     double                     contact = 0, drive = 0;
     int                        row = 0, moves = 0;
@@ -559,9 +529,9 @@ int skel__impacts(skel_state *s) {
     if (!s->impact) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
-        const int fast      = find_places(s);
-        s->impact->rows     = 0;
-        const motion before = motion_of(s);
+        const int fast             = find_places(s);
+        s->impact->rows            = 0;
+        const skel__momenta before = skel__momenta_of(s);
         /* velocities that do not quite fit the joints would make them do work */
         if (fast > 0) skel__fit_velocities(s), skel__prepare(s, s->x);
         const int is_jolt = fast > 0 && prepare_rows(s);

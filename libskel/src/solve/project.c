@@ -184,14 +184,12 @@ int skel__is_jolt(const skel_model *m, double t, double eps) {
 }
 
 skel_status skel__jolt(skel_state *s) {
-    skel_report_row a, b;
-    skel__measure(s, &a);
+    const skel__momenta a = skel__momenta_of(s);
     skel__prescribe(s, s->x, s->t, SKEL__AFTER);
     if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
-    skel__measure(s, &b);
-    const v3 spin = v3_sub(v3_of(b.angular_momentum), v3_of(a.angular_momentum));
+    const skel__momenta b = skel__momenta_of(s);
     s->sum.drive += b.kinetic - a.kinetic;
-    s->sum.force  = v3_add(s->sum.force, v3_sub(v3_of(b.momentum), v3_of(a.momentum)));
-    s->sum.torque = v3_add(s->sum.torque, spin);
+    s->sum.force  = v3_add(s->sum.force, v3_sub(b.p, a.p));
+    s->sum.torque = v3_add(s->sum.torque, v3_sub(b.l, a.l));
     return SKEL_OK;
 }
