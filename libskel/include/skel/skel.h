@@ -8,6 +8,7 @@
 #include <skel/skel_state.h>
 #include <skel/skel_inverse.h>
 #include <skel/skel_flight.h>
+#include <skel/skel_ik.h>
 #include <skel/skel_bake.h>
 #include <skel/skel_scene.h>
 #include <skel/skel_track.h>

@@ -5,6 +5,7 @@
 
 #include <lapacke.h>
 #include <math.h>
+#include <string.h>
 
 int skel__cholesky(double *a, int n) {
     for (int j = 0; j < n; ++j) {
@@ -90,4 +91,101 @@ int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *wo
         LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, n, n, 1, a, n, b, n, singular, cut, &rank, real,
                             (lapack_int)real_work(n), integer);
     return info == 0 ? (int32_t)rank : -1;
+}
+
+size_t skel__pseudoinverse_work(int32_t m, int32_t n) {
+    const size_t a = (size_t)m, b = (size_t)n, k = a < b ? a : b, l = a > b ? a : b;
+    return k + k * (a + b) + 8 * (k + l) + 64;
+}
+
+/* Row-major a is column-major a^T = U S V^T (n x m), so that a^+ = U S^-1 V^T. */
+int32_t skel__pseudoinverse(double *a, int32_t m, int32_t n, double cut, double *out, double *work) {
+    const int32_t k = m < n ? m : n;
+    double *s = work, *u = s + k, *vt = u + (size_t)n * (size_t)k, *w = vt + (size_t)k * (size_t)m;
+    const int32_t room = 8 * (m + n) + 64;
+    if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', n, m, a, n, s, u, n, vt, k, w, room) != 0)
+        return -1;
+    int32_t rank = 0;
+    while (rank < k && s[rank] > cut * s[0]) ++rank;
+    for (int32_t i = 0; i < n; ++i)
+        for (int32_t j = 0; j < m; ++j) {
+            double sum = 0;
+            for (int32_t r = 0; r < rank; ++r) sum += u[r * n + i] * vt[j * k + r] / s[r];
+            out[i * m + j] = sum;
+        }
+    return rank;
+}
+
+size_t skel__eigen_work(int32_t n) {
+    return 40 * (size_t)n + 64;
+}
+int skel__eigen(double *a, int32_t n, double *values, double *work) {
+    /* the lower triangle by rows is the upper by columns; eigenvectors are columns there */
+    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, values, work, 40 * n + 64) == 0;
+}
+
+static double product(const double *a, const double *b, int32_t n) {
+    double s = 0;
+    for (int32_t i = 0; i < n; ++i) s += a[i] * b[i];
+    return s;
+}
+
+/* Turns rows a and b of length n so that they become perpendicular; how far they were from it. */
+static double turn_apart(double *a, double *b, int32_t n) {
+    const double aa = product(a, a, n), bb = product(b, b, n), ab = product(a, b, n);
+    const double off = aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
+    if (off < 1e-15) return 0;
+    const double z = (bb - aa) / (2 * ab);
+    const double t = (z < 0 ? -1.0 : 1.0) / (fabs(z) + sqrt(1 + z * z));
+    const double c = 1 / sqrt(1 + t * t), s = c * t;
+    for (int32_t i = 0; i < n; ++i) {
+        const double x = a[i], y = b[i];
+        a[i] = c * x - s * y;
+        b[i] = s * x + c * y;
+    }
+    return off;
+}
+
+/* The k rows (of length n >= k) as R Q, Q orthonormal: R (k x k) has the same singular values. */
+static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
+    memset(r, 0, (size_t)k * (size_t)k * sizeof *r);
+    for (int32_t i = 0; i < k; ++i) {
+        double      *a    = rows + (size_t)i * (size_t)n;
+        const double size = sqrt(product(a, a, n));
+        r[i * k + i]      = size;
+        if (!(size > 0)) continue;
+        for (int32_t c = 0; c < n; ++c) a[c] /= size;
+        for (int32_t j = i + 1; j < k; ++j) {
+            double      *b = rows + (size_t)j * (size_t)n;
+            const double d = product(a, b, n);
+            r[j * k + i]   = d;
+            for (int32_t c = 0; c < n; ++c) b[c] -= d * a[c];
+        }
+    }
+}
+
+double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size_t stride,
+                               double *work) {
+    const int32_t k = m < n ? m : n, l = m < n ? n : m;
+    if (k == 0) return 0;
+    double *rows = work, *r = work + (size_t)m * (size_t)n;
+    for (int32_t c = 0; c < n; ++c)
+        for (int32_t i = 0; i < m; ++i)
+            rows[m <= n ? i * n + c : c * m + i] = columns[(size_t)c * stride + (size_t)i];
+    reduce_rows(rows, k, l, r);
+    for (int sweep = 0; sweep < 30; ++sweep) {
+        double off = 0;
+        for (int32_t i = 0; i < k; ++i)
+            for (int32_t j = i + 1; j < k; ++j) {
+                const double now = turn_apart(r + (size_t)i * (size_t)k, r + (size_t)j * (size_t)k, k);
+                if (now > off) off = now;
+            }
+        if (off < 1e-9) break; /* what is left is the square of that */
+    }
+    double least = INFINITY;
+    for (int32_t i = 0; i < k; ++i) {
+        const double *a = r + (size_t)i * (size_t)k;
+        least           = fmin(least, sqrt(product(a, a, k)));
+    }
+    return least;
 }

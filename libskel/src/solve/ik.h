@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inverse kinematics from the inside. The tree is seen as nodes, one per freedom that goes together
+   (a hinge, a slide, a ball, the shift of a free root), joints that do not move folded into the
+   constants between them. What is asked for are tasks: blocks of rows, each the error that is left
+   and how it falls with a motion of the nodes. */
+#ifndef SKEL_SOLVE_IK_H
+#define SKEL_SOLVE_IK_H
+
+#include "algo/algo.h"
+
+#include <skel/skel_ik.h>
+
+enum { SKEL__NODE_HINGE, SKEL__NODE_SLIDE, SKEL__NODE_BALL, SKEL__NODE_SHIFT };
+
+typedef struct skel__ik_node {
+    int32_t kind, parent; /* parent: node, -1: what does not move */
+    int32_t base;         /* where parent is -1: the body that `frame` is fixed in, -1: the world */
+    int32_t x;            /* its first number in x */
+    int32_t column;       /* its first column; -1: it does not move */
+    int32_t joint;        /* -1: of a free root */
+    int32_t side;         /* 0: first (or only) coordinate of the joint, 1: second of a universal */
+    int32_t dof;          /* place in the model's velocities; -1: of a free root */
+    double  sign;         /* -1: the tree runs against the joint */
+    pose    frame;        /* from the parent's moved frame, or from base */
+    m3      r;            /* the same as a matrix, base included */
+    v3      p;
+    double  low, high;   /* of scalars; infinite where there is no limit */
+    int32_t has_cone;    /* ball: limits of cone and twist */
+    double  reluctance;  /* 1 - stiffness */
+    double  mass;        /* of the bodies that are fixed to it */
+    v3      mass_centre; /* their masses times places, in its moved frame */
+} skel__ik_node;
+
+/* Where a node is: its moved frame, and the axes its columns turn or shift about. */
+typedef struct skel__ik_place {
+    m3 r;
+    v3 o;
+    v3 axis[3]; /* with the sign of the node; hinge, slide: the first */
+} skel__ik_place;
+
+/* Something fixed to a node (or to a base that does not move). */
+typedef struct skel__ik_anchor {
+    int32_t node, base;
+    pose    given; /* in the node's moved frame, or in the base body's axes */
+    m3      r;     /* the same, base included */
+    v3      p;
+} skel__ik_anchor;
+
+enum {
+    SKEL__TASK_POINT,  /* 3 rows, or those of the mask */
+    SKEL__TASK_TURN,   /* 3 rows: rotation vector that is left */
+    SKEL__TASK_AIM,    /* 2 rows: from an axis to the direction of a point */
+    SKEL__TASK_ALIGN,  /* 2 rows: from an axis to an axis (hinge of a loop) */
+    SKEL__TASK_SQUARE, /* 1 row: an axis perpendicular to an axis (universal of a loop) */
+    SKEL__TASK_POLE,   /* 1 row */
+    SKEL__TASK_CENTRE  /* 3 rows, or those of the mask */
+};
+
+typedef struct skel__ik_task {
+    int32_t         kind, goal; /* goal: of the caller; -1: a loop of the model */
+    int32_t         level;      /* 0 is first */
+    int32_t         mask;       /* of SKEL_GOAL_X.. */
+    int32_t         row, rows;
+    double          weight, scale;     /* scale: of its rows, weight and length together */
+    skel__ik_anchor at, to, from, end; /* what moves; what the target is in; pole: the line's ends */
+    v3              axis, to_axis;     /* in the frames of at and to */
+    v3              target;            /* in the frame of to */
+    m3              turn;              /* likewise */
+    int32_t         path, path_count;  /* in ik->path */
+    double          off;               /* what is left, without weight [m] or [rad] */
+} skel__ik_task;
+
+typedef struct skel__ik_frame {
+    m3 r;
+    v3 p;
+} skel__ik_frame;
+
+/* A limit of a ball: how much is left of it, and how a turn in inner axes uses it up. */
+typedef struct skel__ik_bound {
+    double left;
+    v3     normal;
+} skel__ik_bound;
+
+/* A node that moves a task: 1 with what moves, -1 with what the target is in; pole: bits say which
+   of elbow (1), from (2), end (4) and target (8) it moves. */
+typedef struct skel__ik_link {
+    int32_t node, sign;
+} skel__ik_link;
+
+/* What a later priority needs. */
+typedef struct skel__ik_level {
+    double  *basis; /* (n x rank) directions that earlier ones want kept */
+    double  *shift; /* (rows) what is left of earlier ones */
+    double  *x;     /* (nx) */
+    int32_t *hold;  /* (n) columns that limits hold */
+} skel__ik_level;
+
+struct skel_ik {
+    const skel_model *m;
+    skel_allocator    allocator;
+    skel_ik_desc      d;    /* scalars of it */
+    int32_t           nn;   /* nodes */
+    int32_t           nx;   /* numbers of x: nq, and 7 per free root */
+    int32_t           n;    /* columns */
+    int32_t           nt;   /* tasks */
+    int32_t           rows; /* of all tasks */
+    int32_t           levels;
+    int32_t           nroot;  /* free roots */
+    double            length; /* that distances are measured by */
+    double            mass;   /* of what a goal for the centre of mass moves */
+    int32_t           has_centre, has_posture;
+    skel__ik_node    *node;   /* (nn) parents first */
+    skel__ik_task    *task;   /* (nt) */
+    skel__ik_link    *path;   /* (links) */
+    skel_goal_desc   *goal;   /* (goal_count) */
+    int32_t          *root;   /* (nroot) bodies */
+    int32_t          *of_column; /* (n) node */
+    double           *posture;   /* (nx) */
+    double           *max_step;  /* (nv) or NULL */
+    /* per column */
+    double *scale;      /* (n) units of x per unit of the step */
+    double *low, *high; /* (n) bounds of scalars in this solve */
+    double *step_most;  /* (nn) most that a ball or shift may move in this solve; 0: no bound */
+    /* the iterate */
+    double         *x, *trial, *best, *start, *memory; /* (nx) */
+    skel__ik_place *place;                             /* (nn) */
+    double         *e;                                 /* (rows) scaled errors that are left */
+    double         *e_now;                             /* (rows) those of x, while trials go on */
+    double         *jt; /* (n x rows) columns of the scaled Jacobian, one after the other */
+    double         *sums; /* (4 nn + 3) masses below, and what stands still */
+    /* a step */
+    double        *jp;      /* (n x rows) columns of balls that a limit has flattened */
+    const double **col;     /* (n) where a column is; NULL: held */
+    double        *y;       /* (n) */
+    double        *held;    /* (n) the part of y that limits have fixed */
+    double        *rest;    /* (rows) */
+    double        *k;       /* (nk x nk) */
+    double        *factor;  /* (nk x nk) */
+    double        *u;       /* (nk) */
+    int32_t       *list;    /* (n) */
+    v3            *normal;  /* (3 nn) that balls must not move along */
+    int32_t       *normals; /* (nn) how many */
+    double        *h, *hf;  /* (n x n) where n <= SKEL__IK_DENSE */
+    double        *g, *rhs; /* (n) */
+    double        *seed, *seed_step; /* (n) low-discrepancy sequence */
+    skel__kin     *kin;      /* (na + world) */
+    pose          *base;     /* (na + world) of roots and prescribed bodies */
+    double        *work;     /* of the dense decompositions */
+    skel__ik_level level;
+    double         residual;   /* of the last errors: largest, without weights */
+    int32_t        iterations, restarts;
+    int64_t        deadline; /* [ns] of CPU time; 0: none */
+    int32_t        has_memory;
+};
+
+#define SKEL__IK_DENSE 96 /* columns up to which curvature is used */
+
+/* ik_nodes.c */
+void           skel__ik_fk(skel_ik *ik, const double *x);
+skel__ik_frame skel__ik_at(const skel_ik *ik, const skel__ik_anchor *a);
+void           skel__ik_rebase(skel_ik *ik); /* after base has changed */
+void           skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
+int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
+/* out = x moved by y, every node brought back within its limits; out may be x. */
+void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
+int  skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
+                          skel__ik_bound bound[4]);
+void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out);
+
+/* ik_tasks.c: of the first m rows */
+/* |e|^2 at x; e, residual and place are those of x then. */
+double skel__ik_errors(skel_ik *ik, const double *x, int32_t m);
+void   skel__ik_jacobian(skel_ik *ik, int32_t m); /* where place is */
+void   skel__ik_curvature(const skel_ik *ik, int32_t m, double *h);
+
+/* ik_step.c */
+/* y minimises |J y - e|^2 + damping |y|^2 over the first m rows, within the limits at x; longest
+   entry at most `longest`. The errors are e. Returns how many columns limits hold. */
+int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping,
+                      double longest);
+/* The same with ik->h (n x n, full) for J^T J: 0 where that plus damping is not positive. */
+int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping);
+/* g = J^T e of the first m rows; returns its largest entry that limits let go. */
+double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
+
+/* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
+   return |e|^2. */
+int64_t skel__ik_now(void);                                         /* [ns] */
+double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts);  /* any way down, many seeds */
+double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);    /* never up */
+double  skel__ik_polish(skel_ik *ik, int32_t m, double e2);         /* the last digits */
+
+/* ik_levels.c: several priorities, or a posture. */
+void skel__ik_levels(skel_ik *ik, int32_t restarts);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan of a solver while it is made: room for everything that could be needed. */
+#ifndef SKEL_SOLVE_IK_BUILD_H
+#define SKEL_SOLVE_IK_BUILD_H
+
+#include "solve/ik.h"
+
+typedef struct skel__ik_plan {
+    const skel_model     *m;
+    skel_goal_desc       *goal;
+    const double         *stiffness; /* (nv) or NULL */
+    int32_t               root_moves, has_posture;
+    int32_t               nn, nt, rows, levels, nroot, links;
+    int32_t               kept, columns; /* nodes and columns that remain */
+    skel__ik_node        *node;   /* (2 nd) */
+    skel__ik_task        *task;   /* (2 goals + 2 loops) */
+    skel__ik_anchor      *anchor; /* (na + world) */
+    int32_t              *root;   /* (nd) */
+    int32_t              *mark, *needed, *moves, *renamed; /* (2 nd) */
+    skel__ik_link        *path;                  /* (links) or NULL: only count */
+} skel__ik_plan;
+
+void skel__ik_plan_nodes(skel__ik_plan *p);
+void skel__ik_plan_tasks(skel__ik_plan *p, uint32_t goals);
+void skel__ik_plan_links(skel__ik_plan *p);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shared/chains.h"
+#include "math/quat.h"
+#include "shared/scenes.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cJSON *read_file(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f) fprintf(stderr, "%s: cannot be read\n", path), abort();
+    fseek(f, 0, SEEK_END);
+    const long size = ftell(f);
+    rewind(f);
+    char *text = malloc((size_t)size + 1);
+    if (!text || fread(text, 1, (size_t)size, f) != (size_t)size) abort();
+    text[size] = 0;
+    fclose(f);
+    cJSON *root = cJSON_Parse(text);
+    free(text);
+    if (!root) abort();
+    return root;
+}
+
+/* 3 x 4, row-major. */
+static void pose_from(const cJSON *list, double out[7]) {
+    double a[12];
+    for (int k = 0; k < 12; ++k) a[k] = cJSON_GetArrayItem(list, k)->valuedouble;
+    const m3 r = {{{a[0], a[1], a[2]}, {a[4], a[5], a[6]}, {a[8], a[9], a[10]}}};
+    out[0] = a[3], out[1] = a[7], out[2] = a[11];
+    q_to(q_from_matrix(r), out + 3);
+}
+
+static void read_joint(chain *c, int k, const cJSON *j) {
+    const cJSON *axis = cJSON_GetObjectItem(j, "axis");
+    pose_from(cJSON_GetObjectItem(j, "origin"), c->origin[k]);
+    for (int i = 0; i < 3; ++i) c->axis[k][i] = cJSON_GetArrayItem(axis, i)->valuedouble;
+    c->low[k]        = cJSON_GetObjectItem(j, "lower")->valuedouble;
+    c->high[k]       = cJSON_GetObjectItem(j, "upper")->valuedouble;
+    c->continuous[k] = cJSON_IsTrue(cJSON_GetObjectItem(j, "continuous"));
+    c->slides[k]     = strcmp(cJSON_GetObjectItem(j, "type")->valuestring, "prismatic") == 0;
+}
+
+/* The shortest turn from z to the axis: the joint's frame in the link's. */
+static quat z_to(const double axis[3]) {
+    const v3 z = {0, 0, 1}, a = v3_scale(v3_of(axis), 1 / v3_norm(v3_of(axis)));
+    if (a.z < -1 + 1e-12) return (quat){0, 1, 0, 0};
+    const v3 c = v3_cross(z, a);
+    return q_unit((quat){1 + a.z, c.x, c.y, c.z});
+}
+
+static void build(chain *c) {
+    skel_body_desc  body[CHAIN_MAX];
+    skel_joint_desc joint[CHAIN_MAX];
+    char            name[CHAIN_MAX][2][16];
+    skel_model_desc d;
+    skel_error      err;
+    skel_error_init(&err);
+    skel_model_desc_init(&d);
+    for (int k = 0; k < c->n; ++k) {
+        skel_body_desc_init(&body[k]);
+        skel_joint_desc_init(&joint[k]);
+        snprintf(name[k][0], sizeof name[k][0], "link%d", k + 1);
+        snprintf(name[k][1], sizeof name[k][1], "joint%d", k + 1);
+        body[k].name = name[k][0], body[k].unplaced = 1;
+        joint[k].name = name[k][1];
+        joint[k].type = c->slides[k] ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
+        joint[k].parent = k - 1, joint[k].child = k;
+        const quat turn = z_to(c->axis[k]);
+        memcpy(joint[k].parent_position, c->origin[k], 3 * sizeof(double));
+        q_to(q_mul(q_of(c->origin[k] + 3), turn), joint[k].parent_orientation);
+        q_to(turn, joint[k].child_orientation);
+        joint[k].has_limits   = !c->continuous[k];
+        joint[k].limit_low[0] = c->low[k], joint[k].limit_high[0] = c->high[k];
+        c->reach += v3_norm(v3_of(c->origin[k]));
+    }
+    c->reach += v3_norm(v3_of(c->tip));
+    d.bodies = body, d.body_count = (uint32_t)c->n, d.joints = joint, d.joint_count = (uint32_t)c->n;
+    scene_demand(skel_model_create(&d, &c->model, &err), &err);
+}
+
+int chains_load(chain **out) {
+    cJSON    *root  = read_file(SKEL_TEST_DATA "/ik_chains.json");
+    const int count = cJSON_GetArraySize(root);
+    *out            = calloc((size_t)count, sizeof **out);
+    if (!*out) abort();
+    for (int i = 0; i < count; ++i) {
+        const cJSON *node = cJSON_GetArrayItem(root, i), *joints = cJSON_GetObjectItem(node, "joints");
+        chain       *c    = &(*out)[i];
+        snprintf(c->name, sizeof c->name, "%s", cJSON_GetObjectItem(node, "name")->valuestring);
+        c->n = cJSON_GetArraySize(joints);
+        if (c->n > CHAIN_MAX) abort();
+        for (int k = 0; k < c->n; ++k) read_joint(c, k, cJSON_GetArrayItem(joints, k));
+        pose_from(cJSON_GetObjectItem(node, "tip"), c->tip);
+        build(c);
+    }
+    cJSON_Delete(root);
+    return count;
+}
+
+void chains_free(chain *c, int count) {
+    for (int i = 0; i < count; ++i) skel_model_destroy(c[i].model);
+    free(c);
+}
+
+skel_goal_desc chain_goal(const chain *c) {
+    skel_goal_desc g;
+    skel_goal_desc_init(&g);
+    g.body  = c->n - 1;
+    g.parts = SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
+    memcpy(g.point, c->tip, sizeof g.point);
+    memcpy(g.frame, c->tip + 3, sizeof g.frame);
+    return g;
+}
+
+void chain_random(const chain *c, rng *r, double *q) {
+    for (int k = 0; k < c->n; ++k)
+        q[k] = c->continuous[k] ? rng_range(r, -3.14159265358979, 3.14159265358979)
+                                : rng_range(r, c->low[k], c->high[k]);
+}
+
+void chain_middle(const chain *c, double *q) {
+    for (int k = 0; k < c->n; ++k) q[k] = c->continuous[k] ? 0 : 0.5 * (c->low[k] + c->high[k]);
+}
+
+void chain_tip(const chain *c, const double *q, double *pose7) {
+    double poses[7 * CHAIN_MAX];
+    if (skel_fk(c->model, q, poses) != SKEL_OK) abort();
+    const double *last = poses + 7 * (c->n - 1);
+    const pose    at   = pose_mul((pose){v3_of(last), q_of(last + 3)},
+                                  (pose){v3_of(c->tip), q_of(c->tip + 3)});
+    v3_to(at.p, pose7);
+    q_to(at.q, pose7 + 3);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chains of tests/data/ik_chains.json (numbers of published robots, sources in the file) as
+   models, their goals, and random targets, for tests and bench. */
+#ifndef SKEL_TESTS_CHAINS_H
+#define SKEL_TESTS_CHAINS_H
+
+#include "shared/rng.h"
+
+#include <skel/skel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CHAIN_MAX 16
+
+typedef struct chain {
+    char        name[64];
+    int         n;
+    double      origin[CHAIN_MAX][7]; /* of the joint in the link before: place, quaternion */
+    double      axis[CHAIN_MAX][3];
+    double      tip[7]; /* in the last link */
+    double      low[CHAIN_MAX], high[CHAIN_MAX];
+    int         continuous[CHAIN_MAX];
+    int         slides[CHAIN_MAX];
+    double      reach;
+    skel_model *model; /* a body per link, in its joint frame */
+} chain;
+
+/* Aborts where the file is not there. Returns how many; free with chains_free. */
+int  chains_load(chain **out);
+void chains_free(chain *c, int count);
+/* The goal of the tip, position and orientation. */
+skel_goal_desc chain_goal(const chain *c);
+/* Between the limits; continuous joints in a turn. */
+void chain_random(const chain *c, rng *r, double *q);
+void chain_middle(const chain *c, double *q);
+/* Pose of the tip. */
+void chain_tip(const chain *c, const double *q, double *pose7);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
