@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-int skel__cholesky(double *a, int n) {
+/* Inlined with n known, the compiler unrolls the small ones; the bits are the same. */
+static inline int factor(double *restrict a, int n) {
     for (int j = 0; j < n; ++j) {
         double d = a[j * n + j];
         for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k];
@@ -24,7 +25,15 @@ int skel__cholesky(double *a, int n) {
     return 1;
 }
 
-void skel__cholesky_solve(const double *l, int n, double *b, int stride) {
+int skel__cholesky(double *a, int n) {
+    switch (n) {
+    case 3: return factor(a, 3);
+    case 6: return factor(a, 6);
+    default: return factor(a, n);
+    }
+}
+
+static inline void substitute(const double *restrict l, int n, double *restrict b, int stride) {
     for (int i = 0; i < n; ++i) {
         double t = b[i * stride];
         for (int k = 0; k < i; ++k) t -= l[i * n + k] * b[k * stride];
@@ -35,6 +44,15 @@ void skel__cholesky_solve(const double *l, int n, double *b, int stride) {
         for (int k = i + 1; k < n; ++k) t -= l[k * n + i] * b[k * stride];
         b[i * stride] = t / l[i * n + i];
     }
+}
+
+void skel__cholesky_solve(const double *l, int n, double *b, int stride) {
+    if (n == 6 && stride == 1)
+        substitute(l, 6, b, 1);
+    else if (n == 3 && stride == 1)
+        substitute(l, 3, b, 1);
+    else
+        substitute(l, n, b, stride);
 }
 
 /* dgelsd's own demand for n x n and one right side (its documentation, with a smallest leaf of 25
@@ -124,17 +142,17 @@ int skel__eigen(double *a, int32_t n, double *values, double *work) {
     return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, values, work, 40 * n + 64) == 0;
 }
 
-static double product(const double *a, const double *b, int32_t n) {
+static inline double product(const double *a, const double *b, int32_t n) {
     double s = 0;
     for (int32_t i = 0; i < n; ++i) s += a[i] * b[i];
     return s;
 }
 
 /* Turns rows a and b of length n so that they become perpendicular; how far they were from it. */
-static double turn_apart(double *a, double *b, int32_t n) {
+static inline double turn_apart(double *restrict a, double *restrict b, int32_t n) {
     const double aa = product(a, a, n), bb = product(b, b, n), ab = product(a, b, n);
     const double off = aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
-    if (off < 1e-15) return 0;
+    if (off < 1e-11) return off;
     const double z = (bb - aa) / (2 * ab);
     const double t = (z < 0 ? -1.0 : 1.0) / (fabs(z) + sqrt(1 + z * z));
     const double c = 1 / sqrt(1 + t * t), s = c * t;
@@ -146,22 +164,73 @@ static double turn_apart(double *a, double *b, int32_t n) {
     return off;
 }
 
-/* The k rows (of length n >= k) as R Q, Q orthonormal: R (k x k) has the same singular values. */
+static void swap_rows(double *a, double *b, int32_t n) {
+    for (int32_t i = 0; a != b && i < n; ++i) {
+        const double x = a[i];
+        a[i]           = b[i];
+        b[i]           = x;
+    }
+}
+
+/* The k rows (of length n >= k) as R^T Q, Q orthonormal: R (k x k) has the same singular values. The
+   longest row that is left comes next, so that R is nearly sorted and few rotations remain. */
 static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
     memset(r, 0, (size_t)k * (size_t)k * sizeof *r);
     for (int32_t i = 0; i < k; ++i) {
-        double      *a    = rows + (size_t)i * (size_t)n;
-        const double size = sqrt(product(a, a, n));
+        double *a = rows + (size_t)i * (size_t)n, most = -1;
+        int32_t next = i;
+        for (int32_t j = i; j < k; ++j) {
+            const double *b = rows + (size_t)j * (size_t)n, size2 = product(b, b, n);
+            if (size2 > most) most = size2, next = j;
+        }
+        swap_rows(a, rows + (size_t)next * (size_t)n, n);
+        for (int32_t j = 0; j < i; ++j) swap_rows(r + j * k + i, r + j * k + next, 1);
+        const double size = sqrt(most);
         r[i * k + i]      = size;
-        if (!(size > 0)) continue;
+        if (!(size > 0)) break;
         for (int32_t c = 0; c < n; ++c) a[c] /= size;
         for (int32_t j = i + 1; j < k; ++j) {
             double      *b = rows + (size_t)j * (size_t)n;
             const double d = product(a, b, n);
-            r[j * k + i]   = d;
+            r[i * k + j]   = d;
             for (int32_t c = 0; c < n; ++c) b[c] -= d * a[c];
         }
     }
+}
+
+/* Turns every two of the k rows apart; how far the worst two were from it. */
+static inline double sweep(double *r, int32_t k) {
+    double off = 0;
+    for (int32_t i = 0; i < k; ++i)
+        for (int32_t j = i + 1; j < k; ++j) {
+            const double now = turn_apart(r + i * k, r + j * k, k);
+            if (now > off) off = now;
+        }
+    return off;
+}
+
+/* The square of the smallest singular value, by inverse iteration on the k x k products of the rows; 0 where it is
+   too small beside the largest for squares, or does not settle. */
+static inline double least_square(const double *rows, int32_t k, int32_t n, double *a, double *x) {
+    double trace = 0, was = 0;
+    for (int32_t i = 0; i < k; ++i) {
+        for (int32_t j = 0; j <= i; ++j)
+            a[i * k + j] = product(rows + (size_t)i * (size_t)n, rows + (size_t)j * (size_t)n, n);
+        trace += a[i * k + i];
+        x[i] = 1.0 / (1.0 + (double)i);
+    }
+    if (!skel__cholesky(a, k)) return 0;
+    for (int round = 0; round < 40; ++round) {
+        double size = 0;
+        skel__cholesky_solve(a, k, x, 1);
+        for (int32_t i = 0; i < k; ++i) size += x[i] * x[i];
+        size             = sqrt(size);
+        const double now = 1 / size;
+        for (int32_t i = 0; i < k; ++i) x[i] *= now;
+        if (round > 1 && fabs(now - was) < 1e-9 * now) return now > 1e-9 * trace ? now : 0;
+        was = now;
+    }
+    return 0;
 }
 
 double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size_t stride,
@@ -172,16 +241,12 @@ double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size
     for (int32_t c = 0; c < n; ++c)
         for (int32_t i = 0; i < m; ++i)
             rows[m <= n ? i * n + c : c * m + i] = columns[(size_t)c * stride + (size_t)i];
+    const double square =
+        k == 6 ? least_square(rows, 6, l, r, r + 36) : least_square(rows, k, l, r, r + k * k);
+    if (square > 0) return sqrt(square);
     reduce_rows(rows, k, l, r);
-    for (int sweep = 0; sweep < 30; ++sweep) {
-        double off = 0;
-        for (int32_t i = 0; i < k; ++i)
-            for (int32_t j = i + 1; j < k; ++j) {
-                const double now = turn_apart(r + (size_t)i * (size_t)k, r + (size_t)j * (size_t)k, k);
-                if (now > off) off = now;
-            }
-        if (off < 1e-9) break; /* what is left is the square of that */
-    }
+    for (int round = 0; round < 30; ++round)
+        if ((k == 6 ? sweep(r, 6) : sweep(r, k)) < 1e-4) break; /* what is left is its square */
     double least = INFINITY;
     for (int32_t i = 0; i < k; ++i) {
         const double *a = r + (size_t)i * (size_t)k;

@@ -175,7 +175,7 @@ static void layout_step(skel__carver *c, skel_ik *at) {
     size_t work        = skel__eigen_work(at->n);
     if (skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m > work)
         work = skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m;
-    if (n * m + m * m > work) work = n * m + m * m;
+    if (n * m + (m + 1) * (m + 1) > work) work = n * m + (m + 1) * (m + 1);
     at->work  = skel__carve(c, work, sizeof(double));
     at->level = (skel__ik_level){
         .basis = skel__carve(c, at->levels + at->has_posture > 1 ? n * (big < n ? big : n) : 0,
@@ -199,8 +199,9 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.goal                = skel__carve(&c, at.d.goal_count, sizeof *at.goal);
     at.root                = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
     at.of_column           = skel__carve(&c, n, sizeof *at.of_column);
+    at.scalar              = skel__carve(&c, n, sizeof *at.scalar);
     at.posture             = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
-    at.max_step            = skel__carve(&c, at.max_step ? (size_t)m->nv : 0, sizeof(double));
+    if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
     at.scale               = skel__carve(&c, n, sizeof(double));
     at.low                 = skel__carve(&c, n, sizeof(double));
     at.high                = skel__carve(&c, n, sizeof(double));
@@ -210,6 +211,9 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.best                = skel__carve(&c, nx, sizeof(double));
     at.start               = skel__carve(&c, nx, sizeof(double));
     at.memory              = skel__carve(&c, nx, sizeof(double));
+    at.last                = skel__carve(&c, nx, sizeof(double));
+    at.before              = skel__carve(&c, nx, sizeof(double));
+    at.home                = skel__carve(&c, nx, sizeof(double));
     at.place               = skel__carve(&c, nn, sizeof *at.place);
     at.e                   = skel__carve(&c, rows, sizeof(double));
     at.e_now               = skel__carve(&c, rows, sizeof(double));
@@ -313,20 +317,35 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     if (ik->nroot) memcpy(ik->root, p->root, (size_t)ik->nroot * sizeof *ik->root);
     if (ik->has_posture) memcpy(ik->posture, d->posture, (size_t)ik->m->nq * sizeof(double));
     if (d->max_step) memcpy(ik->max_step, d->max_step, (size_t)ik->m->nv * sizeof(double));
-    for (int32_t i = 0; i < ik->nn; ++i)
-        for (int k = 0; ik->node[i].column >= 0 && k < skel__ik_columns(&ik->node[i]); ++k)
-            ik->of_column[ik->node[i].column + k] = i;
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        if (n->kind == SKEL__NODE_BALL && (n->has_cone || d->mode == SKEL_IK_TRACK))
+            ik->has_balls = 1;
+        for (int k = 0; n->column >= 0 && k < skel__ik_columns(n); ++k) {
+            ik->of_column[n->column + k] = i;
+            ik->scalar[n->column + k]    = n->kind <= SKEL__NODE_SLIDE ? n->x : -1;
+        }
+    }
     for (int32_t k = 0; k < ik->nt; ++k) {
         skel__ik_task *t = &ik->task[k];
         rename_node(p, &t->at.node), rename_node(p, &t->to.node);
         rename_node(p, &t->from.node), rename_node(p, &t->end.node);
         if (t->goal >= 0) set_task_target(t, &ik->goal[t->goal]);
         if (t->kind == SKEL__TASK_CENTRE) ik->has_centre = 1;
+        t->is_plain = t->to.node < 0 && t->to.base < 0 && t->mask == SKEL_GOAL_POSITION;
     }
     for (int32_t l = 0; l < p->links; ++l) rename_node(p, &ik->path[l].node);
+    ik->is_full = 1;
+    for (int32_t k = 0; k < ik->nt; ++k) {
+        int32_t columns = 0;
+        for (int32_t l = 0; l < ik->task[k].path_count; ++l)
+            columns += skel__ik_columns(&ik->node[ik->path[ik->task[k].path + l].node]);
+        if (columns < ik->n) ik->is_full = 0;
+    }
     if (ik->has_centre) gather_masses(ik, p);
     ik->length = length_of(ik);
     fill_scales(ik);
+    skel__ik_seeds(ik);
     /* only scalars of the desc are kept */
     ik->d.goals = NULL, ik->d.stiffness = ik->d.max_step = ik->d.posture = NULL;
 }
@@ -546,7 +565,7 @@ static void solve(skel_ik *ik) {
         skel__ik_search(ik, ik->rows, restarts);
         if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, 200);
     } else {
-        skel__ik_downhill(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
+        skel__ik_follow(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
         ik->has_memory = ik->residual <= ik->d.tolerance || ik->has_memory;
         if (ik->residual <= ik->d.tolerance) memcpy(ik->memory, ik->x, (size_t)ik->nx * sizeof(double));
     }
@@ -558,12 +577,11 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "q: must be finite");
     const int64_t begun = skel__ik_now();
     ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
-    ik->iterations = ik->restarts = 0;
+    ik->iterations = ik->restarts = ik->is_following = 0;
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
     begin(ik);
     solve(ik);
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
-    skel__ik_errors(ik, ik->x, ik->rows);
     if (!receipt) return SKEL_OK;
     skel_ik_receipt r         = {.struct_size = sizeof r};
     r.residual                = ik->residual;

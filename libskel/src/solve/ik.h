@@ -67,6 +67,7 @@ typedef struct skel__ik_task {
     v3              target;            /* in the frame of to */
     m3              turn;              /* likewise */
     int32_t         path, path_count;  /* in ik->path */
+    int32_t         is_plain;          /* of the world, all axes: nothing to turn or to leave out */
     double          off;               /* what is left, without weight [m] or [rad] */
 } skel__ik_task;
 
@@ -109,12 +110,15 @@ struct skel_ik {
     double            length; /* that distances are measured by */
     double            mass;   /* of what a goal for the centre of mass moves */
     int32_t           has_centre, has_posture;
+    int32_t           has_balls; /* some ball has limits, of its own or of the step */
+    int32_t           is_full; /* every task has all columns: nothing of jt stays zero */
     skel__ik_node    *node;   /* (nn) parents first */
     skel__ik_task    *task;   /* (nt) */
     skel__ik_link    *path;   /* (links) */
     skel_goal_desc   *goal;   /* (goal_count) */
     int32_t          *root;   /* (nroot) bodies */
     int32_t          *of_column; /* (n) node */
+    int32_t          *scalar;    /* (n) place in x of a hinge or slide; -1: of a ball or shift */
     double           *posture;   /* (nx) */
     double           *max_step;  /* (nv) or NULL */
     /* per column */
@@ -123,6 +127,7 @@ struct skel_ik {
     double *step_most;  /* (nn) most that a ball or shift may move in this solve; 0: no bound */
     /* the iterate */
     double         *x, *trial, *best, *start, *memory; /* (nx) */
+    double         *last, *before, *home; /* (nx) of the solves before this one, and of the first */
     skel__ik_place *place;                             /* (nn) */
     double         *e;                                 /* (rows) scaled errors that are left */
     double         *e_now;                             /* (rows) those of x, while trials go on */
@@ -138,6 +143,7 @@ struct skel_ik {
     double        *factor;  /* (nk x nk) */
     double        *u;       /* (nk) */
     int32_t       *list;    /* (n) */
+    int32_t        factored; /* k holds the factor of a step by rows that limits left alone */
     v3            *normal;  /* (3 nn) that balls must not move along */
     int32_t       *normals; /* (nn) how many */
     double        *h, *hf;  /* (n x n) where n <= SKEL__IK_DENSE */
@@ -150,7 +156,8 @@ struct skel_ik {
     double         residual;   /* of the last errors: largest, without weights */
     int32_t        iterations, restarts;
     int64_t        deadline; /* [ns] of CPU time; 0: none */
-    int32_t        has_memory;
+    int32_t        has_memory, has_last;
+    int32_t        is_following; /* the solve goes on from the last one */
 };
 
 #define SKEL__IK_DENSE 96 /* columns up to which curvature is used */
@@ -158,11 +165,13 @@ struct skel_ik {
 /* ik_nodes.c */
 void           skel__ik_fk(skel_ik *ik, const double *x);
 skel__ik_frame skel__ik_at(const skel_ik *ik, const skel__ik_anchor *a);
+v3             skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a);
 void           skel__ik_rebase(skel_ik *ik); /* after base has changed */
 void           skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
 int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
 /* out = x moved by y, every node brought back within its limits; out may be x. */
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
+void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
 int  skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
                           skel__ik_bound bound[4]);
 void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out);
@@ -178,6 +187,8 @@ void   skel__ik_curvature(const skel_ik *ik, int32_t m, double *h);
    entry at most `longest`. The errors are e. Returns how many columns limits hold. */
 int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping,
                       double longest);
+/* Another y with the matrix of the last step, no new limits; 0 where it held some or had none. */
+int skel__ik_chord(skel_ik *ik, const double *e, int32_t m);
 /* The same with ik->h (n x n, full) for J^T J: 0 where that plus damping is not positive. */
 int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping);
 /* g = J^T e of the first m rows; returns its largest entry that limits let go. */
@@ -185,10 +196,13 @@ double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t 
 
 /* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
    return |e|^2. */
-int64_t skel__ik_now(void);                                         /* [ns] */
+int64_t skel__ik_now(void); /* [ns] */
+void    skel__ik_seeds(skel_ik *ik);
 double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts);  /* any way down, many seeds */
 double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);    /* never up */
-double  skel__ik_polish(skel_ik *ik, int32_t m, double e2);         /* the last digits */
+double  skel__ik_follow(skel_ik *ik, int32_t m, int32_t most);      /* the same, frame after frame */
+/* The last digits. has_factor: the last step was the one that led to x. */
+double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 
 /* ik_levels.c: several priorities, or a posture. */
 void skel__ik_levels(skel_ik *ik, int32_t restarts);

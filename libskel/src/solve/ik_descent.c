@@ -12,10 +12,20 @@
 
 #define DAMPING 0.02   /* per squared error */
 #define FLOOR 1e-10    /* of the damping */
-#define LONGEST 1.0    /* step of one descent [rad], [length] */
+#define LONGEST 2.0    /* step of one descent [rad], [length] */
 #define PROGRESS 0.7   /* of the squared error, else patience goes */
+#define PATIENCE 4
+#define SCREEN 4       /* seeds that are looked at for one that is used */
+#define SLOW 0.7       /* of the squared error: three steps like that, and curvature is used */
+#define COAST 0.7      /* of the motion that is not asked for goes on from frame to frame */
+#define HOMEWARD 0.1   /* of the way back to the first frame, with the freedom that is left */
+#define LEISURE 0.3    /* but not faster than this part of the motion */
+#define IDLE 2e-3      /* gain not worth a step while tracking, of the squared error */
+#define CALM 0.08      /* [rad] that a joint may move in a frame whatever the target does */
+#define HASTE 8.0     /* and so many times the way of the target, in rad and lengths */
 #define FLAT 1e-13     /* gradient that counts as none */
-#define EXACT 1e-11    /* a residual that needs no polish */
+#define EXACT 1e-5     /* of the tolerance: a residual that needs no polish */
+#define POLISH 1e-2    /* longest step of it: the last digits must not cost a way */
 
 int64_t skel__ik_now(void) {
     struct timespec t;
@@ -37,20 +47,27 @@ static void keep(const skel_ik *ik, double *to, const double *from) {
     memcpy(to, from, (size_t)ik->nx * sizeof *to);
 }
 
-/* A few undamped steps from a place that is good enough, while they help. */
-double skel__ik_polish(skel_ik *ik, int32_t m, double e2) {
-    for (int k = 0; k < 4 && ik->residual > EXACT; ++k) {
+/* A few more steps from a place that is good enough, while they help: first with the Jacobian of the
+   step that led there (chord), which costs little and is nearly as good. */
+double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor) {
+    for (int k = 0; k < 4 && ik->residual > EXACT * ik->d.tolerance; ++k) {
         const double was = ik->residual;
-        skel__ik_jacobian(ik, m);
         memcpy(ik->e_now, ik->e, (size_t)m * sizeof *ik->e);
-        skel__ik_step(ik, ik->x, ik->e_now, m, 1e-13 + 1e-3 * e2, LONGEST);
+        if (!(k == 0 && has_factor && skel__ik_chord(ik, ik->e_now, m))) {
+            skel__ik_jacobian(ik, m);
+            skel__ik_step(ik, ik->x, ik->e_now, m, 1e-13 + 1e-3 * e2, POLISH);
+        }
         skel__ik_move(ik, ik->x, ik->y, ik->trial);
         const double now = skel__ik_errors(ik, ik->trial, m);
         ++ik->iterations;
-        if (!(now < e2)) return skel__ik_errors(ik, ik->x, m);
+        if (!(now < e2)) {
+            skel__ik_errors(ik, ik->x, m);
+            if (k == 0 && has_factor) continue;
+            break;
+        }
         take_trial(ik);
         e2 = now;
-        if (ik->residual > 0.5 * was) break;
+        if (k > 0 && ik->residual > 0.5 * was) break;
     }
     return e2;
 }
@@ -77,36 +94,40 @@ static double descend(skel_ik *ik, int32_t m, int32_t most, int32_t patience) {
 }
 
 /* The generalised golden ratio: powers of the root of t^(n+1) = t + 1 (Roberts). */
-static void begin_seeds(skel_ik *ik) {
+void skel__ik_seeds(skel_ik *ik) {
     double t = 1.2, f = 1;
     for (int k = 0; k < 30; ++k) t = pow(1 + t, 1.0 / (ik->n + 1));
-    for (int32_t c = 0; c < ik->n; ++c) {
-        f /= t;
-        ik->seed_step[c] = f;
-        ik->seed[c]      = 0.5;
-    }
+    for (int32_t c = 0; c < ik->n; ++c) ik->seed_step[c] = f /= t;
 }
 
-static void next_seed(skel_ik *ik) {
-    for (int32_t c = 0; c < ik->n; ++c) {
-        ik->seed[c] += ik->seed_step[c];
-        ik->seed[c] -= floor(ik->seed[c]);
+/* The nearest of the next few of the sequence. */
+static void next_seed(skel_ik *ik, int32_t m) {
+    double least = INFINITY;
+    for (int k = 0; k < SCREEN; ++k) {
+        for (int32_t c = 0; c < ik->n; ++c) {
+            ik->seed[c] += ik->seed_step[c];
+            ik->seed[c] -= ik->seed[c] >= 1 ? 1 : 0;
+        }
+        skel__ik_spread(ik, ik->seed, ik->start, ik->trial);
+        const double e2 = skel__ik_errors(ik, ik->trial, m);
+        if (!(e2 < least)) continue;
+        least = e2;
+        take_trial(ik);
     }
-    skel__ik_spread(ik, ik->seed, ik->start, ik->x);
 }
 
 /* x: the best of all descents; returns its squared error over the first m rows. */
 double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
     const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
     double        least = INFINITY;
-    begin_seeds(ik);
+    for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
     for (int32_t r = 0;; ++r) {
-        const double e2 = descend(ik, m, most, 6);
-        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2);
+        const double e2 = descend(ik, m, most, PATIENCE);
+        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
         if (e2 < least) least = e2, keep(ik, ik->memory, ik->x);
         if (r >= restarts || is_late(ik)) break;
         ++ik->restarts;
-        next_seed(ik);
+        next_seed(ik, m);
     }
     keep(ik, ik->x, ik->memory);
     return skel__ik_errors(ik, ik->x, m);
@@ -180,8 +201,8 @@ static int escape(skel_ik *ik, int32_t m, double *e2) {
 }
 
 typedef struct downhill {
-    double e2, mu, nu;
-    int    curved, slow;
+    double e2, mu, nu, least; /* least: gain that is worth a step, of e2 */
+    int    curved, slow, lag;
 } downhill;
 
 /* Tries steps from x, damping more and more, until one leads down. */
@@ -200,11 +221,11 @@ static int go_down(skel_ik *ik, int32_t m, downhill *d) {
                 const double ratio = (d->e2 - now) / gain, t = 2 * ratio - 1;
                 d->mu *= fmax(0.1, 1 - t * t * t);
                 if (!d->curved && ratio > 0.75) d->mu = fmin(d->mu, 0.1 * now + 1e-12);
-                if (d->curved && ratio > 0.75 && d->mu < 1e-9) d->mu = 0;
+                if (d->curved) d->mu = fmax(d->mu, 1e-13);
                 d->nu   = 2;
-                d->slow = d->e2 - now < 1e-9 * d->e2 ? d->slow + 1 : 0;
-                if (!d->curved && ik->n <= SKEL__IK_DENSE && now > 0.3 * d->e2 && now > 1e-16)
-                    d->curved = 1;
+                d->slow = d->e2 - now < d->least * d->e2 ? d->slow + 1 : 0;
+                d->lag  = now > SLOW * d->e2 ? d->lag + 1 : 0;
+                if (d->lag > 2 && ik->n <= SKEL__IK_DENSE) d->curved = 1;
                 take_trial(ik);
                 d->e2 = now;
                 return 1;
@@ -218,23 +239,78 @@ static int go_down(skel_ik *ik, int32_t m, downhill *d) {
 }
 
 double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
-    downhill d = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2};
-    for (int32_t it = 0; it < most; ++it) {
+    downhill d       = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2, .least = 1e-9};
+    if (ik->is_following) d.least = IDLE; /* the next frame goes on from here */
+    int      escapes = 0;
+    for (int32_t it = 0; it < most && !is_late(ik); ++it) {
         ++ik->iterations;
-        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2);
+        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2, 0);
         skel__ik_jacobian(ik, m);
         memcpy(ik->e_now, ik->e, (size_t)m * sizeof *ik->e);
         const double slope = skel__ik_gradient(ik, ik->x, ik->e_now, m, ik->g);
-        if (slope < FLAT) {
-            if (!escape(ik, m, &d.e2)) break;
-            continue;
+        if (slope > FLAT && d.slow < 3) {
+            if (d.curved) hessian(ik, m);
+            if (d.mu < 0) d.mu = 0.01 * d.e2 + FLOOR;
+            if (go_down(ik, m, &d)) continue;
+            skel__ik_jacobian(ik, m);
         }
-        if (d.curved) hessian(ik, m);
-        if (d.mu < 0) d.mu = 0.01 * d.e2 + FLOOR;
-        if (!go_down(ik, m, &d)) {
-            if (slope > 1e-9 || !escape(ik, m, &d.e2)) break;
-        }
-        if (d.slow > 2 || is_late(ik)) break;
+        if (++escapes > 3 || !escape(ik, m, &d.e2)) break;
+        d.mu = 0.01 * d.e2 + FLOOR, d.slow = d.lag = 0;
     }
     return skel__ik_errors(ik, ik->x, m);
+}
+
+/* Where the motion so far would lead. A chain with freedom to spare would go on and on in it, into
+   its limits: there it slows down and turns a little towards where it began, as long as it moves at
+   all; so a target that goes round brings it back. */
+static double predict(skel_ik *ik, int32_t m) {
+    double most = 0;
+    skel__ik_difference(ik, ik->before, ik->last, ik->y);
+    for (int32_t c = 0; c < ik->n; ++c) most = fmax(most, fabs(ik->y[c]));
+    for (int32_t c = 0; ik->n > m && c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        ik->y[c] *= COAST;
+        if (ik->scalar[c] < 0) continue;
+        const double pull = HOMEWARD * (ik->x[n->x] - ik->home[n->x]) / ik->scale[c];
+        ik->y[c] -= fmax(fmin(pull, LEISURE * most), -LEISURE * most);
+    }
+    return most;
+}
+
+/* Where the caller sets no bound: no farther in a frame than the target's own way explains. */
+static void bound_step(skel_ik *ik, double e2) {
+    const double most = CALM + HASTE * sqrt(e2);
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        if (ik->scalar[c] >= 0) {
+            const double x = ik->start[n->x], d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
+            ik->low[c]  = fmax(ik->low[c], x - d);
+            ik->high[c] = fmin(ik->high[c], x + d);
+        } else if (n->kind == SKEL__NODE_BALL) {
+            ik->step_most[ik->of_column[c]] = most;
+        }
+    }
+}
+
+/* From frame to frame: begins where the motion so far would lead, where that is nearer. So it passes
+   straight through places where the Jacobian loses rank, as the target does, and does not turn back
+   there into another branch. */
+double skel__ik_follow(skel_ik *ik, int32_t m, int32_t most) {
+    const size_t size = (size_t)ik->nx * sizeof *ik->x;
+    ik->is_following  = ik->has_last && memcmp(ik->start, ik->last, size) == 0;
+    if (ik->is_following) {
+        const double e2 = skel__ik_errors(ik, ik->x, m);
+        const int    ok = predict(ik, m) < 0.5;
+        if (!ik->max_step) bound_step(ik, e2);
+        skel__ik_move(ik, ik->x, ik->y, ik->trial);
+        if (ok && skel__ik_errors(ik, ik->trial, m) < e2) take_trial(ik);
+    } else {
+        memcpy(ik->last, ik->start, size);
+        memcpy(ik->home, ik->start, size);
+    }
+    const double e2 = skel__ik_downhill(ik, m, most);
+    memcpy(ik->before, ik->last, size);
+    memcpy(ik->last, ik->x, size);
+    ik->has_last = 1;
+    return e2;
 }

@@ -9,44 +9,49 @@
 
 #define INSIDE 1e-12 /* [rad]: so far inside do balls stop, for those who measure again */
 
-static m3 turned_about_z(m3 f, double angle) { /* f Rz(angle), by columns */
-    const double c = cos(angle), s = sin(angle);
-    m3           r;
-    for (int k = 0; k < 3; ++k)
-        r.r[k] = (v3){c * f.r[k].x + s * f.r[k].y, c * f.r[k].y - s * f.r[k].x, f.r[k].z};
-    return r;
+/* The node's frame before it moves: its constants, carried by the parent. */
+static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o) {
+    if (n->parent < 0) {
+        *f = n->r, *o = n->p;
+        return;
+    }
+    const skel__ik_place *up = &ik->place[n->parent];
+    *f = m3_mul(up->r, n->r);
+    *o = v3_add(up->o, m3_mulv(up->r, n->p));
 }
 
 void skel__ik_fk(skel_ik *ik, const double *x) {
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *node = &ik->node[i];
-        skel__ik_place      *at   = &ik->place[i];
-        const double        *q    = x + node->x;
-        m3                   f    = node->r;
-        v3                   o    = node->p;
-        if (node->parent >= 0) {
-            const skel__ik_place *up = &ik->place[node->parent];
-            f                        = m3_mul(up->r, node->r);
-            o                        = v3_add(up->o, m3_mulv(up->r, node->p));
-        }
-        at->r = f, at->o = o;
-        switch (node->kind) {
-        case SKEL__NODE_HINGE:
-            at->r       = turned_about_z(f, node->sign * q[0]);
-            at->axis[0] = v3_scale(m3_column(f, 2), node->sign);
+        const skel__ik_node *n  = &ik->node[i];
+        skel__ik_place      *at = &ik->place[i];
+        const double        *q  = x + n->x;
+        m3                   f;
+        carry(ik, n, &f, &at->o);
+        switch (n->kind) {
+        case SKEL__NODE_HINGE: { /* f Rz(q): the first two columns turn */
+            const double angle = n->sign * q[0], c = cos(angle), s = sin(angle);
+            for (int k = 0; k < 3; ++k) {
+                at->r.r[k].x = c * f.r[k].x + s * f.r[k].y;
+                at->r.r[k].y = c * f.r[k].y - s * f.r[k].x;
+                at->r.r[k].z = f.r[k].z;
+            }
+            at->axis[0] = v3_scale(m3_column(f, 2), n->sign);
             break;
+        }
         case SKEL__NODE_SLIDE:
-            at->axis[0] = v3_scale(m3_column(f, 2), node->sign);
-            at->o       = v3_mad(o, q[0], at->axis[0]);
+            at->r       = f;
+            at->axis[0] = v3_scale(m3_column(f, 2), n->sign);
+            at->o       = v3_mad(at->o, q[0], at->axis[0]);
             break;
         case SKEL__NODE_BALL: {
-            const quat r = node->sign < 0 ? q_conj(q_of(q)) : q_of(q);
+            const quat r = n->sign < 0 ? q_conj(q_of(q)) : q_of(q);
             at->r        = m3_mul(f, q_matrix(r));
             for (int k = 0; k < 3; ++k) /* inner axes: behind the motion, or before its inverse */
-                at->axis[k] = node->sign < 0 ? v3_neg(m3_column(f, k)) : m3_column(at->r, k);
+                at->axis[k] = n->sign < 0 ? v3_neg(m3_column(f, k)) : m3_column(at->r, k);
             break;
         }
         default: /* a free root's shift, in the world */
+            at->r = f;
             at->o = v3_of(q);
             for (int k = 0; k < 3; ++k) at->axis[k] = m3_column(f, k);
         }
@@ -57,6 +62,12 @@ skel__ik_frame skel__ik_at(const skel_ik *ik, const skel__ik_anchor *a) {
     if (a->node < 0) return (skel__ik_frame){a->r, a->p};
     const skel__ik_place *at = &ik->place[a->node];
     return (skel__ik_frame){m3_mul(at->r, a->r), v3_add(at->o, m3_mulv(at->r, a->p))};
+}
+
+v3 skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a) {
+    if (a->node < 0) return a->p;
+    const skel__ik_place *at = &ik->place[a->node];
+    return v3_add(at->o, m3_mulv(at->r, a->p));
 }
 
 void skel__ik_rebase(skel_ik *ik) {
@@ -139,28 +150,40 @@ static void place_ball(const skel_ik *ik, const skel__ik_node *n, quat r, double
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out) {
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
+        if (ik->scalar[c] >= 0) {
+            const double to     = out[ik->scalar[c]] + ik->scale[c] * y[c];
+            out[ik->scalar[c]] = to < ik->low[c] ? ik->low[c] : to > ik->high[c] ? ik->high[c] : to;
+            continue;
+        }
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (c != n->column) continue;
         double *q = out + n->x;
-        switch (n->kind) {
-        case SKEL__NODE_HINGE:
-        case SKEL__NODE_SLIDE: {
-            const double to = q[0] + ik->scale[c] * y[c];
-            q[0]            = to < ik->low[c] ? ik->low[c] : to > ik->high[c] ? ik->high[c] : to;
-            break;
-        }
-        case SKEL__NODE_BALL: {
+        if (n->kind == SKEL__NODE_BALL) {
             const v3 turn = v3_scale(v3_of(y + c), ik->scale[c]);
             place_ball(ik, n, q_mul(q_of(q), q_exp(turn)), q);
-            break;
-        }
-        default:
+        } else {
             for (int k = 0; k < 3; ++k) q[k] += ik->scale[c] * y[c + k];
             if (ik->step_most[ik->of_column[c]] > 0) {
                 const v3     from = v3_of(ik->start + n->x), way = v3_sub(v3_of(q), from);
                 const double most = ik->step_most[ik->of_column[c]], far = v3_norm(way);
                 if (far > most) v3_to(v3_mad(from, most / far, way), q);
             }
+        }
+    }
+}
+
+/* y such that from moved by y is to. */
+void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y) {
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        const double        *a = from + n->x, *b = to + n->x;
+        if (n->column != c) continue;
+        if (ik->scalar[c] >= 0) {
+            y[c] = (b[0] - a[0]) / ik->scale[c];
+        } else {
+            const v3 d = n->kind == SKEL__NODE_BALL ? q_log(q_mul(q_conj(q_of(a)), q_of(b)))
+                                                    : v3_sub(v3_of(b), v3_of(a));
+            v3_to(v3_scale(d, 1 / ik->scale[c]), y + c);
         }
     }
 }

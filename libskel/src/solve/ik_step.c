@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define AT_BOUND 1e-10 /* nearer than this a ball is at its limit */
+#define SPREAD 1.5     /* so many times the longest may all columns move together */
 #define STIFF 1e8      /* of the springs that hold a ball in a step by curvature */
 
 static const double *column(const skel_ik *ik, int32_t c) {
@@ -56,17 +57,15 @@ static int add_normal(skel_ik *ik, int32_t node, v3 normal, v3 *out) {
 static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     int32_t held = 0;
     for (int32_t c = 0; c < ik->n; ++c) {
-        const int32_t        i = ik->of_column[c];
-        const skel__ik_node *n = &ik->node[i];
-        ik->held[c]            = 0;
-        ik->col[c]             = column(ik, c);
-        if (n->kind > SKEL__NODE_SLIDE) continue;
-        const double q = x[n->x];
+        ik->held[c] = 0;
+        ik->col[c]  = column(ik, c);
+        if (ik->scalar[c] < 0) continue;
+        const double q = x[ik->scalar[c]];
         if (q > ik->low[c] && q < ik->high[c]) continue;
         const double g = dot(ik->col[c], e, m);
         if ((q <= ik->low[c] && g < 0) || (q >= ik->high[c] && g > 0)) ik->col[c] = NULL, ++held;
     }
-    for (int32_t i = 0; i < ik->nn; ++i) {
+    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
         ik->normals[i]         = 0;
         if (n->column < 0 || !is_ball(ik, n)) continue;
@@ -83,11 +82,6 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     return held;
 }
 
-static void add_outer(double *k, const double *c, int32_t m, double s) {
-    for (int32_t i = 0; i < m; ++i)
-        for (int32_t j = 0; j <= i; ++j) k[i * m + j] += s * c[i] * c[j];
-}
-
 static int32_t free_columns(skel_ik *ik) {
     int32_t n = 0;
     for (int32_t c = 0; c < ik->n; ++c)
@@ -95,20 +89,40 @@ static int32_t free_columns(skel_ik *ik) {
     return n;
 }
 
-/* y of the free columns: J^T (J J^T + damping)^-1 rest, or the same the other way round. */
-static int solve_free(skel_ik *ik, int32_t m, double damping) {
-    const int32_t n = free_columns(ik);
-    if (n == 0) return 0;
-    if (m <= n) {
-        memset(ik->k, 0, (size_t)m * (size_t)m * sizeof *ik->k);
-        for (int32_t i = 0; i < m; ++i) ik->k[i * m + i] = damping;
-        for (int32_t i = 0; i < n; ++i) add_outer(ik->k, ik->col[ik->list[i]], m, 1);
-        memcpy(ik->u, ik->rest, (size_t)m * sizeof *ik->u);
-        if (!skel__cholesky(ik->k, m)) return 0;
-        skel__cholesky_solve(ik->k, m, ik->u, 1);
-        for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = dot(ik->col[ik->list[i]], ik->u, m);
-        return 1;
+/* J J^T + damping over the free columns, lower triangle. With m a constant the compiler unrolls:
+   calls of a library would take longer than the work. */
+static inline void gram(const skel_ik *ik, int32_t n, int32_t m, double damping, double *restrict k) {
+    for (int32_t i = 0; i < m; ++i) {
+        for (int32_t j = 0; j < i; ++j) k[i * m + j] = 0;
+        k[i * m + i] = damping;
     }
+    for (int32_t l = 0; l < n; ++l) {
+        const double *restrict c = ik->col[ik->list[l]];
+        for (int32_t i = 0; i < m; ++i)
+            for (int32_t j = 0; j <= i; ++j) k[i * m + j] += c[i] * c[j];
+    }
+}
+
+static void answer_rows(skel_ik *ik, int32_t n, int32_t m) {
+    memcpy(ik->u, ik->rest, (size_t)m * sizeof *ik->u);
+    skel__cholesky_solve(ik->k, m, ik->u, 1);
+    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = dot(ik->col[ik->list[i]], ik->u, m);
+}
+
+/* y = J^T (J J^T + damping)^-1 rest. */
+static int solve_rows(skel_ik *ik, int32_t n, int32_t m, double damping) {
+    switch (m) {
+    case 3: gram(ik, n, 3, damping, ik->k); break;
+    case 6: gram(ik, n, 6, damping, ik->k); break;
+    default: gram(ik, n, m, damping, ik->k);
+    }
+    if (!skel__cholesky(ik->k, m)) return 0;
+    answer_rows(ik, n, m);
+    return 1;
+}
+
+/* y = (J^T J + damping)^-1 J^T rest. */
+static int solve_columns(skel_ik *ik, int32_t n, int32_t m, double damping) {
     for (int32_t i = 0; i < n; ++i) {
         const double *ci = ik->col[ik->list[i]];
         for (int32_t j = 0; j <= i; ++j) ik->k[i * n + j] = dot(ci, ik->col[ik->list[j]], m);
@@ -119,6 +133,13 @@ static int solve_free(skel_ik *ik, int32_t m, double damping) {
     skel__cholesky_solve(ik->k, n, ik->u, 1);
     for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = ik->u[i];
     return 1;
+}
+
+/* Of the free columns; the same answer either way. */
+static int solve_free(skel_ik *ik, int32_t m, double damping) {
+    const int32_t n = free_columns(ik);
+    if (n == 0) return 0;
+    return m <= n ? solve_rows(ik, n, m, damping) : solve_columns(ik, n, m, damping);
 }
 
 static void give(double *rest, const double *col, double d, int32_t m) {
@@ -138,10 +159,8 @@ static double wrapped(const skel_ik *ik, int32_t c, double to) {
 static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part) {
     int32_t count = 0;
     for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        if (!ik->col[c] || n->kind > SKEL__NODE_SLIDE) continue;
-        const double q = x[n->x];
-        double       to = q + part * ik->scale[c] * ik->y[c];
+        if (!ik->col[c] || ik->scalar[c] < 0) continue;
+        const double q = x[ik->scalar[c]], to = q + part * ik->scale[c] * ik->y[c];
         if (to >= ik->low[c] && to <= ik->high[c]) continue;
         if (wrapped(ik, c, to) != to) continue;
         const double d = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
@@ -155,7 +174,7 @@ static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part
 
 static int32_t hold_balls(skel_ik *ik, const double *x, int32_t m, double part) {
     int32_t count = 0;
-    for (int32_t i = 0; i < ik->nn; ++i) {
+    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
         skel__ik_bound bound[4];
@@ -189,25 +208,40 @@ int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, 
                       double longest) {
     int32_t held = begin(ik, x, e, m);
     double  part = 1;
+    ik->factored = 0;
     memcpy(ik->rest, e, (size_t)m * sizeof *e);
     for (int32_t round = 0; round <= ik->n; ++round) {
         memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
         if (!solve_free(ik, m, damping)) break;
-        double most = 0;
-        for (int32_t c = 0; c < ik->n; ++c) most = fmax(most, fabs(ik->y[c]));
+        double most = 0, sum = 0;
+        for (int32_t c = 0; c < ik->n; ++c) {
+            most = fmax(most, fabs(ik->y[c]));
+            sum += fabs(ik->y[c]);
+        }
+        most              = fmax(most, sum / SPREAD);
         part              = most > longest ? longest / most : 1;
         const int32_t now = hold_scalars(ik, x, m, part) + hold_balls(ik, x, m, part);
         held += now;
-        if (now == 0) break;
+        if (now > 0) continue;
+        ik->factored = round == 0 && held == 0 && m <= ik->n;
+        break;
     }
     for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        ik->y[c]               = part * ik->y[c] + ik->held[c];
-        if (n->kind != SKEL__NODE_HINGE || !ik->col[c]) continue;
-        const double to = x[n->x] + ik->scale[c] * ik->y[c], other = wrapped(ik, c, to);
-        if (other != to) ik->y[c] = (other - x[n->x]) / ik->scale[c];
+        ik->y[c] = part * ik->y[c] + ik->held[c];
+        if (ik->scalar[c] < 0 || !ik->col[c]) continue;
+        const double q = x[ik->scalar[c]], to = q + ik->scale[c] * ik->y[c];
+        if (to >= ik->low[c] && to <= ik->high[c]) continue;
+        const double other = wrapped(ik, c, to);
+        if (other != to) ik->y[c] = (other - q) / ik->scale[c];
     }
     return held;
+}
+
+int skel__ik_chord(skel_ik *ik, const double *e, int32_t m) {
+    if (!ik->factored) return 0;
+    memcpy(ik->rest, e, (size_t)m * sizeof *e);
+    answer_rows(ik, ik->n, m);
+    return 1;
 }
 
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g) {
@@ -254,7 +288,7 @@ static int solve_newton(skel_ik *ik, double damping) {
 
 static int32_t hold_newton_balls(skel_ik *ik, const double *x) {
     int32_t count = 0;
-    for (int32_t i = 0; i < ik->nn; ++i) {
+    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
         skel__ik_bound bound[4];
@@ -278,18 +312,17 @@ int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t 
     begin(ik, x, e, m);
     memcpy(ik->hf, ik->h, n * n * sizeof *ik->h);
     for (int32_t c = 0; c < ik->n; ++c) ik->rhs[c] = dot(column(ik, c), e, m);
-    for (int32_t i = 0; i < ik->nn; ++i)
+    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i)
         for (int k = 0; ik->node[i].column >= 0 && k < ik->normals[i]; ++k)
             hold_normal(ik, ik->node[i].column, ik->normal[3 * (size_t)i + (size_t)k], 0);
     for (int32_t round = 0; round <= ik->n; ++round) {
         if (!solve_newton(ik, damping)) return 0;
         int32_t now = hold_newton_balls(ik, x);
         for (int32_t c = 0; c < ik->n; ++c) {
-            const skel__ik_node *k = &ik->node[ik->of_column[c]];
-            if (!ik->col[c] || k->kind > SKEL__NODE_SLIDE) continue;
-            const double to = x[k->x] + ik->scale[c] * ik->y[c];
+            if (!ik->col[c] || ik->scalar[c] < 0) continue;
+            const double q = x[ik->scalar[c]], to = q + ik->scale[c] * ik->y[c];
             if (to >= ik->low[c] && to <= ik->high[c]) continue;
-            ik->held[c] = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - x[k->x]) / ik->scale[c];
+            ik->held[c] = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
             ik->col[c]  = NULL;
             ++now;
         }

@@ -104,7 +104,19 @@ static v3 centre_of(skel_ik *ik) {
     return v3_scale(all, 1 / ik->mass);
 }
 
+static void plain_error(skel_ik *ik, skel__ik_task *t) {
+    const v3 e = t->kind == SKEL__TASK_POINT
+                     ? v3_sub(t->target, skel__ik_point(ik, &t->at))
+                     : log_of(m3_mult(t->turn, skel__ik_at(ik, &t->at).r));
+    v3_to(v3_scale(e, t->scale), ik->e + t->row);
+    t->off = v3_norm(e);
+}
+
 static void error_of(skel_ik *ik, skel__ik_task *t) {
+    if (t->is_plain && t->kind <= SKEL__TASK_TURN) {
+        plain_error(ik, t);
+        return;
+    }
     const skel__ik_frame at = skel__ik_at(ik, &t->at), to = skel__ik_at(ik, &t->to);
     double               angle, length;
     v3                   e;
@@ -249,11 +261,46 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
     }
 }
 
+/* Point or turn in the world, with all axes: what most goals are. Both at once where both are
+   asked of one body. */
+static void plain_columns(skel_ik *ik, const skel__ik_task *point, const skel__ik_task *turn) {
+    const skel__ik_task *t      = point ? point : turn;
+    const size_t         stride = (size_t)ik->rows;
+    const v3             p      = point ? skel__ik_point(ik, &point->at) : (v3){0, 0, 0};
+    for (int32_t l = 0; l < t->path_count; ++l) {
+        const int32_t         i  = ik->path[t->path + l].node;
+        const skel__ik_node  *n  = &ik->node[i];
+        const skel__ik_place *at = &ik->place[i];
+        const int32_t         nc = skel__ik_columns(n);
+        double               *to = ik->jt + (size_t)n->column * stride;
+        for (int k = 0; k < nc; ++k, to += stride) {
+            const double s = ik->scale[n->column + k];
+            if (point) v3_to(v3_scale(sweep(n, at, k, p), s * point->scale), to + point->row);
+            if (turn) v3_to(v3_scale(spin(n, at, k), s * turn->scale), to + turn->row);
+        }
+    }
+}
+
+static int is_plain(const skel__ik_task *t, int32_t kind) {
+    return t->is_plain && t->kind == kind;
+}
+
 void skel__ik_jacobian(skel_ik *ik, int32_t m) {
-    if (ik->n > 0) memset(ik->jt, 0, (size_t)ik->n * (size_t)ik->rows * sizeof *ik->jt);
+    if (!ik->is_full) memset(ik->jt, 0, (size_t)ik->n * (size_t)ik->rows * sizeof *ik->jt);
     for (int32_t i = 0; i < ik->nt && ik->task[i].row < m; ++i) {
         const skel__ik_task *t = &ik->task[i];
-        const view           v = view_of(ik, t);
+        if (is_plain(t, SKEL__TASK_POINT) || is_plain(t, SKEL__TASK_TURN)) {
+            const int pair = t->kind == SKEL__TASK_POINT && i + 1 < ik->nt && t[1].row < m &&
+                             is_plain(t + 1, SKEL__TASK_TURN) && t[1].goal == t->goal &&
+                             t[1].path_count == t->path_count;
+            plain_columns(ik, t->kind == SKEL__TASK_POINT ? t : NULL,
+                          pair                            ? t + 1
+                          : t->kind == SKEL__TASK_TURN ? t
+                                                       : NULL);
+            i += pair;
+            continue;
+        }
+        const view v = view_of(ik, t);
         for (int32_t l = 0; l < t->path_count; ++l) {
             const skel__ik_link *link = &ik->path[t->path + l];
             const skel__ik_node *n    = &ik->node[link->node];
