@@ -65,8 +65,8 @@ static void build(chain *c) {
         snprintf(name[k][0], sizeof name[k][0], "link%d", k + 1);
         snprintf(name[k][1], sizeof name[k][1], "joint%d", k + 1);
         body[k].name = name[k][0], body[k].unplaced = 1;
-        joint[k].name = name[k][1];
-        joint[k].type = c->slides[k] ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
+        joint[k].name   = name[k][1];
+        joint[k].type   = c->slides[k] ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
         joint[k].parent = k - 1, joint[k].child = k;
         const quat turn = z_to(c->axis[k]);
         memcpy(joint[k].parent_position, c->origin[k], 3 * sizeof(double));
@@ -77,7 +77,8 @@ static void build(chain *c) {
         c->reach += v3_norm(v3_of(c->origin[k]));
     }
     c->reach += v3_norm(v3_of(c->tip));
-    d.bodies = body, d.body_count = (uint32_t)c->n, d.joints = joint, d.joint_count = (uint32_t)c->n;
+    d.bodies = body, d.body_count = (uint32_t)c->n, d.joints = joint,
+    d.joint_count = (uint32_t)c->n;
     scene_demand(skel_model_create(&d, &c->model, &err), &err);
 }
 
@@ -87,8 +88,9 @@ int chains_load(chain **out) {
     *out            = calloc((size_t)count, sizeof **out);
     if (!*out) abort();
     for (int i = 0; i < count; ++i) {
-        const cJSON *node = cJSON_GetArrayItem(root, i), *joints = cJSON_GetObjectItem(node, "joints");
-        chain       *c    = &(*out)[i];
+        const cJSON *node   = cJSON_GetArrayItem(root, i),
+                    *joints = cJSON_GetObjectItem(node, "joints");
+        chain *c            = &(*out)[i];
         snprintf(c->name, sizeof c->name, "%s", cJSON_GetObjectItem(node, "name")->valuestring);
         c->n = cJSON_GetArraySize(joints);
         if (c->n > CHAIN_MAX) abort();
@@ -129,8 +131,8 @@ void chain_tip(const chain *c, const double *q, double *pose7) {
     double poses[7 * CHAIN_MAX];
     if (skel_fk(c->model, q, poses) != SKEL_OK) abort();
     const double *last = poses + 7 * (c->n - 1);
-    const pose    at   = pose_mul((pose){v3_of(last), q_of(last + 3)},
-                                  (pose){v3_of(c->tip), q_of(c->tip + 3)});
+    const pose    at =
+        pose_mul((pose){v3_of(last), q_of(last + 3)}, (pose){v3_of(c->tip), q_of(c->tip + 3)});
     v3_to(at.p, pose7);
     q_to(at.q, pose7 + 3);
 }

@@ -59,17 +59,17 @@ enum {
     SKEL_IK_NEWTON = 1  /* Newton with the pseudoinverse by SVD [SIE 8.1.3], no limits, no damping:
                            the reference; one priority only */
 };
-enum {                      /* what a free root may do */
-    SKEL_IK_ROOT_HELD   = 0,
-    SKEL_IK_ROOT_SHIFTS = 1, /* move, not turn */
-    SKEL_IK_ROOT_MOVES  = 2  /* move and turn */
+enum { /* what a free root may do */
+       SKEL_IK_ROOT_HELD   = 0,
+       SKEL_IK_ROOT_SHIFTS = 1, /* move, not turn */
+       SKEL_IK_ROOT_MOVES  = 2  /* move and turn */
 };
 
 typedef struct skel_ik_desc {
     uint32_t              struct_size;
-    int32_t               mode;   /* SKEL_IK_POSE, SKEL_IK_TRACK */
-    const skel_model     *model;  /* must outlive the solver */
-    const skel_goal_desc *goals;  /* copied */
+    int32_t               mode;        /* SKEL_IK_POSE, SKEL_IK_TRACK */
+    const skel_model     *model;       /* must outlive the solver */
+    const skel_goal_desc *goals;       /* copied */
     uint32_t              goal_stride; /* sizeof(skel_goal_desc) as the caller saw it */
     uint32_t              goal_count;
     int32_t               method;         /* SKEL_IK_DAMPED, SKEL_IK_NEWTON */
@@ -107,9 +107,9 @@ SKEL_API skel_status skel_ik_set_roots(skel_ik *ik, const double *poses);
 /** The receipt of a solve. */
 typedef struct skel_ik_receipt {
     uint32_t struct_size;
-    int32_t  reached;       /* 1: residual <= tolerance */
-    double   residual;      /* largest of all goals and loops: distance [m] or angle [rad] */
-    int32_t  iterations;    /* of all descents */
+    int32_t  reached;    /* 1: residual <= tolerance */
+    double   residual;   /* largest of all goals and loops: distance [m] or angle [rad] */
+    int32_t  iterations; /* of all descents */
     int32_t  restarts;
     int32_t  active_limits; /* limits that the answer stands at, and that hold it back */
     int32_t  reserved;
@@ -186,11 +186,11 @@ typedef struct skel_goal_track {
 typedef struct skel_ik_motion_desc {
     uint32_t               struct_size;
     uint32_t               sample_count; /* every track has one sample or this many */
-    const skel_ik_desc    *ik;     /* borrowed during the call; max_step is per sample */
+    const skel_ik_desc    *ik;           /* borrowed during the call; max_step is per sample */
     const skel_goal_track *tracks; /* (goal_count), borrowed while it lives; NULL: constant goals */
     double                 sample_rate; /* [1/s], default 24; sample k is at time k / rate */
-    const double          *seed;  /* q; NULL: the model's pose */
-    const double          *base;  /* sample_count x q_count: the animation that is blended with (and
+    const double          *seed;        /* q; NULL: the model's pose */
+    const double          *base; /* sample_count x q_count: the animation that is blended with (and
                                      the seed of every sample of POSE); NULL: the seed */
     uint32_t               blend_in, blend_out; /* samples from the base to the answer, and back */
     const skel_allocator  *allocator;           /* copied; NULL: the model's */

@@ -117,7 +117,8 @@ size_t skel__pseudoinverse_work(int32_t m, int32_t n) {
 }
 
 /* Row-major a is column-major a^T = U S V^T (n x m), so that a^+ = U S^-1 V^T. */
-int32_t skel__pseudoinverse(double *a, int32_t m, int32_t n, double cut, double *out, double *work) {
+int32_t skel__pseudoinverse(double *a, int32_t m, int32_t n, double cut, double *out,
+                            double *work) {
     const int32_t k = m < n ? m : n;
     double *s = work, *u = s + k, *vt = u + (size_t)n * (size_t)k, *w = vt + (size_t)k * (size_t)m;
     const int32_t room = 8 * (m + n) + 64;

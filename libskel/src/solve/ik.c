@@ -58,8 +58,7 @@ static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k,
         return bad_goal(err, k, "relative_to, from, to: must be bodies or SKEL_WORLD");
     if (g->priority < 0 || g->priority > SKEL_IK_MAX_PRIORITY)
         return bad_goal(err, k, "priority: must be from 0 to 15");
-    if (!(g->weight >= 0 && isfinite(g->weight)))
-        return bad_goal(err, k, "weight: must be >= 0");
+    if (!(g->weight >= 0 && isfinite(g->weight))) return bad_goal(err, k, "weight: must be >= 0");
     if (g->parts > (SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION))
         return bad_goal(err, k, "parts: must be of SKEL_GOAL_X ... SKEL_GOAL_ORIENTATION");
     if (!all_finite(g->point, 3) || !all_finite(g->frame, 4) || !all_finite(g->axis, 3) ||
@@ -140,13 +139,13 @@ static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
     skel__carver c  = {base, 0};
     p->goal         = skel__carve(&c, d->goal_count, sizeof *p->goal);
     p->node         = skel__carve(&c, nd, sizeof *p->node);
-    p->task = skel__carve(&c, 2 * (size_t)d->goal_count + 2 * (size_t)d->model->nl + 1,
-                          sizeof *p->task);
-    p->anchor = skel__carve_with_world(&c, (size_t)d->model->na, sizeof *p->anchor);
-    p->root   = skel__carve(&c, nd, sizeof *p->root);
-    p->mark   = skel__carve(&c, nd, sizeof *p->mark);
-    p->needed = skel__carve(&c, nd, sizeof *p->needed);
-    p->moves  = skel__carve(&c, nd, sizeof *p->moves);
+    p->task =
+        skel__carve(&c, 2 * (size_t)d->goal_count + 2 * (size_t)d->model->nl + 1, sizeof *p->task);
+    p->anchor  = skel__carve_with_world(&c, (size_t)d->model->na, sizeof *p->anchor);
+    p->root    = skel__carve(&c, nd, sizeof *p->root);
+    p->mark    = skel__carve(&c, nd, sizeof *p->mark);
+    p->needed  = skel__carve(&c, nd, sizeof *p->needed);
+    p->moves   = skel__carve(&c, nd, sizeof *p->moves);
     p->renamed = skel__carve(&c, nd, sizeof *p->renamed);
     return c.used;
 }
@@ -187,40 +186,40 @@ static void layout_step(skel__carver *c, skel_ik *at) {
 }
 
 static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **out) {
-    const skel_model *m  = from->m;
+    const skel_model *m = from->m;
     const size_t      n = (size_t)from->n, nx = (size_t)from->nx, nn = (size_t)from->nn;
     const size_t      rows = (size_t)from->rows, na = (size_t)m->na;
-    skel__carver      c    = {base, 0};
-    skel_ik          *v    = skel__carve(&c, 1, sizeof *v);
-    skel_ik           at   = *from;
-    at.node                = skel__carve(&c, nn, sizeof *at.node);
-    at.task                = skel__carve(&c, (size_t)at.nt, sizeof *at.task);
-    at.path                = skel__carve(&c, (size_t)links, sizeof *at.path);
-    at.goal                = skel__carve(&c, at.d.goal_count, sizeof *at.goal);
-    at.root                = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
-    at.of_column           = skel__carve(&c, n, sizeof *at.of_column);
-    at.scalar              = skel__carve(&c, n, sizeof *at.scalar);
-    at.posture             = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
+    skel__carver      c  = {base, 0};
+    skel_ik          *v  = skel__carve(&c, 1, sizeof *v);
+    skel_ik           at = *from;
+    at.node              = skel__carve(&c, nn, sizeof *at.node);
+    at.task              = skel__carve(&c, (size_t)at.nt, sizeof *at.task);
+    at.path              = skel__carve(&c, (size_t)links, sizeof *at.path);
+    at.goal              = skel__carve(&c, at.d.goal_count, sizeof *at.goal);
+    at.root              = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
+    at.of_column         = skel__carve(&c, n, sizeof *at.of_column);
+    at.scalar            = skel__carve(&c, n, sizeof *at.scalar);
+    at.posture           = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
     if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
-    at.scale               = skel__carve(&c, n, sizeof(double));
-    at.low                 = skel__carve(&c, n, sizeof(double));
-    at.high                = skel__carve(&c, n, sizeof(double));
-    at.step_most           = skel__carve(&c, nn, sizeof(double));
-    at.x                   = skel__carve(&c, nx, sizeof(double));
-    at.trial               = skel__carve(&c, nx, sizeof(double));
-    at.best                = skel__carve(&c, nx, sizeof(double));
-    at.start               = skel__carve(&c, nx, sizeof(double));
-    at.memory              = skel__carve(&c, nx, sizeof(double));
-    at.last                = skel__carve(&c, nx, sizeof(double));
-    at.before              = skel__carve(&c, nx, sizeof(double));
-    at.home                = skel__carve(&c, nx, sizeof(double));
-    at.place               = skel__carve(&c, nn, sizeof *at.place);
-    at.e                   = skel__carve(&c, rows, sizeof(double));
-    at.e_now               = skel__carve(&c, rows, sizeof(double));
-    at.jt                  = skel__carve(&c, n * rows, sizeof(double));
-    at.sums                = skel__carve(&c, 4 * nn + 3, sizeof(double));
-    at.kin                 = skel__carve_with_world(&c, na, sizeof *at.kin);
-    at.base                = skel__carve_with_world(&c, na, sizeof *at.base);
+    at.scale     = skel__carve(&c, n, sizeof(double));
+    at.low       = skel__carve(&c, n, sizeof(double));
+    at.high      = skel__carve(&c, n, sizeof(double));
+    at.step_most = skel__carve(&c, nn, sizeof(double));
+    at.x         = skel__carve(&c, nx, sizeof(double));
+    at.trial     = skel__carve(&c, nx, sizeof(double));
+    at.best      = skel__carve(&c, nx, sizeof(double));
+    at.start     = skel__carve(&c, nx, sizeof(double));
+    at.memory    = skel__carve(&c, nx, sizeof(double));
+    at.last      = skel__carve(&c, nx, sizeof(double));
+    at.before    = skel__carve(&c, nx, sizeof(double));
+    at.home      = skel__carve(&c, nx, sizeof(double));
+    at.place     = skel__carve(&c, nn, sizeof *at.place);
+    at.e         = skel__carve(&c, rows, sizeof(double));
+    at.e_now     = skel__carve(&c, rows, sizeof(double));
+    at.jt        = skel__carve(&c, n * rows, sizeof(double));
+    at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
+    at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);
+    at.base      = skel__carve_with_world(&c, na, sizeof *at.base);
     layout_step(&c, &at);
     if (v) *v = at;
     if (out) *out = v;
@@ -252,8 +251,7 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
         const skel__ik_anchor a = p->anchor[host >= 0 ? host : i];
         if (body >= 0 && m->body[i].skeleton != m->body[body].skeleton) continue;
         pose at = a.given;
-        if (host >= 0)
-            at = pose_mul(at, pose_mul(pose_inverse(m->body[host].x0), m->body[i].x0));
+        if (host >= 0) at = pose_mul(at, pose_mul(pose_inverse(m->body[host].x0), m->body[i].x0));
         ik->mass += m->body[i].mass;
         if (a.node < 0) {
             const v3 still = pose_mul(m->body[a.base >= 0 ? a.base : i].x0, at).p;
@@ -287,15 +285,15 @@ static double length_of(const skel_ik *ik) {
 static void fill_scales(skel_ik *ik) {
     const int plain = ik->d.method == SKEL_IK_NEWTON;
     for (int32_t k = 0; k < ik->nt; ++k) {
-        skel__ik_task *t = &ik->task[k];
-        const int      is_length =
-            t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
+        skel__ik_task *t         = &ik->task[k];
+        const int      is_length = t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE ||
+                              t->kind == SKEL__TASK_CENTRE;
         t->scale = sqrt(t->weight) * (is_length && !plain ? 1 / ik->length : 1);
     }
     for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        const int is_length    = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
-        ik->scale[c]           = (is_length && !plain ? ik->length : 1) * n->reluctance;
+        const skel__ik_node *n         = &ik->node[ik->of_column[c]];
+        const int            is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+        ik->scale[c]                   = (is_length && !plain ? ik->length : 1) * n->reluctance;
     }
 }
 
@@ -365,11 +363,11 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel__ik_plan_tasks(p, d->goal_count);
     skel__ik_plan_links(p);
     number_nodes(p);
-    skel_ik at     = {.m = d->model, .allocator = *a, .d = *d, .nn = p->kept, .n = p->columns};
+    skel_ik at = {.m = d->model, .allocator = *a, .d = *d, .nn = p->kept, .n = p->columns};
     at.nt = p->nt, at.rows = p->rows, at.levels = p->levels, at.nroot = p->nroot;
-    at.nx          = d->model->nq + 7 * p->nroot;
-    at.has_posture = p->has_posture;
-    at.max_step    = d->max_step ? (double *)p->mark : NULL; /* room for it is wanted */
+    at.nx               = d->model->nq + 7 * p->nroot;
+    at.has_posture      = p->has_posture;
+    at.max_step         = d->max_step ? (double *)p->mark : NULL; /* room for it is wanted */
     const int32_t links = p->links;
     skel_ik      *ik    = NULL;
     void         *block = skel__alloc(a, layout(&at, links, NULL, NULL));
@@ -420,8 +418,8 @@ skel_status skel_ik_set_target(skel_ik *ik, int32_t goal, const double position[
     if (!ik || goal < 0 || goal >= (int32_t)ik->d.goal_count) return SKEL_E_ARGUMENT;
     skel_goal_desc *g = &ik->goal[goal];
     if (position && !all_finite(position, 3)) return SKEL_E_ARGUMENT;
-    if (orientation && (!all_finite(orientation, 4) ||
-                        !(q_dot(q_of(orientation), q_of(orientation)) > 0)))
+    if (orientation &&
+        (!all_finite(orientation, 4) || !(q_dot(q_of(orientation), q_of(orientation)) > 0)))
         return SKEL_E_ARGUMENT;
     if (position) memcpy(g->position, position, sizeof g->position);
     if (orientation) memcpy(g->orientation, orientation, sizeof g->orientation);
@@ -481,8 +479,8 @@ static void begin(skel_ik *ik) {
             continue;
         }
         if (n->kind == SKEL__NODE_HINGE && (q[0] < n->low || q[0] > n->high)) {
-            const double near = q[0] - SKEL__TURN * nearbyint((q[0] - 0.5 * (n->low + n->high)) /
-                                                              SKEL__TURN);
+            const double near =
+                q[0] - SKEL__TURN * nearbyint((q[0] - 0.5 * (n->low + n->high)) / SKEL__TURN);
             if (isfinite(near) && near >= n->low && near <= n->high) q[0] = near;
         }
         if (ik->d.method == SKEL_IK_DAMPED) q[0] = fmin(fmax(q[0], n->low), n->high);
@@ -567,7 +565,8 @@ static void solve(skel_ik *ik) {
     } else {
         skel__ik_follow(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
         ik->has_memory = ik->residual <= ik->d.tolerance || ik->has_memory;
-        if (ik->residual <= ik->d.tolerance) memcpy(ik->memory, ik->x, (size_t)ik->nx * sizeof(double));
+        if (ik->residual <= ik->d.tolerance)
+            memcpy(ik->memory, ik->x, (size_t)ik->nx * sizeof(double));
     }
 }
 
@@ -600,9 +599,10 @@ skel_status skel_ik_get_poses(const skel_ik *ik, double *poses) {
     if (!ik || !poses) return SKEL_E_ARGUMENT;
     const skel_model *m   = ik->m;
     skel__kin        *kin = ik->kin;
-    for (int32_t i = -1; i < m->na; ++i) kin[i] = (skel__kin){.p = ik->base[i].p, .q = ik->base[i].q};
+    for (int32_t i = -1; i < m->na; ++i)
+        kin[i] = (skel__kin){.p = ik->base[i].p, .q = ik->base[i].q};
     for (int32_t k = 0; k < ik->nroot; ++k) {
-        const double *x   = ik->x + m->nq + 7 * k;
+        const double *x    = ik->x + m->nq + 7 * k;
         kin[ik->root[k]].p = v3_of(x);
         kin[ik->root[k]].q = q_of(x + 3);
     }

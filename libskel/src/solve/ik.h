@@ -61,14 +61,15 @@ typedef struct skel__ik_task {
     int32_t         level;      /* 0 is first */
     int32_t         mask;       /* of SKEL_GOAL_X.. */
     int32_t         row, rows;
-    double          weight, scale;     /* scale: of its rows, weight and length together */
-    skel__ik_anchor at, to, from, end; /* what moves; what the target is in; pole: the line's ends */
-    v3              axis, to_axis;     /* in the frames of at and to */
-    v3              target;            /* in the frame of to */
-    m3              turn;              /* likewise */
-    int32_t         path, path_count;  /* in ik->path */
-    int32_t         is_plain;          /* of the world, all axes: nothing to turn or to leave out */
-    double          off;               /* what is left, without weight [m] or [rad] */
+    double          weight, scale; /* scale: of its rows, weight and length together */
+    skel__ik_anchor at, to, from,
+        end;                  /* what moves; what the target is in; pole: the line's ends */
+    v3      axis, to_axis;    /* in the frames of at and to */
+    v3      target;           /* in the frame of to */
+    m3      turn;             /* likewise */
+    int32_t path, path_count; /* in ik->path */
+    int32_t is_plain;         /* of the world, all axes: nothing to turn or to leave out */
+    double  off;              /* what is left, without weight [m] or [rad] */
 } skel__ik_task;
 
 typedef struct skel__ik_frame {
@@ -111,12 +112,12 @@ struct skel_ik {
     double            mass;   /* of what a goal for the centre of mass moves */
     int32_t           has_centre, has_posture;
     int32_t           has_balls; /* some ball has limits, of its own or of the step */
-    int32_t           is_full; /* every task has all columns: nothing of jt stays zero */
-    skel__ik_node    *node;   /* (nn) parents first */
-    skel__ik_task    *task;   /* (nt) */
-    skel__ik_link    *path;   /* (links) */
-    skel_goal_desc   *goal;   /* (goal_count) */
-    int32_t          *root;   /* (nroot) bodies */
+    int32_t           is_full;   /* every task has all columns: nothing of jt stays zero */
+    skel__ik_node    *node;      /* (nn) parents first */
+    skel__ik_task    *task;      /* (nt) */
+    skel__ik_link    *path;      /* (links) */
+    skel_goal_desc   *goal;      /* (goal_count) */
+    int32_t          *root;      /* (nroot) bodies */
     int32_t          *of_column; /* (n) node */
     int32_t          *scalar;    /* (n) place in x of a hinge or slide; -1: of a ball or shift */
     double           *posture;   /* (nx) */
@@ -128,32 +129,32 @@ struct skel_ik {
     /* the iterate */
     double         *x, *trial, *best, *start, *memory; /* (nx) */
     double         *last, *before, *home; /* (nx) of the solves before this one, and of the first */
-    skel__ik_place *place;                             /* (nn) */
-    double         *e;                                 /* (rows) scaled errors that are left */
-    double         *e_now;                             /* (rows) those of x, while trials go on */
-    double         *jt; /* (n x rows) columns of the scaled Jacobian, one after the other */
+    skel__ik_place *place;                /* (nn) */
+    double         *e;                    /* (rows) scaled errors that are left */
+    double         *e_now;                /* (rows) those of x, while trials go on */
+    double         *jt;   /* (n x rows) columns of the scaled Jacobian, one after the other */
     double         *sums; /* (4 nn + 3) masses below, and what stands still */
     /* a step */
-    double        *jp;      /* (n x rows) columns of balls that a limit has flattened */
-    const double **col;     /* (n) where a column is; NULL: held */
-    double        *y;       /* (n) */
-    double        *held;    /* (n) the part of y that limits have fixed */
-    double        *rest;    /* (rows) */
-    double        *k;       /* (nk x nk) */
-    double        *factor;  /* (nk x nk) */
-    double        *u;       /* (nk) */
-    int32_t       *list;    /* (n) */
+    double        *jp;       /* (n x rows) columns of balls that a limit has flattened */
+    const double **col;      /* (n) where a column is; NULL: held */
+    double        *y;        /* (n) */
+    double        *held;     /* (n) the part of y that limits have fixed */
+    double        *rest;     /* (rows) */
+    double        *k;        /* (nk x nk) */
+    double        *factor;   /* (nk x nk) */
+    double        *u;        /* (nk) */
+    int32_t       *list;     /* (n) */
     int32_t        factored; /* k holds the factor of a step by rows that limits left alone */
-    v3            *normal;  /* (3 nn) that balls must not move along */
-    int32_t       *normals; /* (nn) how many */
-    double        *h, *hf;  /* (n x n) where n <= SKEL__IK_DENSE */
-    double        *g, *rhs; /* (n) */
+    v3            *normal;   /* (3 nn) that balls must not move along */
+    int32_t       *normals;  /* (nn) how many */
+    double        *h, *hf;   /* (n x n) where n <= SKEL__IK_DENSE */
+    double        *g, *rhs;  /* (n) */
     double        *seed, *seed_step; /* (n) low-discrepancy sequence */
-    skel__kin     *kin;      /* (na + world) */
-    pose          *base;     /* (na + world) of roots and prescribed bodies */
-    double        *work;     /* of the dense decompositions */
+    skel__kin     *kin;              /* (na + world) */
+    pose          *base;             /* (na + world) of roots and prescribed bodies */
+    double        *work;             /* of the dense decompositions */
     skel__ik_level level;
-    double         residual;   /* of the last errors: largest, without weights */
+    double         residual; /* of the last errors: largest, without weights */
     int32_t        iterations, restarts;
     int64_t        deadline; /* [ns] of CPU time; 0: none */
     int32_t        has_memory, has_last;
@@ -198,9 +199,9 @@ double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t 
    return |e|^2. */
 int64_t skel__ik_now(void); /* [ns] */
 void    skel__ik_seeds(skel_ik *ik);
-double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts);  /* any way down, many seeds */
-double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);    /* never up */
-double  skel__ik_follow(skel_ik *ik, int32_t m, int32_t most);      /* the same, frame after frame */
+double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts); /* any way down, many seeds */
+double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
+double  skel__ik_follow(skel_ik *ik, int32_t m, int32_t most);     /* the same, frame after frame */
 /* The last digits. has_factor: the last step was the one that led to x. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 

@@ -35,9 +35,9 @@ static int32_t add_joint_node(skel__ik_plan *p, int32_t kind, const skel__ik_anc
     const int32_t      k = add_node(p, kind, on, frame);
     skel__ik_node     *n = &p->node[k];
     n->joint = joint, n->side = side;
-    n->x     = j->q_offset + side;
-    n->dof   = j->v_offset + side;
-    n->sign  = j->reversed ? -1 : 1;
+    n->x    = j->q_offset + side;
+    n->dof  = j->v_offset + side;
+    n->sign = j->reversed ? -1 : 1;
     if (j->has_limits && kind != SKEL__NODE_BALL)
         n->low = j->limit_low[side], n->high = j->limit_high[side];
     if (j->has_limits && kind == SKEL__NODE_BALL) n->has_cone = 1;
@@ -52,26 +52,26 @@ static skel__ik_anchor hang(int32_t node, pose given) {
 /* Rz(q0) Rx(q1), or its inverse: two hinges, the second with z turned to x. */
 static skel__ik_anchor add_universal(skel__ik_plan *p, const skel__ik_anchor *on, pose pre,
                                      int32_t joint, pose out) {
-    const pose tilt = {{0, 0, 0}, k_z_to_x}, back = {{0, 0, 0}, q_conj(k_z_to_x)};
-    const int  reversed = p->m->joint[joint].reversed;
-    const int32_t first = add_joint_node(p, SKEL__NODE_HINGE, on,
+    const pose            tilt = {{0, 0, 0}, k_z_to_x}, back = {{0, 0, 0}, q_conj(k_z_to_x)};
+    const int             reversed = p->m->joint[joint].reversed;
+    const int32_t         first    = add_joint_node(p, SKEL__NODE_HINGE, on,
                                          reversed ? pose_mul(pre, tilt) : pre, joint, reversed);
-    const skel__ik_anchor a = hang(first, pre);
+    const skel__ik_anchor a        = hang(first, pre);
     const int32_t         second =
         add_joint_node(p, SKEL__NODE_HINGE, &a, reversed ? back : tilt, joint, !reversed);
     return hang(second, reversed ? out : pose_mul(back, out));
 }
 
 static void add_joint(skel__ik_plan *p, int32_t body) {
-    const skel_model      *m   = p->m;
-    const int32_t          k   = m->body[body].joint;
-    const skel__joint     *j   = &m->joint[k];
-    const skel__ik_anchor  on  = p->anchor[m->body[body].parent];
-    const pose             pre = pose_mul(on.given, j->reversed ? j->fb : j->fa);
-    const pose             out = pose_inverse(j->reversed ? j->fa : j->fb);
-    static const int32_t   kind[] = {[SKEL_JOINT_HINGE] = SKEL__NODE_HINGE,
-                                     [SKEL_JOINT_SLIDE] = SKEL__NODE_SLIDE,
-                                     [SKEL_JOINT_BALL]  = SKEL__NODE_BALL};
+    const skel_model     *m      = p->m;
+    const int32_t         k      = m->body[body].joint;
+    const skel__joint    *j      = &m->joint[k];
+    const skel__ik_anchor on     = p->anchor[m->body[body].parent];
+    const pose            pre    = pose_mul(on.given, j->reversed ? j->fb : j->fa);
+    const pose            out    = pose_inverse(j->reversed ? j->fa : j->fb);
+    static const int32_t  kind[] = {[SKEL_JOINT_HINGE] = SKEL__NODE_HINGE,
+                                    [SKEL_JOINT_SLIDE] = SKEL__NODE_SLIDE,
+                                    [SKEL_JOINT_BALL]  = SKEL__NODE_BALL};
     switch (j->type) {
     case SKEL_JOINT_FIXED:
         p->anchor[body]       = on;
@@ -230,8 +230,9 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
         if (!moves || !(p->node[i].reluctance > 0)) continue;
         if (p->node[i].kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) continue;
         if (p->path)
-            p->path[p->links] =
-                (skel__ik_link){i, t->kind == SKEL__TASK_POLE ? bits : bits == 1 ? 1 : -1};
+            p->path[p->links] = (skel__ik_link){i, t->kind == SKEL__TASK_POLE ? bits
+                                                   : bits == 1                ? 1
+                                                                              : -1};
         ++p->links;
         ++t->path_count;
         p->moves[i] = 1;
@@ -247,7 +248,6 @@ void skel__ik_plan_links(skel__ik_plan *p) {
     }
     if (p->has_posture)
         for (int32_t i = 0; i < p->nn; ++i)
-            p->needed[i] = 1, p->moves[i] = p->node[i].reluctance > 0 && p->node[i].joint >= 0
-                                                ? 1
-                                                : p->moves[i];
+            p->needed[i] = 1,
+            p->moves[i]  = p->node[i].reluctance > 0 && p->node[i].joint >= 0 ? 1 : p->moves[i];
 }

@@ -6,18 +6,18 @@
 #include "solve/ik.h"
 
 typedef struct skel__ik_plan {
-    const skel_model     *m;
-    skel_goal_desc       *goal;
-    const double         *stiffness; /* (nv) or NULL */
-    int32_t               root_moves, has_posture;
-    int32_t               nn, nt, rows, levels, nroot, links;
-    int32_t               kept, columns; /* nodes and columns that remain */
-    skel__ik_node        *node;   /* (2 nd) */
-    skel__ik_task        *task;   /* (2 goals + 2 loops) */
-    skel__ik_anchor      *anchor; /* (na + world) */
-    int32_t              *root;   /* (nd) */
-    int32_t              *mark, *needed, *moves, *renamed; /* (2 nd) */
-    skel__ik_link        *path;                  /* (links) or NULL: only count */
+    const skel_model *m;
+    skel_goal_desc   *goal;
+    const double     *stiffness; /* (nv) or NULL */
+    int32_t           root_moves, has_posture;
+    int32_t           nn, nt, rows, levels, nroot, links;
+    int32_t           kept, columns;                   /* nodes and columns that remain */
+    skel__ik_node    *node;                            /* (2 nd) */
+    skel__ik_task    *task;                            /* (2 goals + 2 loops) */
+    skel__ik_anchor  *anchor;                          /* (na + world) */
+    int32_t          *root;                            /* (nd) */
+    int32_t          *mark, *needed, *moves, *renamed; /* (2 nd) */
+    skel__ik_link    *path;                            /* (links) or NULL: only count */
 } skel__ik_plan;
 
 void skel__ik_plan_nodes(skel__ik_plan *p);

@@ -10,22 +10,22 @@
 #include <string.h>
 #include <time.h>
 
-#define DAMPING 0.02   /* per squared error */
-#define FLOOR 1e-10    /* of the damping */
-#define LONGEST 2.0    /* step of one descent [rad], [length] */
-#define PROGRESS 0.7   /* of the squared error, else patience goes */
+#define DAMPING 0.02 /* per squared error */
+#define FLOOR 1e-10  /* of the damping */
+#define LONGEST 2.0  /* step of one descent [rad], [length] */
+#define PROGRESS 0.7 /* of the squared error, else patience goes */
 #define PATIENCE 4
-#define SCREEN 4       /* seeds that are looked at for one that is used */
-#define SLOW 0.7       /* of the squared error: three steps like that, and curvature is used */
-#define COAST 0.7      /* of the motion that is not asked for goes on from frame to frame */
-#define HOMEWARD 0.1   /* of the way back to the first frame, with the freedom that is left */
-#define LEISURE 0.3    /* but not faster than this part of the motion */
-#define IDLE 2e-3      /* gain not worth a step while tracking, of the squared error */
-#define CALM 0.08      /* [rad] that a joint may move in a frame whatever the target does */
-#define HASTE 8.0     /* and so many times the way of the target, in rad and lengths */
-#define FLAT 1e-13     /* gradient that counts as none */
-#define EXACT 1e-5     /* of the tolerance: a residual that needs no polish */
-#define POLISH 1e-2    /* longest step of it: the last digits must not cost a way */
+#define SCREEN 4     /* seeds that are looked at for one that is used */
+#define SLOW 0.7     /* of the squared error: three steps like that, and curvature is used */
+#define COAST 0.7    /* of the motion that is not asked for goes on from frame to frame */
+#define HOMEWARD 0.1 /* of the way back to the first frame, with the freedom that is left */
+#define LEISURE 0.3  /* but not faster than this part of the motion */
+#define IDLE 2e-3    /* gain not worth a step while tracking, of the squared error */
+#define CALM 0.08    /* [rad] that a joint may move in a frame whatever the target does */
+#define HASTE 10.0   /* and so many times the way of the target, in rad and lengths */
+#define FLAT 1e-13   /* gradient that counts as none */
+#define EXACT 1e-5   /* of the tolerance: a residual that needs no polish */
+#define POLISH 1e-2  /* longest step of it: the last digits must not cost a way */
 
 int64_t skel__ik_now(void) {
     struct timespec t;
@@ -116,23 +116,6 @@ static void next_seed(skel_ik *ik, int32_t m) {
     }
 }
 
-/* x: the best of all descents; returns its squared error over the first m rows. */
-double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
-    const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
-    double        least = INFINITY;
-    for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
-    for (int32_t r = 0;; ++r) {
-        const double e2 = descend(ik, m, most, PATIENCE);
-        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
-        if (e2 < least) least = e2, keep(ik, ik->memory, ik->x);
-        if (r >= restarts || is_late(ik)) break;
-        ++ik->restarts;
-        next_seed(ik, m);
-    }
-    keep(ik, ik->x, ik->memory);
-    return skel__ik_errors(ik, ik->x, m);
-}
-
 /* ---- downhill ---- */
 
 /* h = J^T J + curvature, full. */
@@ -153,7 +136,7 @@ static void hessian(skel_ik *ik, int32_t m) {
 
 /* What the model of the step says is gained of |e|^2: 2 e.Jy - |Jy|^2, or with y.Hy for |Jy|^2. */
 static double promised(const skel_ik *ik, int32_t m, int curved) {
-    const size_t n    = (size_t)ik->n, stride = (size_t)ik->rows;
+    const size_t n = (size_t)ik->n, stride = (size_t)ik->rows;
     double       gain = 0;
     for (size_t r = 0; r < (size_t)m; ++r) {
         double jy = 0;
@@ -239,9 +222,9 @@ static int go_down(skel_ik *ik, int32_t m, downhill *d) {
 }
 
 double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
-    downhill d       = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2, .least = 1e-9};
+    downhill d = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2, .least = 1e-9};
     if (ik->is_following) d.least = IDLE; /* the next frame goes on from here */
-    int      escapes = 0;
+    int escapes = 0;
     for (int32_t it = 0; it < most && !is_late(ik); ++it) {
         ++ik->iterations;
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2, 0);
@@ -257,6 +240,38 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
         if (++escapes > 3 || !escape(ik, m, &d.e2)) break;
         d.mu = 0.01 * d.e2 + FLOOR, d.slow = d.lag = 0;
     }
+    return skel__ik_errors(ik, ik->x, m);
+}
+
+/* Every coordinate that moves at zero, or as near as its limits let it. */
+static void stretch(skel_ik *ik) {
+    keep(ik, ik->x, ik->start);
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        if (ik->scalar[c] >= 0) ik->x[n->x] = 0;
+        if (n->kind == SKEL__NODE_BALL && n->joint >= 0) q_to(q_identity(), ik->x + n->x);
+    }
+    memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
+    skel__ik_move(ik, ik->x, ik->y, ik->x);
+}
+
+/* x: the best of all descents; returns its squared error over the first m rows. */
+double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
+    const int32_t most  = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
+    double        least = INFINITY;
+    for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
+    for (int32_t r = 0;; ++r) {
+        const double e2 = descend(ik, m, most, PATIENCE);
+        if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
+        if (e2 < least) least = e2, keep(ik, ik->memory, ik->x);
+        if (r >= restarts || is_late(ik)) break;
+        ++ik->restarts;
+        if (r == 0 && ik->n > 3 * m)
+            stretch(ik); /* freedom to spare: a long chain is solved best from straight */
+        else
+            next_seed(ik, m);
+    }
+    keep(ik, ik->x, ik->memory);
     return skel__ik_errors(ik, ik->x, m);
 }
 
@@ -283,9 +298,10 @@ static void bound_step(skel_ik *ik, double e2) {
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (ik->scalar[c] >= 0) {
-            const double x = ik->start[n->x], d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
-            ik->low[c]  = fmax(ik->low[c], x - d);
-            ik->high[c] = fmin(ik->high[c], x + d);
+            const double x = ik->start[n->x],
+                         d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
+            ik->low[c]     = fmax(ik->low[c], x - d);
+            ik->high[c]    = fmin(ik->high[c], x + d);
         } else if (n->kind == SKEL__NODE_BALL) {
             ik->step_most[ik->of_column[c]] = most;
         }

@@ -16,8 +16,8 @@ static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o
         return;
     }
     const skel__ik_place *up = &ik->place[n->parent];
-    *f = m3_mul(up->r, n->r);
-    *o = v3_add(up->o, m3_mulv(up->r, n->p));
+    *f                       = m3_mul(up->r, n->r);
+    *o                       = v3_add(up->o, m3_mulv(up->r, n->p));
 }
 
 void skel__ik_fk(skel_ik *ik, const double *x) {
@@ -151,7 +151,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
         if (ik->scalar[c] >= 0) {
-            const double to     = out[ik->scalar[c]] + ik->scale[c] * y[c];
+            const double to    = out[ik->scalar[c]] + ik->scale[c] * y[c];
             out[ik->scalar[c]] = to < ik->low[c] ? ik->low[c] : to > ik->high[c] ? ik->high[c] : to;
             continue;
         }
@@ -201,10 +201,10 @@ int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double
         const v3           away = v3_cross(was, axis);
         const double       s = v3_norm(away), angle = atan2(s, v3_dot(was, axis));
         if (s > 1e-9)
-            bound[count++] = (skel__ik_bound){j->limit_high[0] - INSIDE - angle,
-                                              v3_scale(away, 1 / s)};
-        const v3     v  = q_vec(r);
-        const double t  = v3_dot(v, axis), n2 = r.w * r.w + t * t;
+            bound[count++] =
+                (skel__ik_bound){j->limit_high[0] - INSIDE - angle, v3_scale(away, 1 / s)};
+        const v3     v = q_vec(r);
+        const double t = v3_dot(v, axis), n2 = r.w * r.w + t * t;
         const double now = twist_near(j, 2.0 * atan2(r.w < 0 ? -t : t, fabs(r.w)));
         if (n2 > 1e-12) {
             const v3 g = v3_scale(
@@ -249,7 +249,7 @@ void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, dou
         switch (n->kind) {
         case SKEL__NODE_HINGE:
         case SKEL__NODE_SLIDE: {
-            const double low  = isfinite(ik->low[c]) ? ik->low[c]
+            const double low  = isfinite(ik->low[c])    ? ik->low[c]
                                 : isfinite(ik->high[c]) ? ik->high[c] - 2 * wide
                                                         : q[0] - wide;
             const double high = isfinite(ik->high[c]) ? ik->high[c] : low + 2 * wide;
@@ -258,9 +258,8 @@ void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, dou
         }
         case SKEL__NODE_BALL:
             place_ball(ik, n,
-                       n->has_cone
-                           ? even_in_cone(&ik->m->joint[n->joint], u[c], u[c + 1], u[c + 2])
-                           : even_rotation(u[c], u[c + 1], u[c + 2]),
+                       n->has_cone ? even_in_cone(&ik->m->joint[n->joint], u[c], u[c + 1], u[c + 2])
+                                   : even_rotation(u[c], u[c + 1], u[c + 2]),
                        q);
             break;
         default:

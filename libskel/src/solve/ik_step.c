@@ -22,8 +22,7 @@ static double dot(const double *a, const double *b, int32_t m) {
 }
 
 static int is_ball(const skel_ik *ik, const skel__ik_node *n) {
-    return n->kind == SKEL__NODE_BALL &&
-           (n->has_cone || ik->step_most[n - ik->node] > 0);
+    return n->kind == SKEL__NODE_BALL && (n->has_cone || ik->step_most[n - ik->node] > 0);
 }
 
 /* Takes the direction `normal` out of a ball's three columns. */
@@ -91,7 +90,8 @@ static int32_t free_columns(skel_ik *ik) {
 
 /* J J^T + damping over the free columns, lower triangle. With m a constant the compiler unrolls:
    calls of a library would take longer than the work. */
-static inline void gram(const skel_ik *ik, int32_t n, int32_t m, double damping, double *restrict k) {
+static inline void gram(const skel_ik *ik, int32_t n, int32_t m, double damping,
+                        double *restrict k) {
     for (int32_t i = 0; i < m; ++i) {
         for (int32_t j = 0; j < i; ++j) k[i * m + j] = 0;
         k[i * m + i] = damping;

@@ -28,8 +28,7 @@ static void put(skel_ik *ik, const skel__ik_task *t, v3 e) {
 }
 
 static double masked_norm(const skel__ik_task *t, v3 e) {
-    return v3_norm(
-        (v3){t->mask & 1 ? e.x : 0.0, t->mask & 2 ? e.y : 0.0, t->mask & 4 ? e.z : 0.0});
+    return v3_norm((v3){t->mask & 1 ? e.x : 0.0, t->mask & 2 ? e.y : 0.0, t->mask & 4 ? e.z : 0.0});
 }
 
 /* The turn that brings the unit vector d to the unit vector u, and its angle. */
@@ -62,7 +61,7 @@ static bend bend_of(v3 a_point, v3 b_point, v3 m_point, v3 p_point) {
     const v3     w = v3_sub(m_point, a_point), s = v3_sub(p_point, a_point);
     const v3     wx = v3_mad(w, -v3_dot(a, w), a), sx = v3_mad(s, -v3_dot(a, s), a);
     const double w2 = v3_dot(wx, wx), s2 = v3_dot(sx, sx), far = sqrt(w2);
-    bend         k  = {0};
+    bend         k = {0};
     if (!(length > 0 && w2 > 1e-24 && s2 > 1e-24)) return k; /* no plane: nothing to ask for */
     const double phi = atan2(v3_dot(a, v3_cross(wx, sx)), v3_dot(wx, sx));
     const v3     gw  = v3_mad(v3_scale(v3_cross(a, wx), -1 / far), phi / far, wx); /* dr/dw */
@@ -105,9 +104,8 @@ static v3 centre_of(skel_ik *ik) {
 }
 
 static void plain_error(skel_ik *ik, skel__ik_task *t) {
-    const v3 e = t->kind == SKEL__TASK_POINT
-                     ? v3_sub(t->target, skel__ik_point(ik, &t->at))
-                     : log_of(m3_mult(t->turn, skel__ik_at(ik, &t->at).r));
+    const v3 e = t->kind == SKEL__TASK_POINT ? v3_sub(t->target, skel__ik_point(ik, &t->at))
+                                             : log_of(m3_mult(t->turn, skel__ik_at(ik, &t->at).r));
     v3_to(v3_scale(e, t->scale), ik->e + t->row);
     t->off = v3_norm(e);
 }
@@ -121,17 +119,17 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
     double               angle, length;
     v3                   e;
     switch (t->kind) {
-    case SKEL__TASK_POINT:
-        e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(at.p, to.p)));
+    case SKEL__TASK_POINT: e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(at.p, to.p))); break;
+    case SKEL__TASK_CENTRE:
+        e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(centre_of(ik), to.p)));
         break;
-    case SKEL__TASK_CENTRE: e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(centre_of(ik), to.p))); break;
     case SKEL__TASK_TURN: e = log_of(m3_mult(t->turn, m3_tmul(to.r, at.r))); break;
     case SKEL__TASK_AIM:
     case SKEL__TASK_ALIGN: {
-        const v3 d = m3_mulv(at.r, t->axis);
-        const v3 u = t->kind == SKEL__TASK_ALIGN
-                         ? m3_mulv(to.r, t->to_axis)
-                         : direction(at.p, v3_add(to.p, m3_mulv(to.r, t->target)), &length);
+        const v3 d    = m3_mulv(at.r, t->axis);
+        const v3 u    = t->kind == SKEL__TASK_ALIGN
+                            ? m3_mulv(to.r, t->to_axis)
+                            : direction(at.p, v3_add(to.p, m3_mulv(to.r, t->target)), &length);
         const v3 turn = turn_between(d, u, &angle), x = v3_perpendicular(d), y = v3_cross(d, x);
         ik->e[t->row]     = t->scale * v3_dot(turn, x);
         ik->e[t->row + 1] = t->scale * v3_dot(turn, y);
@@ -198,7 +196,7 @@ typedef struct view {
 } view;
 
 static view view_of(const skel_ik *ik, const skel__ik_task *t) {
-    view v = {.at = skel__ik_at(ik, &t->at), .to = skel__ik_at(ik, &t->to), .length = 1};
+    view v   = {.at = skel__ik_at(ik, &t->at), .to = skel__ik_at(ik, &t->to), .length = 1};
     v.d      = m3_mulv(v.at.r, t->axis);
     v.target = v3_add(v.to.p, m3_mulv(v.to.r, t->target));
     if (t->kind == SKEL__TASK_AIM || t->kind == SKEL__TASK_ALIGN) {
@@ -234,9 +232,9 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
         column_put(t, out, m3_tmulv(v->to.r, sweep(n, at, k, v->at.p)), s);
         break;
     case SKEL__TASK_CENTRE: {
-        const double *sum = ik->sums + 4 * (size_t)link->node;
-        const v3 lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
-        const v3 d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
+        const double *sum   = ik->sums + 4 * (size_t)link->node;
+        const v3      lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
+        const v3      d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
         column_put(t, out, m3_tmulv(v->to.r, d), s / ik->mass);
         break;
     }
@@ -248,7 +246,7 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
             const v3 moved = sweep(n, at, k, link->sign > 0 ? v->at.p : v->target);
             if (link->sign < 0) w = (v3){0, 0, 0};
             const v3 du = v3_scale(moved, -1 / v->length);
-            w           = link->sign > 0 ? v3_sub(w, v3_cross(v->u, du)) : v3_cross(v->u, v3_neg(du));
+            w = link->sign > 0 ? v3_sub(w, v3_cross(v->u, du)) : v3_cross(v->u, v3_neg(du));
         }
         out[0] = s * v3_dot(w, v->x);
         out[1] = s * v3_dot(w, v->y);
@@ -256,8 +254,7 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
     }
     case SKEL__TASK_SQUARE: out[0] = s * v3_dot(spin(n, at, k), v->u); break;
     default:
-        out[0] = ik->scale[n->column + k] * t->scale *
-                 pole_rate(ik, t, v, n, at, k, link->sign);
+        out[0] = ik->scale[n->column + k] * t->scale * pole_rate(ik, t, v, n, at, k, link->sign);
     }
 }
 
@@ -294,7 +291,7 @@ void skel__ik_jacobian(skel_ik *ik, int32_t m) {
                              is_plain(t + 1, SKEL__TASK_TURN) && t[1].goal == t->goal &&
                              t[1].path_count == t->path_count;
             plain_columns(ik, t->kind == SKEL__TASK_POINT ? t : NULL,
-                          pair                            ? t + 1
+                          pair                         ? t + 1
                           : t->kind == SKEL__TASK_TURN ? t
                                                        : NULL);
             i += pair;
@@ -330,9 +327,9 @@ static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni, const 
     }
     if (shifts(ni) || shifts(nj)) return 0;
     const double theta = v3_norm(e), half = 0.5 * theta;
-    const double k     = theta < 1e-4 ? theta * theta / 12 : 1 - half * cos(half) / sin(half);
-    const v3     u     = theta > 0 ? v3_scale(e, 1 / theta) : e;
-    const double flat  = k * (v3_dot(ai, aj) - v3_dot(u, ai) * v3_dot(u, aj));
+    const double k    = theta < 1e-4 ? theta * theta / 12 : 1 - half * cos(half) / sin(half);
+    const v3     u    = theta > 0 ? v3_scale(e, 1 / theta) : e;
+    const double flat = k * (v3_dot(ai, aj) - v3_dot(u, ai) * v3_dot(u, aj));
     return flat + (ni == nj ? 0.0 : 0.5 * v3_dot(e, v3_cross(ai, aj)));
 }
 
