@@ -256,6 +256,25 @@ static int number_nodes(cJSON *node, int next) {
     return next;
 }
 
+/* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
+void *skel__blocks_alloc(void **blocks, size_t count, size_t size) {
+    void **block = NULL;
+    if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
+    if (!block) return NULL;
+    *block  = *blocks;
+    *blocks = block;
+    return (char *)block + 16;
+}
+
+void skel__blocks_free(void **blocks) {
+    for (void **block = *blocks; block;) {
+        void **next = *block;
+        free(block);
+        block = next;
+    }
+    *blocks = NULL;
+}
+
 bool skel__doc_open(skel__doc *doc, const char *json, size_t length) {
     *doc          = (skel__doc){0};
     doc->problems = calloc(SKEL__DOC_MAX_ERRORS + SKEL__DOC_MAX_WARNINGS, sizeof *doc->problems);
@@ -280,26 +299,15 @@ bool skel__doc_open(skel__doc *doc, const char *json, size_t length) {
 
 void skel__doc_close(skel__doc *doc) {
     cJSON_Delete(doc->root);
-    for (void **block = doc->blocks; block;) {
-        void **next = *block;
-        free(block);
-        block = next;
-    }
+    skel__blocks_free(&doc->blocks);
     free(doc->problems);
     *doc = (skel__doc){0};
 }
 
-/* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
 void *skel__doc_alloc(skel__doc *doc, size_t count, size_t size) {
-    void **block = NULL;
-    if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
-    if (!block) {
-        doc->no_memory = true;
-        return NULL;
-    }
-    *block      = doc->blocks;
-    doc->blocks = block;
-    return (char *)block + 16;
+    void *memory = skel__blocks_alloc(&doc->blocks, count, size);
+    if (!memory) doc->no_memory = true;
+    return memory;
 }
 
 /* ---- objects and arrays -------------------------------------------------------------------- */

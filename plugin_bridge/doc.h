@@ -68,6 +68,9 @@ typedef enum skel__sign { SKEL__ANY, SKEL__POSITIVE, SKEL__NOT_NEGATIVE } skel__
 /** Checks and parses the text. False: no root; the reason is noted (or no_memory is set). */
 bool skel__doc_open(skel__doc *doc, const char *json, size_t length);
 void skel__doc_close(skel__doc *doc);
+/** Zeroed memory in a chain that starts at *blocks (NULL at first); NULL where there is none. */
+void *skel__blocks_alloc(void **blocks, size_t count, size_t size);
+void  skel__blocks_free(void **blocks);
 /** Zeroed memory that lives until skel__doc_close; NULL sets no_memory. */
 void *skel__doc_alloc(skel__doc *doc, size_t count, size_t size);
 /** Brings the problems into the order of the document. */

@@ -11,6 +11,7 @@
 #define SKEL__SCENE_JOINTS 100000
 #define SKEL__SCENE_GROUNDS 100000
 #define SKEL__SCENE_CONTACTS 100000
+#define SKEL__SCENE_GOALS 100000
 #define SKEL__SCENE_FRAMES 10000000
 #define SKEL__SCENE_POSES 200000000.0
 #define SKEL__ALWAYS 1e300    /* [s]: pinned from -this to this is pinned from start to end */
@@ -24,6 +25,23 @@ typedef struct skel__wobble_note {
     double displacement[3];
 } skel__wobble_note;
 
+/* Joint coordinates that a word of the document may stand for. */
+enum { SKEL__Q_NONE, SKEL__Q_CURRENT, SKEL__Q_MIDDLE, SKEL__Q_GIVEN };
+
+/* What the document says of inverse kinematics; a bake uses nothing of it. */
+typedef struct skel__ik_note {
+    skel_ik_desc        desc;
+    skel_ik_motion_desc motion; /* points to desc */
+    skel_goal_desc     *goals;
+    skel_goal_track    *tracks;
+    const char        **names; /* (goals) NULL where there is none */
+    double             *seed, *posture;
+    int32_t             seed_kind, posture_kind; /* SKEL__Q_* */
+    double             *joint_speed;             /* (joints) [rad/s], [m/s]; 0: no bound */
+    double             *joint_stiffness;         /* (joints) */
+    bool                given;                   /* the document has `ik` */
+} skel__ik_note;
+
 /* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
 struct skel_scene {
     skel_bake_desc     bake;
@@ -32,6 +50,8 @@ struct skel_scene {
     int32_t            frame_end;
     char               name[256];
     skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
+    skel__ik_note      ik;
+    void              *blocks; /* memory of skel__scene_keep */
 };
 
 /** Names to indices, open addressing. */
@@ -72,6 +92,7 @@ typedef struct skel__reader {
     int32_t           ground_count;
     int32_t           wobble_count;
     int32_t           field_count;
+    int32_t           frame_count; /* of the goals' lists, 0: none has one */
     double            frame_spin[3];
     double            frame_acceleration[3];
     skel_curve        frame_spin_curve;
@@ -140,6 +161,16 @@ void skel__read_frame_of_reference(skel__reader *r, const skel__at *at);
 int32_t skel__wobble_room(const skel__reader *r);
 /** After bodies and joints: appends to them. Notes what the model does not keep in *s. */
 void skel__read_wobbles(skel__reader *r, skel_scene *s);
+/** Zeroed memory that lives as long as the scene; NULL: noted as no_memory. */
+void *skel__scene_keep(skel__reader *r, skel_scene *s, size_t count, size_t size);
+/** After bodies and joints. */
+void skel__read_goals(skel__reader *r, const skel__at *at, skel_scene *s);
+/** After the goals. */
+void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s);
+void skel__ik_init(skel__ik_note *note);
+/** Once there is a model. */
+void skel__ik_finish(skel__reader *r, skel_scene *s);
+void skel__put_goals(skel__text *t, const skel_scene *s);
 /** Every body must be placed: by its position, its curve or a joint with frames. */
 void skel__check_placing(skel__reader *r);
 

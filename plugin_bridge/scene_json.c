@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The document skel-scene/1: read, checked, made into a model and a bake. Its lists are read in
-   scene_body.c, scene_joint.c, scene_wobble.c and scene_world.c. */
+   scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goal.c. */
 #include "scene.h"
 
 #include <math.h>
@@ -21,13 +21,15 @@ enum {
     S_GROUND,
     S_WOBBLE,
     S_FORCES,
-    S_FRAME
+    S_FRAME,
+    S_GOALS,
+    S_IK
 };
 static const skel__field k_scene[] = {{"format", false},     {"name", false},   {"gravity", false},
                                       {"angle_unit", false}, {"bodies", false}, {"joints", false},
                                       {"bake", false},       {"ground", false}, {"wobble", false},
-                                      {"forces", false},     {"frame", false},  {"goals", true},
-                                      {"ik", true},          {NULL, false}};
+                                      {"forces", false},     {"frame", false},  {"goals", false},
+                                      {"ik", false},         {NULL, false}};
 
 enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
 static const skel__field k_bake[] = {
@@ -119,6 +121,13 @@ static void read_head(skel__reader *r, const skel__fields *f, skel_scene *s) {
     r->angle = which == 1 ? SKEL__DOC_PI / 180.0 : 1.0;
 }
 
+/* What is solved rather than baked. */
+static void read_goals(skel__reader *r, const skel__fields *f, skel_scene *s) {
+    const skel__at goals = skel__doc_member(f, S_GOALS), ik = skel__doc_member(f, S_IK);
+    skel__read_goals(r, &goals, s);
+    skel__read_ik(r, &ik, s);
+}
+
 static void read_scene(skel__reader *r, skel_scene *s) {
     skel__fields f;
     r->root = (skel__at){NULL, NULL, -1, r->doc.root};
@@ -146,6 +155,7 @@ static void read_scene(skel__reader *r, skel_scene *s) {
         skel__read_wobbles(r, s);
         skel__read_grounds(r, &ground);
         skel__read_forces(r, &forces);
+        read_goals(r, &f, s);
     }
     skel__read_frame_of_reference(r, &frame);
     read_bake(r, &bake, s);
@@ -213,10 +223,12 @@ static void make_model(skel__reader *r, skel_scene *s) {
     desc.frame_acceleration_curve = r->frame_acceleration_curve;
     const skel_status status      = skel_model_create(&desc, &s->model, &err);
     s->bake.model                 = s->model;
-    if (status != SKEL_OK)
+    if (status != SKEL_OK) {
         skel__doc_pass_on(&r->doc, status, &err);
-    else
-        check_q(r, s->model);
+        return;
+    }
+    check_q(r, s->model);
+    skel__ik_finish(r, s);
 }
 
 static skel_scene *scene_new(void) {
@@ -228,7 +240,14 @@ static skel_scene *scene_new(void) {
     s->frame_start       = 1;
     s->frame_end         = 250;
     s->bake.sample_count = 250;
+    skel__ik_init(&s->ik);
     return s;
+}
+
+void *skel__scene_keep(skel__reader *r, skel_scene *s, size_t count, size_t size) {
+    void *memory = skel__blocks_alloc(&s->blocks, count, size);
+    if (!memory) r->doc.no_memory = true;
+    return memory;
 }
 
 /* Leaves the problems in order in r->doc, which the caller closes. */
@@ -267,6 +286,7 @@ skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, 
 void skel_scene_destroy(skel_scene *scene) {
     if (!scene) return;
     skel_model_destroy(scene->model);
+    skel__blocks_free(&scene->blocks);
     free(scene->wobbles);
     free(scene);
 }

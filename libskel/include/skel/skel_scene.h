@@ -5,6 +5,7 @@
 #define SKEL_SCENE_H
 
 #include <skel/skel_bake.h>
+#include <skel/skel_ik.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,16 @@ SKEL_API skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_des
 SKEL_API double      skel_scene_fps(const skel_scene *scene);
 SKEL_API int32_t     skel_scene_frame_start(const skel_scene *scene);
 SKEL_API int32_t     skel_scene_frame_end(const skel_scene *scene);
+
+/* Inverse kinematics: what `goals` and `ik` of the document say. */
+/** What skel_ik_motion_start takes, as the document has it; pointers stay the scene's, goals are
+    desc->ik->goals. Sample k is frame skel_scene_frame_start + k. Set struct_size first. */
+SKEL_API skel_status skel_scene_ik(const skel_scene *scene, skel_ik_motion_desc *desc);
+/** Owned by the scene; "" where the goal has no name, NULL where there is no such goal. */
+SKEL_API const char *skel_scene_goal_name(const skel_scene *scene, int32_t goal);
+/** Joint coordinates (q_count) in the middle of the limits; zero (ball: no turn) where there are
+    none. */
+SKEL_API skel_status skel_scene_middle(const skel_scene *scene, double *q);
 
 #ifdef __cplusplus
 }
