@@ -438,23 +438,46 @@ skel_status skel_ik_set_weight(skel_ik *ik, int32_t goal, double weight) {
     return SKEL_OK;
 }
 
-skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
-    if (!ik) return SKEL_E_ARGUMENT;
-    if (poses && !all_finite(poses, 7 * ik->m->nb)) return SKEL_E_ARGUMENT;
-    ik->base[-1] = (pose){{0, 0, 0}, q_identity()};
-    for (int32_t i = 0; i < ik->m->na; ++i) {
-        ik->base[i] = ik->m->body[i].x0;
-        if (!poses || i >= ik->m->nb) continue;
-        const quat q = q_of(poses + 7 * (size_t)i + 3);
-        if (!(q_dot(q, q) > 0)) return SKEL_E_ARGUMENT;
-        ik->base[i] = (pose){v3_of(poses + 7 * (size_t)i), q_unit(q)};
-    }
+/* What hangs on roots that do not move goes where they are now. */
+static void rebase(skel_ik *ik) {
     skel__ik_rebase(ik);
     for (int32_t k = 0; k < ik->nt; ++k) {
         skel__ik_task *t = &ik->task[k];
         skel__ik_rebase_anchor(ik, &t->at), skel__ik_rebase_anchor(ik, &t->to);
         skel__ik_rebase_anchor(ik, &t->from), skel__ik_rebase_anchor(ik, &t->end);
     }
+}
+
+void skel__ik_drive(skel_ik *ik, double t) {
+    for (int32_t k = 0; k < ik->m->np; ++k) {
+        const int32_t i = ik->m->prescribed[k];
+        if (i < ik->m->nb) ik->base[i] = skel__prescribed_motion(&ik->m->body[i], t, SKEL__AFTER).x;
+    }
+    rebase(ik);
+}
+
+void skel__ik_current(const skel_ik *ik, double *q) {
+    const skel_model *m = ik->m;
+    for (int32_t i = -1; i < m->na; ++i) {
+        const pose at = i < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[i].x0;
+        ik->kin[i]    = (skel__kin){.p = at.p, .q = at.q};
+    }
+    skel__q_of(m, ik->kin, q);
+}
+
+skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
+    if (!ik) return SKEL_E_ARGUMENT;
+    if (poses && !all_finite(poses, 7 * ik->m->nb)) return SKEL_E_ARGUMENT;
+    for (int32_t i = 0; poses && i < ik->m->nb; ++i) {
+        const quat q = q_of(poses + 7 * (size_t)i + 3);
+        if (!(q_dot(q, q) > 0)) return SKEL_E_ARGUMENT;
+    }
+    ik->base[-1] = (pose){{0, 0, 0}, q_identity()};
+    for (int32_t i = 0; i < ik->m->na; ++i) {
+        const double *p = poses && i < ik->m->nb ? poses + 7 * (size_t)i : NULL;
+        ik->base[i]     = p ? (pose){v3_of(p), q_unit(q_of(p + 3))} : ik->m->body[i].x0;
+    }
+    rebase(ik);
     for (int32_t k = 0; k < ik->nroot; ++k) {
         const pose *at = &ik->base[ik->root[k]];
         double     *x  = ik->x + ik->m->nq + 7 * k;
@@ -570,6 +593,13 @@ static void solve(skel_ik *ik) {
     }
 }
 
+void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {
+    r->residual                = ik->residual;
+    r->reached                 = ik->residual <= ik->d.tolerance;
+    r->active_limits           = count_active(ik, NULL);
+    r->smallest_singular_value = smallest(ik);
+}
+
 skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel_error *err) {
     if (!ik || !q) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "ik or q: is NULL");
     if (!all_finite(q, ik->m->nq))
@@ -582,14 +612,10 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     solve(ik);
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
     if (!receipt) return SKEL_OK;
-    skel_ik_receipt r         = {.struct_size = sizeof r};
-    r.residual                = ik->residual;
-    r.reached                 = ik->residual <= ik->d.tolerance;
-    r.iterations              = ik->iterations;
-    r.restarts                = ik->restarts;
-    r.active_limits           = count_active(ik, NULL);
-    r.smallest_singular_value = smallest(ik);
-    r.us                      = 1e-3 * (double)(skel__ik_now() - begun);
+    skel_ik_receipt r = {.struct_size = sizeof r, .iterations = ik->iterations};
+    r.restarts        = ik->restarts;
+    skel__ik_receipt(ik, &r);
+    r.us = 1e-3 * (double)(skel__ik_now() - begun);
     return skel__desc_export(receipt, &r, sizeof r, sizeof r);
 }
 

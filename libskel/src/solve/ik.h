@@ -173,6 +173,8 @@ int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
 /* out = x moved by y, every node brought back within its limits; out may be x. */
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
+/* out: the part w of the way from a to b. */
+void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out);
 int  skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
                           skel__ik_bound bound[4]);
 void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out);
@@ -207,5 +209,13 @@ double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 
 /* ik_levels.c: several priorities, or a posture. */
 void skel__ik_levels(skel_ik *ik, int32_t restarts);
+
+/* ik.c */
+/* Residual, limits and singular value of x, whose errors e and place are. */
+void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r);
+/* Joint coordinates of the model's own pose. */
+void skel__ik_current(const skel_ik *ik, double *q);
+/* Fixed and driven bodies stand where they do at time t. */
+void skel__ik_drive(skel_ik *ik, double t);
 
 #endif

@@ -188,6 +188,22 @@ void skel__ik_difference(const skel_ik *ik, const double *from, const double *to
     }
 }
 
+void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out) {
+    memcpy(out, a, (size_t)ik->nx * sizeof *out);
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        const double        *p = a + n->x, *q = b + n->x;
+        double              *o = out + n->x;
+        if (n->kind == SKEL__NODE_BALL) {
+            const v3 way = q_log(q_mul(q_conj(q_of(p)), q_of(q)));
+            q_to(q_unit(q_mul(q_of(p), q_exp(v3_scale(way, w)))), o);
+        } else {
+            for (int k = 0; k < (n->kind == SKEL__NODE_SHIFT ? 3 : 1); ++k)
+                o[k] = p[k] + w * (q[k] - p[k]);
+        }
+    }
+}
+
 /* What a ball is limited by: values, what they may be at most, and how they grow with a turn in
    inner axes. Returns how many there are. */
 int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
