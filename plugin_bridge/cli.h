@@ -61,5 +61,6 @@ int cli_check(int argc, char **argv);
 int cli_convert(int argc, char **argv);
 int cli_inverse(int argc, char **argv);
 int cli_flight(int argc, char **argv);
+int cli_ik(int argc, char **argv);
 
 #endif

@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `skel bake`: drives a bake in slices, shows progress, writes track and report. */
-#include "cli.h"
-#include "outfile.h"
-#include "track.h"
+#include "cli_work.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define SLICE_MS 100.0
 #define MAX_FRAMES 10000000
 #define MAX_POSES 200000000.0
-
-static volatile sig_atomic_t g_signal; /* the one that asked us to stop; 0: none */
-
-static void on_signal(int number) {
-    g_signal = number;
-}
-
-static void catch_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
-/* Ends as the signal would have, now that nothing is left behind. */
-static int die_of_signal(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_DFL;
-    sigaction(g_signal, &action, NULL);
-    raise(g_signal);
-    return CLI_FAILED;
-}
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
@@ -73,57 +43,18 @@ static int read_call(int argc, char **argv, call *c) {
     return CLI_DONE;
 }
 
-typedef struct format {
-    const char   *name;
-    track_writer *track, *report; /* NULL: this format cannot hold it (yet) */
-} format;
-
-static const format k_formats[] = {{"json", track_write_json, report_write_json},
-                                   {"csv", track_write_csv, report_write_csv},
-                                   {"npy", track_write_npy, NULL},
-                                   {"bvh", NULL, NULL},
-                                   {"gltf", NULL, NULL},
-                                   {"glb", NULL, NULL},
-                                   {"html", NULL, NULL}};
-
-static const format *find_format(const char *name) {
-    for (size_t i = 0; name && i < sizeof k_formats / sizeof *k_formats; ++i)
-        if (strcmp(k_formats[i].name, name) == 0) return &k_formats[i];
-    return NULL;
-}
-
-static const char *extension(const char *path) {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-    return dot ? dot + 1 : NULL;
-}
-
-/* By --to, or by the name of the file, or JSON on standard output. */
-static int pick_track(call *c) {
-    const int     file = c->out && strcmp(c->out, "-") != 0;
-    const char   *name = c->to ? c->to : file ? extension(c->out) : "json";
-    const char   *what = c->to ? "--to" : c->out;
-    const format *f    = find_format(name);
-    if (f && f->track) {
-        c->write_track = f->track;
-        return CLI_DONE;
-    }
-    if (f) return cli_error(CLI_WRONG, what, "format %s is not in this version", name);
-    if (c->to) return cli_error(CLI_WRONG, what, "is '%s', must be json, npy or csv", c->to);
-    return cli_error(CLI_WRONG, what, "must end in .json, .npy or .csv, or --to must say which");
-}
-
 static int pick_report(call *c) {
     if (!c->report) return CLI_DONE;
-    const int     file = strcmp(c->report, "-") != 0;
-    const char   *name = file ? extension(c->report) : "json";
-    const format *f    = find_format(name);
-    if (f && f->report) {
-        c->write_report = f->report;
-        return CLI_DONE;
-    }
-    if (f && !f->track)
+    const char *name = strcmp(c->report, "-") != 0 ? cli_extension(c->report) : "json";
+    if (name && strcmp(name, "json") == 0)
+        c->write_report = report_write_json;
+    else if (name && strcmp(name, "csv") == 0)
+        c->write_report = report_write_csv;
+    else if (name && cli_is_later_format(name))
         return cli_error(CLI_WRONG, c->report, "format %s is not in this version", name);
-    return cli_error(CLI_WRONG, c->report, "must end in .json or .csv");
+    else
+        return cli_error(CLI_WRONG, c->report, "must end in .json or .csv");
+    return CLI_DONE;
 }
 
 static int check_files(const call *c) {
@@ -176,40 +107,14 @@ static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *des
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-typedef struct progress {
-    int shown;    /* wanted at all */
-    int terminal; /* one line that changes; else a line per tenth */
-    int last;
-} progress;
-
-static void show_progress(progress *p, double done) {
-    enum { WIDTH = 40 };
-    static const char bar[]   = "########################################";
-    const int         percent = (int)(100.0 * done);
-    if (!p->shown || percent == p->last) return;
-    if (p->terminal) {
-        const int n = percent * WIDTH / 100;
-        fprintf(stderr, "\r[%.*s%*s] %3d %%", n, bar, WIDTH - n, "", percent);
-    } else if (p->last < 0 || percent / 10 != p->last / 10) {
-        fprintf(stderr, "skel: %d %%\n", percent);
-    }
-    fflush(stderr);
-    p->last = percent;
-}
-
-static void end_progress(const progress *p) {
-    if (p->shown && p->terminal && p->last >= 0) fprintf(stderr, "\r%60s\r", "");
-}
-
 static skel_status run(skel_bake *bake, int shown) {
-    progress    p      = {0, isatty(STDERR_FILENO), -1};
-    skel_status status = SKEL_MORE;
-    p.shown            = shown || p.terminal;
-    while (status == SKEL_MORE && !g_signal) {
-        status = skel_bake_advance(bake, SLICE_MS);
-        show_progress(&p, skel_bake_progress(bake));
+    cli_progress p      = cli_progress_start(shown);
+    skel_status  status = SKEL_MORE;
+    while (status == SKEL_MORE && !*cli_signal()) {
+        status = skel_bake_advance(bake, CLI_SLICE_MS);
+        cli_progress_show(&p, skel_bake_progress(bake));
     }
-    end_progress(&p);
+    cli_progress_end(&p);
     return status;
 }
 
@@ -228,26 +133,14 @@ static int open_outputs(const call *c, outputs *o) {
     return CLI_DONE;
 }
 
-static int write_one(outfile *file, const char *name, track_writer *writer,
-                     const track_source *source) {
-    errno = 0;
-    if (!writer(file->stream, source)) {
-        const int error = errno ? errno : EIO;
-        outfile_abort(file);
-        return g_signal ? CLI_FAILED : cli_error(CLI_FAILED, name, "%s", strerror(error));
-    }
-    const int error = outfile_commit(file);
-    return error ? cli_error(CLI_FAILED, name, "%s", strerror(error)) : CLI_DONE;
-}
-
 static int write_outputs(const call *c, outputs *o, const track_source *source) {
     int code = CLI_DONE;
     if (source->failed)
         outfile_abort(&o->track);
     else
-        code = write_one(&o->track, c->out ? c->out : "-", c->write_track, source);
+        code = cli_write_track(&o->track, c->out ? c->out : "-", c->write_track, source);
     if (code == CLI_DONE && c->report)
-        code = write_one(&o->report, c->report, c->write_report, source);
+        code = cli_write_track(&o->report, c->report, c->write_report, source);
     return code;
 }
 
@@ -259,17 +152,25 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     skel_status status = skel_bake_start(desc, &bake, &err);
     if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
     status              = run(bake, c->progress);
-    track_source source = {skel_scene_model(scene), bake, skel_scene_name(scene), NULL, &g_signal,
-                           desc->sample_rate,       start};
+    track_source source = {.model       = skel_scene_model(scene),
+                           .bake        = bake,
+                           .scene       = skel_scene_name(scene),
+                           .stop        = cli_signal(),
+                           .fps         = desc->sample_rate,
+                           .frame_start = start,
+                           .frames      = skel_bake_samples_done(bake),
+                           .poses       = skel_bake_poses(bake),
+                           .velocities  = skel_bake_velocities(bake),
+                           .q           = skel_bake_q(bake)};
     int          code   = CLI_DONE;
-    for (int32_t i = 0; !g_signal && skel_bake_warning(bake, i); ++i)
+    for (int32_t i = 0; !*cli_signal() && skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
     if (status < 0) {
         skel_bake_error(bake, &err);
         source.failed = err.text;
         code          = cli_error(CLI_FAILED, c->file, "%s", err.text);
     }
-    const int written = g_signal ? CLI_FAILED : write_outputs(c, o, &source);
+    const int written = *cli_signal() ? CLI_FAILED : write_outputs(c, o, &source);
     skel_bake_destroy(bake);
     return code != CLI_DONE ? code : written;
 }
@@ -280,19 +181,19 @@ static int bake_scene(const call *c, const skel_scene *scene) {
     outputs        o    = {{0}, {0}};
     int            code = read_desc(c, scene, &desc, &start);
     if (code != CLI_DONE) return code;
-    catch_signals();
+    cli_catch_signals();
     code = open_outputs(c, &o);
     if (code == CLI_DONE) code = bake_and_write(c, scene, &desc, start, &o);
     outfile_abort(&o.track);
     outfile_abort(&o.report);
-    return g_signal ? die_of_signal() : code;
+    return *cli_signal() ? cli_die_of_signal() : code;
 }
 
 int cli_bake(int argc, char **argv) {
     call        c     = {0};
     skel_scene *scene = NULL;
     int         code  = read_call(argc, argv, &c);
-    if (code == CLI_DONE) code = pick_track(&c);
+    if (code == CLI_DONE) code = cli_pick_track(c.out, c.to, &c.write_track);
     if (code == CLI_DONE) code = pick_report(&c);
     if (code == CLI_DONE) code = check_files(&c);
     if (code == CLI_DONE) code = cli_scene(c.file, &scene);

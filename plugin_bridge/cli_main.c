@@ -31,6 +31,9 @@ static const char k_help[] =
     "  skel flight SCENE --from A --to B --time T [--turns N] [--about x,y,z] [--fps F]\n"
     "            [-o OUT] [--scene SCENE_OUT]\n"
     "                                from pose to pose through the air\n"
+    "  skel ik SCENE [-o OUT.{json,npy,csv}] [--to json|npy|csv] [--mode pose|track]\n"
+    "            [--tolerance T] [--seed current|mid] [--progress]\n"
+    "                                joint coordinates that fulfil the scene's goals\n"
     "  skel check SCENE              everything wrong with a document, one line each\n"
     "  skel convert IN OUT           the scene in canonical form\n"
     "  skel help COMMAND | --help | --version\n"
@@ -89,7 +92,16 @@ static const command k_commands[] = {
      "skel check SCENE: everything wrong with a document, one line each; exit 2 where it is\n"},
     {"convert", cli_convert,
      "skel convert IN OUT: the scene IN in canonical form, with frames and inertia in full\n"},
-    {"ik", NULL, NULL},
+    {"ik", cli_ik,
+     "skel ik SCENE [options]: joint coordinates that fulfil the scene's goals, frame by frame\n"
+     "  -o FILE            .json (skel-track/1 with receipts), .npy or .csv; none or -: standard "
+     "output\n"
+     "  --to FORMAT        json, npy or csv, where the name does not say it\n"
+     "  --mode MODE        pose (every frame on its own) or track (from frame to frame)\n"
+     "  --tolerance T      how far off a goal may be, in metres and radians\n"
+     "  --seed SEED        where to start: current (the pose of the scene) or mid (of the limits)\n"
+     "  --progress         show progress also where standard error is no terminal\n"
+     "  Exit code 1 where a frame was not reached; the track is written all the same.\n"},
     {"dh", NULL, NULL},
     {"skin", NULL, NULL},
     {"view", NULL, NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tracks and reports as JSON and CSV, written frame by frame. A track holds nothing that changes
-   from run to run; the time the bake took is in the report only. */
+   from run to run but the `us` of its receipts; the time a bake took is in the report only. */
 #include "track.h"
 #include "text.h"
 
@@ -99,9 +99,9 @@ static skel_report_row row_of(const skel_bake *bake, int32_t sample) {
 /* One field of all frames, a frame to a line: `count` numbers from each row of `stride`. */
 static int put_field(skel__text *t, FILE *stream, const track_source *s, const char *name,
                      const double *rows, int32_t stride, int32_t count) {
-    const int32_t frames = skel_bake_samples_done(s->bake), nb = skel_model_body_count(s->model);
+    const int32_t nb = skel_model_body_count(s->model);
     skel__text_addf(t, "  \"%s\": [\n", name);
-    for (int32_t f = 0; f < frames; ++f) {
+    for (int32_t f = 0; f < s->frames; ++f) {
         skel__text_add(t, f ? ",\n    [" : "    [");
         for (int32_t b = 0; b < nb; ++b, rows += stride) {
             if (b) skel__text_add(t, ", ");
@@ -115,12 +115,11 @@ static int put_field(skel__text *t, FILE *stream, const track_source *s, const c
 }
 
 static int put_q(skel__text *t, FILE *stream, const track_source *s) {
-    const int32_t frames = skel_bake_samples_done(s->bake), nq = skel_model_q_count(s->model);
-    const double *q = skel_bake_q(s->bake);
+    const int32_t nq = skel_model_q_count(s->model);
     skel__text_add(t, "  \"q\": [\n");
-    for (int32_t f = 0; f < frames; ++f) {
+    for (int32_t f = 0; f < s->frames; ++f) {
         skel__text_add(t, f ? ",\n    " : "    ");
-        skel__text_numbers(t, nq ? q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
+        skel__text_numbers(t, nq ? s->q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
         if (!flush_text(t, stream, s)) return 0;
     }
     skel__text_add(t, "\n  ],\n");
@@ -138,23 +137,63 @@ static void put_head(skel__text *t, const track_source *s) {
     skel__text_add(t, "],\n");
 }
 
-int track_write_json(FILE *stream, const track_source *s) {
-    const double           *pose = skel_bake_poses(s->bake), *v = skel_bake_velocities(s->bake);
+static void put_report(skel__text *t, const track_source *s) {
     const skel_bake_summary sum = summary_of(s->bake);
-    skel__text              t   = {0};
+    skel__text_add(t, "  \"report\": {");
+    put_method(t, &sum);
+    skel__text_add(t, ",\n    ");
+    put_drifts(t, &sum, NULL);
+    skel__text_add(t, ",\n    ");
+    put_warnings(t, s->bake);
+    skel__text_add(t, "}\n}\n");
+}
+
+/* The time it took comes last: all before it is the same from run to run. */
+static void put_receipt(skel__text *t, const skel_ik_receipt *r, const double *goals,
+                        int32_t count) {
+    skel__text_addf(t, "{\"reached\": %s, ", r->reached ? "true" : "false");
+    put_named(t, "residual", r->residual);
+    skel__text_addf(t, ", \"iterations\": %d, \"restarts\": %d, \"active_limits\": %d, ",
+                    (int)r->iterations, (int)r->restarts, (int)r->active_limits);
+    put_named(t, "smallest_singular_value", r->smallest_singular_value);
+    skel__text_add(t, ", \"goals\": [");
+    for (int32_t k = 0; k < count; ++k, goals += 2) {
+        skel__text_add(t, k ? ", {" : "{");
+        put_named(t, "distance", goals[0]);
+        skel__text_add(t, ", ");
+        put_named(t, "angle", goals[1]);
+        skel__text_add(t, "}");
+    }
+    skel__text_add(t, "], ");
+    put_named(t, "us", r->us);
+    skel__text_add(t, "}");
+}
+
+static int put_receipts(skel__text *t, FILE *stream, const track_source *s) {
+    const skel_ik_receipt *receipts = skel_ik_motion_receipts(s->ik);
+    const double          *goals    = skel_ik_motion_residuals(s->ik);
+    skel__text_add(t, "  \"receipts\": [\n");
+    for (int32_t f = 0; f < s->frames; ++f, goals += 2 * s->goals) {
+        skel__text_add(t, f ? ",\n    " : "    ");
+        put_receipt(t, &receipts[f], goals, s->goals);
+        if (!flush_text(t, stream, s)) return 0;
+    }
+    skel__text_add(t, "\n  ]\n}\n");
+    return 1;
+}
+
+int track_write_json(FILE *stream, const track_source *s) {
+    const double *pose = s->poses, *v = s->velocities;
+    skel__text    t = {0};
     put_head(&t, s);
-    const int good = put_field(&t, stream, s, "position", pose, 7, 3) &&
-                     put_field(&t, stream, s, "orientation", pose + 3, 7, 4) &&
-                     put_field(&t, stream, s, "velocity", v, 6, 3) &&
-                     put_field(&t, stream, s, "angular_velocity", v + 3, 6, 3) &&
-                     put_q(&t, stream, s);
-    skel__text_add(&t, "  \"report\": {");
-    put_method(&t, &sum);
-    skel__text_add(&t, ",\n    ");
-    put_drifts(&t, &sum, NULL);
-    skel__text_add(&t, ",\n    ");
-    put_warnings(&t, s->bake);
-    skel__text_add(&t, "}\n}\n");
+    int good = put_field(&t, stream, s, "position", pose, 7, 3) &&
+               put_field(&t, stream, s, "orientation", pose + 3, 7, 4);
+    if (v)
+        good = good && put_field(&t, stream, s, "velocity", v, 6, 3) &&
+               put_field(&t, stream, s, "angular_velocity", v + 3, 6, 3);
+    good = good && put_q(&t, stream, s);
+    if (good && s->ik) good = put_receipts(&t, stream, s);
+    if (good && s->bake) put_report(&t, s);
     return finish(&t, stream, s, good);
 }
 
@@ -182,20 +221,20 @@ static void put_csv_name(skel__text *t, const char *name) {
 }
 
 int track_write_csv(FILE *stream, const track_source *s) {
-    const int32_t frames = skel_bake_samples_done(s->bake), nb = skel_model_body_count(s->model);
-    const double *pose = skel_bake_poses(s->bake), *v = skel_bake_velocities(s->bake);
+    const int32_t nb   = skel_model_body_count(s->model);
+    const double *pose = s->poses, *v = s->velocities;
     skel__text    t    = {0};
     int           good = 1;
-    skel__text_add(&t, "frame,time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n");
-    for (int32_t f = 0; f < frames && good; ++f) {
-        const double time = row_of(s->bake, f).time;
-        for (int32_t b = 0; b < nb; ++b, pose += 7, v += 6) {
+    skel__text_addf(&t, "frame,time,body,x,y,z,qw,qx,qy,qz%s\n", v ? ",vx,vy,vz,wx,wy,wz" : "");
+    for (int32_t f = 0; f < s->frames && good; ++f) {
+        const double time = s->bake ? row_of(s->bake, f).time : f / s->fps;
+        for (int32_t b = 0; b < nb; ++b, pose += 7) {
             skel__text_addf(&t, "%d", (int)(s->frame_start + f));
             put_cell(&t, time);
             skel__text_add(&t, ",");
             put_csv_name(&t, skel_model_body_name(s->model, b));
             put_cells(&t, pose, 7);
-            put_cells(&t, v, 6);
+            if (v) put_cells(&t, v + 6 * ((size_t)f * (size_t)nb + (size_t)b), 6);
             skel__text_add(&t, "\n");
         }
         good = flush_text(&t, stream, s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a bake gives, as documents: skel-track/1 (JSON), .npy, .csv, and the report. */
+/* What a bake or the goals of a scene give, as documents: skel-track/1 (JSON), .npy, .csv, and the
+   report. */
 #ifndef SKEL_BRIDGE_TRACK_H
 #define SKEL_BRIDGE_TRACK_H
 
@@ -10,12 +11,16 @@
 
 typedef struct track_source {
     const skel_model            *model;
-    const skel_bake             *bake;
+    const skel_bake             *bake; /* NULL: the motion is of `ik` */
+    const skel_ik_motion        *ik;
+    int32_t                      goals;
     const char                  *scene;  /* its name */
     const char                  *failed; /* why the bake stopped early; NULL where it did not */
     const volatile sig_atomic_t *stop;   /* set: give up */
     double                       fps;
-    int32_t                      frame_start;
+    int32_t                      frame_start, frames;
+    const double                *poses, *q;
+    const double                *velocities; /* NULL: the track has none */
 } track_source;
 
 /* Each returns 1, or 0 where the stream failed, memory ran out or `stop` was set. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the commands that work for long and write a track share: signals, progress, formats. */
+#ifndef SKEL_BRIDGE_CLI_WORK_H
+#define SKEL_BRIDGE_CLI_WORK_H
+
+#include "cli.h"
+#include "outfile.h"
+#include "track.h"
+
+#define CLI_SLICE_MS 100.0 /* between two looks at signals and progress */
+
+/** From here on a signal that would end the command is only noted. */
+void cli_catch_signals(void);
+/** Points to the one that asked us to stop; 0: none. */
+const volatile sig_atomic_t *cli_signal(void);
+/** Ends as the signal would have, now that nothing is left behind. */
+int cli_die_of_signal(void);
+
+typedef struct cli_progress {
+    int shown;    /* wanted at all */
+    int terminal; /* one line that changes; else a line per tenth */
+    int last;
+} cli_progress;
+cli_progress cli_progress_start(int shown);
+void         cli_progress_show(cli_progress *progress, double done);
+void         cli_progress_end(const cli_progress *progress);
+
+/** What follows the last dot of the file's name, or NULL. */
+const char *cli_extension(const char *path);
+/** Of the design, but not of this version. */
+int cli_is_later_format(const char *name);
+/** The writer by --to, or by the name of the file, or JSON on standard output. */
+int cli_pick_track(const char *out, const char *to, track_writer **writer);
+/** Writes and puts the file in its place; `name` is for messages. */
+int cli_write_track(outfile *file, const char *name, track_writer *writer,
+                    const track_source *source);
+
+#endif
