@@ -175,13 +175,14 @@ static void layout_step(skel__carver *c, skel_ik *at) {
     if (skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m > work)
         work = skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m;
     if (n * m + (m + 1) * (m + 1) > work) work = n * m + (m + 1) * (m + 1);
-    at->work  = skel__carve(c, work, sizeof(double));
-    at->level = (skel__ik_level){
-        .basis = skel__carve(c, at->levels + at->has_posture > 1 ? n * (big < n ? big : n) : 0,
-                             sizeof(double)),
-        .shift = skel__carve(c, m, sizeof(double)),
-        .x     = skel__carve(c, (size_t)at->nx, sizeof(double)),
-        .hold  = skel__carve(c, n, sizeof(int32_t)),
+    at->work             = skel__carve(c, work, sizeof(double));
+    const size_t several = at->levels + at->has_posture > 1;
+    at->level            = (skel__ik_level){
+                   .basis = skel__carve(c, several * n * n, sizeof(double)),
+                   .shift = skel__carve(c, several * m, sizeof(double)),
+                   .off   = skel__carve(c, several * m, sizeof(double)),
+                   .x     = skel__carve(c, several * (size_t)at->nx, sizeof(double)),
+                   .y     = skel__carve(c, several * n, sizeof(double)),
     };
 }
 
@@ -577,20 +578,22 @@ static double smallest(skel_ik *ik) {
 }
 
 static void solve(skel_ik *ik) {
-    const int32_t restarts = ik->d.max_restarts >= 0 ? ik->d.max_restarts : RESTARTS;
+    const int     tracks   = ik->d.mode == SKEL_IK_TRACK;
+    const int32_t restarts = tracks ? 0 : ik->d.max_restarts >= 0 ? ik->d.max_restarts : RESTARTS;
     if (ik->d.method == SKEL_IK_NEWTON) {
         newton(ik);
-    } else if (ik->levels + ik->has_posture > 1) {
-        skel__ik_levels(ik, ik->d.mode == SKEL_IK_POSE ? restarts : 0);
-    } else if (ik->d.mode == SKEL_IK_POSE) {
+        return;
+    }
+    if (tracks) skel__ik_follow_begin(ik);
+    if (ik->levels + ik->has_posture > 1) {
+        skel__ik_levels(ik, restarts);
+    } else if (tracks) {
+        skel__ik_downhill(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
+    } else {
         skel__ik_search(ik, ik->rows, restarts);
         if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, 200);
-    } else {
-        skel__ik_follow(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
-        ik->has_memory = ik->residual <= ik->d.tolerance || ik->has_memory;
-        if (ik->residual <= ik->d.tolerance)
-            memcpy(ik->memory, ik->x, (size_t)ik->nx * sizeof(double));
     }
+    if (tracks) skel__ik_follow_end(ik);
 }
 
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {

@@ -91,10 +91,12 @@ typedef struct skel__ik_link {
 
 /* What a later priority needs. */
 typedef struct skel__ik_level {
-    double  *basis; /* (n x rank) directions that earlier ones want kept */
-    double  *shift; /* (rows) what is left of earlier ones */
-    double  *x;     /* (nx) */
-    int32_t *hold;  /* (n) columns that limits hold */
+    double *basis; /* (n x n) rows: directions that earlier ones and limits want kept */
+    int32_t rank;  /* how many */
+    double *shift; /* (rows) errors that earlier ones keep */
+    double *off;   /* (rows) */
+    double *x;     /* (nx) */
+    double *y;     /* (n) */
 } skel__ik_level;
 
 struct skel_ik {
@@ -203,7 +205,10 @@ int64_t skel__ik_now(void); /* [ns] */
 void    skel__ik_seeds(skel_ik *ik);
 double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts); /* any way down, many seeds */
 double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
-double  skel__ik_follow(skel_ik *ik, int32_t m, int32_t most);     /* the same, frame after frame */
+void    skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J + curvature, full */
+/* From frame to frame, round what solves a frame: where to begin, and what to remember. */
+void skel__ik_follow_begin(skel_ik *ik);
+void skel__ik_follow_end(skel_ik *ik);
 /* The last digits. has_factor: the last step was the one that led to x. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 

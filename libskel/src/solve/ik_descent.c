@@ -118,8 +118,7 @@ static void next_seed(skel_ik *ik, int32_t m) {
 
 /* ---- downhill ---- */
 
-/* h = J^T J + curvature, full. */
-static void hessian(skel_ik *ik, int32_t m) {
+void skel__ik_hessian(skel_ik *ik, int32_t m) {
     const size_t n = (size_t)ik->n;
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j <= i; ++j) {
@@ -153,7 +152,7 @@ static double promised(const skel_ik *ik, int32_t m, int curved) {
 static int escape(skel_ik *ik, int32_t m, double *e2) {
     if (ik->n > SKEL__IK_DENSE) return 0;
     const size_t n = (size_t)ik->n;
-    hessian(ik, m);
+    skel__ik_hessian(ik, m);
     memcpy(ik->hf, ik->h, n * n * sizeof *ik->h);
     for (size_t i = 0; i < n; ++i) /* held columns have no part in it */
         for (size_t j = 0; j < n; ++j)
@@ -232,7 +231,7 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
         memcpy(ik->e_now, ik->e, (size_t)m * sizeof *ik->e);
         const double slope = skel__ik_gradient(ik, ik->x, ik->e_now, m, ik->g);
         if (slope > FLAT && d.slow < 3) {
-            if (d.curved) hessian(ik, m);
+            if (d.curved) skel__ik_hessian(ik, m);
             if (d.mu < 0) d.mu = 0.01 * d.e2 + FLOOR;
             if (go_down(ik, m, &d)) continue;
             skel__ik_jacobian(ik, m);
@@ -311,22 +310,27 @@ static void bound_step(skel_ik *ik, double e2) {
 /* From frame to frame: begins where the motion so far would lead, where that is nearer. So it passes
    straight through places where the Jacobian loses rank, as the target does, and does not turn back
    there into another branch. */
-double skel__ik_follow(skel_ik *ik, int32_t m, int32_t most) {
+void skel__ik_follow_begin(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
     ik->is_following  = ik->has_last && memcmp(ik->start, ik->last, size) == 0;
-    if (ik->is_following) {
-        const double e2 = skel__ik_errors(ik, ik->x, m);
-        const int    ok = predict(ik, m) < 0.5;
-        if (!ik->max_step) bound_step(ik, e2);
-        skel__ik_move(ik, ik->x, ik->y, ik->trial);
-        if (ok && skel__ik_errors(ik, ik->trial, m) < e2) take_trial(ik);
-    } else {
+    if (!ik->is_following) {
         memcpy(ik->last, ik->start, size);
         memcpy(ik->home, ik->start, size);
+        return;
     }
-    const double e2 = skel__ik_downhill(ik, m, most);
+    const double e2 = skel__ik_errors(ik, ik->x, ik->rows);
+    const int    ok = predict(ik, ik->rows) < 0.5;
+    if (!ik->max_step) bound_step(ik, e2);
+    skel__ik_move(ik, ik->x, ik->y, ik->trial);
+    if (ok && skel__ik_errors(ik, ik->trial, ik->rows) < e2) take_trial(ik);
+}
+
+void skel__ik_follow_end(skel_ik *ik) {
+    const size_t size = (size_t)ik->nx * sizeof *ik->x;
     memcpy(ik->before, ik->last, size);
     memcpy(ik->last, ik->x, size);
     ik->has_last = 1;
-    return e2;
+    if (ik->residual > ik->d.tolerance) return;
+    memcpy(ik->memory, ik->x, size);
+    ik->has_memory = 1;
 }
