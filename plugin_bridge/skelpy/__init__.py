@@ -14,89 +14,11 @@ import ctypes as C
 from array import array
 
 from . import _ffi
+from ._own import SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain
+from .ik import Ik, IkMotion, jacobian
 
-__all__ = ["Bake", "Flight", "Inverse", "Scene", "SkelError", "State", "accelerations", "bake",
-           "check", "fk", "flight", "inverse", "version"]
-
-
-class SkelError(Exception):
-    """status: the library's number. body, joint: the index it is about, -1 where none.
-    text: where, what it is, what it must be."""
-
-    def __init__(self, status, body, joint, text):
-        super().__init__(text)
-        self.status, self.body, self.joint, self.text = status, body, joint, text
-
-
-def _check(lib, status, error=None):
-    """The status when it is not a failure; else raises SkelError, with its detail."""
-    if status >= 0:
-        return status
-    if error is not None and error.text:
-        raise SkelError(status, error.body, error.joint, error.text.decode("utf-8", "replace"))
-    raise SkelError(status, -1, -1, lib.skel_status_text(status).decode())
-
-
-class _Owner:
-    """Owns one C object and keeps alive what that object needs. It dies with its last user, so a
-    view of a closed bake stays valid."""
-
-    def __init__(self, pointer, destroy, *needs):
-        self.pointer, self._destroy, self._needs = pointer, destroy, needs
-
-    def __del__(self):
-        self._destroy(self.pointer)
-
-
-def _create(lib, create, destroy, *arguments, needs=()):
-    error, out = _ffi.Error(), C.c_void_p()
-    _check(lib, create(*arguments, C.byref(out), C.byref(error)), error)
-    return _Owner(out.value, destroy, *needs)
-
-
-class _Closing:
-    """What Scene, State and Bake share: a handle that can be closed, once or many times."""
-
-    _owner = None
-
-    def close(self):
-        self._owner = None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    @property
-    def _p(self):
-        if self._owner is None:
-            raise ValueError(f"this {type(self).__name__} is closed")
-        return self._owner.pointer
-
-
-def _buffer(count):
-    """count zeros and the pointer that C wants; keep the first while using the second."""
-    numbers = array("d", bytes(8 * count))
-    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
-
-
-def _doubles(values, count, what):
-    numbers = array("d", values)
-    if len(numbers) != count:
-        raise ValueError(f"{what}: has {len(numbers)} numbers, must have {count}")
-    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
-
-
-def _plain(struct):
-    """The struct as a dict of numbers and lists."""
-    fields = {}
-    for name, _ in struct._fields_:
-        value = getattr(struct, name)
-        fields[name] = list(value) if isinstance(value, C.Array) else value
-    for name in ("struct_size", "reserved"):
-        fields.pop(name, None)
-    return fields
+__all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
+           "accelerations", "bake", "check", "fk", "flight", "inverse", "jacobian", "version"]
 
 
 def _number_of(name_of, name):
@@ -219,6 +141,16 @@ class Scene(_Closing):
         fields["pinned"] = [list(pair) for pair in zip(times[::2], times[1::2])]
         return fields
 
+    def middle(self):
+        """Joint coordinates in the middle of the limits; zero (ball: no turn) where none are."""
+        q, pointer = _buffer(self.q_count)
+        _check(self._lib, self._lib.skel_scene_middle(self._p, pointer))
+        return q
+
+    def ik(self, **overrides):
+        """The scene's goals, solved to the end: an IkMotion; overrides as there."""
+        return IkMotion(self, **overrides).run()
+
     def check_dynamics(self):
         """Raises SkelError where a dynamic body lacks mass or inertia."""
         error = _ffi.Error()
@@ -291,15 +223,6 @@ class State(_Closing):
         row = _ffi.ReportRow()
         _check(self._lib, self._lib.skel_report(self._p, C.byref(row)))
         return _plain(row)
-
-
-def _flat_view(owner, address, count):
-    """Memory of the engine, read-only, flat, no copy. It lives until the last view is gone."""
-    if count == 0:
-        return memoryview(array("d")).toreadonly()
-    numbers = (C.c_double * count).from_address(address)
-    numbers.owner = owner
-    return memoryview(numbers).cast("B").cast("d").toreadonly()
 
 
 class Bake(_Closing):

@@ -206,6 +206,69 @@ class FlightSummary(Sized):
     ]
 
 
+# skel_ik.h
+
+class GoalDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("kind", C.c_int32), ("body", C.c_int32),
+        ("relative_to", C.c_int32), ("parts", C.c_uint32), ("priority", C.c_int32),
+        ("weight", C.c_double), ("point", Double3), ("frame", Double4), ("axis", Double3),
+        ("from", C.c_int32), ("to", C.c_int32), ("from_point", Double3), ("to_point", Double3),
+        ("position", Double3), ("orientation", Double4),
+    ]
+
+
+class IkDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("mode", C.c_int32), ("model", Handle),
+        ("goals", C.POINTER(GoalDesc)), ("goal_stride", C.c_uint32), ("goal_count", C.c_uint32),
+        ("method", C.c_int32), ("root", C.c_int32), ("tolerance", C.c_double),
+        ("max_ms", C.c_double), ("max_iterations", C.c_int32), ("max_restarts", C.c_int32),
+        ("stiffness", Doubles), ("max_step", Doubles), ("posture", Doubles),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class IkReceipt(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("reached", C.c_int32), ("residual", C.c_double),
+        ("iterations", C.c_int32), ("restarts", C.c_int32), ("active_limits", C.c_int32),
+        ("reserved", C.c_int32), ("smallest_singular_value", C.c_double), ("us", C.c_double),
+    ]
+
+
+class TwoBoneDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("flags", C.c_uint32), ("root", Double3),
+        ("target", Double3), ("pole", Double3), ("length1", C.c_double), ("length2", C.c_double),
+        ("softness", C.c_double),
+    ]
+
+
+class TwoBone(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("reached", C.c_int32), ("elbow", Double3),
+        ("tip", Double3), ("bend", C.c_double),
+    ]
+
+
+class GoalTrack(C.Structure):
+    _fields_ = [
+        ("positions", Doubles), ("orientations", Doubles), ("weights", Doubles),
+        ("position_count", C.c_uint32), ("orientation_count", C.c_uint32),
+        ("weight_count", C.c_uint32), ("reserved", C.c_uint32),
+    ]
+
+
+class IkMotionDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("sample_count", C.c_uint32), ("ik", C.POINTER(IkDesc)),
+        ("tracks", C.POINTER(GoalTrack)), ("sample_rate", C.c_double), ("seed", Doubles),
+        ("base", Doubles), ("blend_in", C.c_uint32), ("blend_out", C.c_uint32),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
 # skel_bake.h
 
 class BakeDesc(Sized):
@@ -253,6 +316,9 @@ STRUCTS = {
     "skel_bake_desc": BakeDesc, "skel_bake_summary": BakeSummary,
     "skel_inverse_desc": InverseDesc, "skel_inverse_summary": InverseSummary,
     "skel_flight_desc": FlightDesc, "skel_flight_summary": FlightSummary,
+    "skel_goal_desc": GoalDesc, "skel_ik_desc": IkDesc, "skel_ik_receipt": IkReceipt,
+    "skel_two_bone_desc": TwoBoneDesc, "skel_two_bone": TwoBone, "skel_goal_track": GoalTrack,
+    "skel_ik_motion_desc": IkMotionDesc,
     "skel_scene_edit": SceneEdit,
 }
 
@@ -344,6 +410,34 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_flight_velocities": (C.c_void_p, Handle),
     "skel_flight_q": (C.c_void_p, Handle),
     "skel_flight_get_summary": (_status, Handle, _P(FlightSummary)),
+    # skel_ik.h
+    "skel_goal_desc_init_sized": (None, _P(GoalDesc), _size),
+    "skel_ik_desc_init_sized": (None, _P(IkDesc), _size),
+    "skel_ik_create": (_status, _P(IkDesc), Handles, _P(Error)),
+    "skel_ik_destroy": (None, Handle),
+    "skel_ik_set_target": (_status, Handle, _int, Doubles, Doubles),
+    "skel_ik_set_weight": (_status, Handle, _int, C.c_double),
+    "skel_ik_set_roots": (_status, Handle, Doubles),
+    "skel_ik_solve": (_status, Handle, Doubles, _P(IkReceipt), _P(Error)),
+    "skel_ik_get_poses": (_status, Handle, Doubles),
+    "skel_ik_get_residual": (_status, Handle, _int, Doubles, Doubles),
+    "skel_ik_get_active": (_status, Handle, _P(_int)),
+    "skel_jacobian": (_status, Handle, Doubles, _int, Doubles, Doubles),
+    "skel_two_bone_plane": (_int, Doubles, C.c_double, C.c_double, Doubles, Doubles, Doubles),
+    "skel_two_bone_desc_init_sized": (None, _P(TwoBoneDesc), _size),
+    "skel_two_bone_solve": (_status, _P(TwoBoneDesc), _P(TwoBone)),
+    "skel_model_create_planar": (_status, Doubles, Doubles, C.c_uint32, Handles, _P(Error)),
+    "skel_ik_motion_desc_init_sized": (None, _P(IkMotionDesc), _size),
+    "skel_ik_motion_start": (_status, _P(IkMotionDesc), Handles, _P(Error)),
+    "skel_ik_motion_destroy": (None, Handle),
+    "skel_ik_motion_advance": (_status, Handle, C.c_double),
+    "skel_ik_motion_progress": (C.c_double, Handle),
+    "skel_ik_motion_samples_done": (_int, Handle),
+    "skel_ik_motion_sample_count": (_int, Handle),
+    "skel_ik_motion_poses": (C.c_void_p, Handle),
+    "skel_ik_motion_q": (C.c_void_p, Handle),
+    "skel_ik_motion_receipts": (C.c_void_p, Handle),
+    "skel_ik_motion_residuals": (C.c_void_p, Handle),
     # skel_bake.h
     "skel_bake_desc_init_sized": (None, _P(BakeDesc), _size),
     "skel_bake_start": (_status, C.c_void_p, Handles, _P(Error)),
@@ -371,6 +465,9 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_scene_fps": (C.c_double, Handle),
     "skel_scene_frame_start": (_int, Handle),
     "skel_scene_frame_end": (_int, Handle),
+    "skel_scene_ik": (_status, Handle, _P(IkMotionDesc)),
+    "skel_scene_goal_name": (C.c_char_p, Handle, _int),
+    "skel_scene_middle": (_status, Handle, Doubles),
     # skel_track.h
     "skel_track_parse": (_status, C.c_char_p, _size, Handle, Handles, _P(Error)),
     "skel_track_destroy": (None, Handle),

@@ -108,6 +108,46 @@ class Frame:
 
 
 @dataclass
+class Goal:
+    """One of position/orientation, look_at, pole and centre_of_mass; targets and weight may have a
+    value per frame."""
+    name: Optional[str] = None
+    body: Optional[str] = None
+    point: Optional[Numbers] = None         # of the body, in its axes
+    position: Any = None
+    orientation: Any = None
+    frame: Optional[Numbers] = None         # axes fixed in the body that take the orientation
+    axes: Optional[str] = None              # "xy": what counts of the position
+    look_at: Any = None
+    axis: Optional[Numbers] = None          # look_at: of the body
+    pole: Any = None
+    from_: Optional[str] = None             # pole: "from" in the document
+    to: Optional[str] = None
+    from_point: Optional[Numbers] = None
+    to_point: Optional[Numbers] = None
+    centre_of_mass: Any = None
+    relative_to: Optional[str] = None       # the target is in this body's axes
+    weight: Any = None
+    priority: Optional[int] = None
+
+
+@dataclass
+class IkSettings:
+    mode: Optional[str] = None              # "pose", "track"
+    seed: Any = None                        # "current", "mid" or q
+    tolerance: Optional[float] = None
+    max_ms: Optional[float] = None
+    root: Optional[str] = None              # "held", "shifts", "moves"
+    max_speed: Any = None                   # rad/s, m/s: a number or {"joint": number}
+    stiffness: Any = None                   # 0 to 1: a number or {"joint": number}
+    posture: Any = None                     # "current", "mid" or q
+    blend: Optional[Sequence[int]] = None   # frames in, frames out
+    max_restarts: Optional[int] = None
+    max_iterations: Optional[int] = None
+    method: Optional[str] = None            # "damped", "newton"
+
+
+@dataclass
 class BakeSettings:
     fps: Optional[float] = None
     frame_start: Optional[int] = None
@@ -130,6 +170,8 @@ class Scene:
     ground: List[Ground] = field(default_factory=list)
     forces: List[Force] = field(default_factory=list)
     frame: Optional[Frame] = None
+    goals: List[Goal] = field(default_factory=list)
+    ik: Optional[IkSettings] = None
     bake: Optional[BakeSettings] = None
 
     def to_dict(self):
@@ -154,7 +196,7 @@ class Scene:
         for name, item in _LISTS.items():
             fields[name] = [_from_dict(item, each, f"{name}[{i}]")
                             for i, each in enumerate(fields.get(name, []))]
-        for name, item in (("bake", BakeSettings), ("frame", Frame)):
+        for name, item in (("bake", BakeSettings), ("frame", Frame), ("ik", IkSettings)):
             if name in fields:
                 fields[name] = _from_dict(item, fields[name], name)
         return _from_dict(cls, fields, "")
@@ -167,7 +209,10 @@ class Scene:
         return next(body for body in self.bodies if body.name == name)
 
 
-_LISTS = {"bodies": Body, "joints": Joint, "wobble": Wobble, "ground": Ground, "forces": Force}
+_LISTS = {"bodies": Body, "joints": Joint, "wobble": Wobble, "ground": Ground, "forces": Force,
+          "goals": Goal}
+_PLAIN = {"from_": "from"}  # a word of Python
+_PYTHON = {name: python for python, name in _PLAIN.items()}
 
 
 def _to_dict(item):
@@ -180,17 +225,17 @@ def _to_dict(item):
             value = _to_dict(value)
         elif f.name in _LISTS and isinstance(item, Scene):
             value = [_to_dict(each) for each in value]
-        fields[f.name] = value
+        fields[_PLAIN.get(f.name, f.name)] = value
     return fields
 
 
 def _from_dict(cls, fields, path):
-    known = {f.name for f in dataclasses.fields(cls)}
+    known = {_PLAIN.get(f.name, f.name) for f in dataclasses.fields(cls)}
     for name in fields:
         if name not in known:
             raise ValueError(f"{path + '.' if path else ''}{name}: no such field")
     try:
-        return cls(**fields)
+        return cls(**{_PYTHON.get(name, name): value for name, value in fields.items()})
     except TypeError as error:
         raise ValueError(f"{path}: {error}") from None
 
