@@ -39,7 +39,8 @@ static void read_mass(skel__doc *doc, const skel__fields *f, skel_body_desc *b) 
     const skel__at mass = skel__doc_member(f, B_MASS), shape = skel__doc_member(f, B_SHAPE);
     const skel__at inertia = skel__doc_member(f, B_INERTIA);
     skel__read_mass(doc, &mass, &shape, &inertia, b);
-    if (!mass.node && b->motion == SKEL_MOTION_DYNAMIC)
+    if (!mass.node && b->motion == SKEL_MOTION_DYNAMIC &&
+        !cJSON_GetObjectItemCaseSensitive(doc->root, "goals"))
         skel__doc_warn(doc, &mass, "is missing: the body is good for kinematics, not for a bake");
 }
 

@@ -128,10 +128,21 @@ class Motion:
         self.moving = [i for i, body in enumerate(self.bodies) if body.get("motion") != "fixed"]
         self.fixed = [i for i in range(len(self.bodies)) if i not in self.moving]
         self.grounds = [plane for plane in scene.get("ground", []) if "body" not in plane]
-        self.fps = track["fps"]
+        if "receipts" in track and len(track["position"]) == 1:
+            self.show_start()
+        self.fps = self.track["fps"]
         self.count = len(track["position"])
         if seconds is not None:
             self.count = max(1, min(self.count, 1 + int(seconds * self.fps + 1e-9)))
+
+    def show_start(self):
+        """A solved pose alone says little: the scene's own comes before it."""
+        if not all("position" in body for body in self.bodies):
+            return
+        start = ([body["position"] for body in self.bodies],
+                 [body.get("orientation", (1, 0, 0, 0)) for body in self.bodies])
+        self.track = {**self.track, "position": [start[0], *self.track["position"]],
+                      "orientation": [start[1], *self.track["orientation"]]}
 
     def pose(self, frame, body):
         return self.track["position"][frame][body], self.track["orientation"][frame][body]
@@ -147,10 +158,23 @@ class Motion:
         """Where joints hold on to the world: the point, and the pen radius of the body there."""
         names, pins = [body["name"] for body in self.bodies], []
         for joint in self.scene.get("joints", []):
-            if "world" in joint["bodies"] and "anchor" in joint and joint["type"] != "slide":
+            if "world" in joint["bodies"] and joint["type"] != "slide":
                 body = next(name for name in joint["bodies"] if name != "world")
-                pins.append((joint["anchor"], self.outlines[names.index(body)][1]))
+                side = joint["bodies"].index("world")
+                place = joint.get("anchor") or joint["frames"][side].get("position", (0, 0, 0))
+                pins.append((place, self.outlines[names.index(body)][1]))
         return pins
+
+    def goals(self, frame):
+        """The places in the world that goals of points have at a frame."""
+        if "receipts" not in self.track:
+            return []
+        places = []
+        for goal in self.scene.get("goals", []):
+            place = goal.get("position") or goal.get("look_at")
+            if place and "relative_to" not in goal:
+                places.append(place[frame] if isinstance(place[0], (list, tuple)) else place)
+        return places
 
     def is_flat(self):
         """All in the plane y = constant."""
@@ -166,11 +190,14 @@ class Motion:
         last = max(i for i in self.moving if self.bodies[i]["name"] not in self.soft)
         name = self.bodies[last]["name"]
         joint = next((j for j in self.scene.get("joints", []) if j["bodies"][1] == name), None)
-        if joint is None or "anchor" not in joint:
-            return last, (0, 0, 0)
         body = self.bodies[last]
-        lever = [a - p for a, p in zip(joint["anchor"], body.get("position", (0, 0, 0)))]
-        lever = turned_back(body.get("orientation", (1, 0, 0, 0)), lever)
+        if joint is None:
+            return last, (0, 0, 0)
+        if "anchor" in joint:
+            lever = [a - p for a, p in zip(joint["anchor"], body.get("position", (0, 0, 0)))]
+            lever = turned_back(body.get("orientation", (1, 0, 0, 0)), lever)
+        else:
+            lever = joint["frames"][1].get("position", (0, 0, 0))
         return last, max(self.outlines[last][0], key=lambda p: math.dist(p, lever))
 
 
@@ -251,6 +278,20 @@ def draw_pose(motion, frame, camera, rgb):
         parts.append(draw_body(corners, 2 * pen * camera.scale,
                                colour(mixed(rgb, (255, 255, 255), far))))
     return f"<g class='pose' data-frame='{frame}'>{''.join(parts)}</g>"
+
+
+def draw_goals(motion, frame, camera):
+    """Rings with a cross where the points are to be."""
+    parts = []
+    for x, y in map(camera, motion.goals(min(frame, len(motion.track["receipts"]) - 1)
+                                         if "receipts" in motion.track else 0)):
+        d = f"M{x - 11:.2f} {y:g}H{x + 11:.2f}M{x:g} {y - 11:.2f}V{y + 11:.2f}"
+        parts.append(f"<path class='goal' d='{d}' stroke='#fff' stroke-width='4'/>"
+                     f"<circle cx='{x:g}' cy='{y:g}' r='7' stroke='#fff' stroke-width='4'/>"
+                     f"<path d='{d}' stroke='{colour(ACCENT)}' stroke-width='1.6'/>"
+                     f"<circle cx='{x:g}' cy='{y:g}' r='7' stroke='{colour(ACCENT)}' "
+                     "stroke-width='1.6'/>")
+    return "".join(parts)
 
 
 def draw_springs(motion, frame, camera):
@@ -377,11 +418,23 @@ def draw_scale_bar(px_per_metre, y):
             f"text-anchor='middle'>{label}</text>")
 
 
+def solved(receipts, frames):
+    """What the receipts of inverse kinematics say."""
+    count, reached = len(receipts), sum(r["reached"] for r in receipts)
+    words = [frames] if count > 1 else []
+    words.append("goals reached" if reached == count else f"{reached} of {count} frames reached")
+    words.append(f"off by {max(r['residual'] for r in receipts):.1e} m or rad at most")
+    turns = sum(r["iterations"] for r in receipts) / count
+    return words + [f"{turns:.3g} iterations" + (" a frame" if count > 1 else "")]
+
+
 def receipt(motion):
     """What the report says of the bake, where the track has one."""
     frames = len(motion.track["position"])
     words = [f"{len(motion.bodies)} bodies" if len(motion.bodies) > 1 else "1 body",
              f"{frames} frames, {(frames - 1) / motion.fps:.3g} s"]
+    if "receipts" in motion.track:
+        return "  \u00b7  ".join(words[:1] + solved(motion.track["receipts"], words[1]))
     report = motion.track.get("report") or {}
     summary = {**report, **report.get("summary", {})}
     if "integrator" in summary:
@@ -459,6 +512,7 @@ def strobe(motions, frames, view, trail):
                  for k, f in enumerate(frames)]
         if trail != "none":
             parts.insert(-1, draw_trail(motion, camera, trail))  # over all poses but the last
+        parts.append(draw_goals(motion, frames[-1], camera))
         for pin, pen in motion.pins():
             parts.insert(0, draw_bracket(*camera(pin), pen * scale + 13))
             parts.append(draw_pin(*camera(pin)))
@@ -505,6 +559,7 @@ def strip(motions, frames, view, _):
                 parts += [draw_ground(plane, camera, height) for plane in motion.grounds]
             parts.append(draw_springs(motion, frame, camera))
             parts.append(draw_pose(motion, frame, camera, tone(k, len(frames), STRIP_LIGHT)))
+            parts.append(draw_goals(motion, frame, camera))
             parts.append(f"<text x='{middle:.1f}' y='{MARGIN + scale * (high - low) + 30:.1f}' "
                          f"{FONT} font-size='13' fill='{GREY}' text-anchor='middle'>"
                          f"{frame / motion.fps:.2f} s</text>")

@@ -16,13 +16,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parent / "plugin_bridge")]
 
-from scenes import contact, joints, jumper  # noqa: E402
+from scenes import contact, joints, jumper, reach  # noqa: E402
 
 SCENES = (joints.pendulum, joints.double_pendulum, joints.free_tree, joints.humanoid, joints.rope,
           joints.driven_root, joints.four_bar, joints.ring, joints.bar_hang, joints.follow,
           contact.falling_rod, contact.falling_rod_half, contact.falling_rod_dead,
           jumper.jumper_stiff, jumper.jumper_soft, jumper.jumper_five, contact.ragdoll_stairs,
-          contact.landing)
+          contact.landing, reach.lecture, reach.puma560, reach.figure_eight, reach.character,
+          reach.tentacle)
 
 
 def main():

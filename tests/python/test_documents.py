@@ -614,7 +614,7 @@ class Calls(Folder):
         scene, wrong = self.scene, self.wrong
         self.assertEqual(run().returncode, 2)
         wrong("'bak': is not a command", "bak")
-        wrong("'ik': is not in this version", "ik", scene)
+        wrong("'skin': is not in this version", "skin", scene)
         wrong("a file is missing", "bake")
         wrong("is one word too many", "bake", scene, scene)
         wrong("--fsp: is not an option", "bake", scene, "--fsp", "24")
