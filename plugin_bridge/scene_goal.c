@@ -88,13 +88,19 @@ static void read_frames(goals *g, const skel__at *at, int32_t width, const doubl
     if (good) *samples = x, *count = (uint32_t)n;
 }
 
+static bool holds_arrays(const cJSON *array) {
+    for (const cJSON *c = array->child; c; c = c->next)
+        if (cJSON_IsArray(c)) return true;
+    return false;
+}
+
 /* A value for all frames, or a list. */
 static void read_target(goals *g, const skel__at *at, int32_t width, const char *must,
                         double *constant, const double **samples, uint32_t *count) {
     const cJSON *node = at->node;
     if (!node) return;
     const bool array = cJSON_IsArray(node);
-    if (array && (width == 1 || cJSON_IsArray(node->child)))
+    if (array && (width == 1 || holds_arrays(node)))
         read_frames(g, at, width, samples, count);
     else if (width == 1 && !array && !cJSON_IsNumber(node))
         skel__doc_wrong(&g->r->doc, at, must);
@@ -188,20 +194,22 @@ static const struct kind {
 /* The kind whose target is there; -1 and a message where it is not one. */
 static int32_t kind_of(skel__doc *doc, const skel__at *at) {
     static const char must[] = "position, orientation or both, look_at, pole, or centre_of_mass";
-    int32_t           kind   = -1;
+    const int32_t     before = doc->error_count;
+    int32_t           kind = -1, kinds = 0;
+    skel__fields      f;
     for (int32_t i = 0; i <= SKEL_GOAL_CENTRE; ++i) {
         bool there = cJSON_GetObjectItemCaseSensitive(at->node, k_kinds[i].target) != NULL;
         if (i == SKEL_GOAL_PLACE)
             there = there || cJSON_GetObjectItemCaseSensitive(at->node, "orientation") != NULL;
-        if (!there) continue;
-        if (kind >= 0) {
-            skel__doc_error(doc, at, "is of two kinds, must have one of: %s", must);
-            return -1;
-        }
-        kind = i;
+        if (there) kind = i, ++kinds;
     }
-    if (kind < 0) skel__doc_error(doc, at, "has no target, must have one of: %s", must);
-    return kind;
+    if (kinds == 1) return kind;
+    skel__doc_fields(doc, at, k_any, "a goal", &f); /* a misspelt one is the reason, then */
+    if (kinds > 1)
+        skel__doc_error(doc, at, "is of %d kinds, must have one of: %s", (int)kinds, must);
+    else if (doc->error_count == before)
+        skel__doc_error(doc, at, "has no target, must have one of: %s", must);
+    return -1;
 }
 
 static void read_common(goals *g, const skel__fields *f, skel_goal_desc *d, skel_goal_track *t,
@@ -236,10 +244,7 @@ static void read_goal(goals *g, const skel__at *at, int32_t i) {
         return;
     }
     const int32_t kind = kind_of(&g->r->doc, at);
-    if (kind < 0) {
-        skel__doc_fields(&g->r->doc, at, k_any, "a goal", &f);
-        return;
-    }
+    if (kind < 0) return;
     skel_goal_desc  *d = &g->note->goals[i];
     skel_goal_track *t = &g->note->tracks[i];
     d->kind            = kind;

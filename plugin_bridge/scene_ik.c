@@ -102,6 +102,7 @@ static bool read_share(skel__doc *doc, const skel__at *at, bool ratio, double *o
     return ratio ? skel__read_ratio(doc, at, out) : skel__doc_number(doc, at, SKEL__POSITIVE, out);
 }
 
+/* x[joint] is negative as long as the joint was not named. */
 static void read_named(skel__reader *r, const skel__at *at, bool ratio, double *x) {
     if (!r->joint_names.name) return; /* the joints are no list, which is noted */
     const int32_t joint = skel__names_find(&r->joint_names, at->name);
@@ -111,9 +112,10 @@ static void read_named(skel__reader *r, const skel__at *at, bool ratio, double *
         skel__doc_error(&r->doc, at, "is not the name of a joint%s", hint);
     } else if (k_nv[r->joints[joint].type] == 0) {
         skel__doc_error(&r->doc, at, "is a fixed joint, must be one that moves");
-    } else if (x[joint] > 0.0) {
+    } else if (x[joint] >= 0.0) {
         skel__doc_error(&r->doc, at, "is there twice");
     } else {
+        x[joint] = 0.0;
         read_share(&r->doc, at, ratio, &x[joint]);
     }
 }
@@ -125,8 +127,10 @@ static double *read_joints(skel__reader *r, const skel__at *at, skel_scene *s, b
     double *x = skel__scene_keep(r, s, (size_t)r->joint_count + 1, sizeof *x);
     if (!x) return NULL;
     if (cJSON_IsObject(at->node)) {
+        for (int32_t i = 0; i < r->joint_count; ++i) x[i] = -1.0;
         for (const cJSON *c = at->node->child; c; c = c->next)
             read_named(r, &(skel__at){at, c->string, -1, c}, ratio, x);
+        for (int32_t i = 0; i < r->joint_count; ++i) x[i] = fmax(x[i], 0.0);
         return x;
     }
     if (!cJSON_IsNumber(at->node)) {

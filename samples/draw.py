@@ -131,7 +131,7 @@ class Motion:
         if "receipts" in track and len(track["position"]) == 1:
             self.show_start()
         self.fps = self.track["fps"]
-        self.count = len(track["position"])
+        self.count = len(self.track["position"])
         if seconds is not None:
             self.count = max(1, min(self.count, 1 + int(seconds * self.fps + 1e-9)))
 

@@ -697,13 +697,6 @@ START_TEST(fields_are_checked) {
     small("", ",'axsi':[0,0,1]", "",
           "joints[0].axsi: is not a field of a joint, did you mean 'axis'?");
     small("", ",'friction':1,'friction':2", "", "joints[0].friction: is there twice");
-    const char *later[] = {"goals", "ik"};
-    for (size_t k = 0; k < sizeof later / sizeof *later; ++k) {
-        char field[64], message[64];
-        snprintf(field, sizeof field, ",'%s':[]", later[k]);
-        snprintf(message, sizeof message, "%s: is not supported by this version", later[k]);
-        small("", "", field, message);
-    }
     small("", "", ",'gravty':[0,0,0]",
           "gravty: is not a field of a scene, did you mean 'gravity'?");
     small("", "", ",'nonsense':1", "nonsense: is not a field of a scene");

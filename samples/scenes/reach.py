@@ -3,9 +3,9 @@
 
 import math
 
-from scenes.build import TURN_DIGITS, Builder, add, cross, dot, rounded, scale, unit
+from scenes.build import Builder, add, cross, dot, rounded, scale, unit
 from scenes.figure import HIP, LENGTH, SIDES, SLACK, arm, leg, torso
-from skelpy.scene import Goal, IkSettings, Joint
+from skelpy.scene import Goal, Ground, IkSettings, Joint
 
 HALF = math.sqrt(0.5)
 
@@ -60,6 +60,11 @@ class Robot:
         self.b = Builder(name)
         self.parent, self.inner, self.link = "world", NONE, base
 
+    def on(self, name, shape, centre):
+        """Stands on a fixed body."""
+        self.b.body(name, 0, shape, centre, motion="fixed")
+        self.parent, self.inner = name, (scale(centre, -1.0), NONE[1])
+
     def add(self, name, step, start, end, radius, q=0.0, limits=None):
         """step: the pose of the link's frame in the turned frame before; start and end: of the
         capsule (start is end: a ball), in the link's frame; q: the angle of the given pose."""
@@ -109,15 +114,14 @@ def puma560():
              ((0, 0, 0), (0, 0, 0.36), 0.05), ((0, 0, 0), (0, 0, 0), 0.05),
              ((0, 0, 0), (0, 0, 0.06), 0.04), ((0, 0, 0.06), (0, 0, 0.16), 0.025))
     limits = ((-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), None)  # +-266: free
-    start = (-0.75, 0.8, -2.7, 0.0, 1.9 - math.pi, 0.0)           # elbow up, tool down
+    start = (-0.25, 0.8, -2.7, 0.0, 1.9 - math.pi, 0.0)           # elbow up, tool down
     robot = Robot("PUMA 560")
+    robot.on("column", {"type": "cylinder", "length": 0.56, "radius": 0.11}, (0, 0, 0.28))
     for i, ((d, a, alpha), bone, q, limit) in enumerate(zip(rows, bones, start, limits), 1):
         robot.add(f"link{i}", ((a, 0.0, d), turn((1, 0, 0), alpha)), *bone, q=q,
                   limits=limit and [math.radians(x) for x in limit])
     tool = robot.b.scene.bodies[-1]
-    first, last, n = add(tool.position, turned(tool.orientation, (0, 0, 0.05))), (0.35, 0.5, 0.9), 61
-    robot.b.body("column", 0, {"type": "cylinder", "length": 0.56, "radius": 0.11},
-                 (0, 0, 0.28), motion="fixed")
+    first, last, n = add(tool.position, turned(tool.orientation, (0, 0, 0.05))), (-0.3, -0.5, 0.9), 61
     way = [rounded([a + (b - a) * k / (n - 1) for a, b in zip(first, last)]) for k in range(n)]
     goal = Goal("tool", "link6", [0, 0, 0.05], position=way, orientation=tool.orientation)
     return solved(robot.b, [goal], mode="track", max_speed=3)
@@ -128,10 +132,10 @@ def figure_eight():
     reach, n = 0.42 + 0.4 + 0.126, 121
     steps = ((0.36, math.pi / 2), (0.0, -math.pi / 2), (0.42, -math.pi / 2), (0.0, math.pi / 2),
              (0.4, math.pi / 2), (0.0, -math.pi / 2), (0.126, 0.0))
-    bones = (((0, -0.3, 0), (0, 0, 0), 0.07), ((0, 0, 0.0), (0, 0, 0.2), 0.06),
-             ((0, 0.2, 0), (0, 0, 0), 0.055), ((0, 0, 0), (0, 0, 0.2), 0.05),
-             ((0, -0.18, 0), (0, 0, 0), 0.045), ((0, 0, 0), (0, 0, 0.05), 0.04),
-             ((0, 0, -0.06), (0, 0, 0), 0.028))
+    bones = (((0, -0.32, 0), (0, 0, 0), 0.05), ((0, 0, 0.0), (0, 0, 0.2), 0.045),
+             ((0, 0.2, 0), (0, 0, 0), 0.04), ((0, 0, 0), (0, 0, 0.2), 0.036),
+             ((0, -0.18, 0), (0, 0, 0), 0.032), ((0, 0, 0), (0, 0, 0.05), 0.028),
+             ((0, 0, -0.06), (0, 0, 0), 0.02))
     limits = (170, 120, 170, 120, 170, 120, 175)
     near, side = reach - 0.28, 0.75  # the first target: two bones of 0.42 and 0.526 m reach it
     bend = math.acos((0.42 ** 2 + near ** 2 - 0.526 ** 2) / (2 * 0.42 * near))
@@ -150,7 +154,7 @@ def figure_eight():
         way.append(rounded((flat * math.cos(turned_by), flat * math.sin(turned_by),
                             0.36 + far * math.sin(rise)), 9))
     goal = Goal("tip", "link7", [0, 0, 0.03], position=way)
-    return solved(robot.b, [goal], mode="track", max_speed=2.5)
+    return solved(robot.b, [goal], mode="track", max_speed=4)
 
 
 def tentacle():
@@ -164,9 +168,11 @@ def tentacle():
     way = []
     for t in (k / (n - 1) for k in range(n)):
         far, a = 0.9 * t * (1.6 - t) / 0.6, 1.5 * math.pi * t
-        way.append(rounded((far * math.cos(a), far * math.sin(a), 1.999 - 1.6 * t * t)))
+        way.append(rounded((far * math.cos(a), far * math.sin(a), 2.0 - 1.6 * t * t)))
     goal = Goal("tip", f"bone{bones}", [0, 0, length / 2], position=way)
-    return solved(b, [goal], mode="track", tolerance=1e-4)
+    # what has the longer lever gives way less: then it bends evenly
+    stiff = {f"joint{i + 1}": round(1 - 1 / (bones - i), 6) for i in range(bones)}
+    return solved(b, [goal], mode="track", tolerance=1e-4, stiffness=stiff)
 
 
 def character():
@@ -178,6 +184,7 @@ def character():
     for side, sign in SIDES:
         tips[side] = arm(b, side, sign, HIP + LENGTH["shoulder_over_hip"])
         leg(b, side, sign, HIP, SLACK)
+    b.scene.ground = [Ground()]
     goals, centre = [], [0.0, 0.0]
     for side, sign in SIDES:
         foot = next(body for body in b.scene.bodies if body.name == f"foot.{side}")
