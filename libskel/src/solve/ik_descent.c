@@ -17,10 +17,11 @@
 #define PATIENCE 4
 #define SCREEN 4     /* seeds that are looked at for one that is used */
 #define SLOW 0.7     /* of the squared error: three steps like that, and curvature is used */
-#define COAST 0.7    /* of the motion that is not asked for goes on from frame to frame */
-#define HOMEWARD 0.1 /* of the way back to the first frame, with the freedom that is left */
+#define COAST 0.5    /* of the motion that is not asked for goes on from frame to frame */
+#define HOMEWARD 0.05 /* of the way back to the first frame, with the freedom that is left */
 #define LEISURE 0.3  /* but not faster than this part of the motion */
 #define IDLE 2e-3    /* gain not worth a step while tracking, of the squared error */
+#define SHY 2.0        /* and away from its limits, at them: so many times the motion */
 #define CALM 0.08    /* [rad] that a joint may move in a frame whatever the target does */
 #define HASTE 10.0   /* and so many times the way of the target, in rad and lengths */
 #define FLAT 1e-13   /* gradient that counts as none */
@@ -275,8 +276,8 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
 }
 
 /* Where the motion so far would lead. A chain with freedom to spare would go on and on in it, into
-   its limits: there it slows down and turns a little towards where it began, as long as it moves at
-   all; so a target that goes round brings it back. */
+   its limits: there it slows down and turns a little towards where it began and away from its
+   limits, as long as it moves at all; so a target that goes round brings it back. */
 static double predict(skel_ik *ik, int32_t m) {
     double most = 0;
     skel__ik_difference(ik, ik->before, ik->last, ik->y);
@@ -285,8 +286,10 @@ static double predict(skel_ik *ik, int32_t m) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         ik->y[c] *= COAST;
         if (ik->scalar[c] < 0) continue;
-        const double pull = HOMEWARD * (ik->x[n->x] - ik->home[n->x]) / ik->scale[c];
-        ik->y[c] -= fmax(fmin(pull, LEISURE * most), -LEISURE * most);
+        const double back = HOMEWARD * (ik->x[n->x] - ik->home[n->x]) / ik->scale[c];
+        const double half = 0.5 * (n->high - n->low), u = (ik->x[n->x] - n->low) / half - 1;
+        ik->y[c] -= fmax(fmin(back, LEISURE * most), -LEISURE * most);
+        if (isfinite(half) && half > 0) ik->y[c] -= SHY * most * u * u * u * u * u;
     }
     return most;
 }
