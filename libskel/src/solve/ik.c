@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define RESTARTS 300 /* default for one pose */
+#define RESTARTS 1000 /* default for one pose */
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body        = SKEL_WORLD,
@@ -268,14 +268,17 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
 
 /* The length that distances of a task are measured by: its own way from the root, whatever else is
    asked for; so one goal never changes what another one's metres weigh against its radians. */
-static double length_of(const skel_ik *ik, const skel__ik_task *t) {
+static double length_of(const skel_ik *ik, skel__ik_task *t) {
     double sum = t->at.node >= 0 ? v3_norm(t->at.given.p) : 0;
     for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent) {
         const skel__ik_node *n = &ik->node[i];
         if (n->parent >= 0) sum += v3_norm(n->frame.p);
         if (n->kind == SKEL__NODE_SLIDE && isfinite(n->low) && isfinite(n->high))
             sum += fmax(fabs(n->low), fabs(n->high));
+        else if (n->kind >= SKEL__NODE_SHIFT || n->kind == SKEL__NODE_SLIDE)
+            t->most = INFINITY;
     }
+    t->most = fmax(t->most, 1.000001 * sum);
     return sum > 0 ? sum : ik->m->size > 0 ? ik->m->size : 1;
 }
 
