@@ -587,6 +587,7 @@ static double smallest(skel_ik *ik) {
 static void solve(skel_ik *ik) {
     const int     tracks   = ik->d.mode == SKEL_IK_TRACK;
     const int32_t restarts = tracks ? 0 : ik->d.max_restarts >= 0 ? ik->d.max_restarts : RESTARTS;
+    const int32_t most     = ik->d.max_iterations > 0 ? ik->d.max_iterations : 200;
     if (ik->d.method == SKEL_IK_NEWTON) {
         newton(ik);
         return;
@@ -595,10 +596,10 @@ static void solve(skel_ik *ik) {
     if (ik->levels + ik->has_posture > 1) {
         skel__ik_levels(ik, restarts);
     } else if (tracks) {
-        skel__ik_downhill(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
+        skel__ik_downhill(ik, ik->rows, most);
     } else {
         skel__ik_search(ik, ik->rows, restarts);
-        if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, 200);
+        if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, most);
     }
     if (tracks) skel__ik_follow_end(ik);
 }
