@@ -116,6 +116,43 @@ START_TEST(a_bake_allocates_at_its_start) {
 }
 END_TEST
 
+/* A character's goals with priorities and posture, and chains in both modes. */
+START_TEST(solving_allocates_nothing) {
+    for (int k = 0; k < 4; ++k) {
+        counter        c = {0};
+        skel_allocator a = counting(&c);
+        scene          s = scene_chain(9, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
+        skel_goal_desc g[2];
+        skel_ik_desc   d;
+        skel_ik       *ik;
+        double         q[64], posture[64], poses[63];
+        skel_state_get_q(s.state, posture);
+        for (int i = 0; i < 2; ++i) {
+            skel_goal_desc_init(&g[i]);
+            g[i].body = 8 - 3 * i, g[i].priority = i, g[i].parts = SKEL_GOAL_POSITION;
+        }
+        skel_ik_desc_init(&d);
+        d.model = s.model, d.goals = g, d.goal_count = k < 3 ? 2 : 1, d.mode = k % 2;
+        d.posture = k < 2 ? posture : NULL, d.max_restarts = 3;
+        d.method = k == 3 ? SKEL_IK_NEWTON : SKEL_IK_DAMPED;
+        ck_assert_int_eq(skel_ik_create(&d, &ik, NULL), SKEL_OK);
+        const long before = c.calls;
+        for (int t = 0; t < 30; ++t) {
+            const double    target[3] = {0.1 * t, 0.3, -0.5};
+            skel_ik_receipt r         = {.struct_size = sizeof r};
+            memcpy(q, posture, sizeof q);
+            skel_ik_set_target(ik, 0, target, NULL);
+            ck_assert_int_eq(skel_ik_solve(ik, q, &r, NULL), SKEL_OK);
+            ck_assert_int_eq(skel_ik_get_poses(ik, poses), SKEL_OK);
+        }
+        ck_assert_int_eq(c.calls, before);
+        skel_ik_destroy(ik);
+        scene_free(&s);
+        ck_assert_int_eq(c.live, 0);
+    }
+}
+END_TEST
+
 /* Everything once, with the n-th allocation failing: an error, and nothing left behind. */
 static skel_status all_of_it(const skel_allocator *a) {
     skel_body_desc  body[2];
@@ -140,6 +177,15 @@ static skel_status all_of_it(const skel_allocator *a) {
     b.model = model, b.solver = SKEL_SOLVER_PINV, b.sample_count = 2;
     if (status == SKEL_OK) status = skel_bake_start(&b, &bake, NULL);
     if (status == SKEL_OK) status = skel_bake_advance(bake, -1);
+    skel_goal_desc      g;
+    skel_ik_desc        i;
+    skel_ik_motion_desc k;
+    skel_ik_motion     *motion = NULL;
+    skel_goal_desc_init(&g), skel_ik_desc_init(&i), skel_ik_motion_desc_init(&k);
+    g.body = 1, i.model = model, i.goals = &g, i.goal_count = 1, k.ik = &i, k.sample_count = 2;
+    if (status == SKEL_OK) status = skel_ik_motion_start(&k, &motion, NULL);
+    if (status == SKEL_OK) status = skel_ik_motion_advance(motion, -1);
+    skel_ik_motion_destroy(motion);
     skel_bake_destroy(bake);
     skel_state_destroy(state);
     skel_model_destroy(model);
@@ -183,6 +229,7 @@ int main(void) {
     tcase_add_test(t, a_fall_allocates_nothing);
     tcase_add_test(t, judges_allocate_once);
     tcase_add_test(t, a_bake_allocates_at_its_start);
+    tcase_add_test(t, solving_allocates_nothing);
     tcase_add_test(t, running_out_of_memory);
     tcase_add_test(t, incomplete_allocators_are_refused);
     suite_add_tcase(suite, t);

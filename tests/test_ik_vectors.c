@@ -18,8 +18,7 @@ static int matrix(const cJSON *node, const char *name, double *out, int *columns
     *columns          = cJSON_GetArraySize(cJSON_GetArrayItem(list, 0));
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < *columns; ++c)
-            out[r * *columns + c] =
-                cJSON_GetArrayItem(cJSON_GetArrayItem(list, r), c)->valuedouble;
+            out[r * *columns + c] = cJSON_GetArrayItem(cJSON_GetArrayItem(list, r), c)->valuedouble;
     return rows;
 }
 
@@ -134,8 +133,8 @@ START_TEST(two_bones) {
         double root[2], target[2], plus[2], minus[2], p[2], m[2];
         numbers(v, "P1", root, 2), numbers(v, "X", target, 2);
         numbers(v, "elbow_plus", plus, 2), numbers(v, "elbow_minus", minus, 2);
-        ck_assert_int_eq(
-            skel_two_bone_plane(root, number(v, "l1"), number(v, "l2"), target, p, m), 1);
+        ck_assert_int_eq(skel_two_bone_plane(root, number(v, "l1"), number(v, "l2"), target, p, m),
+                         1);
         near1(remainder(p[0] - plus[0], SKEL__TURN), 0, 1e-11);
         near1(p[1], plus[1], 1e-11);
         near1(remainder(m[0] - minus[0], SKEL__TURN), 0, 1e-11);
@@ -158,11 +157,11 @@ static skel_model *spatial(const cJSON *v, int n) {
     for (int k = 0; k < n; ++k) {
         const cJSON *row  = cJSON_GetArrayItem(get(v, "rows"), k);
         const double tilt = cJSON_GetArrayItem(row, 0)->valuedouble;
-        const double a = cJSON_GetArrayItem(row, 1)->valuedouble;
-        const double r = cJSON_GetArrayItem(row, 2)->valuedouble;
-        const double phi = cJSON_GetArrayItem(row, 3)->valuedouble;
-        const pose   x = {{a, 0, 0}, q_exp((v3){tilt, 0, 0})};
-        const pose   f = pose_mul(x, (pose){{0, 0, r}, q_exp((v3){0, 0, phi})});
+        const double a    = cJSON_GetArrayItem(row, 1)->valuedouble;
+        const double r    = cJSON_GetArrayItem(row, 2)->valuedouble;
+        const double phi  = cJSON_GetArrayItem(row, 3)->valuedouble;
+        const pose   x    = {{a, 0, 0}, q_exp((v3){tilt, 0, 0})};
+        const pose   f    = pose_mul(x, (pose){{0, 0, r}, q_exp((v3){0, 0, phi})});
         snprintf(name[k][0], 16, "link%d", k), snprintf(name[k][1], 16, "joint%d", k);
         skel_body_desc_init(&body[k]);
         skel_joint_desc_init(&joint[k]);

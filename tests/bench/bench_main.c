@@ -11,9 +11,11 @@
 typedef struct scenario {
     const char *name;
     int         bodies, first, second; /* a chain of these joints; first < 0: random tree */
-    int         integrator, solver;    /* integrator < 0: accelerations only */
+    int         integrator, solver;    /* integrator < 0: accelerations only; IK: one iteration */
     int         calls;
 } scenario;
+
+enum { IK = -2 };
 
 #define H SKEL_JOINT_HINGE
 #define B SKEL_JOINT_BALL
@@ -34,6 +36,8 @@ static const scenario k_scenarios[] = {
     {"step_conserving_20", 20, -1, -1, SKEL_INTEGRATOR_CONSERVING, SKEL_SOLVER_TREE, 200},
     {"step_conserving_mixed_100", 100, H, B, SKEL_INTEGRATOR_CONSERVING, SKEL_SOLVER_TREE, 50},
     {"step_conserving_mixed_1000", 1000, H, B, SKEL_INTEGRATOR_CONSERVING, SKEL_SOLVER_TREE, 10},
+    {"ik_ball_30", 30, B, B, IK, 0, 2000},
+    {"ik_ball_300", 300, B, B, IK, 0, 200},
 };
 #undef H
 #undef B
@@ -43,6 +47,8 @@ typedef struct job {
     scene           s;
     skel_state     *saved;
     double         *linear, *angular;
+    skel_ik        *ik; /* position goal of the last body */
+    double         *q;
 } job;
 
 /* A chain of 1000 with random joint speeds whips: Newton's work would be compared, not the cost. */
@@ -50,6 +56,18 @@ static void rest(scene *s) {
     double *qd = calloc((size_t)skel_model_dof(s->model), sizeof *qd);
     if (!qd || skel_state_set_qd(s->state, qd) != SKEL_OK) abort();
     free(qd);
+}
+
+static skel_ik *prepare_ik(const skel_model *m) {
+    skel_goal_desc g;
+    skel_ik_desc   d;
+    skel_ik       *ik;
+    skel_goal_desc_init(&g);
+    skel_ik_desc_init(&d);
+    g.body = skel_model_body_count(m) - 1, g.position[0] = 1, g.position[1] = 0.5;
+    d.model = m, d.goals = &g, d.goal_count = 1, d.mode = SKEL_IK_TRACK, d.max_iterations = 1;
+    if (skel_ik_create(&d, &ik, NULL) != SKEL_OK) abort();
+    return ik;
 }
 
 static job prepare(const scenario *k) {
@@ -62,18 +80,25 @@ static job prepare(const scenario *k) {
     if (!j.linear || !j.angular || skel_state_create(j.s.model, &j.saved, NULL) != SKEL_OK) abort();
     if (k->integrator == SKEL_INTEGRATOR_CONSERVING && k->first >= 0) rest(&j.s);
     skel_state_copy(j.saved, j.s.state);
+    j.q = calloc((size_t)skel_model_q_count(j.s.model), sizeof(double));
+    if (!j.q) abort();
+    if (k->integrator == IK) j.ik = prepare_ik(j.s.model);
     return j;
 }
 
 static void finish(job *j) {
+    skel_ik_destroy(j->ik);
     skel_state_destroy(j->saved);
     scene_free(&j->s);
-    free(j->linear), free(j->angular);
+    free(j->linear), free(j->angular), free(j->q);
 }
 
 static void call(job *j) {
     skel_status status;
-    if (j->k->integrator < 0) {
+    if (j->k->integrator == IK) {
+        skel_state_get_q(j->s.state, j->q);
+        status = skel_ik_solve(j->ik, j->q, NULL, NULL);
+    } else if (j->k->integrator < 0) {
         status = skel_accelerations(j->s.state, j->k->solver, j->linear, j->angular, NULL);
     } else {
         skel_step_desc d;

@@ -15,13 +15,14 @@ SCENARIOS = ["accel_tree_hinge_100", "accel_tree_hinge_1000", "accel_tree_ball_1
              "accel_tree_ball_1000", "accel_tree_mixed_100", "accel_tree_mixed_1000",
              "accel_kkt_mixed_100", "accel_kkt_mixed_1000", "accel_tree_20", "step_rk4_20",
              "step_rk4_mixed_100", "step_rk4_mixed_1000", "step_conserving_20",
-             "step_conserving_mixed_100", "step_conserving_mixed_1000"]
+             "step_conserving_mixed_100", "step_conserving_mixed_1000", "ik_ball_30", "ik_ball_300"]
 # (large, small, least, most): ratio of instructions, ten times the bodies
 PROMISES = [("accel_tree_hinge_1000", "accel_tree_hinge_100", 8, 12),
             ("accel_tree_ball_1000", "accel_tree_ball_100", 8, 12),
             ("accel_tree_mixed_1000", "accel_tree_mixed_100", 8, 12),
             ("step_rk4_mixed_1000", "step_rk4_mixed_100", 8, 12),
-            ("step_conserving_mixed_1000", "step_conserving_mixed_100", 8, 13)]
+            ("step_conserving_mixed_1000", "step_conserving_mixed_100", 8, 13),
+            ("ik_ball_300", "ik_ball_30", 8, 12)]
 CALLS = 4
 
 

@@ -132,15 +132,15 @@ SKEL_API skel_status skel_ik_get_residual(const skel_ik *ik, int32_t goal, doubl
 /** 1 for every dof whose limit holds it back (dof entries). */
 SKEL_API skel_status skel_ik_get_active(const skel_ik *ik, int32_t *active);
 
-/** Jacobian (6 x dof, row-major) of a point of a body, given in its axes from its centre of mass, at
-    poses (body_count x 7): velocity of the point and angular velocity, both in the world, of the
+/** Jacobian (6 x dof, row-major) of a point of a body, given in its axes from its centre of mass,
+    at poses (body_count x 7): velocity of the point and angular velocity, both in the world, of the
     joint velocities. Joints of loops have no column (zero). */
 SKEL_API skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t body,
                                    const double point[3], double *jacobian);
 
 /** The two bones of [SIE 8.1.2] in the plane: angles (first bone from the x axis, second from the
-    first) that put the tip at `target`, elbow to one and to the other side. Where it is out of reach
-    the arm points at it. Returns 1 where it is reached. */
+    first) that put the tip at `target`, elbow to one and to the other side. Where it is out of
+    reach the arm points at it. Returns 1 where it is reached. */
 SKEL_API int32_t skel_two_bone_plane(const double root[2], double length1, double length2,
                                      const double target[2], double plus[2], double minus[2]);
 

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define BY_HAND 64 /* rows up to which a call of LAPACK costs more than it saves (measured) */
+
 /* Inlined with n known, the compiler unrolls the small ones; the bits are the same. */
 static inline int factor(double *restrict a, int n) {
     for (int j = 0; j < n; ++j) {
@@ -29,7 +31,9 @@ int skel__cholesky(double *a, int n) {
     switch (n) {
     case 3: return factor(a, 3);
     case 6: return factor(a, 6);
-    default: return factor(a, n);
+    default: /* the lower triangle by rows is the upper one by columns */
+        return n > BY_HAND ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0
+                           : factor(a, n);
     }
 }
 
@@ -173,8 +177,8 @@ static void swap_rows(double *a, double *b, int32_t n) {
     }
 }
 
-/* The k rows (of length n >= k) as R^T Q, Q orthonormal: R (k x k) has the same singular values. The
-   longest row that is left comes next, so that R is nearly sorted and few rotations remain. */
+/* The k rows (of length n >= k) as R^T Q, Q orthonormal: R (k x k) has the same singular values.
+   The longest row that is left comes next, so that R is nearly sorted and few rotations remain. */
 static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
     memset(r, 0, (size_t)k * (size_t)k * sizeof *r);
     for (int32_t i = 0; i < k; ++i) {
@@ -210,8 +214,8 @@ static inline double sweep(double *r, int32_t k) {
     return off;
 }
 
-/* The square of the smallest singular value, by inverse iteration on the k x k products of the rows; 0 where it is
-   too small beside the largest for squares, or does not settle. */
+/* The square of the smallest singular value, by inverse iteration on the k x k products of the
+   rows; 0 where it is too small beside the largest for squares, or does not settle. */
 static inline double least_square(const double *rows, int32_t k, int32_t n, double *a, double *x) {
     double trace = 0, was = 0;
     for (int32_t i = 0; i < k; ++i) {
@@ -247,7 +251,7 @@ double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size
     if (square > 0) return sqrt(square);
     reduce_rows(rows, k, l, r);
     for (int round = 0; round < 30; ++round)
-        if ((k == 6 ? sweep(r, 6) : sweep(r, k)) < 1e-4) break; /* what is left is its square */
+        if ((k == 6 ? sweep(r, 6) : sweep(r, k)) < 1e-4) break; /* squared, that is little */
     double least = INFINITY;
     for (int32_t i = 0; i < k; ++i) {
         const double *a = r + (size_t)i * (size_t)k;

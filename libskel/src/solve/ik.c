@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define RESTARTS 300 /* default for one pose */
+#define RESTARTS 1000 /* default for one pose */
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body        = SKEL_WORLD,
@@ -266,21 +266,28 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
     }
 }
 
-/* The length that distances are measured by: from the roots to the farthest thing asked for. */
-static double length_of(const skel_ik *ik) {
-    double most = 0;
-    for (int32_t k = 0; k < ik->nt; ++k) {
-        const skel__ik_anchor *a   = &ik->task[k].at;
-        double                 sum = a->node >= 0 ? v3_norm(a->given.p) : 0;
-        for (int32_t i = a->node; i >= 0; i = ik->node[i].parent) {
-            const skel__ik_node *n = &ik->node[i];
-            if (n->parent >= 0) sum += v3_norm(n->frame.p);
-            if (n->kind == SKEL__NODE_SLIDE && isfinite(n->low) && isfinite(n->high))
-                sum += fmax(fabs(n->low), fabs(n->high));
-        }
-        most = fmax(most, sum);
+/* The length that distances of a task are measured by: its own way from the root, whatever else is
+   asked for; so one goal never changes what another one's metres weigh against its radians. */
+static double length_of(const skel_ik *ik, skel__ik_task *t) {
+    double sum = t->at.node >= 0 ? v3_norm(t->at.given.p) : 0;
+    for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent) {
+        const skel__ik_node *n = &ik->node[i];
+        if (n->parent >= 0) sum += v3_norm(n->frame.p);
+        if (n->kind == SKEL__NODE_SLIDE && isfinite(n->low) && isfinite(n->high))
+            sum += fmax(fabs(n->low), fabs(n->high));
+        else if (n->kind >= SKEL__NODE_SHIFT || n->kind == SKEL__NODE_SLIDE)
+            t->most = INFINITY;
     }
-    return most > 0 ? most : ik->m->size > 0 ? ik->m->size : 1;
+    t->most = fmax(t->most, 1.000001 * sum);
+    return sum > 0 ? sum : ik->m->size > 0 ? ik->m->size : 1;
+}
+
+static void measure_lengths(skel_ik *ik) {
+    ik->length = ik->nt > 0 ? 0 : 1;
+    for (int32_t k = 0; k < ik->nt; ++k) {
+        ik->task[k].length = length_of(ik, &ik->task[k]);
+        ik->length         = fmax(ik->length, ik->task[k].length);
+    }
 }
 
 static void fill_scales(skel_ik *ik) {
@@ -289,7 +296,7 @@ static void fill_scales(skel_ik *ik) {
         skel__ik_task *t         = &ik->task[k];
         const int      is_length = t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE ||
                               t->kind == SKEL__TASK_CENTRE;
-        t->scale = sqrt(t->weight) * (is_length && !plain ? 1 / ik->length : 1);
+        t->scale = sqrt(t->weight) * (is_length && !plain ? 1 / t->length : 1);
     }
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n         = &ik->node[ik->of_column[c]];
@@ -342,7 +349,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
         if (columns < ik->n) ik->is_full = 0;
     }
     if (ik->has_centre) gather_masses(ik, p);
-    ik->length = length_of(ik);
+    measure_lengths(ik);
     fill_scales(ik);
     skel__ik_seeds(ik);
     /* only scalars of the desc are kept */
@@ -580,6 +587,7 @@ static double smallest(skel_ik *ik) {
 static void solve(skel_ik *ik) {
     const int     tracks   = ik->d.mode == SKEL_IK_TRACK;
     const int32_t restarts = tracks ? 0 : ik->d.max_restarts >= 0 ? ik->d.max_restarts : RESTARTS;
+    const int32_t most     = ik->d.max_iterations > 0 ? ik->d.max_iterations : 200;
     if (ik->d.method == SKEL_IK_NEWTON) {
         newton(ik);
         return;
@@ -588,10 +596,10 @@ static void solve(skel_ik *ik) {
     if (ik->levels + ik->has_posture > 1) {
         skel__ik_levels(ik, restarts);
     } else if (tracks) {
-        skel__ik_downhill(ik, ik->rows, ik->d.max_iterations > 0 ? ik->d.max_iterations : 200);
+        skel__ik_downhill(ik, ik->rows, most);
     } else {
         skel__ik_search(ik, ik->rows, restarts);
-        if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, 200);
+        if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, ik->rows, most);
     }
     if (tracks) skel__ik_follow_end(ik);
 }

@@ -61,6 +61,8 @@ typedef struct skel__ik_task {
     int32_t         level;      /* 0 is first */
     int32_t         mask;       /* of SKEL_GOAL_X.. */
     int32_t         row, rows;
+    double          length;        /* that its distances are measured by */
+    double          most;          /* no farther from its first node does it come */
     double          weight, scale; /* scale: of its rows, weight and length together */
     skel__ik_anchor at, to, from,
         end;                  /* what moves; what the target is in; pole: the line's ends */
@@ -84,7 +86,8 @@ typedef struct skel__ik_bound {
 } skel__ik_bound;
 
 /* A node that moves a task: 1 with what moves, -1 with what the target is in; pole: bits say which
-   of elbow (1), from (2), end (4) and target (8) it moves. */
+   of elbow (1), from (2), end (4) and target (8) it moves; centre of mass: 1, and 2 where it moves
+   what the target is in. */
 typedef struct skel__ik_link {
     int32_t node, sign;
 } skel__ik_link;
@@ -134,8 +137,9 @@ struct skel_ik {
     skel__ik_place *place;                /* (nn) */
     double         *e;                    /* (rows) scaled errors that are left */
     double         *e_now;                /* (rows) those of x, while trials go on */
-    double         *jt;   /* (n x rows) columns of the scaled Jacobian, one after the other */
-    double         *sums; /* (4 nn + 3) masses below, and what stands still */
+    double         *jt;     /* (n x rows) columns of the scaled Jacobian, one after the other */
+    double         *sums;   /* (4 nn + 3) masses below, and what stands still */
+    v3              centre; /* of mass, at the last errors */
     /* a step */
     double        *jp;       /* (n x rows) columns of balls that a limit has flattened */
     const double **col;      /* (n) where a column is; NULL: held */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From model and goals to nodes and tasks. First everything that could move becomes a node; then the
-   tasks say which of them they need, and the rest is left out. */
+/* From model and goals to nodes and tasks. First everything that could move becomes a node; then
+   the tasks say which of them they need, and the rest is left out. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"
@@ -225,14 +225,12 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
     for (int32_t i = 0; i < p->nn; ++i) {
         const int32_t bits = p->mark[i];
         if (bits == 0) continue;
-        p->needed[i]    = 1;
-        const int moves = t->kind == SKEL__TASK_POLE ? bits != 15 : bits != 3;
+        p->needed[i]       = 1;
+        const int is_mixed = t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
+        const int moves    = t->kind == SKEL__TASK_POLE ? bits != 15 : is_mixed || bits != 3;
         if (!moves || !(p->node[i].reluctance > 0)) continue;
         if (p->node[i].kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) continue;
-        if (p->path)
-            p->path[p->links] = (skel__ik_link){i, t->kind == SKEL__TASK_POLE ? bits
-                                                   : bits == 1                ? 1
-                                                                              : -1};
+        if (p->path) p->path[p->links] = (skel__ik_link){i, is_mixed ? bits : bits == 1 ? 1 : -1};
         ++p->links;
         ++t->path_count;
         p->moves[i] = 1;

@@ -10,22 +10,24 @@
 #include <string.h>
 #include <time.h>
 
+#define HOPELESS 20  /* restarts for what is farther away than the chain is long */
 #define DAMPING 0.02 /* per squared error */
 #define FLOOR 1e-10  /* of the damping */
 #define LONGEST 2.0  /* step of one descent [rad], [length] */
 #define PROGRESS 0.7 /* of the squared error, else patience goes */
 #define PATIENCE 4
-#define SCREEN 4     /* seeds that are looked at for one that is used */
-#define SLOW 0.7     /* of the squared error: three steps like that, and curvature is used */
-#define COAST 0.7    /* of the motion that is not asked for goes on from frame to frame */
-#define HOMEWARD 0.1 /* of the way back to the first frame, with the freedom that is left */
-#define LEISURE 0.3  /* but not faster than this part of the motion */
-#define IDLE 2e-3    /* gain not worth a step while tracking, of the squared error */
-#define CALM 0.08    /* [rad] that a joint may move in a frame whatever the target does */
-#define HASTE 10.0   /* and so many times the way of the target, in rad and lengths */
-#define FLAT 1e-13   /* gradient that counts as none */
-#define EXACT 1e-5   /* of the tolerance: a residual that needs no polish */
-#define POLISH 1e-2  /* longest step of it: the last digits must not cost a way */
+#define SCREEN 4      /* seeds that are looked at for one that is used */
+#define SLOW 0.7      /* of the squared error: three steps like that, and curvature is used */
+#define COAST 0.5     /* of the motion that is not asked for goes on from frame to frame */
+#define HOMEWARD 0.05 /* of the way back to the first frame, with the freedom that is left */
+#define LEISURE 0.3   /* but not faster than this part of the motion */
+#define IDLE 2e-3     /* gain not worth a step while tracking, of the squared error */
+#define SHY 2.0       /* and away from its limits, at them: so many times the motion */
+#define CALM 0.08     /* [rad] that a joint may move in a frame whatever the target does */
+#define HASTE 10.0    /* and so many times the way of the target, in rad and lengths */
+#define FLAT 1e-13    /* gradient that counts as none */
+#define EXACT 1e-5    /* of the tolerance: a residual that needs no polish */
+#define POLISH 1e-2   /* longest step of it: the last digits must not cost a way */
 
 int64_t skel__ik_now(void) {
     struct timespec t;
@@ -47,8 +49,8 @@ static void keep(const skel_ik *ik, double *to, const double *from) {
     memcpy(to, from, (size_t)ik->nx * sizeof *to);
 }
 
-/* A few more steps from a place that is good enough, while they help: first with the Jacobian of the
-   step that led there (chord), which costs little and is nearly as good. */
+/* A few more steps from a place that is good enough, while they help: first with the Jacobian of
+   the step that led there (chord), which costs little and is nearly as good. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor) {
     for (int k = 0; k < 4 && ik->residual > EXACT * ik->d.tolerance; ++k) {
         const double was = ik->residual;
@@ -254,11 +256,32 @@ static void stretch(skel_ik *ik) {
     skel__ik_move(ik, ik->x, ik->y, ik->x);
 }
 
+/* A point in the world, all of it, on a chain whose longest reach is known. */
+static int is_fixed_point(const skel__ik_task *t) {
+    return t->kind == SKEL__TASK_POINT && t->mask == SKEL_GOAL_POSITION && t->to.node < 0 &&
+           t->weight > 0 && isfinite(t->most);
+}
+
+/* Some point is farther from the root than its whole chain is long. */
+static int is_out_of_reach(const skel_ik *ik, int32_t m) {
+    for (int32_t k = 0; k < ik->nt && ik->task[k].row < m; ++k) {
+        const skel__ik_task *t = &ik->task[k];
+        if (!is_fixed_point(t)) continue;
+        int32_t first = t->at.node;
+        while (first >= 0 && ik->node[first].parent >= 0) first = ik->node[first].parent;
+        if (first < 0 || ik->node[first].kind > SKEL__NODE_BALL) continue;
+        const v3 to = v3_add(t->to.p, m3_mulv(t->to.r, t->target));
+        if (v3_norm(v3_sub(to, ik->node[first].p)) > t->most) return 1;
+    }
+    return 0;
+}
+
 /* x: the best of all descents; returns its squared error over the first m rows. */
 double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
     const int32_t most  = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
     double        least = INFINITY;
     for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
+    if (is_out_of_reach(ik, m) && restarts > HOPELESS) restarts = HOPELESS;
     for (int32_t r = 0;; ++r) {
         const double e2 = descend(ik, m, most, PATIENCE);
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
@@ -275,8 +298,8 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
 }
 
 /* Where the motion so far would lead. A chain with freedom to spare would go on and on in it, into
-   its limits: there it slows down and turns a little towards where it began, as long as it moves at
-   all; so a target that goes round brings it back. */
+   its limits: there it slows down and turns a little towards where it began and away from its
+   limits, as long as it moves at all; so a target that goes round brings it back. */
 static double predict(skel_ik *ik, int32_t m) {
     double most = 0;
     skel__ik_difference(ik, ik->before, ik->last, ik->y);
@@ -285,8 +308,10 @@ static double predict(skel_ik *ik, int32_t m) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         ik->y[c] *= COAST;
         if (ik->scalar[c] < 0) continue;
-        const double pull = HOMEWARD * (ik->x[n->x] - ik->home[n->x]) / ik->scale[c];
-        ik->y[c] -= fmax(fmin(pull, LEISURE * most), -LEISURE * most);
+        const double back = HOMEWARD * (ik->x[n->x] - ik->home[n->x]) / ik->scale[c];
+        const double half = 0.5 * (n->high - n->low), u = (ik->x[n->x] - n->low) / half - 1;
+        ik->y[c] -= fmax(fmin(back, LEISURE * most), -LEISURE * most);
+        if (isfinite(half) && half > 0) ik->y[c] -= SHY * most * u * u * u * u * u;
     }
     return most;
 }
@@ -307,9 +332,9 @@ static void bound_step(skel_ik *ik, double e2) {
     }
 }
 
-/* From frame to frame: begins where the motion so far would lead, where that is nearer. So it passes
-   straight through places where the Jacobian loses rank, as the target does, and does not turn back
-   there into another branch. */
+/* From frame to frame: begins where the motion so far would lead, where that is nearer. So it
+   passes straight through places where the Jacobian loses rank, as the target does, and does not
+   turn back there into another branch. */
 void skel__ik_follow_begin(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
     ik->is_following  = ik->has_last && memcmp(ik->start, ik->last, size) == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tasks of inverse kinematics: the errors e that are left, the geometric Jacobian, and for goals
-   in the world the curvature. With J the Jacobian of what is asked for, a step y leaves e - J y.
+/* The tasks of inverse kinematics: the errors e that are left, the geometric Jacobian, and for
+   goals in the world the curvature. With J the Jacobian of what is asked for, a step y leaves
+   e - J y.
      point  e = target - p              dp = a x (p - o), or a for what shifts
      turn   e = log(T C^T)              dw = a
    The gradient of |log|^2 / 2 is exact with J: e is an eigenvector of the map between the rates of
@@ -100,7 +101,8 @@ static v3 centre_of(skel_ik *ik) {
         else
             for (int k = 0; k < 4; ++k) sum[4 * p + k] += sum[4 * i + k];
     }
-    return v3_scale(all, 1 / ik->mass);
+    ik->centre = v3_scale(all, 1 / ik->mass);
+    return ik->centre;
 }
 
 static void plain_error(skel_ik *ik, skel__ik_task *t) {
@@ -231,11 +233,13 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
     case SKEL__TASK_POINT:
         column_put(t, out, m3_tmulv(v->to.r, sweep(n, at, k, v->at.p)), s);
         break;
-    case SKEL__TASK_CENTRE: {
+    case SKEL__TASK_CENTRE: { /* bit 2: the node moves what the target is in as well */
         const double *sum   = ik->sums + 4 * (size_t)link->node;
         const v3      lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
-        const v3      d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
-        column_put(t, out, m3_tmulv(v->to.r, d), s / ik->mass);
+        v3            d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
+        d               = v3_scale(d, 1 / ik->mass);
+        if (link->sign & 2) d = v3_sub(d, sweep(n, at, k, ik->centre));
+        column_put(t, out, m3_tmulv(v->to.r, d), ik->scale[n->column + k] * t->scale);
         break;
     }
     case SKEL__TASK_TURN: column_put(t, out, m3_tmulv(v->to.r, spin(n, at, k)), s); break;
