@@ -175,6 +175,9 @@ START_TEST(settings_are_read) {
 END_TEST
 
 START_TEST(defaults_are_those_of_the_engine) {
+    static const char words_of_ik[] =
+        "'goals':[{'body':'hand','position':[1,0,0]}],"
+        "'ik':{'seed':'mid','posture':'current','max_speed':2,'stiffness':0.5},";
     skel_scene               *s = parsed("'goals':[{'body':'hand','position':[1,0,0]}],");
     const skel_ik_motion_desc d = desc_of(s);
     skel_ik_desc              usual;
@@ -194,8 +197,7 @@ START_TEST(defaults_are_those_of_the_engine) {
     const skel_ik_motion_desc nobody = desc_of(s);
     ck_assert_uint_eq(nobody.ik->goal_count, 0);
     skel_scene_destroy(s);
-    s                               = parsed("'goals':[{'body':'hand','position':[1,0,0]}],"
-                                                                           "'ik':{'seed':'mid','posture':'current','max_speed':2,'stiffness':0.5},");
+    s                               = parsed(words_of_ik);
     const skel_ik_motion_desc words = desc_of(s);
     double                    middle[8];
     skel_scene_middle(s, middle);
@@ -441,10 +443,11 @@ START_TEST(a_bake_does_not_notice) {
 END_TEST
 
 START_TEST(a_scene_can_be_solved) {
-    skel_scene               *s      = parsed("'goals':[{'body':'hand','point':[0.1,0,0],"
-                                                                 "'position':[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},");
-    const skel_ik_motion_desc d      = desc_of(s);
-    skel_ik_motion           *motion = NULL;
+    static const char         goals[] = "'goals':[{'body':'hand','point':[0.1,0,0],"
+                                        "'position':[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},";
+    skel_scene               *s       = parsed(goals);
+    const skel_ik_motion_desc d       = desc_of(s);
+    skel_ik_motion           *motion  = NULL;
     skel_error                err;
     skel_error_init(&err);
     ck_assert_msg(skel_ik_motion_start(&d, &motion, &err) == SKEL_OK, "%s", err.text);

@@ -121,14 +121,15 @@ def puma560():
         robot.add(f"link{i}", ((a, 0.0, d), turn((1, 0, 0), alpha)), *bone, q=q,
                   limits=limit and [math.radians(x) for x in limit])
     tool = robot.b.scene.bodies[-1]
-    first, last, n = add(tool.position, turned(tool.orientation, (0, 0, 0.05))), (-0.3, -0.5, 0.9), 61
+    first, last = add(tool.position, turned(tool.orientation, (0, 0, 0.05))), (-0.3, -0.5, 0.9)
+    n = 61
     way = [rounded([a + (b - a) * k / (n - 1) for a, b in zip(first, last)]) for k in range(n)]
     goal = Goal("tool", "link6", [0, 0, 0.05], position=way, orientation=tool.orientation)
     return solved(robot.b, [goal], mode="track", max_speed=3)
 
 
 def figure_eight():
-    """Seven joints and an eight in the air; at its crossing the arm is stretched out to the last."""
+    """Seven joints and an eight in the air; where it crosses itself the arm is stretched out."""
     reach, n = 0.42 + 0.4 + 0.126, 121
     steps = ((0.36, math.pi / 2), (0.0, -math.pi / 2), (0.42, -math.pi / 2), (0.0, math.pi / 2),
              (0.4, math.pi / 2), (0.0, -math.pi / 2), (0.126, 0.0))
