@@ -443,8 +443,8 @@ START_TEST(a_bake_does_not_notice) {
 END_TEST
 
 START_TEST(a_scene_can_be_solved) {
-    static const char         goals[] = "'goals':[{'body':'hand','point':[0.1,0,0],"
-                                        "'position':[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},";
+    static const char         goals[] = "'goals':[{'body':'hand','point':[0.1,0,0],'position':"
+                                        "[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},";
     skel_scene               *s       = parsed(goals);
     const skel_ik_motion_desc d       = desc_of(s);
     skel_ik_motion           *motion  = NULL;

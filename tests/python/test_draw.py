@@ -137,7 +137,7 @@ class Draw(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("draw.py: "), done.stderr)
 
     def test_pictures_of_the_readme(self):
-        for name in ("ragdoll_stairs", "jumper_stiff", "double_pendulum"):
+        for name in ("ragdoll_stairs", "jumper_stiff", "double_pendulum", "character"):
             root = ElementTree.parse(common.SAMPLES / f"{name}.svg").getroot()
             self.assertEqual(root.tag, f"{SVG}svg")
 

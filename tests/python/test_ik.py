@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inverse kinematics from outside: goals wrong in turn, the command, Python, the samples."""
 
+import contextlib
+import io
 import json
 import math
 import os
+import re
 import struct
 import subprocess
 import tempfile
@@ -410,6 +413,17 @@ class Python(unittest.TestCase):
         second = skelpy.Scene.from_json(first)
         self.assertEqual(second.to_json(), first)
         self.assertEqual(list(second.ik().q), list(self.scene.ik().q))
+
+    def test_the_example_of_the_readme_runs(self):
+        text = (common.ROOT / "plugin_bridge" / "README.md").read_text(encoding="utf-8")
+        code = re.search(r"^```python\n(.*?)^```", text, re.S | re.M)[1]
+        here, out, names = os.getcwd(), io.StringIO(), {"skelpy": skelpy}
+        os.chdir(common.ROOT)
+        self.addCleanup(os.chdir, here)
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        self.assertTrue(out.getvalue().startswith("True "))
+        self.assertTrue(names["receipt"]["reached"])
 
     def test_constants_of_the_header(self):
         text = (common.ROOT / "libskel" / "include" / "skel" / "skel_ik.h").read_text()
