@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dense algebra: Cholesky for blocks of at most 6 rows, where a library call would cost more than
-   the work, and the minimum-norm solve by SVD of the reference solver. */
+/* Dense algebra: Cholesky by hand where a library call would cost more than the work, the minimum-
+   norm solve by SVD of the reference solver, pseudoinverses and singular values. */
 #include "math/dense.h"
 
 #include <lapacke.h>
@@ -15,9 +15,8 @@ static inline int factor(double *restrict a, int n) {
         double d = a[j * n + j];
         for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k];
         if (!(d > 0)) return 0;
-        d                 = sqrt(d);
-        a[j * n + j]      = d;
-        const double over = 1.0 / d;
+        const double over = 1.0 / sqrt(d);
+        a[j * n + j]      = over; /* a multiplication is faster than a division */
         for (int i = j + 1; i < n; ++i) {
             double t = a[i * n + j];
             for (int k = 0; k < j; ++k) t -= a[i * n + k] * a[j * n + k];
@@ -31,22 +30,25 @@ int skel__cholesky(double *a, int n) {
     switch (n) {
     case 3: return factor(a, 3);
     case 6: return factor(a, 6);
-    default: /* the lower triangle by rows is the upper one by columns */
-        return n > BY_HAND ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0
-                           : factor(a, n);
+    default: break;
     }
+    if (n <= BY_HAND) return factor(a, n);
+    /* the lower triangle by rows is the upper one by columns */
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) != 0) return 0;
+    for (int k = 0; k < n; ++k) a[k * n + k] = 1.0 / a[k * n + k];
+    return 1;
 }
 
 static inline void substitute(const double *restrict l, int n, double *restrict b, int stride) {
     for (int i = 0; i < n; ++i) {
         double t = b[i * stride];
         for (int k = 0; k < i; ++k) t -= l[i * n + k] * b[k * stride];
-        b[i * stride] = t / l[i * n + i];
+        b[i * stride] = t * l[i * n + i];
     }
     for (int i = n - 1; i >= 0; --i) {
         double t = b[i * stride];
         for (int k = i + 1; k < n; ++k) t -= l[k * n + i] * b[k * stride];
-        b[i * stride] = t / l[i * n + i];
+        b[i * stride] = t * l[i * n + i];
     }
 }
 
@@ -232,7 +234,7 @@ static inline double least_square(const double *rows, int32_t k, int32_t n, doub
         size             = sqrt(size);
         const double now = 1 / size;
         for (int32_t i = 0; i < k; ++i) x[i] *= now;
-        if (round > 1 && fabs(now - was) < 1e-9 * now) return now > 1e-9 * trace ? now : 0;
+        if (round > 1 && fabs(now - was) < 1e-7 * now) return now > 1e-9 * trace ? now : 0;
         was = now;
     }
     return 0;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place. Returns 0 where a is not positive definite. */
+/* In place, lower triangle; the diagonal holds reciprocals. Returns 0 where a is not positive. */
 int skel__cholesky(double *a, int n);
 /* Solves L L^T x = b in place; b has `stride` doubles from entry to entry. */
 void skel__cholesky_solve(const double *l, int n, double *b, int stride);

@@ -10,24 +10,25 @@
 #include <string.h>
 #include <time.h>
 
-#define HOPELESS 20  /* restarts for what is farther away than the chain is long */
-#define DAMPING 0.02 /* per squared error */
-#define FLOOR 1e-10  /* of the damping */
-#define LONGEST 2.0  /* step of one descent [rad], [length] */
-#define PROGRESS 0.7 /* of the squared error, else patience goes */
-#define PATIENCE 4
-#define SCREEN 4      /* seeds that are looked at for one that is used */
-#define SLOW 0.7      /* of the squared error: three steps like that, and curvature is used */
-#define COAST 0.5     /* of the motion that is not asked for goes on from frame to frame */
-#define HOMEWARD 0.05 /* of the way back to the first frame, with the freedom that is left */
-#define LEISURE 0.3   /* but not faster than this part of the motion */
-#define IDLE 2e-3     /* gain not worth a step while tracking, of the squared error */
-#define SHY 2.0       /* and away from its limits, at them: so many times the motion */
-#define CALM 0.08     /* [rad] that a joint may move in a frame whatever the target does */
-#define HASTE 10.0    /* and so many times the way of the target, in rad and lengths */
-#define FLAT 1e-13    /* gradient that counts as none */
-#define EXACT 1e-5    /* of the tolerance: a residual that needs no polish */
-#define POLISH 1e-2   /* longest step of it: the last digits must not cost a way */
+#define HOPELESS 20      /* restarts for what is farther away than the chain is long */
+#define DAMPING 0.02     /* per squared error */
+#define FLOOR 1e-10      /* of the damping */
+#define LONGEST 3.0      /* step of one descent [rad], [length] */
+#define PROGRESS 0.7     /* of the squared error, else patience goes */
+#define PATIENCE 3       /* steps without it before the next seed */
+#define LONG_PATIENCE 12 /* with freedom to spare there is a way, and it is worth waiting for */
+#define SCREEN 4         /* seeds that are looked at for one that is used */
+#define SLOW 0.7         /* of the squared error: three steps like that, and curvature is used */
+#define COAST 0.5        /* of the motion that is not asked for goes on from frame to frame */
+#define HOMEWARD 0.05    /* of the way back to the first frame, with the freedom that is left */
+#define LEISURE 0.3      /* but not faster than this part of the motion */
+#define IDLE 2e-3        /* gain not worth a step while tracking, of the squared error */
+#define SHY 2.0          /* and away from its limits, at them: so many times the motion */
+#define CALM 0.08        /* [rad] that a joint may move in a frame whatever the target does */
+#define HASTE 10.0       /* and so many times the way of the target, in rad and lengths */
+#define FLAT 1e-13       /* gradient that counts as none */
+#define EXACT 5e-5       /* of the tolerance: a residual that needs no polish */
+#define POLISH 1e-2      /* longest step of it: the last digits must not cost a way */
 
 int64_t skel__ik_now(void) {
     struct timespec t;
@@ -283,7 +284,7 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
     for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
     if (is_out_of_reach(ik, m) && restarts > HOPELESS) restarts = HOPELESS;
     for (int32_t r = 0;; ++r) {
-        const double e2 = descend(ik, m, most, PATIENCE);
+        const double e2 = descend(ik, m, most, ik->n > 3 * m ? LONG_PATIENCE : PATIENCE);
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
         if (e2 < least) least = e2, keep(ik, ik->memory, ik->x);
         if (r >= restarts || is_late(ik)) break;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define AT_BOUND 1e-10 /* nearer than this a ball is at its limit */
-#define SPREAD 1.5     /* so many times the longest may all columns move together */
+#define SPREAD 1.0     /* so many times the longest may all columns move together */
 #define STIFF 1e8      /* of the springs that hold a ball in a step by curvature */
 
 static const double *column(const skel_ik *ik, int32_t c) {
