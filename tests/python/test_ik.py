@@ -224,6 +224,14 @@ class Command(unittest.TestCase):
                  "bodies": [{"name": b["name"], "position": b["position"]} for b in ARM["bodies"]]}
         wrong("skel: -: a goal for the centre of mass needs bodies with mass", "-", scene=light)
 
+    def test_progress_and_a_full_disk(self):
+        scene = documents.to_text(ARM).encode()
+        done = run("ik", "-", "--progress", input=scene)
+        self.assertIn(b"skel: 100 %\n", done.stderr)
+        done = run("ik", "-", "-o", "/dev/full", "--to", "json", input=scene)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"skel: /dev/full: No space left on device", done.stderr)
+
     def test_help(self):
         for arguments in (("help", "ik"), ("ik", "--help")):
             done = run(*arguments)
