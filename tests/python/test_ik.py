@@ -54,6 +54,29 @@ JOINT_NAMES = {"ik.max_speed.elbow", "ik.stiffness.wrist"}
 PLAIN = {key: value for key, value in ARM.items() if key not in ("goals", "ik")}
 
 
+C_PROGRAM = """
+#include <skel/skel.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    static char     json[1 << 20];
+    FILE           *file   = argc > 1 ? fopen(argv[1], "rb") : NULL;
+    const size_t    length = file ? fread(json, 1, sizeof json, file) : 0;
+    skel_scene     *scene  = NULL;
+    skel_ik_motion *motion = NULL;
+    skel_ik_motion_desc desc;
+    skel_ik_motion_desc_init(&desc);
+    if (skel_scene_parse(json, length, &scene, NULL) < 0) return 1;
+    if (skel_scene_ik(scene, &desc) < 0) return 2;
+    if (skel_ik_motion_start(&desc, &motion, NULL) < 0) return 3;
+    if (skel_ik_motion_advance(motion, -1) != SKEL_OK) return 4;
+    const int n = skel_ik_motion_sample_count(motion) * skel_model_q_count(desc.ik->model);
+    for (int i = 0; i < n; ++i) printf("%.17g\\n", skel_ik_motion_q(motion)[i]);
+    skel_ik_motion_destroy(motion);
+    skel_scene_destroy(scene);
+}
+"""
+
+
 def arm(goals, **settings):
     return {**PLAIN, "goals": goals, "ik": settings}
 
@@ -334,6 +357,23 @@ class Python(unittest.TestCase):
             self.assertEqual(list(q), track["q"][0])
             self.assertEqual({**receipt, "us": 0}, {**track["receipts"][0], "us": 0})
             self.assertEqual(list(ik.poses), list(motion.poses[:28]))
+
+    def test_one_engine_from_c(self):
+        """A program that only knows the headers writes the q that the command writes."""
+        include = common.ROOT / "libskel" / "include"
+        lib = os.path.dirname(os.path.abspath(common.LIB))
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = Path(folder, "ik.c"), Path(folder, "ik")
+            source.write_text(C_PROGRAM)
+            built = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source,
+                                    "-I", include, "-o", program, "-L", lib, "-lskel",
+                                    f"-Wl,-rpath,{lib}"], capture_output=True, check=False)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            done = subprocess.run([program, common.SAMPLES / "figure_eight.json"],
+                                  capture_output=True, check=True)
+        track = json.loads(run("ik", common.SAMPLES / "figure_eight.json").stdout)
+        self.assertEqual(list(map(float, done.stdout.split())),
+                         [x for q in track["q"] for x in q])
 
     def test_motion(self):
         motion = self.scene.ik(mode="track", seed="mid", tolerance=1e-4)
