@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_TRIES 1000000 /* of a frame, which cannot be interrupted */
+
 enum {
     I_MODE,
     I_SEED,
@@ -150,7 +152,7 @@ static void read_whole(skel__doc *doc, const skel__at *at, int32_t least, const 
                        int32_t *out) {
     int32_t n = 0;
     if (!skel__doc_integer(doc, at, &n)) return;
-    if (n < least)
+    if (n < least || n > MOST_TRIES)
         skel__doc_wrong(doc, at, must);
     else
         *out = n;
@@ -205,8 +207,8 @@ void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s) {
     n->joint_stiffness = read_joints(r, &stiff, s, true);
     read_q(r, &posture, s, &n->posture_kind, &n->posture);
     read_blend(doc, &blend, &n->motion);
-    read_whole(doc, &restarts, 0, "a whole number >= 0", &n->desc.max_restarts);
-    read_whole(doc, &iterations, 1, "a whole number >= 1", &n->desc.max_iterations);
+    read_whole(doc, &restarts, 0, "a whole number from 0 to 1000000", &n->desc.max_restarts);
+    read_whole(doc, &iterations, 1, "a whole number from 1 to 1000000", &n->desc.max_iterations);
     skel__doc_choice(doc, &method, methods, &n->desc.method);
     check_method(r, &method, n);
     if (n->desc.goal_count == 0) skel__doc_warn(doc, at, "has no effect: there are no goals");
