@@ -5,6 +5,7 @@
 
 #include <skel/skel_base.h>
 #include <skel/skel_model.h>
+#include <skel/skel_dh.h>
 #include <skel/skel_state.h>
 #include <skel/skel_inverse.h>
 #include <skel/skel_flight.h>
