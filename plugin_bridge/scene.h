@@ -24,6 +24,8 @@ typedef struct skel__wobble_note {
     double displacement[3];
 } skel__wobble_note;
 
+typedef struct skel__robot skel__robot;
+
 /* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
 struct skel_scene {
     skel_bake_desc     bake;
@@ -32,6 +34,7 @@ struct skel_scene {
     int32_t            frame_end;
     char               name[256];
     skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
+    skel__robot       *robot;   /* frames, poses and the like of a robot; NULL: none */
 };
 
 /** Names to indices, open addressing. */
