@@ -14,7 +14,7 @@
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Writes a text that a function of the library makes: asked once for its length, once for itself. */
+/* Writes a text that the library makes: asked once for its length, once for itself. */
 typedef skel_status (*text_maker)(const void *what, char *text, size_t capacity, size_t *needed,
                                   skel_error *err);
 

@@ -80,6 +80,7 @@ static void suspect_units(skel__doc *doc, const skel__dh_doc *d, double reach) {
 }
 
 static void suspect_bodies(skel__doc *doc, const skel__dh_doc *d, double reach) {
+    int32_t half = 0;
     for (int32_t i = 0; i < d->count; ++i) {
         const skel__dh_joint *j = &d->joints[i];
         const double          far =
@@ -88,15 +89,13 @@ static void suspect_bodies(skel__doc *doc, const skel__dh_doc *d, double reach) 
             skel__note(doc, SKEL_OK,
                        "%s.com: is %g m from its frame, the whole chain is %g m: another unit?",
                        j->place, far, reach);
-        if (j->has_mass && !j->has_inertia)
-            skel__note(doc, SKEL_OK,
-                       "%s.inertia: is missing beside mass: the link is good for kinematics only",
-                       j->place);
-        if (j->has_inertia && !j->has_mass)
-            skel__note(doc, SKEL_OK,
-                       "%s.mass: is missing beside inertia: the link is good for kinematics only",
-                       j->place);
+        half += j->has_mass != j->has_inertia;
     }
+    if (half)
+        skel__note(doc, SKEL_OK,
+                   "joints: %d of %d links have a mass or an inertia, but not both: they are good "
+                   "for kinematics only",
+                   (int)half, (int)d->count);
 }
 
 /* What is left over at the ends of a chain: a modified table begins with nothing (alpha_0 = a_0 =

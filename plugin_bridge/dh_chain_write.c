@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of a chain of a scene: which chain, its rows by skel_dh_extract, and what the rows do
-   not hold: names, limits, masses of what hangs together rigidly, poses, and notes on the choices. */
+   not hold: names, limits, masses of what hangs together rigidly, poses, notes on the choices. */
 #include "dh.h"
 
 #include <skel/skel_robot.h>

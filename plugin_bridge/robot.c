@@ -14,6 +14,7 @@
 
 #define DEFINITE 1e-13      /* of the product of the diagonal: what the model asks for, and more */
 #define TRIANGLE_SLACK 1e-9 /* of the trace */
+#define SNIFF_BYTES ((size_t)64 << 20)
 
 /* ---- poses and inertias ---------------------------------------------------------------------- */
 
@@ -187,6 +188,7 @@ static bool is_heading(const char *line, size_t length) {
 }
 
 skel__kind skel__kind_of(const char *text, size_t length) {
+    if (length > SNIFF_BYTES) return SKEL__KIND_JSON; /* which says that it is too large */
     size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'))
         ++i;

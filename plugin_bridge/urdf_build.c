@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the tree of a URDF to a scene. A body stands at the centre of mass of its link, turned as the
-   link's frame; the root is fixed where it stands. */
+/* From the tree of a URDF to a scene. A body stands at the centre of mass of its link, turned as
+   the link's frame; the root is fixed where it stands. */
 #include "urdf.h"
 
 #include <math.h>

@@ -168,9 +168,9 @@ static step step_of(const maker *m, int32_t k, int32_t far) {
     return s;
 }
 
-/* The link's frame in its body: a frame of the body's name where it lies on the joint's axis, else
-   the joint's inner frame. */
-static void choose_frame(maker *m, const step *s) {
+/* The link's frame in its body: the frame of the body's name, else the joint's inner frame. Returns
+   whether it lies on the joint's axis, where URDF wants it. */
+static bool choose_frame(maker *m, const step *s) {
     double            *out = m->frame[s->far + 1];
     const skel__robot *r   = m->s->robot;
     memcpy(out, s->inner, sizeof s->inner);
@@ -182,11 +182,11 @@ static void choose_frame(maker *m, const step *s) {
         skel__pose_mul(x, f->pose, x);
         const bool turns = s->j.type != SKEL_JOINT_FIXED && s->j.type != SKEL_JOINT_SLIDE;
         const bool along = s->j.type == SKEL_JOINT_HINGE;
-        if (turns && (fabs(x[0]) > ON_AXIS || fabs(x[1]) > ON_AXIS)) return;
-        if (turns && !along && fabs(x[2]) > ON_AXIS) return;
         memcpy(out, f->pose, sizeof f->pose);
-        return;
+        if (turns && (fabs(x[0]) > ON_AXIS || fabs(x[1]) > ON_AXIS)) return false;
+        return !turns || along || fabs(x[2]) <= ON_AXIS;
     }
+    return true;
 }
 
 static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_joint *j) {
@@ -226,8 +226,9 @@ static void add_axis(maker *m, const step *s, int32_t part, const double axis[3]
     set_limits(m, s, part, j);
 }
 
-/* Joints of several axes go by links without mass, all with the joint's own frame. */
-static void add_joint(maker *m, const step *s) {
+/* Joints of several axes go by links without mass, all with the joint's own frame. The last leads
+   to the link `last`, whose frame in the far body is `frame`. */
+static void add_joint(maker *m, const step *s, const double frame[7], const char *last) {
     static const double      ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
     static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
     const double *const balls[] = {ex, ey, ez}, *const universals[] = {ez, ex};
@@ -239,19 +240,33 @@ static void add_joint(maker *m, const step *s) {
     skel__pose_inverse(s->outer, from); /* all seen from the outer frame */
     skel__pose_mul(from, m->frame[s->near + 1], from);
     skel__pose_inverse(s->inner, to);
-    skel__pose_mul(to, m->frame[s->far + 1], to);
+    skel__pose_mul(to, frame, to);
     snprintf(before, sizeof before, "%s", link_name(m, s->near));
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = s->sense > 0.0 ? k : n - 1 - k;
         const double *axis = n == 1 ? ez : is_ball ? balls[part] : universals[part];
         snprintf(name, sizeof name, "%s%s%s", s->j.name, n > 1 ? "." : "",
                  n > 1 ? is_ball ? ball[part] : universal[part] : "");
-        snprintf(after, sizeof after, "%s", k + 1 < n ? name : link_name(m, s->far));
+        snprintf(after, sizeof after, "%s", k + 1 < n ? name : last);
         if (k + 1 < n) new_link(m, after);
         add_axis(m, s, part, axis, k == 0 ? from : here, k + 1 < n ? here : to, name, before,
                  after);
         snprintf(before, sizeof before, "%s", after);
     }
+}
+
+/* A link whose frame is away from the joint hangs from a link without mass that is at it. */
+static void add_by_way(maker *m, const step *s) {
+    char   way[300], joint[320];
+    double x[7];
+    snprintf(way, sizeof way, "%s_link", s->j.name);
+    snprintf(joint, sizeof joint, "%s_fixed", way);
+    new_link(m, way);
+    add_joint(m, s, s->inner, way);
+    skel__urdf_joint *j = new_joint(m, joint, way, link_name(m, s->far));
+    skel__pose_inverse(s->inner, x);
+    skel__pose_mul(x, m->frame[s->far + 1], x);
+    if (j) put_pose(x, j->xyz, j->rpy);
 }
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -295,6 +310,37 @@ static bool hangs(const maker *m, int32_t i) {
     return false;
 }
 
+/* Marks all that joints link to what is marked. */
+static void spread(const maker *m, bool *reached) {
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
+            const skel_joint_desc j = joint_of(m, k);
+            bool                 *a = &reached[j.parent + 1], *b = &reached[j.child + 1];
+            grown = grown || *a != *b;
+            *a = *b = *a || *b;
+        }
+    }
+}
+
+/* Roots: fixed bodies; then, of what they and the world do not reach, a body that is no child, or
+   the first. */
+static bool mark_roots(maker *m) {
+    bool *reached = skel__arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
+    if (!reached) return false;
+    reached[0] = true;
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (body_of(m, i).motion == SKEL_MOTION_FIXED) m->is_root[i + 1] = reached[i + 1] = true;
+    spread(m, reached);
+    for (int pass = 0; pass < 2; ++pass)
+        for (int32_t i = 0; i < m->nb; ++i) {
+            if (reached[i + 1] || (pass == 0 && hangs(m, i))) continue;
+            m->is_root[i + 1] = reached[i + 1] = true;
+            spread(m, reached);
+        }
+    return true;
+}
+
 static skel_status find_roots(maker *m, skel_error *err) {
     int32_t roots = 0;
     for (int32_t i = 0; i < m->nb; ++i) {
@@ -309,9 +355,8 @@ static skel_status find_roots(maker *m, skel_error *err) {
     }
     for (int32_t i = 0; m->s->robot && i < m->s->robot->frame_count; ++i)
         if (m->s->robot->frames[i].body < 0) m->has_world = true;
-    for (int32_t i = 0; i < m->nb; ++i) { /* fixed bodies, and what nothing leads to */
-        const bool fixed  = body_of(m, i).motion == SKEL_MOTION_FIXED;
-        m->is_root[i + 1] = fixed || !hangs(m, i);
+    if (!mark_roots(m)) return SKEL_E_MEMORY;
+    for (int32_t i = 0; i < m->nb; ++i) {
         if (!m->is_root[i + 1]) continue;
         root_frame(m, i);
         m->has_world = m->has_world || needs_world(m, i) || roots++ > 0;
@@ -346,10 +391,13 @@ static skel_status grow(maker *m, skel_error *err) {
             if (a && b)
                 return refuse(err, "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
                               (int)k, j.name);
-            const step s = step_of(m, k, a ? j.child : j.parent);
-            choose_frame(m, &s);
+            const step s       = step_of(m, k, a ? j.child : j.parent);
+            const bool is_near = choose_frame(m, &s);
             add_link(m, s.far);
-            add_joint(m, &s);
+            if (is_near)
+                add_joint(m, &s, m->frame[s.far + 1], link_name(m, s.far));
+            else
+                add_by_way(m, &s);
             used[k] = grown = true;
         }
     }

@@ -121,8 +121,8 @@ SKEL_API void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t siz
 #define skel_dh_chain_desc_init(d) skel_dh_chain_desc_init_sized((d), sizeof *(d))
 /** Paired joint frames to the table: every hinge and slide from root to tip is a row with the
     joint's own q, a universal joint two, a ball joint three: turns about x, y, z of its outer
-    frame, R = Rx Ry Rz; fixed joints none. A joint walked from child to parent has its axis turned round.
-    Joints outside the chain stand as the model has them. */
+    frame, R = Rx Ry Rz; fixed joints none. A joint walked from child to parent has its axis turned
+    round. Joints outside the chain stand as the model has them. */
 SKEL_API skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *desc,
                                      skel_dh **out, skel_error *err);
 
