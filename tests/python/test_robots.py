@@ -303,7 +303,8 @@ class Extraction(unittest.TestCase):
         notes = " ".join(json.loads(skelpy.Scene.from_file(ROBOTS / "ur5.json").to_dh())["notes"])
         for word in ("base holds", "tool holds", "meets the next axis", "parallel to the next"):
             self.assertIn(word, notes)
-        notes = " ".join(json.loads(skelpy.Scene.from_file(ROBOTS / "stanford.json").to_dh())["notes"])
+        slides = skelpy.Scene.from_file(ROBOTS / "stanford.json")
+        notes = " ".join(json.loads(slides.to_dh())["notes"])
         self.assertIn("a slide has no place", notes)
 
     def test_ends_must_be_there(self):
@@ -338,7 +339,8 @@ class Tables(unittest.TestCase):
         doc = {"format": "skel-dh/1", "convention": "modified", "joints": [
             {"type": "revolute", "a": 0, "alpha": 0, "d": 0.333, "theta": 0},
             {"type": "prismatic", "a": 0.1, "alpha": -math.pi / 2, "d": 0, "theta": math.pi / 4}]}
-        self.assertLess(apart(tool_at(scene, [0.3, 0.2]), tool_at(scene_of(doc), [0.3, 0.2])), 1e-15)
+        q = [0.3, 0.2]
+        self.assertLess(apart(tool_at(scene, q), tool_at(scene_of(doc), q)), 1e-15)
 
     def test_what_a_csv_does_not_say_can_be_said(self):
         bare = "type,a,alpha,d,theta\nrevolute,100,90,0,0\n"
@@ -439,7 +441,8 @@ class Faults(unittest.TestCase):
     def test_units(self):
         table = BY_ID["kuka_lbr_iiwa7"]["tables"][0]
         long = [{**j, "d": j["d"] * 1000} for j in table["joints"]]
-        self.assertTrue(any("is it in mm?" in w for w in self.warnings(document(table, joints=long))))
+        self.assertTrue(any("is it in mm?" in w
+                            for w in self.warnings(document(table, joints=long))))
         deg = [{**j, "alpha": math.degrees(j["alpha"])} for j in table["joints"]]
         self.assertTrue(any("in degrees?" in w for w in self.warnings(document(table, joints=deg))))
         self.assertTrue(any("in radians?" in w
