@@ -68,10 +68,15 @@ static void wrong(reader *r, const char *form, ...) {
         skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: %s", (int)r->line, text);
 }
 
+/* The first of two counts; that there are two parents or children is an error. */
 static bool once(reader *r, int which, const char *name) {
-    if (r->seen[which]) wrong(r, "%s: is there twice", name);
     const bool first = !r->seen[which];
     r->seen[which]   = true;
+    if (!first && (which == SEEN_PARENT || which == SEEN_CHILD))
+        wrong(r, "%s: is there twice", name);
+    else if (!first)
+        skel__note(r->doc, SKEL_OK, "line %d: %s: is there twice: the first counts", (int)r->line,
+                   name);
     return first;
 }
 
@@ -214,9 +219,7 @@ static void read_inertial(reader *r, const char *name, const char **attributes) 
     } else if (strcmp(name, "inertia") == 0) {
         if (!once(r, SEEN_INERTIA, "inertial: inertia")) return;
         for (int k = 0; k < 6; ++k)
-            if (read_numbers(r, attributes, "inertial: inertia", moment[k], 1, &l->inertia[k]) &&
-                k < 3 && l->inertia[k] < 0.0)
-                wrong(r, "inertial: inertia: %s: is %g, must be >= 0", moment[k], l->inertia[k]);
+            read_numbers(r, attributes, "inertial: inertia", moment[k], 1, &l->inertia[k]);
     }
 }
 
@@ -237,7 +240,7 @@ static bool new_link(reader *r, const char **attributes) {
 
 static void open_in_link(reader *r, const char *name, const char **attributes) {
     if (strcmp(name, "inertial") == 0) {
-        once(r, SEEN_INERTIAL, name);
+        if (!once(r, SEEN_INERTIAL, name)) return;
         this_link(r)->has_inertial = true;
         r->at                      = INERTIAL;
     } else {
@@ -359,7 +362,9 @@ static bool on_open(void *user, int32_t line, const char *name, const char **att
         if (strcmp(name, "joint") == 0) return new_joint(r, attributes);
         begin_kept(r, name, attributes);
         break;
-    case LINK: open_in_link(r, name, attributes); break;
+    case LINK:
+        if (r->depth == 3) open_in_link(r, name, attributes);
+        break;
     case INERTIAL:
         if (r->depth == 4) read_inertial(r, name, attributes);
         break;
