@@ -8,7 +8,13 @@
 
 #define SKEL__URDF_LINKS 100000
 
-enum { SKEL__URDF_REVOLUTE, SKEL__URDF_CONTINUOUS, SKEL__URDF_PRISMATIC, SKEL__URDF_FIXED };
+enum {
+    SKEL__URDF_REVOLUTE,
+    SKEL__URDF_CONTINUOUS,
+    SKEL__URDF_PRISMATIC,
+    SKEL__URDF_FIXED,
+    SKEL__URDF_FLOATING /* at the root only: the child is free */
+};
 
 typedef struct skel__urdf_link {
     const char *name;

@@ -89,7 +89,7 @@ static void put_frame(const builder *b, int32_t body, const double x[7], double 
 }
 
 static void limit(builder *b, const skel__urdf_joint *j, skel_joint_desc *d) {
-    if (j->type == SKEL__URDF_CONTINUOUS || j->type == SKEL__URDF_FIXED) return;
+    if (j->type == SKEL__URDF_CONTINUOUS || j->type >= SKEL__URDF_FIXED) return;
     if (!j->has_lower && !j->has_upper) {
         skel__note(b->doc, SKEL_OK,
                    "line %d: joint '%.60s': limit: has no lower and upper: it moves freely",
@@ -113,12 +113,12 @@ static void limit(builder *b, const skel__urdf_joint *j, skel_joint_desc *d) {
 /* A joint of the model where two bodies meet; fixed joints within one body are none. */
 static void add_joint(builder *b, int32_t k) {
     static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
-                                    SKEL_JOINT_FIXED};
+                                    SKEL_JOINT_FIXED, SKEL_JOINT_FIXED};
     skel__urdf_joint    *j       = &b->u->joints[k];
     const int32_t        parent = b->u->links[j->parent].body, child = b->u->links[j->child].body;
     skel_joint_desc     *d = &b->joints[b->nj];
     double               x[7], turn[7] = {0, 0, 0, 1};
-    if (parent == child) return;
+    if (parent == child || j->type == SKEL__URDF_FLOATING) return;
     skel_joint_desc_init(d);
     if (j->type != SKEL__URDF_FIXED) frame_of_axis(j->axis, turn + 3);
     skel__pose_mul(b->u->links[j->child].world, turn, x);

@@ -89,7 +89,7 @@ static const char *shape_text(maker *m, const skel_body_desc *b, const double co
         b->shape != SKEL_SHAPE_CYLINDER)
         return NULL;
     put_pose(com, xyz, rpy);
-    skel__text_add(&t, "    <collision><origin xyz=\"");
+    skel__text_add(&t, "<collision><origin xyz=\"");
     for (int k = 0; k < 6; ++k) {
         if (k == 3) skel__text_add(&t, "\" rpy=\"");
         if (k != 0 && k != 3) skel__text_add(&t, " ");
@@ -288,20 +288,14 @@ static void root_pose(const maker *m, int32_t i, double x[7]) {
     skel__pose_mul(x, m->frame[i + 1], x);
 }
 
-/* A fixed body that does not stand at the origin needs the world to stand in. */
+/* A root that is free, or does not stand at the origin, needs the world to be free or stand in. */
 static bool needs_world(const maker *m, int32_t i) {
     double x[7];
-    if (body_of(m, i).motion != SKEL_MOTION_FIXED) return false;
+    if (body_of(m, i).motion != SKEL_MOTION_FIXED) return true;
     root_pose(m, i, x);
     for (int k = 0; k < 7; ++k)
         if (k != 3 && fabs(x[k]) > 1e-14) return true;
     return false;
-}
-
-/* Free roots stand nowhere in a URDF: only one can be, and only where the world is not. */
-static skel_status refuse_root(const maker *m, int32_t i, skel_error *err) {
-    return refuse(err, "bodies[%d]: '%.60s' is a second root that is free, URDF holds one tree",
-                  (int)i, link_name(m, i));
 }
 
 static bool hangs(const maker *m, int32_t i) {
@@ -361,9 +355,6 @@ static skel_status find_roots(maker *m, skel_error *err) {
         root_frame(m, i);
         m->has_world = m->has_world || needs_world(m, i) || roots++ > 0;
     }
-    for (int32_t i = 0; i < m->nb && m->has_world; ++i)
-        if (m->is_root[i + 1] && body_of(m, i).motion != SKEL_MOTION_FIXED)
-            return refuse_root(m, i, err);
     if (m->has_world) add_link(m, SKEL_WORLD);
     return SKEL_OK;
 }
@@ -375,6 +366,7 @@ static void add_root(maker *m, int32_t i) {
     skel__urdf_joint *j = new_joint(m, link_name(m, i), "world", link_name(m, i));
     root_pose(m, i, x);
     if (j) put_pose(x, j->xyz, j->rpy);
+    if (j && body_of(m, i).motion != SKEL_MOTION_FIXED) j->type = SKEL__URDF_FLOATING;
 }
 
 /* Grows the tree joint by joint; a joint that finds both ends there closes a loop. */

@@ -251,7 +251,7 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
 /* ---- joints ---------------------------------------------------------------------------------- */
 
 static bool new_joint(reader *r, const char **attributes) {
-    static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed"};
+    static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed", "floating"};
     skel__urdf              *u       = r->u;
     const char              *name    = read_name(r, attributes, "joint", "name");
     const char              *type    = value_of(attributes, "type");
@@ -265,11 +265,11 @@ static bool new_joint(reader *r, const char **attributes) {
         .name = name ? name : "?", .line = r->line, .type = -1, .axis = {1, 0, 0}, .factor = 1.0};
     r->at = JOINT;
     memset(r->seen, 0, sizeof r->seen);
-    for (int32_t k = 0; type && k < 4; ++k)
+    for (int32_t k = 0; type && k < 5; ++k)
         if (strcmp(type, types[k]) == 0) this_joint(r)->type = k;
     if (!type)
         wrong(r, "type: is missing, must be revolute, continuous, prismatic or fixed");
-    else if (strcmp(type, "floating") == 0 || strcmp(type, "planar") == 0)
+    else if (strcmp(type, "planar") == 0)
         wrong(r,
               "type: is '%s', which this version does not move, must be revolute, continuous, "
               "prismatic or fixed",
@@ -311,7 +311,7 @@ static void open_in_joint(reader *r, const char *name, const char **attributes) 
         j->has_axis = read_numbers(r, attributes, name, "xyz", 3, j->axis);
         if (!value_of(attributes, "xyz")) wrong(r, "axis: xyz: is missing, must be three numbers");
         const bool none = j->axis[0] == 0.0 && j->axis[1] == 0.0 && j->axis[2] == 0.0;
-        if (none && j->type != SKEL__URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
+        if (none && j->type < SKEL__URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
     } else if (strcmp(name, "limit") == 0 && once(r, SEEN_LIMIT, name)) {
         read_limit(r, attributes);
     } else if (strcmp(name, "dynamics") == 0 && once(r, SEEN_DYNAMICS, name)) {

@@ -65,9 +65,9 @@ static bool find_mimics(skel__doc *doc, skel__urdf *u, const skel__names *names)
         j->mimic            = -1;
         if (!j->mimic_name) continue;
         const int32_t of = skel__names_find(names, j->mimic_name);
-        if (of < 0 || of == k || u->joints[of].type == SKEL__URDF_FIXED)
+        if (of < 0 || of == k || u->joints[of].type >= SKEL__URDF_FIXED)
             wrong(doc, j, "mimic: joint", j->mimic_name, "another joint that moves");
-        else if (j->type != SKEL__URDF_FIXED)
+        else if (j->type < SKEL__URDF_FIXED)
             j->mimic = of;
     }
     for (int32_t k = 0; k < u->joint_count && doc->error_count == 0; ++k) {
@@ -194,6 +194,15 @@ static void find_groups(skel__doc *doc, skel__urdf *u) {
     }
 }
 
+/* What floats is free in the world: its parent must stand in it. */
+static void check_floating(skel__doc *doc, const skel__urdf *u) {
+    for (int32_t k = 0; k < u->joint_count; ++k) {
+        const skel__urdf_joint *j = &u->joints[k];
+        if (j->type == SKEL__URDF_FLOATING && u->links[j->parent].group != u->root)
+            wrong(doc, j, "type", "floating", "another: only what hangs from the root can float");
+    }
+}
+
 bool skel__urdf_link_up(skel__doc *doc, skel__urdf *u) {
     skel__names joints = {0};
     if (u->link_count == 0) {
@@ -210,5 +219,6 @@ bool skel__urdf_link_up(skel__doc *doc, skel__urdf *u) {
                        "line %d: link 'world': name: is the world's, must be the root's or another",
                        (int)u->links[i].line);
     find_groups(doc, u);
+    check_floating(doc, u);
     return doc->error_count == 0 && !doc->no_memory;
 }

@@ -44,7 +44,8 @@ def origin(element):
 
 
 def moving(robot):
-    return [joint for joint in robot.findall("joint") if joint.get("type") != "fixed"]
+    return [joint for joint in robot.findall("joint") 
+            if joint.get("type") not in ("fixed", "floating")]
 
 
 def frames(robot, q):

@@ -92,7 +92,11 @@ URDF = {  # name: (text, what the message must have)
     "joint without type": (urdf(AB, f"<joint name='j'>{ENDS}</joint>"),
                            "line 3: joint 'j': type: is missing, must be revolute"),
     "unknown type": (joint(ENDS, "ball"), "joint 'j': type: is 'ball', must be revolute"),
-    "floating": (joint(ENDS, "floating"), "type: is 'floating', which this version does not move"),
+    "floating above a hinge": (urdf(AB, LINK.format("c"),
+                                    f"<joint name='j' type='revolute'>{ENDS}</joint>",
+                                    "<joint name='k' type='floating'><parent link='b'/>"
+                                    "<child link='c'/></joint>"),
+                               "line 5: joint 'k': type: is 'floating', must be another"),
     "planar": (joint(ENDS, "planar"), "type: is 'planar', which this version does not move"),
     "no parent": (joint('<child link="b"/>'), "joint 'j': parent: is missing"),
     "no child": (joint('<parent link="a"/>'), "joint 'j': child: is missing"),

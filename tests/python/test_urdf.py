@@ -196,6 +196,19 @@ class AnyTree(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count(b'name="stalk.'), 5)  # three joints, two links
 
+    def test_what_is_free_floats(self):
+        path = common.SAMPLES / "free_tree.json"
+        text = run("convert", path, "-", "--to", "urdf").stdout
+        self.assertEqual(text.count(b'type="floating"'), 1)
+        one, two = skelpy.Scene.from_file(path), skelpy.Scene.from_json(text)
+        for name in one.body_names:
+            a, b = one.body(one.find_body(name)), two.body(two.find_body(name))
+            self.assertEqual(a["motion"], b["motion"])
+            for k in range(3):
+                self.assertAlmostEqual(a["position"][k], b["position"][k], 12)
+        done = run("convert", "-", "-", "--to", "urdf", input=text)
+        self.assertEqual(done.stdout, text)
+
     def test_what_urdf_cannot_hold_is_said(self):
         for name, reason in (("four_bar", b"loop"), ("driven_root", b"driven")):
             done = run("convert", common.SAMPLES / f"{name}.json", "-", "--to", "urdf")
