@@ -18,6 +18,7 @@ typedef struct reader {
     place       at, before; /* before: where a kept element began */
     int32_t     line, depth, kept_depth;
     bool        is_shape; /* the kept element is a visual or collision: numbers are checked */
+    bool        has_macro;
     bool        open_tag; /* "<name ..." waits for '>' or "/>" */
     skel__text  kept;     /* of the link or joint */
     skel__text  top;      /* of the robot */
@@ -351,9 +352,10 @@ static bool on_open(void *user, int32_t line, const char *name, const char **att
     reader *r = user;
     r->line   = line;
     ++r->depth;
-    if (strncmp(name, "xacro:", 6) == 0) {
-        wrong(r, "%.40s: is a macro, must be expanded by xacro first", name);
-        return false;
+    if (strncmp(name, "xacro:", 6) == 0 && r->at != KEPT) {
+        skel__note(r->doc, SKEL_OK, "line %d: %.40s: is a macro that xacro should have expanded",
+                   (int)line, name);
+        r->has_macro = true;
     }
     switch (r->at) {
     case TOP: return open_robot(r, name, attributes);
@@ -440,6 +442,9 @@ bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urd
     if (r.top.length > 0) u->extra = skel__arena_string(u->arena, skel__text_get(&r.top));
     if (r.namespaces.length > 0)
         u->namespaces = skel__arena_string(u->arena, skel__text_get(&r.namespaces));
+    if (doc->error_count == 0 && r.has_macro && u->link_count == 0)
+        skel__note(doc, SKEL_E_DOCUMENT,
+                   "document: has macros and no links, must be expanded by xacro first");
     skel__text_free(&r.kept);
     skel__text_free(&r.top);
     skel__text_free(&r.namespaces);

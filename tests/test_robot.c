@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Robots' documents: every one goes through all its forms and back, random chains of all joint types
-   have a table that moves as they do, and broken documents break nothing. */
+/* Robots' documents: every one goes through all its forms and back, random chains of all joint
+   types have a table that moves as they do, and broken documents break nothing. */
 #include "math/quat.h"
 #include "shared/near.h"
 #include "shared/rng.h"

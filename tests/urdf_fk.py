@@ -44,7 +44,7 @@ def origin(element):
 
 
 def moving(robot):
-    return [joint for joint in robot.findall("joint") 
+    return [joint for joint in robot.findall("joint")
             if joint.get("type") not in ("fixed", "floating")]
 
 

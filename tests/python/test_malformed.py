@@ -54,7 +54,7 @@ URDF = {  # name: (text, what the message must have)
     "10 MB of nesting in lines": ("<robot>" + "<a>\n" * (10 * 1024 * 1024 // 4),
                                   "line 64: is nested"),
     "an open comment": (urdf(LINK.format("a"), "<!-- -- "), r"line \d, column \d+: is no XML"),
-    "a macro": (urdf('<xacro:include filename="x"/>'), "line 2: xacro:include: is a macro"),
+    "a macro": (urdf('<xacro:include filename="x"/>'), "document: has macros and no links"),
     "link without name": (urdf("<link/>"), "line 2: link: name: is missing, must be a name"),
     "link with empty name": (urdf("<link name=''/>"), "line 2: link: name: is '', must be"),
     "link with a long name": (urdf(f"<link name='{'x' * 300}'/>"), "line 2: link: name: is 'xxx"),
