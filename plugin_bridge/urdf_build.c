@@ -58,6 +58,16 @@ static void add_bodies(builder *b) {
     }
 }
 
+/* A thing that only stands there is one fixed body. */
+static void add_stand(builder *b) {
+    for (int32_t i = 0; i < b->u->link_count && b->nb == 0; ++i) {
+        if (strcmp(b->u->links[i].name, "world") == 0) continue;
+        add_body(b, i);
+        b->bodies[0].motion = SKEL_MOTION_FIXED;
+        for (int32_t k = 0; k < b->u->link_count; ++k) b->u->links[k].body = 0;
+    }
+}
+
 /* ---- joints ---------------------------------------------------------------------------------- */
 
 /* The turn that takes z to the axis. */
@@ -165,10 +175,10 @@ void skel__urdf_build(skel__doc *doc, skel__urdf *u, skel_scene *s) {
     b.joints  = skel__doc_alloc(doc, (size_t)u->joint_count + 1, sizeof *b.joints);
     if (!b.bodies || !b.poses || !b.joints) return;
     add_bodies(&b);
+    add_stand(&b);
     for (int32_t k = 0; k < u->joint_count; ++k) add_joint(&b, k);
     if (b.nb == 0) {
-        skel__note(doc, SKEL_E_DOCUMENT,
-                   "document: has no link with mass and none that moves, must have one");
+        skel__note(doc, SKEL_E_DOCUMENT, "document: has no link but the world, must have one");
         return;
     }
     snprintf(s->name, sizeof s->name, "%s", u->name);

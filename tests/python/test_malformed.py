@@ -162,8 +162,8 @@ URDF = {  # name: (text, what the message must have)
                               "<parent link='a'/><child link='world'/></joint>"),
                                   "link 'world': name"),
     "control character": (urdf("<link name='a&#9;b'/>"), "link: name: is 'a.b', must be 1 to 255"),
-    "nothing to move": (urdf(LINK.format("a")),
-                        "document: has no link with mass and none that moves"),
+    "nothing but the world": (urdf(LINK.format("world")),
+                        "document: has no link but the world"),
 }
 
 ROW = {"type": "revolute", "a": 0.1, "alpha": 0, "d": 0, "theta": 0}
