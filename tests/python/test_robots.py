@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import unittest
@@ -378,6 +379,15 @@ class Tables(unittest.TestCase):
                  "tool": end} for end in (matrix, frame)]
         q = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
         self.assertLess(apart(*(tool_at(scene_of(doc), q) for doc in docs)), 1e-14)
+
+
+class Readme(unittest.TestCase):
+    def test_the_table_of_the_readme(self):
+        text = (common.ROOT / "plugin_bridge" / "README.md").read_text(encoding="utf-8")
+        block = next(b for b in re.findall("```json\n(.*?)```", text, re.S) if "skel-dh/1" in b)
+        scene = scene_of(block)
+        self.assertEqual(scene.joint_names, ["turn", "lift", "reach"])
+        self.assertNotIn(b"warning", run("check", "-", input=block.encode()).stdout)
 
 
 class Named(unittest.TestCase):

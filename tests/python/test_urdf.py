@@ -155,8 +155,9 @@ class Features(unittest.TestCase):
 
 
     def test_a_thing_that_only_stands_there(self):
-        text = ('<robot name="table"><link name="top"/><link name="leg"/><joint name="j" type="fixed">'
-                '<parent link="top"/><child link="leg"/><origin xyz="1 2 3"/></joint></robot>')
+        text = ('<robot name="table"><link name="top"/><link name="leg"/>'
+                '<joint name="j" type="fixed"><parent link="top"/><child link="leg"/>'
+                '<origin xyz="1 2 3"/></joint></robot>')
         scene = skelpy.Scene.from_json(text)
         self.assertEqual((scene.body_names, scene.joint_count), (["top"], 0))
         self.assertEqual(scene.named_frames["leg"], (0, [1, 2, 3, 1, 0, 0, 0]))
