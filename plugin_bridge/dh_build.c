@@ -10,7 +10,7 @@
 #define SHORT_LINK 0.005  /* [m]: a reach this short was meant in m */
 #define MANY_TURNS 4.0    /* of pi: an angle this large was meant in degrees */
 #define SMALL_DEGREES 6.3 /* all angles of a table below this were meant in radians */
-#define FAR_COM 3.0       /* of the reach: a centre of mass this far off has another unit */
+#define FAR_COM 1.0       /* of the reach: a centre of mass this far off has another unit */
 #define ON_ONE_LINE 1e-9
 
 /* ---- names ----------------------------------------------------------------------------------- */
