@@ -130,6 +130,7 @@ class Scene:
     ground: List[Ground] = field(default_factory=list)
     forces: List[Force] = field(default_factory=list)
     frame: Optional[Frame] = None
+    robot: Optional[Dict[str, Any]] = None  # frames, poses and the like of a built robot
     bake: Optional[BakeSettings] = None
 
     def to_dict(self):
