@@ -276,7 +276,9 @@ int cli_read(const char *file, char **data, size_t *length) {
     FILE       *stream   = standard ? stdin : fopen(file, "rb");
     struct stat info     = {0};
     *data                = NULL;
-    if (!stream) return cli_error(CLI_WRONG, file, "%s", strerror(errno));
+    if (!stream)
+        return cli_error(CLI_WRONG, file, "%s%s", strerror(errno),
+                         strpbrk(file, "/.") ? "" : ", nor is it a robot (skel robots lists them)");
     int error = 0;
     if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode))
         error = EISDIR;

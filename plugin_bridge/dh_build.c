@@ -236,7 +236,7 @@ void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
         skel_body_desc_init(&bodies[i]);
         skel_joint_desc_init(&joints[i]);
     }
-    skel_dh_fill(dh, bodies, joints);
+    skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
     skel_dh_destroy(dh);
     describe(d, bodies, joints);
     snprintf(s->name, sizeof s->name, "%s", d->name ? d->name : "");

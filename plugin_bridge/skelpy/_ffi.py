@@ -442,7 +442,7 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_dh_convert": (_status, Handle, _int, Handles, _P(Error)),
     "skel_dh_frames": (_status, Handle, Doubles, Doubles),
     "skel_dh_coordinates": (_status, Handle, Doubles, Doubles),
-    "skel_dh_fill": (_status, Handle, _P(BodyDesc), _P(JointDesc)),
+    "skel_dh_fill": (_status, Handle, _P(BodyDesc), _size, _P(JointDesc), _size),
     "skel_dh_axes_desc_init_sized": (None, _P(DhAxesDesc), _size),
     "skel_dh_from_axes": (_status, _P(DhAxesDesc), Handles, _P(Error)),
     "skel_dh_chain_desc_init_sized": (None, _P(DhChainDesc), _size),

@@ -428,6 +428,11 @@ class Named(unittest.TestCase):
             doc = script.text(script.document(robot))
             self.assertEqual((ROBOTS / f"{robot['id']}.json").read_text(encoding="utf-8"), doc)
 
+    def test_a_robot_that_nobody_knows(self):
+        done = run("fk", "ur77")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"ur77: No such file or directory, nor is it a robot", done.stderr)
+
     def test_a_folder_of_ones_own(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "mine.json").write_text((ROBOTS / "ur5.json").read_text())

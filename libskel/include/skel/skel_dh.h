@@ -82,9 +82,9 @@ SKEL_API skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *
 SKEL_API skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double *q);
 /** Table to paired joint frames: row_count bodies and joints (descs that were initialised). Body i
     is placed at frame i for q = 0, joint i leads to it from body i - 1, the first from the world.
-    Sets type, parent, child and both frames of the joints; pose of the bodies; nothing else. */
-SKEL_API skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies,
-                                  skel_joint_desc *joints);
+    The strides are sizeof of the two as the caller sees them. Sets type, parent, child and both frames of the joints; pose of the bodies; nothing else. */
+SKEL_API skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
+                                  skel_joint_desc *joints, size_t joint_stride);
 
 /** Axes in the world at q = 0. */
 typedef struct skel_dh_axes_desc {

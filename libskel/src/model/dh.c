@@ -249,17 +249,21 @@ skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double 
 /* motion(-q) = Rx(pi) motion(q) Rx(pi): a negative sign turns the joint's z round. */
 static const quat k_over = {0, 1, 0, 0};
 
-skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, skel_joint_desc *joints) {
+skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
+                         skel_joint_desc *joints, size_t joint_stride) {
+    const size_t body_least  = offsetof(skel_body_desc, velocity);
+    const size_t joint_least = offsetof(skel_joint_desc, q);
     if (!dh || !bodies || !joints) return SKEL_E_ARGUMENT;
-    const v3 none = {0, 0, 0};
-    pose     x    = dh->base;
+    if (body_stride < body_least || joint_stride < joint_least) return SKEL_E_STRUCT_SIZE;
+    pose x = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
         const skel_dh_row *r     = &dh->row[i];
         const link         l     = link_of(dh, i);
-        const pose         turn  = {none, r->sign > 0 ? q_identity() : k_over};
+        const pose         turn  = {{0, 0, 0}, r->sign > 0 ? q_identity() : k_over};
         pose               outer = pose_mul(i ? l.before : pose_mul(dh->base, l.before), turn);
         pose               inner = pose_mul(pose_inverse(l.after), turn);
-        skel_joint_desc   *j     = &joints[i];
+        skel_body_desc    *b = (skel_body_desc *)(void *)((char *)bodies + (size_t)i * body_stride);
+        skel_joint_desc *j = (skel_joint_desc *)(void *)((char *)joints + (size_t)i * joint_stride);
         outer.q = q_unit(outer.q), inner.q = q_unit(inner.q);
         j->type   = r->type;
         j->parent = i ? i - 1 : SKEL_WORLD;
@@ -270,8 +274,8 @@ skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, skel_joint_d
         q_to(inner.q, j->child_orientation);
         x   = pose_mul(x, pose_mul(l.before, l.after));
         x.q = q_unit(x.q);
-        v3_to(x.p, bodies[i].position);
-        q_to(x.q, bodies[i].orientation);
+        v3_to(x.p, b->position);
+        q_to(x.q, b->orientation);
     }
     return SKEL_OK;
 }
