@@ -80,9 +80,10 @@ SKEL_API skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *
 /** Maximal coordinates to q: the frames of all links (row_count x 7) as skel_dh_frames has them.
     Angles lie within half a turn of 0. Where the frames do not fit the table, the nearest q. */
 SKEL_API skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double *q);
-/** Table to paired joint frames: row_count bodies and joints (descs that were initialised). Body i
-    is placed at frame i for q = 0, joint i leads to it from body i - 1, the first from the world.
-    The strides are sizeof of the two as the caller sees them. Sets type, parent, child and both frames of the joints; pose of the bodies; nothing else. */
+/** Table to paired joint frames: row_count bodies and joints (descs that were initialised), which
+    lie body_stride and joint_stride bytes apart, sizeof as the caller sees it. Body i is placed at
+    frame i for q = 0, joint i leads to it from body i - 1, the first from the world. Sets type,
+    parent, child and both frames of the joints; pose of the bodies; nothing else. */
 SKEL_API skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
                                   skel_joint_desc *joints, size_t joint_stride);
 
