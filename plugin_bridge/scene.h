@@ -53,7 +53,7 @@ struct skel_scene {
     skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
     skel__ik_note      ik;
     void              *blocks; /* memory of skel__scene_keep */
-    skel__robot       *robot;   /* frames, poses and the like of a robot; NULL: none */
+    skel__robot       *robot;  /* frames, poses and the like of a robot; NULL: none */
 };
 
 /** Names to indices, open addressing. */
