@@ -44,6 +44,10 @@ int cli_same_place(const char *a, const char *b);
 /** Refuses to write over the scene. */
 int cli_keep_scene(const char *scene, const char *out);
 
+#define CLI_PATH 8192
+/** A word that is no file, but the name of a robot: its path, in `path` (CLI_PATH). Else file. */
+const char *cli_find(const char *file, char path[]);
+
 /** The whole file ("-": standard input), to be freed. */
 int cli_read(const char *file, char **data, size_t *length);
 int cli_scene(const char *file, skel_scene **scene);
@@ -54,6 +58,14 @@ int cli_write(const char *out, const skel__text *text);
 /** The same for a scene with another start and other forces. */
 int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit);
 
+/** A scene as skel-scene/1, URDF or a table; `file` is for messages. */
+int cli_write_scene(const char *file, const char *out, const skel_scene *scene);
+int cli_write_urdf(const char *file, const char *out, const skel_scene *scene);
+int cli_write_table(const char *file, const char *out, const skel_scene *scene,
+                    const skel_scene_dh_desc *desc);
+/** "standard" or "modified". */
+int cli_convention(const char *text, int32_t *out);
+
 int cli_bake(int argc, char **argv);
 int cli_accel(int argc, char **argv);
 int cli_fk(int argc, char **argv);
@@ -62,5 +74,7 @@ int cli_convert(int argc, char **argv);
 int cli_inverse(int argc, char **argv);
 int cli_flight(int argc, char **argv);
 int cli_ik(int argc, char **argv);
+int cli_dh(int argc, char **argv);
+int cli_robots(int argc, char **argv);
 
 #endif

@@ -24,7 +24,7 @@ static const char k_help[] =
     "                                simulate, and write the motion as a track\n"
     "  skel accel SCENE [--solver tree|pinv|kkt] [-o OUT]\n"
     "                                accelerations at the given state\n"
-    "  skel fk SCENE [--q=a,b,c] [-o OUT]\n"
+    "  skel fk SCENE [--q=a,b,c | --pose NAME] [-o OUT]\n"
     "                                poses of the bodies at joint coordinates\n"
     "  skel inverse SCENE TRACK [-o OUT.{csv,json}] [--cutoff HZ] [--motors SCENE_OUT]\n"
     "                                joint forces of a motion\n"
@@ -34,10 +34,19 @@ static const char k_help[] =
     "  skel ik SCENE [-o OUT.{json,npy,csv}] [--to json|npy|csv] [--mode pose|track]\n"
     "            [--tolerance T] [--seed current|mid] [--progress]\n"
     "                                joint coordinates that fulfil the scene's goals\n"
+    "  skel dh build TABLE [-o OUT]  a scene of a DH table (skel-dh/1 or CSV)\n"
+    "  skel dh extract SCENE [--convention standard|modified] [--root A] [--tip B] [--snap S]\n"
+    "            [--to json|csv] [-o OUT]\n"
+    "                                the DH table of a chain\n"
+    "  skel dh convert TABLE --convention standard|modified [--to json|csv] [-o OUT]\n"
+    "                                the same table in the other convention\n"
+    "  skel robots                   robots that are known by name, as in: skel fk ur5\n"
     "  skel check SCENE              everything wrong with a document, one line each\n"
-    "  skel convert IN OUT           the scene in canonical form\n"
+    "  skel convert IN OUT.{json,urdf,csv} [--to scene|dh|urdf|csv] [--convention C]\n"
+    "            [--root A] [--tip B]  any document of a model as any other that can hold it\n"
     "  skel help COMMAND | --help | --version\n"
     "\n"
+    "SCENE is a skel-scene/1, a DH table (skel-dh/1 or CSV), a URDF, or the name of a robot.\n"
     "A document is a file, or - for standard input. Without -o the result goes to standard "
     "output.\n"
     "Exit code: 0 done, 1 the work failed, 2 the input or the call is wrong.\n";
@@ -69,9 +78,10 @@ static const command k_commands[] = {
      "skel accel SCENE [--solver tree|pinv|kkt] [-o FILE]: accelerations at the given state\n"
      "  {\"linear\": [body][3] in the world, \"angular\": [body][3] in body axes}\n"},
     {"fk", cli_fk,
-     "skel fk SCENE [--q=a,b,c] [-o FILE]: poses of the bodies, as skel-pose/1\n"
+     "skel fk SCENE [--q=a,b,c | --pose NAME] [-o FILE]: poses of the bodies, as skel-pose/1\n"
      "  --q  all joint coordinates in the order of the joints: rad, m, and w,x,y,z for a ball;\n"
-     "       without it, the pose of the document\n"},
+     "       without it, the pose of the document. Joints that mimic others may be left out.\n"
+     "  --pose NAME  one of the named poses of the document\n"},
     {"inverse", cli_inverse,
      "skel inverse SCENE TRACK [options]: joint forces of a motion, beyond what the scene has\n"
      "  -o FILE            .csv or .json; none or -: CSV on standard output\n"
@@ -88,10 +98,24 @@ static const command k_commands[] = {
      "  --fps F            frames per second; without it, the scene's\n"
      "  -o FILE            the track, with its receipt as report\n"
      "  --scene FILE       the scene with pose and velocities of the take-off\n"},
+    {"dh", cli_dh,
+     "skel dh build TABLE [-o FILE]: a skel-scene/1 of a skel-dh/1 or CSV table, or of a robot\n"
+     "  --convention C, --angle-unit rad|deg, --length-unit m|mm: of a CSV that does not say so\n"
+     "skel dh extract SCENE [options]: the DH table of a chain, with notes on what was chosen\n"
+     "  --convention C  standard (default) or modified\n"
+     "  --root A        body or frame the chain begins at; default the world\n"
+     "  --tip B         body or frame it ends in; default the tool, or the only end\n"
+     "  --snap S        axes nearer to parallel or to meeting are taken to be it; default 1e-6\n"
+     "  --to FORMAT     json or csv\n"
+     "skel dh convert TABLE --convention C [-o FILE]: the rows in the other convention, exactly\n"},
+    {"robots", cli_robots, "skel robots: robots that are known by name: name, joints, title\n"},
     {"check", cli_check,
      "skel check SCENE: everything wrong with a document, one line each; exit 2 where it is\n"},
     {"convert", cli_convert,
-     "skel convert IN OUT: the scene IN in canonical form, with frames and inertia in full\n"},
+     "skel convert IN OUT: the document IN as OUT: a scene in canonical form (.json), a URDF\n"
+     "  (.urdf), a DH table (.csv)\n"
+     "  --to KIND       scene, dh, urdf or csv, where the name does not say it\n"
+     "  --convention C, --root A, --tip B: of a table, as for skel dh extract\n"},
     {"ik", cli_ik,
      "skel ik SCENE [options]: joint coordinates that fulfil the scene's goals, frame by frame\n"
      "  -o FILE            .json (skel-track/1 with receipts), .npy or .csv; none or -: standard "
@@ -102,7 +126,6 @@ static const command k_commands[] = {
      "  --seed SEED        where to start: current (the pose of the scene) or mid (of the limits)\n"
      "  --progress         show progress also where standard error is no terminal\n"
      "  Exit code 1 where a frame was not reached; the track is written all the same.\n"},
-    {"dh", NULL, NULL},
     {"skin", NULL, NULL},
     {"view", NULL, NULL},
 };
@@ -265,7 +288,9 @@ int cli_read(const char *file, char **data, size_t *length) {
     FILE       *stream   = standard ? stdin : fopen(file, "rb");
     struct stat info     = {0};
     *data                = NULL;
-    if (!stream) return cli_error(CLI_WRONG, file, "%s", strerror(errno));
+    if (!stream)
+        return cli_error(CLI_WRONG, file, "%s%s", strerror(errno),
+                         strpbrk(file, "/.") ? "" : ", nor is it a robot (skel robots lists them)");
     int error = 0;
     if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode))
         error = EISDIR;
@@ -285,10 +310,10 @@ int cli_read(const char *file, char **data, size_t *length) {
 }
 
 int cli_scene(const char *file, skel_scene **scene) {
-    char      *data;
+    char      *data, path[CLI_PATH];
     size_t     length;
     skel_error err;
-    int        code = cli_read(file, &data, &length);
+    int        code = cli_read(cli_find(file, path), &data, &length);
     if (code != CLI_DONE) return code;
     skel_error_init(&err);
     const skel_status status = skel_scene_parse(data, length, scene, &err);

@@ -158,16 +158,66 @@ static skel_status given_poses(const skel_model *model, double *poses) {
     return status;
 }
 
-static int poses_at(const char *file, const skel_model *model, const char *text, double *q,
-                    double *poses) {
-    skel_status status;
-    if (!text) {
+/* As many numbers as the joints that mimic no other have: those of the others follow. */
+static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
+    const skel_model *model = skel_scene_model(scene);
+    const int32_t     n     = skel_model_q_count(model);
+    double           *given = calloc((size_t)n + 1, sizeof *given);
+    int32_t           taken = 0, joint;
+    if (!given) return cli_error(CLI_FAILED, NULL, "out of memory");
+    const int code = read_numbers(text, given, count_numbers(text));
+    for (int32_t i = 0; i < n; ++i) {
+        int is_mimic = 0;
+        for (int32_t k = 0; skel_scene_get_mimic(scene, k, &joint, NULL, NULL, NULL) == SKEL_OK;
+             ++k)
+            is_mimic = is_mimic || skel_model_joint_q_offset(model, joint) == i;
+        q[i] = is_mimic ? 0.0 : given[taken++];
+    }
+    free(given);
+    skel_scene_apply_mimic(scene, q);
+    return code;
+}
+
+static int named_pose(const skel_scene *scene, const char *name, double *q) {
+    const skel_model *model     = skel_scene_model(scene);
+    char              list[256] = "";
+    size_t            used      = 0;
+    for (int32_t k = 0; k < skel_scene_pose_count(scene); ++k) {
+        const char *known = skel_scene_pose_name(scene, k);
+        if (strcmp(known, name) == 0) {
+            memcpy(q, skel_scene_pose_q(scene, k), (size_t)skel_model_q_count(model) * sizeof *q);
+            return CLI_DONE;
+        }
+        const int n = snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", known);
+        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
+    }
+    return cli_error(CLI_WRONG, NULL, "--pose: is '%s', must be one of: %s", name,
+                     list[0] ? list : "(the document has none)");
+}
+
+/* q of --q or --pose; *has_q where one of them is given. */
+static int coordinates(const skel_scene *scene, const char *text, const char *pose, double *q) {
+    const skel_model *model = skel_scene_model(scene);
+    if (pose) return named_pose(scene, pose, q);
+    const int32_t count = count_numbers(text), all = skel_model_q_count(model);
+    int           code;
+    if (count == all - skel_scene_mimic_count(scene) && count != all)
+        code = fill_mimics(scene, text, q);
+    else if (count != all)
+        return wrong_count(model, count);
+    else
+        code = read_numbers(text, q, count);
+    return code == CLI_DONE ? check_quaternions(model, q) : code;
+}
+
+static int poses_at(const char *file, const skel_scene *scene, const char *text, const char *pose,
+                    double *q, double *poses) {
+    const skel_model *model = skel_scene_model(scene);
+    skel_status       status;
+    if (!text && !pose) {
         status = given_poses(model, poses);
     } else {
-        const int32_t count = count_numbers(text);
-        if (count != skel_model_q_count(model)) return wrong_count(model, count);
-        int code = read_numbers(text, q, count);
-        if (code == CLI_DONE) code = check_quaternions(model, q);
+        const int code = coordinates(scene, text, pose, q);
         if (code != CLI_DONE) return code;
         status = skel_fk(model, q, poses);
     }
@@ -175,13 +225,60 @@ static int poses_at(const char *file, const skel_model *model, const char *text,
                       : CLI_DONE;
 }
 
-static int fk(const char *file, const char *out, const char *text, const skel_scene *scene) {
+/* Where frame k of the scene is; poses are those of the bodies. */
+static void frame_pose(const skel_scene *scene, int32_t k, const double *poses, double out[7]) {
+    static const double here[7] = {0, 0, 0, 1};
+    int32_t             body    = SKEL_WORLD;
+    double              x[7];
+    skel_scene_get_frame(scene, k, &body, x);
+    const double *b = body >= 0 ? poses + 7 * (size_t)body : here, *u = b + 4, w = b[3];
+    /* p + v + 2 w (u x v) + 2 u x (u x v), and the product of the quaternions */
+    for (int i = 0; i < 3; ++i) {
+        const int    j = (i + 1) % 3, l = (i + 2) % 3;
+        const double cj = u[l] * x[i] - u[i] * x[l], cl = u[i] * x[j] - u[j] * x[i];
+        const double ci = u[j] * x[l] - u[l] * x[j];
+        out[i]          = b[i] + x[i] + 2.0 * (w * ci + u[j] * cl - u[l] * cj);
+        out[4 + i]      = w * x[4 + i] + u[i] * x[3] + u[j] * x[4 + l] - u[l] * x[4 + j];
+    }
+    out[3] = w * x[3] - u[0] * x[4] - u[1] * x[5] - u[2] * x[6];
+}
+
+static int put_frames(skel__text *t, const skel_scene *scene, const double *poses) {
+    const int32_t n = skel_scene_frame_count(scene), tool = skel_scene_tool(scene);
+    double       *x = calloc(7 * (size_t)n + 1, sizeof *x);
+    if (!x) return CLI_FAILED;
+    for (int32_t k = 0; k < n; ++k) frame_pose(scene, k, poses, x + 7 * (size_t)k);
+    if (tool >= 0) {
+        skel__text_add(t, ",\n \"tool\": {\"position\": ");
+        skel__text_numbers(t, x + 7 * (size_t)tool, 3);
+        skel__text_add(t, ", \"orientation\": ");
+        skel__text_numbers(t, x + 7 * (size_t)tool + 3, 4);
+        skel__text_add(t, "}");
+    }
+    if (n > 0) {
+        skel__text_add(t, ",\n \"frames\": {\"names\": [");
+        for (int32_t k = 0; k < n; ++k) {
+            if (k) skel__text_add(t, ", ");
+            skel__text_string(t, skel_scene_frame_name(scene, k));
+        }
+        skel__text_add(t, "],\n  ");
+        put_rows(t, "position", x, n, 7, 3);
+        skel__text_add(t, ",\n  ");
+        put_rows(t, "orientation", x + 3, n, 7, 4);
+        skel__text_add(t, "}");
+    }
+    free(x);
+    return CLI_DONE;
+}
+
+static int fk(const char *file, const char *out, const char *text, const char *pose,
+              const skel_scene *scene) {
     const skel_model *model = skel_scene_model(scene);
     const int32_t     nb    = skel_model_body_count(model);
     double           *poses = calloc(7 * (size_t)nb + 1, sizeof *poses);
     double           *q     = calloc((size_t)skel_model_q_count(model) + 1, sizeof *q);
     skel__text        t     = {0};
-    int               code  = poses && q ? poses_at(file, model, text, q, poses)
+    int               code  = poses && q ? poses_at(file, scene, text, pose, q, poses)
                                          : cli_error(CLI_FAILED, file, "out of memory");
     if (code == CLI_DONE) {
         skel__text_add(&t, "{\"format\": \"skel-pose/1\",\n \"names\": [");
@@ -193,6 +290,7 @@ static int fk(const char *file, const char *out, const char *text, const skel_sc
         put_rows(&t, "position", poses, nb, 7, 3);
         skel__text_add(&t, ",\n ");
         put_rows(&t, "orientation", poses + 3, nb, 7, 4);
+        if (put_frames(&t, scene, poses) != CLI_DONE) t.failed = 1;
         skel__text_add(&t, "}\n");
         code = cli_write(out, &t);
     }
@@ -208,11 +306,11 @@ int cli_fk(int argc, char **argv) {
         {"-o", &out, NULL}, {"--q", &q, NULL}, {"--pose", &pose, NULL}, {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
     int         code  = cli_options(argc, argv, options, "skel fk SCENE", &file, 1);
-    if (code == CLI_DONE && pose)
-        code = cli_error(CLI_WRONG, NULL, "--pose: is not in this version");
+    if (code == CLI_DONE && q && pose)
+        code = cli_error(CLI_WRONG, NULL, "--q and --pose: must not be given together");
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
-    if (code == CLI_DONE) code = fk(file, out, q, scene);
+    if (code == CLI_DONE) code = fk(file, out, q, pose, scene);
     skel_scene_destroy(scene);
     return code;
 }
@@ -245,10 +343,10 @@ static int check(const char *file, const char *data, size_t length) {
 int cli_check(int argc, char **argv) {
     const char      *file      = NULL;
     const cli_option options[] = {{NULL, NULL, NULL}};
-    char            *data      = NULL;
+    char            *data      = NULL, path[CLI_PATH];
     size_t           length    = 0;
     int              code      = cli_options(argc, argv, options, "skel check DOCUMENT", &file, 1);
-    if (code == CLI_DONE) code = cli_read(file, &data, &length);
+    if (code == CLI_DONE) code = cli_read(cli_find(file, path), &data, &length);
     if (code == CLI_DONE) code = check(file, data, length);
     free(data);
     return code;
@@ -256,32 +354,50 @@ int cli_check(int argc, char **argv) {
 
 /* ---- convert --------------------------------------------------------------------------------- */
 
-static int convert(const char *out, const skel_scene *scene) {
-    skel__text t      = {0};
-    size_t     needed = 0;
-    skel_scene_write(scene, NULL, 0, &needed);
-    t.data = calloc(1, needed + 1);
-    if (!t.data || skel_scene_write(scene, t.data, needed + 1, &needed) != SKEL_OK) t.failed = 1;
-    t.length       = needed;
-    const int code = cli_write(out, &t);
-    skel__text_free(&t);
-    return code;
+enum { TO_SCENE, TO_DH, TO_URDF, TO_CSV };
+static const char *kind_name(int32_t k) {
+    static const char *const names[] = {"scene", "dh", "urdf", "csv"};
+    return k >= TO_SCENE && k <= TO_CSV ? names[k] : NULL;
+}
+
+/* By --to, or by the name of the file. */
+static int pick_kind(const char *out, const char *to, int32_t *kind) {
+    static const struct {
+        const char *tail;
+        int32_t     kind;
+    } tails[]      = {{".json", TO_SCENE}, {".urdf", TO_URDF}, {".csv", TO_CSV}};
+    const size_t n = strlen(out);
+    if (to) return cli_choice("--to", to, kind_name, kind);
+    *kind = TO_SCENE;
+    if (strcmp(out, "-") == 0) return CLI_DONE;
+    for (size_t k = 0; k < sizeof tails / sizeof *tails; ++k) {
+        const size_t m = strlen(tails[k].tail);
+        *kind          = tails[k].kind;
+        if (n >= m && strcmp(out + n - m, tails[k].tail) == 0) return CLI_DONE;
+    }
+    return cli_error(CLI_WRONG, out, "must end in .json, .urdf or .csv, or --to must say which");
 }
 
 int cli_convert(int argc, char **argv) {
-    const char      *words[2]  = {NULL, NULL};
-    const cli_option options[] = {{NULL, NULL, NULL}};
-    skel_scene      *scene     = NULL;
+    const char        *words[2] = {NULL, NULL}, *to = NULL, *convention = NULL;
+    skel_scene        *scene = NULL;
+    int32_t            kind  = TO_SCENE;
+    skel_scene_dh_desc d;
+    skel_scene_dh_desc_init(&d);
+    const cli_option options[] = {{"--to", &to, NULL},
+                                  {"--convention", &convention, NULL},
+                                  {"--root", &d.root, NULL},
+                                  {"--tip", &d.tip, NULL},
+                                  {NULL, NULL, NULL}};
     int              code      = cli_options(argc, argv, options, "skel convert IN OUT", words, 2);
-    if (code == CLI_DONE) {
-        const size_t n = strlen(words[1]);
-        if (strcmp(words[1], "-") != 0 && (n < 5 || strcmp(words[1] + n - 5, ".json") != 0))
-            code = cli_error(CLI_WRONG, words[1],
-                             "must end in .json: this version converts "
-                             "scenes to scenes only");
-    }
+    if (code == CLI_DONE) code = pick_kind(words[1], to, &kind);
+    if (code == CLI_DONE) code = cli_convention(convention, &d.convention);
     if (code == CLI_DONE) code = cli_scene(words[0], &scene);
-    if (code == CLI_DONE) code = convert(words[1], scene);
+    d.is_csv = kind == TO_CSV;
+    if (code == CLI_DONE && kind == TO_SCENE) code = cli_write_scene(words[0], words[1], scene);
+    if (code == CLI_DONE && kind == TO_URDF) code = cli_write_urdf(words[0], words[1], scene);
+    if (code == CLI_DONE && (kind == TO_DH || kind == TO_CSV))
+        code = cli_write_table(words[0], words[1], scene, &d);
     skel_scene_destroy(scene);
     return code;
 }

@@ -275,13 +275,15 @@ void skel__blocks_free(void **blocks) {
     *blocks = NULL;
 }
 
+bool skel__doc_start(skel__doc *doc) {
+    *doc           = (skel__doc){0};
+    doc->problems  = calloc(SKEL__DOC_MAX_ERRORS + SKEL__DOC_MAX_WARNINGS, sizeof *doc->problems);
+    doc->no_memory = !doc->problems;
+    return !doc->no_memory;
+}
+
 bool skel__doc_open(skel__doc *doc, const char *json, size_t length) {
-    *doc          = (skel__doc){0};
-    doc->problems = calloc(SKEL__DOC_MAX_ERRORS + SKEL__DOC_MAX_WARNINGS, sizeof *doc->problems);
-    if (!doc->problems) {
-        doc->no_memory = true;
-        return false;
-    }
+    if (!skel__doc_start(doc)) return false;
     skel_error err;
     skel_error_init(&err);
     const skel_status status = skel__json_scan(json, length, err.text, sizeof err.text);

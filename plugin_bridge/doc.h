@@ -65,6 +65,8 @@ typedef struct skel__fields {
 
 typedef enum skel__sign { SKEL__ANY, SKEL__POSITIVE, SKEL__NOT_NEGATIVE } skel__sign;
 
+/** Room for problems, for a text that is no JSON. False: no_memory. */
+bool skel__doc_start(skel__doc *doc);
 /** Checks and parses the text. False: no root; the reason is noted (or no_memory is set). */
 bool skel__doc_open(skel__doc *doc, const char *json, size_t length);
 void skel__doc_close(skel__doc *doc);

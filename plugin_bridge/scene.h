@@ -25,6 +25,7 @@ typedef struct skel__wobble_note {
     double displacement[3];
 } skel__wobble_note;
 
+typedef struct skel__robot skel__robot;
 /* Joint coordinates that a word of the document may stand for. */
 enum { SKEL__Q_NONE, SKEL__Q_CURRENT, SKEL__Q_MIDDLE, SKEL__Q_GIVEN };
 
@@ -52,6 +53,7 @@ struct skel_scene {
     skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
     skel__ik_note      ik;
     void              *blocks; /* memory of skel__scene_keep */
+    skel__robot       *robot;  /* frames, poses and the like of a robot; NULL: none */
 };
 
 /** Names to indices, open addressing. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The document skel-scene/1: read, checked, made into a model and a bake. Its lists are read in
-   scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goal.c. */
-#include "scene.h"
+   scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goal.c. Tables (dh_read.c,
+   dh_csv.c) and URDF (urdf_read.c) come through here, too, and become scenes. */
+#include "robot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,13 +24,14 @@ enum {
     S_FORCES,
     S_FRAME,
     S_GOALS,
-    S_IK
+    S_IK,
+    S_ROBOT
 };
 static const skel__field k_scene[] = {{"format", false},     {"name", false},   {"gravity", false},
                                       {"angle_unit", false}, {"bodies", false}, {"joints", false},
                                       {"bake", false},       {"ground", false}, {"wobble", false},
                                       {"forces", false},     {"frame", false},  {"goals", false},
-                                      {"ik", false},         {NULL, false}};
+                                      {"ik", false},         {"robot", false},  {NULL, false}};
 
 enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
 static const skel__field k_bake[] = {
@@ -37,8 +39,7 @@ static const skel__field k_bake[] = {
     {"integrator", false}, {"tolerance", false},   {"step", false},
     {"solver", false},     {"preroll", false},     {NULL, false}};
 
-static const char *const k_other_formats[] = {"skel-dh/1", "skel-track/1", "skel-pose/1",
-                                              "skel-report/1", NULL};
+static const char *const k_other_formats[] = {"skel-track/1", "skel-pose/1", "skel-report/1", NULL};
 
 /* ---- bake ---------------------------------------------------------------------------------- */
 
@@ -250,16 +251,36 @@ void *skel__scene_keep(skel__reader *r, skel_scene *s, size_t count, size_t size
     return memory;
 }
 
-/* Leaves the problems in order in r->doc, which the caller closes. */
-static skel_scene *read_document(skel__reader *r, const char *json, size_t length) {
-    *r            = (skel__reader){0};
-    r->gravity[2] = -9.81;
-    skel_scene *s = scene_new();
-    if (skel__doc_open(&r->doc, json, length) && s) {
-        read_scene(r, s);
-        if (r->doc.error_count == 0 && !r->doc.no_memory) make_model(r, s);
-        skel__doc_sort(&r->doc);
+static void read_json(skel__reader *r, skel_scene *s) {
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(r->doc.root, "format");
+    if (cJSON_IsString(format) && strcmp(format->valuestring, "skel-dh/1") == 0) {
+        skel__read_dh(&r->doc, r->doc.root, s);
+        return;
     }
+    read_scene(r, s);
+    if (r->doc.error_count > 0 || r->doc.no_memory) return;
+    make_model(r, s);
+    if (r->doc.error_count > 0 || r->doc.no_memory) return;
+    const skel__at at = {&r->root, "robot", -1,
+                         cJSON_GetObjectItemCaseSensitive(r->doc.root, "robot")};
+    skel__read_robot(&r->doc, &at, s);
+}
+
+/* Leaves the problems in order in r->doc, which the caller closes. */
+static skel_scene *read_document(skel__reader *r, const char *text, size_t length) {
+    *r                    = (skel__reader){0};
+    r->gravity[2]         = -9.81;
+    skel_scene      *s    = scene_new();
+    const skel__kind kind = skel__kind_of(text, length);
+    if (kind == SKEL__KIND_JSON) {
+        if (skel__doc_open(&r->doc, text, length) && s) read_json(r, s);
+    } else if (skel__doc_start(&r->doc) && s) {
+        if (kind == SKEL__KIND_URDF)
+            skel__read_urdf(&r->doc, text, length, s);
+        else
+            skel__read_dh_csv(&r->doc, text, length, s);
+    }
+    if (r->doc.problems) skel__doc_sort(&r->doc);
     if (s && r->doc.error_count == 0 && !r->doc.no_memory) return s;
     if (!s) r->doc.no_memory = true;
     skel_scene_destroy(s);
@@ -287,6 +308,7 @@ void skel_scene_destroy(skel_scene *scene) {
     if (!scene) return;
     skel_model_destroy(scene->model);
     skel__blocks_free(&scene->blocks);
+    skel__robot_free(scene->robot);
     free(scene->wobbles);
     free(scene);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A scene as canonical text, from the model alone: every joint by its frames, every body placed,
    inertia in full, angles in rad. Read again it gives the same bits, and written the same text. */
-#include "scene.h"
+#include "robot.h"
 
 #include <math.h>
 #include <string.h>
@@ -384,6 +384,7 @@ static void put_scene(skel__text *t, const skel_scene *s) {
     skel__text_add(t, skel_model_joint_count(s->model) ? "\n  ],\n" : "],\n");
     put_world(t, s);
     skel__put_goals(t, s);
+    skel__put_robot(t, s);
     put_bake(t, s);
     skel__text_add(t, "}\n");
 }

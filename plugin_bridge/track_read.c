@@ -28,7 +28,8 @@ static const skel__field k_track[] = {{"format", false},      {"fps", false},
 
 enum { P_FORMAT, P_NAMES, P_POSITION, P_ORIENTATION };
 static const skel__field k_pose[] = {{"format", false},      {"names", false}, {"position", false},
-                                     {"orientation", false}, {"tool", false},  {NULL, false}};
+                                     {"orientation", false}, {"tool", false},  {"frames", false},
+                                     {NULL, false}};
 
 typedef struct reader {
     skel__doc         doc;

@@ -4,7 +4,7 @@
 
 libskel/src     base < math < model < algo < solve < drive: leftwards or the own layer
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
-plugin_bridge   C: <skel/...>, its own headers, cJSON, libc. Python: the standard library
+plugin_bridge   C: <skel/...>, its own headers, cJSON, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
 """
 import ast
@@ -14,12 +14,13 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAYERS = ["base", "math", "model", "algo", "solve", "drive"]
-PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_state.h", "skel_inverse.h",
-          "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_scene.h", "skel_track.h", "skel.h"]
+PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_dh.h", "skel_state.h",
+          "skel_inverse.h", "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_scene.h",
+          "skel_robot.h", "skel_track.h", "skel.h"]
 C11 = {f"{name}.h" for name in """assert complex ctype errno fenv float inttypes limits locale math
     setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
     tgmath time""".split()}
-POSIX = {"fcntl.h", "strings.h", "unistd.h"}
+POSIX = {"dirent.h", "fcntl.h", "strings.h", "unistd.h"}
 PACKAGES = {"lapacke.h": "math", "cvode/": "solve", "nvector/": "solve", "sundials/": "solve",
             "sunlinsol/": "solve", "sunmatrix/": "solve", "sunnonlinsol/": "solve"}
 
@@ -79,7 +80,7 @@ def bridge_include(path, angle, name):
         target = resolve(path, name)
         inside = target and target.startswith(os.path.join(ROOT, "plugin_bridge") + os.sep)
         return None if inside else "is not a header of plugin_bridge"
-    if name in C11 | POSIX or name.startswith(("skel/", "sys/")) or name == "cjson/cJSON.h":
+    if name in C11 | POSIX | {"cjson/cJSON.h", "expat.h"} or name.startswith(("skel/", "sys/")):
         return None
     return "plugin_bridge may not include it"
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 NEEDED = {"libc.so.6", "libm.so.6", "libcjson.so.1"}
+OLDEST = (2, 29)
 LOADER = re.compile(r"ld-linux[\w-]*\.so\.\d+$")
 
 
@@ -52,6 +53,14 @@ def check_dynamic(library):
         yield "libcjson.so.1 does not lie beside it"
 
 
+def check_age(library):
+    """What the oldest hosts do not have must not be asked for."""
+    wanted = {tuple(map(int, v.split("."))) for v in
+              re.findall(r"@GLIBC_([\d.]+)", run("nm", "-D", "--undefined-only", library))}
+    if max(wanted) > OLDEST:
+        yield f"needs glibc {max(wanted)}, must run with {OLDEST}"
+
+
 def check_stack(library):
     headers = run("readelf", "-lW", library)
     flags = re.findall(r"GNU_STACK(?:\s+0x[0-9a-f]+)+\s+([RWE ]+?)\s+0x", headers)
@@ -79,7 +88,7 @@ def check_load(library):
 def main():
     library, exports = sys.argv[1:]
     problems = [*check_exports(library, exports), *check_dynamic(library), *check_stack(library),
-                *check_load(library)]
+                *check_age(library), *check_load(library)]
     for problem in problems:
         print(f"{os.path.basename(library)}: {problem}")
     return 1 if problems else 0

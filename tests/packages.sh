@@ -6,7 +6,7 @@ heading() { printf '\n== %s\n' "$*"; }
 
 # To build and to run.
 SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake libcjson-dev liblapacke-dev libopenblas-serial-dev
-                     libsundials-dev python3)
+                     libsundials-dev libexpat1-dev python3)
 # To test, on top.
 SKEL_TEST_PACKAGES=(pkg-config check clang-format-14 valgrind binutils)
 

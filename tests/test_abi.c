@@ -333,6 +333,11 @@ static const struct {
     END(skel_report_row, contacts, 240),
     END(skel_bake_desc, preroll, 72),
     END(skel_bake_summary, energy_gain, 144),
+    END(skel_dh_row, reserved, 72),
+    END(skel_dh_desc, allocator, 144),
+    END(skel_dh_axes_desc, allocator, 112),
+    END(skel_dh_chain_desc, allocator, 88),
+    END(skel_scene_dh_desc, reserved, 40),
 #undef END
 };
 

@@ -1135,7 +1135,8 @@ START_TEST(formats_are_checked) {
     refused("{'bodies':[]}", "format: is missing, must be \"skel-scene/1\"");
     refused("{'format':1}", "format: is 1, must be \"skel-scene/1\"");
     refused("{'format':'skel-scene/2'}", "format: is \"skel-scene/2\"");
-    refused("{'format':'skel-dh/1','joints':[]}", "format: is a skel-dh/1, which this version");
+    refused("{'format':'skel-pose/1'}", "format: is a skel-pose/1, which this version");
+    refused("{'format':'skel-dh/1','joints':[]}", "convention: is missing, must be");
     refused("{'format':'skel-scene/1'}", "bodies: is missing");
     refused("{'format':'skel-scene/1','bodies':[]}", "bodies: is [], must be [body, ...]");
     refused("[]", "document: is [], must be an object");

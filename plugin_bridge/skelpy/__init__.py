@@ -33,8 +33,24 @@ def _number_of(name_of, name):
     return names[name]
 
 
+_CONVENTIONS = ("standard", "modified")
+
+
+def _text_of(lib, write, *arguments, error=None):
+    """A text that C writes into a buffer: asked for its length first."""
+    needed = C.c_size_t()
+    tail = () if error is None else (C.byref(error),)
+    status = write(*arguments, None, 0, C.byref(needed), *tail)
+    if status != _ffi.E_BUFFER:
+        _check(lib, status, error)
+    text = C.create_string_buffer(needed.value + 1)
+    _check(lib, write(*arguments, text, len(text), None, *tail), error)
+    return text.value.decode()
+
+
 class Scene(_Closing):
-    """A parsed `skel-scene/1` document: model, start and bake settings. Immutable."""
+    """A parsed document: model, start and bake settings. Immutable. It may be a `skel-scene/1`, a
+    DH table (`skel-dh/1` or CSV) or a URDF."""
 
     def __init__(self, owner, lib):
         self._owner, self._lib = owner, lib
@@ -52,13 +68,39 @@ class Scene(_Closing):
 
     def to_json(self):
         """The document again; parsed, it gives the same bits."""
-        needed = C.c_size_t()
-        status = self._lib.skel_scene_write(self._p, None, 0, C.byref(needed))
-        if status != _ffi.E_BUFFER:
-            _check(self._lib, status)
-        text = C.create_string_buffer(needed.value + 1)
-        _check(self._lib, self._lib.skel_scene_write(self._p, text, len(text), None))
-        return text.value.decode()
+        return _text_of(self._lib, self._lib.skel_scene_write, self._p)
+
+    def to_urdf(self):
+        """The whole tree as URDF."""
+        return _text_of(self._lib, self._lib.skel_scene_write_urdf, self._p, error=_ffi.Error())
+
+    def to_dh(self, convention="standard", root=None, tip=None, snap=1e-6, csv=False):
+        """The DH table of a chain, as `skel-dh/1` or CSV."""
+        desc = _ffi.SceneDhDesc(convention=_CONVENTIONS.index(convention), snap=snap, is_csv=csv,
+                                root=root and root.encode(), tip=tip and tip.encode())
+        return _text_of(self._lib, self._lib.skel_scene_write_dh, self._p, C.byref(desc),
+                        error=_ffi.Error())
+
+    @property
+    def named_frames(self):
+        """{name: (body index or -1, pose in the body)} of links, frames and tool."""
+        found = {}
+        for i in range(self._lib.skel_scene_frame_count(self._p)):
+            body, pose = C.c_int32(), _ffi.Double7()
+            self._lib.skel_scene_get_frame(self._p, i, C.byref(body), pose)
+            name = self._lib.skel_scene_frame_name(self._p, i).decode()
+            found[name] = (body.value, list(pose))
+        return found
+
+    @property
+    def named_poses(self):
+        """{name: q} of the document."""
+        found = {}
+        for i in range(self._lib.skel_scene_pose_count(self._p)):
+            address = self._lib.skel_scene_pose_q(self._p, i)
+            q = (C.c_double * self.q_count).from_address(address)
+            found[self._lib.skel_scene_pose_name(self._p, i).decode()] = list(q)
+        return found
 
     @property
     def _model(self):

@@ -14,6 +14,7 @@ E_BUFFER = -4
 
 Double3 = C.c_double * 3
 Double4 = C.c_double * 4
+Double7 = C.c_double * 7
 Doubles = C.POINTER(C.c_double)
 Handle = C.c_void_p
 Handles = C.POINTER(C.c_void_p)
@@ -295,6 +296,53 @@ class BakeSummary(Sized):
     ]
 
 
+# skel_dh.h
+
+class DhRow(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("type", C.c_int32),
+        ("a", C.c_double), ("alpha", C.c_double), ("d", C.c_double), ("theta", C.c_double),
+        ("offset", C.c_double), ("sign", C.c_double),
+        ("joint", C.c_int32), ("part", C.c_int32), ("relation", C.c_int32),
+        ("reserved", C.c_int32),
+    ]
+
+
+class DhDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("convention", C.c_int32), ("rows", C.POINTER(DhRow)),
+        ("row_count", C.c_uint32), ("row_stride", C.c_uint32),
+        ("base", Double7), ("tool", Double7), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class DhAxesDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("convention", C.c_int32), ("count", C.c_uint32),
+        ("reserved", C.c_uint32), ("points", Doubles), ("directions", Doubles),
+        ("types", C.POINTER(C.c_int32)), ("tip", Double7), ("snap", C.c_double),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class DhChainDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("convention", C.c_int32),
+        ("root", C.c_int32), ("tip", C.c_int32), ("tool", Double7), ("snap", C.c_double),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+# skel_robot.h
+
+class SceneDhDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("convention", C.c_int32),
+        ("root", C.c_char_p), ("tip", C.c_char_p), ("snap", C.c_double),
+        ("is_csv", C.c_int32), ("reserved", C.c_int32),
+    ]
+
+
 # skel_track.h
 
 class SceneEdit(Sized):
@@ -320,6 +368,8 @@ STRUCTS = {
     "skel_two_bone_desc": TwoBoneDesc, "skel_two_bone": TwoBone, "skel_goal_track": GoalTrack,
     "skel_ik_motion_desc": IkMotionDesc,
     "skel_scene_edit": SceneEdit,
+    "skel_dh_row": DhRow, "skel_dh_desc": DhDesc, "skel_dh_axes_desc": DhAxesDesc,
+    "skel_dh_chain_desc": DhChainDesc, "skel_scene_dh_desc": SceneDhDesc,
 }
 
 _P = C.POINTER
@@ -477,6 +527,40 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_track_poses": (C.c_void_p, Handle),
     "skel_scene_edit_init_sized": (None, _P(SceneEdit), _size),
     "skel_scene_write_edited": (_status, Handle, _P(SceneEdit), C.c_char_p, _size, _P(_size)),
+
+    "skel_dh_desc_init_sized": (None, _P(DhDesc), _size),
+    "skel_dh_row_init_sized": (None, _P(DhRow), _size),
+    "skel_dh_create": (_status, _P(DhDesc), Handles, _P(Error)),
+    "skel_dh_destroy": (None, Handle),
+    "skel_dh_row_count": (_int, Handle),
+    "skel_dh_convention": (_int, Handle),
+    "skel_dh_get_row": (_status, Handle, _int, _P(DhRow)),
+    "skel_dh_get_ends": (_status, Handle, Doubles, Doubles),
+    "skel_dh_convert": (_status, Handle, _int, Handles, _P(Error)),
+    "skel_dh_frames": (_status, Handle, Doubles, Doubles),
+    "skel_dh_coordinates": (_status, Handle, Doubles, Doubles),
+    "skel_dh_fill": (_status, Handle, _P(BodyDesc), _size, _P(JointDesc), _size),
+    "skel_dh_axes_desc_init_sized": (None, _P(DhAxesDesc), _size),
+    "skel_dh_from_axes": (_status, _P(DhAxesDesc), Handles, _P(Error)),
+    "skel_dh_chain_desc_init_sized": (None, _P(DhChainDesc), _size),
+    "skel_dh_extract": (_status, Handle, _P(DhChainDesc), Handles, _P(Error)),
+
+    "skel_scene_frame_count": (_int, Handle),
+    "skel_scene_frame_name": (C.c_char_p, Handle, _int),
+    "skel_scene_get_frame": (_status, Handle, _int, _P(_int), Doubles),
+    "skel_scene_tool": (_int, Handle),
+    "skel_scene_pose_count": (_int, Handle),
+    "skel_scene_pose_name": (C.c_char_p, Handle, _int),
+    "skel_scene_pose_q": (C.c_void_p, Handle, _int),
+    "skel_scene_mimic_count": (_int, Handle),
+    "skel_scene_get_mimic": (_status, Handle, _int, _P(_int), _P(_int), Doubles, Doubles),
+    "skel_scene_apply_mimic": (_status, Handle, Doubles),
+    "skel_scene_dh_desc_init_sized": (None, _P(SceneDhDesc), _size),
+    "skel_scene_write_dh": (_status, Handle, _P(SceneDhDesc), C.c_char_p, _size, _P(_size),
+                            _P(Error)),
+    "skel_scene_write_urdf": (_status, Handle, C.c_char_p, _size, _P(_size), _P(Error)),
+    "skel_dh_rewrite": (_status, C.c_char_p, _size, _int, _int, C.c_char_p, _size, _P(_size),
+                        _P(Error)),
 }
 
 

@@ -172,6 +172,7 @@ class Scene:
     frame: Optional[Frame] = None
     goals: List[Goal] = field(default_factory=list)
     ik: Optional[IkSettings] = None
+    robot: Optional[Dict[str, Any]] = None  # frames, poses and the like of a built robot
     bake: Optional[BakeSettings] = None
 
     def to_dict(self):

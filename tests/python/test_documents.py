@@ -664,9 +664,9 @@ class Calls(Folder):
                           if "error" in line], [["error", "gravity"], ["error", "bake.fps"]])
 
     def test_other_formats(self):
-        done = run("check", "-", input=b'{"format": "skel-dh/1", "joints": []}')
+        done = run("check", "-", input=b'{"format": "skel-pose/1", "names": []}')
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"format: is a skel-dh/1, which this version does not read", done.stdout)
+        self.assertIn(b"format: is a skel-pose/1, which this version does not read", done.stdout)
 
     def test_mass_is_needed_for_dynamics_only(self):
         scene = {"format": "skel-scene/1", "bodies": [{"name": "a", "position": [1, 2, 3]}]}

@@ -5,12 +5,14 @@
 
 #include <skel/skel_base.h>
 #include <skel/skel_model.h>
+#include <skel/skel_dh.h>
 #include <skel/skel_state.h>
 #include <skel/skel_inverse.h>
 #include <skel/skel_flight.h>
 #include <skel/skel_ik.h>
 #include <skel/skel_bake.h>
 #include <skel/skel_scene.h>
+#include <skel/skel_robot.h>
 #include <skel/skel_track.h>
 
 #endif

@@ -13,7 +13,8 @@ extern "C" {
 
 typedef struct skel_scene skel_scene;
 
-/** json need not end in a zero byte. On failure *out is NULL and err->text begins with the path of
+/** json may also be a DH table (skel-dh/1, CSV) or a URDF, see skel_robot.h: they become scenes.
+    json need not end in a zero byte. On failure *out is NULL and err->text begins with the path of
     what is wrong ("joints[3].axis: is [0, 0, 0], must not be zero"). err may be NULL. */
 SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
                                       skel_error *err);

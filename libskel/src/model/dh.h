@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SKEL_MODEL_DH_H
+#define SKEL_MODEL_DH_H
+
+#include "math/quat.h"
+
+#include <skel/skel_dh.h>
+
+#define SKEL__DH_ROWS 100000 /* most rows of a table */
+
+static inline pose pose_of(const double x[7]) {
+    return (pose){v3_of(x), q_of(x + 3)};
+}
+static inline void pose_to(pose x, double out[7]) {
+    v3_to(x.p, out);
+    q_to(x.q, out + 3);
+}
+/* Tx(a) Rx(alpha) = Rx(alpha) Tx(a). */
+static inline pose pose_about_x(double a, double alpha) {
+    return (pose){{a, 0, 0}, q_exp((v3){alpha, 0, 0})};
+}
+/* Rz(theta) Tz(d) = Tz(d) Rz(theta). */
+static inline pose pose_about_z(double d, double theta) {
+    return (pose){{0, 0, d}, q_exp((v3){0, 0, theta})};
+}
+
+/* One axis of a chain in the world at q = 0, and where it comes from. */
+typedef struct skel__dh_axis {
+    v3      point, direction; /* direction of any length but 0 */
+    int32_t type;
+    int32_t joint, part;
+} skel__dh_axis;
+
+/* The canonical table of count axes that move `tip`. */
+skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip, double snap,
+                             int32_t convention, const skel_allocator *allocator, skel_dh **out,
+                             skel_error *err);
+/* 7 numbers that are a pose: finite, the quaternion of unit length to 1e-3. */
+skel_status skel__dh_check_pose(const char *field, const double x[7], skel_error *err);
+
+#endif

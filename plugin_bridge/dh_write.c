@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A table as skel-dh/1 or CSV, in m and rad. */
+#include "dh.h"
+
+#include <skel/skel_robot.h>
+
+#include <math.h>
+#include <string.h>
+
+static bool any(const double *x, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (x[i] != 0.0) return true;
+    return false;
+}
+
+static bool is_place(const double x[7]) {
+    return any(x, 3) || any(x + 4, 3);
+}
+
+static void put_number(skel__text *t, const char *before, double x) {
+    skel__text_add(t, before);
+    skel__text_number(t, x);
+}
+
+static void put_numbers(skel__text *t, const char *before, const double *x, size_t count) {
+    skel__text_add(t, before);
+    skel__text_numbers(t, x, count);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_body(skel__text *t, const skel__dh_joint *j) {
+    if (j->has_mass) put_number(t, ",\n     \"mass\": ", j->mass);
+    if (j->has_com) put_numbers(t, j->has_mass ? ", \"com\": " : ",\n     \"com\": ", j->com, 3);
+    if (j->has_inertia) put_numbers(t, ", \"inertia\": ", j->inertia, 6);
+    if (j->friction > 0.0) put_number(t, ",\n     \"friction\": ", j->friction);
+    if (j->drive.velocity > 0.0) put_number(t, ",\n     \"velocity_limit\": ", j->drive.velocity);
+    if (j->drive.effort > 0.0) put_number(t, ",\n     \"torque_limit\": ", j->drive.effort);
+}
+
+static void put_joint(skel__text *t, const skel__dh_joint *j, bool first) {
+    const double limits[2] = {j->low, j->high};
+    skel__text_add(t, first ? "\n    {\"name\": " : ",\n    {\"name\": ");
+    skel__text_string(t, j->name);
+    if (strcmp(j->name, j->link) != 0) {
+        skel__text_add(t, ", \"link\": ");
+        skel__text_string(t, j->link);
+    }
+    skel__text_addf(t, ", \"type\": \"%s\",\n     ",
+                    j->row.type == SKEL_JOINT_HINGE ? "revolute" : "prismatic");
+    put_number(t, "\"a\": ", j->row.a);
+    put_number(t, ", \"alpha\": ", j->row.alpha);
+    put_number(t, ", \"d\": ", j->row.d);
+    put_number(t, ", \"theta\": ", j->row.theta);
+    if (j->row.offset != 0.0) put_number(t, ", \"offset\": ", j->row.offset);
+    if (j->row.sign < 0.0) skel__text_add(t, ", \"sign\": -1");
+    if (j->has_limits) put_numbers(t, ", \"limits\": ", limits, 2);
+    put_body(t, j);
+    skel__text_add(t, "}");
+}
+
+static void put_end(skel__text *t, const char *name, const double x[7]) {
+    if (!is_place(x)) return;
+    skel__text_addf(t, "  \"%s\": {\"position\": ", name);
+    skel__text_numbers(t, x, 3);
+    skel__text_add(t, ", \"orientation\": ");
+    skel__text_numbers(t, x + 3, 4);
+    skel__text_add(t, "},\n");
+}
+
+void skel__dh_put(skel__text *t, const skel__dh_doc *d, const skel__robot *r) {
+    skel__text_add(t, "{\n  \"format\": \"skel-dh/1\",\n");
+    if (d->name && d->name[0]) {
+        skel__text_add(t, "  \"name\": ");
+        skel__text_string(t, d->name);
+        skel__text_add(t, ",\n");
+    }
+    skel__text_addf(t,
+                    "  \"convention\": \"%s\", \"angle_unit\": \"rad\", \"length_unit\": \"m\",\n",
+                    d->convention == SKEL_DH_STANDARD ? "standard" : "modified");
+    put_end(t, "base", d->base);
+    put_end(t, "tool", d->tool);
+    skel__text_add(t, "  \"joints\": [");
+    for (int32_t i = 0; i < d->count; ++i) put_joint(t, &d->joints[i], i == 0);
+    skel__text_add(t, "\n  ]");
+    for (int32_t i = 0; i < d->pose_count; ++i) {
+        skel__text_add(t, i ? ",\n    " : ",\n  \"poses\": {\n    ");
+        skel__text_string(t, d->poses[i].name);
+        put_numbers(t, ": ", d->poses[i].q, (size_t)d->count);
+    }
+    if (d->pose_count) skel__text_add(t, "}");
+    if (r) skel__put_words(t, "  ", r);
+    skel__text_add(t, "\n}\n");
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void put_cell(skel__text *t, bool given, double x) {
+    skel__text_add(t, ",");
+    if (given) skel__text_number(t, x);
+}
+
+/* A quote in a name has no way out in CSV as it is read here: it is left out. */
+static void put_word(skel__text *t, const char *word) {
+    skel__text_add(t, "\"");
+    for (const char *c = word; *c; ++c)
+        if (*c != '"' && (unsigned char)*c >= 0x20) skel__text_bytes(t, c, 1);
+    skel__text_add(t, "\"");
+}
+
+static void put_pose_line(skel__text *t, const char *key, const double x[7]) {
+    if (!is_place(x)) return;
+    skel__text_addf(t, "# %s:", key);
+    for (int k = 0; k < 7; ++k) put_number(t, " ", x[k]);
+    skel__text_add(t, "\n");
+}
+
+void skel__dh_put_csv(skel__text *t, const skel__dh_doc *d, const skel__robot *r) {
+    if (d->name && d->name[0]) skel__text_addf(t, "# name: %s\n", d->name);
+    skel__text_addf(t, "# convention: %s\n# angle_unit: rad\n# length_unit: m\n",
+                    d->convention == SKEL_DH_STANDARD ? "standard" : "modified");
+    put_pose_line(t, "base", d->base);
+    put_pose_line(t, "tool", d->tool);
+    for (int32_t i = 0; r && i < r->note_count; ++i) skel__text_addf(t, "# - %s\n", r->notes[i]);
+    skel__text_add(t, "name,link,type,a,alpha,d,theta,offset,sign,limit_low,limit_high,mass,com_x,"
+                      "com_y,com_z,ixx,iyy,izz,ixy,ixz,iyz,friction,velocity_limit,torque_limit\n");
+    for (int32_t i = 0; i < d->count; ++i) {
+        const skel__dh_joint *j = &d->joints[i];
+        put_word(t, j->name);
+        skel__text_add(t, ",");
+        put_word(t, j->link);
+        skel__text_add(t, j->row.type == SKEL_JOINT_HINGE ? ",revolute" : ",prismatic");
+        const double row[] = {j->row.a,     j->row.alpha,  j->row.d,
+                              j->row.theta, j->row.offset, j->row.sign};
+        for (size_t k = 0; k < sizeof row / sizeof *row; ++k) put_cell(t, true, row[k]);
+        put_cell(t, j->has_limits, j->low);
+        put_cell(t, j->has_limits, j->high);
+        put_cell(t, j->has_mass, j->mass);
+        for (int k = 0; k < 3; ++k) put_cell(t, j->has_com, j->com[k]);
+        for (int k = 0; k < 6; ++k) put_cell(t, j->has_inertia, j->inertia[k]);
+        put_cell(t, j->friction > 0.0, j->friction);
+        put_cell(t, j->drive.velocity > 0.0, j->drive.velocity);
+        put_cell(t, j->drive.effort > 0.0, j->drive.effort);
+        skel__text_add(t, "\n");
+    }
+}
+
+/* ---- the other convention -------------------------------------------------------------------- */
+
+/* Frame i of a standard table is frame i of the modified one moved by Tx(a) Rx(alpha) of standard
+   row i: centres and inertias are given in it. */
+static void move_bodies(skel__dh_doc *d, const skel_dh *standard, bool to_modified) {
+    for (int32_t i = 0; i < d->count; ++i) {
+        skel__dh_joint *j = &d->joints[i];
+        skel_dh_row     r;
+        skel_dh_row_init(&r);
+        skel_dh_get_row(standard, i, &r);
+        double x[7] = {r.a, 0, 0, cos(0.5 * r.alpha), sin(0.5 * r.alpha), 0, 0}, com[3];
+        if (!to_modified) skel__pose_inverse(x, x);
+        if (!j->has_com && !j->has_mass && !j->has_inertia) continue;
+        skel__rotate(x + 3, j->com, com);
+        for (int k = 0; k < 3; ++k) j->com[k] = com[k] + x[k];
+        j->has_com = true;
+        skel__inertia_rotate(x + 3, j->inertia, j->inertia);
+    }
+}
+
+static skel_status rewrite(skel__dh_doc *d, int32_t convention, skel_error *err) {
+    skel_dh    *dh = skel__dh_table(d), *to = NULL;
+    skel_status status = dh ? skel_dh_convert(dh, convention, &to, err) : SKEL_E_MEMORY;
+    if (status == SKEL_OK && convention != d->convention) {
+        move_bodies(d, d->convention == SKEL_DH_STANDARD ? dh : to,
+                    d->convention == SKEL_DH_STANDARD);
+        for (int32_t i = 0; i < d->count; ++i) skel_dh_get_row(to, i, &d->joints[i].row);
+        skel_dh_get_ends(to, d->base, d->tool);
+        d->convention = convention;
+    }
+    skel_dh_destroy(dh);
+    skel_dh_destroy(to);
+    return status;
+}
+
+/* Parses a table only, not the model it makes. */
+static bool parse(skel__doc *doc, const char *table, size_t length, skel__dh_doc *d,
+                  skel_scene *s) {
+    if (skel__kind_of(table, length) == SKEL__KIND_CSV)
+        return skel__doc_start(doc) && skel__dh_parse_csv(doc, table, length, d);
+    if (!skel__doc_open(doc, table, length)) return false;
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(doc->root, "format");
+    if (!cJSON_IsString(format) || strcmp(format->valuestring, "skel-dh/1") != 0) {
+        skel__note(doc, SKEL_E_DOCUMENT, "format: is not \"skel-dh/1\", must be a table");
+        return false;
+    }
+    return skel__dh_parse(doc, doc->root, d, s);
+}
+
+skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention, int32_t is_csv,
+                            char *text, size_t capacity, size_t *needed, skel_error *err) {
+    if (!table || (!text && capacity > 0) ||
+        (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
+        return SKEL_E_ARGUMENT;
+    const skel__locale locale = skel__locale_enter();
+    skel_scene         s      = {0};
+    skel__doc          doc;
+    skel__dh_doc       d;
+    skel__text         t = {0};
+    skel_status        status;
+    if (parse(&doc, table, length, &d, &s)) {
+        status = rewrite(&d, convention, err);
+        if (status == SKEL_OK && is_csv)
+            skel__dh_put_csv(&t, &d, s.robot);
+        else if (status == SKEL_OK)
+            skel__dh_put(&t, &d, s.robot);
+    } else {
+        skel__doc_sort(&doc);
+        status = skel__doc_result(&doc, err);
+    }
+    if (status == SKEL_OK) status = skel__text_give(&t, text, capacity, needed);
+    skel__text_free(&t);
+    skel__doc_close(&doc);
+    skel__robot_free(s.robot);
+    skel__locale_leave(locale);
+    return status;
+}

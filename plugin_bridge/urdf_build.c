@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the tree of a URDF to a scene. A body stands at the centre of mass of its link, turned as
+   the link's frame; the root is fixed where it stands. */
+#include "urdf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct builder {
+    skel__doc       *doc;
+    skel__urdf      *u;
+    skel_body_desc  *bodies;
+    skel_joint_desc *joints;
+    double (*poses)[7]; /* of the bodies, in the world at zero */
+    int32_t nb, nj;
+} builder;
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+static void add_body(builder *b, int32_t i) {
+    skel__urdf_link *l = &b->u->links[i];
+    skel_body_desc  *d = &b->bodies[b->nb];
+    double           x[7], com[7];
+    const double     none[3] = {0};
+    skel_body_desc_init(d);
+    d->name = l->name;
+    memcpy(x, l->world, sizeof x);
+    if (l->is_heavy) {
+        skel__urdf_pose(l->xyz, none, com);
+        skel__pose_mul(x, com, x);
+        skel__urdf_pose(l->xyz, l->rpy, com);
+        d->mass = l->mass;
+        skel__inertia_rotate(com + 3, l->inertia, d->inertia);
+    }
+    memcpy(d->position, x, sizeof d->position);
+    memcpy(d->orientation, x + 3, sizeof d->orientation);
+    memcpy(b->poses[b->nb], x, sizeof x);
+    l->body = b->nb++;
+}
+
+/* Bodies in the order of the document: links with mass, and the heads of groups without. */
+static void add_bodies(builder *b) {
+    for (int32_t i = 0; i < b->u->link_count; ++i) {
+        skel__urdf_link *l = &b->u->links[i];
+        l->body            = SKEL_WORLD;
+        if (l->is_heavy || b->u->links[l->group].head == i) add_body(b, i);
+    }
+    const int32_t root = b->u->links[b->u->root].head;
+    if (root >= 0) b->bodies[b->u->links[root].body].motion = SKEL_MOTION_FIXED;
+    for (int32_t at = 0; at < b->u->link_count; ++at) { /* the others go with the one above */
+        skel__urdf_link *l    = &b->u->links[b->u->order[at]];
+        const int32_t    head = b->u->links[l->group].head;
+        if (l->body >= 0) continue;
+        l->body = head >= 0 ? b->u->links[head].body : SKEL_WORLD;
+        if (l->joint >= 0 && b->u->joints[l->joint].type == SKEL__URDF_FIXED)
+            l->body = b->u->links[b->u->joints[l->joint].parent].body;
+    }
+}
+
+/* A thing that only stands there is one fixed body. */
+static void add_stand(builder *b) {
+    for (int32_t i = 0; i < b->u->link_count && b->nb == 0; ++i) {
+        if (strcmp(b->u->links[i].name, "world") == 0) continue;
+        add_body(b, i);
+        b->bodies[0].motion = SKEL_MOTION_FIXED;
+        for (int32_t k = 0; k < b->u->link_count; ++k) b->u->links[k].body = 0;
+    }
+}
+
+/* ---- joints ---------------------------------------------------------------------------------- */
+
+/* The turn that takes z to the axis. */
+static void frame_of_axis(const double axis[3], double q[4]) {
+    double z[3] = {axis[0], axis[1], axis[2]};
+    skel__normalise(z, 3);
+    if (z[2] < -0.5) { /* by way of x: q = (turn of -z to the axis) (half turn about x) */
+        const double to[4] = {1.0 - z[2], z[1], -z[0], 0.0}, over[4] = {0, 1, 0, 0};
+        double       unit[4];
+        memcpy(unit, to, sizeof to);
+        skel__normalise(unit, 4);
+        skel__quat_mul(unit, over, q);
+    } else {
+        q[0] = 1.0 + z[2], q[1] = -z[1], q[2] = z[0], q[3] = 0.0;
+    }
+    skel__normalise(q, 4);
+}
+
+static void put_frame(const builder *b, int32_t body, const double x[7], double position[3],
+                      double orientation[4]) {
+    double local[7];
+    memcpy(local, x, sizeof local);
+    if (body >= 0) {
+        skel__pose_inverse(b->poses[body], local);
+        skel__pose_mul(local, x, local);
+    }
+    memcpy(position, local, 3 * sizeof *local);
+    memcpy(orientation, local + 3, 4 * sizeof *local);
+}
+
+static void limit(builder *b, const skel__urdf_joint *j, skel_joint_desc *d) {
+    if (j->type == SKEL__URDF_CONTINUOUS || j->type >= SKEL__URDF_FIXED) return;
+    if (!j->has_lower && !j->has_upper) {
+        skel__note(b->doc, SKEL_OK,
+                   "line %d: joint '%.60s': limit: has no lower and upper: it moves freely",
+                   (int)j->line, j->name);
+        return;
+    }
+    d->has_limits    = 1;
+    d->limit_low[0]  = j->lower;
+    d->limit_high[0] = j->upper;
+    if (j->lower == j->upper)
+        skel__note(b->doc, SKEL_OK,
+                   "line %d: joint '%.60s': limit: lower and upper are both %g: it is locked",
+                   (int)j->line, j->name, j->lower);
+    else if (j->lower > 0.0 || j->upper < 0.0)
+        skel__note(b->doc, SKEL_OK,
+                   "line %d: joint '%.60s': limit: is %g to %g, which leaves out 0: the zero pose "
+                   "cannot be reached",
+                   (int)j->line, j->name, j->lower, j->upper);
+}
+
+/* A joint of the model where two bodies meet; fixed joints within one body are none. */
+static void add_joint(builder *b, int32_t k) {
+    static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
+                                    SKEL_JOINT_FIXED, SKEL_JOINT_FIXED};
+    skel__urdf_joint    *j       = &b->u->joints[k];
+    const int32_t        parent = b->u->links[j->parent].body, child = b->u->links[j->child].body;
+    skel_joint_desc     *d = &b->joints[b->nj];
+    double               x[7], turn[7] = {0, 0, 0, 1};
+    if (parent == child || j->type == SKEL__URDF_FLOATING) return;
+    skel_joint_desc_init(d);
+    if (j->type != SKEL__URDF_FIXED) frame_of_axis(j->axis, turn + 3);
+    skel__pose_mul(b->u->links[j->child].world, turn, x);
+    d->name = j->name, d->type = types[j->type], d->parent = parent, d->child = child;
+    put_frame(b, parent, x, d->parent_position, d->parent_orientation);
+    put_frame(b, child, x, d->child_position, d->child_orientation);
+    if (j->type != SKEL__URDF_FIXED) d->friction = j->damping;
+    limit(b, j, d);
+    j->index = b->nj++;
+}
+
+/* ---- the robot ------------------------------------------------------------------------------- */
+
+static void fill_robot(const builder *b, skel__robot *r) {
+    const skel__urdf *u = b->u;
+    r->frames           = skel__arena_alloc(&r->arena, (size_t)u->link_count, sizeof *r->frames);
+    r->drives           = skel__arena_alloc(&r->arena, (size_t)b->nj + 1, sizeof *r->drives);
+    r->mimics = skel__arena_alloc(&r->arena, (size_t)u->joint_count + 1, sizeof *r->mimics);
+    if (r->arena.failed) return;
+    for (int32_t i = 0; i < u->link_count; ++i) {
+        const skel__urdf_link *l = &u->links[i];
+        skel__frame           *f = &r->frames[r->frame_count++];
+        f->name = l->name, f->body = l->body;
+        put_frame(b, l->body, l->world, f->pose, f->pose + 3);
+    }
+    for (int32_t k = 0; k < u->joint_count; ++k) {
+        const skel__urdf_joint *j = &u->joints[k];
+        if (j->index < 0) continue;
+        r->drives[j->index] = (skel__drive){fmax(j->velocity, 0.0), fmax(j->effort, 0.0)};
+        if (j->mimic < 0) continue;
+        r->mimics[r->mimic_count++] =
+            (skel__mimic){j->index, u->joints[j->mimic].index, j->factor, j->offset};
+        skel__note(b->doc, SKEL_OK,
+                   "line %d: joint '%.60s': mimic: is obeyed by skel fk only: IK and dynamics move "
+                   "the joint on its own",
+                   (int)j->line, j->name);
+    }
+}
+
+void skel__urdf_build(skel__doc *doc, skel__urdf *u, skel_scene *s) {
+    builder b = {.doc = doc, .u = u};
+    b.bodies  = skel__doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.bodies);
+    b.poses   = skel__doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.poses);
+    b.joints  = skel__doc_alloc(doc, (size_t)u->joint_count + 1, sizeof *b.joints);
+    if (!b.bodies || !b.poses || !b.joints) return;
+    add_bodies(&b);
+    add_stand(&b);
+    for (int32_t k = 0; k < u->joint_count; ++k) add_joint(&b, k);
+    if (b.nb == 0) {
+        skel__note(doc, SKEL_E_DOCUMENT, "document: has no link but the world, must have one");
+        return;
+    }
+    snprintf(s->name, sizeof s->name, "%s", u->name);
+    skel__scene_build(doc, s, b.bodies, b.nb, b.joints, b.nj);
+    if (s->model) fill_robot(&b, s->robot);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Denavit-Hartenberg tables: against vectors made elsewhere, and as laws: a table, its model, the
+   table of that model and the model of that table move alike. */
+#include "math/quat.h"
+#include "shared/near.h"
+#include "shared/rng.h"
+#include "shared/vectors.h"
+
+#include <skel/skel.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROWS 8
+#if defined(__SANITIZE_ADDRESS__)
+#define CHAINS 2000 /* what sanitizers look for shows in few */
+#else
+#define CHAINS 10000
+#endif
+#define POSES 20
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void matrix_of_pose(const double x[7], double out[16]) {
+    const m3     r      = q_matrix(q_of(x + 3));
+    const double rows[] = {r.r[0].x, r.r[0].y, r.r[0].z, x[0], r.r[1].x, r.r[1].y, r.r[1].z, x[1],
+                           r.r[2].x, r.r[2].y, r.r[2].z, x[2], 0,        0,        0,        1};
+    memcpy(out, rows, sizeof rows);
+}
+
+static void matrix_numbers(const cJSON *node, double out[16]) {
+    int k = 0;
+    for (const cJSON *row = node->child; row; row = row->next)
+        for (const cJSON *c = row->child; c; c = c->next) out[k++] = c->valuedouble;
+    ck_assert_int_eq(k, 16);
+}
+
+/* Frames of the table at q against 4x4 matrices. */
+static void near_frames(const skel_dh *dh, const double *q, const cJSON *frames, double bound) {
+    double x[7 * (MAX_ROWS + 1)], is[16], must[16];
+    ck_assert_int_eq(skel_dh_frames(dh, q, x), SKEL_OK);
+    int i = 0;
+    for (const cJSON *f = frames->child; f; f = f->next, ++i) {
+        matrix_of_pose(x + 7 * i, is);
+        matrix_numbers(f, must);
+        near(is, must, 16, bound);
+    }
+    ck_assert_int_eq(i, skel_dh_row_count(dh));
+}
+
+static skel_dh *dh_of(int32_t convention, const skel_dh_row *rows, int n, const double *base,
+                      const double *tool) {
+    skel_dh_desc d;
+    skel_error   err;
+    skel_dh     *dh;
+    skel_error_init(&err);
+    skel_dh_desc_init(&d);
+    d.convention = convention, d.rows = rows, d.row_count = (uint32_t)n;
+    if (base) memcpy(d.base, base, sizeof d.base);
+    if (tool) memcpy(d.tool, tool, sizeof d.tool);
+    ck_assert_msg(skel_dh_create(&d, &dh, &err) == SKEL_OK, "%s", err.text);
+    return dh;
+}
+
+static skel_dh_row row_of(const skel_dh *dh, int i) {
+    skel_dh_row r;
+    skel_dh_row_init(&r);
+    ck_assert_int_eq(skel_dh_get_row(dh, i, &r), SKEL_OK);
+    return r;
+}
+
+START_TEST(axes_of_the_vectors) {
+    const cJSON *c = cJSON_GetArrayItem(get(g_vectors, "dh_from_axes"), _i);
+    const int    n = (int)number(c, "n");
+    double       p[3 * MAX_ROWS], u[3 * MAX_ROWS], q[MAX_ROWS], zero[MAX_ROWS] = {0};
+    double       a[MAX_ROWS], alpha[MAX_ROWS], d[MAX_ROWS], phi[MAX_ROWS];
+    int32_t      types[MAX_ROWS];
+    for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < 3; ++k) {
+            p[3 * i + k] = cJSON_GetArrayItem(cJSON_GetArrayItem(get(c, "p"), i), k)->valuedouble;
+            u[3 * i + k] = cJSON_GetArrayItem(cJSON_GetArrayItem(get(c, "u"), i), k)->valuedouble;
+        }
+        types[i] = cJSON_IsTrue(cJSON_GetArrayItem(get(c, "prismatic"), i)) ? SKEL_JOINT_SLIDE
+                                                                            : SKEL_JOINT_HINGE;
+    }
+    numbers(c, "q", q, n), numbers(c, "a", a, n), numbers(c, "alpha", alpha, n);
+    numbers(c, "d", d, n), numbers(c, "phi", phi, n);
+    skel_dh_axes_desc desc;
+    skel_dh          *modified, *standard;
+    skel_dh_axes_desc_init(&desc);
+    desc.convention = SKEL_DH_MODIFIED, desc.count = (uint32_t)n;
+    desc.points = p, desc.directions = u, desc.types = types;
+    ck_assert_int_eq(skel_dh_from_axes(&desc, &modified, NULL), SKEL_OK);
+    near_frames(modified, zero, get(c, "frames"), 1e-12);
+    near_frames(modified, q, get(c, "moved_frames"), 1e-12);
+    ck_assert_int_eq(skel_dh_convert(modified, SKEL_DH_STANDARD, &standard, NULL), SKEL_OK);
+    for (int i = 0; i < n; ++i) { /* a_i and alpha_i of the slides are those of standard row i */
+        const skel_dh_row r = row_of(standard, i);
+        near1(r.a, a[i], 1e-12);
+        near1(r.d, d[i], 1e-12);
+        near1(r.alpha, alpha[i], 1e-12);
+        near1(r.theta, phi[i], 1e-12);
+    }
+    skel_dh_destroy(modified), skel_dh_destroy(standard);
+}
+END_TEST
+
+START_TEST(tables_of_the_vectors) {
+    const cJSON *c = cJSON_GetArrayItem(get(g_vectors, "dh_tables"), _i);
+    const int    n = cJSON_GetArraySize(get(c, "rows"));
+    skel_dh_row  m[MAX_ROWS], s[MAX_ROWS];
+    double       zero[MAX_ROWS] = {0}, is[16], must[16], base[7], tool[7];
+    for (int i = 0; i < n; ++i) {
+        const cJSON *row = cJSON_GetArrayItem(get(c, "rows"), i);
+        double       x[4];
+        for (int k = 0; k < 4; ++k) x[k] = cJSON_GetArrayItem(row, k)->valuedouble;
+        skel_dh_row_init(&m[i]), skel_dh_row_init(&s[i]);
+        m[i].alpha = x[0], m[i].a = x[1], m[i].d = x[2], m[i].theta = x[3];
+        s[i].theta = x[0], s[i].d = x[1], s[i].a = x[2], s[i].alpha = x[3];
+    }
+    skel_dh *modified = dh_of(SKEL_DH_MODIFIED, m, n, NULL, NULL), *other;
+    skel_dh *standard = dh_of(SKEL_DH_STANDARD, s, n, NULL, NULL);
+    near_frames(modified, zero, get(c, "modified_frames"), 1e-12);
+    near_frames(standard, zero, get(c, "standard_frames"), 1e-12);
+    ck_assert_int_eq(skel_dh_convert(modified, SKEL_DH_STANDARD, &other, NULL), SKEL_OK);
+    const cJSON *to = get(c, "to_standard");
+    skel_dh_get_ends(other, base, NULL);
+    matrix_of_pose(base, is), matrix_numbers(get(to, "base"), must);
+    near(is, must, 16, 1e-12);
+    for (int i = 0; i < n; ++i) { /* theta, d, a, alpha */
+        const skel_dh_row r    = row_of(other, i);
+        const double      x[4] = {r.theta, r.d, r.a, r.alpha};
+        for (int k = 0; k < 4; ++k)
+            near1(x[k], cJSON_GetArrayItem(cJSON_GetArrayItem(get(to, "rows"), i), k)->valuedouble,
+                  1e-12);
+    }
+    skel_dh_destroy(other);
+    ck_assert_int_eq(skel_dh_convert(standard, SKEL_DH_MODIFIED, &other, NULL), SKEL_OK);
+    to = get(c, "to_modified");
+    skel_dh_get_ends(other, NULL, tool);
+    matrix_of_pose(tool, is), matrix_numbers(get(to, "tool"), must);
+    near(is, must, 16, 1e-12);
+    for (int i = 0; i < n; ++i) { /* alpha, a, d, theta */
+        const skel_dh_row r    = row_of(other, i);
+        const double      x[4] = {r.alpha, r.a, r.d, r.theta};
+        for (int k = 0; k < 4; ++k)
+            near1(x[k], cJSON_GetArrayItem(cJSON_GetArrayItem(get(to, "rows"), i), k)->valuedouble,
+                  1e-12);
+    }
+    skel_dh_destroy(other), skel_dh_destroy(modified), skel_dh_destroy(standard);
+}
+END_TEST
+
+/* ---- random chains --------------------------------------------------------------------------- */
+
+static void random_pose(rng *r, double x[7]) {
+    const v3 turn = {rng_range(r, -2, 2), rng_range(r, -2, 2), rng_range(r, -2, 2)};
+    for (int k = 0; k < 3; ++k) x[k] = rng_range(r, -1, 1);
+    q_to(q_exp(turn), x + 3);
+}
+
+/* Every kind of neighbour is forced in turn: skew, intersecting, parallel, antiparallel, on one
+   line with same and opposite sense, at a right angle. */
+static void random_row(rng *r, skel_dh_row *row) {
+    const double pi = 0.5 * SKEL__TURN;
+    skel_dh_row_init(row);
+    row->type   = rng_int(r, 4) ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
+    row->a      = rng_range(r, -1, 1);
+    row->alpha  = rng_range(r, -pi, pi);
+    row->d      = rng_int(r, 3) ? rng_range(r, -1, 1) : 0;
+    row->theta  = rng_int(r, 3) ? rng_range(r, -pi, pi) : 0;
+    row->offset = rng_int(r, 2) ? rng_range(r, -1, 1) : 0;
+    row->sign   = rng_int(r, 3) ? 1 : -1;
+    switch (rng_int(r, 8)) {
+    case 0: row->a = 0; break;
+    case 1: row->alpha = 0; break;
+    case 2: row->alpha = pi; break;
+    case 3: row->a = 0, row->alpha = 0; break;
+    case 4: row->a = 0, row->alpha = -pi; break;
+    case 5: row->alpha = 0.5 * pi; break;
+    case 6: row->a = 0, row->alpha = -0.5 * pi; break;
+    default: break;
+    }
+}
+
+static pose pose_from(const double x[7]) {
+    return (pose){v3_of(x), q_of(x + 3)};
+}
+
+static pose rounded_pose(pose x) {
+    const pose y = {{(float)x.p.x, (float)x.p.y, (float)x.p.z},
+                    {(float)x.q.w, (float)x.q.x, (float)x.q.y, (float)x.q.z}};
+    return (pose){y.p, q_unit(y.q)};
+}
+
+static void put_frame(pose body, pose frame, double position[3], double orientation[4]) {
+    const pose x = pose_mul(pose_inverse(body), frame);
+    v3_to(x.p, position);
+    q_to(q_unit(x.q), orientation);
+}
+
+/* Bodies and joints as float32 in the world, as Blender has them. */
+static void round_model(int n, skel_body_desc *b, skel_joint_desc *j) {
+    pose before = {{0, 0, 0}, q_identity()}, before_rounded = before;
+    for (int i = 0; i < n; ++i) {
+        const pose outer = {v3_of(j[i].parent_position), q_of(j[i].parent_orientation)};
+        const pose joint = rounded_pose(pose_mul(before, outer));
+        const pose body  = {v3_of(b[i].position), q_of(b[i].orientation)};
+        const pose x     = rounded_pose(body);
+        put_frame(before_rounded, joint, j[i].parent_position, j[i].parent_orientation);
+        put_frame(x, joint, j[i].child_position, j[i].child_orientation);
+        v3_to(x.p, b[i].position);
+        q_to(x.q, b[i].orientation);
+        before = body, before_rounded = x;
+    }
+}
+
+static skel_model *model_of(const skel_dh *dh, int rounded) {
+    const int       n = skel_dh_row_count(dh);
+    skel_body_desc  b[MAX_ROWS];
+    skel_joint_desc j[MAX_ROWS];
+    skel_model_desc d;
+    skel_model     *model;
+    skel_error      err;
+    skel_error_init(&err);
+    skel_model_desc_init(&d);
+    for (int i = 0; i < n; ++i) skel_body_desc_init(&b[i]), skel_joint_desc_init(&j[i]);
+    ck_assert_int_eq(skel_dh_fill(dh, b, sizeof *b, j, sizeof *j), SKEL_OK);
+    if (rounded) round_model(n, b, j);
+    d.bodies = b, d.body_count = (uint32_t)n, d.joints = j, d.joint_count = (uint32_t)n;
+    ck_assert_msg(skel_model_create(&d, &model, &err) == SKEL_OK, "%s", err.text);
+    return model;
+}
+
+static skel_dh *extracted(const skel_model *model, int32_t convention, const double *tool) {
+    skel_dh_chain_desc c;
+    skel_dh           *dh;
+    skel_error         err;
+    skel_error_init(&err);
+    skel_dh_chain_desc_init(&c);
+    c.convention = convention, c.tip = skel_model_body_count(model) - 1;
+    memcpy(c.tool, tool, sizeof c.tool);
+    ck_assert_msg(skel_dh_extract(model, &c, &dh, &err) == SKEL_OK, "%s", err.text);
+    return dh;
+}
+
+/* Where the tool is at q, by the model's own kinematics. */
+static pose tool_at(const skel_model *model, const double *tool, const double *q) {
+    double    x[7 * MAX_ROWS];
+    const int n = skel_model_body_count(model);
+    ck_assert_int_eq(skel_fk(model, q, x), SKEL_OK);
+    return pose_mul(pose_from(x + 7 * (n - 1)), pose_from(tool));
+}
+
+static double distance(pose a, pose b, double reach) {
+    const v3 turn = q_log(q_mul(q_conj(a.q), b.q));
+    return fmax(v3_norm(v3_sub(a.p, b.p)) / reach, v3_norm(turn));
+}
+
+typedef struct chain {
+    int         n;
+    skel_dh_row row[MAX_ROWS];
+    double      base[7], tool[7], reach;
+} chain;
+
+static chain random_chain(rng *r) {
+    chain c = {.n = 1 + rng_int(r, MAX_ROWS)};
+    random_pose(r, c.base), random_pose(r, c.tool);
+    c.reach = v3_norm(v3_of(c.tool));
+    for (int i = 0; i < c.n; ++i) {
+        random_row(r, &c.row[i]);
+        c.reach += fabs(c.row[i].a) + fabs(c.row[i].d) + fabs(c.row[i].offset);
+    }
+    return c;
+}
+
+/* Table -> model -> table -> model; the largest difference over random q. */
+static double there_and_back(rng *r, const chain *c, int32_t from, int32_t to, int rounded) {
+    skel_dh    *dh    = dh_of(from, c->row, c->n, c->base, c->tool);
+    skel_model *model = model_of(dh, rounded);
+    skel_dh    *again = extracted(model, to, c->tool);
+    skel_model *back  = model_of(again, 0);
+    double      tool[7], worst = 0, frames[7 * (MAX_ROWS + 1)], q2[MAX_ROWS];
+    ck_assert_int_eq(skel_dh_row_count(again), c->n);
+    ck_assert_int_eq(skel_dh_convention(again), to);
+    skel_dh_get_ends(again, NULL, tool);
+    for (int k = 0; k < POSES; ++k) {
+        double q[MAX_ROWS];
+        for (int i = 0; i < c->n; ++i) q[i] = rng_range(r, -3, 3);
+        const pose one = tool_at(model, c->tool, q), two = tool_at(back, tool, q);
+        worst = fmax(worst, distance(one, two, c->reach));
+        ck_assert_int_eq(skel_dh_frames(again, q, frames), SKEL_OK); /* and by the table itself */
+        worst = fmax(worst, distance(one, pose_from(frames + 7 * c->n), c->reach));
+        ck_assert_int_eq(skel_dh_coordinates(again, frames, q2), SKEL_OK);
+        near(q2, q, (size_t)c->n, 1e-12 * (1 + 1e3 * rounded) * (1 + max_abs(frames, 7)));
+    }
+    skel_dh_destroy(dh), skel_dh_destroy(again);
+    skel_model_destroy(model), skel_model_destroy(back);
+    return worst;
+}
+
+/* Every chain is read in one convention and written in both. */
+static void many_chains(uint64_t seed, int32_t from, int rounded, double bound) {
+    rng r = rng_seed(seed);
+    for (int k = 0; k < CHAINS / 4; ++k) {
+        const chain c = random_chain(&r);
+        for (int32_t to = SKEL_DH_STANDARD; to <= SKEL_DH_MODIFIED; ++to) {
+            const double off = there_and_back(&r, &c, from, to, rounded);
+            ck_assert_msg(off <= bound, "chain %d of seed %d, convention %d: %.3g", k, (int)seed,
+                          (int)to, off);
+        }
+    }
+}
+
+START_TEST(random_chains_there_and_back) {
+    many_chains(600 + (uint64_t)_i, _i & 1, 0, 1e-9);
+}
+END_TEST
+
+START_TEST(float32_models_there_and_back) {
+    many_chains(700 + (uint64_t)_i, _i & 1, 1, 1e-6);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *s = suite_create("dh");
+    TCase *t = tcase_create("dh");
+    tcase_add_checked_fixture(t, load, unload);
+    tcase_add_loop_test(t, axes_of_the_vectors, 0, 15);
+    tcase_add_loop_test(t, tables_of_the_vectors, 0, 10);
+    suite_add_tcase(s, t);
+    t = tcase_create("chains");
+    tcase_add_loop_test(t, random_chains_there_and_back, 0, 4);
+    tcase_add_loop_test(t, float32_models_there_and_back, 0, 4);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void) {
+    return run_suite(suite());
+}
