@@ -35,6 +35,8 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *wo
                 const char **word, int count);
 /** Finite numbers; "must" is given where the text is none or the number does not fit. */
 int cli_number(const char *option, const char *text, int positive, double *out);
+/** `count` numbers with commas between them. */
+int cli_numbers(const char *option, const char *text, int32_t count, double *out);
 int cli_integer(const char *option, const char *text, int32_t *out);
 /** A name of the engine's table. */
 int cli_choice(const char *option, const char *text, const char *(*name)(int32_t), int32_t *out);

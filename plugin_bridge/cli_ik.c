@@ -7,15 +7,21 @@
 #include <string.h>
 
 typedef struct call {
-    const char   *file, *out, *to, *mode, *tolerance, *seed;
+    const char   *file, *out, *to, *mode, *tolerance, *seed, *body, *position, *orientation;
     int           progress;
     track_writer *write;
 } call;
 
 static int read_call(int argc, char **argv, call *c) {
-    const cli_option options[] = {{"-o", &c->out, NULL},      {"--to", &c->to, NULL},
-                                  {"--mode", &c->mode, NULL}, {"--tolerance", &c->tolerance, NULL},
-                                  {"--seed", &c->seed, NULL}, {"--progress", NULL, &c->progress},
+    const cli_option options[] = {{"-o", &c->out, NULL},
+                                  {"--to", &c->to, NULL},
+                                  {"--mode", &c->mode, NULL},
+                                  {"--tolerance", &c->tolerance, NULL},
+                                  {"--seed", &c->seed, NULL},
+                                  {"--progress", NULL, &c->progress},
+                                  {"--body", &c->body, NULL},
+                                  {"--position", &c->position, NULL},
+                                  {"--orientation", &c->orientation, NULL},
                                   {NULL, NULL, NULL}};
     int              code      = cli_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
     if (code == CLI_DONE) code = cli_pick_track(c->out, c->to, &c->write);
@@ -33,9 +39,46 @@ static const char *seed_name(int32_t i) {
     return i == 0 ? "current" : i == 1 ? "mid" : NULL;
 }
 
+/* The body or frame of --body, else the tool. */
+static int find_end(const call *c, const skel_scene *scene, skel_goal_desc *g) {
+    int32_t frame = c->body ? -1 : skel_scene_tool(scene);
+    for (int32_t k = 0; c->body && k < skel_scene_frame_count(scene); ++k)
+        if (strcmp(skel_scene_frame_name(scene, k), c->body) == 0) frame = k;
+    if (frame < 0 && !c->body)
+        return cli_error(CLI_WRONG, c->file,
+                         "--body: is missing, must name a body: the document has no tool");
+    if (frame < 0) {
+        g->body = skel_model_find_body(skel_scene_model(scene), c->body);
+    } else {
+        double pose[7];
+        skel_scene_get_frame(scene, frame, &g->body, pose);
+        memcpy(g->point, pose, sizeof g->point);
+        memcpy(g->frame, pose + 3, sizeof g->frame);
+    }
+    if (g->body >= 0) return CLI_DONE;
+    return cli_error(CLI_WRONG, c->file, "--body: is '%s', must be a body or frame that moves",
+                     c->body ? c->body : skel_scene_frame_name(scene, frame));
+}
+
+/* One goal of the call instead of those of the document. */
+static int read_goal(const call *c, const skel_scene *scene, skel_goal_desc *g) {
+    int code = CLI_DONE;
+    skel_goal_desc_init(g);
+    g->parts = 0;
+    if (c->position) {
+        code = cli_numbers("--position", c->position, 3, g->position);
+        g->parts |= SKEL_GOAL_POSITION;
+    }
+    if (c->orientation && code == CLI_DONE) {
+        code = cli_numbers("--orientation", c->orientation, 4, g->orientation);
+        g->parts |= SKEL_GOAL_ORIENTATION;
+    }
+    return code == CLI_DONE ? find_end(c, scene, g) : code;
+}
+
 /* What the scene says, with what the call says over it. *seed is to be freed. */
 static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc *d,
-                     skel_ik_desc *ik, double **seed) {
+                     skel_ik_desc *ik, skel_goal_desc *goal, double **seed) {
     int32_t which = -1;
     skel_ik_motion_desc_init(d);
     skel_scene_ik(scene, d);
@@ -44,10 +87,18 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
     int code = cli_choice("--mode", c->mode, mode_name, &ik->mode);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &ik->tolerance);
     if (code == CLI_DONE) code = cli_choice("--seed", c->seed, seed_name, &which);
+    if (code == CLI_DONE && (c->position || c->orientation)) {
+        code      = read_goal(c, scene, goal);
+        ik->goals = goal, ik->goal_count = 1, ik->goal_stride = sizeof *goal;
+        d->tracks = NULL, d->sample_count = 1;
+    } else if (code == CLI_DONE && c->body) {
+        code = cli_error(CLI_WRONG, NULL, "--body: goes with --position or --orientation");
+    }
     if (code != CLI_DONE) return code;
     if (ik->goal_count == 0)
         return cli_error(CLI_WRONG, c->file,
-                         "goals: is missing, must be [goal, ...], at least one");
+                         "goals: is missing, must be [goal, ...], at least one; or give "
+                         "--position");
     if (which == 0) d->seed = NULL;
     if (which != 1) return CLI_DONE;
     *seed = calloc((size_t)skel_model_q_count(ik->model) + 1, sizeof **seed);
@@ -71,7 +122,8 @@ static void say_worst(const skel_scene *scene, const skel_ik_motion *motion, int
         snprintf(out, size, "a loop of joints, %.3g", residual);
         return;
     }
-    const char *name = skel_scene_goal_name(scene, worst / 2);
+    const char *own  = skel_scene_goal_name(scene, worst / 2);
+    const char *name = own ? own : "";
     snprintf(out, size, "goals[%d]%s%.64s%s, %.3g %s", (int)(worst / 2), name[0] ? " '" : "", name,
              name[0] ? "'" : "", off[worst], worst % 2 ? "rad" : "m");
 }
@@ -140,9 +192,10 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
 static int solve_scene(const call *c, const skel_scene *scene) {
     skel_ik_motion_desc d;
     skel_ik_desc        ik;
+    skel_goal_desc      goal;
     double             *seed = NULL;
     outfile             file = {0};
-    int                 code = read_desc(c, scene, &d, &ik, &seed);
+    int                 code = read_desc(c, scene, &d, &ik, &goal, &seed);
     if (code == CLI_DONE) {
         cli_catch_signals();
         const int error = outfile_open(&file, c->out);

@@ -33,6 +33,7 @@ static const char k_help[] =
     "                                from pose to pose through the air\n"
     "  skel ik SCENE [-o OUT.{json,npy,csv}] [--to json|npy|csv] [--mode pose|track]\n"
     "            [--tolerance T] [--seed current|mid] [--progress]\n"
+    "            [--position X,Y,Z] [--orientation W,X,Y,Z] [--body NAME]\n"
     "                                joint coordinates that fulfil the scene's goals\n"
     "  skel dh build TABLE [-o OUT]  a scene of a DH table (skel-dh/1 or CSV)\n"
     "  skel dh extract SCENE [--convention standard|modified] [--root A] [--tip B] [--snap S]\n"
@@ -124,6 +125,9 @@ static const command k_commands[] = {
      "  --mode MODE        pose (every frame on its own) or track (from frame to frame)\n"
      "  --tolerance T      how far off a goal may be, in metres and radians\n"
      "  --seed SEED        where to start: current (the pose of the scene) or mid (of the limits)\n"
+     "  --position X,Y,Z   one goal instead of the document's: where the tool is to be\n"
+     "  --orientation W,X,Y,Z  and how it is turned\n"
+     "  --body NAME        body or frame that is meant, where it is not the tool\n"
      "  --progress         show progress also where standard error is no terminal\n"
      "  Exit code 1 where a frame was not reached; the track is written all the same.\n"},
     {"skin", NULL, NULL},
@@ -234,6 +238,25 @@ int cli_number(const char *option, const char *text, int positive, double *out) 
     }
     return cli_error(CLI_WRONG, NULL, "%s: is '%s', must be a number%s", option, text,
                      positive ? " > 0" : "");
+}
+
+int cli_numbers(const char *option, const char *text, int32_t count, double *out) {
+    const char *at = text;
+    for (int32_t i = 0; i < count; ++i) {
+        char *end = NULL;
+        out[i]    = strtod(at, &end);
+        if (end == at || !isfinite(out[i]) || (*end != ',' && *end != 0))
+            return cli_error(CLI_WRONG, NULL, "%s: number %d is '%.*s', must be a number", option,
+                             (int)i + 1, (int)strcspn(at, ","), at);
+        if (*end == 0 && i + 1 < count)
+            return cli_error(CLI_WRONG, NULL, "%s: has %d numbers, must have %d", option,
+                             (int)i + 1, (int)count);
+        at = end + 1;
+    }
+    if (count > 0 && at[-1] != 0)
+        return cli_error(CLI_WRONG, NULL, "%s: is '%s', must have %d numbers", option, text,
+                         (int)count);
+    return CLI_DONE;
 }
 
 int cli_integer(const char *option, const char *text, int32_t *out) {

@@ -124,19 +124,6 @@ static int32_t count_numbers(const char *text) {
     return n;
 }
 
-static int read_numbers(const char *text, double *q, int32_t count) {
-    const char *at = text;
-    for (int32_t i = 0; i < count; ++i) {
-        char *end = NULL;
-        q[i]      = strtod(at, &end);
-        if (end == at || !isfinite(q[i]) || (*end != ',' && *end != 0))
-            return cli_error(CLI_WRONG, NULL, "--q: number %d is '%.*s', must be a number",
-                             (int)i + 1, (int)strcspn(at, ","), at);
-        at = end + 1;
-    }
-    return CLI_DONE;
-}
-
 static int check_quaternions(const skel_model *model, const double *q) {
     for (int32_t j = 0; j < skel_model_joint_count(model); ++j) {
         if (joint_width(model, j) != 4) continue;
@@ -165,7 +152,7 @@ static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
     double           *given = calloc((size_t)n + 1, sizeof *given);
     int32_t           taken = 0, joint;
     if (!given) return cli_error(CLI_FAILED, NULL, "out of memory");
-    const int code = read_numbers(text, given, count_numbers(text));
+    const int code = cli_numbers("--q", text, count_numbers(text), given);
     for (int32_t i = 0; i < n; ++i) {
         int is_mimic = 0;
         for (int32_t k = 0; skel_scene_get_mimic(scene, k, &joint, NULL, NULL, NULL) == SKEL_OK;
@@ -206,7 +193,7 @@ static int coordinates(const skel_scene *scene, const char *text, const char *po
     else if (count != all)
         return wrong_count(model, count);
     else
-        code = read_numbers(text, q, count);
+        code = cli_numbers("--q", text, count, q);
     return code == CLI_DONE ? check_quaternions(model, q) : code;
 }
 

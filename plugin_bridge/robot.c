@@ -139,6 +139,7 @@ void skel__scene_build(skel__doc *doc, skel_scene *s, const skel_body_desc *bodi
     desc.joints = joints, desc.joint_count = (uint32_t)nj, desc.joint_stride = sizeof *joints;
     const skel_status status = skel_model_create(&desc, &s->model, &err);
     s->bake.model            = s->model;
+    skel__ik_bind(s, 1);
     if (status != SKEL_OK) pass_on(doc, status, &err, bodies, joints);
 }
 

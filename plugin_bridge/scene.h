@@ -172,6 +172,8 @@ void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s);
 void skel__ik_init(skel__ik_note *note);
 /** Once there is a model. */
 void skel__ik_finish(skel__reader *r, skel_scene *s);
+/** The model of the scene, and how many frames. */
+void skel__ik_bind(skel_scene *s, int32_t frames);
 void skel__put_goals(skel__text *t, const skel_scene *s);
 /** Every body must be placed: by its position, its curve or a joint with frames. */
 void skel__check_placing(skel__reader *r);

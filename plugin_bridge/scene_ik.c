@@ -254,21 +254,25 @@ static bool has_driven(const skel__reader *r) {
     return false;
 }
 
+void skel__ik_bind(skel_scene *s, int32_t frames) {
+    s->ik.desc.model          = s->model;
+    s->ik.motion.ik           = &s->ik.desc;
+    s->ik.motion.sample_count = (uint32_t)frames;
+    s->ik.motion.sample_rate  = s->bake.sample_rate;
+}
+
 void skel__ik_finish(skel__reader *r, skel_scene *s) {
     skel__ik_note *n      = &s->ik;
     int32_t        frames = r->frame_count;
     fill_q(r, s, n->seed_kind == SKEL__Q_CURRENT ? SKEL__Q_NONE : n->seed_kind, &n->seed);
     fill_q(r, s, n->posture_kind, &n->posture);
-    n->desc.model     = s->model;
     n->desc.stiffness = spread(r, s, n->joint_stiffness, 1.0);
     n->desc.max_step  = spread(r, s, n->joint_speed, 1.0 / s->bake.sample_rate);
     n->desc.posture   = n->posture;
     if (frames == 0) frames = has_driven(r) ? (int32_t)s->bake.sample_count : 1;
-    n->motion.ik           = &n->desc;
-    n->motion.tracks       = n->tracks;
-    n->motion.sample_count = (uint32_t)frames;
-    n->motion.sample_rate  = s->bake.sample_rate;
-    n->motion.seed         = n->seed;
+    n->motion.tracks = n->tracks;
+    n->motion.seed   = n->seed;
+    skel__ik_bind(s, frames);
 }
 
 /* ---- public --------------------------------------------------------------------------------- */
