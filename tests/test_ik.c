@@ -428,6 +428,25 @@ START_TEST(straight_arms_bend) { /* the target on the ray: the Jacobian sees no 
 }
 END_TEST
 
+START_TEST(long_straight_chains_bend) { /* the same, too long for curvature */
+    scene          s          = scene_chain(60, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 0.05, NULL);
+    skel_goal_desc g          = goal_of(59);
+    skel_ik_desc   d          = desc_of(s.model, &g, 1);
+    d.mode                    = SKEL_IK_TRACK;
+    skel_ik     *ik           = make(&d);
+    const double target[2][3] = {{0, 0, -2.2}, {1.1, 0, -1.3}};
+    for (int k = 0; k < 2; ++k) {
+        double q[240];
+        for (int i = 0; i < 60; ++i) q_to(q_identity(), q + 4 * i);
+        skel_ik_set_target(ik, 0, target[k], NULL);
+        const skel_ik_receipt r = solve(ik, q);
+        ck_assert_msg(r.reached, "target %d: off by %g", k, r.residual);
+    }
+    skel_ik_destroy(ik);
+    scene_free(&s);
+}
+END_TEST
+
 /* Chains of every size give the same angles. */
 START_TEST(the_unit_of_length_does_not_matter) {
     double       first[4] = {0};
@@ -780,6 +799,9 @@ START_TEST(loops_stay_closed) {
     ck_assert_int_eq(skel_report(state, &row), SKEL_OK);
     ck_assert(row.joint_gap < 1e-9);
     near1(poses[7 * g.body], g.position[0], 1e-9);
+    double measured[MOST];
+    skel_state_get_q(state, measured); /* joints of loops, too */
+    near(q, measured, (size_t)m->nq, 1e-9);
     skel_ik_destroy(ik);
     skel_state_destroy(state);
     skel_scene_destroy(sample);
@@ -1042,7 +1064,9 @@ START_TEST(wrong_calls_are_refused_by_name) {
     h = g, h.weight = -1, refused(&e, "goals[0].weight");
     h = g, h.position[1] = NAN, refused(&e, "goals[0].point");
     h = g, h.kind = 12, refused(&e, "goals[0].kind");
-    h = g, h.kind = SKEL_GOAL_CENTRE, h.body = SKEL_WORLD, refused(&e, "mass");
+    h = g, h.from_point[0] = 1e300, refused(&e, "goals[0].point");
+    h = g, h.kind = SKEL_GOAL_CENTRE, h.body = SKEL_WORLD,
+    refused(&e, "goals[0]: a centre of mass");
     skel_ik *ik   = make(&d);
     double   q[2] = {NAN, 0}, far[3] = {INFINITY, 0, 0};
     ck_assert_int_eq(skel_ik_solve(ik, q, NULL, NULL), SKEL_E_ARGUMENT);
@@ -1068,6 +1092,7 @@ int main(void) {
     tcase_add_test(c, the_same_bits_every_time);
     tcase_add_test(c, beyond_reach_it_points_at_the_target);
     tcase_add_test(c, straight_arms_bend);
+    tcase_add_test(c, long_straight_chains_bend);
     tcase_add_test(c, the_unit_of_length_does_not_matter);
     tcase_add_test(c, stiff_joints_stay_and_soft_ones_move);
     tcase_add_test(c, long_chains);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define RESTARTS 1000 /* default for one pose */
+#define FARTHEST 1e50 /* of targets and points */
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body        = SKEL_WORLD,
@@ -45,6 +46,13 @@ static int all_finite(const double *x, int count) {
     return 1;
 }
 
+/* Squares of what is larger would be no numbers. */
+static int all_sane(const double *x, int count) {
+    for (int k = 0; k < count; ++k)
+        if (!(fabs(x[k]) <= FARTHEST)) return 0;
+    return 1;
+}
+
 static skel_status bad_goal(skel_error *err, int32_t k, const char *what) {
     return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "goals[%d].%s", k, what);
 }
@@ -61,10 +69,11 @@ static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k,
     if (!(g->weight >= 0 && isfinite(g->weight))) return bad_goal(err, k, "weight: must be >= 0");
     if (g->parts > (SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION))
         return bad_goal(err, k, "parts: must be of SKEL_GOAL_X ... SKEL_GOAL_ORIENTATION");
-    if (!all_finite(g->point, 3) || !all_finite(g->frame, 4) || !all_finite(g->axis, 3) ||
-        !all_finite(g->from_point, 3) || !all_finite(g->to_point, 3) ||
-        !all_finite(g->position, 3) || !all_finite(g->orientation, 4))
-        return bad_goal(err, k, "point, frame, axis, position, orientation: must be finite");
+    if (!all_sane(g->point, 3) || !all_sane(g->frame, 4) || !all_sane(g->axis, 3) ||
+        !all_sane(g->from_point, 3) || !all_sane(g->to_point, 3) || !all_sane(g->position, 3) ||
+        !all_sane(g->orientation, 4))
+        return bad_goal(err, k,
+                        "point, frame, axis, position, orientation: must be finite, at most 1e50");
     const double frame = q_dot(q_of(g->frame), q_of(g->frame)), axis = v3_norm(v3_of(g->axis));
     const double turn = q_dot(q_of(g->orientation), q_of(g->orientation));
     if (!(frame > 0 && turn > 0 && axis > 0))
@@ -357,9 +366,11 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
 }
 
 static skel_status check_plan(const skel_ik *ik, skel_error *err) {
-    if (ik->has_centre && !(ik->mass > 0))
-        return skel__fail(err, SKEL_E_MASS, -1, -1,
-                          "a goal for the centre of mass needs bodies with mass");
+    for (int32_t k = 0; k < ik->nt; ++k)
+        if (ik->task[k].kind == SKEL__TASK_CENTRE && !(ik->mass > 0))
+            return skel__fail(err, SKEL_E_MASS, -1, -1,
+                              "goals[%d]: a centre of mass needs bodies with mass",
+                              ik->task[k].goal);
     return SKEL_OK;
 }
 
@@ -425,9 +436,9 @@ skel_status skel_ik_set_target(skel_ik *ik, int32_t goal, const double position[
                                const double orientation[4]) {
     if (!ik || goal < 0 || goal >= (int32_t)ik->d.goal_count) return SKEL_E_ARGUMENT;
     skel_goal_desc *g = &ik->goal[goal];
-    if (position && !all_finite(position, 3)) return SKEL_E_ARGUMENT;
+    if (position && !all_sane(position, 3)) return SKEL_E_ARGUMENT;
     if (orientation &&
-        (!all_finite(orientation, 4) || !(q_dot(q_of(orientation), q_of(orientation)) > 0)))
+        (!all_sane(orientation, 4) || !(q_dot(q_of(orientation), q_of(orientation)) > 0)))
         return SKEL_E_ARGUMENT;
     if (position) memcpy(g->position, position, sizeof g->position);
     if (orientation) memcpy(g->orientation, orientation, sizeof g->orientation);
@@ -530,6 +541,37 @@ static void begin(skel_ik *ik) {
     }
 }
 
+/* Bodies where x has them, without soft masses. */
+static void place_bodies(const skel_ik *ik) {
+    const skel_model *m   = ik->m;
+    skel__kin        *kin = ik->kin;
+    for (int32_t i = -1; i < m->na; ++i)
+        kin[i] = (skel__kin){.p = ik->base[i].p, .q = ik->base[i].q};
+    for (int32_t k = 0; k < ik->nroot; ++k) {
+        const double *x    = ik->x + m->nq + 7 * k;
+        kin[ik->root[k]].p = v3_of(x);
+        kin[ik->root[k]].q = q_of(x + 3);
+    }
+    skel__fk(m, ik->x, kin);
+}
+
+/* Joints beyond the tree have the coordinates that the bodies give them, angles near the seed's. */
+static void measure_loops(skel_ik *ik) {
+    const skel_model *m = ik->m;
+    place_bodies(ik);
+    for (int32_t k = 0; k < m->nl; ++k) {
+        const skel__joint *j   = &m->joint[m->loop[k]];
+        double            *x   = ik->x + j->q_offset, q[4];
+        const int          two = j->type == SKEL_JOINT_UNIVERSAL;
+        skel__joint_measure(j, pose_mul(skel__pose_of(ik->kin, j->a), j->fa),
+                            pose_mul(skel__pose_of(ik->kin, j->b), j->fb), q);
+        if (j->type == SKEL_JOINT_HINGE || two)
+            for (int i = 0; i <= two; ++i)
+                q[i] += SKEL__TURN * nearbyint((x[i] - q[i]) / SKEL__TURN);
+        memcpy(x, q, (size_t)skel__joint_nq(j->type) * sizeof *q);
+    }
+}
+
 /* Newton's method as printed, with the conditions of [ERRATA S1]. */
 static void newton(skel_ik *ik) {
     const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 100;
@@ -621,6 +663,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
     begin(ik);
     solve(ik);
+    if (ik->m->nl > 0) measure_loops(ik);
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
     if (!receipt) return SKEL_OK;
     skel_ik_receipt r = {.struct_size = sizeof r, .iterations = ik->iterations};
@@ -636,14 +679,7 @@ skel_status skel_ik_get_poses(const skel_ik *ik, double *poses) {
     if (!ik || !poses) return SKEL_E_ARGUMENT;
     const skel_model *m   = ik->m;
     skel__kin        *kin = ik->kin;
-    for (int32_t i = -1; i < m->na; ++i)
-        kin[i] = (skel__kin){.p = ik->base[i].p, .q = ik->base[i].q};
-    for (int32_t k = 0; k < ik->nroot; ++k) {
-        const double *x    = ik->x + m->nq + 7 * k;
-        kin[ik->root[k]].p = v3_of(x);
-        kin[ik->root[k]].q = q_of(x + 3);
-    }
-    skel__fk(m, ik->x, kin);
+    place_bodies(ik);
     for (int32_t i = 0; i < m->nb; ++i) { /* soft masses stay where they were on their hosts */
         const int32_t host = m->body[i].host;
         if (host < 0) continue;

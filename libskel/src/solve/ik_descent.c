@@ -26,6 +26,7 @@
 #define SHY 2.0          /* and away from its limits, at them: so many times the motion */
 #define CALM 0.08        /* [rad] that a joint may move in a frame whatever the target does */
 #define HASTE 10.0       /* and so many times the way of the target, in rad and lengths */
+#define KICK 0.02        /* [rad], of every joint */
 #define FLAT 1e-13       /* gradient that counts as none */
 #define EXACT 5e-5       /* of the tolerance: a residual that needs no polish */
 #define POLISH 1e-2      /* longest step of it: the last digits must not cost a way */
@@ -150,10 +151,21 @@ static double promised(const skel_ik *ik, int32_t m, int curved) {
     return gain;
 }
 
+/* Of a chain too long for its curvature: out of a plane or a line by a small motion of everything.
+   It may lead up; the place before is kept in best. */
+static int kick(skel_ik *ik, int32_t m, double *e2) {
+    keep(ik, ik->best, ik->x);
+    for (int32_t c = 0; c < ik->n; ++c) ik->y[c] = ik->col[c] ? KICK * sin(1 + 1.7 * c) : 0;
+    skel__ik_move(ik, ik->x, ik->y, ik->trial);
+    take_trial(ik);
+    *e2 = skel__ik_errors(ik, ik->x, m);
+    return 1;
+}
+
 /* Where the gradient vanishes: along the direction of most negative curvature, to the side that we
    came from. Returns 1 where that leads down. */
 static int escape(skel_ik *ik, int32_t m, double *e2) {
-    if (ik->n > SKEL__IK_DENSE) return 0;
+    if (ik->n > SKEL__IK_DENSE) return kick(ik, m, e2);
     const size_t n = (size_t)ik->n;
     skel__ik_hessian(ik, m);
     memcpy(ik->hf, ik->h, n * n * sizeof *ik->h);
@@ -225,8 +237,10 @@ static int go_down(skel_ik *ik, int32_t m, downhill *d) {
 
 double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
     downhill d = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2, .least = 1e-9};
-    if (ik->is_following) d.least = IDLE; /* the next frame goes on from here */
-    int escapes = 0;
+    if (ik->is_following) d.least = IDLE;       /* the next frame goes on from here */
+    if (ik->n > SKEL__IK_DENSE) d.least = IDLE; /* creeping: without curvature it never ends */
+    int    escapes = 0;
+    double least   = INFINITY; /* of the place that a kick left */
     for (int32_t it = 0; it < most && !is_late(ik); ++it) {
         ++ik->iterations;
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2, 0);
@@ -239,9 +253,15 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
             if (go_down(ik, m, &d)) continue;
             skel__ik_jacobian(ik, m);
         }
-        if (++escapes > 3 || !escape(ik, m, &d.e2)) break;
+        const double was = d.e2;
+        if (was >= least || ++escapes > 3) break; /* the last one led nowhere */
+        if (!escape(ik, m, &d.e2)) break;
+        if (ik->n > SKEL__IK_DENSE) least = was;
         d.mu = 0.01 * d.e2 + FLOOR, d.slow = d.lag = 0;
     }
+    const double now = skel__ik_errors(ik, ik->x, m);
+    if (!(now > least)) return now;
+    keep(ik, ik->x, ik->best);
     return skel__ik_errors(ik, ik->x, m);
 }
 
