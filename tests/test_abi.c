@@ -338,6 +338,13 @@ static const struct {
     END(skel_dh_axes_desc, allocator, 112),
     END(skel_dh_chain_desc, allocator, 88),
     END(skel_scene_dh_desc, reserved, 40),
+    END(skel_goal_desc, orientation, 224),
+    END(skel_ik_desc, allocator, 96),
+    END(skel_ik_receipt, us, 48),
+    END(skel_two_bone_desc, softness, 104),
+    END(skel_two_bone, bend, 64),
+    END(skel_goal_track, reserved, 40),
+    END(skel_ik_motion_desc, allocator, 64),
 #undef END
 };
 
