@@ -31,18 +31,6 @@ void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size) {
     memcpy(desc, &none, size < sizeof none ? size : sizeof none);
 }
 
-static skel_status fail(skel_error *err, skel_status status, const char *form, ...)
-    SKEL__DOC_PRINTF(3, 4);
-static skel_status fail(skel_error *err, skel_status status, const char *form, ...) {
-    char    text[400];
-    va_list args;
-    va_start(args, form);
-    vsnprintf(text, sizeof text, form, args);
-    va_end(args);
-    skel__error_fill(err, status, -1, -1, text);
-    return status;
-}
-
 static skel_joint_desc joint_of(const chain *c, int32_t joint) {
     skel_joint_desc j;
     skel_joint_desc_init(&j);
@@ -97,9 +85,9 @@ static skel_status only_end(chain *c, skel_error *err) {
         ++ends;
     }
     if (ends == 1) return SKEL_OK;
-    return fail(err, SKEL_E_ARGUMENT,
-                "tip: is missing, must be named: the skeleton has %d ends%s%s", (int)ends,
-                ends ? ": " : "", list);
+    return skel__error_say(err, SKEL_E_ARGUMENT,
+                           "tip: is missing, must be named: the skeleton has %d ends%s%s",
+                           (int)ends, ends ? ": " : "", list);
 }
 
 static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *err) {
@@ -107,8 +95,8 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
     const char *tip = d->tip;
     c->root         = SKEL_WORLD;
     if (d->root && !find_place(c->s, d->root, &c->root, unused))
-        return fail(err, SKEL_E_ARGUMENT, "root: is '%.100s', must be a body, a frame or world",
-                    d->root);
+        return skel__error_say(err, SKEL_E_ARGUMENT,
+                               "root: is '%.100s', must be a body, a frame or world", d->root);
     if (!tip && c->s->robot && c->s->robot->tool >= 0)
         tip = c->s->robot->frames[c->s->robot->tool].name;
     if (!tip) {
@@ -117,9 +105,11 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
         return only_end(c, err);
     }
     if (!find_place(c->s, tip, &c->tip, c->tool))
-        return fail(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must be a body or a frame", tip);
+        return skel__error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must be a body or a frame",
+                               tip);
     if (c->tip == c->root)
-        return fail(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must not be held by the root", tip);
+        return skel__error_say(err, SKEL_E_ARGUMENT,
+                               "tip: is '%.100s', must not be held by the root", tip);
     return SKEL_OK;
 }
 
@@ -398,8 +388,8 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     c->doc.count      = skel_dh_row_count(c->dh);
     c->doc.name       = c->s->name;
     if (c->doc.count == 0)
-        return fail(err, SKEL_E_ARGUMENT,
-                    "tip: no hinge or slide leads to it, must be one that moves");
+        return skel__error_say(err, SKEL_E_ARGUMENT,
+                               "tip: no hinge or slide leads to it, must be one that moves");
     c->doc.joints = skel__arena_alloc(&c->arena, (size_t)c->doc.count, sizeof *c->doc.joints);
     if (!c->doc.joints || !find_islands(c)) return SKEL_E_MEMORY;
     skel_dh_get_ends(c->dh, c->doc.base, c->doc.tool);
@@ -414,8 +404,8 @@ skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_des
     skel_scene_dh_desc d;
     if (!scene || !desc || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
     if (desc->struct_size < sizeof d)
-        return fail(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u", desc->struct_size,
-                    (unsigned)sizeof d);
+        return skel__error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
+                               desc->struct_size, (unsigned)sizeof d);
     d                         = *desc;
     const skel__locale locale = skel__locale_enter();
     chain              c      = {.s = scene, .model = scene->model};
@@ -428,7 +418,7 @@ skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_des
             skel__dh_put(&t, &c.doc, &c.words);
         status = skel__text_give(&t, text, capacity, needed);
     } else if (status == SKEL_E_MEMORY) {
-        fail(err, status, "%s", skel_status_text(status));
+        skel__error_say(err, status, "%s", skel_status_text(status));
     }
     skel__text_free(&t);
     skel_dh_destroy(c.dh);

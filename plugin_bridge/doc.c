@@ -44,6 +44,16 @@ void skel__error_fill(skel_error *err, skel_status status, int32_t body, int32_t
     snprintf(err->text, size - head, "%s", text);
 }
 
+skel_status skel__error_say(skel_error *err, skel_status status, const char *form, ...) {
+    char    text[400];
+    va_list args;
+    va_start(args, form);
+    vsnprintf(text, sizeof text, form, args);
+    va_end(args);
+    skel__error_fill(err, status, -1, -1, text);
+    return status;
+}
+
 static skel__problem *problem_new(skel__doc *doc, skel_status status) {
     const bool error = status != SKEL_OK;
     if (!doc->problems || (error && doc->error_count >= SKEL__DOC_MAX_ERRORS) ||

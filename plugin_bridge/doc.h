@@ -82,6 +82,9 @@ skel_status skel__doc_result(const skel__doc *doc, skel_error *err);
 /** Fills the caller's err, whatever size of it the caller knows. err may be NULL. */
 void skel__error_fill(skel_error *err, skel_status status, int32_t body, int32_t joint,
                       const char *text);
+/** The same by a form, about no body or joint; returns status. */
+SKEL__DOC_PRINTF(3, 4)
+skel_status skel__error_say(skel_error *err, skel_status status, const char *form, ...);
 
 SKEL__DOC_PRINTF(3, 4)
 void skel__doc_error(skel__doc *doc, const skel__at *at, const char *form, ...);

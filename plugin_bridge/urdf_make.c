@@ -22,17 +22,6 @@ typedef struct maker {
     bool  has_world;
 } maker;
 
-static skel_status refuse(skel_error *err, const char *form, ...) SKEL__DOC_PRINTF(2, 3);
-static skel_status refuse(skel_error *err, const char *form, ...) {
-    char    text[400];
-    va_list args;
-    va_start(args, form);
-    vsnprintf(text, sizeof text, form, args);
-    va_end(args);
-    skel__error_fill(err, SKEL_E_UNSUPPORTED, -1, -1, text);
-    return SKEL_E_UNSUPPORTED;
-}
-
 static skel_body_desc body_of(const maker *m, int32_t i) {
     skel_body_desc b;
     skel_body_desc_init(&b);
@@ -340,8 +329,9 @@ static skel_status find_roots(maker *m, skel_error *err) {
     for (int32_t i = 0; i < m->nb; ++i) {
         const skel_body_desc b = body_of(m, i);
         if (b.motion == SKEL_MOTION_DRIVEN || b.position_curve.count > 0)
-            return refuse(err, "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
-                          b.name);
+            return skel__error_say(err, SKEL_E_UNSUPPORTED,
+                                   "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
+                                   b.name);
     }
     for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
         const skel_joint_desc j = joint_of(m, k);
@@ -381,8 +371,9 @@ static skel_status grow(maker *m, skel_error *err) {
             const bool            a = m->placed[j.parent + 1], b = m->placed[j.child + 1];
             if (used[k] || (!a && !b)) continue;
             if (a && b)
-                return refuse(err, "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
-                              (int)k, j.name);
+                return skel__error_say(err, SKEL_E_UNSUPPORTED,
+                                       "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
+                                       (int)k, j.name);
             const step s       = step_of(m, k, a ? j.child : j.parent);
             const bool is_near = choose_frame(m, &s);
             add_link(m, s.far);
@@ -395,8 +386,9 @@ static skel_status grow(maker *m, skel_error *err) {
     }
     for (int32_t i = 0; i < m->nb; ++i)
         if (!m->placed[i + 1])
-            return refuse(err, "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
-                          (int)i, link_name(m, i));
+            return skel__error_say(err, SKEL_E_UNSUPPORTED,
+                                   "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
+                                   (int)i, link_name(m, i));
     return m->u->arena->failed ? SKEL_E_MEMORY : SKEL_OK;
 }
 

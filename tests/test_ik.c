@@ -529,38 +529,10 @@ END_TEST
 
 /* ---- characters ---- */
 
-static void limit_joints(skel_body_desc *bodies, int nb, skel_joint_desc *joints, int nj) {
-    (void)bodies, (void)nb;
-    for (int k = 0; k < nj; ++k) {
-        skel_joint_desc *j = &joints[k];
-        j->has_limits      = 1;
-        if (j->type == SKEL_JOINT_BALL)
-            j->limit_high[0] = 0.9, j->limit_low[1] = -0.6, j->limit_high[1] = 0.6;
-        else
-            j->limit_low[0] = j->limit_low[1] = -1.5, j->limit_high[0] = j->limit_high[1] = 1.5;
-    }
-}
-
 static int32_t body_named(const skel_model *m, const char *name) {
     const int32_t i = skel_model_find_body(m, name);
     ck_assert_int_ge(i, 0);
     return i;
-}
-
-/* The worst limit of all joints [rad]. */
-static double limits_broken(const skel_model *m, const double *q) {
-    double worst = 0;
-    for (int32_t k = 0; k < m->nj; ++k) {
-        const skel__joint *j = &m->joint[k];
-        double             c[2];
-        const int32_t      n = skel__joint_scalars(j, q + j->q_offset, c);
-        for (int32_t i = 0; j->has_limits && i < n; ++i) {
-            worst = fmax(worst, c[i] - j->limit_high[i]);
-            if (!(j->type == SKEL_JOINT_BALL && i == 0))
-                worst = fmax(worst, j->limit_low[i] - c[i]);
-        }
-    }
-    return worst;
 }
 
 static v3 point_at(const double *poses, int32_t body, const double point[3]) {
@@ -569,7 +541,7 @@ static v3 point_at(const double *poses, int32_t body, const double point[3]) {
 }
 
 START_TEST(characters_keep_their_limits) {
-    scene             s = scene_humanoid((humanoid_options){.edit = limit_joints});
+    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
     rng               r = rng_seed((uint64_t)_i + 1);
     double            start[MOST], q[MOST], poses[7 * MOST];
@@ -613,7 +585,7 @@ END_TEST
 /* Feet first; then hands that cannot be met. foot_off: how far down the feet are asked to go. */
 static void feet_and_hands(int mode, int root, double foot_off, double hand_off, int with_hands,
                            double feet[4], double *hands) {
-    scene             s       = scene_humanoid((humanoid_options){.edit = limit_joints});
+    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m       = s.model;
     const char       *name[4] = {"foot.L", "foot.R", "hand.L", "hand.R"};
     double            q[MOST], poses[7 * MOST];
@@ -673,7 +645,7 @@ START_TEST(hands_take_what_the_feet_leave) { /* a root that moves can serve both
 END_TEST
 
 START_TEST(the_centre_of_mass_over_the_feet) {
-    scene             s = scene_humanoid((humanoid_options){.edit = limit_joints});
+    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
     double            q[MOST], poses[7 * MOST];
     skel_goal_desc    g[4];
@@ -755,7 +727,7 @@ START_TEST(a_pole_turns_the_elbow) {
 END_TEST
 
 START_TEST(two_hands_hold_one_thing) { /* a pose of one body in the axes of another */
-    scene             s = scene_humanoid((humanoid_options){.edit = limit_joints});
+    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
     double            q[MOST], poses[7 * MOST];
     skel_goal_desc    g = goal_of(body_named(m, "hand.L"));

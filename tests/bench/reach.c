@@ -66,22 +66,6 @@ typedef struct faults {
     double time;
 } faults;
 
-/* The worst limit of all joints [rad]. */
-static double limits_broken(const skel_model *m, const double *q) {
-    double worst = 0;
-    for (int32_t k = 0; k < m->nj; ++k) {
-        const skel__joint *j = &m->joint[k];
-        double             c[2];
-        const int32_t      n = skel__joint_scalars(j, q + j->q_offset, c);
-        for (int32_t i = 0; j->has_limits && i < n; ++i) {
-            const double x = j->type == SKEL_JOINT_BALL ? c[i] : q[j->q_offset + i];
-            worst          = fmax(worst, x - j->limit_high[i]);
-            if (!(j->type == SKEL_JOINT_BALL && i == 0)) worst = fmax(worst, j->limit_low[i] - x);
-        }
-    }
-    return worst;
-}
-
 /* One solve, judged from its poses. */
 static void judge(skel_ik *ik, const skel_model *m, const skel_goal_desc *g, const double target[7],
                   double *q, faults *f) {
@@ -134,20 +118,8 @@ static int robot(const chain *c, uint64_t seed, int count) {
     return f.limits + f.numbers + f.receipts;
 }
 
-static void limit_joints(skel_body_desc *bodies, int nb, skel_joint_desc *joints, int nj) {
-    (void)bodies, (void)nb;
-    for (int k = 0; k < nj; ++k) {
-        skel_joint_desc *j = &joints[k];
-        j->has_limits      = 1;
-        if (j->type == SKEL_JOINT_BALL)
-            j->limit_high[0] = 0.9, j->limit_low[1] = -0.6, j->limit_high[1] = 0.6;
-        else
-            j->limit_low[0] = j->limit_low[1] = -1.5, j->limit_high[0] = j->limit_high[1] = 1.5;
-    }
-}
-
 static int character(const char *name, const char *body, int root, int count) {
-    scene          s = scene_humanoid((humanoid_options){.edit = limit_joints});
+    scene          s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     faults         f = {0};
     rng            r = rng_seed((uint64_t)root + 3);
     double         start[MOST], q[MOST], poses[7 * MOST];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/humanoid.h"
+#include "model/model.h"
 #include "algo/algo.h"
 
 #include <stdio.h>
@@ -67,4 +68,31 @@ scene scene_humanoid(humanoid_options o) {
     if (o.gravity == 0) stay_here(&s);
     skel_scene_destroy(whole);
     return s;
+}
+
+void humanoid_limits(skel_body_desc *bodies, int nb, skel_joint_desc *joints, int nj) {
+    (void)bodies, (void)nb;
+    for (int k = 0; k < nj; ++k) {
+        skel_joint_desc *j = &joints[k];
+        j->has_limits      = 1;
+        if (j->type == SKEL_JOINT_BALL)
+            j->limit_high[0] = 0.9, j->limit_low[1] = -0.6, j->limit_high[1] = 0.6;
+        else
+            j->limit_low[0] = j->limit_low[1] = -1.5, j->limit_high[0] = j->limit_high[1] = 1.5;
+    }
+}
+
+double limits_broken(const skel_model *m, const double *q) {
+    double worst = -INFINITY;
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j = &m->joint[k];
+        double             c[2];
+        const int32_t      n = skel__joint_scalars(j, q + j->q_offset, c);
+        for (int32_t i = 0; j->has_limits && i < n; ++i) {
+            const double x = j->type == SKEL_JOINT_BALL ? c[i] : q[j->q_offset + i];
+            worst          = fmax(worst, x - j->limit_high[i]);
+            if (!(j->type == SKEL_JOINT_BALL && i == 0)) worst = fmax(worst, j->limit_low[i] - x);
+        }
+    }
+    return worst;
 }

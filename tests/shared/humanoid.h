@@ -19,4 +19,9 @@ typedef struct humanoid_options {
 /* Without gravity its centre of mass stays where it is. */
 scene scene_humanoid(humanoid_options options);
 
+/* For `edit`: cones and ranges on all joints. */
+void humanoid_limits(skel_body_desc *bodies, int nb, skel_joint_desc *joints, int nj);
+/* How far q is beyond the worst limit of any joint [rad], [m]; <= 0: none is broken. */
+double limits_broken(const skel_model *m, const double *q);
+
 #endif

@@ -130,12 +130,6 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     return SKEL_OK;
 }
 
-static int all_finite(const double *v, size_t count) {
-    for (size_t k = 0; k < count; ++k)
-        if (!isfinite(v[k])) return 0;
-    return 1;
-}
-
 skel_status skel_inverse_dynamics(skel_state *state, const double *linear, const double *angular,
                                   double *torque, double *wrench, double *residual,
                                   skel_error *err) {

@@ -155,12 +155,6 @@ void skel_state_set_time(skel_state *state, double time) {
     skel__prescribe(state, state->x, time, SKEL__AFTER);
 }
 
-static int all_finite(const double *v, size_t count) {
-    for (size_t k = 0; k < count; ++k)
-        if (!isfinite(v[k])) return 0;
-    return 1;
-}
-
 static void write_poses(const skel_model *m, const skel__kin *x, double *poses) {
     for (int32_t i = 0; i < m->nb; ++i) {
         v3_to(x[i].p, poses + 7 * (size_t)i);

@@ -39,12 +39,6 @@ static int fits(uint32_t count, uint32_t samples) {
     return count <= 1 || count == samples;
 }
 
-static int all_finite(const double *x, size_t count) {
-    for (size_t k = 0; k < count; ++k)
-        if (!isfinite(x[k])) return 0;
-    return 1;
-}
-
 static skel_status check_track(const skel_goal_track *t, uint32_t k, uint32_t samples,
                                skel_error *err) {
     if (!fits(t->position_count, samples) || !fits(t->orientation_count, samples) ||

@@ -2,6 +2,7 @@
 /* Dense algebra: Cholesky by hand where a library call would cost more than the work, the minimum-
    norm solve by SVD of the reference solver, pseudoinverses and singular values. */
 #include "math/dense.h"
+#include "math/vec.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -149,15 +150,9 @@ int skel__eigen(double *a, int32_t n, double *values, double *work) {
     return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, values, work, 40 * n + 64) == 0;
 }
 
-static inline double product(const double *a, const double *b, int32_t n) {
-    double s = 0;
-    for (int32_t i = 0; i < n; ++i) s += a[i] * b[i];
-    return s;
-}
-
 /* Turns rows a and b of length n so that they become perpendicular; how far they were from it. */
 static inline double turn_apart(double *restrict a, double *restrict b, int32_t n) {
-    const double aa = product(a, a, n), bb = product(b, b, n), ab = product(a, b, n);
+    const double aa = dot_of(a, a, n), bb = dot_of(b, b, n), ab = dot_of(a, b, n);
     const double off = aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
     if (off < 1e-11) return off;
     const double z = (bb - aa) / (2 * ab);
@@ -187,7 +182,7 @@ static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
         double *a = rows + (size_t)i * (size_t)n, most = -1;
         int32_t next = i;
         for (int32_t j = i; j < k; ++j) {
-            const double *b = rows + (size_t)j * (size_t)n, size2 = product(b, b, n);
+            const double *b = rows + (size_t)j * (size_t)n, size2 = dot_of(b, b, n);
             if (size2 > most) most = size2, next = j;
         }
         swap_rows(a, rows + (size_t)next * (size_t)n, n);
@@ -198,7 +193,7 @@ static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
         for (int32_t c = 0; c < n; ++c) a[c] /= size;
         for (int32_t j = i + 1; j < k; ++j) {
             double      *b = rows + (size_t)j * (size_t)n;
-            const double d = product(a, b, n);
+            const double d = dot_of(a, b, n);
             r[i * k + j]   = d;
             for (int32_t c = 0; c < n; ++c) b[c] -= d * a[c];
         }
@@ -222,7 +217,7 @@ static inline double least_square(const double *rows, int32_t k, int32_t n, doub
     double trace = 0, was = 0;
     for (int32_t i = 0; i < k; ++i) {
         for (int32_t j = 0; j <= i; ++j)
-            a[i * k + j] = product(rows + (size_t)i * (size_t)n, rows + (size_t)j * (size_t)n, n);
+            a[i * k + j] = dot_of(rows + (size_t)i * (size_t)n, rows + (size_t)j * (size_t)n, n);
         trace += a[i * k + i];
         x[i] = 1.0 / (1.0 + (double)i);
     }
@@ -257,7 +252,7 @@ double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size
     double least = INFINITY;
     for (int32_t i = 0; i < k; ++i) {
         const double *a = r + (size_t)i * (size_t)k;
-        least           = fmin(least, sqrt(product(a, a, k)));
+        least           = fmin(least, sqrt(dot_of(a, a, k)));
     }
     return least;
 }

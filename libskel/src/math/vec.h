@@ -6,6 +6,8 @@
 #define SKEL_MATH_VEC_H
 
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define SKEL__TURN 6.283185307179586476925 /* 2 pi */
 
@@ -138,6 +140,18 @@ static inline m3 m3_inverse(m3 a) {
     const v3     c2 = v3_cross(a.r[0], a.r[1]);
     const double d  = 1.0 / v3_dot(a.r[0], c0);
     return m3_transpose((m3){{v3_scale(c0, d), v3_scale(c1, d), v3_scale(c2, d)}});
+}
+
+/* Whether none of them is infinite or no number. */
+static inline int all_finite(const double *x, size_t count) {
+    for (size_t k = 0; k < count; ++k)
+        if (!isfinite(x[k])) return 0;
+    return 1;
+}
+static inline double dot_of(const double *a, const double *b, int32_t n) {
+    double s = 0;
+    for (int32_t k = 0; k < n; ++k) s += a[k] * b[k];
+    return s;
 }
 
 #endif

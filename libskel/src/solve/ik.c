@@ -40,12 +40,6 @@ static int is_body(const skel_model *m, int32_t body, int world) {
     return (body >= 0 && body < m->nb) || (world && body == SKEL_WORLD);
 }
 
-static int all_finite(const double *x, int count) {
-    for (int k = 0; k < count; ++k)
-        if (!isfinite(x[k])) return 0;
-    return 1;
-}
-
 /* Squares of what is larger would be no numbers. */
 static int all_sane(const double *x, int count) {
     for (int k = 0; k < count; ++k)
@@ -92,7 +86,7 @@ static skel_status check_arrays(const skel_ik_desc *d, skel_error *err) {
         if (!(d->max_step[k] >= 0 && isfinite(d->max_step[k])))
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "max_step[%d]: is %g, must be >= 0", k,
                               d->max_step[k]);
-    if (d->posture && !all_finite(d->posture, d->model->nq))
+    if (d->posture && !all_finite(d->posture, (size_t)d->model->nq))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "posture: must be finite");
     return SKEL_OK;
 }
@@ -486,7 +480,7 @@ void skel__ik_current(const skel_ik *ik, double *q) {
 
 skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
     if (!ik) return SKEL_E_ARGUMENT;
-    if (poses && !all_finite(poses, 7 * ik->m->nb)) return SKEL_E_ARGUMENT;
+    if (poses && !all_finite(poses, 7 * (size_t)ik->m->nb)) return SKEL_E_ARGUMENT;
     for (int32_t i = 0; poses && i < ik->m->nb; ++i) {
         const quat q = q_of(poses + 7 * (size_t)i + 3);
         if (!(q_dot(q, q) > 0)) return SKEL_E_ARGUMENT;
@@ -655,7 +649,7 @@ void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {
 
 skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel_error *err) {
     if (!ik || !q) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "ik or q: is NULL");
-    if (!all_finite(q, ik->m->nq))
+    if (!all_finite(q, (size_t)ik->m->nq))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "q: must be finite");
     const int64_t begun = skel__ik_now();
     ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;

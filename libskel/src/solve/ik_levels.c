@@ -31,28 +31,22 @@ static double largest(const double *x, int32_t n) {
     return most;
 }
 
-static double dot(const double *a, const double *b, int32_t n) {
-    double s = 0;
-    for (int32_t k = 0; k < n; ++k) s += a[k] * b[k];
-    return s;
-}
-
 /* Takes out of v what the kept directions span. */
 static void project(const skel_ik *ik, double *v) {
     for (int turn = 0; turn < 2; ++turn) /* twice is enough */
         for (int32_t k = 0; k < ik->level.rank; ++k) {
             const double *b = ik->level.basis + (size_t)k * (size_t)ik->n;
-            const double  d = dot(b, v, ik->n);
+            const double  d = dot_of(b, v, ik->n);
             for (int32_t c = 0; c < ik->n; ++c) v[c] -= d * b[c];
         }
 }
 
 /* Adds a direction to those that are kept; 0 where they span it already. v is used up. */
 static int keep_direction(skel_ik *ik, double *v) {
-    const double was = sqrt(dot(v, v, ik->n));
+    const double was = sqrt(dot_of(v, v, ik->n));
     if (!(was > 0) || ik->level.rank >= ik->n) return 0;
     project(ik, v);
-    const double now = sqrt(dot(v, v, ik->n));
+    const double now = sqrt(dot_of(v, v, ik->n));
     if (now < INDEPENDENT * was) return 0;
     double *b = ik->level.basis + (size_t)ik->level.rank++ * (size_t)ik->n;
     for (int32_t c = 0; c < ik->n; ++c) b[c] = v[c] / now;
@@ -119,7 +113,7 @@ static int step_of_rows(skel_ik *ik, int32_t from, int32_t to, double damping) {
     }
     for (int32_t r = 0; r < m; ++r) {
         for (int32_t s = 0; s <= r; ++s)
-            ik->k[r * m + s] = dot(v + (size_t)r * (size_t)n, v + (size_t)s * (size_t)n, n);
+            ik->k[r * m + s] = dot_of(v + (size_t)r * (size_t)n, v + (size_t)s * (size_t)n, n);
         ik->k[r * m + r] += damping;
         ik->u[r] = ik->e_now[from + r];
     }
@@ -141,7 +135,7 @@ static int step_to_posture(skel_ik *ik) {
 
 static double posture_off(skel_ik *ik, const double *x) {
     skel__ik_difference(ik, x, ik->posture, ik->y);
-    return dot(ik->y, ik->y, ik->n);
+    return dot_of(ik->y, ik->y, ik->n);
 }
 
 /* How much of y fits between the bounds. */
@@ -180,7 +174,7 @@ static int restore(skel_ik *ik, int32_t m) {
 static double cost_of(skel_ik *ik, const double *x, int32_t from, int32_t to) {
     if (to == from) return posture_off(ik, x);
     skel__ik_errors(ik, x, to);
-    return dot(ik->e + from, ik->e + from, to - from);
+    return dot_of(ik->e + from, ik->e + from, to - from);
 }
 
 /* Tries the step y, shorter and shorter, until the level gains and those before it lose nothing. */

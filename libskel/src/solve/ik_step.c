@@ -15,12 +15,6 @@ static const double *column(const skel_ik *ik, int32_t c) {
     return ik->jt + (size_t)c * (size_t)ik->rows;
 }
 
-static double dot(const double *a, const double *b, int32_t m) {
-    double s = 0;
-    for (int32_t i = 0; i < m; ++i) s += a[i] * b[i];
-    return s;
-}
-
 static int is_ball(const skel_ik *ik, const skel__ik_node *n) {
     return n->kind == SKEL__NODE_BALL && (n->has_cone || ik->step_most[n - ik->node] > 0);
 }
@@ -61,7 +55,7 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
         if (ik->scalar[c] < 0) continue;
         const double q = x[ik->scalar[c]];
         if (q > ik->low[c] && q < ik->high[c]) continue;
-        const double g = dot(ik->col[c], e, m);
+        const double g = dot_of(ik->col[c], e, m);
         if ((q <= ik->low[c] && g < 0) || (q >= ik->high[c] && g > 0)) ik->col[c] = NULL, ++held;
     }
     for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
@@ -73,7 +67,7 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
         for (int k = 0; k < count; ++k) {
             double g[3];
             v3     out;
-            for (int r = 0; r < 3; ++r) g[r] = dot(ik->col[n->column + r], e, m);
+            for (int r = 0; r < 3; ++r) g[r] = dot_of(ik->col[n->column + r], e, m);
             if (bound[k].left > AT_BOUND || v3_dot(v3_of(g), bound[k].normal) <= 0) continue;
             if (add_normal(ik, i, bound[k].normal, &out)) flatten(ik, n, out, m), ++held;
         }
@@ -106,7 +100,7 @@ static inline void gram(const skel_ik *ik, int32_t n, int32_t m, double damping,
 static void answer_rows(skel_ik *ik, int32_t n, int32_t m) {
     memcpy(ik->u, ik->rest, (size_t)m * sizeof *ik->u);
     skel__cholesky_solve(ik->k, m, ik->u, 1);
-    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = dot(ik->col[ik->list[i]], ik->u, m);
+    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = dot_of(ik->col[ik->list[i]], ik->u, m);
 }
 
 /* y = J^T (J J^T + damping)^-1 rest. */
@@ -125,9 +119,9 @@ static int solve_rows(skel_ik *ik, int32_t n, int32_t m, double damping) {
 static int solve_columns(skel_ik *ik, int32_t n, int32_t m, double damping) {
     for (int32_t i = 0; i < n; ++i) {
         const double *ci = ik->col[ik->list[i]];
-        for (int32_t j = 0; j <= i; ++j) ik->k[i * n + j] = dot(ci, ik->col[ik->list[j]], m);
+        for (int32_t j = 0; j <= i; ++j) ik->k[i * n + j] = dot_of(ci, ik->col[ik->list[j]], m);
         ik->k[i * n + i] += damping;
-        ik->u[i] = dot(ci, ik->rest, m);
+        ik->u[i] = dot_of(ci, ik->rest, m);
     }
     if (!skel__cholesky(ik->k, n)) return 0;
     skel__cholesky_solve(ik->k, n, ik->u, 1);
@@ -248,7 +242,7 @@ double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t 
     double most = 0;
     begin(ik, x, e, m);
     for (int32_t c = 0; c < ik->n; ++c) {
-        g[c] = ik->col[c] ? dot(ik->col[c], e, m) : 0;
+        g[c] = ik->col[c] ? dot_of(ik->col[c], e, m) : 0;
         most = fmax(most, fabs(g[c]));
     }
     return most;
@@ -311,7 +305,7 @@ int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t 
     const size_t n = (size_t)ik->n;
     begin(ik, x, e, m);
     memcpy(ik->hf, ik->h, n * n * sizeof *ik->h);
-    for (int32_t c = 0; c < ik->n; ++c) ik->rhs[c] = dot(column(ik, c), e, m);
+    for (int32_t c = 0; c < ik->n; ++c) ik->rhs[c] = dot_of(column(ik, c), e, m);
     for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i)
         for (int k = 0; ik->node[i].column >= 0 && k < ik->normals[i]; ++k)
             hold_normal(ik, ik->node[i].column, ik->normal[3 * (size_t)i + (size_t)k], 0);
