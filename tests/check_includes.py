@@ -15,7 +15,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAYERS = ["base", "math", "model", "algo", "solve", "drive"]
 PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_state.h", "skel_inverse.h",
-          "skel_flight.h", "skel_bake.h", "skel_scene.h", "skel_track.h", "skel.h"]
+          "skel_flight.h", "skel_bake.h", "skel_channels.h", "skel_scene.h", "skel_track.h",
+          "skel.h"]
 C11 = {f"{name}.h" for name in """assert complex ctype errno fenv float inttypes limits locale math
     setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
     tgmath time""".split()}

@@ -9,6 +9,7 @@
 #include <skel/skel_inverse.h>
 #include <skel/skel_flight.h>
 #include <skel/skel_bake.h>
+#include <skel/skel_channels.h>
 #include <skel/skel_scene.h>
 #include <skel/skel_track.h>
 
