@@ -78,7 +78,7 @@ class Rig:
         return desc
 
     def channels(self, poses, bodies, object, matrices=None, first_frame=1.0, frame_step=1.0):
-        """A view of floats per channel (frame, value, frame, ...), bone by bone, location first.
+        """An array of floats per channel (frame, value, frame, ...), bone by bone, location first.
         poses: [sample][body][7], flat. matrices: [sample or one][bone][16], flat: the basis of
         bones, or their pose in the rig where they are POSED."""
         poses, placed = _array("d", poses), _array("f", object)
@@ -92,8 +92,8 @@ class Rig:
         keys = array("f", bytes(4 * needed.value))
         _check(self._lib, run(C.byref(desc), _pointer(keys, _ffi.Floats), len(keys), None,
                               C.byref(error)), error)
-        view, width = memoryview(keys), 2 * samples
-        return [view[at:at + width] for at in range(0, len(keys), width)] if width else []
+        width = 2 * samples
+        return [keys[at:at + width] for at in range(0, len(keys), width)] if width else []
 
     def poses(self, matrices, bodies, object, start=None):
         """[sample][body][7], flat, of matrices [sample][bone][16] in the rig. start: 7 numbers per
