@@ -143,8 +143,8 @@ class SkelArmature(bpy.types.PropertyGroup):
                           description="How fast springs pull the bones towards their animation, "
                           "swings per second. 0: not at all. Negative: as the preset has it")
     damping: FloatProperty(name="Damping", default=-1.0, min=-1.0, soft_max=2.0,
-                           override=OVERRIDE, description="Of these springs: 1 does not swing over, less"
-                           " does. Negative: as the preset has it")
+                           override=OVERRIDE, description="Of these springs: 1 does not swing "
+                           "over, less does. Negative: as the preset has it")
     friction: FloatProperty(name="Joint Friction", default=1.0, min=0.0, soft_max=10.0,
                             override=OVERRIDE, description="Of all joints, times the usual")
     integrator: EnumProperty(name="Method", items=INTEGRATORS, default="auto", override=OVERRIDE,

@@ -41,9 +41,10 @@ static inline quat q_of_euler(int number, const double angle[3]) {
 }
 /* angle[3] about x, y and z: in, what came before; out, the nearest set that makes q. */
 static inline void q_to_euler(quat q, int number, double angle[3]) {
-    const euler_order o     = euler_order_of(number);
-    const m3          r     = q_matrix(q);
-    const double      cos_b = hypot(m3_at(r, o.i, o.i), m3_at(r, o.j, o.i));
+    const euler_order o  = euler_order_of(number);
+    const m3          r  = q_matrix(q);
+    const double      ii = m3_at(r, o.i, o.i), ji = m3_at(r, o.j, o.i);
+    const double      cos_b = sqrt(ii * ii + ji * ji);
     const double      b     = atan2(-o.e * m3_at(r, o.k, o.i), cos_b);
     double            best  = HUGE_VAL;
     double            was[3], found[3];
