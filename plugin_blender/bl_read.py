@@ -122,7 +122,8 @@ def read_thickness(ob, scene, bones, with_volume):
         groups, mesh = other.vertex_groups, other.data
         if with_volume:
             volume += _volume(mesh, to_rig)
-        for vertex in mesh.vertices[::max(1, len(mesh.vertices) // VERTICES)]:
+        for k in range(0, len(mesh.vertices), max(1, len(mesh.vertices) // VERTICES)):
+            vertex = mesh.vertices[k]
             best = max(vertex.groups, key=lambda g: g.weight, default=None)
             line = lines.get(groups[best.group].name) if best is not None else None
             if line:

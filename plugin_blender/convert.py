@@ -481,8 +481,9 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     kind, given = bone.settings.joint, bone.settings
     if shot.settings.preset == "TAIL":
         part = "tail"
+    follows = _follow(shot, bone) > 0       # what it follows knows better than a guess
     if kind == "AUTO":
-        kind = "HINGE" if part == "hinge" else "BALL"
+        kind = "HINGE" if part == "hinge" and not follows else "BALL"
     custom = given.limits == "CUSTOM"
     if kind == "FIXED":
         joint.type = "fixed"
@@ -504,7 +505,8 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
         cone, twist = (math.radians(a) for a in RANGES.get(part, RANGES["other"]))
         if custom:
             cone, twist = given.cone, given.twist
-        limits = None if given.limits == "NONE" else (0.0, 0.0, cone, -twist, twist)
+        free = given.limits == "NONE" or follows and not custom
+        limits = None if free else (0.0, 0.0, cone, -twist, twist)
         _ball(shot, i, joint, pose, parent_pose, head, limits)
 
 
@@ -556,10 +558,6 @@ def _offset(shot, i):
     return (0.0, 0.0, -_half(shot, i), *QUARTER)
 
 
-def _rest7(m):
-    return (*m[12:15], *q_of(m))
-
-
 def make_rig(shot, roles):
     """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
     hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
@@ -579,7 +577,7 @@ def make_rig(shot, roles):
         flags = bone.flags if moved else bone.flags | rigs.POSED
         even = sum(bone.scale) / 3
         bones.append(rigs.Bone(
-            rest=_rest7(bone.rest), parent=bone.parent, rotation=bone.rotation, flags=flags,
+            rest=bone.rest, parent=bone.parent, rotation=bone.rotation, flags=flags,
             body=body_of[bone.name] if roles[i] != "NONE" else -1, offset=_offset(shot, i),
             channels=channels, scale=even, near=bone.near))
     return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
@@ -607,9 +605,8 @@ def _collider_name(shot, name):
 
 def _colliders(shot, scene, library):
     for collider in shot.colliders:
-        one = rigs.Rig([rigs.Bone(rest=(0, 0, 0, 1, 0, 0, 0), body=0)], shot.unit, library)
-        still = array("f", [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
-        poses = one.poses(collider.matrices, 1, still)
+        one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
+        poses = one.poses(collider.matrices, 1, rigs.STILL)
         first = list(poses[:7])
         if collider.kind == "PLANE":
             scene.ground.append(documents.Ground(
@@ -708,8 +705,7 @@ def matrices_for(shot, built):
         needed.update(a for a in _ancestors(shot.bones, i) if not bones[a].channels)
     if not needed:
         return None
-    one = array("f", [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
-    out = one * (len(shot.poses) // 16)
+    out = array("f", rigs.STILL) * (len(shot.poses) // 16)
     for i in needed:
         source = shot.poses if bones[i].flags & rigs.POSED else shot.basis
         for k in range(16 * i, 16 * i + 16):

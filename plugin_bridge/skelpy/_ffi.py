@@ -239,7 +239,7 @@ class BoneDesc(Sized):
     _fields_ = [
         ("struct_size", C.c_uint32), ("parent", C.c_int32), ("body", C.c_int32),
         ("rotation", C.c_int32), ("flags", C.c_uint32), ("channels", C.c_uint32),
-        ("scale", C.c_double), ("rest", C.c_double * 7), ("offset", C.c_double * 7),
+        ("scale", C.c_double), ("rest", C.c_double * 16), ("offset", C.c_double * 7),
         ("near", Double4),
     ]
 

@@ -15,6 +15,7 @@ from typing import Sequence
 
 from . import _check, _create, _ffi
 
+STILL = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 AXIS_ANGLE, QUATERNION, XYZ, XZY, YXZ, YZX, ZXY, ZYX = range(-1, 7)
 KEEPS_ROTATION, KEEPS_SCALE, PARENT_AXES, POSED = 1, 2, 4, 8
 LOCATION, ROTATION = 1, 2
@@ -23,7 +24,7 @@ LOCATION, ROTATION = 1, 2
 @dataclass
 class Bone:
     """As skel_bone_desc of skel_channels.h."""
-    rest: Sequence[float]                       # in the rig: x y z, w x y z
+    rest: Sequence[float]                       # in the rig: 16 numbers, column after column
     parent: int = -1                            # a bone before this one
     body: int = -1                              # its place in the poses
     offset: Sequence[float] = (0, 0, 0, 1, 0, 0, 0)  # in the body: x y z [m], w x y z

@@ -30,12 +30,14 @@ enum {
     SKEL_BONE_KEEPS_SCALE    = 2, /* its parent's scale does not scale it */
     SKEL_BONE_PARENT_AXES    = 4, /* its location is along the axes of its parent, or of the rig
                                      where it has none; else along its own at rest */
-    SKEL_BONE_POSED          = 8  /* its matrices are poses in the rig, not its basis */
+    SKEL_BONE_POSED          = 8  /* of a bone without channels: its matrices are poses in the rig,
+                                     not its basis */
 };
 
 /* Channels of a bone. */
 enum { SKEL_CHANNEL_LOCATION = 1, SKEL_CHANNEL_ROTATION = 2 };
 
+/* Matrices are 4 x 4, column after column. */
 typedef struct skel_bone_desc {
     uint32_t struct_size;
     int32_t  parent;    /* a bone before this one; -1: none */
@@ -45,7 +47,8 @@ typedef struct skel_bone_desc {
     uint32_t channels;  /* SKEL_CHANNEL_*: what to write; what is not written goes by the matrices.
                           Must be 0 where body is -1. Default 0 */
     double   scale;     /* of the basis, > 0, the same along all axes and at all times; default 1 */
-    double   rest[7];   /* in the rig: head x y z [units of the rig], axes w x y z */
+    double   rest[16];  /* in the rig, a matrix: head, and axes without scale; that they are not
+                          quite at right angles counts */
     double   offset[7]; /* in the body, from its centre of mass: head x y z [m], axes w x y z */
     double   near[4];   /* channels of the rotation to go on from at the first sample; all zero: no
                           rotation */
@@ -53,7 +56,6 @@ typedef struct skel_bone_desc {
 SKEL_API void skel_bone_desc_init_sized(skel_bone_desc *desc, size_t size);
 #define skel_bone_desc_init(d) skel_bone_desc_init_sized((d), sizeof *(d))
 
-/* Matrices are 4 x 4, float, column after column. */
 typedef struct skel_rig_desc {
     uint32_t              struct_size;
     uint32_t              bone_count;
@@ -78,7 +80,8 @@ SKEL_API void skel_rig_desc_init_sized(skel_rig_desc *desc, size_t size);
 
 /** Keys for the poses of a bake, or any others: keys[channel][sample][2] of (frame, value). The
     channels are those of the bones in order, of a bone first its location (3), then its rotation (4
-    or 3). What rounding to float does to a bone is made good by its children. needed (may be NULL)
+    or 3). What rounding to float does to a bone is made good by its children; where the axes of a
+    bone at rest are not quite at right angles, its y axis comes out right. needed (may be NULL)
     is set to how many floats it takes; keys may be NULL, else SKEL_E_BUFFER where capacity is less.
     err->body is the bone. */
 SKEL_API skel_status skel_bake_channels(const skel_rig_desc *desc, float *keys, size_t capacity,

@@ -4,7 +4,8 @@
      rotation  P A_p^-1 A B              (A B where the bone keeps its own rotation)
      head      P A_p^-1 A (location)     (P A_p^-1 (A's head), then along P's axes: PARENT_AXES)
    so going down the tree B follows from the wanted pose and the parent's. The parent's is the one
-   that its float channels will really give, hence no error is handed down. */
+   that its float channels will really give, hence no error is handed down. Poses in the rig are
+   matrices, not quaternions: a host's rest poses are right-angled to a few 1e-6 only. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #define UNEVEN 1e-4 /* of a scale: what counts as the same along all axes, of float matrices */
+#define ASKEW 1e-3  /* of the axes of a rest pose */
 #define FLOATS_MAX (SIZE_MAX / sizeof(float))
 
 _Static_assert(sizeof(skel_bone_desc) == offsetof(skel_bone_desc, near) + 32, "tail padding");
@@ -26,8 +28,8 @@ static const skel_bone_desc k_bone = {.struct_size = sizeof k_bone,
                                       .parent      = -1,
                                       .body        = -1,
                                       .scale       = 1,
-                                      .rest        = {0, 0, 0, 1, 0, 0, 0},
-                                      .offset      = {0, 0, 0, 1, 0, 0, 0}};
+                                      .rest   = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
+                                      .offset = {0, 0, 0, 1, 0, 0, 0}};
 static const skel_rig_desc  k_rig  = {
       .struct_size = sizeof k_rig, .unit = 1, .first_frame = 1, .frame_step = 1};
 
@@ -44,13 +46,20 @@ typedef struct placing {
     double s;
 } placing;
 
+/* Any axes, and a place: of rest poses and of poses in the rig. */
+typedef struct affine {
+    m3 m;
+    v3 p;
+} affine;
+
 typedef struct bone {
     int32_t  parent, body, rotation;
     uint32_t flags, channels;
     double   scale;
-    pose     rest, offset;
-    pose     from; /* rest pose seen from the parent's */
-    placing  now;  /* in the rig, at the sample at hand */
+    pose     offset;
+    affine   rest, from; /* in the rig; seen from the parent's rest pose */
+    affine   now;        /* in the rig, at the sample at hand, scaled by: */
+    double   grown;
     double   turn[4];
     size_t   first; /* of its channels */
 } bone;
@@ -75,6 +84,28 @@ static pose pose_of(const double p[7]) {
     return (pose){v3_of(p), q_unit(q_of(p + 3))};
 }
 
+static affine affine_of(const double a[16]) {
+    return (affine){{{{a[0], a[4], a[8]}, {a[1], a[5], a[9]}, {a[2], a[6], a[10]}}},
+                    {a[12], a[13], a[14]}};
+}
+static v3 affine_point(affine a, v3 p) {
+    return v3_add(a.p, m3_mulv(a.m, p));
+}
+static affine affine_seen_from(affine a, affine from) {
+    const m3 back = m3_inverse(from.m);
+    return (affine){m3_mul(back, a.m), m3_mulv(back, v3_sub(a.p, from.p))};
+}
+/* Axes of a rest pose: not far from right angles and unit length. */
+static int is_upright(affine a) {
+    const m3     square = m3_tmul(a.m, a.m);
+    const double size   = fabs(a.p.x) + fabs(a.p.y) + fabs(a.p.z);
+    double       off    = 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            off = fmax(off, fabs(m3_at(square, i, j) - (i == j ? 1.0 : 0.0)));
+    return isfinite(size) && off < ASKEW && m3_det(a.m) > 0;
+}
+
 /* The quaternion of three orthonormal columns (Shepperd: the largest of the four first). */
 static quat q_of_columns(v3 x, v3 y, v3 z) {
     const double t = x.x + y.y + z.z;
@@ -90,25 +121,28 @@ static quat q_of_columns(v3 x, v3 y, v3 z) {
     return q_unit(q);
 }
 
-/* A bone's long axis y is kept, then z; scale is taken off. 0 where it is no placing. */
+/* The rotation of three axes: y is kept, then z. They are not in one plane. */
+static quat q_of_axes(v3 y, v3 z) {
+    const v3 v    = v3_scale(y, 1 / v3_norm(y));
+    const v3 side = v3_mad(z, -v3_dot(z, v), v);
+    const v3 u    = v3_scale(side, 1 / v3_norm(side));
+    return q_of_columns(v3_cross(v, u), v, u);
+}
+
+/* 0 where it is no placing. uneven: how far from the same scale along all axes. */
 static int placing_of(const float m[16], placing *out, double *uneven) {
-    const v3 x = {m[0], m[1], m[2]}, y = {m[4], m[5], m[6]}, z = {m[8], m[9], m[10]};
-    const v3 p  = {m[12], m[13], m[14]};
-    const v3 w  = v3_cross(x, y);
-    double   nx = v3_norm(x), ny = v3_norm(y), nz = v3_norm(z);
+    const v3     x = {m[0], m[1], m[2]}, y = {m[4], m[5], m[6]}, z = {m[8], m[9], m[10]};
+    const v3     p  = {m[12], m[13], m[14]};
+    const double nx = v3_norm(x), ny = v3_norm(y), nz = v3_norm(z);
+    const double volume = v3_dot(v3_cross(x, y), z);
     if (!isfinite(nx + ny + nz + fabs(p.x) + fabs(p.y) + fabs(p.z))) return 0;
-    if (!(nx > 0 && ny > 0 && nz > 0 && v3_dot(w, z) > 0)) return 0;
-    const v3     v     = v3_scale(y, 1 / ny);
-    const v3     side  = v3_mad(z, -v3_dot(z, v), v);
-    const double ns    = v3_norm(side);
+    if (!(volume > 1e-12 * nx * ny * nz)) return 0;
     const double shear = fabs(v3_dot(x, y)) / (nx * ny) + fabs(v3_dot(y, z)) / (ny * nz) +
                          fabs(v3_dot(x, z)) / (nx * nz);
-    if (!(ns > 0)) return 0;
-    const v3 u = v3_scale(side, 1 / ns);
-    out->s     = cbrt(v3_dot(w, z));
-    out->x     = (pose){p, q_of_columns(v3_cross(v, u), v, u)};
-    *uneven    = fmax(fmax(fabs(nx / out->s - 1), fabs(ny / out->s - 1)),
-                      fmax(fabs(nz / out->s - 1), shear));
+    out->s  = cbrt(volume);
+    out->x  = (pose){p, q_of_axes(y, z)};
+    *uneven = fmax(fmax(fabs(nx / out->s - 1), fabs(ny / out->s - 1)),
+                   fmax(fabs(nz / out->s - 1), shear));
     return 1;
 }
 
@@ -142,9 +176,10 @@ static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
     if (d.rotation < SKEL_ROTATION_AXIS_ANGLE || d.rotation > SKEL_ROTATION_ZYX)
         return skel__fail(err, SKEL_E_ARGUMENT, n, -1, "bones[%d].rotation: is %d, must be -1..6",
                           n, d.rotation);
-    if (!(d.scale > 0) || !isfinite(d.scale) || !is_pose(d.rest) || !is_pose(d.offset))
+    if (!(d.scale > 0) || !isfinite(d.scale) || !is_upright(affine_of(d.rest)) ||
+        !is_pose(d.offset))
         return skel__fail(err, SKEL_E_ARGUMENT, n, -1,
-                          "bones[%d]: scale must be > 0, rest and offset poses", n);
+                          "bones[%d]: scale must be > 0, rest without scale, offset a pose", n);
     if ((d.channels & ~3u) || (d.flags & ~15u) || (d.body < 0 && d.channels))
         return skel__fail(err, SKEL_E_ARGUMENT, n, -1,
                           "bones[%d].channels, flags: unknown bits, or channels without a body", n);
@@ -155,10 +190,10 @@ static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
                      .flags    = d.flags,
                      .channels = d.channels,
                      .scale    = d.scale,
-                     .rest     = pose_of(d.rest),
+                     .rest     = affine_of(d.rest),
                      .offset   = pose_of(d.offset),
                      .first    = r->channels};
-    b->from = d.parent < 0 ? b->rest : pose_mul(pose_inverse(r->bones[d.parent].rest), b->rest);
+    b->from = d.parent < 0 ? b->rest : affine_seen_from(b->rest, r->bones[d.parent].rest);
     memcpy(b->turn, d.near, sizeof b->turn);
     if (d.rotation == SKEL_ROTATION_AXIS_ANGLE && v3_norm(v3_of(d.near + 1)) < 1e-6)
         b->turn[2] = 1; /* an axis, whichever */
@@ -236,47 +271,56 @@ static skel_status given_of(const rig *r, uint32_t i, uint32_t sample, placing *
                       "matrices: sample %u of bone %u is mirrored, flat or not finite", sample, i);
 }
 
+/* Location and rotation for the wanted pose, written; what they are in the end, as floats.
+   along, turns: what the host multiplies them by; start: where location is zero. */
+static void write_bone(rig *r, bone *b, uint32_t sample, float *keys, v3 start, m3 along, m3 turns,
+                       pose *basis) {
+    const size_t row    = (size_t)sample * r->d.body_count + (size_t)b->body;
+    const pose   target = pose_mul(pose_of(r->d.poses + 7 * row), b->offset);
+    const quat   back   = q_conj(r->object.x.q);
+    size_t       c      = b->first;
+    if (b->channels & SKEL_CHANNEL_LOCATION) {
+        const v3 head = v3_scale(q_rotate(back, v3_sub(target.p, r->object.x.p)), 1 / r->object.s);
+        double   l[3];
+        v3_to(m3_mulv(m3_inverse(along), v3_sub(head, start)), l);
+        for (int k = 0; k < 3; ++k) put(r, keys, c++, sample, l[k]), l[k] = (float)l[k];
+        basis->p = v3_of(l);
+    }
+    if (b->channels & SKEL_CHANNEL_ROTATION) {
+        const m3 want = q_matrix(q_mul(back, target.q)), undo = m3_inverse(turns);
+        double   rounded[4];
+        write_turn(b,
+                   q_of_axes(m3_mulv(undo, m3_column(want, 1)), m3_mulv(undo, m3_column(want, 2))));
+        for (int k = 0; k < (b->rotation > 0 ? 3 : 4); ++k) {
+            put(r, keys, c++, sample, b->turn[k]);
+            rounded[k] = (float)b->turn[k];
+        }
+        basis->q = turn_quat(b, rounded);
+    }
+}
+
 static skel_status bone_step(rig *r, uint32_t i, uint32_t sample, float *keys, skel_error *err) {
-    bone             *b = &r->bones[i];
-    placing           basis;
-    const skel_status status = given_of(r, i, sample, &basis, err);
+    static const affine k_world = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
+    bone               *b       = &r->bones[i];
+    placing             given;
+    const skel_status   status = given_of(r, i, sample, &given, err);
     if (status != SKEL_OK) return status;
-    const placing world = {{{0, 0, 0}, q_identity()}, 1};
-    const placing up    = b->parent < 0 ? world : r->bones[b->parent].now;
-    const double  scale = b->scale * (b->flags & SKEL_BONE_KEEPS_SCALE ? 1 : up.s);
-    const v3      start = v3_mad(up.x.p, up.s, q_rotate(up.x.q, b->from.p));
-    const quat    along = b->flags & SKEL_BONE_PARENT_AXES ? up.x.q : q_mul(up.x.q, b->from.q);
-    const quat turns = b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.q : q_mul(up.x.q, b->from.q);
-    if (b->body < 0 && b->flags & SKEL_BONE_POSED && r->d.matrix_count) {
-        b->now = basis;
+    if (!b->channels && b->flags & SKEL_BONE_POSED && r->d.matrix_count) {
+        b->now   = (affine){m3_scale(q_matrix(given.x.q), given.s), given.x.p};
+        b->grown = given.s;
         return SKEL_OK;
     }
-    v3   location = basis.x.p;
-    quat rotation = basis.x.q;
-    if (b->channels) {
-        const size_t row    = (size_t)sample * r->d.body_count + (size_t)b->body;
-        const pose   target = pose_mul(pose_of(r->d.poses + 7 * row), b->offset);
-        size_t       c      = b->first;
-        if (b->channels & SKEL_CHANNEL_LOCATION) {
-            const v3 in_rig = v3_scale(
-                q_rotate(q_conj(r->object.x.q), v3_sub(target.p, r->object.x.p)), 1 / r->object.s);
-            double l[3];
-            v3_to(v3_scale(q_rotate(q_conj(along), v3_sub(in_rig, start)), 1 / up.s), l);
-            for (int k = 0; k < 3; ++k) put(r, keys, c++, sample, l[k]), l[k] = (float)l[k];
-            location = v3_of(l);
-        }
-        if (b->channels & SKEL_CHANNEL_ROTATION) {
-            double rounded[4];
-            write_turn(b, q_mul(q_conj(turns), q_mul(q_conj(r->object.x.q), target.q)));
-            for (int k = 0; k < (b->rotation > 0 ? 3 : 4); ++k) {
-                put(r, keys, c++, sample, b->turn[k]);
-                rounded[k] = (float)b->turn[k];
-            }
-            rotation = turn_quat(b, rounded);
-        }
-    }
-    b->now =
-        (placing){{v3_mad(start, up.s, q_rotate(along, location)), q_mul(turns, rotation)}, scale};
+    const affine up    = b->parent < 0 ? k_world : r->bones[b->parent].now;
+    const double s     = b->parent < 0 ? 1 : r->bones[b->parent].grown;
+    const v3     start = affine_point(up, b->from.p);
+    const m3     full  = m3_mul(up.m, b->from.m);
+    const m3     along = b->flags & SKEL_BONE_PARENT_AXES ? up.m : full;
+    const m3     turns = b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : m3_scale(full, 1 / s);
+    pose         basis = given.x;
+    if (b->channels) write_bone(r, b, sample, keys, start, along, turns, &basis);
+    b->grown = b->scale * (b->flags & SKEL_BONE_KEEPS_SCALE ? 1 : s);
+    b->now   = (affine){m3_scale(m3_mul(turns, q_matrix(basis.q)), b->grown),
+                        v3_add(start, m3_mulv(along, basis.p))};
     return SKEL_OK;
 }
 
