@@ -36,6 +36,7 @@ RANGES = {"finger": (40, 5), "hand": (50, 20), "foot": (35, 15), "hip": (60, 30)
           "collar": (20, 10), "shoulder": (85, 45), "neck": (40, 45), "spine": (25, 20),
           "tail": (70, 30), "other": (50, 25)}
 HINGE_RANGE = math.radians(140)
+WIDE = (math.radians(120), math.radians(100))
 PRESETS = {  # follow [Hz], damping ratio, friction, ground, roots are driven
     "RAGDOLL": {"follow": 0.0, "damping": 1.0, "friction": 1.0, "roots": "DYNAMIC"},
     "TAIL": {"follow": 0.0, "damping": 1.0, "friction": 0.3, "roots": "DRIVEN"},
@@ -505,8 +506,9 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
         cone, twist = (math.radians(a) for a in RANGES.get(part, RANGES["other"]))
         if custom:
             cone, twist = given.cone, given.twist
-        free = given.limits == "NONE" or follows and not custom
-        limits = None if free else (0.0, 0.0, cone, -twist, twist)
+        elif follows:                       # wide, but it does not turn over
+            cone, twist = WIDE
+        limits = None if given.limits == "NONE" else (0.0, 0.0, cone, -twist, twist)
         _ball(shot, i, joint, pose, parent_pose, head, limits)
 
 
