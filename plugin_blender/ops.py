@@ -12,7 +12,7 @@ from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
 from . import bl_read, bl_write, convert, pipeline, props
 from .binding import skelpy
 
-TICK = 0.02                     # s of work between two looks at the window
+TICK = 0.012                    # s of work between two looks at the window
 REPORTS = {}                    # of the last bake, by the armature's name; gone with the session
 FAILURES = (convert.Refused, skelpy.SkelError, MemoryError, OSError, ValueError)
 

@@ -15,7 +15,7 @@ from .binding import rig as rigs
 from .binding import skelpy
 
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
-SLICE = 12.0        # ms of simulation between two yields
+SLICE = 8.0         # ms of simulation between two yields
 
 
 @dataclass
