@@ -76,8 +76,7 @@ def prepare(shot, library=None):
     yield 0.05, "reading"
     poses = None
     if len(shot.frames) > 1:
-        start = None
-        poses = built.rig.poses(shot.poses, built.body_count, shot.objects, start)
+        poses = built.rig.poses(shot.poses, built.body_count, shot.objects)
         convert.animate(shot, built, poses, None, None)
     yield 0.07, "reading"
     follow = poses is not None and any(
@@ -168,6 +167,8 @@ def track_frames(text, fps):
 def track(shot, text, library=None):
     """A skel-track/1 of this armature's scene, as keys."""
     built = convert.build(shot, library)
+    for body in built.scene.bodies:         # names and their order are all that counts here
+        body.motion = "fixed" if body.motion == "driven" and not body.curve else body.motion
     document = "".join(convert.text_of(built.scene))
     scene = skelpy.Scene.from_json(document, library)
     yield 0.2, "reading the track"
