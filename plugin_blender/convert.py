@@ -17,6 +17,7 @@ from .binding import scene as documents
 
 DENSITY = 1000.0            # kg/m3, of flesh
 THICKNESS = 0.12            # radius of a bone that says nothing, of its length
+DETAIL = 0.05               # of the armature's size: what is shorter may be left out
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
@@ -228,11 +229,18 @@ def _ancestors(bones, i):
         yield i
 
 
+def _is_detail(bone, parent, extent):
+    """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
+    small = bone.length < DETAIL * extent and 4 * bone.length < parent.length
+    return small or part_of(bone.name) == "finger" and 2 * bone.length < parent.length
+
+
 def roles_of(shot):
     """"DYNAMIC", "DRIVEN", "PINNED", "SOFT" or "NONE" per bone."""
     bones, s = shot.bones, shot.settings
     preset = PRESETS[s.preset]
     longest = max((bone.length for bone in bones), default=0.0)
+    extent = max((math.dist(a.rest[12:15], bones[0].rest[12:15]) for a in bones), default=0.0)
     any_deform = any(bone.deform for bone in bones)
     chosen = [not s.only_selected or bone.selected for bone in bones]
     support = {bone.parent for i, bone in enumerate(bones)
@@ -246,7 +254,8 @@ def roles_of(shot):
         elif not chosen[i]:
             role = "DRIVEN" if i in support else "NONE"
         elif role == "AUTO":
-            if any_deform and not bone.deform and not s.only_selected:
+            if not s.only_selected and (any_deform and not bone.deform or
+                                        up >= 0 and _is_detail(bone, bones[up], extent)):
                 role = "NONE"
             elif up < 0:
                 role = preset["roots"]
