@@ -36,7 +36,6 @@ def setup():
         bpy.context.view_layer.objects.active = figure
         bpy.ops.object.mode_set(mode="POSE")
         figure.data.bones.active = figure.data.bones["forearm.L"]
-        bpy.ops.screen.screen_full_area(use_hide_panels=False)
 
 
 def show():

@@ -81,6 +81,7 @@ def add_body(ob, color):
         polygon.use_smooth = True
     for bone, numbers in groups.items():
         body.vertex_groups.new(name=bone).add(list(numbers), 1.0, "ADD")
+    body.parent = ob
     body.modifiers.new("Armature", "ARMATURE").object = ob
     body.color = color
     return body
