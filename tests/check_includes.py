@@ -6,8 +6,8 @@ libskel/src     base < math < model < algo < solve < drive: leftwards or the own
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, cJSON, libc. Python: the standard library
 samples         C: <skel/...>, libc
-plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline, binding;
-                no numpy, no threads
+plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline,
+                binding; no numpy, no threads
 """
 import ast
 import os

@@ -9,7 +9,7 @@ Xvfb :"${SKEL_DISPLAY:-87}" -screen 0 1280x1000x24 -ac >/dev/null 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; rm -rf "$temp"' EXIT
 sleep 1
-export DISPLAY=:"${SKEL_DISPLAY:-87}" LIBGL_ALWAYS_SOFTWARE=1 SKEL_TEMP=$temp
+export DISPLAY=:"${SKEL_DISPLAY:-87}" LIBGL_ALWAYS_SOFTWARE=1 SKEL_TEMP=${SKEL_TEMP:-$temp}
 export BLENDER_USER_RESOURCES=$profile
 "$here/../../tests/blender/blenders.sh" run "$version" --factory-startup -p 0 0 1280 1000 \
     --python-exit-code 7 --python "$here/panels.py" -- "$temp/ready" "$temp/done" &
