@@ -47,8 +47,8 @@ def show():
     space.show_region_ui = True
     space.overlay.show_floor = True
     space.shading.color_type = "OBJECT"
-    space.region_3d.view_distance = 4.5
-    space.region_3d.view_location = (0.5, 0, 0.6)
+    space.region_3d.view_distance = 3.4
+    space.region_3d.view_location = (0.3, 0, 0.55)
     panel = next(r for r in area.regions if r.type == "UI")
     try:
         panel.active_panel_category = "Skel"
