@@ -70,8 +70,8 @@ def bench_keys():
 
 
 def character():
-    """65 bones, keyed: the figure of 17, fifteen to each hand and eighteen of a face, which go along
-    (the add-on's default), so 17 bodies are simulated."""
+    """65 bones, keyed: the figure of 17, fifteen to each hand and eighteen of a face. Those go
+    along (the add-on's default), so 17 bodies are simulated."""
     rows = list(common.HUMANOID)
     for side, sign in (("L", 1), ("R", -1)):
         for finger in range(5):
@@ -96,7 +96,8 @@ def bench_bake():
         common.clear().frame_end = 250
         ob = character()
         ob.skel.preset, ob.skel.step, ob.skel.ground = preset, step, preset == "RAGDOLL"
-        name = f"bake   65 bones, 17 bodies, 250 frames, {preset}, step {f'{step:.4f}' if step else 'auto'}: "
+        length = f"{step:.4f}" if step else "auto"
+        name = f"bake   65 bones, 17 bodies, 250 frames, {preset}, step {length}: "
         try:
             ours, _ = cpu(bpy.ops.skel.bake_physics)
         except RuntimeError as error:
