@@ -245,7 +245,7 @@ class Command(unittest.TestCase):
         # only the engine knows: no masses
         light = {**arm([{"centre_of_mass": [0, 0, 0]}]),
                  "bodies": [{"name": b["name"], "position": b["position"]} for b in ARM["bodies"]]}
-        wrong("skel: -: a goal for the centre of mass needs bodies with mass", "-", scene=light)
+        wrong("skel: -: goals[0]: a centre of mass needs bodies with mass", "-", scene=light)
 
     def test_progress_and_a_full_disk(self):
         scene = documents.to_text(ARM).encode()

@@ -279,7 +279,10 @@ static inline int skel__needs_lumps(const skel_model *m) {
 }
 skel_status skel__follow_prepare(skel_state *s);
 /* Turn (slide: shift) from the target to the pose, world axes. */
-v3     skel__follow_error(const skel__joint *j, pose outer, pose inner, double t);
+v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, double t);
+/* What that changes by from one time to the other, on the short way: never a jump. */
+v3     skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
+                           const double t[2]);
 double skel__follow_weight(const skel__joint *j, double t);
 /* Factor that keeps the pull below follow_max. */
 double skel__follow_bound(const skel__joint *j, v3 pull);

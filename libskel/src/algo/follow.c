@@ -18,21 +18,65 @@ static void target_at(const skel__joint *j, double t, double q[4]) {
     q_to(q_dot(r, r) > 1e-12 ? q_unit(r) : q_identity(), q);
 }
 
+/* Beyond half a turn the short way back is the other one. Towards there the spring lets go,
+   smoothly, so that what falls over passes without a jolt. */
+static double hold_of(double angle) {
+    const double from = 2.4, x = (fabs(angle) - from) / (0.5 * SKEL__TURN - from);
+    if (x <= 0) return 1.0;
+    return x >= 1 ? 0.0 : 0.5 * (1.0 + cos(0.5 * SKEL__TURN * x));
+}
+
+static double held(double angle) {
+    const double a = wrap(angle);
+    return a * hold_of(a);
+}
+
+/* Ball: the turn from the target to here, in the outer frame. */
+static quat error_turn(const skel__joint *j, pose outer, pose inner, double t) {
+    double want[4];
+    target_at(j, t, want);
+    return q_mul(q_mul(q_conj(outer.q), inner.q), q_conj(q_of(want)));
+}
+
 v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, double t) {
     double q[4] = {0}, want[4];
-    target_at(j, t, want);
     if (j->type == SKEL_JOINT_BALL) { /* e turns with a, seen from the world */
-        const quat rel = q_mul(q_conj(outer.q), inner.q);
-        return q_rotate(outer.q, q_log(q_mul(rel, q_conj(q_of(want)))));
+        const v3 e = q_log(error_turn(j, outer, inner, t));
+        return q_rotate(outer.q, v3_scale(e, hold_of(v3_norm(e))));
     }
+    target_at(j, t, want);
     skel__joint_measure(j, outer, inner, q);
     const v3 z = q_rotate(outer.q, (v3){0, 0, 1});
     switch (j->type) {
-    case SKEL_JOINT_HINGE: return v3_scale(z, wrap(q[0] - want[0]));
+    case SKEL_JOINT_HINGE: return v3_scale(z, held(q[0] - want[0]));
     case SKEL_JOINT_SLIDE: return v3_scale(z, q[0] - want[0]);
     case SKEL_JOINT_UNIVERSAL:
-        return v3_mad(v3_scale(z, wrap(q[0] - want[0])), wrap(q[1] - want[1]),
+        return v3_mad(v3_scale(z, held(q[0] - want[0])), held(q[1] - want[1]),
                       q_rotate(inner.q, (v3){1, 0, 0}));
+    default: return (v3){0, 0, 0};
+    }
+}
+
+v3 skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
+                       const double t[2]) {
+    double q[2][4] = {{0}}, want[2][4];
+    if (j->type == SKEL_JOINT_BALL) {
+        const quat from = error_turn(j, outer[0], inner[0], t[0]);
+        const quat to   = error_turn(j, outer[1], inner[1], t[1]);
+        return q_rotate(outer[1].q, q_log(q_mul(to, q_conj(from))));
+    }
+    for (int k = 0; k < 2; ++k) {
+        target_at(j, t[k], want[k]);
+        skel__joint_measure(j, outer[k], inner[k], q[k]);
+    }
+    const double d = q[1][0] - want[1][0] - q[0][0] + want[0][0];
+    const v3     z = q_rotate(outer[1].q, (v3){0, 0, 1});
+    switch (j->type) {
+    case SKEL_JOINT_HINGE: return v3_scale(z, wrap(d));
+    case SKEL_JOINT_SLIDE: return v3_scale(z, d);
+    case SKEL_JOINT_UNIVERSAL:
+        return v3_mad(v3_scale(z, wrap(d)), wrap(q[1][1] - want[1][1] - q[0][1] + want[0][1]),
+                      q_rotate(inner[1].q, (v3){1, 0, 0}));
     default: return (v3){0, 0, 0};
     }
 }
@@ -66,7 +110,9 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     const pose         outer = pose_mul(skel__pose_of(x, j->a), j->fa);
     const pose         inner = pose_mul(skel__pose_of(x, j->b), j->fb);
     const v3           e     = skel__follow_error(j, outer, inner, t);
-    const v3 drift = v3_scale(v3_sub(skel__follow_error(j, outer, inner, t + h), e), 1.0 / h);
+    const pose         o[2] = {outer, outer}, i[2] = {inner, inner};
+    const double       now[2]       = {t, t + h};
+    const v3           drift        = v3_scale(skel__follow_change(j, o, i, now), 1.0 / h);
     const skel__joint_world g       = skel__joint_at(s, x, j);
     const double            along   = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
     const v3                turning = v3_sub(s->ww[j->b], s->ww[j->a]);

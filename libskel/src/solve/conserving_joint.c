@@ -229,17 +229,20 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     const skel__joint *j  = &s->m->joint[joint];
     const pose         a0 = skel__pose_of(s->x, j->a), a1 = {em->p1[j->a], em->q1[j->a]};
     const pose         b0 = skel__pose_of(s->x, j->b), b1 = {em->p1[j->b], em->q1[j->b]};
-    const v3     e0 = skel__follow_error(j, pose_mul(a0, j->fa), pose_mul(b0, j->fb), t - 0.5 * h);
-    const v3     e1 = skel__follow_error(j, pose_mul(a1, j->fa), pose_mul(b1, j->fb), t + 0.5 * h);
-    const double w  = SKEL__TURN * j->follow_frequency;
-    const double share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
-    const m3     d     = skel__follow_inertia(s, s->r, joint);
-    const v3     swing = v3_add(v3_scale(v3_mad(v3_scale(e0, 1.0 - share), share, e1), w * w),
-                                v3_scale(v3_sub(e1, e0), rub));
-    const v3     full  = v3_scale(m3_mulv(d, swing), h * skel__follow_weight(j, t));
-    const double bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
-    const v3     push  = v3_scale(full, bound); /* impulse on a */
-    const double k     = h * skel__follow_weight(j, t) * bound * (w * w * share + rub);
+    const pose         outer[2] = {pose_mul(a0, j->fa), pose_mul(a1, j->fa)};
+    const pose         inner[2] = {pose_mul(b0, j->fb), pose_mul(b1, j->fb)};
+    const double       when[2]  = {t - 0.5 * h, t + 0.5 * h};
+    const v3           e0       = skel__follow_error(j, outer[0], inner[0], when[0]);
+    const v3           e1       = skel__follow_error(j, outer[1], inner[1], when[1]);
+    const double       w        = SKEL__TURN * j->follow_frequency;
+    const double       share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
+    const m3           d     = skel__follow_inertia(s, s->r, joint);
+    const v3           swing = v3_add(v3_scale(v3_mad(v3_scale(e0, 1.0 - share), share, e1), w * w),
+                                      v3_scale(skel__follow_change(j, outer, inner, when), rub));
+    const v3           full  = v3_scale(m3_mulv(d, swing), h * skel__follow_weight(j, t));
+    const double       bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
+    const v3           push  = v3_scale(full, bound); /* impulse on a */
+    const double       k     = h * skel__follow_weight(j, t) * bound * (w * w * share + rub);
     if (j->type == SKEL_JOINT_SLIDE) {
         out->force = v3_add(out->force, push);
         out->motor -= v3_dot(push, a->e[2]) * way->change / h;
