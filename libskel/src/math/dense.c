@@ -229,7 +229,7 @@ static inline double least_square(const double *rows, int32_t k, int32_t n, doub
         size             = sqrt(size);
         const double now = 1 / size;
         for (int32_t i = 0; i < k; ++i) x[i] *= now;
-        if (round > 1 && fabs(now - was) < 1e-7 * now) return now > 1e-9 * trace ? now : 0;
+        if (round > 1 && fabs(now - was) < 1e-4 * now) return now > 1e-9 * trace ? now : 0;
         was = now;
     }
     return 0;

@@ -33,7 +33,8 @@ int    skel__eigen(double *a, int32_t n, double *values, double *work);
 
 /* Smallest of the min(m, n) singular values of the matrix with n columns of m numbers, `stride`
    from one to the next: by inverse iteration, and where it is small beside the largest by rotations
-   (one-sided Jacobi), which find it to full relative accuracy. work: m * n + (min(m, n) + 1)^2. */
+   (one-sided Jacobi), which find it to full relative accuracy; else to three digits. work: m * n +
+   (min(m, n) + 1)^2. */
 double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size_t stride,
                                double *work);
 
