@@ -6,6 +6,8 @@ libskel/src     base < math < model < algo < solve < drive: leftwards or the own
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, cJSON, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
+plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline, binding;
+                no numpy, no threads
 """
 import ast
 import os
@@ -15,8 +17,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAYERS = ["base", "math", "model", "algo", "solve", "drive"]
 PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_dh.h", "skel_state.h",
-          "skel_inverse.h", "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_scene.h",
-          "skel_robot.h", "skel_track.h", "skel.h"]
+          "skel_inverse.h", "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_channels.h",
+          "skel_scene.h", "skel_robot.h", "skel_track.h", "skel.h"]
 C11 = {f"{name}.h" for name in """assert complex ctype errno fenv float inttypes limits locale math
     setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
     tgmath time""".split()}
@@ -121,8 +123,32 @@ def check_python():
                     yield path, node.lineno, f"{name}: not in the standard library"
 
 
+PURE = {"convert.py", "pipeline.py", "binding.py", "pack.py"}
+HOST = {"bpy", "mathutils", "addon_utils"}
+REFUSED = {"threading", "multiprocessing", "concurrent", "numpy"}
+
+
+def imported(path):
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read(), path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.lineno, node.module.split(".")[0]
+
+
+def check_addon():
+    """Blender's own modules where they belong; nothing that extension reviewers refuse."""
+    for path in files("plugin_blender", ".py"):
+        own = {"skelpy"} | (set() if os.path.basename(path) in PURE else HOST)
+        for number, name in imported(path):
+            if name in REFUSED or name not in sys.stdlib_module_names | own:
+                yield path, number, f"{name}: not allowed here"
+
+
 def main():
-    problems = [*check_c(), *check_python()]
+    problems = [*check_c(), *check_python(), *check_addon()]
     for path, number, problem in problems:
         print(f"{os.path.relpath(path, ROOT)}:{number}: {problem}")
     return 1 if problems else 0

@@ -9,6 +9,8 @@ SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake libcjson-dev liblapacke-dev libope
                      libsundials-dev libexpat1-dev python3)
 # To test, on top.
 SKEL_TEST_PACKAGES=(pkg-config check clang-format-14 valgrind binutils)
+# To test the add-on, on top; where they cannot be had, those tests are skipped.
+SKEL_BLENDER_PACKAGES=(blender debootstrap xvfb xauth libgl1-mesa-dri libegl1 libgl1)
 
 missing_packages() {
     local package

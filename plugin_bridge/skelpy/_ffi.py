@@ -16,6 +16,7 @@ Double3 = C.c_double * 3
 Double4 = C.c_double * 4
 Double7 = C.c_double * 7
 Doubles = C.POINTER(C.c_double)
+Floats = C.POINTER(C.c_float)
 Handle = C.c_void_p
 Handles = C.POINTER(C.c_void_p)
 
@@ -343,6 +344,28 @@ class SceneDhDesc(Sized):
     ]
 
 
+# skel_channels.h
+
+class BoneDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("parent", C.c_int32), ("body", C.c_int32),
+        ("rotation", C.c_int32), ("flags", C.c_uint32), ("channels", C.c_uint32),
+        ("scale", C.c_double), ("rest", C.c_double * 16), ("offset", C.c_double * 7),
+        ("near", Double4),
+    ]
+
+
+class RigDesc(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("bone_count", C.c_uint32), ("bones", C.POINTER(BoneDesc)),
+        ("bone_stride", C.c_uint32), ("body_count", C.c_uint32),
+        ("sample_count", C.c_uint32), ("object_count", C.c_uint32), ("poses", Doubles),
+        ("object", Floats), ("matrices", Floats), ("matrix_count", C.c_uint32),
+        ("reserved", C.c_uint32), ("unit", C.c_double), ("first_frame", C.c_double),
+        ("frame_step", C.c_double), ("allocator", C.POINTER(Allocator)),
+    ]
+
+
 # skel_track.h
 
 class SceneEdit(Sized):
@@ -370,6 +393,7 @@ STRUCTS = {
     "skel_scene_edit": SceneEdit,
     "skel_dh_row": DhRow, "skel_dh_desc": DhDesc, "skel_dh_axes_desc": DhAxesDesc,
     "skel_dh_chain_desc": DhChainDesc, "skel_scene_dh_desc": SceneDhDesc,
+    "skel_bone_desc": BoneDesc, "skel_rig_desc": RigDesc,
 }
 
 _P = C.POINTER
@@ -504,6 +528,11 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_bake_warning": (C.c_char_p, Handle, _int),
     "skel_integrator_name": (C.c_char_p, _int),
     "skel_solver_name": (C.c_char_p, _int),
+    # skel_channels.h
+    "skel_bone_desc_init_sized": (None, _P(BoneDesc), _size),
+    "skel_rig_desc_init_sized": (None, _P(RigDesc), _size),
+    "skel_bake_channels": (_status, _P(RigDesc), Floats, _size, _P(_size), _P(Error)),
+    "skel_rig_poses": (_status, _P(RigDesc), Doubles, _P(Error)),
     # skel_scene.h
     "skel_scene_parse": (_status, C.c_char_p, _size, Handles, _P(Error)),
     "skel_scene_destroy": (None, Handle),

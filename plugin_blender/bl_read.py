@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The only reader of Blender's scene: an armature to a Shot, plain data. Writes nothing that stays.
+
+Frames are evaluated in a scene of their own that holds the armature alone, so skinned meshes cost
+nothing, and the user's scene stays on its frame."""
+
+from array import array
+
+import bpy
+from mathutils import Matrix, Vector
+
+from . import compat, convert
+from .binding import rig as rigs
+
+ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ": rigs.XYZ,
+             "XZY": rigs.XZY, "YXZ": rigs.YXZ, "YZX": rigs.YZX, "ZXY": rigs.ZXY, "ZYX": rigs.ZYX}
+VERTICES = 4000         # of a mesh that are looked at to tell how thick a bone is
+SCRATCH = "skel (temporary)"
+
+
+def flat(matrix):
+    """16 numbers, column after column."""
+    return [value for column in matrix.col for value in column]
+
+
+def read_settings(ob, **wins):
+    """The armature's settings; what is given by name wins."""
+    p = ob.skel
+    s = convert.Settings()
+    for name in ("preset", "only_selected", "density", "total_mass", "mass_from", "ground",
+                 "ground_height", "ground_friction", "bounce", "start_velocity", "follow",
+                 "damping", "friction", "integrator", "step", "preroll"):
+        setattr(s, name, getattr(p, name))
+    channels = wins.pop("channels", p.channels)
+    s.channels = ((rigs.LOCATION if "LOCATION" in channels else 0) |
+                  (rigs.ROTATION if "ROTATION" in channels else 0))
+    for name, value in wins.items():
+        setattr(s, name, value)
+    return s
+
+
+def read_bone_settings(pose_bone):
+    names = convert.BoneSettings.__dataclass_fields__
+    return convert.BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
+
+
+def _limits(pose_bone):
+    """(ranges by axis, locked axes) of the first Limit Rotation constraint, else of IK."""
+    for constraint in pose_bone.constraints:
+        if constraint.type == "LIMIT_ROTATION" and not constraint.mute and \
+                constraint.owner_space == "LOCAL":
+            ranges = {axis: (getattr(constraint, f"min_{axis.lower()}"),
+                             getattr(constraint, f"max_{axis.lower()}"))
+                      for axis in "XYZ" if getattr(constraint, f"use_limit_{axis.lower()}")}
+            if ranges:
+                return ranges, ""
+    ranges, locked = {}, ""
+    for axis in "xyz":
+        if getattr(pose_bone, f"lock_ik_{axis}"):
+            locked += axis.upper()
+        elif getattr(pose_bone, f"use_ik_limit_{axis}"):
+            ranges[axis.upper()] = (getattr(pose_bone, f"ik_min_{axis}"),
+                                    getattr(pose_bone, f"ik_max_{axis}"))
+    return ranges, locked
+
+
+def _flags(bone):
+    return ((0 if bone.use_inherit_rotation else rigs.KEEPS_ROTATION) |
+            (rigs.KEEPS_SCALE if bone.inherit_scale in ("NONE", "NONE_LEGACY") else 0) |
+            (0 if bone.use_local_location else rigs.PARENT_AXES))
+
+
+def ordered(ob):
+    """Pose bones, parents first, as their collection has them."""
+    return list(ob.pose.bones)
+
+
+def _bones(ob):
+    poses = ordered(ob)
+    index = {pose_bone.name: i for i, pose_bone in enumerate(poses)}
+    out = []
+    for pose_bone in poses:
+        bone, (ranges, locked) = pose_bone.bone, _limits(pose_bone)
+        out.append(convert.BoneShot(
+            name=pose_bone.name, parent=index[bone.parent.name] if bone.parent else -1,
+            length=bone.length, rest=flat(bone.matrix_local),
+            rotation=ROTATIONS[pose_bone.rotation_mode], flags=_flags(bone),
+            connected=bone.use_connect, deform=bone.use_deform,
+            selected=compat.is_selected(pose_bone), limits=ranges, locked=locked,
+            settings=read_bone_settings(pose_bone)))
+    return out
+
+
+# ---- meshes that are bound to the bones ----
+
+def _bound(ob, scene):
+    for other in scene.objects:
+        if other.type == "MESH" and any(m.type == "ARMATURE" and m.object == ob
+                                        for m in other.modifiers):
+            yield other
+
+
+def _volume(mesh, to_rig):
+    mesh.calc_loop_triangles()
+    total = 0.0
+    points = [to_rig @ v.co for v in mesh.vertices]
+    for triangle in mesh.loop_triangles:
+        a, b, c = (points[k] for k in triangle.vertices)
+        total += a.dot(b.cross(c))
+    return abs(total) / 6
+
+
+def read_thickness(ob, scene, bones, with_volume):
+    """Fills in how thick the bones are, from the vertices that follow them most."""
+    lines = {}
+    for i, bone in enumerate(bones):
+        m = bone.rest
+        lines[bone.name] = (i, Vector(m[12:15]), Vector(m[4:7]).normalized())
+    distances, volume = {}, 0.0
+    for other in _bound(ob, scene):
+        to_rig = ob.matrix_world.inverted_safe() @ other.matrix_world
+        groups, mesh = other.vertex_groups, other.data
+        if with_volume:
+            volume += _volume(mesh, to_rig)
+        for k in range(0, len(mesh.vertices), max(1, len(mesh.vertices) // VERTICES)):
+            vertex = mesh.vertices[k]
+            best = max(vertex.groups, key=lambda g: g.weight, default=None)
+            line = lines.get(groups[best.group].name) if best is not None else None
+            if line:
+                off = to_rig @ vertex.co - line[1]
+                distances.setdefault(line[0], []).append((off - off.dot(line[2]) * line[2]).length)
+    for i, found in distances.items():
+        bones[i].thickness = sorted(found)[len(found) // 2]
+    shares = {i: bones[i].length * bones[i].thickness ** 2 for i in distances}
+    whole = sum(shares.values())
+    for i, share in shares.items():
+        bones[i].volume = volume * share / whole if whole else 0.0
+
+
+# ---- obstacles ----
+
+def _moves(ob):
+    data = ob.animation_data
+    return bool(ob.parent or ob.constraints or data and
+                (data.action or data.drivers or data.nla_tracks))
+
+
+def _collider(ob, unit):
+    low = Vector(min(c[k] for c in ob.bound_box) for k in range(3))
+    high = Vector(max(c[k] for c in ob.bound_box) for k in range(3))
+    scale = ob.matrix_world.to_scale()
+    size = [abs((b - a) * s) * unit for a, b, s in zip(low, high, scale)]
+    turn, flatness = Matrix.Identity(4), max(size) * 1e-4
+    kind = ob.rigid_body.collision_shape if ob.rigid_body else "BOX"
+    if kind not in ("BOX", "SPHERE", "CAPSULE", "CYLINDER"):
+        kind = "BOX"
+    thin = [k for k in range(3) if size[k] <= flatness]
+    if max(size) <= 0 or len(thin) > 1:
+        return None
+    if thin:
+        kind = "PLANE"
+        if thin[0] != 2:                    # its normal becomes z
+            turn = Vector((0, 0, 1)).rotation_difference(
+                Vector((1, 0, 0)) if thin[0] == 0 else Vector((0, 1, 0))).to_matrix().to_4x4()
+    place = Matrix.Translation((low + high) / 2) @ turn
+    return convert.Collider(ob.name, kind, size, _moves(ob) and kind != "PLANE", place)
+
+
+def _obstacles(ob, unit):
+    collection = ob.skel.obstacles
+    found = [_collider(other, unit) for other in (collection.all_objects if collection else ())
+             if other.type == "MESH"]
+    return [collider for collider in found if collider is not None]
+
+
+# ---- the shot ----
+
+def _object_curves(ob):
+    data = ob.animation_data
+    if not data:
+        return False
+    if any(not d.data_path.startswith("pose.") for d in data.drivers):
+        return True
+    if data.nla_tracks:
+        return True
+    return bool(data.action and any(not c.data_path.startswith("pose.")
+                                    for c in compat.curves_of(data.action, ob)))
+
+
+def check_object(ob):
+    if ob is None or ob.type != "ARMATURE":
+        raise convert.Refused("Select an armature")
+    if ob.library:
+        raise convert.Refused(f"'{ob.name}' is linked from another file. Make a library override "
+                              "of it (Object > Library Override > Make), then bake again")
+    if not ob.pose.bones:
+        raise convert.Refused(f"'{ob.name}' has no bones")
+    if ob.mode == "EDIT":
+        raise convert.Refused("Leave Edit Mode first")
+
+
+def fps(scene):
+    return convert.frame_rate(scene.render.fps, scene.render.fps_base)
+
+
+def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
+    """Everything but the samples."""
+    check_object(ob)
+    settings = read_settings(ob, **wins)
+    if not settings.channels:
+        raise convert.Refused("Nothing to write: choose Location, Rotation or both")
+    data, unit = ob.animation_data, scene.unit_settings.scale_length
+    bones = _bones(ob)
+    read_thickness(ob, scene, bones, settings.mass_from == "MESH")
+    return convert.Shot(
+        name=ob.name, bones=bones, settings=settings, unit=unit, colliders=_obstacles(ob, unit),
+        fps=fps(scene),
+        gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
+        frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
+        object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
+        animated=bool(data and (data.action or data.nla_tracks or data.drivers)))
+
+
+class _Stage:
+    """A scene that holds the armature and the obstacles, to look at frames."""
+
+    def __init__(self, ob, others):
+        self.ob, self.others = ob, others
+        self.scene = bpy.data.scenes.new(SCRATCH)
+        for each in {ob.name: ob, **{other.name: other for other in others}}.values():
+            self.scene.collection.objects.link(each)
+        self.layer = self.scene.view_layers[0]
+
+    def close(self):
+        if self.scene is not None:
+            bpy.data.scenes.remove(self.scene)
+            self.scene = None
+
+    def look(self, frame):
+        self.scene.frame_set(frame)
+        return self.ob.evaluated_get(self.layer.depsgraph)
+
+
+def _channels_now(ob_eval, shot):
+    """Rotation channels and scale of every bone, as they are."""
+    for pose_bone, bone in zip(ob_eval.pose.bones, shot.bones):
+        if bone.rotation == rigs.QUATERNION:
+            bone.near = tuple(pose_bone.rotation_quaternion)
+        elif bone.rotation == rigs.AXIS_ANGLE:
+            bone.near = tuple(pose_bone.rotation_axis_angle)
+        else:
+            bone.near = (*pose_bone.rotation_euler, 0.0)
+        bone.scale = tuple(pose_bone.scale)
+
+
+def sample(shot, ob, frames, before=()):
+    """Generator: fills in the samples of the shot, a frame at a time."""
+    stage = _Stage(ob, [bpy.data.objects[collider.name] for collider in shot.colliders])
+    shot.frames, shot.before = list(frames), list(before)
+    room = array("f", bytes(64 * len(shot.bones)))
+    shot.poses, shot.basis, shot.objects = array("f"), array("f"), array("f")
+    shot.before_poses, shot.before_objects = array("f"), array("f")
+    for collider in shot.colliders:
+        collider.matrices = array("f")
+    try:
+        for frame in shot.before:
+            now = stage.look(frame)
+            now.pose.bones.foreach_get("matrix", room)
+            shot.before_poses.extend(room)
+            shot.before_objects.extend(flat(now.matrix_world))
+            yield 0.0, "reading"
+        for n, frame in enumerate(shot.frames):
+            now = stage.look(frame)
+            now.pose.bones.foreach_get("matrix", room)
+            shot.poses.extend(room)
+            now.pose.bones.foreach_get("matrix_basis", room)
+            shot.basis.extend(room)
+            shot.objects.extend(flat(now.matrix_world))
+            if n == 0:
+                _channels_now(now, shot)
+            for collider in shot.colliders:
+                if n == 0 or collider.moves:
+                    other = bpy.data.objects[collider.name].evaluated_get(stage.layer.depsgraph)
+                    collider.matrices.extend(flat(other.matrix_world @ collider.place))
+            yield n / len(shot.frames), "reading the animation"
+    finally:
+        stage.close()
+    return shot
+
+
+def frame_range(scene, ob):
+    """(first, last) of the armature's settings."""
+    if ob.skel.use_range:
+        return ob.skel.frame_start, ob.skel.frame_end
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every difference between the versions of Blender, 3.4 to 5.x. Nothing else asks for a version.
+
+4.0  keyframe_points.clear
+4.4  actions have slots, layers, strips and channel bags; an object uses a slot of its action
+5.0  Action.fcurves is gone; PoseBone.select instead of Bone.select
+"""
+
+import bpy
+
+
+def has_slots():
+    return hasattr(bpy.types, "ActionSlot")
+
+
+def is_selected(pose_bone):
+    return pose_bone.select if hasattr(pose_bone, "select") else pose_bone.bone.select
+
+
+def select(pose_bone, state=True):
+    if hasattr(pose_bone, "select"):
+        pose_bone.select = state
+    else:
+        pose_bone.bone.select = state
+
+
+def slot_of(action, ob):
+    """The slot of an action that an object uses, or would use; made where there is none."""
+    if not has_slots():
+        return None
+    used = ob.animation_data.action_slot if ob.animation_data else None
+    if used is not None:
+        for slot in action.slots:
+            if slot.identifier == used.identifier:
+                return slot
+    for slot in action.slots:
+        if slot.target_id_type == "OBJECT" and slot.name_display == ob.name:
+            return slot
+    return action.slots.new(id_type="OBJECT", name=ob.name)
+
+
+def _bag(action, slot, ensure):
+    if not action.layers:
+        if not ensure:
+            return None
+        action.layers.new("Layer")
+    layer = action.layers[0]
+    if not layer.strips:
+        if not ensure:
+            return None
+        layer.strips.new(type="KEYFRAME")
+    return layer.strips[0].channelbag(slot, ensure=ensure)
+
+
+def curves_of(action, ob):
+    """The F-curves of an object in an action; for reading, () where there are none."""
+    if not has_slots():
+        return action.fcurves
+    used = ob.animation_data.action_slot if ob.animation_data else None
+    slot = None
+    if used is not None:
+        slot = next((s for s in action.slots if s.identifier == used.identifier), None)
+    bag = _bag(action, slot, False) if slot is not None else None
+    return bag.fcurves if bag is not None else ()
+
+
+class Curves:
+    """The F-curves of an object in an action, for writing."""
+
+    def __init__(self, action, ob):
+        self._groups = None
+        if has_slots():
+            bag = _bag(action, slot_of(action, ob), True)
+            self._all, self._groups = bag.fcurves, bag.groups
+        else:
+            self._all = action.fcurves
+        self._known = {(curve.data_path, curve.array_index): curve for curve in self._all}
+
+    def find(self, path, index):
+        return self._known.get((path, index))
+
+    def new(self, path, index, group):
+        if self._groups is None:
+            return self._all.new(path, index=index, action_group=group)
+        try:
+            return self._all.new(path, index=index, group_name=group)  # 5.0
+        except TypeError:                                              # 4.4, 4.5
+            curve = self._all.new(path, index=index)
+            curve.group = self._groups.get(group) or self._groups.new(group)
+            return curve
+
+
+def use_action(ob, action):
+    """The object plays this action from now on."""
+    data = ob.animation_data or ob.animation_data_create()
+    slot = slot_of(action, ob)
+    data.action = action
+    if slot is not None:
+        data.action_slot = slot
+
+
+def use_in_strip(strip, action, ob):
+    """An NLA strip plays the object's part of the action."""
+    slot = slot_of(action, ob)
+    if slot is not None:
+        strip.action_slot = slot
+
+
+def resize_keys(points, count):
+    """As many keys as said; what they hold is to be written afterwards."""
+    excess = len(points) - count
+    if excess > 0 and count == 0 and hasattr(points, "clear"):
+        points.clear()
+        return
+    for _ in range(excess):
+        points.remove(points[-1], fast=True)
+    if excess < 0:
+        points.add(-excess)

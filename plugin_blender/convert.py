@@ -1,0 +1,823 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From bones to bodies: a Shot (plain data, in Blender's units) to a skel-scene/1 and a rig.
+
+No bpy. Arithmetic here is once per bone; what is per frame is done by the library. A bone with a
+body is a capsule along the bone: body z is bone y, the centre of mass is the bone's middle.
+"""
+
+import json
+import math
+import re
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+from .binding import rig as rigs
+from .binding import scene as documents
+
+DENSITY = 1000.0            # kg/m3, of flesh
+THICKNESS = 0.12            # radius of a bone that says nothing, of its length
+DETAIL = 0.05               # of the armature's size: what is shorter may be left out
+SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
+EVEN = 1e-4                 # of a scale: what counts as the same along all axes
+STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
+QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its body
+
+# What bodies of men and animals do, by words in the names of bones: (word, kind).
+PARTS = (
+    ("shin|calf|knee|lower.?leg|leg.?lower|forearm|fore.?arm|lower.?arm|arm.?lower|elbow", "hinge"),
+    ("toe|finger|thumb|index|middle|ring|pinky|digit|f_", "finger"),
+    ("hand|wrist|palm", "hand"), ("foot|ankle|heel", "foot"), ("thigh|upper.?leg|hip|leg", "hip"),
+    ("clavicle|collar|shoulder", "collar"), ("upper.?arm|arm", "shoulder"),
+    ("neck|head|skull", "neck"), ("spine|chest|torso|abdomen|belly|waist|pelvis|rib", "spine"),
+    ("tail|rope|chain|hair|ear|tentacle|cable|strap", "tail"),
+)
+# Cone and twist to either side, degrees; friction, in parts of weight times length.
+RANGES = {"finger": (40, 5), "hand": (50, 20), "foot": (35, 15), "hip": (60, 30),
+          "collar": (20, 10), "shoulder": (85, 45), "neck": (40, 45), "spine": (25, 20),
+          "tail": (70, 30), "other": (50, 25)}
+HINGE_RANGE = math.radians(140)
+WIDE = (math.radians(120), math.radians(100))
+PRESETS = {  # follow [Hz], damping ratio, friction, ground, roots are driven
+    "RAGDOLL": {"follow": 0.0, "damping": 1.0, "friction": 1.0, "roots": "DYNAMIC"},
+    "TAIL": {"follow": 0.0, "damping": 1.0, "friction": 0.3, "roots": "DRIVEN"},
+    "FOLLOW": {"follow": 4.0, "damping": 1.0, "friction": 0.3, "roots": "DRIVEN"},
+    "SOFT": {"follow": 0.0, "damping": 0.3, "friction": 0.3, "roots": "DRIVEN"},
+}
+
+
+class Refused(Exception):
+    """The scene cannot be done; the text says what to do about it."""
+
+
+@dataclass
+class BoneSettings:
+    """Of a bone's panel. 0 and "AUTO" leave it to the preset and to the rig."""
+    role: str = "AUTO"       # DYNAMIC, DRIVEN, PINNED, SOFT, NONE
+    joint: str = "AUTO"      # BALL, HINGE, UNIVERSAL, FIXED
+    axis: str = "AUTO"       # X, Y, Z of the bone: of a hinge
+    limits: str = "AUTO"     # from the rig; CUSTOM, NONE
+    limit_low: float = -0.8  # rad, of a hinge
+    limit_high: float = 0.8
+    cone: float = 0.8
+    twist: float = 0.4
+    mass: float = 0.0        # kg
+    radius: float = 0.0      # Blender units
+    friction: float = 1.0    # times the default
+    follow: float = -1.0     # Hz; negative: the preset's
+    collide: bool = False    # with bones of its own armature
+    softness: float = 0.05   # of a soft bone: how far its weight pulls it, of its length
+
+
+@dataclass
+class BoneShot:
+    name: str
+    parent: int = -1
+    length: float = 1.0                     # Blender units, at rest
+    rest: Any = None                        # 16 numbers, column after column: in the armature
+    rotation: int = rigs.QUATERNION
+    flags: int = 0
+    connected: bool = False
+    deform: bool = True
+    selected: bool = True
+    scale: Any = (1.0, 1.0, 1.0)            # of the basis, at the first frame
+    near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
+    limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
+    locked: str = ""                        # axes that do not turn, "XZ"
+    thickness: float = 0.0                  # Blender units: radius of what is bound to it
+    volume: float = 0.0                     # Blender units cubed: its share of the mesh
+    settings: BoneSettings = field(default_factory=BoneSettings)
+
+
+@dataclass
+class Collider:
+    name: str
+    kind: str                               # PLANE, BOX, SPHERE, CAPSULE, CYLINDER
+    size: Any = (1.0, 1.0, 1.0)             # metres, full edges; z is the long axis or the normal
+    moves: bool = False
+    place: Any = None                       # Blender's: its middle and axes, seen from the object
+    matrices: Any = None                    # [frame][16] floats, world, Blender units
+
+
+@dataclass
+class Settings:
+    preset: str = "RAGDOLL"
+    only_selected: bool = False
+    channels: int = rigs.LOCATION | rigs.ROTATION
+    density: float = DENSITY
+    total_mass: float = 0.0
+    mass_from: str = "LENGTH"               # or MESH
+    ground: bool = True
+    ground_height: float = 0.0              # Blender units
+    ground_friction: float = 0.8
+    bounce: float = 0.0
+    start_velocity: bool = True
+    follow: float = -1.0                    # Hz; negative: the preset's
+    damping: float = -1.0
+    friction: float = 1.0                   # times the default
+    integrator: str = "auto"
+    step: float = 0.0                       # s
+    preroll: float = 0.0                    # s
+
+
+@dataclass
+class Shot:
+    """All that is read from Blender. Samples are flat: [frame][bone][16] floats."""
+    name: str
+    bones: List[BoneShot]
+    fps: float = 24.0
+    unit: float = 1.0                       # m per Blender unit
+    gravity: Any = (0.0, 0.0, -9.81)        # m/s2
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    settings: Settings = field(default_factory=Settings)
+    colliders: List[Collider] = field(default_factory=list)
+    object_moves: bool = False              # the armature object itself
+    animated: bool = False                  # its bones
+    frames: List[int] = field(default_factory=list)    # that were sampled, even steps
+    before: List[int] = field(default_factory=list)    # for the velocity at the start
+    poses: Any = None                       # of frames: in the armature
+    basis: Any = None
+    objects: Any = None                     # [frame][16]
+    before_poses: Any = None
+    before_objects: Any = None
+
+    @property
+    def rate(self):
+        return self.fps / self.frame_step
+
+
+def frame_rate(fps, fps_base):
+    """Frames per second: seconds = frame * fps_base / fps."""
+    return fps / fps_base
+
+
+# ---- small algebra: quaternions w x y z, once per bone ----
+
+def q_mul(a, b):
+    return (a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0])
+
+
+def q_conj(a):
+    return (a[0], -a[1], -a[2], -a[3])
+
+
+def q_rotate(a, v):
+    return q_mul(q_mul(a, (0.0, *v)), q_conj(a))[1:]
+
+
+def q_about(axis, angle):
+    s = math.sin(angle / 2) / (math.sqrt(sum(x * x for x in axis)) or 1.0)
+    return (math.cos(angle / 2), *(s * x for x in axis))
+
+
+def cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def norm(v):
+    return math.sqrt(sum(x * x for x in v))
+
+
+def scales(m):
+    """Lengths of the three columns of 16 numbers."""
+    return tuple(norm(m[k:k + 3]) for k in (0, 4, 8))
+
+
+def is_even(three):
+    middle = sum(three) / 3
+    return middle > 0 and all(abs(s - middle) <= EVEN * middle for s in three)
+
+
+def q_of(m):
+    """The rotation of 16 numbers, column after column, whatever their scale."""
+    x, y, z = ([v / n for v in m[k:k + 3]] for k, n in zip((0, 4, 8), scales(m)))
+    t = x[0] + y[1] + z[2]
+    if t > 0:
+        q = (1 + t, y[2] - z[1], z[0] - x[2], x[1] - y[0])
+    elif x[0] >= y[1] and x[0] >= z[2]:
+        q = (y[2] - z[1], 1 + x[0] - y[1] - z[2], y[0] + x[1], z[0] + x[2])
+    elif y[1] >= z[2]:
+        q = (z[0] - x[2], y[0] + x[1], 1 + y[1] - x[0] - z[2], z[1] + y[2])
+    else:
+        q = (x[1] - y[0], z[0] + x[2], z[1] + y[2], 1 + z[2] - x[0] - y[1])
+    n = norm(q)
+    return tuple(v / n for v in q)
+
+
+def twist_about(q, axis):
+    """The angle of q about an axis, -pi to pi."""
+    along = sum(a * b for a, b in zip(q[1:], axis)) / (norm(axis) or 1.0)
+    angle = 2 * math.atan2(along, q[0])
+    return math.remainder(angle, 2 * math.pi)
+
+
+# ---- which bones have bodies ----
+
+def part_of(name):
+    low = name.lower()
+    return next((kind for words, kind in PARTS if re.search(words, low)), "other")
+
+
+def _ancestors(bones, i):
+    while bones[i].parent >= 0:
+        i = bones[i].parent
+        yield i
+
+
+def _is_detail(bone, parent, extent):
+    """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
+    small = bone.length < DETAIL * extent and 4 * bone.length < parent.length
+    return small or part_of(bone.name) == "finger" and 2 * bone.length < parent.length
+
+
+def roles_of(shot):
+    """"DYNAMIC", "DRIVEN", "PINNED", "SOFT" or "NONE" per bone."""
+    bones, s = shot.bones, shot.settings
+    preset = PRESETS[s.preset]
+    longest = max((bone.length for bone in bones), default=0.0)
+    extent = max((math.dist(a.rest[12:15], bones[0].rest[12:15]) for a in bones), default=0.0)
+    any_deform = any(bone.deform for bone in bones)
+    chosen = [not s.only_selected or bone.selected for bone in bones]
+    support = {bone.parent for i, bone in enumerate(bones)
+               if chosen[i] and bone.parent >= 0 and not chosen[bone.parent]}
+    roles = []
+    for i, bone in enumerate(bones):
+        up = next((k for k in _ancestors(bones, i) if roles[k] != "NONE"), -1)
+        role = bone.settings.role
+        if bone.length < SHORTEST * longest:
+            role = "NONE"
+        elif not chosen[i]:
+            role = "DRIVEN" if i in support else "NONE"
+        elif role == "AUTO":
+            if not s.only_selected and (any_deform and not bone.deform or
+                                        up >= 0 and _is_detail(bone, bones[up], extent)):
+                role = "NONE"
+            elif up < 0:
+                role = preset["roots"]
+            else:
+                role = "DYNAMIC"
+                if s.preset == "SOFT":
+                    leaf = not any(b.parent == i and b.length >= SHORTEST * longest for b in bones)
+                    role = "SOFT" if leaf or s.only_selected else "DRIVEN"
+        if role == "SOFT" and (up < 0 or roles[up] == "SOFT"):
+            role = "NONE"
+        elif up >= 0 and roles[up] == "SOFT":  # nothing hangs from a soft mass: it goes along
+            role = "NONE"
+        roles.append(role)
+    if not any(role in ("DYNAMIC", "SOFT") for role in roles):
+        raise Refused("No bone is simulated. Select the bones to simulate, turn off Only Selected, "
+                      "or set a bone's part to Simulated")
+    return roles
+
+
+def frames_needed(shot):
+    """(frames, before): to be sampled for the bake, and for the velocity at its start."""
+    s, roles = shot.settings, roles_of(shot)
+    all_frames = list(range(shot.frame_start, shot.frame_end + 1, shot.frame_step))
+    follows = any(_follow(shot, bone) > 0 for bone, role in zip(shot.bones, roles)
+                  if role == "DYNAMIC")
+    moving = (follows or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
+              shot.object_moves or shot.animated and "NONE" in roles)
+    before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
+    return all_frames if moving else all_frames[:1], before
+
+
+def _follow(shot, bone):
+    s = shot.settings
+    for given in (bone.settings.follow, s.follow):
+        if given >= 0:
+            return given
+    return PRESETS[s.preset]["follow"]
+
+
+def check(shot):
+    """Refuses what would come out wrong, in words that help."""
+    if shot.frame_end <= shot.frame_start:
+        raise Refused(f"The range ends at frame {shot.frame_end}, "
+                      f"but it starts at {shot.frame_start}")
+    three = scales(shot.objects[:16])
+    if not is_even(three):
+        size = ", ".join(f"{v:.4g}" for v in three)
+        raise Refused(f"The armature '{shot.name}' is scaled by ({size}), not alike along all axes."
+                      " Apply its scale (Object > Apply > Scale), then bake again")
+    m = shot.objects[:16]
+    if sum(a * b for a, b in zip(cross(m[0:3], m[4:7]), m[8:11])) < 0:
+        raise Refused(f"The armature '{shot.name}' is mirrored (a negative scale). "
+                      "Apply its scale (Object > Apply > Scale), then bake again")
+    parents = {bone.parent for bone in shot.bones}
+    for i, bone in enumerate(shot.bones):
+        if i in parents and not is_even(bone.scale):
+            raise Refused(f"The bone '{bone.name}' is scaled by "
+                          f"({', '.join(f'{v:.4g}' for v in bone.scale)}), not alike along all "
+                          "axes, and others hang from it. Clear its scale (Alt+S), then bake again")
+
+
+# ---- shapes and masses ----
+
+def _sizes(shot, roles):
+    """(length, radius, mass) per bone with a body, in SI units."""
+    s, out, volumes = shot.settings, {}, {}
+    object_scale = sum(scales(shot.objects[:16])) / 3
+    for i, bone in enumerate(shot.bones):
+        if roles[i] == "NONE":
+            continue
+        grown = object_scale * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3 * shot.unit
+        length = bone.length * grown
+        radius = bone.settings.radius * grown or bone.thickness * grown or THICKNESS * length
+        radius = min(max(radius, 0.02 * length), 0.6 * length)
+        middle = max(length - 2 * radius, 0.1 * length)
+        volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
+        if s.mass_from == "MESH" and bone.volume > 0:
+            volumes[i] = bone.volume * (object_scale * shot.unit) ** 3
+        out[i] = [middle, radius, bone.settings.mass]
+    free = sum(volumes[i] for i in out if not out[i][2])
+    given = sum(out[i][2] for i in out)
+    density = s.density
+    if s.total_mass > given and free > 0:
+        density = (s.total_mass - given) / free
+    for i, size in out.items():
+        size[2] = size[2] or density * volumes[i]
+    return out
+
+
+def _body(shot, i, role, size, pose):
+    bone, (length, radius, mass) = shot.bones[i], size
+    body = documents.Body(
+        name=bone.name, mass=mass, position=list(pose[:3]), orientation=list(pose[3:7]),
+        shape={"type": "capsule", "length": length, "radius": radius})
+    if role in ("DRIVEN", "PINNED"):
+        body.motion = "driven" if role == "DRIVEN" else "fixed"
+    body.collide = True if bone.settings.collide else None
+    return body
+
+
+def _soft(shot, i, host, size, pose, gravity):
+    """A soft mass that its weight pulls `softness` of its length off its place: c x^3 = m g. It
+    turns like a ball, for its axes are those of the bone it hangs on."""
+    bone, (length, radius, mass) = shot.bones[i], size
+    sag = max(bone.settings.softness, 1e-3) * (length + 2 * radius)
+    c, damping = mass * gravity / sag ** 3, PRESETS["SOFT"]["damping"]
+    spring = 3 * mass * gravity / sag         # c x^3 about the sag: 3 c sag^2
+    d = 2 * damping * math.sqrt(spring * mass)
+    inertia = 0.4 * mass * (length / 2 + radius) ** 2
+    turn = spring / mass * inertia            # as fast as it moves
+    return documents.Wobble(
+        name=bone.name, body=host, mass=mass, position=list(pose[:3]), inertia=[inertia] * 3,
+        axis=list(q_rotate(pose[3:7], (0, 0, 1))),
+        longitudinal={"c": c, "d": d}, transversal={"c": c, "d": d},
+        angular={"a": turn, "b": 2 * damping * math.sqrt(turn * inertia)})
+
+
+# ---- joints ----
+
+def _basis_now(shot, i):
+    """How far a bone is turned from rest, seen from its parent, as it stands at the start."""
+    bone, p = shot.bones[i], shot.bones[i].parent
+    now, rest = q_of(shot.poses[16 * i:16 * i + 16]), q_of(bone.rest)
+    if p < 0 or bone.flags & rigs.KEEPS_ROTATION:
+        return q_mul(q_conj(rest), now)
+    up, up_rest = q_of(shot.poses[16 * p:16 * p + 16]), q_of(shot.bones[p].rest)
+    return q_mul(q_conj(q_mul(up, q_mul(q_conj(up_rest), rest))), now)
+
+
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+def _rest_bend(shot, i):
+    """(axis in the bone, angle) by which a bone is bent from its parent's line at rest."""
+    bone, p = shot.bones[i], shot.bones[i].parent
+    if p < 0:
+        return AXES["X"], 0.0
+    rest = q_of(bone.rest)
+    up = q_rotate(q_conj(rest), q_rotate(q_of(shot.bones[p].rest), (0, 1, 0)))
+    axis = cross(up, (0, 1, 0))
+    return axis, math.atan2(norm(axis), up[1])
+
+
+def _free_axes(bone):
+    """The axes that the rig lets turn, and their ranges (None: all round)."""
+    free = {}
+    for axis in "XYZ":
+        low_high = bone.limits.get(axis)
+        if axis in bone.locked or low_high and low_high[1] - low_high[0] < math.radians(1):
+            continue
+        free[axis] = low_high
+    return free
+
+
+def _has_rig_limits(bone):
+    return bool(bone.limits or bone.locked)
+
+
+def _hinge(shot, i, joint, pose, axis, low_high):
+    """A hinge about an axis of the bone as it stands; angles count from rest in the rig, from the
+    start in the document."""
+    now = twist_about(_basis_now(shot, i), axis)
+    joint.type = "hinge"
+    joint.axis = list(q_rotate(q_mul(pose[3:7], QUARTER), axis))
+    if low_high:
+        joint.limits = [low_high[0] - now, low_high[1] - now]
+
+
+def _universal(shot, i, joint, pose, first, second, ranges):
+    turned, world = _basis_now(shot, i), q_mul(pose[3:7], QUARTER)
+    joint.type = "universal"
+    joint.axis = list(q_rotate(world, AXES[first]))
+    joint.axis2 = list(q_rotate(world, AXES[second]))
+    if ranges[0] and ranges[1]:
+        now = [twist_about(turned, AXES[axis]) for axis in (first, second)]
+        joint.limits = [[low - at, high - at] for (low, high), at in zip(ranges, now)]
+
+
+def _ball(shot, i, joint, pose, parent_pose, head, limits):
+    """limits: (centre x, centre z, cone, twist low, twist high) from rest; None: free."""
+    if limits is None:
+        joint.anchor = list(head)
+        return
+    x, z, cone, low, high = limits
+    centre = q_mul(q_about(AXES["Z"], z), q_about(AXES["X"], x))
+    rest = q_mul(q_mul(pose[3:7], QUARTER), q_conj(_basis_now(shot, i)))
+    middle = q_mul(q_mul(rest, centre), q_conj(QUARTER))
+    back = q_conj(parent_pose[3:7])
+    joint.frames = [
+        {"position": list(q_rotate(back, [a - b for a, b in zip(head, parent_pose[:3])])),
+         "orientation": list(q_mul(back, middle))},
+        {"position": list(q_rotate(q_conj(pose[3:7]), [a - b for a, b in zip(head, pose[:3])])),
+         "orientation": [1.0, 0.0, 0.0, 0.0]}]
+    joint.anchor = None
+    joint.limits = {"cone": min(cone, math.pi), "twist": [low, high]}
+
+
+def _ball_limits(bone, free):
+    """Cone and twist of the rig's limits, from rest. The cone is the larger of the two ranges."""
+    around = []
+    for axis in "XZ":
+        low, high = free.get(axis) or ((0.0, 0.0) if axis not in free else (-math.pi, math.pi))
+        around.append(((low + high) / 2, (high - low) / 2))
+    low, high = free.get("Y") or ((-1e-3, 1e-3) if "Y" not in free else (-math.pi, math.pi))
+    cone = max(around[0][1], around[1][1], 1e-3)
+    if cone >= math.pi and high - low >= 2 * math.pi:
+        return None
+    return around[0][0], around[1][0], cone, low, high
+
+
+def _joint_limited(shot, i, joint, pose, parent_pose, head):
+    """As the rig's own limits have it."""
+    bone, free = shot.bones[i], _free_axes(shot.bones[i])
+    kind = bone.settings.joint
+    if kind == "AUTO":
+        kind = ("FIXED", "HINGE", "UNIVERSAL", "BALL")[len(free)]
+    if kind == "FIXED":
+        joint.type = "fixed"
+    elif kind == "HINGE":
+        named = bone.settings.axis
+        axis = named if named != "AUTO" else next(iter(free), "X")
+        _hinge(shot, i, joint, pose, AXES[axis], bone.limits.get(axis))
+    elif kind == "UNIVERSAL":
+        first, second = (list(free) + [a for a in "XZ" if a not in free])[:2]
+        _universal(shot, i, joint, pose, first, second, [free.get(first), free.get(second)])
+    else:
+        _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(bone, free))
+
+
+def _joint_guessed(shot, i, joint, pose, parent_pose, head):
+    """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
+    bone, part = shot.bones[i], part_of(shot.bones[i].name)
+    kind, given = bone.settings.joint, bone.settings
+    if shot.settings.preset == "TAIL":
+        part = "tail"
+    follows = _follow(shot, bone) > 0       # what it follows knows better than a guess
+    if kind == "AUTO":
+        kind = "HINGE" if part == "hinge" and not follows else "BALL"
+    custom = given.limits == "CUSTOM"
+    if kind == "FIXED":
+        joint.type = "fixed"
+    elif kind == "HINGE":
+        axis, bend = _rest_bend(shot, i)
+        low_high = (-math.radians(5), HINGE_RANGE)
+        if given.axis != "AUTO" or bend < STRAIGHT:
+            axis = AXES[given.axis if given.axis != "AUTO" else "X"]
+        else:
+            low_high = (-bend, HINGE_RANGE - bend)
+        if custom:
+            low_high = (given.limit_low, given.limit_high)
+        _hinge(shot, i, joint, pose, axis, None if given.limits == "NONE" else low_high)
+    elif kind == "UNIVERSAL":
+        span = (given.limit_low, given.limit_high) if custom else (-0.8, 0.8)
+        span = None if given.limits == "NONE" else span
+        _universal(shot, i, joint, pose, "X", "Z", [span, span])
+    else:
+        cone, twist = (math.radians(a) for a in RANGES.get(part, RANGES["other"]))
+        if custom:
+            cone, twist = given.cone, given.twist
+        elif follows:                       # wide, but it does not turn over
+            cone, twist = WIDE
+        limits = None if given.limits == "NONE" else (0.0, 0.0, cone, -twist, twist)
+        _ball(shot, i, joint, pose, parent_pose, head, limits)
+
+
+def _joint(shot, i, up, pose, parent_pose, size, weight):
+    """The joint of a bone's head; its friction: a share of what the bone's weight turns it with."""
+    bone, s = shot.bones[i], shot.settings
+    reach = size[0] / 2 + size[1]
+    head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], (0, 0, -_half(shot, i))))]
+    joint = documents.Joint(type="ball", bodies=[shot.bones[up].name, bone.name],
+                            name=f"{bone.name}.joint", anchor=head)
+    guess = not _has_rig_limits(bone) or bone.settings.limits in ("CUSTOM", "NONE")
+    place = _joint_guessed if guess else _joint_limited
+    place(shot, i, joint, pose, parent_pose, head)
+    if joint.type == "fixed":
+        joint.anchor = list(pose[:3])
+    share = 0.06 * PRESETS[s.preset]["friction"] * s.friction * bone.settings.friction
+    if joint.type != "fixed":
+        joint.friction = share * size[2] * weight * reach
+    return joint
+
+
+def _half(shot, i):
+    """Half the length of a bone, metres, as it stands."""
+    grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
+    return 0.5 * shot.bones[i].length * grown * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3
+
+
+# ---- the whole ----
+
+@dataclass
+class Build:
+    """A scene, the rig that reads and shows it, and what belongs to what."""
+    scene: documents.Scene
+    rig: rigs.Rig
+    roles: List[str]
+    body_of: Dict[str, int]                 # by name, in the order of the track
+    parts: List[int]                        # bones that get keys
+
+    @property
+    def bones(self):
+        return self.rig.bones
+
+    @property
+    def body_count(self):
+        return len(self.body_of)
+
+
+def _offset(shot, i):
+    return (0.0, 0.0, -_half(shot, i), *QUARTER)
+
+
+def make_rig(shot, roles):
+    """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
+    hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
+    soft = [i for i, role in enumerate(roles) if role == "SOFT"]
+    solid = [c.name for c in shot.colliders if c.kind != "PLANE"]
+    names = [shot.bones[i].name for i in hard] + [_collider_name(shot, n) for n in solid]
+    names += [shot.bones[i].name for i in soft]
+    body_of = {name: k for k, name in enumerate(names)}
+    bones, free = [], set()                 # free: bones that physics moves, itself or from above
+    for i, bone in enumerate(shot.bones):
+        moved = roles[i] in ("DYNAMIC", "SOFT") or bone.parent in free
+        if moved:
+            free.add(i)
+        channels = shot.settings.channels if moved and roles[i] != "NONE" else 0
+        if bone.connected:
+            channels &= ~rigs.LOCATION      # Blender takes no location of a connected bone
+        flags = bone.flags if moved else bone.flags | rigs.POSED
+        even = sum(bone.scale) / 3
+        bones.append(rigs.Bone(
+            rest=bone.rest, parent=bone.parent, rotation=bone.rotation, flags=flags,
+            body=body_of[bone.name] if roles[i] != "NONE" else -1, offset=_offset(shot, i),
+            channels=channels, scale=even, near=bone.near))
+    return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
+
+
+def _host(shot, roles, i):
+    """The bone whose body a bone's body hangs on; -1: none."""
+    return next((a for a in _ancestors(shot.bones, i) if roles[a] not in ("NONE", "SOFT")), -1)
+
+
+def _soft_offsets(shot, roles, bones, body_of, poses):
+    """A soft mass has the axes of the bone it hangs on; its bone is turned in them."""
+    for i, role in enumerate(roles):
+        if role != "SOFT":
+            continue
+        k, h = 7 * body_of[shot.bones[i].name], 7 * body_of[shot.bones[_host(shot, roles, i)].name]
+        own, back = poses[k + 3:k + 7], q_conj(poses[h + 3:h + 7])
+        head = q_rotate(q_mul(back, own), (0, 0, -_half(shot, i)))
+        bones[i].offset = (*head, *q_mul(back, q_mul(own, QUARTER)))
+
+
+def _collider_name(shot, name):
+    return f"{name} (object)" if any(bone.name == name for bone in shot.bones) else name
+
+
+def _colliders(shot, scene, library):
+    for collider in shot.colliders:
+        one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
+        poses = one.poses(collider.matrices, 1, rigs.STILL)
+        first = list(poses[:7])
+        if collider.kind == "PLANE":
+            scene.ground.append(documents.Ground(
+                point=first[:3], normal=list(q_rotate(first[3:7], (0, 0, 1))),
+                friction=shot.settings.ground_friction))
+            continue
+        size, name = list(collider.size), _collider_name(shot, collider.name)
+        shape = {"type": "box", "size": size}
+        if collider.kind == "SPHERE":
+            shape = {"type": "sphere", "radius": max(size) / 2}
+        elif collider.kind in ("CAPSULE", "CYLINDER"):
+            radius = max(size[0], size[1]) / 2
+            caps = 2 * radius if collider.kind == "CAPSULE" else 0.0
+            shape = {"type": collider.kind.lower(), "radius": radius,
+                     "length": max(size[2] - caps, 1e-3 * radius)}
+        body = documents.Body(name=name, shape=shape, motion="fixed", position=first[:3],
+                              orientation=first[3:])
+        if collider.moves:
+            body.motion, body.curve = "driven", _curve(shot, poses, 1, 0)
+            body.position = body.orientation = None
+        scene.bodies.append(body)
+
+
+def _curve(shot, poses, bodies, k):
+    """Samples of a body as the document's curve."""
+    count, width = len(poses) // (7 * bodies), 7 * bodies
+    rows = [list(poses[n * width + 7 * k:n * width + 7 * k + 7]) for n in range(count)]
+    return {"time": [n / shot.rate for n in range(count)],
+            "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
+
+
+def _ground(shot, scene, sizes, poses, body_of):
+    """The floor; bones that would start in it are as thin as it takes."""
+    s = shot.settings
+    if not s.ground:
+        return
+    height = s.ground_height * shot.unit
+    up = [-g for g in shot.gravity]
+    n = norm(up)
+    normal = [g / n for g in up] if n > 0 else [0.0, 0.0, 1.0]
+    scene.ground.insert(0, documents.Ground(
+        point=[0.0, 0.0, height], normal=normal, friction=s.ground_friction,
+        restitution=s.bounce if s.bounce > 0 else None))
+    for i, size in sizes.items():
+        k = 7 * body_of[shot.bones[i].name]
+        middle = sum(a * (b - c) for a, b, c in zip(normal, poses[k:k + 3], (0, 0, height)))
+        along = q_rotate(poses[k + 3:k + 7], (0, 0, size[0] / 2))
+        low = middle - abs(sum(a * b for a, b in zip(normal, along)))
+        if 0.1 * size[1] < low < size[1]:
+            size[1] = low
+
+
+def build(shot, library=None):
+    """The scene as it stands at the first frame, without velocities and curves, and the rig."""
+    check(shot)
+    roles = roles_of(shot)
+    bones, body_of, parts = make_rig(shot, roles)
+    rig = rigs.Rig(bones, shot.unit, library)
+    poses = rig.poses(shot.poses[:16 * len(bones)], len(body_of), shot.objects[:16])
+    if "SOFT" in roles:
+        _soft_offsets(shot, roles, bones, body_of, poses)
+        rig = rigs.Rig(bones, shot.unit, library)
+    sizes, s, weight = _sizes(shot, roles), shot.settings, norm(shot.gravity) or 9.81
+    scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
+    _ground(shot, scene, sizes, poses, body_of)
+    for i, role in enumerate(roles):
+        if role == "NONE":
+            continue
+        k = 7 * body_of[shot.bones[i].name]
+        pose = list(poses[k:k + 7])
+        up = _host(shot, roles, i)
+        if role == "SOFT":
+            host = shot.bones[up].name
+            scene.wobble.append(_soft(shot, i, host, sizes[i], pose, weight))
+            continue
+        scene.bodies.append(_body(shot, i, role, sizes[i], pose))
+        if up >= 0 and "DYNAMIC" in (role, roles[up]):
+            k = 7 * body_of[shot.bones[up].name]
+            scene.joints.append(_joint(shot, i, up, pose, list(poses[k:k + 7]), sizes[i], weight))
+    _colliders(shot, scene, library)
+    frames = range(shot.frame_start, shot.frame_end + 1, shot.frame_step)
+    scene.bake = documents.BakeSettings(
+        fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + len(frames) - 1,
+        integrator=s.integrator, step=s.step or None, preroll=s.preroll or None)
+    return Build(scene, rig, roles, body_of, parts)
+
+
+def matrices_for(shot, built):
+    """What the library must know of bones that get no keys, or not all: [frame][bone][16]. Poses
+    of those that physics does not move, the basis of the others; the rest does not matter."""
+    bones, count = built.bones, len(built.bones)
+    needed = set()
+    for i in built.parts:
+        if bones[i].channels != rigs.LOCATION | rigs.ROTATION and not shot.bones[i].connected:
+            needed.add(i)
+        needed.update(a for a in _ancestors(shot.bones, i) if not bones[a].channels)
+    if not needed:
+        return None
+    out = array("f", rigs.STILL) * (len(shot.poses) // 16)
+    for i in needed:
+        source = shot.poses if bones[i].flags & rigs.POSED else shot.basis
+        for k in range(16 * i, 16 * i + 16):
+            out[k::16 * count] = source[k::16 * count]
+    return out
+
+
+def animate(shot, built, poses, q, offsets):
+    """Puts the animation into the scene: curves of driven bodies and of springs toward it.
+    poses: [frame][body][7]; q: [frame][n], offsets: of each joint in q, and the end."""
+    s, count = shot.settings, built.body_count
+    by_name = {bone.name: bone for bone in shot.bones}
+    for body in built.scene.bodies:
+        if body.motion == "driven" and body.curve is None:
+            body.curve = _curve(shot, poses, count, built.body_of[body.name])
+            body.position = body.orientation = None
+    if q is None:
+        return
+    width, samples = offsets[-1], len(poses) // (7 * count)
+    times = [n / shot.rate for n in range(samples)]
+    damping = s.damping if s.damping >= 0 else PRESETS[s.preset]["damping"]
+    for k, joint in enumerate(built.scene.joints):
+        stiffness = _follow(shot, by_name[joint.bodies[1]])
+        if stiffness <= 0 or joint.type == "fixed":
+            continue
+        first, last = offsets[k], offsets[k + 1]
+        rows = [list(q[n * width + first:n * width + last]) for n in range(samples)]
+        value = [row[0] for row in rows] if last - first == 1 else rows
+        joint.follow = {"stiffness": stiffness, "damping": damping,
+                        "curve": {"time": times, "value": value}}
+
+
+def set_velocities(built, velocities):
+    """velocities: 6 per body, of all that are dynamic."""
+    for body in built.scene.bodies:
+        if body.motion is None:
+            k = 6 * built.body_of[body.name]
+            body.velocity = list(velocities[k:k + 3])
+            body.angular_velocity = list(velocities[k + 3:k + 6])
+
+
+def text_of(scene):
+    """The document, piece by piece: a body or joint with long curves takes its time."""
+    lists = {"bodies": scene.bodies, "joints": scene.joints, "wobble": scene.wobble,
+             "ground": scene.ground}
+    yield "{\n" + ",\n".join(f'  "{k}": {json.dumps(v, ensure_ascii=False)}'
+                             for k, v in _head(scene).items())
+    for name, items in lists.items():
+        if not items and name != "bodies":
+            continue
+        yield f',\n  "{name}": ['
+        for n, item in enumerate(items):
+            fields = {k: v for k, v in vars(item).items() if v is not None}
+            yield (",\n    " if n else "\n    ") + json.dumps(fields, ensure_ascii=False)
+        yield "\n  ]"
+    yield "\n}\n"
+
+
+def _head(scene):
+    bake = {k: v for k, v in vars(scene.bake).items() if v is not None}
+    return {"format": documents.FORMAT, "name": scene.name, "gravity": scene.gravity, "bake": bake}
+
+
+# ---- keys ----
+
+@dataclass
+class Channel:
+    path: str
+    index: int
+    group: str
+    keys: Any                               # floats: frame, value, frame, value, ...
+
+
+PROPERTIES = {rigs.QUATERNION: "rotation_quaternion", rigs.AXIS_ANGLE: "rotation_axis_angle"}
+
+
+def escape(name):
+    return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def name_channels(shot, built, keys):
+    """The library's channels with the names that Blender's curves have."""
+    out, at = [], 0
+    for bone, data in zip(shot.bones, built.bones):
+        for name, width in zip(("location", PROPERTIES.get(data.rotation, "rotation_euler")),
+                               data.widths):
+            for index in range(width):
+                path = f'pose.bones["{escape(bone.name)}"].{name}'
+                out.append(Channel(path, index, bone.name, keys[at]))
+                at += 1
+    return out
+
+
+def pairs(frames, values):
+    """Keys of numbers at frames; no arithmetic, only interleaving."""
+    out = array("f", bytes(8 * len(frames)))
+    out[0::2], out[1::2] = array("f", frames), array("f", values)
+    return out
+
+
+def columns(joint):
+    """Names of the degrees of freedom of a joint, as the command `skel inverse` has them."""
+    return {"hinge": ["torque"], "slide": ["force"], "universal": ["tz", "tx"],
+            "ball": ["tx", "ty", "tz"], "fixed": []}[joint.type]

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Operators: doormen. Each polls, reads, calls the pipeline, writes and reports.
+
+From a script, or without a window, they run to the end. From a button they run in slices between
+the events of the window; Esc stops them and leaves the file as it was."""
+
+import time
+
+import bpy
+from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
+
+from . import bl_read, bl_write, convert, pipeline, props
+from .binding import skelpy
+
+TICK = 0.012                    # s of work between two looks at the window
+REPORTS = {}                    # of the last bake, by the armature's name; gone with the session
+FAILURES = (convert.Refused, skelpy.SkelError, MemoryError, OSError, ValueError)
+
+
+def armature(context):
+    """The armature at hand: the active one, or the one that the active mesh is bound to."""
+    ob = context.object
+    if ob is not None and ob.type == "MESH":
+        found = ob.find_armature()
+        ob = found if found is not None else ob
+    return ob if ob is not None and ob.type == "ARMATURE" else None
+
+
+class _Work:
+    """What long operators share. work(context) is a generator that yields (fraction, words) and
+    returns what to say at the end; `closing` is true where it may not be stopped any more."""
+
+    _job = _timer = None
+    closing = False
+
+    @classmethod
+    def poll(cls, context):
+        if armature(context) is None:
+            cls.poll_message_set("Select an armature first")
+            return False
+        return context.mode != "EDIT_ARMATURE"
+
+    def _fail(self, error):
+        self.report({"ERROR"}, str(error) or type(error).__name__)
+        return {"CANCELLED"}
+
+    def execute(self, context):
+        try:
+            self.report({"INFO"}, pipeline.run(self.work(context)))
+        except FAILURES as error:
+            return self._fail(error)
+        return {"FINISHED"}
+
+    def invoke(self, context, _event):
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        manager = context.window_manager
+        self._job = self.work(context)
+        self._timer = manager.event_timer_add(0.01, window=context.window)
+        manager.progress_begin(0, 100)
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        if event.type == "ESC" and not self.closing:
+            self._end(context)
+            self.report({"WARNING"}, "Stopped. Nothing was changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":           # look around, but change nothing meanwhile
+            looks = event.type in {"MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"}
+            return {"PASS_THROUGH"} if looks else {"RUNNING_MODAL"}
+        until = time.perf_counter() + TICK
+        try:
+            fraction, words = next(self._job)
+            while time.perf_counter() < until:
+                fraction, words = next(self._job)
+        except StopIteration as stop:
+            self._end(context)
+            self.report({"INFO"}, stop.value)
+            return {"FINISHED"}
+        except FAILURES as error:
+            self._end(context)
+            return self._fail(error)
+        context.window_manager.progress_update(int(100 * fraction))
+        if context.area:
+            context.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc stops)")
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context):
+        self._end(context)
+
+    def _end(self, context):
+        if self._job is not None:
+            self._job.close()
+            self._job = None
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+            context.window_manager.progress_end()
+            self._timer = None
+        if context.area:
+            context.area.header_text_set(None)
+
+
+class _Ranged:
+    """Frames, as properties of the operator; what is not set comes from the armature's panel."""
+
+    frame_start: IntProperty(name="Start", default=1, options={"SKIP_SAVE"},
+                             description="First frame")
+    frame_end: IntProperty(name="End", default=250, options={"SKIP_SAVE"},
+                           description="Last frame")
+    frame_step: IntProperty(name="Step", default=1, min=1, options={"SKIP_SAVE"},
+                            description="Frames from key to key")
+
+    def given(self, name, otherwise):
+        return getattr(self, name) if self.properties.is_property_set(name) else otherwise
+
+    def frames(self, context, ob):
+        first, last = bl_read.frame_range(context.scene, ob)
+        return (self.given("frame_start", first), self.given("frame_end", last),
+                self.given("frame_step", ob.skel.frame_step))
+
+
+class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
+    """Simulate the armature and write the motion as keys. Esc stops it and changes nothing"""
+    bl_idname = "skel.bake_physics"
+    bl_label = "Bake Physics"
+    bl_options = {"REGISTER", "UNDO"}
+
+    target: EnumProperty(name="Write To", items=props.TARGETS, default="NEW",
+                         options={"SKIP_SAVE"}, description="Where the keys go")
+
+    def work(self, context):
+        scene, ob = context.scene, armature(context)
+        name, target = ob.name, self.given("target", ob.skel.target)
+        shot = bl_read.read_shot(scene, ob, *self.frames(context, ob))
+        yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+        result = yield from pipeline.bake(shot)
+        self.closing = True
+        ob = bpy.data.objects[name]
+        action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
+        bones = sorted({channel.group for channel in result.channels})
+        muted = bl_write.mute_constraints(ob, bones) if ob.skel.mute_constraints else 0
+        bl_write.refresh(scene)
+        REPORTS[name] = result.report
+        words = f"{len(bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
+                f"'{action.name}'"
+        return words + (f"; {muted} constraints muted" if muted else "")
+
+
+class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
+    """Find the joint torques of the animation: curves of the bones' custom properties
+    skel_torque and skel_power, and a table in a file if you name one"""
+    bl_idname = "skel.inverse_dynamics"
+    bl_label = "Find Torques"
+    bl_options = {"REGISTER", "UNDO"}
+
+    cutoff: FloatProperty(name="Smooth Above", default=0.0, min=0.0, options={"SKIP_SAVE"},
+                          description="Hz: motion faster than this is noise. 0: none is taken out")
+    filepath: StringProperty(name="Table", subtype="FILE_PATH", options={"SKIP_SAVE"},
+                             description="CSV file to write the torques to. Empty: none")
+
+    def work(self, context):
+        scene, ob = context.scene, armature(context)
+        first, last, step = self.frames(context, ob)
+        shot = pipeline.for_inverse(bl_read.read_shot(scene, ob, first, last, step))
+        name, cutoff = ob.name, self.given("cutoff", ob.skel.cutoff)
+        yield from bl_read.sample(shot, ob, range(first, last + 1, step))
+        result = yield from pipeline.inverse(shot, cutoff)
+        if self.filepath:
+            pipeline.save(bpy.path.abspath(self.filepath), "\n".join(result.report["table"]) + "\n")
+        self.closing = True
+        ob = bpy.data.objects[name]
+        bl_write.ensure_properties(ob, result.channels)
+        yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
+        summary = result.report["summary"]
+        words = f"Torques of {len({c.group for c in result.channels})} joints"
+        if summary["suggested_cutoff"] > 0:
+            words += f"; they are noisy, try smoothing above {summary['suggested_cutoff']:.1f} Hz"
+        return words
+
+
+class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
+    """Save what Bake Physics would simulate as a skel-scene/1 document. The command `skel bake`
+    makes the same motion of it, to the last digit"""
+    bl_idname = "skel.export_scene"
+    bl_label = "Export Scene"
+    bl_options = {"REGISTER"}
+
+    filepath: StringProperty(name="File", subtype="FILE_PATH", description="File to write")
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+
+    def invoke(self, context, _event):
+        if not self.filepath:
+            self.filepath = bpy.path.clean_name(armature(context).name) + ".json"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def work(self, context):
+        if not self.filepath:
+            raise convert.Refused("Name a file to write")
+        ob = armature(context)
+        shot = bl_read.read_shot(context.scene, ob, *self.frames(context, ob))
+        yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+        _built, text = yield from pipeline.prepare(shot)
+        path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
+        pipeline.save(path, text)
+        return f"Wrote {path}"
+
+
+class SKEL_OT_import_track(_Work, bpy.types.Operator):
+    """Write a skel-track/1, made by `skel bake` from this armature's exported scene, as keys"""
+    bl_idname = "skel.import_track"
+    bl_label = "Import Track"
+    bl_options = {"REGISTER", "UNDO"}
+
+    filepath: StringProperty(name="File", subtype="FILE_PATH", description="Track to read")
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+    target: EnumProperty(name="Write To", items=props.TARGETS, default="NEW",
+                         description="Where the keys go")
+
+    def invoke(self, context, _event):
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def work(self, context):
+        scene, ob = context.scene, armature(context)
+        with open(bpy.path.abspath(self.filepath), encoding="utf-8") as file:
+            text = file.read()
+        first, last, step = pipeline.track_frames(text, bl_read.fps(scene))
+        shot = bl_read.read_shot(scene, ob, first, max(last, first + 1), step)
+        frames, _before = convert.frames_needed(shot)
+        yield from bl_read.sample(shot, ob, frames)
+        result = yield from pipeline.track(shot, text)
+        self.closing = True
+        action = yield from bl_write.write(ob, result.channels, self.target, f"{ob.name} track")
+        bl_write.refresh(scene)
+        return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'"
+
+
+class SKEL_OT_set_role(bpy.types.Operator):
+    """Say what the selected bones do in the simulation"""
+    bl_idname = "skel.set_role"
+    bl_label = "Skel: Part of Selected Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    role: EnumProperty(name="Part", items=props.ROLES, default="AUTO",
+                       description="What the bones do")
+
+    @classmethod
+    def poll(cls, context):
+        return bool(context.selected_pose_bones)
+
+    def execute(self, context):
+        for bone in context.selected_pose_bones:
+            bone.skel.role = self.role
+        return {"FINISHED"}
+
+
+class SKEL_OT_copy_settings(bpy.types.Operator):
+    """Give the selected bones the physics settings of the active bone"""
+    bl_idname = "skel.copy_settings"
+    bl_label = "Copy to Selected Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        return bool(context.active_pose_bone and context.selected_pose_bones)
+
+    def execute(self, context):
+        source = context.active_pose_bone.skel
+        for bone in context.selected_pose_bones:
+            for name in convert.BoneSettings.__dataclass_fields__:
+                if bone != context.active_pose_bone:
+                    setattr(bone.skel, name, getattr(source, name))
+        return {"FINISHED"}
+
+
+CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
+           SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
+
+
+def register():
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister():
+    REPORTS.clear()
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

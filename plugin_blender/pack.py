@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packs the add-on: one zip for Blender 3.4 to 5.x, and a wheel with the library and its binding.
+
+Usage: pack.py --library libskel.so --bridge plugin_bridge/skelpy --version 0.1.0 --out FOLDER
+
+The same files give the same bytes."""
+
+import argparse
+import base64
+import hashlib
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_read", "bl_write", "props",
+           "ops", "panel")
+PACKAGES = ("libcjson1", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
+EPOCH = (2020, 1, 1, 0, 0, 0)
+
+
+def newest_glibc(*libraries):
+    """The newest version of glibc that the libraries ask for, as (2, 29)."""
+    found = {(2, 17)}
+    for library in libraries:
+        text = subprocess.run(["objdump", "-T", str(library)], check=True, capture_output=True,
+                              text=True).stdout
+        found |= {(2, int(minor)) for minor in re.findall(r"GLIBC_2\.(\d+)", text)}
+    return max(found)
+
+
+def platform_tag(*libraries):
+    return "manylinux_{}_{}_{}".format(*newest_glibc(*libraries), platform.machine())
+
+
+def binding(bridge, library):
+    """(name in the package, bytes) of skelpy with the library and its cJSON beside it."""
+    for path in sorted(bridge.glob("*.py")):
+        yield path.name, path.read_bytes()
+    yield "libskel.so", library.resolve().read_bytes()
+    yield "libcjson.so.1", (library.parent / "libcjson.so.1").resolve().read_bytes()
+
+
+def licences():
+    """What the packages inside the library ask to be shown, as Debian has it."""
+    for package in PACKAGES:
+        path = pathlib.Path("/usr/share/doc", package, "copyright")
+        if path.exists():
+            yield f"{package}.txt", path.read_bytes()
+
+
+def write_zip(path, files):
+    partial = path.with_suffix(".part")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in files:
+            info = zipfile.ZipInfo(name, EPOCH)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, data)
+    partial.replace(path)
+    print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+
+
+def addon(bridge, library):
+    for name in MODULES:
+        yield f"skel/{name}.py", (HERE / f"{name}.py").read_bytes()
+    yield "skel/blender_manifest.toml", (HERE / "blender_manifest.toml").read_bytes()
+    yield "skel/COPYING", (HERE / "COPYING").read_bytes()
+    for name, data in licences():
+        yield f"skel/licences/{name}", data
+    for name, data in binding(bridge, library):
+        yield f"skel/skelpy/{name}", data
+
+
+def wheel(bridge, library, version, tag):
+    files = [(f"skelpy/{name}", data) for name, data in binding(bridge, library)]
+    info = f"skel-{version}.dist-info"
+    files += [(f"{info}/licenses/{name}", data) for name, data in licences()]
+    files.append((f"{info}/METADATA", (
+        f"Metadata-Version: 2.1\nName: skel\nVersion: {version}\n"
+        "Summary: Physics of articulated bodies: libskel and its Python binding\n"
+        "License: BSD-3-Clause\nRequires-Python: >=3.10\n").encode()))
+    files.append((f"{info}/WHEEL", (
+        "Wheel-Version: 1.0\nGenerator: skel\nRoot-Is-Purelib: false\n"
+        f"Tag: py3-none-{tag}\n").encode()))
+    lines = []
+    for name, data in files:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        lines.append(f"{name},sha256={digest},{len(data)}\n")
+    lines.append(f"{info}/RECORD,,\n")
+    return [*files, (f"{info}/RECORD", "".join(lines).encode())]
+
+
+def check_versions(version):
+    """The version stands in three places; they must agree."""
+    manifest = (HERE / "blender_manifest.toml").read_text(encoding="utf-8")
+    info = (HERE / "__init__.py").read_text(encoding="utf-8")
+    triple = "({})".format(", ".join(version.split(".")))
+    if f'version = "{version}"' not in manifest or f'"version": {triple}' not in info:
+        sys.exit(f"pack.py: blender_manifest.toml or bl_info has another version than {version}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("--library", "--bridge", "--out"):
+        parser.add_argument(name, type=pathlib.Path, required=True)
+    parser.add_argument("--version", required=True)
+    given = parser.parse_args()
+    check_versions(given.version)
+    given.out.mkdir(parents=True, exist_ok=True)
+    tag = platform_tag(given.library, given.library.parent / "libcjson.so.1")
+    write_zip(given.out / f"skel-{given.version}.zip", addon(given.bridge, given.library))
+    write_zip(given.out / f"skel-{given.version}-py3-none-{tag}.whl",
+              wheel(given.bridge, given.library, given.version, tag))
+
+
+if __name__ == "__main__":
+    main()

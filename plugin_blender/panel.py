@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar tab "Skel", the preferences page and the menu of pose mode. They only draw."""
+
+import bpy
+
+from . import ops
+from .binding import skelpy
+
+
+class _Panel:
+    bl_space_type, bl_region_type, bl_category = "VIEW_3D", "UI", "Skel"
+
+    @classmethod
+    def poll(cls, context):
+        return ops.armature(context) is not None
+
+    def columns(self):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        return layout
+
+
+class SKEL_PT_none(_Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Skel", "SKEL_PT_none"
+    bl_options = {"HIDE_HEADER"}
+
+    @classmethod
+    def poll(cls, context):
+        return ops.armature(context) is None
+
+    def draw(self, _context):
+        self.layout.label(text="Select an armature", icon="ARMATURE_DATA")
+
+
+class SKEL_PT_physics(_Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Physics", "SKEL_PT_physics"
+
+    def draw(self, context):
+        layout, ob = self.columns(), ops.armature(context)
+        s, scene = ob.skel, context.scene
+        layout.prop(s, "preset")
+        layout.prop(s, "only_selected")
+        layout.prop(s, "start_velocity")
+        layout.prop(s, "target")
+        layout.prop(s, "use_range")
+        column = layout.column(align=True)
+        owner = s if s.use_range else scene
+        column.enabled = s.use_range
+        column.prop(owner, "frame_start", text="Start")
+        column.prop(owner, "frame_end", text="End")
+        row = layout.row()
+        row.scale_y = 1.6
+        row.operator_context = "INVOKE_DEFAULT"
+        row.operator("skel.bake_physics", icon="PHYSICS")
+
+
+class _Child(_Panel):
+    bl_parent_id = "SKEL_PT_physics"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class SKEL_PT_ground(_Child, bpy.types.Panel):
+    bl_label = "Ground and Obstacles"
+    bl_options = set()
+
+    def draw(self, context):
+        layout, s = self.columns(), ops.armature(context).skel
+        layout.prop(s, "ground")
+        column = layout.column(align=True)
+        column.enabled = s.ground
+        column.prop(s, "ground_height")
+        column.prop(s, "bounce")
+        layout.prop(s, "obstacles")
+        layout.prop(s, "ground_friction")
+
+
+class SKEL_PT_masses(_Child, bpy.types.Panel):
+    bl_label = "Masses"
+
+    def draw(self, context):
+        layout, s = self.columns(), ops.armature(context).skel
+        layout.prop(s, "mass_from")
+        layout.prop(s, "total_mass")
+        column = layout.column()
+        column.enabled = s.total_mass == 0
+        column.prop(s, "density")
+
+
+class SKEL_PT_motion(_Child, bpy.types.Panel):
+    bl_label = "Motion"
+
+    def draw(self, context):
+        layout, s = self.columns(), ops.armature(context).skel
+        layout.prop(s, "follow")
+        layout.prop(s, "damping")
+        layout.prop(s, "friction")
+        layout.prop(s, "preroll")
+        layout.prop(s, "integrator")
+        layout.prop(s, "step")
+
+
+class SKEL_PT_output(_Child, bpy.types.Panel):
+    bl_label = "Keys"
+
+    def draw(self, context):
+        layout, s = self.columns(), ops.armature(context).skel
+        layout.prop(s, "channels")
+        layout.prop(s, "frame_step")
+        layout.prop(s, "mute_constraints")
+
+
+class SKEL_PT_bone(_Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Bone", "SKEL_PT_bone"
+
+    @classmethod
+    def poll(cls, context):
+        return context.active_pose_bone is not None
+
+    def draw(self, context):
+        layout, bone = self.columns(), context.active_pose_bone
+        s = bone.skel
+        layout.label(text=bone.name, icon="BONE_DATA")
+        layout.prop(s, "role")
+        column = layout.column()
+        column.enabled = s.role != "NONE"
+        column.prop(s, "mass")
+        column.prop(s, "radius")
+        if s.role == "SOFT":
+            column.prop(s, "softness")
+        else:
+            self.draw_joint(column, s)
+        layout.operator("skel.copy_settings", icon="COPYDOWN")
+
+    @staticmethod
+    def draw_joint(column, s):
+        column.prop(s, "joint")
+        if s.joint == "HINGE":
+            column.prop(s, "axis")
+        column.prop(s, "limits")
+        if s.limits == "CUSTOM":
+            names = ("limit_low", "limit_high") if s.joint == "HINGE" else ("cone", "twist")
+            for name in names:
+                column.prop(s, name)
+        column.prop(s, "friction")
+        column.prop(s, "follow")
+        column.prop(s, "collide")
+
+
+class SKEL_PT_report(_Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Report", "SKEL_PT_report"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        ob = ops.armature(context)
+        return ob is not None and ob.name in ops.REPORTS
+
+    def draw(self, context):
+        report = ops.REPORTS[ops.armature(context).name]
+        column = self.layout.column(align=True)
+        for label, value in rows_of(report):
+            row = column.split(factor=0.55)
+            row.label(text=label)
+            row.label(text=value)
+        for warning in report["warnings"]:
+            column.label(text=warning, icon="INFO")
+
+
+def rows_of(report):
+    """What the report says, as pairs of text."""
+    s, first, last = report["summary"], report["first"], report["last"]
+
+    def size(vector):
+        return sum(x * x for x in vector) ** 0.5
+
+    yield "Method", f"{s['integrator']}, {s['steps']:.0f} steps, {s['wall_seconds']:.2f} s"
+    yield "Kinetic energy, last frame", f"{last['kinetic']:.4g} J"
+    yield "Potential energy lost", f"{first['potential'] - last['potential']:.4g} J"
+    yield "Lost to friction", f"{-last['work_friction']:.4g} J"
+    yield "Lost in contacts", f"{-last['work_contact']:.4g} J"
+    yield "Momentum, last frame", f"{size(last['momentum']):.4g} kg m/s"
+    yield "Angular momentum, last frame", f"{size(last['angular_momentum']):.4g} kg m²/s"
+    yield "Energy not accounted for", f"{s['energy_drift']:.1e} of the largest"
+    yield "Joints open by at most", f"{1000 * s['joint_gap']:.2g} mm"
+    yield "Hardest push of the ground", f"{s['peak_ground_force']:.4g} N"
+
+
+class SKEL_PT_analysis(_Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Analysis and Files", "SKEL_PT_analysis"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        layout = self.columns()
+        layout.prop(ops.armature(context).skel, "cutoff")
+        layout.operator("skel.inverse_dynamics", icon="FCURVE")
+        layout.separator()
+        layout.operator("skel.export_scene", icon="EXPORT")
+        layout.operator("skel.import_track", icon="IMPORT")
+
+
+class SkelPreferences(bpy.types.AddonPreferences):
+    bl_idname = __package__
+
+    def draw(self, _context):
+        column = self.layout.column()
+        try:
+            column.label(text=f"libskel {skelpy.version()}", icon="CHECKMARK")
+        except (OSError, RuntimeError) as error:
+            column.label(text=f"The library cannot be used: {error}", icon="ERROR")
+        column.label(text="In the sidebar of the 3D view (N), tab Skel: select an armature, "
+                     "press Bake Physics")
+
+
+def draw_menu(self, context):
+    if ops.armature(context) is None:
+        return
+    layout = self.layout
+    layout.separator()
+    layout.operator_context = "INVOKE_DEFAULT"
+    layout.operator("skel.bake_physics", icon="PHYSICS")
+    layout.operator_menu_enum("skel.set_role", "role", text="Part in Physics")
+
+
+CLASSES = (SKEL_PT_none, SKEL_PT_physics, SKEL_PT_ground, SKEL_PT_masses, SKEL_PT_motion,
+           SKEL_PT_output, SKEL_PT_bone, SKEL_PT_report, SKEL_PT_analysis, SkelPreferences)
+
+
+def register():
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.VIEW3D_MT_pose_context_menu.append(draw_menu)
+
+
+def unregister():
+    bpy.types.VIEW3D_MT_pose_context_menu.remove(draw_menu)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

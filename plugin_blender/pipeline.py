@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The work itself, without Blender: a Shot in, channels and a report out.
+
+Long work is a generator that yields (fraction, words) often, so that whoever drives it can draw a
+progress bar, stop it, or run it to its end. Its result is what it returns (`yield from`)."""
+
+import copy
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+from . import convert
+from .binding import rig as rigs
+from .binding import skelpy
+
+STILL = 1e-7        # m and parts of a turn between frames: what does not move
+SLICE = 8.0         # ms of simulation between two yields
+
+
+@dataclass
+class Result:
+    text: str                               # the scene document
+    channels: List[convert.Channel]
+    frames: Any                             # (first, last) that were written
+    report: Dict[str, Any] = field(default_factory=dict)
+
+
+def run(work):
+    """To the end, in one go; the result."""
+    try:
+        while True:
+            next(work)
+    except StopIteration as stop:
+        return stop.value
+
+
+def _text(built):
+    pieces = []
+    for piece in convert.text_of(built.scene):
+        pieces.append(piece)
+        yield 0.1, "writing the scene"
+    return "".join(pieces)
+
+
+def _start(scene):
+    with skelpy.State(scene) as state:
+        return state.poses
+
+
+def _moves(poses, width, a, b):
+    return max(abs(x - y) for x, y in zip(poses[a * width:(a + 1) * width],
+                                          poses[b * width:(b + 1) * width])) > STILL
+
+
+def _velocities(shot, built, scene):
+    """As the animation comes to the first frame; where it rests before, as it goes on; None where
+    it stands still."""
+    width = 7 * built.body_count
+    poses = built.rig.poses(shot.before_poses, built.body_count, shot.before_objects,
+                            _start(scene))
+    middle = shot.before.index(shot.frame_start)
+    if _moves(poses, width, middle - 1, middle):
+        first, at = middle - 4, 4
+    elif _moves(poses, width, middle, middle + 1):
+        first, at = middle, 0
+    else:
+        return None
+    part = poses[first * width:(first + 5) * width]
+    return skelpy.Inverse(scene, part, shot.fps).state(at).velocities
+
+
+def prepare(shot, library=None):
+    """(built, text): the scene with the animation in it."""
+    built = convert.build(shot, library)
+    yield 0.05, "reading"
+    poses = None
+    if len(shot.frames) > 1:
+        poses = built.rig.poses(shot.poses, built.body_count, shot.objects)
+        convert.animate(shot, built, poses, None, None)
+    yield 0.07, "reading"
+    follow = poses is not None and any(
+        convert._follow(shot, bone) > 0 and role == "DYNAMIC"
+        for bone, role in zip(shot.bones, built.roles))
+    text = yield from _text(built)
+    if not (follow or shot.before):
+        return built, text
+    scene = skelpy.Scene.from_json(text, library)
+    changed = False
+    if follow:
+        poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
+        yield 0.1, "reading the animation"
+        offsets = [scene.joint_q_offset(k) for k in range(scene.joint_count)] + [scene.q_count]
+        q = skelpy.Inverse(scene, poses, shot.rate).q
+        convert.animate(shot, built, poses, q, offsets)
+        changed = True
+    if shot.before:
+        velocities = _velocities(shot, built, scene)
+        if velocities is not None:
+            convert.set_velocities(built, velocities)
+            changed = True
+    if changed:
+        text = yield from _text(built)
+    return built, text
+
+
+def keys_of(shot, built, poses, first, step):
+    """Channels with names, of poses [frame][body][7]. first, step: frames."""
+    samples = len(poses) // (7 * built.body_count)
+    matrices, objects = convert.matrices_for(shot, built), shot.objects
+    if matrices is not None and len(matrices) // (16 * len(shot.bones)) not in (1, samples):
+        matrices = matrices[:16 * len(shot.bones)]
+    if len(objects) // 16 not in (1, samples):
+        objects = objects[:16]
+    keys = built.rig.channels(poses, built.body_count, objects, matrices, float(first),
+                              float(step))
+    return convert.name_channels(shot, built, keys)
+
+
+def bake(shot, library=None):
+    """Physics, from the first frame to the last."""
+    built, text = yield from prepare(shot, library)
+    scene = skelpy.Scene.from_json(text, library)
+    yield 0.15, "simulating"
+    with skelpy.Bake(scene) as job:
+        done = False
+        while not done:
+            done = job.advance(SLICE)
+            yield 0.15 + 0.7 * job.progress, "simulating"
+        channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
+        report = report_of(job)
+    last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
+    yield 0.86, "writing keys"
+    return Result(text, channels, (shot.frame_start, last), report)
+
+
+def report_of(job):
+    """What the report panel shows: the receipt, and the energies at first, last and highest."""
+    summary, rows = job.summary, [job.report(0), job.report(job.samples_done - 1)]
+    return {"summary": summary, "first": rows[0], "last": rows[1], "warnings": job.warnings,
+            "frames": (job.frames.start, job.frames.stop - 1)}
+
+
+def save(path, text):
+    """The file whole or not at all."""
+    beside = f"{path}.part"
+    try:
+        with open(beside, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(beside, path)
+    finally:
+        if os.path.exists(beside):
+            os.remove(beside)
+
+
+def track_frames(text, fps):
+    """(first, last, step) of a track in frames of Blender."""
+    try:
+        given = json.loads(text)
+        first, count = int(given["frame_start"]), len(given["position"])
+        step = max(1, round(fps / float(given["fps"])))
+    except (ValueError, KeyError, TypeError) as error:
+        raise convert.Refused(f"The file is not a skel-track/1: {error}") from None
+    return first, first + (count - 1) * step, step
+
+
+def track(shot, text, library=None):
+    """A skel-track/1 of this armature's scene, as keys."""
+    built = convert.build(shot, library)
+    for body in built.scene.bodies:         # names and their order are all that counts here
+        body.motion = "fixed" if body.motion == "driven" and not body.curve else body.motion
+    document = "".join(convert.text_of(built.scene))
+    scene = skelpy.Scene.from_json(document, library)
+    yield 0.2, "reading the track"
+    given = rigs.Track(scene, text)
+    if given.fps <= 0:
+        raise convert.Refused("The file is a pose, not a track")
+    step = shot.fps / given.fps
+    if abs(step - round(step)) < 1e-6:
+        step = round(step)
+    yield 0.5, "writing keys"
+    channels = keys_of(shot, built, given.poses, given.frame_start, step)
+    last = given.frame_start + (given.samples - 1) * step
+    return Result(document, channels, (given.frame_start, last))
+
+
+# ---- inverse dynamics ----
+
+def for_inverse(shot):
+    """The shot as inverse dynamics wants it: all bones free, nothing touches, no stops, no
+    friction; ball joints where the rig does not say otherwise."""
+    out = copy.copy(shot)
+    out.settings = copy.copy(shot.settings)
+    out.settings.preset, out.settings.ground, out.settings.start_velocity = "RAGDOLL", False, False
+    out.settings.friction = out.settings.follow = 0.0
+    out.colliders, out.bones = [], []
+    for bone in shot.bones:
+        bone = copy.copy(bone)
+        bone.settings = copy.copy(bone.settings)
+        if bone.settings.role in ("DRIVEN", "PINNED", "SOFT"):
+            bone.settings.role = "DYNAMIC"
+        bone.settings.follow = 0.0
+        if bone.settings.joint == "AUTO" and not (bone.limits or bone.locked):
+            bone.settings.joint = "BALL"
+        out.bones.append(bone)
+    return out
+
+
+def inverse(shot, cutoff=0.0, library=None):
+    """Torques of the animation: channels of custom properties, and the lines of a table."""
+    built = convert.build(shot, library)
+    for joint in built.scene.joints:
+        joint.limits = None
+    text = "".join(convert.text_of(built.scene))
+    scene = skelpy.Scene.from_json(text, library)
+    yield 0.7, "reading the animation"
+    poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
+    forces = skelpy.Inverse(scene, poses, shot.rate, cutoff)
+    yield 0.8, "finding the torques"
+    result = Result(text, [], (shot.frames[0], shot.frames[-1]))
+    result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
+    torque, power, frames = forces.torque, forces.power, shot.frames
+    for k, joint in enumerate(built.scene.joints):
+        bone, first = joint.bodies[1], scene.joint_dof_offset(k)
+        names = convert.columns(joint)
+        for n, name in enumerate(names):
+            label = "skel_torque" if len(names) == 1 else f"skel_torque_{name[1:]}"
+            values = torque[first + n::scene.dof]
+            result.channels.append(_property(bone, label, frames, values))
+        if names:
+            values = power[k::scene.joint_count]
+            result.channels.append(_property(bone, "skel_power", frames, values))
+        yield 0.9, "writing curves"
+    return result
+
+
+def _property(bone, label, frames, values):
+    path = f'pose.bones["{convert.escape(bone)}"]["{label}"]'
+    return convert.Channel(path, 0, bone, convert.pairs(frames, values))
+
+
+def _table(shot, built, scene, forces):
+    """Lines of CSV, with the columns that `skel inverse` has."""
+    head, columns, samples = ["frame", "time"], [], len(shot.frames)
+    for k, joint in enumerate(built.scene.joints):
+        for n, name in enumerate(convert.columns(joint)):
+            head.append(f"{joint.name}.{name}")
+            columns.append(forces.torque[scene.joint_dof_offset(k) + n::scene.dof])
+        if convert.columns(joint):
+            head.append(f"{joint.name}.power")
+            columns.append(forces.power[k::scene.joint_count])
+    children = {joint.bodies[1] for joint in built.scene.joints}
+    for body in built.scene.bodies:
+        if body.name not in children and body.motion is None:
+            k = 6 * built.body_of[body.name]
+            for n, name in enumerate(("fx", "fy", "fz", "tx", "ty", "tz")):
+                head.append(f"{body.name}.residual.{name}")
+                columns.append(forces.residual[k + n::6 * scene.body_count])
+    lines = [",".join(_quote(name) for name in head)]
+    for n in range(samples):
+        row = [str(shot.frames[n]), repr(n / shot.rate)] + [repr(c[n]) for c in columns]
+        lines.append(",".join(row))
+    return lines
+
+
+def _quote(name):
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name

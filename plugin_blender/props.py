@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings, kept with the file: of an armature (`object.skel`) and of its bones (`bone.skel`)."""
+
+import math
+
+import bpy
+from bpy.props import (BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty)
+
+OVERRIDE = {"LIBRARY_OVERRIDABLE"}
+DEGREE = math.pi / 180
+
+ROLES = (
+    ("AUTO", "Automatic", "As the preset has it"),
+    ("DYNAMIC", "Simulated", "Falls, swings and hits; gets keys"),
+    ("DRIVEN", "Animated", "Goes as it is animated, and moves what hangs from it"),
+    ("PINNED", "Pinned", "Held in the world where it is at the first frame"),
+    ("SOFT", "Soft", "A soft mass that wobbles on the bone it hangs from"),
+    ("NONE", "No Body", "Goes along with its parent; gets no keys"),
+)
+JOINTS = (
+    ("AUTO", "Automatic", "From the bone's limits and locks; else by its name: knees and elbows "
+     "are hinges, all others balls"),
+    ("BALL", "Ball", "Turns every way"),
+    ("HINGE", "Hinge", "Turns about one axis"),
+    ("UNIVERSAL", "Universal", "Turns about the bone's X and Z axes, without twist"),
+    ("FIXED", "Fixed", "Does not turn"),
+)
+AXES = (
+    ("AUTO", "Automatic", "The axis that the limits leave free; else across the bend of the limb"),
+    ("X", "X", "X axis of the bone"), ("Y", "Y", "Y axis of the bone, its length"),
+    ("Z", "Z", "Z axis of the bone"),
+)
+LIMITS = (
+    ("AUTO", "From the Rig", "From a Limit Rotation constraint or the IK limits of the bone; "
+     "where it has none, as bodies usually move"),
+    ("CUSTOM", "Custom", "The angles below, to either side of the rest pose"),
+    ("NONE", "None", "Turns all round"),
+)
+PRESETS = (
+    ("RAGDOLL", "Ragdoll", "Everything falls. Limits hold, the ground stops it"),
+    ("TAIL", "Tail or Rope", "Bones at the root go as animated, the others swing after them"),
+    ("FOLLOW", "Follow Animation", "Springs pull every bone towards its animation: loose, heavy "
+     "motion on top of keys"),
+    ("SOFT", "Soft Tissue", "The bones at the ends wobble on the animated body"),
+)
+TARGETS = (
+    ("NEW", "New Action", "A copy of the current action with the new keys in it; the current "
+     "action stays as it is"),
+    ("CURRENT", "Current Action", "Into the current action, within the range only"),
+    ("NLA", "NLA Strip", "A new action in a strip of its own, above the others"),
+)
+CHANNELS = (
+    ("LOCATION", "Location", "Keys of the location"),
+    ("ROTATION", "Rotation", "Keys of the rotation"),
+)
+INTEGRATORS = (
+    ("auto", "Automatic", "Robust steps where things touch or have limits, exact ones elsewhere"),
+    ("conserving", "Robust", "Keeps energy and momentum at any length of step"),
+    ("adams", "Exact", "For smooth motion without limits and contact"),
+)
+
+
+class SkelBone(bpy.types.PropertyGroup):
+    role: EnumProperty(name="Part", items=ROLES, default="AUTO", override=OVERRIDE,
+                       description="What this bone does in the simulation")
+    joint: EnumProperty(name="Joint", items=JOINTS, default="AUTO", override=OVERRIDE,
+                        description="How the bone turns at its head")
+    axis: EnumProperty(name="Axis", items=AXES, default="AUTO", override=OVERRIDE,
+                       description="The axis of a hinge")
+    limits: EnumProperty(name="Limits", items=LIMITS, default="AUTO", override=OVERRIDE,
+                         description="How far the joint turns")
+    limit_low: FloatProperty(name="From", subtype="ANGLE", default=-45 * DEGREE, min=-math.pi,
+                             max=math.pi, override=OVERRIDE,
+                             description="Of a hinge: the lower angle, from the rest pose")
+    limit_high: FloatProperty(name="To", subtype="ANGLE", default=45 * DEGREE, min=-math.pi,
+                              max=math.pi, override=OVERRIDE,
+                              description="Of a hinge: the upper angle, from the rest pose")
+    cone: FloatProperty(name="Cone", subtype="ANGLE", default=45 * DEGREE, min=0.01, max=math.pi,
+                        override=OVERRIDE, description="How far the bone leaves its rest direction")
+    twist: FloatProperty(name="Twist", subtype="ANGLE", default=25 * DEGREE, min=0.0, max=math.pi,
+                         override=OVERRIDE,
+                         description="How far the bone turns about its length, to either side")
+    mass: FloatProperty(name="Mass", unit="MASS", default=0.0, min=0.0, soft_max=100.0,
+                        override=OVERRIDE, description="0: from its size")
+    radius: FloatProperty(name="Radius", subtype="DISTANCE", default=0.0, min=0.0, soft_max=1.0,
+                          override=OVERRIDE, description="Half the thickness. 0: from the mesh "
+                          "that is bound to it, or from its length")
+    friction: FloatProperty(name="Friction", default=1.0, min=0.0, soft_max=10.0,
+                            override=OVERRIDE, description="Of the joint, times the usual")
+    follow: FloatProperty(name="Follow", default=-1.0, min=-1.0, soft_max=20.0, override=OVERRIDE,
+                          description="How fast a spring pulls the bone towards its animation, "
+                          "swings per second. 0: not at all. Negative: as the armature has it")
+    collide: BoolProperty(name="Hits Own Bones", default=False, override=OVERRIDE,
+                          description="Touches other bones of this armature that have this, too")
+    softness: FloatProperty(name="Softness", default=0.05, min=0.001, max=1.0, override=OVERRIDE,
+                            subtype="FACTOR", description="Of a soft bone: how far its weight "
+                            "pulls it, in parts of its length")
+
+
+class SkelArmature(bpy.types.PropertyGroup):
+    preset: EnumProperty(name="Preset", items=PRESETS, default="RAGDOLL", override=OVERRIDE,
+                         description="What the armature should do")
+    only_selected: BoolProperty(name="Only Selected", default=False, override=OVERRIDE,
+                                description="Simulate the selected bones; the bones they hang from "
+                                "go as animated")
+    channels: EnumProperty(name="Channels", items=CHANNELS, default={"LOCATION", "ROTATION"},
+                           options={"ENUM_FLAG"}, override=OVERRIDE, description="What gets keys")
+    target: EnumProperty(name="Write To", items=TARGETS, default="NEW", override=OVERRIDE,
+                         description="Where the keys go")
+    use_range: BoolProperty(name="Custom Range", default=False, override=OVERRIDE,
+                            description="Other frames than those of the scene")
+    frame_start: IntProperty(name="Start", default=1, override=OVERRIDE,
+                             description="The simulation starts with the pose of this frame")
+    frame_end: IntProperty(name="End", default=250, override=OVERRIDE,
+                           description="Last frame that gets keys")
+    frame_step: IntProperty(name="Step", default=1, min=1, soft_max=10, override=OVERRIDE,
+                            description="Frames from key to key")
+    start_velocity: BoolProperty(name="Start Moving", default=True, override=OVERRIDE,
+                                 description="Start with the velocity that the animation has at "
+                                 "the first frame; else at rest")
+    mass_from: EnumProperty(name="Mass From", default="LENGTH", override=OVERRIDE, items=(
+        ("LENGTH", "Bones", "Length and thickness of the bones"),
+        ("MESH", "Mesh Volume", "The volume of the bound meshes, shared out to their bones")),
+        description="What masses are taken from")
+    density: FloatProperty(name="Density", default=1000.0, min=1.0, soft_max=10000.0,
+                           override=OVERRIDE, description="kg per cubic metre; flesh has 1000")
+    total_mass: FloatProperty(name="Total Mass", unit="MASS", default=0.0, min=0.0,
+                              soft_max=1000.0, override=OVERRIDE,
+                              description="Of the whole armature. 0: from the density")
+    ground: BoolProperty(name="Ground", default=True, override=OVERRIDE,
+                         description="A level floor without end")
+    ground_height: FloatProperty(name="Height", subtype="DISTANCE", default=0.0,
+                                 override=OVERRIDE, description="Of the floor, along Z")
+    ground_friction: FloatProperty(name="Friction", default=0.8, min=0.0, soft_max=2.0,
+                                   override=OVERRIDE, description="Of floor and obstacles")
+    bounce: FloatProperty(name="Bounce", default=0.0, min=0.0, max=1.0, subtype="FACTOR",
+                          override=OVERRIDE, description="0: it lands softly, as flesh does; "
+                          "above: hard impacts, 1 gives all speed back")
+    obstacles: PointerProperty(type=bpy.types.Collection, name="Obstacles", description="Objects "
+                               "to fall on. Boxes by their bounds, flat meshes as planes without "
+                               "end; the shape of a rigid body counts where an object has one")
+    follow: FloatProperty(name="Follow", default=-1.0, min=-1.0, soft_max=20.0, override=OVERRIDE,
+                          description="How fast springs pull the bones towards their animation, "
+                          "swings per second. 0: not at all. Negative: as the preset has it")
+    damping: FloatProperty(name="Damping", default=-1.0, min=-1.0, soft_max=2.0,
+                           override=OVERRIDE, description="Of these springs: 1 does not swing "
+                           "over, less does. Negative: as the preset has it")
+    friction: FloatProperty(name="Joint Friction", default=1.0, min=0.0, soft_max=10.0,
+                            override=OVERRIDE, description="Of all joints, times the usual")
+    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="auto", override=OVERRIDE,
+                             description="How the motion is computed")
+    step: FloatProperty(name="Time Step", default=0.0, min=0.0, soft_max=0.02, precision=5,
+                        override=OVERRIDE, description="Seconds. 0: automatic. The motion does not "
+                        "depend on the frame rate")
+    preroll: FloatProperty(name="Settle", default=0.0, min=0.0, soft_max=10.0, unit="TIME",
+                           override=OVERRIDE, description="Seconds to simulate before the first "
+                           "frame")
+    mute_constraints: BoolProperty(name="Mute Constraints", default=True, override=OVERRIDE,
+                                   description="Turn off the constraints of bones that get keys, "
+                                   "which would pull them elsewhere")
+    cutoff: FloatProperty(name="Smooth Above", default=0.0, min=0.0, soft_max=30.0,
+                          override=OVERRIDE, description="Hz: motion faster than this is noise, "
+                          "and taken out before torques are found. 0: none")
+
+
+CLASSES = (SkelBone, SkelArmature)
+
+
+def register():
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.PoseBone.skel = PointerProperty(type=SkelBone, override=OVERRIDE)
+    bpy.types.Object.skel = PointerProperty(type=SkelArmature, override=OVERRIDE)
+
+
+def unregister():
+    del bpy.types.Object.skel
+    del bpy.types.PoseBone.skel
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The add-on beside Blender's own tools, in one run of one Blender; CPU seconds and their ratios.
+
+tests/blender/run.py VERSION --bench [--check]
+
+keys    65 bones, 1000 frames: writing the keys, and `bpy.ops.nla.bake` of the same channels
+bake    65 bones, 250 frames: the whole of Bake Physics, and `bpy.ops.nla.bake` of 250 frames
+chain   20 links for 10 s: joint gap and energy lost, of Bake Physics and of rigid bodies
+--check fails where writing keys takes more than 1/8 of nla.bake (4.3 on) or a joint of ours opens.
+"""
+
+import math
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "blender"))
+
+import bpy  # noqa: E402
+from mathutils import Vector  # noqa: E402
+
+import common  # noqa: E402
+
+
+def cpu(work):
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def loose_chain(count, length=0.1):
+    """Links that are not connected, so that locations get keys, too: 7 channels each."""
+    rows = [(f"link{k}", f"link{k - 1}" if k else None, (k * length, 0, 8),
+             ((k + 1) * length, 0, 8), 0.0, False) for k in range(count)]
+    return common.add_armature(rows)
+
+
+def nla_bake(ob, frames):
+    options = {"frame_start": 1, "frame_end": frames, "only_selected": False,
+               "visual_keying": False, "bake_types": {"POSE"}}
+    if "channel_types" in bpy.ops.nla.bake.get_rna_type().properties:
+        options["channel_types"] = {"LOCATION", "ROTATION"}
+    bpy.context.view_layer.objects.active = ob
+    bpy.ops.object.mode_set(mode="POSE")
+    seconds, _ = cpu(lambda: bpy.ops.nla.bake(**options))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return seconds
+
+
+def bench_keys():
+    common.clear().frame_end = 1000
+    ob, skel = loose_chain(65), common.addon()
+    wave = [0.01 * math.sin(0.1 * f) for f in range(1000)]
+    frames = list(range(1, 1001))
+    channels = [skel.convert.Channel(f'pose.bones["link{k}"].{name}', index, f"link{k}",
+                                     skel.convert.pairs(frames, wave))
+                for k in range(65) for name, width in (("location", 3), ("rotation_quaternion", 4))
+                for index in range(width)]
+    ours, _ = cpu(lambda: skel.pipeline.run(skel.bl_write.write(ob, channels, "NEW", "x")))
+    theirs = nla_bake(ob, 1000)
+    print(f"keys   65 bones, 1000 frames: {ours:.3f} s, nla.bake {theirs:.3f} s, "
+          f"1/{theirs / ours:.1f}")
+    return theirs / ours
+
+
+def character():
+    """65 bones: the figure, fifteen bones to each hand, a tail of eighteen; two keyed poses."""
+    rows = list(common.HUMANOID)
+    for side, sign in (("L", 1), ("R", -1)):
+        for finger in range(5):
+            x, y, z = sign * (0.3 + 0.012 * finger), -0.09 + 0.01 * finger, 0.74
+            for k in range(3):
+                rows.append((f"finger{finger}{k}.{side}", f"finger{finger}{k - 1}.{side}" if k else
+                             f"hand.{side}", (x, y, z - 0.03 * k), (x, y, z - 0.03 * (k + 1)), 0.0,
+                             k > 0))
+    for k in range(18):
+        rows.append((f"tail{k}", f"tail{k - 1}" if k else "pelvis", (0, 0.1 + 0.06 * k, 0.95),
+                     (0, 0.16 + 0.06 * k, 0.95), 0.0, k > 0))
+    ob = common.add_armature(rows)
+    for n, frame in enumerate((1, 100, 250)):
+        common.pose(ob, n, 0.1)
+        common.key_all(ob, frame)
+    bpy.context.scene.frame_set(1)
+    return ob
+
+
+def bench_bake():
+    for preset, step in (("FOLLOW", 0.0), ("FOLLOW", 1 / 60), ("TAIL", 0.0), ("RAGDOLL", 0.0)):
+        common.clear().frame_end = 250
+        ob = character()
+        ob.skel.preset, ob.skel.step, ob.skel.ground = preset, step, preset == "RAGDOLL"
+        ob.skel.follow = 8.0 if preset == "FOLLOW" else -1.0
+        name = f"bake   65 bones, 250 frames, {preset}, step {f'{step:.4f}' if step else 'auto'}: "
+        try:
+            ours, _ = cpu(bpy.ops.skel.bake_physics)
+        except RuntimeError as error:
+            print(name, error)
+            continue
+        summary = common.addon().ops.REPORTS[ob.name]["summary"]
+        theirs = nla_bake(ob, 250)
+        print(f"{name}{ours:.3f} s, of it simulation {summary['wall_seconds']:.3f} (wall); "
+              f"nla.bake alone {theirs:.3f} s: {ours / theirs:.2f} times")
+
+
+# ---- a chain of 20 links: ours, and rigid bodies ----
+
+LINKS, LENGTH, RADIUS = 20, 0.2, 0.02
+
+
+def energy(places, before, mass, dt):
+    """Kinetic (of the middles) and potential, of middles at two frames."""
+    total = 0.0
+    for now, was in zip(places, before):
+        speed = (now - was).length / dt
+        total += 0.5 * mass * speed * speed + mass * 9.81 * now.z
+    return total
+
+
+def chain_ours():
+    scene = common.clear()
+    scene.frame_end = 240
+    ob = common.chain(LINKS, LENGTH, height=5.0)
+    ob.skel.preset, ob.skel.ground, ob.skel.friction = "TAIL", False, 0.0
+    for bone in ob.pose.bones:
+        bone.skel.limits = "NONE"
+    seconds, _ = cpu(bpy.ops.skel.bake_physics)
+    summary = common.addon().ops.REPORTS[ob.name]["summary"]
+    return seconds, summary["joint_gap"], summary["energy_drift"]
+
+
+def chain_theirs():
+    scene = common.clear()
+    scene.frame_end = 240
+    bpy.ops.rigidbody.world_add()
+    mesh = bpy.data.meshes.new("link")
+    h, r = LENGTH / 2, RADIUS
+    mesh.from_pydata([(x, y, z) for x in (-h, h) for y in (-r, r) for z in (-r, r)], [],
+                     [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4),
+                      (1, 5, 7, 3)])
+    bodies = []
+    for k in range(LINKS):
+        ob = bpy.data.objects.new(f"body{k}", mesh)
+        ob.location = ((k + 0.5) * LENGTH, 0, 5)
+        scene.collection.objects.link(ob)
+        bpy.context.view_layer.objects.active = ob
+        bpy.ops.rigidbody.object_add()
+        ob.rigid_body.type = "PASSIVE" if k == 0 else "ACTIVE"
+        ob.rigid_body.mass, ob.rigid_body.collision_collections[0] = 1.0, k % 2 == 0
+        ob.rigid_body.linear_damping = ob.rigid_body.angular_damping = 0.0
+        ob.rigid_body.use_deactivation = False
+        ob.rigid_body.collision_collections[1] = k % 2 == 1
+        bodies.append(ob)
+        if k:
+            empty = bpy.data.objects.new(f"joint{k}", None)
+            empty.location = (k * LENGTH, 0, 5)
+            scene.collection.objects.link(empty)
+            bpy.context.view_layer.objects.active = empty
+            bpy.ops.rigidbody.constraint_add(type="POINT")
+            empty.rigid_body_constraint.object1 = bodies[k - 1]
+            empty.rigid_body_constraint.object2 = ob
+            empty.rigid_body_constraint.disable_collisions = True
+    scene.rigidbody_world.point_cache.frame_end = 240
+    half, gap, path = Vector((LENGTH / 2, 0, 0)), 0.0, []
+    seconds = 0.0
+    for frame in range(1, 241):
+        took, _ = cpu(lambda: scene.frame_set(frame))
+        seconds += took
+        places = [ob.matrix_world.copy() for ob in bodies]
+        for a, b in zip(places, places[1:]):
+            gap = max(gap, (a @ half - b @ -half).length)
+        path.append([m.translation.copy() for m in places])
+    first = sum(9.81 * p.z for p in path[0][1:])
+    lowest = first - sum(9.81 * LENGTH * (k - 0.5) for k in range(1, LINKS))
+    last = max(energy(path[n][1:], path[n - 1][1:], 1.0, 1 / 24) for n in range(-5, 0))
+    return seconds, gap, (first - last) / (first - lowest)
+
+
+def bench_chain():
+    ours, gap, drift = chain_ours()
+    theirs, their_gap, lost = chain_theirs()
+    print(f"chain  20 links, 10 s: {ours:.3f} s, joints open {1000 * gap:.1e} mm, energy off by "
+          f"{drift:.1e}; rigid bodies {theirs:.3f} s, {1000 * their_gap:.1f} mm, "
+          f"{100 * lost:.0f} % of the fall's energy lost")
+    return gap, ours / theirs
+
+
+def main():
+    common.enable()
+    print("Blender", bpy.app.version_string)
+    keys = bench_keys()
+    bench_bake()
+    gap, _ = bench_chain()
+    if "--check" in sys.argv:
+        assert bpy.app.version < (4, 0) or keys >= 8, f"keys: 1/{keys:.1f} of nla.bake"
+        assert gap < 1e-6, gap
+
+
+main()

@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys, undo, cancel, files, overrides: what the add-on leaves in the user's file."""
+
+import json
+import math
+import os
+import subprocess
+import unittest
+
+import bpy
+from mathutils import Matrix
+
+import common
+from test_bake import result_of
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        self.scene = common.clear()
+        self.skel = common.addon()
+
+    def figure(self, frames=12):
+        ob = common.add_armature(common.HUMANOID)
+        self.scene.frame_end = frames
+        return ob
+
+    def animated(self):
+        """Keys before, within and after the range, with handles of every kind."""
+        ob = self.figure()
+        common.all_modes(ob)
+        for n, frame in enumerate((-20, -6, 3, 8, 30, 44)):
+            common.pose(ob, n, 0.1)
+            common.key_all(ob, frame)
+        kinds = ("FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED")
+        for n, curve in enumerate(common.curves(ob).values()):
+            for k, key in enumerate(curve.keyframe_points):
+                key.handle_left_type = key.handle_right_type = kinds[(n + k) % 5]
+                key.interpolation = ("BEZIER", "LINEAR", "CONSTANT", "ELASTIC")[k % 4]
+                key.select_control_point = bool(n % 2)
+                key.type = ("KEYFRAME", "EXTREME", "JITTER")[k % 3]
+            curve.update()
+        self.scene.frame_start, self.scene.frame_end = 1, 12
+        self.scene.frame_set(1)
+        return ob
+
+    def keys(self, ob, action=None):
+        read = self.skel.bl_write.read_keys
+        return {name: read(curve.keyframe_points)
+                for name, curve in common.curves(ob, action).items()}
+
+    def outside(self, keys, first, last):
+        """All that keys outside the range hold, as bytes."""
+        out = {}
+        for name, fields in keys.items():
+            frames = fields["co"][0::2]
+            rows = [k for k, frame in enumerate(frames) if not first <= frame <= last]
+            out[name] = [(field, tuple(numbers[k * (len(numbers) // len(frames)) + w]
+                                       for k in rows
+                                       for w in range(len(numbers) // len(frames))))
+                         for field, numbers in fields.items()]
+        return out
+
+    def test_current_action_within_the_range_only(self):
+        ob = self.animated()
+        before, action = self.keys(ob), ob.animation_data.action
+        bpy.ops.skel.bake_physics(target="CURRENT")
+        after = self.keys(ob)
+        self.assertIs(ob.animation_data.action, action)
+        self.assertEqual(len(bpy.data.actions), 1)
+        self.assertEqual(self.outside(before, 1, 12), self.outside(after, 1, 12))
+        changed = 0
+        for name, fields in after.items():
+            inside = [f for f in fields["co"][0::2] if 1 <= f <= 12]
+            if "location" in name[0] and "pelvis" not in name[0] and len(inside) == 2:
+                continue                        # of connected bones: not touched at all
+            self.assertEqual(inside, [float(f) for f in range(1, 13)], name)
+            self.assertEqual(fields["co"][0::2].tolist(), sorted(fields["co"][0::2].tolist()))
+            changed += 1
+        self.assertGreater(changed, 60)
+
+    def test_evaluates_what_was_written(self):
+        ob = self.animated()
+        bpy.ops.skel.bake_physics(target="CURRENT")
+        for (path, index), curve in common.curves(ob).items():
+            for key in curve.keyframe_points:
+                if 1 <= key.co.x <= 12:
+                    self.assertAlmostEqual(curve.evaluate(key.co.x), key.co.y, places=5)
+
+    def test_new_action_leaves_the_old(self):
+        ob = self.animated()
+        old = ob.animation_data.action
+        before = common.dump_action(old)
+        bpy.ops.skel.bake_physics(target="NEW")
+        new = ob.animation_data.action
+        self.assertIsNot(new, old)
+        self.assertEqual(common.dump_action(old), before)
+        self.assertEqual(self.outside(self.keys(ob), 1, 12).keys(), self.keys(ob, new).keys())
+        if self.skel.compat.has_slots():
+            self.assertIsNotNone(ob.animation_data.action_slot)
+
+    def test_nla_strip(self):
+        ob = self.animated()
+        old = ob.animation_data.action
+        before = common.dump_action(old)
+        expected = self.expected(ob)
+        beyond = common.bone_matrices(ob, [40])[0]
+        bpy.ops.skel.bake_physics(target="NLA")
+        self.assertIsNone(ob.animation_data.action)
+        self.assertEqual(len(ob.animation_data.nla_tracks), 2)
+        self.assertEqual(common.dump_action(old), before)
+        self.scene.frame_set(9)
+        for name, head in expected.items():
+            got = (ob.matrix_world @ ob.pose.bones[name].matrix).translation
+            self.assertLess((got - head).length, 1e-4, name)
+        after = common.bone_matrices(ob, [40])[0]
+        for name in after:
+            self.assertLess((after[name].translation - beyond[name].translation).length, 1e-5)
+
+    def expected(self, ob):
+        """Heads of all bones at frame 9, as the engine has them."""
+        from test_bake import bone_line
+        from mathutils import Vector
+        shot, built, text = result_of(ob)
+        job = self.skel.binding.skelpy.bake(text)
+        return {shot.bones[i].name: Vector(bone_line(
+            self.skel, job.pose(8, shot.bones[i].name), built.bones[i].offset)[0])
+            for i in built.parts}
+
+    def test_only_chosen_bones_and_channels(self):
+        ob = self.figure()
+        ob.skel.only_selected, ob.skel.channels = True, {"ROTATION"}
+        bpy.context.view_layer.objects.active = ob
+        for bone in ob.pose.bones:
+            self.skel.compat.select(bone, bone.name in ("forearm.L", "hand.L"))
+        bpy.ops.skel.bake_physics()
+        paths = {path for path, _ in common.curves(ob)}
+        self.assertEqual(paths, {'pose.bones["forearm.L"].rotation_quaternion',
+                                 'pose.bones["hand.L"].rotation_quaternion'})
+
+    def test_quaternions_are_continuous(self):
+        ob = self.figure(60)
+        bpy.ops.skel.bake_physics()
+        found = {}
+        for (path, index), curve in common.curves(ob).items():
+            if path.endswith("rotation_quaternion"):
+                values = common.buffer("f", 2 * len(curve.keyframe_points))
+                curve.keyframe_points.foreach_get("co", values)
+                found.setdefault(path, {})[index] = values[1::2]
+        self.assertEqual(len(found), 17)
+        for path, four in found.items():
+            rows = list(zip(*(four[k] for k in range(4))))
+            for a, b in zip(rows, rows[1:]):
+                self.assertGreater(sum(x * y for x, y in zip(a, b)), 0, path)
+
+    def test_linear_keys_and_groups(self):
+        ob = self.figure()
+        bpy.ops.skel.bake_physics()
+        for (path, _), curve in common.curves(ob).items():
+            self.assertEqual({k.interpolation for k in curve.keyframe_points}, {"LINEAR"})
+            self.assertIn(f'"{curve.group.name}"', path)
+
+    # ---- undo and cancel ----
+
+    def test_undo_restores(self):
+        ob = self.animated()
+        bpy.ops.ed.undo_push(message="before")
+        before = common.dump_file()
+        bpy.ops.skel.bake_physics("EXEC_DEFAULT", True, target="CURRENT")
+        self.assertNotEqual(common.dump_file(), before)
+        bpy.ops.ed.undo()                           # one step, which the operator made itself
+        self.assertEqual(common.dump_file(), before)
+        bpy.ops.ed.redo()
+        self.assertNotEqual(common.dump_file(), before)
+
+    def test_stopped_at_every_stage(self):
+        """The work of the operator, stopped after each of its steps: nothing is left behind."""
+        ob = self.animated()
+        ob.skel.preset = "TAIL"
+        before = common.dump_file()
+        skel, stages = self.skel, []
+
+        def work():
+            shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
+            yield from skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot))
+            result = yield from skel.pipeline.bake(shot)
+            yield from skel.bl_write.write(ob, result.channels, "NEW", "x")
+
+        for _fraction, words in work():
+            stages.append(words)
+        self.undo_new(ob)
+        self.assertEqual(common.dump_file(), before)
+        for words in dict.fromkeys(stages):
+            for times in (1, 2, 7):
+                job, seen = work(), 0
+                while seen < min(times, stages.count(words)):
+                    seen += next(job)[1] == words
+                job.close()
+                self.assertEqual(common.dump_file(), before, (words, times))
+        self.assertTrue({"reading", "simulating", "writing keys"} <= set(stages), stages)
+
+    def undo_new(self, ob):
+        new = ob.animation_data.action
+        self.skel.compat.use_action(ob, bpy.data.actions[new.name[:-5]])
+        bpy.data.actions.remove(new)
+        self.scene.frame_set(1)
+
+    # ---- refusals ----
+
+    def refused(self, text, **options):
+        before = common.dump_file()
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.skel.bake_physics(**options)
+        self.assertIn(text, str(caught.exception))
+        self.assertEqual(common.dump_file(), before)
+
+    def test_refuses_uneven_scale(self):
+        ob = self.figure()
+        ob.scale = (1, 1.2, 1)
+        bpy.context.view_layer.update()
+        self.refused("not alike along all axes")
+        ob.scale = (-1, -1, -1)
+        bpy.context.view_layer.update()
+        self.refused("mirrored")
+        ob.scale = (1, 1, 1)
+        ob.pose.bones["chest"].scale = (1, 2, 1)
+        bpy.context.view_layer.update()
+        self.refused("'chest'")
+
+    def test_refuses_empty_work(self):
+        ob = self.figure()
+        self.refused("starts at", frame_start=5, frame_end=5)
+        ob.skel.channels = set()
+        self.refused("Nothing to write")
+        ob.skel.channels = {"ROTATION"}
+        for bone in ob.pose.bones:
+            bone.skel.role = "NONE"
+        self.refused("No bone is simulated")
+
+    # ---- libraries ----
+
+    def test_library_override(self):
+        ob = self.figure()
+        ob.pose.bones["forearm.L"].skel.mass = 3.5
+        path = os.path.join(common.TEMP, "library.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        self.setUp()
+        with bpy.data.libraries.load(path, link=True) as (there, here):
+            here.objects = ["figure"]
+        linked = bpy.data.objects["figure"]
+        self.scene.collection.objects.link(linked)
+        bpy.context.view_layer.objects.active = linked
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.skel.bake_physics()
+        self.assertIn("library override", str(caught.exception))
+        own = linked.override_create(remap_local_usages=True)
+        bpy.context.view_layer.objects.active = own
+        self.scene.frame_end = 12
+        self.assertEqual(own.pose.bones["forearm.L"].skel.mass, 3.5)
+        own.pose.bones["forearm.L"].skel.mass = 4.5
+        self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
+        self.assertIsNone(own.animation_data.action.library)
+        a, b = common.bone_matrices(own, [1, 12])
+        self.assertGreater((a["pelvis"].translation - b["pelvis"].translation).length, 0.01)
+
+    # ---- files ----
+
+    def test_export_bake_import_gives_the_same_keys(self):
+        ob = self.figure()
+        common.all_modes(ob)
+        for n, frame in enumerate((-20, 5, 30)):
+            common.pose(ob, n, 0.1)
+            common.key_all(ob, frame)
+        self.scene.frame_set(1)
+        ob.skel.preset = "FOLLOW"
+        scene, track = (os.path.join(common.TEMP, n) for n in ("scene.json", "track.json"))
+        self.assertEqual(bpy.ops.skel.export_scene(filepath=scene), {"FINISHED"})
+        subprocess.run([os.environ["SKEL_BIN"], "bake", scene, "-o", track], check=True)
+        old = ob.animation_data.action
+        bpy.ops.skel.bake_physics(target="NEW")
+        baked = self.keys(ob)
+        self.skel.compat.use_action(ob, old)
+        self.scene.frame_set(1)
+        self.assertEqual(bpy.ops.skel.import_track(filepath=track, target="NEW"), {"FINISHED"})
+        imported = self.keys(ob)
+        self.assertEqual(baked.keys(), imported.keys())
+        for name in baked:                          # the same bits, field by field
+            self.assertEqual(baked[name], imported[name], name)
+
+    def test_bad_track(self):
+        ob = self.figure()
+        path = os.path.join(common.TEMP, "bad.json")
+        for text, words in (("{", "not a skel-track"), ('{"format": "skel-track/1"}', "skel-track"),
+                            (json.dumps({"format": "skel-track/1", "fps": 24, "frame_start": 1,
+                                         "bodies": ["x"], "position": [[[0, 0, 0]]],
+                                         "orientation": [[[1, 0, 0, 0]]]}), "bodies")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            with self.assertRaises(RuntimeError) as caught:
+                bpy.ops.skel.import_track(filepath=path)
+            self.assertIn(words, str(caught.exception))
+        self.assertIsNone(ob.animation_data)
+
+    # ---- analysis ----
+
+    def test_torques_of_a_held_arm(self):
+        """Two level links at rest: the joint carries the weight of the second at half its length,
+        and the root needs the weight of both."""
+        ob = common.chain(2, 0.5)
+        ob.pose.bones["link1"].skel.mass = 2.0
+        ob.pose.bones["link0"].skel.mass = 3.0
+        common.key_all(ob, 1)
+        before = common.dump_action(ob.animation_data.action)
+        path = os.path.join(common.TEMP, "torques.csv")
+        self.assertEqual(bpy.ops.skel.inverse_dynamics(filepath=path, frame_end=12), {"FINISHED"})
+        found = common.curves(ob)
+        total = math.sqrt(sum(found[(f'pose.bones["link1"]["skel_torque_{a}"]', 0)].evaluate(6) ** 2
+                              for a in "xyz"))
+        self.assertAlmostEqual(total, 2.0 * 9.81 * 0.25, delta=1e-4)
+        self.assertIn("skel_torque_x", ob.pose.bones["link1"])
+        after = common.dump_action(ob.animation_data.action)
+        for row in before:
+            self.assertIn(row, after)
+        with open(path, encoding="utf-8") as file:
+            lines = [line.split(",") for line in file.read().splitlines()]
+        self.assertEqual(len(lines), 13)
+        column = lines[0].index("link0.residual.fz")
+        self.assertAlmostEqual(float(lines[5][column]), 5.0 * 9.81, places=4)
+
+    def test_torques_of_a_swing(self):
+        """What the command says of the same motion."""
+        ob = common.chain(2, 0.5)
+        bone = ob.pose.bones["link1"]
+        bone.rotation_mode = "XYZ"
+        for frame in range(1, 25):
+            bone.rotation_euler = (0.3 * math.sin(0.3 * frame), 0, 0)
+            bone.keyframe_insert("rotation_euler", frame=frame)
+        bpy.ops.skel.inverse_dynamics(frame_end=24)
+        curve = common.curves(ob)[('pose.bones["link1"]["skel_power"]', 0)]
+        values = [curve.evaluate(frame) for frame in range(1, 25)]
+        self.assertGreater(max(values), 0.01)
+        self.assertLess(min(values), -0.01)
+
+    # ---- settings and the rest ----
+
+    def test_roles_and_copies(self):
+        ob = self.figure()
+        bpy.ops.object.mode_set(mode="POSE")
+        for bone in ob.pose.bones:
+            self.skel.compat.select(bone, bone.name.endswith(".L"))
+        ob.data.bones.active = ob.data.bones["hand.L"]
+        self.assertEqual(bpy.ops.skel.set_role(role="PINNED"), {"FINISHED"})
+        self.assertEqual({b.name for b in ob.pose.bones if b.skel.role == "PINNED"},
+                         {b.name for b in ob.pose.bones if b.name.endswith(".L")})
+        ob.pose.bones["hand.L"].skel.friction = 7
+        self.assertEqual(bpy.ops.skel.copy_settings(), {"FINISHED"})
+        self.assertEqual(ob.pose.bones["thigh.L"].skel.friction, 7)
+        self.assertEqual(ob.pose.bones["thigh.R"].skel.friction, 1)
+
+    def test_everything_has_a_tooltip(self):
+        for group in (bpy.types.PoseBone, bpy.types.Object):
+            owner = group.bl_rna.properties["skel"].fixed_type
+            for prop in owner.properties:
+                if prop.identifier not in ("rna_type", "name"):
+                    self.assertTrue(prop.description, prop.identifier)
+        for cls in self.skel.ops.CLASSES:
+            rna = getattr(bpy.ops.skel, cls.bl_idname.partition(".")[2]).get_rna_type()
+            self.assertTrue(rna.description, cls.__name__)
+            for prop in rna.properties:
+                if prop.identifier not in ("rna_type", "filter_glob"):
+                    self.assertTrue(prop.description, (cls.__name__, prop.identifier))
+
+    def test_enable_disable_enable(self):
+        import addon_utils
+        module = os.environ.get("SKEL_MODULE", "skel")
+
+        def traces():
+            menu = bpy.types.VIEW3D_MT_pose_context_menu
+            drawn = getattr(menu.draw, "_draw_funcs", [])
+            return (sorted(n for n in dir(bpy.types) if n.startswith("SKEL_") or "Skel" in n),
+                    sorted(n for n in dir(bpy.ops.skel)), hasattr(bpy.types.Object, "skel"),
+                    hasattr(bpy.types.PoseBone, "skel"), len(drawn))
+
+        on = traces()
+        addon_utils.disable(module, default_set=False)
+        off = traces()
+        self.assertEqual(off[0], [])
+        self.assertEqual(off[1:4], ([], False, False))
+        self.assertEqual(off[4], on[4] - 1)
+        common.enable()
+        self.assertEqual(traces(), on)
+        self.skel = common.addon()
+        self.figure()
+        self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
+
+    def test_an_object_that_turns_meanwhile(self):
+        ob = self.figure()
+        ob.keyframe_insert("rotation_euler", frame=1)
+        ob.rotation_euler = (0, 0, 1)
+        ob.keyframe_insert("rotation_euler", frame=12)
+        self.scene.frame_set(1)
+        start = common.bone_matrices(ob, [1])[0]
+        ob.skel.start_velocity = ob.skel.ground = False
+        bpy.ops.skel.bake_physics()
+        end = common.bone_matrices(ob, [12])[0]
+        fall = -9.81 / 2 * (11 / 24) ** 2
+        for name in ("pelvis", "head"):
+            path = end[name].translation - start[name].translation
+            self.assertLess((path - Matrix.Translation((0, 0, fall)).translation).length, 0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()

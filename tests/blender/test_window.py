@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In a window: Esc in the middle leaves the file as it was, a tick is short, one undo step undoes.
+
+A list of steps, each called from a timer until it returns true; then Blender goes, with the answer
+as its exit code."""
+
+import os
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import bpy  # noqa: E402
+
+import common  # noqa: E402
+
+TICK = 0.05                     # s of work at a time, that the window waits for
+state = {"ticks": [], "events": 0, "since": time.monotonic()}
+
+
+def view():
+    window = bpy.context.window_manager.windows[0]
+    area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
+    region = next(r for r in area.regions if r.type == "WINDOW")
+    return {"window": window, "area": area, "region": region}
+
+
+def setup():
+    bpy.context.preferences.view.show_splash = False
+    common.enable()
+    scene = bpy.context.scene
+    for ob in list(scene.objects):
+        bpy.data.objects.remove(ob)
+    ob = common.add_armature(common.HUMANOID)
+    for n, frame in enumerate((-20, 1, 60, 200)):
+        common.pose(ob, n, 0.1)
+        common.key_all(ob, frame)
+    scene.frame_start, scene.frame_end = 1, 120
+    scene.frame_set(1)
+    ob.skel.preset = "TAIL"
+    watch(common.addon().ops.SKEL_OT_bake_physics)
+    with bpy.context.temp_override(**view()):
+        bpy.ops.ed.undo_push(message="ready")
+    state["before"] = common.dump_file()
+    return True
+
+
+def watch(cls):
+    """Notes the CPU time of each tick."""
+    modal = cls.modal
+
+    def timed(self, context, event):
+        start = time.thread_time()
+        answer = modal(self, context, event)
+        if event.type == "TIMER":
+            state["ticks"].append(time.thread_time() - start)
+        state["answer"] = answer
+        return answer
+
+    cls.modal = timed
+
+
+def start():
+    state.update(ticks=[], answer=None, events=0, started=time.monotonic())
+    with bpy.context.temp_override(**view()):
+        answer = bpy.ops.skel.bake_physics("INVOKE_DEFAULT", target=state.get("target", "NEW"))
+    assert answer == {"RUNNING_MODAL"}, answer
+    return True
+
+
+def wait_for_ticks():
+    assert state["answer"] in (None, {"RUNNING_MODAL"}), "too fast to be stopped"
+    return len(state["ticks"]) >= state["enough"]
+
+
+def press_escape():
+    window = view()["window"]
+    window.event_simulate(type="ESC", value="PRESS", x=300, y=300)
+    window.event_simulate(type="ESC", value="RELEASE", x=300, y=300)
+    return True
+
+
+def is_cancelled():
+    return state["answer"] == {"CANCELLED"}
+
+
+def check_untouched():
+    assert common.dump_file() == state["before"], "the file is not as it was"
+    print(f"stopped after {len(state['ticks'])} ticks: the file is as it was")
+    return True
+
+
+def is_finished():
+    state["events"] += 1                    # of this timer: the window is alive meanwhile
+    assert state["answer"] != {"CANCELLED"}, "it failed"
+    return state["answer"] == {"FINISHED"}
+
+
+def check_result():
+    longest = max(state["ticks"])
+    print(f"{len(state['ticks'])} ticks, the longest {1000 * longest:.0f} ms of CPU; "
+          f"the window had {state['events']} others")
+    assert longest < TICK, longest
+    assert state["events"] > len(state["ticks"]) / 4
+    ob = bpy.data.objects["figure"]
+    curve = next(iter(common.curves(ob).values()))
+    assert any(len(c.keyframe_points) >= 120 for c in common.curves(ob).values()), curve
+    assert common.dump_file() != state["before"]
+    return True
+
+
+def undo():
+    with bpy.context.temp_override(**view()):
+        bpy.ops.ed.undo()
+    return True
+
+
+def check_undone():
+    assert common.dump_file() == state["before"], "undo does not restore"
+    print("one undo step restores")
+    return True
+
+
+def later(**values):
+    def step():
+        state.update(values)
+        return True
+    return step
+
+
+STEPS = [setup]
+for _target, _enough in (("NEW", 1), ("NEW", 6), ("CURRENT", 12)):
+    STEPS += [later(enough=_enough, target=_target), start, wait_for_ticks, press_escape,
+              is_cancelled, check_untouched]
+for _target in ("CURRENT", "NEW"):
+    STEPS += [later(target=_target), start, is_finished, check_result, undo, check_undone]
+
+
+def end(code):
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def tick():
+    try:
+        if STEPS[0]():
+            STEPS.pop(0)
+            state["since"] = time.monotonic()
+        elif time.monotonic() - state["since"] > 120:
+            print("no end of", STEPS[0].__name__)
+            end(1)
+    except BaseException:                   # whatever it is, it must end Blender
+        traceback.print_exc()
+        end(1)
+    if not STEPS:
+        end(0)
+    return 0.02
+
+
+if not bpy.app.background:
+    bpy.app.timers.register(tick, first_interval=0.5)

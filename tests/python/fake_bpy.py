@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""As much of bpy as writing keys takes, for the versions of Blender that cannot be had here: 4.4
+and 4.5 (slots, but Action.fcurves still there, Bone.select, no group_name) and 5.0, 5.1."""
+
+import types
+from array import array
+
+
+class Keys(list):
+    """keyframe_points: what foreach_set writes, foreach_get gives back."""
+
+    def __init__(self):
+        super().__init__()
+        self.fields = {}
+
+    def add(self, count):
+        self.extend([None] * count)
+
+    def remove(self, _key, fast=False):
+        assert fast
+        self.pop()
+
+    def clear(self):
+        super().clear()
+        self.fields.clear()
+
+    def foreach_set(self, name, numbers):
+        assert isinstance(numbers, array) and len(numbers) % len(self) == 0
+        self.fields[name] = array(numbers.typecode, numbers)
+
+    def foreach_get(self, name, numbers):
+        stored = self.fields.get(name, [])
+        for k, value in enumerate(stored[:len(numbers)]):
+            numbers[k] = value
+
+
+class Curve:
+    def __init__(self, path, index, group=None):
+        self.data_path, self.array_index, self.group = path, index, group
+        self.keyframe_points, self.updates = Keys(), 0
+
+    def update(self):
+        self.updates += 1
+
+
+class Groups(list):
+    def get(self, name):
+        return next((g for g in self if g.name == name), None)
+
+    def new(self, name):
+        self.append(types.SimpleNamespace(name=name))
+        return self[-1]
+
+
+class Bag:
+    def __init__(self, slot, version):
+        self.slot, self.groups = slot, Groups()
+        self.fcurves = FCurves(self, version)
+
+
+class FCurves(list):
+    def __init__(self, bag, version):
+        super().__init__()
+        self.bag, self.version = bag, version
+
+    def new(self, path, *, index=0, **more):
+        if self.version < (5, 0) and more:
+            raise TypeError(f"unexpected keyword {sorted(more)}")
+        name = more.get("group_name")
+        group = (self.bag.groups.get(name) or self.bag.groups.new(name)) if name else None
+        self.append(Curve(path, index, group))
+        return self[-1]
+
+
+class Strip:
+    def __init__(self, version):
+        self.version, self.channelbags = version, []
+
+    def channelbag(self, slot, ensure=False):
+        for bag in self.channelbags:
+            if bag.slot.identifier == slot.identifier:
+                return bag
+        if not ensure:
+            return None
+        self.channelbags.append(Bag(slot, self.version))
+        return self.channelbags[-1]
+
+
+class Listed(list):
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def new(self, *values, **named):
+        self.append(self.make(*values, **named))
+        return self[-1]
+
+
+def make_slot(id_type, name):
+    return types.SimpleNamespace(target_id_type=id_type, name_display=name,
+                                 identifier=id_type[:2] + name)
+
+
+class Action:
+    def __init__(self, name, version):
+        self.name, self.version, self.frame_range = name, version, (1.0, 10.0)
+        self.slots = Listed(make_slot)
+        self.layers = Listed(lambda _name: types.SimpleNamespace(
+            strips=Listed(lambda type: Strip(version))))
+
+    def copy(self):
+        other = Action(self.name, self.version)
+        for slot in self.slots:
+            other.slots.new(slot.target_id_type, slot.name_display)
+        for layer in self.layers:
+            for strip in layer.strips:
+                twin = other.layers.new("Layer").strips.new(type="KEYFRAME")
+                for bag in strip.channelbags:
+                    copied = twin.channelbag(bag.slot, ensure=True)
+                    for curve in bag.fcurves:
+                        new = Curve(curve.data_path, curve.array_index, curve.group)
+                        new.keyframe_points.extend(curve.keyframe_points)
+                        new.keyframe_points.fields = {n: array(a.typecode, a) for n, a in
+                                                      curve.keyframe_points.fields.items()}
+                        copied.fcurves.append(new)
+        return other
+
+
+class AnimationData:
+    """Assigning an action takes the slot away, as Blender may: it must be set by hand."""
+
+    def __init__(self):
+        self._action, self.action_slot, self.use_tweak_mode = None, None, True
+        self.nla_tracks, self.drivers = Listed(lambda: types.SimpleNamespace(
+            strips=Listed(lambda name, start, action: types.SimpleNamespace(
+                name=name, frame_start=start, action=action, action_slot=None)))), []
+
+    @property
+    def action(self):
+        return self._action
+
+    @action.setter
+    def action(self, action):
+        assert not self.use_tweak_mode, "in tweak mode an action cannot be changed"
+        self._action, self.action_slot = action, None
+
+
+class Thing:
+    def __init__(self, name):
+        self.name, self.animation_data, self.tags = name, None, 0
+
+    def animation_data_create(self):
+        self.animation_data = AnimationData()
+        return self.animation_data
+
+    def animation_data_clear(self):
+        self.animation_data = None
+
+    def update_tag(self):
+        self.tags += 1
+
+
+def make(version):
+    """A module bpy of a version, (4, 4) to (5, 1)."""
+    bpy = types.ModuleType("bpy")
+    bpy.types = types.SimpleNamespace(ActionSlot=object)
+    actions = Listed(lambda name: Action(name, version))
+    bpy.data = types.SimpleNamespace(actions=actions)
+    bpy.app = types.SimpleNamespace(version=(*version, 0))
+    return bpy
+
+
+def pose_bone(version, selected):
+    bone = types.SimpleNamespace()
+    out = types.SimpleNamespace(bone=bone)
+    (out if version >= (5, 0) else bone).select = selected
+    return out

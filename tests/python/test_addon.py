@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The add-on without Blender: its pure modules, and its writer against a small fake bpy."""
+
+import importlib
+import json
+import math
+import sys
+import types
+import unittest
+from array import array
+
+import common
+import fake_bpy
+
+ADDON = common.ROOT / "plugin_blender"
+
+
+def load(name, bpy=None):
+    """A module of the add-on; without bpy, it must not ask for one."""
+    for known in [m for m in sys.modules if m == "skel" or m.startswith("skel.")]:
+        del sys.modules[known]
+    sys.modules.pop("bpy", None)
+    if bpy is not None:
+        sys.modules["bpy"] = bpy
+    package = types.ModuleType("skel")
+    package.__path__ = [str(ADDON)]
+    sys.modules["skel"] = package
+    return importlib.import_module(f"skel.{name}")
+
+
+convert, pipeline = load("convert"), load("pipeline")
+convert = pipeline.convert
+STILL = pipeline.rigs.STILL
+
+
+def matrix(position, q):
+    """16 numbers, column after column."""
+    w, x, y, z = q
+    return [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y), 0,
+            2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x), 0,
+            2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y), 0, *position, 1]
+
+
+ALONG_X = convert.q_about((0, 0, 1), -math.pi / 2)      # bone y along world x
+
+
+def chain_shot(count=4, frames=10, length=0.3, **settings):
+    """Level links along x, at rest."""
+    bones = [convert.BoneShot(f"link{k}", k - 1, length, matrix((k * length, 0, 2), ALONG_X),
+                              connected=k > 0) for k in range(count)]
+    shot = convert.Shot("chain", bones, frame_end=frames,
+                        settings=convert.Settings(ground=False, **settings))
+    frames_, before = convert.frames_needed(shot)
+    shot.frames, shot.before = frames_, before
+    one = array("f", [v for bone in bones for v in bone.rest])
+    shot.poses, shot.objects = one * len(frames_), array("f", STILL) * len(frames_)
+    shot.basis = array("f", STILL) * (count * len(frames_))
+    shot.before_poses, shot.before_objects = one * len(before), array("f", STILL) * len(before)
+    return shot
+
+
+class Pure(unittest.TestCase):
+    def test_no_bpy_in_pure_modules(self):
+        self.assertNotIn("bpy", sys.modules)
+        for name in ("convert", "pipeline", "binding"):
+            text = (ADDON / f"{name}.py").read_text(encoding="utf-8")
+            self.assertNotIn("import bpy", text)
+            self.assertNotIn("mathutils", text)
+
+    def test_bake_of_a_tail(self):
+        shot = chain_shot(preset="TAIL")
+        result = pipeline.run(pipeline.bake(shot))
+        names = {(c.path, c.index) for c in result.channels}
+        self.assertEqual(names, {(f'pose.bones["link{k}"].rotation_quaternion', i)
+                                 for k in (1, 2, 3) for i in range(4)})
+        for channel in result.channels:
+            self.assertEqual(channel.keys[0::2].tolist(), [float(f) for f in range(1, 11)])
+        document = json.loads(result.text)
+        self.assertEqual([b["motion"] for b in document["bodies"][:1]], ["driven"])
+        self.assertLess(result.report["summary"]["energy_drift"], 1e-6)
+
+    def test_document_is_the_bake(self):
+        """The text alone gives the same poses."""
+        shot = chain_shot(preset="RAGDOLL")
+        built, text = pipeline.run(pipeline.prepare(shot))
+        job = pipeline.skelpy.bake(text)
+        keys = pipeline.keys_of(shot, built, job.poses, 1, 1)
+        again = pipeline.run(pipeline.bake(shot))
+        self.assertEqual([c.keys for c in keys], [c.keys for c in again.channels])
+
+    def test_falls_freely(self):
+        shot = chain_shot(2, 13, preset="RAGDOLL", channels=3)
+        result = pipeline.run(pipeline.bake(shot))
+        drop = {c.index: c.keys[-1] for c in result.channels
+                if c.path == 'pose.bones["link0"].location'}
+        fall = -9.81 / 2 * (12 / 24) ** 2
+        self.assertAlmostEqual(math.dist(tuple(drop[k] for k in range(3)), (0, 0, 0)), -fall,
+                               places=3)
+
+    def test_names_of_joints(self):
+        for name, part in (("shin.L", "hinge"), ("forearm_R", "hinge"), ("upper_arm.L", "shoulder"),
+                           ("thigh", "hip"), ("spine.003", "spine"), ("f_index.01", "finger"),
+                           ("Bone", "other")):
+            self.assertEqual(convert.part_of(name), part, name)
+
+    def test_limits_make_joints(self):
+        cases = (({"X": (-1, 1)}, "YZ", "hinge"), ({"X": (-1, 1), "Z": (0, 1)}, "Y", "universal"),
+                 ({"X": (-1, 1), "Y": (0, 1), "Z": (0, 1)}, "", "ball"), ({}, "XYZ", "fixed"))
+        for limits, locked, kind in cases:
+            shot = chain_shot(2)
+            shot.bones[1].limits, shot.bones[1].locked = limits, locked
+            joint = convert.build(shot).scene.joints[0]
+            self.assertEqual(joint.type, kind)
+
+    def test_hinge_limits_count_from_rest(self):
+        shot = chain_shot(2)
+        shot.bones[1].limits, shot.bones[1].locked = {"X": (-0.5, 1.0)}, "YZ"
+        now = convert.q_mul(ALONG_X, convert.q_about((1, 0, 0), 0.25))
+        shot.poses = array("f", shot.bones[0].rest + matrix((0.3, 0, 2), now)) * len(shot.frames)
+        joint = convert.build(shot).scene.joints[0]
+        self.assertAlmostEqual(joint.limits[0], -0.75, places=5)
+        self.assertAlmostEqual(joint.limits[1], 0.75, places=5)
+
+    def test_roles(self):
+        shot = chain_shot(5, preset="SOFT")
+        self.assertEqual(convert.roles_of(shot), ["DRIVEN"] * 4 + ["SOFT"])
+        shot = chain_shot(5, preset="TAIL", only_selected=True)
+        for k, bone in enumerate(shot.bones):
+            bone.selected = k >= 3
+        self.assertEqual(convert.roles_of(shot), ["NONE", "NONE", "DRIVEN", "DYNAMIC", "DYNAMIC"])
+        for bone in shot.bones:
+            bone.selected = False
+        with self.assertRaises(convert.Refused):
+            convert.roles_of(shot)
+
+    def test_masses(self):
+        shot = chain_shot(3, total_mass=10.0)
+        shot.bones[0].settings.mass = 4.0
+        bodies = convert.build(shot).scene.bodies
+        self.assertEqual(bodies[0].mass, 4.0)
+        self.assertAlmostEqual(sum(body.mass for body in bodies), 10.0)
+        shot = chain_shot(1)
+        self.assertAlmostEqual(convert.build(shot).scene.bodies[0].shape["radius"], 0.036, places=6)
+
+    def test_refusals_name_what_to_do(self):
+        shot = chain_shot(2)
+        shot.objects = array("f", [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
+        with self.assertRaisesRegex(convert.Refused, "Apply"):
+            convert.build(shot)
+        shot = chain_shot(2)
+        shot.bones[0].scale = (1, 1, 2)
+        with self.assertRaisesRegex(convert.Refused, "link0"):
+            convert.build(shot)
+
+    def test_ground_thins_what_touches_it(self):
+        shot = chain_shot(1)
+        shot.settings.ground, shot.settings.ground_height = True, 1.98
+        body = convert.build(shot).scene.bodies[0]
+        self.assertAlmostEqual(body.shape["radius"], 0.02, places=6)
+
+    def test_escapes(self):
+        self.assertEqual(convert.escape('a"b\\c'), 'a\\"b\\\\c')
+
+    def test_frame_rate(self):
+        self.assertAlmostEqual(convert.frame_rate(30, 1.001), 29.97002997)
+
+    def test_track_frames(self):
+        text = json.dumps({"frame_start": 5, "fps": 12, "position": [[]] * 3})
+        self.assertEqual(pipeline.track_frames(text, 24), (5, 9, 2))
+        with self.assertRaises(convert.Refused):
+            pipeline.track_frames("[]", 24)
+
+    def test_stops_anywhere(self):
+        """A generator that is closed raises nothing and leaves nothing."""
+        for stop in (0, 1, 3, 6):
+            work = pipeline.bake(chain_shot(3, 200))
+            for _ in range(stop):
+                next(work)
+            work.close()
+
+
+class Versions(unittest.TestCase):
+    """Blender 4.4 to 5.1, faked."""
+
+    VERSIONS = ((4, 4), (4, 5), (5, 0), (5, 1))
+
+    def channel(self, path="pose.bones[\"a\"].location", frames=(3, 4, 5)):
+        keys = convert.pairs(list(frames), [float(f) for f in frames])
+        return convert.Channel(path, 0, "a", keys)
+
+    def write(self, version, ob, target, bpy=None):
+        bpy = bpy or fake_bpy.make(version)
+        writer = load("bl_write", bpy)
+        return bpy, writer, pipeline.run(writer.write(ob, [self.channel()], target, "new"))
+
+    def test_new_action_and_slot(self):
+        for version in self.VERSIONS:
+            with self.subTest(version=version):
+                ob = fake_bpy.Thing("rig")
+                _bpy, _writer, action = self.write(version, ob, "NEW")
+                self.assertIs(ob.animation_data.action, action)
+                self.assertEqual(ob.animation_data.action_slot.identifier, "OBrig")
+                curve = action.layers[0].strips[0].channelbags[0].fcurves[0]
+                self.assertEqual(curve.group.name, "a")
+                self.assertEqual(curve.keyframe_points.fields["co"].tolist(), [3, 3, 4, 4, 5, 5])
+                self.assertEqual(ob.tags, 1)
+
+    def test_new_from_old_leaves_the_old(self):
+        for version in self.VERSIONS:
+            with self.subTest(version=version):
+                ob = fake_bpy.Thing("rig")
+                bpy, writer, old = self.write(version, ob, "NEW")
+                points = old.layers[0].strips[0].channelbags[0].fcurves[0].keyframe_points
+                before = dict(points.fields)
+                new = pipeline.run(writer.write(ob, [self.channel(frames=(4, 5, 6))], "NEW", "x"))
+                self.assertIsNot(new, old)
+                self.assertEqual(points.fields, before)
+                merged = new.layers[0].strips[0].channelbags[0].fcurves[0].keyframe_points
+                self.assertEqual(merged.fields["co"].tolist(), [3, 3, 4, 4, 5, 5, 6, 6])
+                self.assertEqual(ob.animation_data.action_slot.identifier, "OBrig")
+
+    def test_nla_strip_has_a_slot(self):
+        for version in self.VERSIONS:
+            with self.subTest(version=version):
+                ob = fake_bpy.Thing("rig")
+                bpy, writer, old = self.write(version, ob, "NEW")
+                new = pipeline.run(writer.write(ob, [self.channel()], "NLA", "strip"))
+                strips = [track.strips[0] for track in ob.animation_data.nla_tracks]
+                self.assertEqual([strip.action for strip in strips], [old, new])
+                self.assertTrue(all(strip.action_slot is not None for strip in strips))
+                self.assertIsNone(ob.animation_data.action)
+
+    def test_stopped_writing_takes_the_action_away(self):
+        for version in self.VERSIONS:
+            with self.subTest(version=version):
+                bpy, ob = fake_bpy.make(version), fake_bpy.Thing("rig")
+                writer = load("bl_write", bpy)
+                work = writer.write(ob, [self.channel()] * 3, "NEW", "new")
+                next(work)
+                self.assertEqual(len(bpy.data.actions), 1)
+                work.close()
+                self.assertEqual(len(bpy.data.actions), 0)
+                self.assertIsNone(ob.animation_data)
+
+    def test_selection(self):
+        for version in self.VERSIONS:
+            compat = load("compat", fake_bpy.make(version))
+            for selected in (True, False):
+                bone = fake_bpy.pose_bone(version, selected)
+                self.assertEqual(compat.is_selected(bone), selected)
+                compat.select(bone, not selected)
+                self.assertEqual(compat.is_selected(bone), not selected)
+
+    def tearDown(self):
+        sys.modules.pop("bpy", None)
+
+
+if __name__ == "__main__":
+    unittest.main()
