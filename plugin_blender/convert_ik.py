@@ -352,7 +352,7 @@ def _bodies(ik, turns, along):
     if any(goal.kind == "CENTRE" for goal in ik.goals):
         out |= {i for i in _descends(shot, out) if shot.bones[i].deform or i in out}
         for i in sorted(out):
-            if i in along and shot.bones[i].parent not in out:
+            if i in along and shot.bones[i].parent >= 0:
                 out.add(shot.bones[i].parent)
     return sorted(out)
 

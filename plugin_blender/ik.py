@@ -145,6 +145,9 @@ class _Now:
     def look(self, _frame):
         return self.ob.evaluated_get(self.graph)
 
+    def weight(self, k):
+        return self.ob.skel_ik.goals[k].weight
+
     def close(self):
         pass
 
@@ -155,6 +158,9 @@ class _Frames(bl_read._Stage):
     @property
     def graph(self):
         return self.layer.depsgraph
+
+    def weight(self, k):
+        return self.ob.evaluated_get(self.graph).skel_ik.goals[k].weight
 
 
 def _place(graph, ob, bone):
@@ -205,7 +211,7 @@ def sample(ik, ob, frames, used, stage, named):
                     goal.target.extend(_place(stage.graph, objects[target], bone))
                 if pole:
                     goal.pole.extend(_place(stage.graph, objects[pole], pole_bone))
-                goal.weight.append(now.skel_ik.goals[k].weight)
+                goal.weight.append(stage.weight(k))
             yield n / len(shot.frames), "reading the targets"
     finally:
         stage.close()

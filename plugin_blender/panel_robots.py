@@ -40,8 +40,8 @@ class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
         layout, ob = self.columns(), ops.armature(context)
         column = layout.column(align=True)
         for bone in robots.joint_bones(ob):
-            name = "angle" if bone["joint_type"] == "hinge" else "distance"
-            column.prop(bone.skel_joint, name, text=bone["joint"])
+            name = "skel_angle" if bone["joint_type"] == "hinge" else "skel_distance"
+            column.prop(bone, name, text=bone["joint"])
         layout.operator("skel.set_joints", text="All to Zero", icon="LOOP_BACK")
         for pose in list(robots.robot_data(ob).get("poses", {}))[:8]:
             layout.operator("skel.set_joints", text=f"Pose '{pose}'").pose = pose

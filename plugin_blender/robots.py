@@ -14,7 +14,7 @@ import math
 import os
 
 import bpy
-from bpy.props import (BoolProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty)
+from bpy.props import (BoolProperty, EnumProperty, FloatProperty, StringProperty)
 from mathutils import Matrix, Quaternion, Vector
 
 from . import bl_read, convert, convert_robot, ops, pipeline
@@ -76,18 +76,9 @@ def set_joint(bone, value):
     getattr(bone, found[0])[found[1]] = found[2] * value
 
 
-class SkelJoint(bpy.types.PropertyGroup):
-    angle: FloatProperty(name="Angle", subtype="ANGLE", description="Of the robot's joint; it stops"
-                         " at the limits", get=lambda self: joint_value(_bone(self)),
-                         set=lambda self, value: set_joint(_bone(self), value))
-    distance: FloatProperty(name="Distance", subtype="DISTANCE", precision=4,
-                            description="Of the robot's slide; it stops at the limits",
-                            get=lambda self: joint_value(_bone(self)),
-                            set=lambda self, value: set_joint(_bone(self), value))
-
-
-def _bone(group):
-    return group.id_data.path_resolve(group.path_from_id().rsplit(".", 1)[0])
+def _slider(name, subtype, what, **more):
+    return FloatProperty(name=name, subtype=subtype, get=joint_value, set=set_joint, **more,
+                         description=f"Of the robot's {what}; it stops at the limits")
 
 
 def joint_bones(ob):
@@ -505,14 +496,14 @@ def draw_import(self, _context):
     self.layout.operator("skel.import_robot", text="Robot (DH table, URDF)").preset = "NONE"
 
 
-CLASSES = (SkelJoint, SKEL_OT_import_robot, SKEL_OT_set_joints, SKEL_OT_extract_dh,
-           SKEL_OT_export_urdf)
+CLASSES = (SKEL_OT_import_robot, SKEL_OT_set_joints, SKEL_OT_extract_dh, SKEL_OT_export_urdf)
 
 
 def register():
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    bpy.types.PoseBone.skel_joint = PointerProperty(type=SkelJoint)
+    bpy.types.PoseBone.skel_angle = _slider("Angle", "ANGLE", "hinge")
+    bpy.types.PoseBone.skel_distance = _slider("Distance", "DISTANCE", "slide", precision=4)
     bpy.types.VIEW3D_MT_armature_add.append(draw_add)
     bpy.types.TOPBAR_MT_file_import.append(draw_import)
 
@@ -520,7 +511,8 @@ def register():
 def unregister():
     bpy.types.TOPBAR_MT_file_import.remove(draw_import)
     bpy.types.VIEW3D_MT_armature_add.remove(draw_add)
-    del bpy.types.PoseBone.skel_joint
+    del bpy.types.PoseBone.skel_distance
+    del bpy.types.PoseBone.skel_angle
     _items.clear()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
