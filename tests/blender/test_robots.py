@@ -213,8 +213,11 @@ class Robots(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             bpy.ops.skel.import_robot(filepath=os.path.join(common.TEMP, "none.urdf"))
         self.assertEqual(len(bpy.data.objects), before)
-        self.bring(preset="planar2")
+        bpy.ops.skel.import_robot("EXEC_DEFAULT", True, preset="planar2")
         self.assertGreater(len(bpy.data.objects), before)
+        bpy.ops.ed.undo()                           # one step, which the operator made itself
+        self.assertEqual(len(bpy.data.objects), before)
+        self.assertFalse(bpy.data.armatures)
 
 
 if __name__ == "__main__":
