@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skel: physics, IK and robots for armatures. The work is done by libskel; this only reads, asks and
+"""Skel: physics, IK and robots for armatures. The work is done by libskel; this reads, asks and
 writes."""
 
 bl_info = {

@@ -22,8 +22,10 @@ for _s, _x in (("L", 1), ("R", -1)):
         (f"hand.{_s}", f"forearm.{_s}", (_x * 0.36, -0.07, 0.92), (_x * 0.38, -0.11, 0.77), True,
          0.035),
         (f"thigh.{_s}", "pelvis", (_x * 0.1, 0, 0.93), (_x * 0.12, -0.03, 0.5), False, 0.08),
-        (f"shin.{_s}", f"thigh.{_s}", (_x * 0.12, -0.03, 0.5), (_x * 0.12, 0.02, 0.09), True, 0.055),
-        (f"foot.{_s}", f"shin.{_s}", (_x * 0.12, 0.02, 0.09), (_x * 0.13, -0.17, 0.04), True, 0.045),
+        (f"shin.{_s}", f"thigh.{_s}", (_x * 0.12, -0.03, 0.5), (_x * 0.12, 0.02, 0.09), True,
+         0.055),
+        (f"foot.{_s}", f"shin.{_s}", (_x * 0.12, 0.02, 0.09), (_x * 0.13, -0.17, 0.04), True,
+         0.045),
     ]
 
 
@@ -81,6 +83,7 @@ def add_body(ob, color):
         polygon.use_smooth = True
     for bone, numbers in groups.items():
         body.vertex_groups.new(name=bone).add(list(numbers), 1.0, "ADD")
+    body.parent = ob
     body.modifiers.new("Armature", "ARMATURE").object = ob
     body.color = color
     return body
