@@ -6,8 +6,8 @@ libskel/src     base < math < model < algo < solve < drive: leftwards or the own
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, cJSON, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
-plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline, binding;
-                no numpy, no threads
+plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline,
+                binding; no numpy, no threads
 """
 import ast
 import os
@@ -123,7 +123,7 @@ def check_python():
                     yield path, node.lineno, f"{name}: not in the standard library"
 
 
-PURE = {"convert.py", "pipeline.py", "binding.py", "pack.py"}
+PURE = {"convert.py", "convert_ik.py", "convert_robot.py", "pipeline.py", "binding.py", "pack.py"}
 HOST = {"bpy", "mathutils", "addon_utils"}
 REFUSED = {"threading", "multiprocessing", "concurrent", "numpy"}
 

@@ -11,6 +11,8 @@ SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake libcjson-dev liblapacke-dev libope
 SKEL_TEST_PACKAGES=(pkg-config check clang-format-14 valgrind binutils)
 # To test the add-on, on top; where they cannot be had, those tests are skipped.
 SKEL_BLENDER_PACKAGES=(blender debootstrap xvfb xauth libgl1-mesa-dri libegl1 libgl1)
+# For the pictures of samples/blender/run.
+SKEL_PICTURE_PACKAGES=(blender imagemagick ffmpeg xvfb xauth libgl1-mesa-dri libegl1 libgl1)
 
 missing_packages() {
     local package

@@ -17,8 +17,10 @@ READY, DONE = sys.argv[sys.argv.index("--") + 1:][:2]
 steps = []
 
 
+bpy.context.preferences.view.show_splash = False
+
+
 def setup():
-    bpy.context.preferences.view.show_splash = False
     import addon_utils
     addon_utils.enable("skel", default_set=False)
     scene = bpy.context.scene
@@ -36,7 +38,6 @@ def setup():
         bpy.context.view_layer.objects.active = figure
         bpy.ops.object.mode_set(mode="POSE")
         figure.data.bones.active = figure.data.bones["forearm.L"]
-        bpy.ops.screen.screen_full_area(use_hide_panels=False)
 
 
 def show():
@@ -46,11 +47,13 @@ def show():
     space.show_region_ui = True
     space.overlay.show_floor = True
     space.shading.color_type = "OBJECT"
-    space.region_3d.view_distance = 3.2
-    space.region_3d.view_location = (0.4, 0, 0.7)
+    space.region_3d.view_distance = 3.4
+    space.region_3d.view_location = (0.3, 0, 0.55)
     panel = next(r for r in area.regions if r.type == "UI")
-    if hasattr(panel, "active_panel_category"):
+    try:
         panel.active_panel_category = "Skel"
+    except AttributeError:                  # not drawn yet, or before 4.2: no way but a click
+        pass
     area.tag_redraw()
 
 
@@ -58,7 +61,7 @@ def ready():
     open(READY, "w", encoding="utf-8").close()
 
 
-steps += [setup, show, show, show, ready]
+steps += [setup, show, show, show, show, ready]
 
 
 def tick():

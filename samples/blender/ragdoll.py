@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A figure tumbles down two steps: bakes it, saves the .blend, renders frames. Inside Blender:
-ragdoll.py -- OUT_FOLDER"""
+ragdoll.py -- OUT_FOLDER [film]"""
 
 import os
 import sys
@@ -40,7 +40,9 @@ bpy.ops.wm.save_as_mainfile(filepath=os.path.join(OUT, "ragdoll.blend"))
 stage.add_camera(scene, (4.2, -3.2, 1.9), (0, -0.55, 0.75), 50)
 stage.workbench(scene, 300, 360)
 figure.hide_render = True
-for frame in FRAMES:
+film = "film" in sys.argv
+for frame in range(1, scene.frame_end + 1) if film else FRAMES:
     scene.frame_set(frame)
     scene.render.filepath = os.path.join(OUT, f"ragdoll_{frame:03}.png")
+    scene.render.image_settings.file_format = "PNG"
     bpy.ops.render.render(write_still=True)

@@ -97,7 +97,7 @@ in_chroot() {
         names=(DISPLAY BLENDER_USER_RESOURCES LIBGL_ALWAYS_SOFTWARE ${!SKEL_*})
         given=()
         for name in "${names[@]}"; do [ -n "${!name:-}" ] && given+=("$name=${!name}"); done
-        exec chroot "$root" env -i -C "$PWD" PATH=/usr/bin:/bin HOME="$temp" TMPDIR="$temp" \
+        exec chroot "$root" env -i -C "$temp" PATH=/usr/bin:/bin HOME="$temp" TMPDIR="$temp" \
             LC_ALL=C.UTF-8 "${given[@]}" blender "$@"' \
         - "$root" "$project" "${SKEL_TEMP:-${TMPDIR:-/tmp}}" "$@"
 }

@@ -133,6 +133,18 @@ class Pure(unittest.TestCase):
         with self.assertRaises(convert.Refused):
             convert.roles_of(shot)
 
+    def test_fingers_go_along_unless_asked_for(self):
+        shot = chain_shot(3)
+        for k, name in enumerate(("finger_a", "finger_b")):
+            bone = convert.BoneShot(name, 2 + k, 0.02, matrix((0.9 + 0.02 * k, 0, 2), ALONG_X))
+            shot.bones.append(bone)
+        self.assertEqual(convert.roles_of(shot), ["DYNAMIC"] * 3 + ["NONE"] * 2)
+        shot.bones[3].settings.role = "DYNAMIC"
+        self.assertEqual(convert.roles_of(shot)[3], "DYNAMIC")
+        shot.settings.only_selected = True      # selected is asked for
+        self.assertEqual(convert.roles_of(shot)[4], "DYNAMIC")
+        self.assertEqual(convert.roles_of(chain_shot(60)), ["DYNAMIC"] * 60)
+
     def test_masses(self):
         shot = chain_shot(3, total_mass=10.0)
         shot.bones[0].settings.mass = 4.0
