@@ -49,6 +49,7 @@ class GoalShot:
     weight: Any = field(default_factory=lambda: [1.0])  # one, or one per frame
     priority: int = 0
     axis: str = "Y"                             # of LOOK: "-Y" the other way
+    level: bool = False                         # of CENTRE: at any height
     target: Any = None                          # [frame][16] floats, world, Blender units
     pole: Any = None                            # likewise, or None
 
@@ -458,7 +459,8 @@ def _goal(ik, maker, goal, library):
     weight = goal.weight[0] if len(set(goal.weight)) == 1 else list(goal.weight)
     common = {"name": goal.name, "priority": goal.priority, "weight": weight}
     if goal.kind == "CENTRE":
-        scene.goals.append(documents.Goal(centre_of_mass=places, **common))
+        scene.goals.append(documents.Goal(centre_of_mass=places, axes="xy" if goal.level else None,
+                                          **common))
         return
     i = _index(shot, goal.bone)
     half = convert._half(shot, i)

@@ -71,6 +71,9 @@ class SkelGoal(bpy.types.PropertyGroup):
                               "an armature: the bone of it")
     axis: EnumProperty(name="Axis", items=AXES, default="Y", override=OVERRIDE,
                        description="The axis of the bone that looks at the target")
+    level: BoolProperty(name="At Any Height", default=True, override=OVERRIDE,
+                        description="Balance: the centre of mass comes above or below the target, "
+                        "its height is free")
 
 
 class SkelIk(bpy.types.PropertyGroup):
@@ -115,7 +118,8 @@ def _goal(goal):
     return convert_ik.GoalShot(
         name=goal.name or goal.bone or "goal", kind=goal.kind, bone=goal.bone, end=goal.end,
         position=goal.use_position, orientation=goal.use_orientation, offset=tuple(goal.offset),
-        chain=goal.chain, weight=[], priority=goal.priority, axis=goal.axis)
+        chain=goal.chain, weight=[], priority=goal.priority, axis=goal.axis,
+        level=goal.level)
 
 
 def read(scene, ob, frame_start, frame_end, frame_step=1):

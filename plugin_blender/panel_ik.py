@@ -60,6 +60,8 @@ def draw_goal(column, ob, goal):
             column.prop_search(goal, "pole_bone", goal.pole.pose, "bones")
     elif goal.kind == "LOOK":
         column.prop(goal, "axis")
+    else:
+        column.prop(goal, "level")
     column.prop(goal, "chain")
     column.prop(goal, "weight")
     column.prop(goal, "priority")

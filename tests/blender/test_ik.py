@@ -158,7 +158,7 @@ class Ik(unittest.TestCase):
             target = empty(f"foot.{side}", self.end(ob, f"foot.{side}"))
             add_goal(ob, f"foot.{side}", target)
         balance = empty("balance", (0.05, -0.02, 0.7), (-0.05, 0.0, 0.66))
-        add_goal(ob, "", balance, kind="CENTRE", priority=1)
+        add_goal(ob, "", balance, kind="CENTRE", priority=1, level=False)
         ob.skel_ik.root = "MOVES"
         motion = self.compare(ob)
         self.assertTrue(motion.reached, max(r["residual"] for r in motion.receipts))
