@@ -501,8 +501,9 @@ def _pole(ik, maker, goal, made, common, library):
     if goal.orientation and goal.end == "HEAD":
         limb = limb[1:]
     limb = [i for i in limb if shot.bones[i].name in maker.built.body_of]
-    if goal.chain == 0:
-        limb = limb[:2]
+    if goal.chain == 0:                         # two bones, and a hand or foot at their end
+        hand = len(limb) > 2 and 2 * shot.bones[limb[0]].length < 1.3 * shot.bones[limb[1]].length
+        limb = limb[:3] if hand else limb[:2]
     if len(limb) < 2:
         raise convert.Refused(f"The goal '{goal.name}' has a pole, which takes a limb of two bones "
                               "or more")

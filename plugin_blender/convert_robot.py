@@ -138,6 +138,24 @@ class _Tree:
         pose = compose(self.poses[joint["bodies"][0]], seven(joint["frames"][0]))
         return pose[:3], convert.q_rotate(pose[3:], (0, 0, 1))
 
+    def foot_of(self, name):
+        """Where a link along its own axis begins: the point of the axis that is nearest to the
+        axis before it, or to where that one begins, or to the base."""
+        place, axis = self.axis_of(name)
+        parent, known = self.joint_of[name]["bodies"][0], (0.0, 0.0, 0.0)
+        if parent in self.joint_of and self.joint_of[parent]["type"] in ("hinge", "slide"):
+            other, along = self.axis_of(parent)
+            both = convert.cross(axis, along)
+            if dot(both, both) > NEAR * NEAR:           # the feet of the common normal
+                t = dot(convert.cross(sub(other, place), along), both) / dot(both, both)
+                return add(place, times(axis, t))
+            known = self.foot_of(parent)
+            if convert.norm(convert.cross(sub(other, place), axis)) < NEAR * self.reach:
+                return place                            # one line: the joint's own point
+        elif parent != "world":
+            known = self.start(parent)
+        return add(place, times(axis, dot(axis, sub(known, place))))
+
     def end_of(self, name):
         """Where a link without successors leads to."""
         found = [(self.tool == frame, math.dist(pose[:3], self.start(name)), pose[:3])
@@ -176,6 +194,7 @@ def _bone(tree, name, heads):
         if math.dist(foot, to) > near:
             out.head, out.tail, out.z, out.axis = foot, to, axis, "Z"
         else:
+            start = tree.foot_of(name)
             length = dot(axis, sub(to, start))
             out.stub = abs(length) < near
             out.head, out.axis, out.sign = start, "Y", -1.0 if length < -near else 1.0

@@ -212,8 +212,20 @@ def _add_shapes(context, ob, robot, unit):
             _attach(context, ob, f"{bone.name} joint", bone.name, place @ axis,
                     convert_robot.cylinder(1.5 * wide, 3.4 * wide), (0.28, 0.32, 0.4, 1))
         elif bone.kind == "slide":
-            _attach(context, ob, f"{bone.name} slide", bone.name, place,
-                    convert_robot.box((2.6 * wide,) * 3), (0.28, 0.32, 0.4, 1))
+            _add_rod(context, ob, bone, place, wide, unit)
+
+
+def _add_rod(context, ob, bone, place, wide, unit):
+    """Of a slide: a rod that is as long as it may be pulled out, and the sleeve it moves in."""
+    way = max(map(abs, bone.limits or (0.0,))) / unit
+    toward = Matrix.Identity(4) if bone.axis == "Z" else Matrix.Rotation(-math.pi / 2, 4, "X")
+    if way > 0:
+        _attach(context, ob, f"{bone.name} rod", bone.name,
+                place @ toward @ Matrix.Translation((0, 0, -bone.sign * way / 2)),
+                convert_robot.cylinder(0.6 * wide, way), (0.93, 0.55, 0.16, 1))
+    if bone.parent:
+        _attach(context, ob, f"{bone.name} sleeve", bone.parent, place @ toward,
+                convert_robot.box((2.6 * wide,) * 3), (0.28, 0.32, 0.4, 1))
 
 
 def build(context, robot, text, folder, shapes, unit):
