@@ -17,17 +17,17 @@ OUT, WORDS = sys.argv[sys.argv.index("--") + 1], sys.argv[sys.argv.index("--") +
 FRAMES = (1, 12, 24, 36, 48, 60)
 COLOR = (0.16, 0.52, 0.85, 1)
 # frame, place of the crate
-PATH = ((1, (0.0, -0.45, 0.15)), (6, (0.0, -0.45, 0.15)), (36, (0.0, -0.42, 1.52)),
-        (52, (0.0, -0.76, 1.45)), (60, (0.0, -0.76, 1.45)))
+PATH = ((1, (0.0, -0.45, 0.15)), (6, (0.0, -0.45, 0.15)), (36, (0.0, -0.47, 1.52)),
+        (52, (0.0, -0.8, 1.45)), (60, (0.0, -0.8, 1.45)))
 
 scene = stage.empty_file()
 scene.frame_start, scene.frame_end = 1, 60
 figure = stage.add_figure()
 stage.add_body(figure, COLOR)
 stage.add_box("floor", (-3, -3, -0.05), (3, 3, -0.001), (0.75, 0.78, 0.8, 1))
-stage.add_box("shelf", (-0.6, -1.12, 1.26), (0.6, -0.62, 1.3), (0.55, 0.42, 0.3, 1))
-stage.add_box("post", (-0.6, -1.12, 0), (-0.54, -1.06, 1.26), (0.55, 0.42, 0.3, 1))
-stage.add_box("post2", (0.54, -1.12, 0), (0.6, -1.06, 1.26), (0.55, 0.42, 0.3, 1))
+stage.add_box("shelf", (-0.6, -1.15, 1.26), (0.6, -0.65, 1.3), (0.55, 0.42, 0.3, 1))
+stage.add_box("post", (-0.6, -1.15, 0), (-0.54, -1.09, 1.26), (0.55, 0.42, 0.3, 1))
+stage.add_box("post2", (0.54, -1.15, 0), (0.6, -1.09, 1.26), (0.55, 0.42, 0.3, 1))
 crate = stage.add_box("crate", (-0.2, -0.15, -0.15), (0.2, 0.15, 0.15), (0.9, 0.6, 0.15, 1))
 for frame, place in PATH:
     crate.location = place
@@ -59,13 +59,18 @@ def bend(bone, degrees):
         setattr(figure.pose.bones[bone], f"ik_max_{axis}", degrees / 57.3)
 
 
-for name, degrees in (("belly", 20), ("chest", 20), ("neck", 25), ("head", 30), ("hand.L", 30),
-                      ("hand.R", 30)):
+for name, degrees in (("belly", 20), ("chest", 20), ("neck", 45), ("head", 45), ("hand.L", 55),
+                      ("hand.R", 55)):
     bend(name, degrees)
 bones = figure.data.bones
+for side in "LR":                                   # knees are hinges that do not bend forward
+    shin = figure.pose.bones[f"shin.{side}"]
+    shin.lock_ik_y = shin.lock_ik_z = shin.use_ik_limit_x = True
+    back = bones[shin.name].x_axis.x > 0
+    shin.ik_min_x, shin.ik_max_x = (0, 2.5) if back else (-2.5, 0)
 for side, x in (("L", 1), ("R", -1)):
     grip = empty(f"grip.{side}", (x * 0.215, 0.0, -0.02), crate)
-    elbow = empty(f"elbow.{side}", (x * 1.0, 0.3, -0.6))
+    elbow = empty(f"elbow.{side}", (x * 0.9, 1.6, 0.5))
     goal(f"hand.{side}", grip, pole=elbow, chain=0)
     ankle = empty(f"foot.{side}", bones[f"foot.{side}"].head_local)
     knee = empty(f"knee.{side}", (x * 0.35, -2.0, 0.5))
