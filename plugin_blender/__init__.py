@@ -4,7 +4,7 @@ writes."""
 
 bl_info = {
     "name": "Skel",
-    "description": "Physics for armatures: ragdolls, tails, soft tissue, torques",
+    "description": "Physics for armatures: ragdolls, tails, torques; IK; robots (DH, URDF)",
     "author": "the skel authors",
     "version": (0, 1, 0),
     "blender": (3, 4, 0),

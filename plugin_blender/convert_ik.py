@@ -6,6 +6,7 @@ limits is a ball. One with limits, locks or stiffness of its axes is a row of hi
 axes that are free, in the order of the bone's Euler angles, so every limit is the angle that the
 user typed in. What is per frame is done by the library."""
 
+import json
 import math
 from array import array
 from dataclasses import dataclass, field
@@ -522,7 +523,8 @@ def solve(ik, library=None):
     """Generator; a pipeline.Result whose report is the receipt."""
     built = build(ik, library)
     yield 0.05, "reading"
-    text = built.scene.to_json()
+    text = json.dumps(built.scene.to_dict(), ensure_ascii=False)
+    yield 0.07, "reading"
     scene = skelpy.Scene.from_json(text, library)
     yield 0.1, "solving"
     seed = None
@@ -536,6 +538,7 @@ def solve(ik, library=None):
             yield 0.1 + 0.75 * motion.progress, "solving"
         channels = pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)
+        yield 0.85, "solving"
         report = receipt(ik, built, scene, motion)
     yield 0.86, "writing keys"
     return pipeline.Result(text, channels, (ik.shot.frames[0], ik.shot.frames[-1]), report)

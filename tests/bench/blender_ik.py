@@ -7,10 +7,9 @@ hinges  7 hinges with limits, place and rotation of the tip, 200 reachable targe
 chain   65 bones, place of the tip, 200 reachable targets
 Each target is a frame. Blender: an IK constraint with its defaults, frame_set through the range.
 Skel: the whole of Bake IK (reading, solving every frame by itself, writing keys). Solved: within
-1 mm and 1 mrad in the evaluated armature. CPU seconds, the
-best of three; `solver` is what solving alone takes: of
-Blender frame_set with the constraint less frame_set without it.
---check fails where a target of ours is not solved or breaks a limit, or where we take more CPU time.
+1 mm and 1 mrad in the evaluated armature. CPU seconds, the best of three; `solver` is what solving
+alone takes: of Blender frame_set with the constraint less frame_set without it.
+--check fails where a target of ours is not solved or breaks a limit, or takes more CPU time.
 """
 
 import math
