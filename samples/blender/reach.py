@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A character lifts a crate from the floor onto a shelf: hands on the crate, feet planted, knees and
-elbows bent to their poles, eyes on the crate, weight above the feet. Inside Blender:
+"""A character lifts a crate from the floor onto a shelf: hands on the crate, feet planted, knees
+and elbows bent to their poles, eyes on the crate, weight above the feet. Inside Blender:
 reach.py -- OUT_FOLDER [film]"""
 
 import os

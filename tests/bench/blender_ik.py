@@ -153,8 +153,8 @@ def bench(name, make, turn, check):
     print(f"{name}: Blender {100 * their_count / COUNT:.1f} % solved, worst {their_worst:.2g} m, "
           f"{theirs:.3f} s, solver {1e3 * their_solver / COUNT:.3f} ms a target")
     print(f"{name}: Skel    {100 * our_count / COUNT:.1f} % solved, worst {our_worst:.2g} m, "
-          f"{ours:.3f} s, solver {1e3 * solver / COUNT:.3f} ms a target; ratio {ours / theirs:.2f}, "
-          f"solver {solver / their_solver:.3f}")
+          f"{ours:.3f} s, solver {1e3 * solver / COUNT:.3f} ms a target; "
+          f"ratio {ours / theirs:.2f}, solver {solver / their_solver:.3f}")
     good = our_count == COUNT and ours <= theirs and within_limits(ob)
     if check and not good:
         print(f"{name}: FAILED")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs tests in a real Blender: run.py VERSION [--window] NAME ... | VERSION --install | --bench | --ik
+"""Runs tests in a real Blender: run.py VERSION [--window] NAME ..., or VERSION with one of
+--install, --bench, --ik
 
 Each run has a temporary profile with nothing in it but the add-on. SKEL_ZIP is the add-on, SKEL_BIN
 the command; by default those of build/. Exit code 77: this Blender cannot be had here, and why."""

@@ -305,6 +305,21 @@ class Ik(unittest.TestCase):
         self.assertTrue(limb.mute)
         self.assertLess((self.end(ob, "forearm.R") - limb.target.location).length, 1e-4)
 
+    def test_everything_has_a_tooltip(self):
+        skel = self.skel
+        groups = [cls for module in (skel.props, skel.ops, skel.ik, skel.robots)
+                  for cls in module.CLASSES]
+        self.assertGreater(len(groups), 15)
+        known = {"rna_type", "name", "filter_glob", *bpy.types.Operator.bl_rna.properties.keys()}
+        for group in groups:
+            rna = group.bl_rna
+            if issubclass(group, bpy.types.Operator):
+                rna = getattr(bpy.ops.skel, group.bl_idname.split(".")[1]).get_rna_type()
+                self.assertTrue(rna.description and rna.name, rna.identifier)
+            for prop in rna.properties:
+                if prop.identifier not in known:
+                    self.assertTrue(prop.description, f"{rna.identifier}.{prop.identifier}")
+
     def test_robot_reaches(self):
         """Hinges and slides of an imported robot, within limits that go beyond half a turn."""
         for name in ("puma560", "stanford", "ur5"):
