@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skel: real physics for armatures. The work is done by libskel; this reads, asks and writes."""
+"""Skel: physics, IK and robots for armatures. The work is done by libskel; this reads, asks and
+writes."""
 
 bl_info = {
     "name": "Skel",
-    "description": "Physics for armatures: ragdolls, tails, soft tissue, torques",
+    "description": "Physics for armatures: ragdolls, tails, torques; IK; robots (DH, URDF)",
     "author": "the skel authors",
     "version": (0, 1, 0),
     "blender": (3, 4, 0),
@@ -13,14 +14,16 @@ bl_info = {
 
 if "bpy" in locals():  # reloaded: the modules, too
     import importlib
-    for _module in (binding, convert, pipeline, compat, bl_read, bl_write, props, ops, panel):
+    for _module in (binding, convert, pipeline, compat, bl_read, bl_write, props, ops, panel,
+                    convert_ik, ik, panel_ik, convert_robot, robots, panel_robots):
         importlib.reload(_module)
 
 import bpy  # noqa: F401
 
 from . import binding, convert, pipeline, compat, bl_read, bl_write, props, ops, panel
+from . import convert_ik, ik, panel_ik, convert_robot, robots, panel_robots
 
-MODULES = (props, ops, panel)
+MODULES = (props, ops, panel, ik, panel_ik, robots, panel_robots)
 
 
 def register():

@@ -18,7 +18,9 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_read", "bl_write", "props",
-           "ops", "panel")
+           "ops", "panel", "convert_ik", "ik", "panel_ik", "convert_robot", "robots",
+           "panel_robots")
+ROBOTS = HERE.parent / "samples" / "robots"
 PACKAGES = ("libcjson1", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
 EPOCH = (2020, 1, 1, 0, 0, 0)
 
@@ -69,6 +71,8 @@ def addon(bridge, library):
         yield f"skel/{name}.py", (HERE / f"{name}.py").read_bytes()
     yield "skel/blender_manifest.toml", (HERE / "blender_manifest.toml").read_bytes()
     yield "skel/COPYING", (HERE / "COPYING").read_bytes()
+    for path in sorted(ROBOTS.glob("*.json")):
+        yield f"skel/robots/{path.name}", path.read_bytes()
     for name, data in licences():
         yield f"skel/licences/{name}", data
     for name, data in binding(bridge, library):

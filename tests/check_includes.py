@@ -123,7 +123,7 @@ def check_python():
                     yield path, node.lineno, f"{name}: not in the standard library"
 
 
-PURE = {"convert.py", "pipeline.py", "binding.py", "pack.py"}
+PURE = {"convert.py", "convert_ik.py", "convert_robot.py", "pipeline.py", "binding.py", "pack.py"}
 HOST = {"bpy", "mathutils", "addon_utils"}
 REFUSED = {"threading", "multiprocessing", "concurrent", "numpy"}
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs tests in a real Blender: run.py VERSION [--window] NAME ... | VERSION --install | --bench
+"""Runs tests in a real Blender: run.py VERSION [--window] NAME ..., or VERSION with one of
+--install, --bench, --ik
 
 Each run has a temporary profile with nothing in it but the add-on. SKEL_ZIP is the add-on, SKEL_BIN
 the command; by default those of build/. Exit code 77: this Blender cannot be had here, and why."""
@@ -76,6 +77,7 @@ def main():
     parser.add_argument("--window", action="store_true")
     parser.add_argument("--install", action="store_true")
     parser.add_argument("--bench", action="store_true")
+    parser.add_argument("--ik", action="store_true", help="the bench of inverse kinematics")
     parser.add_argument("names", nargs="*")
     given = parser.parse_intermixed_args()
     temp = pathlib.Path(tempfile.mkdtemp(prefix="skel-"))
@@ -86,6 +88,8 @@ def main():
         copied(temp)
         if given.bench:
             return blender(given.version, script("../bench/blender_bench.py", *given.names), temp)
+        if given.ik:
+            return blender(given.version, script("../bench/blender_ik.py", *given.names), temp)
         name = "inside.py" if not given.window else f"{given.names[0]}.py"
         return blender(given.version, script(name, *given.names, background=not given.window), temp,
                        given.window)

@@ -1,0 +1,569 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Goals for bones: a Shot with goals (plain data) to a skel-scene/1 with `goals`, and to keys.
+
+No bpy. The body of a bone has the bone's axes, its origin in the bone's middle. A joint without
+limits is a ball. One with limits, locks or stiffness of its axes is a row of hinges about those
+axes that are free, in the order of the bone's Euler angles, so every limit is the angle that the
+user typed in. What is per frame is done by the library."""
+
+import json
+import math
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+from . import convert, pipeline
+from .binding import rig as rigs
+from .binding import scene as documents
+from .binding import skelpy
+
+STILL = 1e-7                # m and parts of a turn: what does not move
+NARROW = math.radians(0.01)  # a range that is none
+SLICE = 8.0                 # ms of solving between two yields
+MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges of one joint
+TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
+        "Y": convert.q_about((1, 0, 0), -math.pi / 2), "Z": (1.0, 0.0, 0.0, 0.0)}
+
+
+@dataclass
+class JointShot:
+    """What a bone says of its joint beyond a BoneShot. Of a robot: kind, axis, sign, limits."""
+    order: str = "XYZ"                          # the axis that turns first stands first
+    stiffness: Any = (0.0, 0.0, 0.0)            # 0 to 1
+    kind: str = ""                              # "hinge", "slide", "fixed", "ball"; "": by locks
+    axis: str = "Z"
+    sign: float = 1.0
+    limits: Any = None                          # (low, high): rad, or Blender units
+    location: Any = (0.0, 0.0, 0.0)             # of the basis, at the first frame
+
+
+@dataclass
+class GoalShot:
+    name: str
+    kind: str = "REACH"                         # LOOK, CENTRE
+    bone: str = ""
+    end: str = "TAIL"                           # HEAD
+    position: bool = True
+    orientation: bool = False
+    offset: Any = (1.0, 0.0, 0.0, 0.0)          # the target's axes, seen from the bone's
+    chain: int = 0                              # bones that move, from the tip up; 0: all
+    weight: Any = field(default_factory=lambda: [1.0])  # one, or one per frame
+    priority: int = 0
+    axis: str = "Y"                             # of LOOK: "-Y" the other way
+    level: bool = False                         # of CENTRE: at any height
+    target: Any = None                          # [frame][16] floats, world, Blender units
+    pole: Any = None                            # likewise, or None
+
+
+@dataclass
+class IkShot:
+    shot: convert.Shot
+    joints: List[JointShot]
+    goals: List[GoalShot]
+    root: str = "AUTO"                          # HELD, TURNS, SHIFTS, MOVES
+    smooth: bool = True                         # from frame to frame; else each by itself
+    posture: bool = True                        # stay near the pose it starts from
+    tolerance: float = 1e-5                     # m and rad
+
+
+@dataclass
+class Build(convert.Build):
+    limits: List[Any] = field(default_factory=list)     # (bone, axis, joint, low, high)
+
+
+# ---- which bones move ----
+
+def _index(shot, name):
+    found = next((i for i, bone in enumerate(shot.bones) if bone.name == name), -1)
+    if found < 0:
+        raise convert.Refused(f"There is no bone '{name}'" if name else "A goal has no bone")
+    return found
+
+
+def chain_of(shot, goal):
+    """Bones that a goal moves, tip first."""
+    tip = _index(shot, goal.bone)
+    if goal.kind == "REACH" and goal.end == "HEAD" and not goal.orientation:
+        tip = shot.bones[tip].parent            # a bone does not move its own head
+        if tip < 0:
+            raise convert.Refused(f"'{goal.bone}' has no parent that could move its head; "
+                                  "let its tail reach the target")
+    chain = [tip, *convert._ancestors(shot.bones, tip)]
+    return chain[:goal.chain] if goal.chain > 0 else chain
+
+
+def moving(ik):
+    """(set of bones that IK turns, roots: {bone: HELD, TURNS, SHIFTS or MOVES})."""
+    shot, chains = ik.shot, []
+    for goal in ik.goals:
+        if goal.kind != "CENTRE":
+            chains.append(chain_of(shot, goal))
+        elif goal.bone:
+            chains.append(chain_of(shot, goal))
+    if not chains:
+        raise convert.Refused("No goal moves a bone. Add one for the bone that is to reach")
+    turns = {i for chain in chains for i in chain}
+    roots = {}
+    for i in sorted(turns):
+        if shot.bones[i].parent >= 0 or ik.joints[i].kind:
+            continue
+        branches = {chain[-2] for chain in chains if len(chain) > 1 and chain[-1] == i}
+        alone = len(branches) <= 1 and sum(1 for bone in shot.bones if bone.parent == i) <= 1
+        root = ik.root
+        if root == "AUTO":
+            root = "TURNS" if alone else "HELD"
+        roots[i] = root
+        if root == "HELD":
+            turns.discard(i)
+    if not turns:
+        raise convert.Refused("The root bone is held, and no other bone may move. "
+                              "Let the root turn or move, or take a longer chain")
+    return turns, roots
+
+
+def _descends(shot, among):
+    """Bones that are in the set, or hang from one that is."""
+    out = set()
+    for i, bone in enumerate(shot.bones):
+        if i in among or bone.parent in out:
+            out.add(i)
+    return out
+
+
+# ---- joints ----
+
+def angles_of(q, outer):
+    """Two sets of angles about three axes, outermost first ("ZYX"), that turn as q does."""
+    m = [convert.q_rotate(q, axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]  # columns
+    a, b, c = ("XYZ".index(axis) for axis in outer)
+    e = 1.0 if (a, b, c) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
+    middle = math.asin(max(-1.0, min(1.0, e * m[c][a])))
+    if abs(m[c][a]) < 1 - 1e-9:
+        first = math.atan2(-e * m[c][b], m[c][c])
+        last = math.atan2(-e * m[b][a], m[a][a])
+    else:                                       # gimbal: all of it in the first
+        first, last = math.atan2(e * m[b][c], m[b][b]), 0.0
+    other = [math.remainder(v, 2 * math.pi) for v in (first + math.pi, math.pi - middle,
+                                                      last + math.pi)]
+    return [first, middle, last], other
+
+
+def _beyond(angles, outer, bone):
+    """How far angles are outside the limits."""
+    off = 0.0
+    for axis, angle in zip(outer, angles):
+        low, high = bone.limits.get(axis, (-math.pi, math.pi))
+        if axis in bone.locked:
+            low = high = 0.0
+        off += max(low - angle, 0.0, angle - high)
+    return off
+
+
+def free_axes(bone):
+    return [axis for axis in "XYZ" if axis not in bone.locked and
+            not (axis in bone.limits and bone.limits[axis][1] - bone.limits[axis][0] < NARROW)]
+
+
+class _Maker:
+    """Bodies and joints of one scene."""
+
+    def __init__(self, ik, built, poses):
+        self.ik, self.shot, self.built, self.poses = ik, ik.shot, built, poses
+        self.scene, self.stiffness = built.scene, {}
+        self.grown = sum(convert.scales(ik.shot.objects[:16])) / 3 * ik.shot.unit
+
+    def pose(self, i):
+        k = 7 * self.built.body_of[self.shot.bones[i].name]
+        return list(self.poses[k:k + 7])
+
+    def head(self, i):
+        pose = self.pose(i)
+        return [p + d for p, d in zip(pose[:3], convert.q_rotate(
+            pose[3:], (0, -convert._half(self.shot, i), 0)))]
+
+    def at(self, pose, place, turn):
+        """A frame of the world, seen from a body."""
+        back = convert.q_conj(pose[3:])
+        return {"position": list(convert.q_rotate(back, [a - b for a, b in zip(place, pose[:3])])),
+                "orientation": list(convert.q_mul(back, turn))}
+
+    def add(self, joint, bone, axis, low_high):
+        if low_high and low_high[1] - low_high[0] < 2 * math.pi or joint.type == "slide":
+            joint.limits = list(low_high) if low_high else None
+        if joint.limits:
+            self.built.limits.append((bone, axis, joint.name, *joint.limits))
+        self.scene.joints.append(joint)
+
+    def stiff(self, joint, value):
+        if value > 0:
+            self.stiffness[joint.name] = min(value, 1.0)
+
+    def joint(self, i, host, host_pose):
+        """The joint of bone i to a body that stands as said."""
+        bone, info = self.shot.bones[i], self.ik.joints[i]
+        basis, pose, head = convert._basis_now(self.shot, i), self.pose(i), self.head(i)
+        socket = convert.q_mul(pose[3:], convert.q_conj(basis))
+        child = {"position": [0.0, -convert._half(self.shot, i), 0.0]}
+        if info.kind in ("hinge", "slide"):
+            self.robot_joint(i, host, host_pose, basis, socket, head, child)
+            return
+        free = [] if info.kind == "fixed" else free_axes(bone)
+        limited = bone.limits or bone.locked or len(set(info.stiffness)) > 1
+        if len(free) == 3 and not limited:
+            joint = documents.Joint(bone.name, "ball", [host, bone.name], q=list(basis), frames=[
+                self.at(host_pose, head, socket), child])
+            self.stiff(joint, info.stiffness[0])
+            self.scene.joints.append(joint)
+            return
+        self.row(i, host, host_pose, basis, socket, head, child, free)
+
+    def row(self, i, host, host_pose, basis, socket, head, child, free):
+        """Hinges about the free axes; what is locked stays as it is."""
+        bone, info, outer = self.shot.bones[i], self.ik.joints[i], self.ik.joints[i].order[::-1]
+        angles = min(angles_of(basis, outer), key=lambda a: _beyond(a, outer, bone))
+        turn, frame, last = (1.0, 0.0, 0.0, 0.0), self.at(host_pose, head, socket), None
+        for axis, angle in zip(outer, angles):
+            if axis not in free:
+                turn = convert.q_mul(turn, convert.q_about(convert.AXES[axis], angle))
+                continue
+            if last is not None:
+                self.between(last, axis)
+                host = last.bodies[1]
+            up = convert.q_mul(frame["orientation"], turn)
+            last = documents.Joint(f"{bone.name}.{axis}", "hinge", [host, bone.name], q=angle,
+                                   frames=[{**frame,
+                                            "orientation": list(convert.q_mul(up, TURN[axis]))},
+                                           {"orientation": list(TURN[axis])}])
+            self.stiff(last, info.stiffness["XYZ".index(axis)])
+            self.add(last, bone.name, axis, bone.limits.get(axis))
+            turn, frame = (1.0, 0.0, 0.0, 0.0), {"orientation": [1.0, 0.0, 0.0, 0.0]}
+        if last is None:
+            self.scene.joints.append(documents.Joint(
+                bone.name, "fixed", [host, bone.name],
+                frames=[self.at(host_pose, head, convert.q_mul(socket, basis)), child]))
+            return
+        axis = last.name[-1]
+        last.frames[1] = {**child, "orientation": list(convert.q_mul(convert.q_conj(turn),
+                                                                     TURN[axis]))}
+
+    def between(self, last, axis):
+        """A body without size for the joint that was the last so far."""
+        name, known = f"{last.bodies[1]} ({axis})", self.built.body_of
+        while name in known:
+            name += "'"
+        known[name] = len(known)
+        last.bodies = [last.bodies[0], name]
+        self.scene.bodies.append(documents.Body(name))
+
+    def robot_joint(self, i, host, host_pose, basis, socket, head, child):
+        bone, info = self.shot.bones[i], self.ik.joints[i]
+        unit = convert.AXES[info.axis]
+        turn = TURN[info.axis]
+        if info.sign < 0:
+            turn = convert.q_mul(turn, (0.0, 1.0, 0.0, 0.0))
+        limits, low_high = info.limits, None
+        if info.kind == "hinge":
+            q = info.sign * convert.twist_about(basis, unit)
+            low_high = tuple(limits) if limits else None
+            if low_high and not low_high[0] <= q <= low_high[1]:    # a turn further on
+                q += 2 * math.pi * round(((low_high[0] + low_high[1]) / 2 - q) / (2 * math.pi))
+        else:
+            along = sum(a * b for a, b in zip(info.location, unit))
+            q = info.sign * along * self.grown
+            head = [p - d for p, d in zip(head, convert.q_rotate(
+                socket, [x * along * self.grown for x in unit]))]
+            low_high = tuple(v * self.grown for v in limits) if limits else None
+        joint = documents.Joint(bone.name, info.kind, [host, bone.name], q=q, frames=[
+            self.at(host_pose, head, convert.q_mul(socket, turn)),
+            {**child, "orientation": list(turn)}])
+        self.stiff(joint, info.stiffness["XYZ".index(info.axis)])
+        self.add(joint, bone.name, info.axis, low_high)
+
+
+# ---- the whole ----
+
+def _rows(poses, width, k):
+    return [list(poses[n + k:n + k + 7]) for n in range(0, len(poses), width)]
+
+
+def _stands(rows):
+    return all(max(row[k] for row in rows) - min(row[k] for row in rows) < STILL for k in range(7))
+
+
+def _place(body, rows, rate):
+    """A body that stands, or goes its own way."""
+    if _stands(rows):
+        body.motion, body.position, body.orientation = "fixed", rows[0][:3], rows[0][3:]
+        return
+    body.motion = "driven"
+    body.curve = {"time": [n / rate for n in range(len(rows))],
+                  "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
+
+
+def _anchor(ik, maker, i, library):
+    """A body for the armature itself: where the head of a root bone is, turned as at rest."""
+    shot, count = ik.shot, len(ik.shot.bones)
+    name, known = f"{shot.name} (armature)", maker.built.body_of
+    while name in known:
+        name += "'"
+    known[name] = len(known)
+    matrices = array("f", shot.bones[i].rest) * len(shot.frames)
+    for k in (12, 13, 14):
+        matrices[k::16] = shot.poses[16 * i + k::16 * count]
+    one = rigs.Rig([rigs.Bone(rest=shot.bones[i].rest, body=0)], shot.unit, library)
+    rows = _rows(one.poses(matrices, 1, shot.objects), 7, 0)
+    body = documents.Body(name)
+    _place(body, rows, shot.rate)
+    maker.scene.bodies.append(body)
+    return name, rows[0]
+
+
+def _make_rig(ik, turns, roots, bodies):
+    """Bones for the library; bodies are those of bones first."""
+    shot, free = ik.shot, _descends(ik.shot, turns)
+    body_of = {shot.bones[i].name: k for k, i in enumerate(bodies)}
+    out = []
+    for i, bone in enumerate(shot.bones):
+        info, channels = ik.joints[i], 0
+        if i in turns:
+            channels = rigs.ROTATION
+            if info.kind == "slide":
+                channels = rigs.LOCATION
+            elif info.kind == "fixed" or not info.kind and not free_axes(bone):
+                channels = 0
+            if roots.get(i) in ("SHIFTS", "MOVES"):
+                channels = rigs.LOCATION | rigs.ROTATION
+        out.append(rigs.Bone(
+            rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
+            flags=bone.flags if i in free else bone.flags | rigs.POSED,
+            body=body_of.get(bone.name, -1),
+            offset=(0.0, -convert._half(shot, i), 0.0, 1.0, 0.0, 0.0, 0.0),
+            channels=channels, scale=sum(bone.scale) / 3, near=bone.near))
+    return out, body_of
+
+
+def _bodies(ik, turns, along):
+    """Bones that have bodies: what turns, what that hangs from, and, for a goal of the centre of
+    mass, all that goes along."""
+    shot, out = ik.shot, set(turns)
+    for i in turns:
+        up = shot.bones[i].parent
+        while up >= 0 and up not in out:
+            out.add(up)
+            up = shot.bones[up].parent if up in along else -1
+    if any(goal.kind == "CENTRE" for goal in ik.goals):
+        out |= {i for i in _descends(shot, out) if shot.bones[i].deform or i in out}
+        for i in sorted(out):
+            if i in along and shot.bones[i].parent >= 0:
+                out.add(shot.bones[i].parent)
+    return sorted(out)
+
+
+def build(ik, library=None):
+    """The scene with its goals as it stands at the first frame, and the rig."""
+    shot = ik.shot
+    if not ik.goals:
+        raise convert.Refused("There is no goal to reach. Add one: select the bone that is to "
+                              "reach something, and press Add Goal")
+    _check_scale(shot)
+    turns, roots = moving(ik)
+    along = _descends(shot, turns)
+    bodies = _bodies(ik, turns, along)
+    bones, body_of = _make_rig(ik, turns, roots, bodies)
+    rig = rigs.Rig(bones, shot.unit, library)
+    poses = rig.poses(shot.poses, len(body_of), shot.objects)
+    width, scene = 7 * len(body_of), documents.Scene(name=shot.name, gravity=list(shot.gravity))
+    parts = [i for i, bone in enumerate(bones) if bone.channels]
+    roles = ["DYNAMIC" if i in turns else "NONE" for i in range(len(bones))]
+    built = Build(scene, rig, roles, body_of, parts)
+    maker = _Maker(ik, built, poses[:width])
+    for i in bodies:
+        scene.bodies.append(documents.Body(shot.bones[i].name))
+    for k, i in enumerate(bodies):
+        up = shot.bones[i].parent
+        if i in turns and roots.get(i) in ("SHIFTS", "MOVES"):
+            scene.bodies[k].position = list(poses[7 * k:7 * k + 3])
+            scene.bodies[k].orientation = list(poses[7 * k + 3:7 * k + 7])
+        elif i in turns and up >= 0:
+            maker.joint(i, shot.bones[up].name, maker.pose(up))
+        elif i in turns:
+            maker.joint(i, *_anchor(ik, maker, i, library))
+        elif i in along and up in bodies:
+            _along(maker, i, up)
+        else:
+            _place(scene.bodies[k], _rows(poses, width, 7 * k), shot.rate)
+    _masses(ik, scene, bodies)
+    _finish(ik, maker, turns, roots, library)
+    return built
+
+
+def _along(maker, i, up):
+    """A bone that goes along with its parent as it stands."""
+    bone, pose = maker.shot.bones[i], maker.pose(i)
+    maker.scene.joints.append(documents.Joint(
+        bone.name, "fixed", [maker.shot.bones[up].name, bone.name],
+        frames=[maker.at(maker.pose(up), pose[:3], pose[3:]), {"position": [0.0, 0.0, 0.0]}]))
+
+
+def _check_scale(shot):
+    three = convert.scales(shot.objects[:16])
+    if not convert.is_even(three):
+        raise convert.Refused(f"The armature '{shot.name}' is not scaled alike along all axes. "
+                              "Apply its scale (Object > Apply > Scale), then try again")
+
+
+def _masses(ik, scene, bodies):
+    """Only where a goal asks for the centre of mass."""
+    if not any(goal.kind == "CENTRE" for goal in ik.goals):
+        return
+    roles = ["DYNAMIC" if i in bodies else "NONE" for i in range(len(ik.shot.bones))]
+    sizes = convert._sizes(ik.shot, roles)
+    whole = sum(size[2] for size in sizes.values())
+    mass = {ik.shot.bones[i].name: sizes[i] for i in bodies}
+    for body in scene.bodies:
+        if body.name in mass:
+            length, radius, body.mass = mass[body.name]
+            body.shape = {"type": "capsule", "length": length, "radius": radius}
+        elif body.motion is None:
+            body.mass, body.inertia = MASSLESS * whole, [MASSLESS * whole * 1e-4] * 3
+
+
+def _finish(ik, maker, turns, roots, library):
+    shot, scene = ik.shot, maker.scene
+    for goal in ik.goals:
+        _goal(ik, maker, goal, library)
+    free = {"SHIFTS": "shifts", "MOVES": "moves"}
+    root = next((free[r] for r in roots.values() if r in free), None)
+    samples = len(shot.frames)
+    scene.ik = documents.IkSettings(
+        mode="track" if ik.smooth and samples > 1 else "pose", tolerance=ik.tolerance, root=root,
+        posture="current" if ik.posture else None,
+        stiffness=dict(maker.stiffness) or None)
+    scene.bake = documents.BakeSettings(fps=shot.rate, frame_start=shot.frame_start,
+                                        frame_end=shot.frame_start + samples - 1)
+
+
+def _targets(shot, matrices, library):
+    """[[x y z], ...], [[w x y z], ...] of 16 floats a frame."""
+    one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
+    rows = _rows(one.poses(matrices, 1, rigs.STILL), 7, 0)
+    if len(rows) == 1:
+        return rows[0][:3], rows[0][3:]
+    return [row[:3] for row in rows], [row[3:] for row in rows]
+
+
+def _goal(ik, maker, goal, library):
+    shot, scene = ik.shot, maker.scene
+    if goal.target is None:
+        raise convert.Refused(f"The goal '{goal.name}' has no target. Choose an object for it")
+    places, turns = _targets(shot, goal.target, library)
+    weight = goal.weight[0] if len(set(goal.weight)) == 1 else list(goal.weight)
+    common = {"name": goal.name, "priority": goal.priority, "weight": weight}
+    if goal.kind == "CENTRE":
+        scene.goals.append(documents.Goal(centre_of_mass=places, axes="xy" if goal.level else None,
+                                          **common))
+        return
+    i = _index(shot, goal.bone)
+    half = convert._half(shot, i)
+    if goal.kind == "LOOK":
+        sign = -1.0 if goal.axis[0] == "-" else 1.0
+        scene.goals.append(documents.Goal(
+            body=goal.bone, look_at=places, point=[0.0, -half, 0.0],
+            axis=[sign * v for v in convert.AXES[goal.axis[-1]]], **common))
+        return
+    made = documents.Goal(body=goal.bone, **common)
+    if goal.bone not in maker.built.body_of:            # its head, as the tail of a moving parent
+        up = shot.bones[i].parent
+        made.body = shot.bones[up].name
+        pose, k = maker.pose(up), 16 * i
+        made.point = maker.at(pose, _head_of(shot, maker, k, library), (1, 0, 0, 0))["position"]
+    else:
+        made.point = [0.0, half if goal.end == "TAIL" else -half, 0.0]
+    if goal.position:
+        made.position = places
+    if goal.orientation:
+        made.orientation, made.frame = turns, list(goal.offset)
+    if made.position is None and made.orientation is None:
+        raise convert.Refused(f"The goal '{goal.name}' wants neither place nor direction")
+    scene.goals.append(made)
+    if goal.pole is not None:
+        _pole(ik, maker, goal, made, common, library)
+
+
+def _head_of(shot, maker, k, library):
+    one = rigs.Rig([rigs.Bone(rest=shot.bones[k // 16].rest, body=0)], shot.unit, library)
+    return list(one.poses(shot.poses[k:k + 16], 1, shot.objects[:16])[:3])
+
+
+def _pole(ik, maker, goal, made, common, library):
+    """The joint in the middle of the limb bends to the side of the pole."""
+    shot = ik.shot
+    limb = chain_of(shot, goal)
+    if goal.orientation and goal.end == "HEAD":
+        limb = limb[1:]
+    limb = [i for i in limb if shot.bones[i].name in maker.built.body_of]
+    if goal.chain == 0:                         # two bones, and a hand or foot at their end
+        hand = len(limb) > 2 and 2 * shot.bones[limb[0]].length < 1.3 * shot.bones[limb[1]].length
+        limb = limb[:3] if hand else limb[:2]
+    if len(limb) < 2:
+        raise convert.Refused(f"The goal '{goal.name}' has a pole, which takes a limb of two bones "
+                              "or more")
+    middle, upper = limb[(len(limb) - 1) // 2], limb[-1]
+    places, _ = _targets(shot, goal.pole, library)
+    common = {**common, "name": f"{goal.name} pole", "priority": min(goal.priority + 1, 15)}
+    maker.scene.goals.append(documents.Goal(
+        body=shot.bones[middle].name, point=[0.0, -convert._half(shot, middle), 0.0], pole=places,
+        from_=shot.bones[upper].name, from_point=[0.0, -convert._half(shot, upper), 0.0],
+        to=made.body, to_point=list(made.point), **common))
+
+
+# ---- the work ----
+
+def solve(ik, library=None):
+    """Generator; a pipeline.Result whose report is the receipt."""
+    built = build(ik, library)
+    yield 0.05, "reading"
+    text = json.dumps(built.scene.to_dict(), ensure_ascii=False)
+    yield 0.07, "reading"
+    scene = skelpy.Scene.from_json(text, library)
+    yield 0.1, "solving"
+    seed = None
+    if ik.smooth and len(ik.shot.frames) > 1:       # the first frame may be far from the pose
+        with skelpy.Ik(scene, mode="pose") as first:
+            seed, _ = first.solve()
+    with skelpy.IkMotion(scene, seed=seed) as motion:
+        done = False
+        while not done:
+            done = motion.advance(SLICE)
+            yield 0.1 + 0.75 * motion.progress, "solving"
+        channels = pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
+                                    ik.shot.frame_step)
+        yield 0.85, "solving"
+        report = receipt(ik, built, scene, motion)
+    yield 0.86, "writing keys"
+    return pipeline.Result(text, channels, (ik.shot.frames[0], ik.shot.frames[-1]), report)
+
+
+def receipt(ik, built, scene, motion):
+    """What the panel shows: frames that were not reached, the worst, limits that were met."""
+    frames, receipts = ik.shot.frames, motion.receipts
+    missed = [n for n, each in enumerate(receipts) if not each["reached"]]
+    worst = max(range(len(receipts)), key=lambda n: receipts[n]["residual"])
+    off = receipts[worst]["goals"]
+    goal = max(range(len(off)), key=lambda k: max(off[k]["distance"], off[k]["angle"]))
+    names = [goal.name for goal in built.scene.goals]
+    limits: Dict[str, int] = {}
+    q, width = motion.q, scene.q_count
+    for bone, axis, joint, low, high in built.limits:
+        values = q[scene.joint_q_offset(scene.find_joint(joint))::width]
+        near = 1e-6 * (high - low)
+        count = sum(1 for v in values if v <= low + near or v >= high - near)
+        if count:
+            limits[f"{bone} {axis}"] = count
+    return {"frames": len(frames), "missed": [frames[n] for n in missed],
+            "worst": receipts[worst]["residual"], "worst_frame": frames[worst],
+            "worst_goal": names[goal] if names else "", "limits": limits,
+            "distance": off[goal]["distance"] if off else 0.0,
+            "angle": off[goal]["angle"] if off else 0.0,
+            "us": sum(each["us"] for each in receipts) / max(1, len(receipts)),
+            "bones": len(built.parts)}

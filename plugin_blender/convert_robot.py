@@ -1,0 +1,528 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Robots as bones, and bones as robots. No bpy.
+
+A DH table, a URDF or any scene that is a tree becomes bones, one per link, named after it, in the
+pose where all joint coordinates are zero. A bone begins on its joint's axis and ends where the next
+joint begins. Its axes tell how the joint moves:
+  Z  the joint's axis, where the link leads away from it: the bone is at right angles to the axis
+  Y  the joint's axis, where the link leads along it; sign -1 where it leads against it
+A link without length is a stub along its axis. A slide moves along the same axis. Frames that are
+no link (a tool, a flange) are short bones with the frame's own axes, X Y Z."""
+
+import json
+import math
+import os
+import re
+import struct
+import xml.etree.ElementTree as xml
+from dataclasses import dataclass, field
+from typing import Any, Dict, List
+
+from . import convert
+from .binding import scene as documents
+from .binding import skelpy
+
+NEAR = 1e-4                 # of the reach: what lies this near an axis lies on it
+STUB = 0.04                 # of the reach: length of a bone that has none
+SNAP = 1e-5                 # of angles and of the reach: bones are float32
+ZERO = (0.0, 0.0, 0.0)
+UNIT = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass
+class RobotBone:
+    name: str
+    parent: str = ""
+    head: Any = ZERO                        # m, where all joint coordinates are zero
+    tail: Any = (0.0, 0.0, 1.0)
+    z: Any = (0.0, 0.0, 1.0)                # direction of the bone's Z axis
+    joint: str = ""
+    kind: str = "fixed"                     # "hinge", "slide", "ball", "free"
+    axis: str = "Z"
+    sign: float = 1.0
+    limits: Any = None
+    row: str = ""                           # of the DH table, as JSON
+    stub: bool = False
+    frame: bool = False                     # a frame, not a link
+
+
+@dataclass
+class Robot:
+    name: str
+    bones: List[RobotBone]
+    reach: float = 1.0
+    poses: Dict[str, List[float]] = field(default_factory=dict)
+    mimic: List[Dict[str, Any]] = field(default_factory=list)
+    joints: List[str] = field(default_factory=list)     # in the order of q
+    notes: List[str] = field(default_factory=list)
+    source: str = ""
+    links: Dict[str, Any] = field(default_factory=dict)  # pose (x y z, w x y z) of frames, by name
+    bone_of: Dict[str, str] = field(default_factory=dict)  # of frames: the bone they go with
+
+
+# ---- small algebra ----
+
+def add(a, b):
+    return [x + y for x, y in zip(a, b)]
+
+
+def sub(a, b):
+    return [x - y for x, y in zip(a, b)]
+
+
+def times(a, s):
+    return [x * s for x in a]
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b))
+
+
+def compose(a, b):
+    """Pose b, given in pose a."""
+    return [*add(a[:3], convert.q_rotate(a[3:], b[:3])), *convert.q_mul(a[3:], b[3:])]
+
+
+def seven(frame):
+    return [*frame.get("position", ZERO), *frame.get("orientation", UNIT)]
+
+
+def across(z):
+    """A direction at right angles to z."""
+    k = min(range(3), key=lambda n: abs(z[n]))
+    return convert.cross(z, [1.0 if n == k else 0.0 for n in range(3)])
+
+
+# ---- a document to bones ----
+
+class _Tree:
+    def __init__(self, document, poses):
+        self.bodies = [body["name"] for body in document["bodies"]]
+        self.motion = {body["name"]: body.get("motion") for body in document["bodies"]}
+        self.poses = {name: list(poses[7 * k:7 * k + 7]) for k, name in enumerate(self.bodies)}
+        self.poses["world"] = [*ZERO, *UNIT]
+        self.joint_of, self.children = {}, {name: [] for name in (*self.bodies, "world")}
+        for joint in document.get("joints", []):
+            parent, child = joint["bodies"]
+            if child in self.joint_of or child == "world":
+                raise convert.Refused(f"The joint '{joint['name']}' closes a loop; only trees "
+                                      "become armatures")
+            if joint["type"] == "universal":
+                raise convert.Refused(f"The joint '{joint['name']}' is universal, which a bone "
+                                      "cannot be")
+            self.joint_of[child] = joint
+            self.children[parent].append(child)
+        robot = document.get("robot", {})
+        self.frames = {f["name"]: (f["body"], compose(self.poses[f["body"]], seven(f)))
+                       for f in robot.get("frames", [])}
+        self.tool = robot.get("tool")
+        self.depth = {}
+        for name in reversed(self.order()):
+            self.depth[name] = 1 + max((self.depth[c] for c in self.children[name]), default=0)
+        points = [pose[:3] for pose in self.poses.values()]
+        points += [pose[:3] for _body, pose in self.frames.values()]
+        points += [self.axis_of(name)[0] for name in self.joint_of]
+        self.reach = max((math.dist(p, self.poses["world"][:3]) for p in points), default=0) or 1.0
+
+    def order(self):
+        """Bodies, parents first."""
+        out = [name for name in self.bodies if name not in self.joint_of]
+        out += self.children["world"]
+        for name in out:
+            out += self.children[name]
+        return out
+
+    def axis_of(self, name):
+        """(a point on the axis of a body's joint, its direction), q = 0."""
+        joint = self.joint_of[name]
+        pose = compose(self.poses[joint["bodies"][0]], seven(joint["frames"][0]))
+        return pose[:3], convert.q_rotate(pose[3:], (0, 0, 1))
+
+    def foot_of(self, name):
+        """Where a link along its own axis begins: the point of the axis that is nearest to the
+        axis before it, or to where that one begins, or to the base."""
+        place, axis = self.axis_of(name)
+        parent, known = self.joint_of[name]["bodies"][0], (0.0, 0.0, 0.0)
+        if parent in self.joint_of and self.joint_of[parent]["type"] in ("hinge", "slide"):
+            other, along = self.axis_of(parent)
+            both = convert.cross(axis, along)
+            if dot(both, both) > NEAR * NEAR:           # the feet of the common normal
+                t = dot(convert.cross(sub(other, place), along), both) / dot(both, both)
+                return add(place, times(axis, t))
+            known = self.foot_of(parent)
+            if convert.norm(convert.cross(sub(other, place), axis)) < NEAR * self.reach:
+                return place                            # one line: the joint's own point
+        elif parent != "world":
+            known = self.start(parent)
+        return add(place, times(axis, dot(axis, sub(known, place))))
+
+    def end_of(self, name):
+        """Where a link without successors leads to."""
+        found = [(self.tool == frame, math.dist(pose[:3], self.start(name)), pose[:3])
+                 for frame, (body, pose) in self.frames.items() if body == name and frame != name]
+        if found:
+            return max(found)[2]
+        own = self.frames.get(name, ("", self.poses[name]))[1][:3]
+        place = self.poses[name][:3]
+        return max((own, place), key=lambda p: math.dist(p, self.start(name)))
+
+    def start(self, name):
+        if name in self.joint_of:
+            return self.axis_of(name)[0]
+        return self.frames.get(name, ("", self.poses[name]))[1][:3]
+
+
+def _bone(tree, name, heads):
+    """The bone of a body; heads of its children are known."""
+    out = RobotBone(name)
+    children = sorted(tree.children[name], key=lambda c: -tree.depth[c])
+    to = heads[children[0]] if children else tree.end_of(name)
+    joint, near = tree.joint_of.get(name), NEAR * tree.reach
+    if joint is None or joint["type"] in ("fixed", "ball"):
+        start = tree.start(name)
+        out.kind = joint["type"] if joint else \
+            ("fixed" if tree.motion[name] in ("fixed", "driven") else "free")
+        along, axis = sub(to, start), [0.0, 0.0, 1.0]
+        out.head, out.stub = start, convert.norm(along) < near
+        out.tail = add(start, times(axis, STUB * tree.reach)) if out.stub else to
+        out.z = across(sub(out.tail, out.head))
+        out.axis = "Y"
+    else:
+        start, axis = tree.axis_of(name)
+        out.kind = joint["type"]
+        foot = add(start, times(axis, dot(axis, sub(to, start))))
+        if math.dist(foot, to) > near:
+            out.head, out.tail, out.z, out.axis = foot, to, axis, "Z"
+        else:
+            start = tree.foot_of(name)
+            length = dot(axis, sub(to, start))
+            out.stub = abs(length) < near
+            out.head, out.axis, out.sign = start, "Y", -1.0 if length < -near else 1.0
+            reach = STUB * tree.reach if out.stub else length
+            out.tail, out.z = add(start, times(axis, reach)), across(axis)
+    if joint is not None:
+        parent = joint["bodies"][0]
+        out.parent, out.joint = "" if parent == "world" else parent, joint["name"]
+        out.limits = joint.get("limits") if joint["type"] in ("hinge", "slide") else None
+    heads[name] = out.head
+    return out
+
+
+def robot_of(text, name="", library=None):
+    """A Robot of the text of a document: skel-dh/1, CSV, URDF or skel-scene/1."""
+    with skelpy.Scene.from_json(text, library) as scene:
+        document = json.loads(scene.to_json())
+        q = [0.0] * scene.q_count
+        for k, joint in enumerate(document.get("joints", [])):
+            if joint["type"] == "ball":
+                q[scene.joint_q_offset(k)] = 1.0
+        tree = _Tree(document, skelpy.fk(scene, q))
+        reach = reach_of(scene, tree)
+    heads, bones = {}, {}
+    for body in reversed(tree.order()):
+        bones[body] = _bone(tree, body, heads)
+    out = [bones[body] for body in tree.order()]
+    rows = _rows(text)
+    for bone in out:
+        bone.row = rows.get(bone.joint, "")
+    robot = Robot(document.get("name") or name or "robot", out, reach,
+                  joints=[j["name"] for j in document.get("joints", [])])
+    extra = document.get("robot", {})
+    robot.poses, robot.mimic = extra.get("poses", {}), extra.get("mimic", [])
+    robot.notes, robot.source = extra.get("notes", []), extra.get("source", "")
+    taken = set(bones)
+    for frame, (body, pose) in tree.frames.items():
+        robot.links[frame], robot.bone_of[frame] = pose, body if body in bones else ""
+        if frame in bones:
+            continue
+        label = frame
+        while label in taken:
+            label += "'"
+        taken.add(label)
+        y, z = (convert.q_rotate(pose[3:], v) for v in ((0, 1, 0), (0, 0, 1)))
+        out.append(RobotBone(label, body if body in bones else "", pose[:3],
+                             add(pose[:3], times(y, STUB * tree.reach)), z, frame=True))
+    return robot
+
+
+def reach_of(scene, tree):
+    """The sum of the lengths from joint to joint: how far it may reach."""
+    total = 0.0
+    for name in tree.joint_of:
+        parent = tree.joint_of[name]["bodies"][0]
+        if parent in tree.joint_of:
+            total += math.dist(tree.start(name), tree.start(parent))
+        total += max(map(abs, tree.joint_of[name].get("limits") or [0])) \
+            if tree.joint_of[name]["type"] == "slide" else 0.0
+    return max(total, tree.reach)
+
+
+def _rows(text):
+    """{joint: row as JSON} of a skel-dh/1."""
+    try:
+        table = json.loads(text)
+    except ValueError:
+        return {}
+    if table.get("format") != "skel-dh/1":
+        return {}
+    head = {k: table[k] for k in ("convention", "angle_unit", "length_unit") if k in table}
+    return {row.get("name", f"joint{k + 1}"): json.dumps({**head, **row})
+            for k, row in enumerate(table["joints"])}
+
+
+def apply_mimic(robot_mimic, joints, q):
+    """q (by joint name) with the joints that go with others."""
+    out = dict(q)
+    for each in robot_mimic:
+        if each["of"] in out:
+            out[each["joint"]] = each.get("factor", 1) * out[each["of"]] + each.get("offset", 0)
+    return out
+
+
+def parse_joints(text, count, degrees=()):
+    """Numbers of "0, 0.5 -1"; degrees: which of them are angles in degrees."""
+    try:
+        values = [float(word) for word in re.split(r"[\s,;]+", text.strip()) if word]
+    except ValueError:
+        raise convert.Refused(f"'{text}' are not numbers. Write them like 0, 0.5, -1") from None
+    if len(values) != count or not all(map(math.isfinite, values)):
+        raise convert.Refused(f"The robot has {count} joints, but {len(values)} numbers are given")
+    return [math.radians(v) if k in degrees else v for k, v in enumerate(values)]
+
+
+# ---- bones to a document ----
+
+@dataclass
+class ChainBone:
+    """A bone at rest. Lengths in m, already scaled."""
+    name: str
+    parent: str = ""
+    head: Any = ZERO
+    turn: Any = UNIT
+    length: float = 1.0
+    kind: str = "ball"                      # "hinge", "slide", "fixed"; "free"
+    axis: str = "Z"
+    sign: float = 1.0
+    limits: Any = None
+    joint: str = ""
+    frame: bool = False
+
+
+def scene_of(name, bones, tip="", tip_tail=True):
+    """A documents.Scene of bones at rest, parents first; the tool at the tip's end."""
+    scene, poses = documents.Scene(name=name), {}
+    frames, tool = [], None
+    for bone in bones:
+        pose = [*bone.head, *bone.turn]
+        if bone.frame:
+            host = bone.parent or "world"
+            at = compose(_inverse(poses.get(host, [*ZERO, *UNIT])), pose)
+            frames.append({"name": bone.name, "body": host, "position": at[:3],
+                           "orientation": at[3:]})
+            if bone.name == tip:
+                tool = bone.name
+            continue
+        poses[bone.name] = pose
+        body = documents.Body(bone.name, position=list(bone.head), orientation=list(bone.turn))
+        scene.bodies.append(body)
+        if not bone.parent and bone.kind in ("fixed", "free"):
+            body.motion = "fixed"
+            continue
+        axis = convert.q_rotate(bone.turn, times(convert.AXES[bone.axis], bone.sign))
+        joint = documents.Joint(bone.joint or bone.name, bone.kind,
+                                [bone.parent or "world", bone.name], anchor=list(bone.head))
+        if bone.kind in ("hinge", "slide"):
+            joint.axis = list(axis)
+            joint.limits = list(bone.limits) if bone.limits else None
+        scene.joints.append(joint)
+    if tip and tool is None:
+        bone = next(b for b in bones if b.name == tip)
+        tool = f"{tip} end"
+        frames.append({"name": tool, "body": tip, "orientation": list(UNIT),
+                       "position": [0.0, bone.length if tip_tail else 0.0, 0.0]})
+    scene.robot = {"frames": frames, **({"tool": tool} if tool else {})}
+    return scene
+
+
+def _inverse(pose):
+    back = convert.q_conj(pose[3:])
+    return [*times(convert.q_rotate(back, pose[:3]), -1.0), *back]
+
+
+def table_of(name, bones, tip, convention, csv=False, snap=SNAP, library=None):
+    """The DH table of the chain that ends at a bone, as text."""
+    chain, by_name = [], {bone.name: bone for bone in bones}
+    at = by_name[tip]
+    while at is not None:
+        chain.insert(0, at)
+        at = by_name.get(at.parent)
+    text = scene_of(name, chain, tip).to_json()
+    with skelpy.Scene.from_json(text, library) as scene:
+        return scene.to_dh(convention, snap=snap, csv=csv)
+
+
+def urdf_of(name, bones, library=None):
+    with skelpy.Scene.from_json(scene_of(name, bones).to_json(), library) as scene:
+        return scene.to_urdf()
+
+
+# ---- what a URDF shows ----
+
+@dataclass
+class Visual:
+    link: str
+    pose: Any                               # in the link
+    kind: str                               # "mesh", "box", "cylinder", "sphere"
+    size: Any = (1.0, 1.0, 1.0)             # scale, edges, (radius, length), (radius,)
+    filename: str = ""
+    color: Any = None
+
+
+def _numbers(text, default):
+    try:
+        values = [float(v) for v in (text or "").split()]
+    except ValueError:
+        return default
+    return values if len(values) == len(default) else default
+
+
+def rpy(angles):
+    q = UNIT
+    for axis, angle in zip("ZYX", reversed(angles)):
+        q = convert.q_mul(q, convert.q_about(convert.AXES[axis], angle))
+    return q
+
+
+def visuals_of(text):
+    """The visuals of a URDF, which the library has read before."""
+    root = xml.fromstring(text.strip())
+    colors = {}
+    for material in root.iter("material"):
+        color = material.find("color")
+        if color is not None and material.get("name"):
+            colors[material.get("name")] = _numbers(color.get("rgba"), [0.7] * 3 + [1.0])
+    out = []
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            shape = visual.find("geometry")
+            shape = shape[0] if shape is not None and len(shape) else None
+            if shape is None or shape.tag not in ("mesh", "box", "cylinder", "sphere"):
+                continue
+            origin = visual.find("origin")
+            place = _numbers(origin.get("xyz") if origin is not None else "", [0.0] * 3)
+            turn = _numbers(origin.get("rpy") if origin is not None else "", [0.0] * 3)
+            material = visual.find("material")
+            color = colors.get(material.get("name")) if material is not None else None
+            out.append(Visual(link.get("name"), [*place, *rpy(turn)], shape.tag, _size(shape),
+                              shape.get("filename", ""), color))
+    return out
+
+
+def _size(shape):
+    if shape.tag == "mesh":
+        return _numbers(shape.get("scale"), [1.0] * 3)
+    if shape.tag == "box":
+        return _numbers(shape.get("size"), [1.0] * 3)
+    return [*_numbers(shape.get("radius"), [0.1]), *_numbers(shape.get("length"), [0.1])]
+
+
+def find_mesh(filename, folder):
+    """The file that a URDF names, or None. package://NAME/PATH is looked for in the folders above
+    the URDF."""
+    match = re.match(r"(?:package|model)://([^/]+)/(.*)", filename)
+    if not match:
+        name = filename[len("file://"):] if filename.startswith("file://") else filename
+        path = os.path.join(folder, name)
+        return path if os.path.isfile(path) else None
+    package, rest = match.groups()
+    at = os.path.abspath(folder)
+    while True:
+        for path in (os.path.join(at, package, rest), os.path.join(at, rest)):
+            if os.path.isfile(path):
+                return path
+        if os.path.dirname(at) == at:
+            return None
+        at = os.path.dirname(at)
+
+
+def read_mesh(path):
+    """(points, faces) of an STL or OBJ file; None where it is another kind."""
+    with open(path, "rb") as file:
+        data = file.read()
+    kind = os.path.splitext(path)[1].lower()
+    if kind == ".stl":
+        return _read_stl(data)
+    return _read_obj(data.decode("utf-8", "replace")) if kind == ".obj" else None
+
+
+def _read_stl(data):
+    count = struct.unpack_from("<I", data, 80)[0] if len(data) >= 84 else -1
+    if len(data) == 84 + 50 * count:
+        corners = [row[k:k + 3] for row in struct.iter_unpack("<12fH", data[84:])
+                   for k in (3, 6, 9)]
+    else:
+        words = data.decode("ascii", "replace").split()
+        corners = [tuple(map(float, words[k + 1:k + 4])) for k, word in enumerate(words)
+                   if word == "vertex"]
+    index, faces = {}, []
+    for k in range(0, len(corners) - 2, 3):
+        face = [index.setdefault(corner, len(index)) for corner in corners[k:k + 3]]
+        if len(set(face)) == 3:
+            faces.append(face)
+    return list(index), faces
+
+
+def _read_obj(text):
+    points, faces = [], []
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["v"]:
+            points.append(tuple(map(float, words[1:4])))
+        elif words[:1] == ["f"]:
+            numbers = [int(word.split("/")[0]) for word in words[1:]]
+            faces.append([n - 1 if n > 0 else len(points) + n for n in numbers])
+    return points, faces
+
+
+# ---- simple shapes, points and faces ----
+
+def cylinder(radius, length, around=20):
+    """Along z, about the origin."""
+    points = [(radius * math.cos(2 * math.pi * n / around),
+               radius * math.sin(2 * math.pi * n / around), z)
+              for z in (-length / 2, length / 2) for n in range(around)]
+    sides = [(n, (n + 1) % around, around + (n + 1) % around, around + n) for n in range(around)]
+    return points, [*sides, tuple(reversed(range(around))), tuple(range(around, 2 * around))]
+
+
+def box(size):
+    x, y, z = (v / 2 for v in size)
+    points = [(a, b, c) for a in (-x, x) for b in (-y, y) for c in (-z, z)]
+    return points, [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4),
+                    (1, 5, 7, 3)]
+
+
+def sphere(radius, around=20, rings=12):
+    points = [(0.0, 0.0, -radius)]
+    for k in range(1, rings):
+        a = math.pi * k / rings - math.pi / 2
+        points += [(radius * math.cos(a) * math.cos(2 * math.pi * n / around),
+                    radius * math.cos(a) * math.sin(2 * math.pi * n / around),
+                    radius * math.sin(a)) for n in range(around)]
+    points.append((0.0, 0.0, radius))
+    faces = []
+    for n in range(around):
+        m = (n + 1) % around
+        faces.append((0, 1 + m, 1 + n))
+        faces.append((len(points) - 1, len(points) - 1 - around + n, len(points) - 1 - around + m))
+        for k in range(rings - 2):
+            a, b = 1 + k * around, 1 + (k + 1) * around
+            faces.append((a + n, a + m, b + m, b + n))
+    return points, faces
+
+
+def shape_of(visual):
+    """Points and faces of a visual that needs no file."""
+    if visual.kind == "box":
+        return box(visual.size)
+    return cylinder(*visual.size) if visual.kind == "cylinder" else sphere(visual.size[0])

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels of robots in the tab "Skel". They only draw."""
+
+import bpy
+
+from . import ops, panel, robots
+
+
+class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Robots", "SKEL_PT_robots"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, _context):
+        return True
+
+    def draw(self, context):
+        layout, ob = self.columns(), ops.armature(context)
+        layout.operator_context = "INVOKE_DEFAULT"
+        layout.operator_menu_enum("skel.import_robot", "preset", text="Import a Robot",
+                                  icon="IMPORT")
+        if ob is None:
+            return
+        column = layout.column(align=True)
+        column.operator_context = "EXEC_DEFAULT"
+        column.operator("skel.extract_dh", text="DH Table, Standard").convention = "standard"
+        column.operator("skel.extract_dh", text="DH Table, Modified").convention = "modified"
+        layout.operator("skel.export_urdf", icon="EXPORT")
+
+
+class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
+    bl_label, bl_idname = "Robot Joints", "SKEL_PT_joints"
+
+    @classmethod
+    def poll(cls, context):
+        ob = ops.armature(context)
+        return ob is not None and "skel_robot" in ob
+
+    def draw(self, context):
+        layout, ob = self.columns(), ops.armature(context)
+        column = layout.column(align=True)
+        for bone in robots.joint_bones(ob):
+            name = "skel_angle" if bone["joint_type"] == "hinge" else "skel_distance"
+            column.prop(bone, name, text=bone["joint"])
+        layout.operator("skel.set_joints", text="All to Zero", icon="LOOP_BACK")
+        for pose in list(robots.robot_data(ob).get("poses", {}))[:8]:
+            layout.operator("skel.set_joints", text=f"Pose '{pose}'").pose = pose
+
+
+CLASSES = (SKEL_PT_robots, SKEL_PT_joints)
+
+
+def register():
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister():
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inverse kinematics in a real Blender: bones reach their goals where the user sees them."""
+
+import math
+import unittest
+
+import bpy
+from mathutils import Euler, Matrix, Vector
+
+import common
+from test_bake import askew, bone_line, in_world
+
+EXACT = 1e-5                    # of the bone's length
+
+
+def empty(name, place, ends=None, frames=(1, 30)):
+    """An empty, keyed from place to place where it has ends."""
+    ob = bpy.data.objects.new(name, None)
+    bpy.context.scene.collection.objects.link(ob)
+    ob.location = place
+    if ends is not None:
+        ob.keyframe_insert("location", frame=frames[0])
+        ob.location = ends
+        ob.keyframe_insert("location", frame=frames[1])
+        bpy.context.scene.frame_set(frames[0])
+    return ob
+
+
+def add_goal(ob, bone, target, **fields):
+    goal = ob.skel_ik.goals.add()
+    goal.name, goal.bone, goal.target = bone or "balance", bone, target
+    for name, value in fields.items():
+        setattr(goal, name, value)
+    return goal
+
+
+class Ik(unittest.TestCase):
+    def setUp(self):
+        self.scene = common.clear()
+        self.scene.frame_end = 30
+        self.skel = common.addon()
+
+    def figure(self, modes=True, placed=False):
+        ob = common.add_armature(common.HUMANOID)
+        if modes:
+            common.all_modes(ob)
+        if placed:
+            ob.matrix_world = Matrix.Translation((0.3, -0.2, 0.4)) @ \
+                Euler((0.2, 0.1, 1.9)).to_matrix().to_4x4() @ Matrix.Scale(1.7, 4)
+        common.pose(ob)
+        return ob
+
+    def reach_both(self, ob):
+        """Hands reach moving targets, the left one turned, the head looks at the right one."""
+        m = ob.matrix_world
+        left = empty("left", m @ Vector((0.45, -0.3, 1.1)), m @ Vector((0.3, -0.4, 1.5)))
+        right = empty("right", m @ Vector((-0.4, -0.35, 1.2)), m @ Vector((-0.2, -0.45, 0.9)))
+        pole = empty("pole", m @ Vector((-0.5, 1.0, 0.8)))
+        left.rotation_euler = (m.to_3x3().normalized() @
+                               Euler((2.2, 0.4, 0.3)).to_matrix()).to_euler()
+        add_goal(ob, "hand.L", left, use_orientation=True, chain=5)
+        add_goal(ob, "hand.R", right, end="HEAD", chain=2, pole=pole)
+        add_goal(ob, "head", right, kind="LOOK", chain=2, priority=1)
+        return left, right
+
+    def result_of(self, ob, first=1, last=30):
+        ik = self.skel.ik
+        shot, used = ik.read(self.scene, ob, first, last)
+        named = ik.targets(ob, used)
+        run = self.skel.pipeline.run
+        run(ik.sample(shot, ob, range(first, last + 1), used, ik._Frames(ob, ik._things(named)),
+                      named))
+        built = self.skel.convert_ik.build(shot)
+        scene = self.skel.binding.skelpy.Scene.from_json(built.scene.to_json())
+        with self.skel.binding.skelpy.Ik(scene, mode="pose") as one:
+            seed, _ = one.solve()
+        return shot, built, scene, self.skel.binding.skelpy.IkMotion(scene, seed=seed).run()
+
+    def compare(self, ob):
+        """Every frame and bone beside the engine's poses; the largest difference in parts of a
+        bone's length."""
+        shot, built, _scene, motion = self.result_of(ob)
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        worst, bodies = (0.0, "", ""), len(built.body_of)
+        unit = self.scene.unit_settings.scale_length
+        for n, frame in enumerate(shot.shot.frames):
+            self.scene.frame_set(frame)
+            for i in built.parts:
+                bone = ob.pose.bones[shot.shot.bones[i].name]
+                k = 7 * (n * bodies + built.body_of[bone.name])
+                head, y, x = bone_line(self.skel, list(motion.poses[k:k + 7]),
+                                       built.bones[i].offset)
+                got_head, got_y, got_x = in_world(ob, bone)
+                length = bone.bone.length * ob.matrix_world.median_scale * unit
+                off = math.dist(head, [unit * v for v in got_head]) / length
+                worst = max(worst, (off, bone.name, "head"), (math.dist(y, got_y), bone.name, "y"),
+                            (math.dist(x, got_x), bone.name, "x"))
+        print("{}: off by {:.2e} of a bone's length ({}, {})".format(
+            self.id().rsplit(".", 1)[-1], *worst))
+        self.assertLess(worst[0], EXACT + 2 * askew(ob))
+        return motion
+
+    def end(self, ob, bone, tail=True):
+        """The end of a bone in the world, of the evaluated armature."""
+        now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        pose = now.pose.bones[bone]
+        return now.matrix_world @ (pose.tail if tail else pose.head)
+
+    def place(self, ob):
+        return ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world
+
+    def test_humanoid_every_mode_scaled_turned(self):
+        ob = self.figure(placed=True)
+        left, right = self.reach_both(ob)
+        motion = self.compare(ob)
+        self.assertTrue(all(r["goals"][0]["distance"] < 1e-5 for r in motion.receipts))
+        length = 0.16 * 1.7
+        for frame in (1, 9, 18, 30):
+            self.scene.frame_set(frame)
+            off = (self.end(ob, "hand.L") - self.place(left).translation).length
+            self.assertLess(off, 1e-4 * length)
+            off = (self.end(ob, "hand.R", False) - self.place(right).translation).length
+            self.assertLess(off, 1e-4 * length)
+            hand = (self.place(ob) @ ob.pose.bones["hand.L"].matrix).to_quaternion()
+            turn = hand.rotation_difference(self.place(left).to_quaternion()).angle
+            self.assertLess(min(turn, 2 * math.pi - turn), 2e-3)
+        report = self.skel.ik.REPORTS[ob.name]
+        self.assertEqual(report["missed"], [])
+
+    def test_each_mode(self):
+        for mode in common.MODES:
+            with self.subTest(mode=mode):
+                self.setUp()
+                ob = self.figure(modes=False)
+                for bone in ob.pose.bones:
+                    bone.rotation_mode = mode
+                common.pose(ob, 3)
+                self.reach_both(ob)
+                self.compare(ob)
+
+    def test_unit_scale_moving_object_and_flags(self):
+        ob = self.figure()
+        self.scene.unit_settings.scale_length = 0.5
+        ob.data.bones["forearm.L"].use_inherit_rotation = False
+        ob.data.bones["thigh.R"].use_local_location = False
+        ob.location = (0, 0, 0)
+        ob.keyframe_insert("location", frame=1)
+        ob.location = (0.1, 0.3, 0)
+        ob.keyframe_insert("location", frame=30)
+        self.scene.frame_set(1)
+        foot = empty("foot", self.end(ob, "foot.R") + Vector((0, -0.1, 0.1)))
+        add_goal(ob, "foot.R", foot, chain=3)
+        self.compare(ob)
+
+    def test_root_moves_and_balance(self):
+        ob = self.figure()
+        for side in "LR":
+            target = empty(f"foot.{side}", self.end(ob, f"foot.{side}"))
+            add_goal(ob, f"foot.{side}", target)
+        balance = empty("balance", (0.05, -0.02, 0.7), (-0.05, 0.0, 0.66))
+        add_goal(ob, "", balance, kind="CENTRE", priority=1, level=False)
+        ob.skel_ik.root = "MOVES"
+        motion = self.compare(ob)
+        self.assertTrue(motion.reached, max(r["residual"] for r in motion.receipts))
+        self.assertIn(('pose.bones["pelvis"].location', 0), common.curves(ob))
+
+    def test_limits_locks_and_stiffness(self):
+        ob = common.chain(4, 0.3)
+        for k, bone in enumerate(ob.pose.bones):
+            bone.lock_ik_x = bone.lock_ik_y = True
+            bone.use_ik_limit_z, bone.ik_min_z, bone.ik_max_z = True, -0.4, 0.3
+            bone.ik_stiffness_z = 0.2 * (k == 1)
+        target = empty("target", (1.12, 0.25, 2.0))
+        add_goal(ob, "link3", target)
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertLess((self.end(ob, "link3") - target.location).length, 1e-4)
+        target.location = (0.2, 0.5, 2.0)                       # beyond the limits
+        bpy.context.view_layer.update()
+        bpy.ops.skel.solve_ik()
+        report = self.skel.ik.REPORTS[ob.name]
+        self.assertEqual(report["missed"], [1])
+        self.assertTrue(any(name.startswith("link") for name in report["limits"]))
+        for bone in ob.pose.bones:
+            angles = bone.matrix_basis.to_euler()
+            self.assertLess(max(abs(angles.x), abs(angles.y)), 1e-5)
+            self.assertTrue(-0.4 - 1e-5 <= angles.z <= 0.3 + 1e-5)
+
+    def test_limit_rotation_three_axes(self):
+        """Constraints that stay on do not move what IK has found."""
+        ob = common.chain(3, 0.4)
+        for bone in ob.pose.bones:
+            bone.rotation_mode = "XYZ"
+            limit = bone.constraints.new("LIMIT_ROTATION")
+            limit.owner_space = "LOCAL"
+            for axis, low, high in (("x", -0.5, 0.6), ("y", -0.2, 0.1), ("z", -0.7, 0.3)):
+                setattr(limit, f"use_limit_{axis}", True)
+                setattr(limit, f"min_{axis}", low)
+                setattr(limit, f"max_{axis}", high)
+        target = empty("target", (1.0, 0.2, 2.3))
+        add_goal(ob, "link2", target)
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertLess((self.end(ob, "link2") - target.location).length, 1e-4)
+
+    def test_solve_keys_only_when_asked(self):
+        ob = self.figure()
+        target = empty("target", (0.4, -0.4, 1.2))
+        add_goal(ob, "hand.L", target, chain=3)
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertIsNone(ob.animation_data)
+        self.assertLess((self.end(ob, "hand.L") - target.location).length, 1e-4)
+        self.scene.tool_settings.use_keyframe_insert_auto = True
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        groups = {path.split('"')[1] for path, _ in common.curves(ob)}
+        self.assertEqual(groups, {"hand.L", "forearm.L", "upper_arm.L"})
+
+    def test_bone_target_and_animated_weight(self):
+        ob = self.figure()
+        add_goal(ob, "hand.L", ob, target_bone="thigh.R", chain=3)
+        goal = ob.skel_ik.goals[0]
+        for frame, weight in ((1, 0.0), (10, 1.0)):
+            goal.weight = weight
+            ob.keyframe_insert("skel_ik.goals[0].weight", frame=frame)
+        self.assertEqual(bpy.ops.skel.bake_ik(target="CURRENT"), {"FINISHED"})
+        self.scene.frame_set(30)
+        self.assertLess((self.end(ob, "hand.L") - self.end(ob, "thigh.R", False)).length, 1e-4)
+        self.scene.frame_set(1)
+        self.assertGreater((self.end(ob, "hand.L") - self.end(ob, "thigh.R", False)).length, 0.05)
+
+    def test_range_only_and_new_action(self):
+        ob = self.figure(modes=False)
+        for frame in (1, 40):
+            common.key_all(ob, frame)
+        before = common.dump_action(ob.animation_data.action)
+        action = ob.animation_data.action
+        add_goal(ob, "hand.L", empty("target", (0.4, -0.4, 1.2)), chain=3)
+        self.assertEqual(bpy.ops.skel.bake_ik(frame_start=10, frame_end=20), {"FINISHED"})
+        self.assertEqual(common.dump_action(action), before)
+        self.assertIsNot(ob.animation_data.action, action)
+        curve = common.curves(ob)[('pose.bones["forearm.L"].rotation_quaternion', 0)]
+        self.assertEqual([p.co[0] for p in curve.keyframe_points], [1, *range(10, 21), 40])
+
+    def test_cancel_anywhere_leaves_the_file(self):
+        ob = self.figure()
+        common.key_all(ob, 1)
+        self.reach_both(ob)
+        before = common.dump_file()
+        for stop in (1, 12, 31, 36, 60):
+            job = self.work(ob)
+            for _ in range(stop):
+                next(job, None)
+            job.close()
+            self.assertEqual(common.dump_file(), before, f"stopped at {stop}")
+
+    def work(self, ob):
+        """What the operator's generator does, to be stopped half way."""
+        ik = self.skel.ik
+        shot, used = ik.read(self.scene, ob, 1, 30)
+        named = ik.targets(ob, used)
+        yield from ik.sample(shot, ob, range(1, 31), used, ik._Frames(ob, ik._things(named)), named)
+        result = yield from self.skel.convert_ik.solve(shot)
+        yield from self.skel.bl_write.write(ob, result.channels, "NEW", "x")
+
+    def test_undo(self):
+        ob = self.figure()
+        common.key_all(ob, 1)
+        self.reach_both(ob)
+        bpy.ops.ed.undo_push(message="before")
+        before = common.dump_file()
+        bpy.ops.skel.bake_ik("EXEC_DEFAULT", True, target="CURRENT")
+        self.assertNotEqual(common.dump_file(), before)
+        bpy.ops.ed.undo()                           # one step, which the operator made itself
+        self.assertEqual(common.dump_file(), before)
+
+    def test_words_that_help(self):
+        ob = self.figure()
+        for words in ("no goal", "no target"):
+            with self.assertRaisesRegex(RuntimeError, words):
+                bpy.ops.skel.bake_ik()
+            if not ob.skel_ik.goals:
+                add_goal(ob, "hand.L", None, chain=3)
+        ob.skel_ik.goals[0].target = empty("t", (0, 0, 0))
+        ob.skel_ik.goals[0].bone = "nobody"
+        with self.assertRaisesRegex(RuntimeError, "nobody"):
+            bpy.ops.skel.bake_ik()
+
+    def test_goals_by_button_and_from_constraints(self):
+        ob = self.figure(modes=False)
+        ob.data.bones.active = ob.data.bones["hand.L"]
+        self.assertEqual(bpy.ops.skel.add_goal(), {"FINISHED"})
+        goal = ob.skel_ik.goals[0]
+        self.assertEqual((goal.bone, goal.target.name), ("hand.L", "hand.L target"))
+        bpy.context.view_layer.update()
+        self.assertLess((goal.target.matrix_world.translation - self.end(ob, "hand.L")).length,
+                        1e-5)
+        goal.use_orientation = True
+        self.assertEqual(bpy.ops.skel.keep_angle(), {"FINISHED"})
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertEqual(bpy.ops.skel.remove_goal(), {"FINISHED"})
+        limb = ob.pose.bones["forearm.R"].constraints.new("IK")
+        limb.target, limb.chain_count = empty("t", (-0.4, -0.2, 1.1)), 2
+        self.assertEqual(bpy.ops.skel.goals_from_constraints(), {"FINISHED"})
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertTrue(limb.mute)
+        self.assertLess((self.end(ob, "forearm.R") - limb.target.location).length, 1e-4)
+
+    def test_everything_has_a_tooltip(self):
+        skel = self.skel
+        groups = [cls for module in (skel.props, skel.ops, skel.ik, skel.robots)
+                  for cls in module.CLASSES]
+        self.assertGreater(len(groups), 15)
+        known = {"rna_type", "name", "filter_glob", *bpy.types.Operator.bl_rna.properties.keys()}
+        for group in groups:
+            rna = group.bl_rna
+            if issubclass(group, bpy.types.Operator):
+                rna = getattr(bpy.ops.skel, group.bl_idname.split(".")[1]).get_rna_type()
+                self.assertTrue(rna.description and rna.name, rna.identifier)
+            for prop in rna.properties:
+                if prop.identifier not in known:
+                    self.assertTrue(prop.description, f"{rna.identifier}.{prop.identifier}")
+
+    def test_robot_reaches(self):
+        """Hinges and slides of an imported robot, within limits that go beyond half a turn."""
+        for name in ("puma560", "stanford", "ur5"):
+            with self.subTest(robot=name):
+                self.setUp()
+                bpy.ops.skel.import_robot(preset=name, shapes=False)
+                ob = bpy.context.view_layer.objects.active
+                count = len(self.skel.robots.joint_bones(ob))
+                bpy.ops.skel.set_joints(values=" ".join(["0.3", "0.6", "-0.5", "0.4", "0.7", "0.2"
+                                                         ][:count]))
+                target = empty("target", (0, 0, 0))
+                target.matrix_world = ob.matrix_world @ ob.pose.bones["tool"].matrix
+                wanted = target.matrix_world.copy()
+                bpy.ops.skel.set_joints()
+                add_goal(ob, "tool", target, end="HEAD", use_orientation=True)
+                bpy.context.view_layer.update()
+                self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+                self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+                got = ob.matrix_world @ ob.pose.bones["tool"].matrix
+                self.assertLess((got.translation - wanted.translation).length, 2e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goals and robots of the add-on without Blender: its pure modules."""
+
+import json
+import math
+import os
+import random
+import struct
+import tempfile
+import unittest
+from array import array
+
+import common
+from test_addon import ADDON, ALONG_X, load, matrix
+
+convert_ik = load("convert_ik")
+convert, pipeline = convert_ik.convert, convert_ik.pipeline
+skelpy, STILL = convert_ik.skelpy, convert_ik.rigs.STILL
+robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
+ROBOTS = common.SAMPLES / "robots"
+
+
+def chain_shot(count=4, frames=1, length=0.3, **goal):
+    """Level links along x; the last one's tail is to reach a place."""
+    bones = [convert.BoneShot(f"link{k}", k - 1, length, matrix((k * length, 0, 2), ALONG_X),
+                              connected=k > 0) for k in range(count)]
+    shot = convert.Shot("chain", bones, frame_end=frames)
+    shot.frames = list(range(1, frames + 1))
+    one = array("f", [v for bone in bones for v in bone.rest])
+    shot.poses, shot.objects = one * frames, array("f", STILL) * frames
+    shot.basis = array("f", STILL) * (count * frames)
+    targets = array("f")
+    for n in range(frames):
+        targets.extend(matrix((0.8, 0.1 + 0.4 * n / max(1, frames - 1), 2.3), (1, 0, 0, 0)))
+    fields = {"bone": f"link{count - 1}", "target": targets, "weight": [1.0] * frames, **goal}
+    return convert_ik.IkShot(shot, [convert_ik.JointShot() for _ in bones],
+                             [convert_ik.GoalShot("goal", **fields)])
+
+
+def ends(ik):
+    """Where the tip ends, frame by frame, by the library's own poses."""
+    built = convert_ik.build(ik)
+    with skelpy.Scene.from_json(built.scene.to_json()) as scene:
+        motion = scene.ik()
+        k, width = 7 * built.body_of[ik.goals[0].bone], 7 * len(built.body_of)
+        half = ik.shot.bones[-1].length / 2
+        rows = [list(motion.poses[n + k:n + k + 7]) for n in range(0, len(motion.poses), width)]
+    return [robot.add(row[:3], convert.q_rotate(row[3:], (0, half, 0))) for row in rows]
+
+
+class Goals(unittest.TestCase):
+    def test_no_bpy_in_pure_modules(self):
+        for name in ("convert_ik", "convert_robot"):
+            text = (ADDON / f"{name}.py").read_text(encoding="utf-8")
+            self.assertNotIn("import bpy", text)
+            self.assertNotIn("mathutils", text)
+
+    def test_reaches_frame_by_frame(self):
+        ik = chain_shot(frames=8)
+        result = pipeline.run(convert_ik.solve(ik))
+        self.assertEqual(result.report["missed"], [])
+        names = {(c.path, c.index) for c in result.channels}
+        self.assertEqual(names, {(f'pose.bones["link{k}"].rotation_quaternion', i)
+                                 for k in range(4) for i in range(4)})
+        for channel in result.channels:
+            self.assertEqual(channel.keys[0::2].tolist(), [float(f) for f in range(1, 9)])
+        for n, end in enumerate(ends(ik)):
+            self.assertLess(math.dist(end, (0.8, 0.1 + 0.4 * n / 7, 2.3)), 2e-5)
+
+    def test_angles_turn_back(self):
+        rng = random.Random(3)
+        for outer in ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"):
+            for _ in range(20):
+                q = [rng.gauss(0, 1) for _ in range(4)]
+                q = [v / convert.norm(q) for v in q]
+                for angles in convert_ik.angles_of(q, outer):
+                    back = (1.0, 0.0, 0.0, 0.0)
+                    for axis, angle in zip(outer, angles):
+                        back = convert.q_mul(back, convert.q_about(convert.AXES[axis], angle))
+                    dot = sum(a * b for a, b in zip(q, back))
+                    self.assertAlmostEqual(abs(dot), 1.0, 9)
+            for angle in (math.pi / 2, -math.pi / 2):          # gimbal
+                q = convert.q_mul(convert.q_about(convert.AXES[outer[0]], 0.4),
+                                  convert.q_about(convert.AXES[outer[1]], angle))
+                first, _other = convert_ik.angles_of(q, outer)
+                self.assertAlmostEqual(first[0], 0.4, 6)
+                self.assertAlmostEqual(first[1], angle, 6)
+
+    def test_limits_are_hinges_in_the_order_of_the_angles(self):
+        ik = chain_shot(2)
+        ik.shot.bones[1].limits = {"X": (-0.5, 0.5), "Z": (-0.2, 1.0)}
+        ik.shot.bones[1].locked = "Y"
+        ik.joints[1].order = "XYZ"
+        built = convert_ik.build(ik)
+        names = [joint.name for joint in built.scene.joints]
+        self.assertEqual(names, ["link0", "link1.Z", "link1.X"])
+        self.assertEqual(built.scene.joints[1].limits, [-0.2, 1.0])
+        self.assertEqual({row[1] for row in built.limits}, {"X", "Z"})
+        report = pipeline.run(convert_ik.solve(ik)).report
+        self.assertEqual(report["frames"], 1)
+
+    def test_hinge_row_stands_as_the_bone_does(self):
+        """A turned bone with limits begins where it is, locked axes and all."""
+        ik = chain_shot(2)
+        turn = convert.q_mul(convert.q_about((0, 0, 1), 0.3), convert.q_mul(
+            convert.q_about((0, 1, 0), -0.2), convert.q_about((1, 0, 0), 0.5)))
+        now = matrix((0.3, 0, 2), convert.q_mul(ALONG_X, turn))
+        ik.shot.poses[16:32] = array("f", now)
+        ik.shot.bones[1].limits = {"X": (-1, 1)}
+        ik.shot.bones[1].locked = "YZ"
+        built = convert_ik.build(ik)
+        with skelpy.Scene.from_json(built.scene.to_json()) as scene, skelpy.State(scene) as state:
+            k = 7 * built.body_of["link1"]
+            got = list(state.poses[k + 3:k + 7])
+        wanted = convert.q_mul(ALONG_X, turn)
+        self.assertAlmostEqual(abs(sum(a * b for a, b in zip(got, wanted))), 1.0, 6)
+
+    def test_root_and_chain_length(self):
+        ik = chain_shot(5, chain=2)
+        turns, roots = convert_ik.moving(ik)
+        self.assertEqual((turns, roots), ({3, 4}, {}))
+        ik = chain_shot(5)
+        self.assertEqual(convert_ik.moving(ik)[1], {0: "TURNS"})
+        ik.root = "HELD"
+        self.assertEqual(convert_ik.moving(ik)[0], {1, 2, 3, 4})
+
+    def test_words_that_help(self):
+        for change, words in (({"bone": "nobody"}, "nobody"), ({"target": None}, "no target"),
+                              ({"position": False}, "neither")):
+            with self.assertRaisesRegex(convert.Refused, words):
+                convert_ik.build(chain_shot(**change))
+        ik = chain_shot(1, pole=array("f", STILL))
+        with self.assertRaisesRegex(convert.Refused, "two bones"):
+            convert_ik.build(ik)
+
+    def test_out_of_reach_says_so(self):
+        ik = chain_shot(3, frames=4)
+        for k in (12, 13, 14):
+            ik.goals[0].target[k + 32::16] = array("f", [9.0, 9.0])
+        report = pipeline.run(convert_ik.solve(ik)).report
+        self.assertEqual(report["missed"], [3, 4])
+        self.assertGreater(report["distance"], 10)
+        self.assertEqual(report["worst_goal"], "goal")
+
+
+class Robots(unittest.TestCase):
+    def test_bones_of_every_robot(self):
+        """Bones begin on their joint's axis, which is the bone's Z or Y."""
+        paths = sorted(ROBOTS.glob("*.json"))
+        self.assertEqual(len(paths), 26)
+        for path in paths:
+            text = path.read_text(encoding="utf-8")
+            made = robot.robot_of(text, path.stem)
+            links = [bone for bone in made.bones if not bone.frame]
+            self.assertEqual(len(links), len(json.loads(text)["joints"]), path.stem)
+            with skelpy.Scene.from_json(text) as scene:
+                tree = robot._Tree(json.loads(scene.to_json()),
+                                   skelpy.fk(scene, [0.0] * scene.q_count))
+            for bone in links:
+                start, axis = tree.axis_of(bone.name)
+                off = robot.sub(bone.head, start)
+                self.assertLess(convert.norm(convert.cross(off, axis)), 1e-9, path.stem)
+                along = robot.sub(bone.tail, bone.head)
+                self.assertGreater(convert.norm(along), 1e-5 * made.reach)
+                cosine = robot.dot(along, axis) / convert.norm(along)
+                self.assertAlmostEqual(cosine, 0.0 if bone.axis == "Z" else bone.sign, 6)
+
+    def test_table_comes_back(self):
+        text = (ROBOTS / "puma560.json").read_text(encoding="utf-8")
+        made, rng = robot.robot_of(text), random.Random(1)
+        bones = []
+        for bone in made.bones:
+            y = robot.sub(bone.tail, bone.head)
+            y = robot.times(y, 1 / convert.norm(y))
+            z = robot.times(bone.z, 1 / convert.norm(bone.z))
+            x = convert.cross(y, z)
+            turn = convert.q_of([*x, 0, *y, 0, *z, 0, 0, 0, 0, 1])
+            bones.append(robot.ChainBone(bone.name, bone.parent, bone.head, turn, 0.1, bone.kind,
+                                         bone.axis, bone.sign, bone.limits, bone.joint, bone.frame))
+        for convention in ("standard", "modified"):
+            table = robot.table_of("puma", bones, "tool", convention)
+            with skelpy.Scene.from_json(text) as a, skelpy.Scene.from_json(table) as b:
+                for _ in range(5):
+                    q = [rng.uniform(-2, 2) for _ in range(6)]
+                    place = [tool(scene, q) for scene in (a, b)]
+                    self.assertLess(math.dist(*place), 1e-9)
+                self.assertEqual(a.joint_names, b.joint_names)
+
+    def test_joint_numbers(self):
+        self.assertEqual(robot.parse_joints("1, 2 ;3", 3), [1, 2, 3])
+        self.assertAlmostEqual(robot.parse_joints("90 1", 2, {0})[0], math.pi / 2)
+        for text in ("1 2", "1 2 x", "1 2 nan"):
+            with self.assertRaises(convert.Refused):
+                robot.parse_joints(text, 3)
+        mimic = [{"joint": "b", "of": "a", "factor": -1, "offset": 0.5}]
+        self.assertEqual(robot.apply_mimic(mimic, ["a", "b"], {"a": 2.0, "b": 0.0})["b"], -1.5)
+
+    def test_visuals_and_meshes(self):
+        text = (common.ROOT / "tests" / "data" / "urdf" / "features.urdf").read_text("utf-8")
+        visuals = robot.visuals_of(text)
+        self.assertEqual([v.link for v in visuals], ["trunk", "arm_left"])
+        self.assertEqual(visuals[0].filename, "package://features/meshes/trunk & co.dae")
+        self.assertEqual(visuals[0].color, [0.5, 0.5, 0.5, 1])
+        with tempfile.TemporaryDirectory() as folder:
+            deep = os.path.join(folder, "features", "urdf")
+            os.makedirs(deep)
+            os.makedirs(os.path.join(folder, "features", "meshes"))
+            path = os.path.join(folder, "features", "meshes", "a.stl")
+            corners = (0, 0, 0, 1, 0, 0, 0, 1, 0)
+            with open(path, "wb") as file:
+                file.write(bytes(80) + struct.pack("<I", 1) +
+                           struct.pack("<12fH", 0, 0, 1, *corners, 0))
+            found = robot.find_mesh("package://features/meshes/a.stl", deep)
+            self.assertTrue(os.path.samefile(found, path))
+            self.assertIsNone(robot.find_mesh("package://features/meshes/b.stl", deep))
+            points, faces = robot.read_mesh(found)
+            self.assertEqual((len(points), faces), (3, [[0, 1, 2]]))
+            path = os.path.join(deep, "b.obj")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1/1 2/2 4/3 -2\n")
+            self.assertEqual(robot.read_mesh(path)[1], [[0, 1, 3, 2]])
+
+    def test_loops_are_refused(self):
+        with self.assertRaisesRegex(convert.Refused, "loop"):
+            robot.robot_of(common.sample("four_bar"))
+
+    def test_shapes_are_closed(self):
+        """Every edge belongs to two faces, which walk it opposite ways."""
+        for _points, faces in (robot.cylinder(1, 2), robot.box((1, 2, 3)), robot.sphere(1)):
+            edges = [(a, b) for face in faces for a, b in zip(face, (*face[1:], face[0]))]
+            self.assertEqual(len(edges), len(set(edges)))
+            self.assertEqual(set(edges), {(b, a) for a, b in edges})
+
+
+def tool(scene, q):
+    body, pose = scene.named_frames["tool"]
+    host = list(skelpy.fk(scene, q)[7 * body:7 * body + 7])
+    return robot.compose(host, pose)[:3]
+
+
+if __name__ == "__main__":
+    unittest.main()
