@@ -184,7 +184,6 @@ static void layout_step(skel__carver *c, skel_ik *at) {
                    .basis = skel__carve(c, several * n * n, sizeof(double)),
                    .shift = skel__carve(c, several * m, sizeof(double)),
                    .off   = skel__carve(c, several * m, sizeof(double)),
-                   .x     = skel__carve(c, several * (size_t)at->nx, sizeof(double)),
                    .y     = skel__carve(c, several * n, sizeof(double)),
     };
 }

@@ -98,7 +98,6 @@ typedef struct skel__ik_level {
     int32_t rank;  /* how many */
     double *shift; /* (rows) errors that earlier ones keep */
     double *off;   /* (rows) */
-    double *x;     /* (nx) */
     double *y;     /* (n) */
 } skel__ik_level;
 

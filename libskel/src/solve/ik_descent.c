@@ -347,8 +347,8 @@ static void bound_step(skel_ik *ik, double e2) {
                          d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
             ik->low[c]     = fmax(ik->low[c], x - d);
             ik->high[c]    = fmin(ik->high[c], x + d);
-        } else if (n->kind == SKEL__NODE_BALL) {
-            ik->step_most[ik->of_column[c]] = most;
+        } else {
+            ik->step_most[ik->of_column[c]] = most * (n->kind == SKEL__NODE_BALL ? 1 : ik->length);
         }
     }
 }

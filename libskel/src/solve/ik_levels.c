@@ -237,16 +237,11 @@ static void one_after_the_other(skel_ik *ik, int32_t restarts) {
 }
 
 void skel__ik_levels(skel_ik *ik, int32_t restarts) {
-    const size_t size = (size_t)ik->nx * sizeof *ik->x;
-    memcpy(ik->level.x, ik->x, size);
     if (restarts > 0)
         skel__ik_search(ik, ik->rows, ik->levels > 1 ? restarts / 10 : restarts);
     else
         skel__ik_downhill(ik, ik->rows, 100);
-    if (ik->residual > ik->d.tolerance) {
-        if (restarts == 0) memcpy(ik->x, ik->level.x, size); /* as if it had not been tried */
-        one_after_the_other(ik, restarts);
-    }
+    if (ik->residual > ik->d.tolerance) one_after_the_other(ik, restarts); /* from there */
     if (ik->has_posture) refine(ik, ik->rows, ik->rows);
     skel__ik_errors(ik, ik->x, ik->rows);
 }
