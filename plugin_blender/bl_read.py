@@ -253,6 +253,15 @@ def _channels_now(ob_eval, shot):
         bone.scale = tuple(pose_bone.scale)
 
 
+def keep_frame(now, shot, room):
+    """Poses, their keyed part and the object's place, as the evaluated armature has them."""
+    now.pose.bones.foreach_get("matrix", room)
+    shot.poses.extend(room)
+    now.pose.bones.foreach_get("matrix_basis", room)
+    shot.basis.extend(room)
+    shot.objects.extend(flat(now.matrix_world))
+
+
 def sample(shot, ob, frames, before=()):
     """Generator: fills in the samples of the shot, a frame at a time."""
     stage = _Stage(ob, [bpy.data.objects[collider.name] for collider in shot.colliders])
@@ -271,11 +280,7 @@ def sample(shot, ob, frames, before=()):
             yield 0.0, "reading"
         for n, frame in enumerate(shot.frames):
             now = stage.look(frame)
-            now.pose.bones.foreach_get("matrix", room)
-            shot.poses.extend(room)
-            now.pose.bones.foreach_get("matrix_basis", room)
-            shot.basis.extend(room)
-            shot.objects.extend(flat(now.matrix_world))
+            keep_frame(now, shot, room)
             if n == 0:
                 _channels_now(now, shot)
             for collider in shot.colliders:

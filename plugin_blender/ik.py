@@ -201,11 +201,7 @@ def sample(ik, ob, frames, used, stage, named):
     try:
         for n, frame in enumerate(shot.frames):
             now = stage.look(frame)
-            now.pose.bones.foreach_get("matrix", room)
-            shot.poses.extend(room)
-            now.pose.bones.foreach_get("matrix_basis", room)
-            shot.basis.extend(room)
-            shot.objects.extend(bl_read.flat(now.matrix_world))
+            bl_read.keep_frame(now, shot, room)
             if n == 0:
                 bl_read._channels_now(now, shot)
                 for joint, bone in zip(ik.joints, now.pose.bones):

@@ -2,6 +2,7 @@
 /* Robots' documents: every one goes through all its forms and back, random chains of all joint
    types have a table that moves as they do, and broken documents break nothing. */
 #include "math/quat.h"
+#include "shared/document.h"
 #include "shared/near.h"
 #include "shared/rng.h"
 
@@ -64,14 +65,6 @@ static skel_scene *parse(const char *text, size_t length) {
     skel_error_init(&err);
     ck_assert_msg(skel_scene_parse(text, length, &scene, &err) == SKEL_OK, "%s", err.text);
     return scene;
-}
-
-static char *written(const skel_scene *scene) {
-    size_t needed = 0;
-    ck_assert_int_eq(skel_scene_write(scene, NULL, 0, &needed), SKEL_E_BUFFER);
-    char *text = malloc(needed + 1);
-    ck_assert_int_eq(skel_scene_write(scene, text, needed + 1, NULL), SKEL_OK);
-    return text;
 }
 
 static char *urdf_of(const skel_scene *scene) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scene document: what is read, what is refused and how, and that writing changes no bit. */
+#include "shared/document.h"
 #include "shared/near.h"
 
 #include "../plugin_bridge/json_scan.h"
@@ -134,14 +135,6 @@ static const char k_small[] =
     "'position':[0,0,0]}%s],'joints':[{'name':'j','type':'hinge','bodies':['world','a'],"
     "'anchor':[0,0,0],'axis':[0,0,1]%s}]%s}";
 
-static char *quoted(const char *text) { /* ' for ", so that JSON stays legible in C */
-    char *copy = malloc(strlen(text) + 1);
-    strcpy(copy, text);
-    for (char *c = copy; *c; ++c)
-        if (*c == '\'') *c = '"';
-    return copy;
-}
-
 static skel_status parse(const char *text, skel_scene **scene, skel_error *err) {
     char *json = quoted(text);
     skel_error_init(err);
@@ -175,16 +168,6 @@ static void small(const char *body, const char *joint, const char *end, const ch
         refused(text, message);
     else
         skel_scene_destroy(parsed(text));
-}
-
-static char *written(const skel_scene *scene) {
-    size_t needed = 0;
-    ck_assert_int_eq(skel_scene_write(scene, NULL, 0, &needed), SKEL_E_BUFFER);
-    char *text = malloc(needed + 1);
-    ck_assert_int_eq(skel_scene_write(scene, text, needed, NULL), SKEL_E_BUFFER);
-    ck_assert_int_eq(skel_scene_write(scene, text, needed + 1, NULL), SKEL_OK);
-    ck_assert_uint_eq(strlen(text), needed);
-    return text;
 }
 
 static char *checked(const char *text, skel_status *status) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `goals` and `ik` of the scene document: what is read, what is refused and how, that writing
    changes no bit, and that a bake does not notice them. */
+#include "shared/document.h"
 #include "shared/near.h"
 
 #include <skel/skel.h>
@@ -48,14 +49,6 @@ static const char k_goals[] =
     " 'root':'moves','max_speed':{'elbow':2.5,'shoulder':3},'stiffness':{'wrist':0.25},"
     " 'posture':'mid','blend':[3,4],'max_restarts':0,'max_iterations':77},";
 
-static char *quoted(const char *text) { /* ' for ", so that JSON stays legible in C */
-    char *copy = malloc(strlen(text) + 1);
-    strcpy(copy, text);
-    for (char *c = copy; *c; ++c)
-        if (*c == '\'') *c = '"';
-    return copy;
-}
-
 static skel_status parse(const char *form, const char *more, skel_scene **scene, skel_error *err) {
     const size_t size = strlen(form) + strlen(more) + 1;
     char        *text = malloc(size);
@@ -82,14 +75,6 @@ static skel_ik_motion_desc desc_of(const skel_scene *s) {
     skel_ik_motion_desc_init(&d);
     ck_assert_int_eq(skel_scene_ik(s, &d), SKEL_OK);
     return d;
-}
-
-static char *written(const skel_scene *scene) {
-    size_t needed = 0;
-    ck_assert_int_eq(skel_scene_write(scene, NULL, 0, &needed), SKEL_E_BUFFER);
-    char *text = malloc(needed + 1);
-    ck_assert_int_eq(skel_scene_write(scene, text, needed + 1, NULL), SKEL_OK);
-    return text;
 }
 
 static void same(const double *a, const double *b, size_t count) {

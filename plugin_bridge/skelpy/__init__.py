@@ -14,7 +14,8 @@ import ctypes as C
 from array import array
 
 from . import _ffi
-from ._own import SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain
+from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain,
+                   _Samples)
 from .ik import Ik, IkMotion, jacobian
 
 __all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
@@ -267,10 +268,12 @@ class State(_Closing):
         return _plain(row)
 
 
-class Bake(_Closing):
+class Bake(_Samples):
     """A scene baked to frames. Drive it with `advance` from a timer, or call `run`.
 
     What is None comes from the scene. Closing it early is how to cancel."""
+
+    _name = "skel_bake"
 
     def __init__(self, scene, fps=None, frame_start=None, frame_end=None, integrator=None,
                  step=None, tolerance=None, solver=None, preroll=None):
@@ -311,37 +314,10 @@ class Bake(_Closing):
             _check(self._lib, status, error)
         return status != _ffi.MORE
 
-    def run(self):
-        """To the end, in slices so that Ctrl-C is heard; returns the bake."""
-        while not self.advance(100.0):
-            pass
-        return self
-
-    @property
-    def progress(self):
-        return self._lib.skel_bake_progress(self._p)
-
-    @property
-    def samples_done(self):
-        return self._lib.skel_bake_samples_done(self._p)
-
-    def _view(self, address, width):
-        return _flat_view(self._owner, address, self.samples_done * width)
-
-    @property
-    def poses(self):
-        """[sample][body][7], flat, without a copy."""
-        return self._view(self._lib.skel_bake_poses(self._p), 7 * self._bodies)
-
     @property
     def velocities(self):
         """[sample][body][6], flat, without a copy."""
-        return self._view(self._lib.skel_bake_velocities(self._p), 6 * self._bodies)
-
-    @property
-    def q(self):
-        """[sample][q_count], flat, without a copy."""
-        return self._view(self._lib.skel_bake_q(self._p), self._q_count)
+        return self._view("velocities", 6 * self._bodies)
 
     def pose(self, sample, body):
         """x y z, w x y z of one body (index or name); sample counts from 0, or from the end."""

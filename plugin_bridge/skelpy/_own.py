@@ -94,3 +94,40 @@ def _flat_view(owner, address, count):
     numbers = (C.c_double * count).from_address(address)
     numbers.owner = owner
     return memoryview(numbers).cast("B").cast("d").toreadonly()
+
+
+class _Samples(_Closing):
+    """What Bake and IkMotion share: work in slices, and samples as views of the engine's memory.
+    _name: how their C functions begin."""
+
+    _name = None
+
+    def _call(self, what):
+        return getattr(self._lib, f"{self._name}_{what}")(self._p)
+
+    def run(self):
+        """To the end, in slices so that Ctrl-C is heard; returns the object itself."""
+        while not self.advance(100.0):
+            pass
+        return self
+
+    @property
+    def progress(self):
+        return self._call("progress")
+
+    @property
+    def samples_done(self):
+        return self._call("samples_done")
+
+    def _view(self, what, width):
+        return _flat_view(self._owner, self._call(what), self.samples_done * width)
+
+    @property
+    def poses(self):
+        """[sample][body][7], flat, without a copy."""
+        return self._view("poses", 7 * self._bodies)
+
+    @property
+    def q(self):
+        """[sample][q_count], flat, without a copy."""
+        return self._view("q", self._q_count)

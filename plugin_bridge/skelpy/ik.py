@@ -8,7 +8,7 @@ import ctypes as C
 from array import array
 
 from . import _ffi
-from ._own import _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain
+from ._own import _buffer, _check, _Closing, _create, _doubles, _plain, _Samples
 
 MODES = ("pose", "track")
 METHODS = ("damped", "newton")
@@ -184,10 +184,12 @@ class Ik(_Closing):
         return [bool(x) for x in active[:self._counts[1]]]
 
 
-class IkMotion(_Closing):
+class IkMotion(_Samples):
     """The goals of a scene, frame by frame. Drive it with `advance` from a timer, or call `run`.
 
     What is None comes from the scene; seed: "current", "mid" or q. Settings as at Ik."""
+
+    _name = "skel_ik_motion"
 
     def __init__(self, scene, seed=None, **settings):
         lib, keep, desc = scene._lib, [], _scene_desc(scene)
@@ -214,40 +216,13 @@ class IkMotion(_Closing):
         """Works for about max_ms (0: one frame; negative: to the end). True when all is done."""
         return _check(self._lib, self._lib.skel_ik_motion_advance(self._p, max_ms)) != _ffi.MORE
 
-    def run(self):
-        """To the end, in slices so that Ctrl-C is heard; returns the motion."""
-        while not self.advance(100.0):
-            pass
-        return self
-
-    @property
-    def progress(self):
-        return self._lib.skel_ik_motion_progress(self._p)
-
-    @property
-    def samples_done(self):
-        return self._lib.skel_ik_motion_samples_done(self._p)
-
-    def _view(self, address, width):
-        return _flat_view(self._owner, address, self.samples_done * width)
-
-    @property
-    def poses(self):
-        """[sample][body][7], flat, without a copy."""
-        return self._view(self._lib.skel_ik_motion_poses(self._p), 7 * self._bodies)
-
-    @property
-    def q(self):
-        """[sample][q_count], flat, without a copy."""
-        return self._view(self._lib.skel_ik_motion_q(self._p), self._q_count)
-
     @property
     def receipts(self):
         """A dict per sample, as in the track."""
         done, n = self.samples_done, 2 * self.goal_count
-        off = self._view(self._lib.skel_ik_motion_residuals(self._p), n)
+        off = self._view("residuals", n)
         structs = (_ffi.IkReceipt * done).from_address(
-            self._lib.skel_ik_motion_receipts(self._p)) if done else ()
+            self._call("receipts")) if done else ()
         return [_receipt(structs[k], off[n * k:n * (k + 1)]) for k in range(done)]
 
     @property
