@@ -22,10 +22,9 @@ enum {
     D_SOURCE,
     D_NOTES
 };
-static const skel__field k_dh[] = {
-    {"format", false},      {"name", false},   {"convention", false}, {"angle_unit", false},
-    {"length_unit", false}, {"base", false},   {"tool", false},       {"joints", false},
-    {"poses", false},       {"source", false}, {"notes", false},      {NULL, false}};
+static const skel__field k_dh[] = {{"format"},      {"name"},   {"convention"}, {"angle_unit"},
+                                   {"length_unit"}, {"base"},   {"tool"},       {"joints"},
+                                   {"poses"},       {"source"}, {"notes"},      {NULL}};
 
 enum {
     J_NAME,
@@ -46,11 +45,11 @@ enum {
     J_TORQUE
 };
 static const skel__field k_joint[] = {
-    {"name", false},    {"link", false},     {"type", false},           {"a", false},
-    {"alpha", false},   {"d", false},        {"theta", false},          {"offset", false},
-    {"sign", false},    {"limits", false},   {"mass", false},           {"com", false},
-    {"inertia", false}, {"friction", false}, {"velocity_limit", false}, {"torque_limit", false},
-    {NULL, false}};
+    {"name"},    {"link"},     {"type"},           {"a"},
+    {"alpha"},   {"d"},        {"theta"},          {"offset"},
+    {"sign"},    {"limits"},   {"mass"},           {"com"},
+    {"inertia"}, {"friction"}, {"velocity_limit"}, {"torque_limit"},
+    {NULL}};
 
 static const char *const k_conventions[] = {"standard", "modified", NULL};
 static const char *const k_types[]       = {"revolute", "prismatic", NULL};
@@ -107,7 +106,7 @@ static bool read_matrix(skel__doc *doc, const skel__at *at, double length, doubl
 
 static void read_end(skel__doc *doc, const skel__at *at, double length, double out[7]) {
     enum { F_POSITION, F_ORIENTATION };
-    static const skel__field table[] = {{"position", false}, {"orientation", false}, {NULL, false}};
+    static const skel__field table[] = {{"position"}, {"orientation"}, {NULL}};
     skel__fields             f;
     out[3] = 1.0;
     if (!at->node) return;

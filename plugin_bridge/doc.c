@@ -335,8 +335,6 @@ static void take_field(skel__doc *doc, const skel__at *at, const char *what, ske
         char hint[96];
         skel__suggest(at->node->string, known_field, out->table, hint, sizeof hint);
         skel__doc_error(doc, at, "is not a field of %s%s", what, hint);
-    } else if (out->table[i].later) {
-        skel__doc_error(doc, at, "is not supported by this version");
     } else if (out->node[i]) {
         skel__doc_error(doc, at, "is there twice");
     } else {

@@ -53,7 +53,6 @@ typedef struct skel__at {
 
 typedef struct skel__field {
     const char *name;
-    bool        later; /* of the format, but not of this version */
 } skel__field;
 
 /** The members of one object, in the order of its field table. */
@@ -101,7 +100,7 @@ void skel__suggest(const char *name, const char *(*next)(const void *user, int32
                    const void *user, char *out, size_t size);
 
 /** Sorts the members of an object by the table (ended by a NULL name); `what` is "a joint". Notes
-    unknown, double and later fields. False where the value is no object. */
+    unknown and double fields. False where the value is no object. */
 bool     skel__doc_fields(skel__doc *doc, const skel__at *at, const skel__field *table,
                           const char *what, skel__fields *out);
 skel__at skel__doc_member(const skel__fields *fields, int index);

@@ -51,9 +51,8 @@ static void read_motor(skel__doc *doc, skel__at at, skel_joint_desc *j) {
 
 /* ---- follow -------------------------------------------------------------------------------- */
 
-static const skel__field k_follow[] = {{"stiffness", false},  {"damping", false},
-                                       {"max_torque", false}, {"curve", false},
-                                       {"weight", false},     {NULL, false}};
+static const skel__field k_follow[] = {{"stiffness"}, {"damping"}, {"max_torque"},
+                                       {"curve"},     {"weight"},  {NULL}};
 
 /* Numbers per sample of q, in the order of SKEL_JOINT_*. */
 static const uint32_t k_q_width[] = {0, 1, 1, 2, 4};
@@ -118,7 +117,7 @@ static void read_follow(skel__reader *r, skel__at at, skel_joint_desc *j) {
 
 bool skel__read_numbers(skel__doc *doc, const skel__at *at, const char *what,
                         const skel__constant *wanted) {
-    skel__field  table[SKEL__DOC_MAX_FIELDS + 1] = {{NULL, false}};
+    skel__field  table[SKEL__DOC_MAX_FIELDS + 1] = {{NULL}};
     skel__fields f;
     int          n = 0;
     for (; wanted[n].name; ++n) table[n].name = wanted[n].name;

@@ -25,11 +25,11 @@ enum {
     B_COLLIDE
 };
 static const skel__field k_body[] = {
-    {"name", false},     {"mass", false},        {"shape", false},    {"inertia", false},
-    {"position", false}, {"orientation", false}, {"velocity", false}, {"angular_velocity", false},
-    {"force", false},    {"torque", false},      {"motion", false},   {"curve", false},
-    {"pinned", false},   {"release", false},     {"contacts", false}, {"collide", false},
-    {NULL, false}};
+    {"name"},     {"mass"},        {"shape"},    {"inertia"},
+    {"position"}, {"orientation"}, {"velocity"}, {"angular_velocity"},
+    {"force"},    {"torque"},      {"motion"},   {"curve"},
+    {"pinned"},   {"release"},     {"contacts"}, {"collide"},
+    {NULL}};
 
 static const char *const k_motions[] = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
 
@@ -130,10 +130,9 @@ static void agree(skel__doc *doc, const skel__at *at, double *own, const double 
 
 static bool read_curve_fields(skel__doc *doc, const skel__at *at, skel_body_desc *b) {
     enum { C_TIME, C_POSITION, C_ORIENTATION };
-    static const skel__field table[] = {
-        {"time", false}, {"position", false}, {"orientation", false}, {NULL, false}};
-    skel__fields f;
-    skel_curve   time = {0};
+    static const skel__field table[] = {{"time"}, {"position"}, {"orientation"}, {NULL}};
+    skel__fields             f;
+    skel_curve               time = {0};
     if (!skel__doc_fields(doc, at, table, "the curve of a driven body", &f)) return false;
     const skel__at times = skel__doc_member(&f, C_TIME);
     const skel__at p = skel__doc_member(&f, C_POSITION), o = skel__doc_member(&f, C_ORIENTATION);

@@ -11,31 +11,26 @@
 
 /* What every kind has. */
 #define COMMON_FIELDS                                                                              \
-    {"name", false}, {"body", false}, {"weight", false}, {"priority", false}, {                    \
-        "relative_to", false                                                                       \
+    {"name"}, {"body"}, {"weight"}, {"priority"}, {                                                \
+        "relative_to"                                                                              \
     }
 enum { G_NAME, G_BODY, G_WEIGHT, G_PRIORITY, G_RELATIVE, G_TARGET, G_OWN };
 
 /* The target is the first field behind those, then what only this kind has. */
 enum { P_ORIENTATION = G_OWN, P_POINT, P_AXES, P_FRAME };
-static const skel__field k_place[] = {COMMON_FIELDS,    {"position", false}, {"orientation", false},
-                                      {"point", false}, {"axes", false},     {"frame", false},
-                                      {NULL, false}};
+static const skel__field k_place[] = {COMMON_FIELDS, {"position"}, {"orientation"}, {"point"},
+                                      {"axes"},      {"frame"},    {NULL}};
 enum { A_POINT = G_OWN, A_AXIS };
-static const skel__field k_aim[] = {
-    COMMON_FIELDS, {"look_at", false}, {"point", false}, {"axis", false}, {NULL, false}};
+static const skel__field k_aim[] = {COMMON_FIELDS, {"look_at"}, {"point"}, {"axis"}, {NULL}};
 enum { L_POINT = G_OWN, L_FROM, L_TO, L_FROM_POINT, L_TO_POINT };
-static const skel__field k_pole[] = {COMMON_FIELDS,       {"pole", false}, {"point", false},
-                                     {"from", false},     {"to", false},   {"from_point", false},
-                                     {"to_point", false}, {NULL, false}};
+static const skel__field k_pole[] = {COMMON_FIELDS, {"pole"},       {"point"},    {"from"},
+                                     {"to"},        {"from_point"}, {"to_point"}, {NULL}};
 enum { C_AXES = G_OWN };
-static const skel__field k_centre[] = {
-    COMMON_FIELDS, {"centre_of_mass", false}, {"axes", false}, {NULL, false}};
-static const skel__field k_any[] = {
-    COMMON_FIELDS,         {"position", false},       {"orientation", false}, {"look_at", false},
-    {"pole", false},       {"centre_of_mass", false}, {"point", false},       {"axes", false},
-    {"frame", false},      {"axis", false},           {"from", false},        {"to", false},
-    {"from_point", false}, {"to_point", false},       {NULL, false}};
+static const skel__field k_centre[] = {COMMON_FIELDS, {"centre_of_mass"}, {"axes"}, {NULL}};
+static const skel__field k_any[]    = {
+       COMMON_FIELDS,      {"position"}, {"orientation"}, {"look_at"},  {"pole"},
+       {"centre_of_mass"}, {"point"},    {"axes"},        {"frame"},    {"axis"},
+       {"from"},           {"to"},       {"from_point"},  {"to_point"}, {NULL}};
 
 /* The list while it is read. */
 typedef struct goals {

@@ -22,11 +22,10 @@ enum {
     I_ITERATIONS,
     I_METHOD
 };
-static const skel__field k_ik[] = {
-    {"mode", false},  {"seed", false},         {"tolerance", false},      {"max_ms", false},
-    {"root", false},  {"max_speed", false},    {"stiffness", false},      {"posture", false},
-    {"blend", false}, {"max_restarts", false}, {"max_iterations", false}, {"method", false},
-    {NULL, false}};
+static const skel__field k_ik[] = {{"mode"},  {"seed"},         {"tolerance"},      {"max_ms"},
+                                   {"root"},  {"max_speed"},    {"stiffness"},      {"posture"},
+                                   {"blend"}, {"max_restarts"}, {"max_iterations"}, {"method"},
+                                   {NULL}};
 
 /* Numbers of q and of its velocity, in the order of SKEL_JOINT_*. */
 static const int32_t k_nq[] = {0, 1, 1, 2, 4}, k_nv[] = {0, 1, 1, 2, 3};

@@ -27,23 +27,23 @@ enum {
     J_SPRING,
     J_MUSCLE
 };
-static const skel__field k_joint[] = {{"name", false},
-                                      {"type", false},
-                                      {"bodies", false},
-                                      {"anchor", false},
-                                      {"axis", false},
-                                      {"axis2", false},
-                                      {"frames", false},
-                                      {"q", false},
-                                      {"friction", false},
-                                      {"motor", false},
-                                      {"limits", false},
-                                      {"follow", false},
-                                      {"limit_torque", false},
-                                      {"limit_restitution", false},
-                                      {"spring", false},
-                                      {"muscle", false},
-                                      {NULL, false}};
+static const skel__field k_joint[] = {{"name"},
+                                      {"type"},
+                                      {"bodies"},
+                                      {"anchor"},
+                                      {"axis"},
+                                      {"axis2"},
+                                      {"frames"},
+                                      {"q"},
+                                      {"friction"},
+                                      {"motor"},
+                                      {"limits"},
+                                      {"follow"},
+                                      {"limit_torque"},
+                                      {"limit_restitution"},
+                                      {"spring"},
+                                      {"muscle"},
+                                      {NULL}};
 
 /* In the order of SKEL_JOINT_*. */
 static const char *const k_types[] = {"fixed", "hinge", "slide", "universal", "ball", NULL};
@@ -190,7 +190,7 @@ static void read_anchor(skel__reader *r, const skel__fields *f, skel_joint_desc 
 static void read_frame(skel__doc *doc, const skel__at *at, double position[3],
                        double orientation[4]) {
     enum { F_POSITION, F_ORIENTATION };
-    static const skel__field table[] = {{"position", false}, {"orientation", false}, {NULL, false}};
+    static const skel__field table[] = {{"position"}, {"orientation"}, {NULL}};
     skel__fields             f;
     if (!skel__doc_fields(doc, at, table, "a frame", &f)) return;
     const skel__at p = skel__doc_member(&f, F_POSITION), o = skel__doc_member(&f, F_ORIENTATION);
@@ -270,10 +270,9 @@ static bool read_two_ranges(skel__doc *doc, const skel__at *at, double unit, ske
    serves both ways to give the joint. */
 static bool read_cone(skel__doc *doc, const skel__at *at, double unit, skel_joint_desc *j) {
     enum { L_CONE, L_TWIST, L_AXIS };
-    static const skel__field table[] = {
-        {"cone", false}, {"twist", false}, {"axis", false}, {NULL, false}};
-    skel__fields f;
-    double       cone = SKEL__DOC_PI / unit;
+    static const skel__field table[] = {{"cone"}, {"twist"}, {"axis"}, {NULL}};
+    skel__fields             f;
+    double                   cone = SKEL__DOC_PI / unit;
     if (!skel__doc_fields(doc, at, table, "the limits of a ball joint", &f)) return false;
     const skel__at c = skel__doc_member(&f, L_CONE), t = skel__doc_member(&f, L_TWIST);
     const skel__at a = skel__doc_member(&f, L_AXIS);

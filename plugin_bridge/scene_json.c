@@ -27,17 +27,15 @@ enum {
     S_IK,
     S_ROBOT
 };
-static const skel__field k_scene[] = {{"format", false},     {"name", false},   {"gravity", false},
-                                      {"angle_unit", false}, {"bodies", false}, {"joints", false},
-                                      {"bake", false},       {"ground", false}, {"wobble", false},
-                                      {"forces", false},     {"frame", false},  {"goals", false},
-                                      {"ik", false},         {"robot", false},  {NULL, false}};
+static const skel__field k_scene[] = {{"format"}, {"name"},   {"gravity"}, {"angle_unit"},
+                                      {"bodies"}, {"joints"}, {"bake"},    {"ground"},
+                                      {"wobble"}, {"forces"}, {"frame"},   {"goals"},
+                                      {"ik"},     {"robot"},  {NULL}};
 
 enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
-static const skel__field k_bake[] = {
-    {"fps", false},        {"frame_start", false}, {"frame_end", false},
-    {"integrator", false}, {"tolerance", false},   {"step", false},
-    {"solver", false},     {"preroll", false},     {NULL, false}};
+static const skel__field k_bake[] = {{"fps"},        {"frame_start"}, {"frame_end"},
+                                     {"integrator"}, {"tolerance"},   {"step"},
+                                     {"solver"},     {"preroll"},     {NULL}};
 
 static const char *const k_other_formats[] = {"skel-track/1", "skel-pose/1", "skel-report/1", NULL};
 

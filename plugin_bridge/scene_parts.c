@@ -10,13 +10,11 @@
 #define ROD_RADIUS 0.01     /* of its length, where none is given */
 
 /* Shapes in the order of SKEL_SHAPE_*, each with its fields after the type. */
-static const char *const k_shapes[]    = {"sphere", "box", "cylinder", "capsule", "rod", NULL};
-static const skel__field k_shape_any[] = {
-    {"type", false}, {"radius", false}, {"size", false}, {"length", false}, {NULL, false}};
-static const skel__field k_shape_ball[]  = {{"type", false}, {"radius", false}, {NULL, false}};
-static const skel__field k_shape_box[]   = {{"type", false}, {"size", false}, {NULL, false}};
-static const skel__field k_shape_round[] = {
-    {"type", false}, {"length", false}, {"radius", false}, {NULL, false}};
+static const char *const k_shapes[]      = {"sphere", "box", "cylinder", "capsule", "rod", NULL};
+static const skel__field k_shape_any[]   = {{"type"}, {"radius"}, {"size"}, {"length"}, {NULL}};
+static const skel__field k_shape_ball[]  = {{"type"}, {"radius"}, {NULL}};
+static const skel__field k_shape_box[]   = {{"type"}, {"size"}, {NULL}};
+static const skel__field k_shape_round[] = {{"type"}, {"length"}, {"radius"}, {NULL}};
 
 /* ---- names --------------------------------------------------------------------------------- */
 
@@ -180,12 +178,11 @@ static bool read_curve(skel__doc *doc, const skel__at *at, uint32_t width, skel_
                        bool *smooth) {
     enum { C_TIME, C_VALUE, C_INTERPOLATION };
     static const char *const names[] = {"linear", "cubic", NULL};
-    static const skel__field plain[] = {{"time", false}, {"value", false}, {NULL, false}};
-    static const skel__field table[] = {
-        {"time", false}, {"value", false}, {"interpolation", false}, {NULL, false}};
-    skel__fields f;
-    skel_curve   read  = {0};
-    int32_t      which = 0;
+    static const skel__field plain[] = {{"time"}, {"value"}, {NULL}};
+    static const skel__field table[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
+    skel__fields             f;
+    skel_curve               read  = {0};
+    int32_t                  which = 0;
     if (!skel__doc_fields(doc, at, smooth ? table : plain, "a curve", &f)) return false;
     if (smooth) {
         const skel__at kind = skel__doc_member(&f, C_INTERPOLATION);

@@ -10,9 +10,8 @@
 #define MAX_NOTES 1000
 
 enum { R_FRAMES, R_TOOL, R_POSES, R_MIMIC, R_DRIVES, R_SOURCE, R_NOTES };
-static const skel__field k_robot[] = {{"frames", false}, {"tool", false},   {"poses", false},
-                                      {"mimic", false},  {"drives", false}, {"source", false},
-                                      {"notes", false},  {NULL, false}};
+static const skel__field k_robot[] = {{"frames"}, {"tool"},   {"poses"}, {"mimic"},
+                                      {"drives"}, {"source"}, {"notes"}, {NULL}};
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -30,11 +29,7 @@ static int32_t read_joint_name(skel__doc *doc, const skel__fields *f, int index,
 
 static void read_frame(skel__doc *doc, const skel__at *at, const skel_scene *s, skel__frame *out) {
     enum { F_NAME, F_BODY, F_POSITION, F_ORIENTATION };
-    static const skel__field table[] = {{"name", false},
-                                        {"body", false},
-                                        {"position", false},
-                                        {"orientation", false},
-                                        {NULL, false}};
+    static const skel__field table[] = {{"name"}, {"body"}, {"position"}, {"orientation"}, {NULL}};
     skel__fields             f;
     const char              *name = NULL, *body = NULL;
     out->pose[3] = 1.0;
@@ -101,11 +96,10 @@ static void read_poses(skel__doc *doc, const skel__at *at, skel_scene *s) {
 
 static void read_mimic(skel__doc *doc, const skel__at *at, skel_scene *s) {
     enum { M_JOINT, M_OF, M_FACTOR, M_OFFSET };
-    static const skel__field table[] = {
-        {"joint", false}, {"of", false}, {"factor", false}, {"offset", false}, {NULL, false}};
-    skel__robot *r = s->robot;
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
+    static const skel__field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
+    skel__robot             *r       = s->robot;
+    int32_t                  n = 0, i = 0;
+    const cJSON             *c;
     if (!skel__doc_array(doc, at, 0, MAX_FRAMES, "[mimic, ...]", &n)) return;
     r->mimics = skel__arena_alloc(&r->arena, (size_t)n + 1, sizeof *r->mimics);
     cJSON_ArrayForEach(c, at->node) {
@@ -125,11 +119,10 @@ static void read_mimic(skel__doc *doc, const skel__at *at, skel_scene *s) {
 
 static void read_drives(skel__doc *doc, const skel__at *at, skel_scene *s) {
     enum { D_JOINT, D_VELOCITY, D_EFFORT };
-    static const skel__field table[] = {
-        {"joint", false}, {"velocity", false}, {"effort", false}, {NULL, false}};
-    skel__robot *r = s->robot;
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
+    static const skel__field table[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
+    skel__robot             *r       = s->robot;
+    int32_t                  n = 0, i = 0;
+    const cJSON             *c;
     if (!skel__doc_array(doc, at, 0, MAX_FRAMES, "[drive, ...]", &n)) return;
     r->drives = skel__arena_alloc(&r->arena, (size_t)skel_model_joint_count(s->model) + 1,
                                   sizeof *r->drives);

@@ -23,21 +23,21 @@ enum {
     W_ANGULAR_VELOCITY,
     W_LOCKED
 };
-static const skel__field k_wobble[] = {{"name", false},
-                                       {"body", false},
-                                       {"mass", false},
-                                       {"inertia", false},
-                                       {"shape", false},
-                                       {"position", false},
-                                       {"axis", false},
-                                       {"longitudinal", false},
-                                       {"transversal", false},
-                                       {"angular", false},
-                                       {"displacement", false},
-                                       {"velocity", false},
-                                       {"angular_velocity", false},
-                                       {"locked", false},
-                                       {NULL, false}};
+static const skel__field k_wobble[] = {{"name"},
+                                       {"body"},
+                                       {"mass"},
+                                       {"inertia"},
+                                       {"shape"},
+                                       {"position"},
+                                       {"axis"},
+                                       {"longitudinal"},
+                                       {"transversal"},
+                                       {"angular"},
+                                       {"displacement"},
+                                       {"velocity"},
+                                       {"angular_velocity"},
+                                       {"locked"},
+                                       {NULL}};
 
 int32_t skel__wobble_room(const skel__reader *r) {
     const int n = cJSON_IsArray(r->wobbles_at.node) ? cJSON_GetArraySize(r->wobbles_at.node) : 0;

@@ -6,34 +6,29 @@
 #include <string.h>
 
 enum { G_POINT, G_NORMAL, G_FRICTION, G_LAW, G_STICK, G_RESTITUTION, G_TANGENTIAL, G_BODY };
-static const skel__field k_ground[] = {{"point", false},
-                                       {"normal", false},
-                                       {"friction", false},
-                                       {"law", false},
-                                       {"stick", false},
-                                       {"restitution", false},
-                                       {"tangential_restitution", false},
-                                       {"body", false},
-                                       {NULL, false}};
+static const skel__field k_ground[] = {{"point"},
+                                       {"normal"},
+                                       {"friction"},
+                                       {"law"},
+                                       {"stick"},
+                                       {"restitution"},
+                                       {"tangential_restitution"},
+                                       {"body"},
+                                       {NULL}};
 
 /* In the order of SKEL_FIELD_*. */
 static const char *const k_forces[] = {"uniform", "drag", "vortex", "turbulence", NULL};
 enum { F_TYPE, F_BODY, F_FIRST };
 static const skel__field k_any[] = {
-    {"type", false},        {"body", false},   {"acceleration", false}, {"density", false},
-    {"coefficient", false}, {"wind", false},   {"point", false},        {"axis", false},
-    {"strength", false},    {"radius", false}, {"scale", false},        {"period", false},
-    {"seed", false},        {NULL, false}};
-static const skel__field k_uniform[] = {
-    {"type", false}, {"body", false}, {"acceleration", false}, {NULL, false}};
-static const skel__field k_drag[]   = {{"type", false},        {"body", false}, {"density", false},
-                                       {"coefficient", false}, {"wind", false}, {NULL, false}};
-static const skel__field k_vortex[] = {{"type", false}, {"body", false},     {"point", false},
-                                       {"axis", false}, {"strength", false}, {"radius", false},
-                                       {NULL, false}};
-static const skel__field k_turbulence[] = {{"type", false},  {"body", false},   {"strength", false},
-                                           {"scale", false}, {"period", false}, {"seed", false},
-                                           {NULL, false}};
+    {"type"}, {"body"},     {"acceleration"}, {"density"}, {"coefficient"}, {"wind"}, {"point"},
+    {"axis"}, {"strength"}, {"radius"},       {"scale"},   {"period"},      {"seed"}, {NULL}};
+static const skel__field k_uniform[]    = {{"type"}, {"body"}, {"acceleration"}, {NULL}};
+static const skel__field k_drag[]       = {{"type"},        {"body"}, {"density"},
+                                           {"coefficient"}, {"wind"}, {NULL}};
+static const skel__field k_vortex[]     = {{"type"},     {"body"},   {"point"}, {"axis"},
+                                           {"strength"}, {"radius"}, {NULL}};
+static const skel__field k_turbulence[] = {{"type"},   {"body"}, {"strength"}, {"scale"},
+                                           {"period"}, {"seed"}, {NULL}};
 
 /* ---- ground -------------------------------------------------------------------------------- */
 
@@ -203,9 +198,8 @@ void skel__read_forces(skel__reader *r, const skel__at *at) {
 
 void skel__read_frame_of_reference(skel__reader *r, const skel__at *at) {
     enum { A_SPIN, A_ACCELERATION };
-    static const skel__field table[] = {
-        {"angular_velocity", false}, {"acceleration", false}, {NULL, false}};
-    skel__fields f;
+    static const skel__field table[] = {{"angular_velocity"}, {"acceleration"}, {NULL}};
+    skel__fields             f;
     if (!at->node || !skel__doc_fields(&r->doc, at, table, "a frame", &f)) return;
     const skel__at spin = skel__doc_member(&f, A_SPIN), push = skel__doc_member(&f, A_ACCELERATION);
     skel__read_load(&r->doc, &spin, r->frame_spin, &r->frame_spin_curve, NULL);

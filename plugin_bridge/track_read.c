@@ -19,17 +19,14 @@ struct skel_track {
 };
 
 enum { T_FORMAT, T_FPS, T_START, T_BODIES, T_POSITION, T_ORIENTATION, T_VELOCITY, T_ANGULAR, T_Q };
-static const skel__field k_track[] = {{"format", false},      {"fps", false},
-                                      {"frame_start", false}, {"bodies", false},
-                                      {"position", false},    {"orientation", false},
-                                      {"velocity", false},    {"angular_velocity", false},
-                                      {"q", false},           {"report", false},
-                                      {"receipts", false},    {NULL, false}};
+static const skel__field k_track[] = {
+    {"format"},   {"fps"},         {"frame_start"}, {"bodies"},
+    {"position"}, {"orientation"}, {"velocity"},    {"angular_velocity"},
+    {"q"},        {"report"},      {"receipts"},    {NULL}};
 
 enum { P_FORMAT, P_NAMES, P_POSITION, P_ORIENTATION };
-static const skel__field k_pose[] = {{"format", false},      {"names", false}, {"position", false},
-                                     {"orientation", false}, {"tool", false},  {"frames", false},
-                                     {NULL, false}};
+static const skel__field k_pose[] = {{"format"}, {"names"},  {"position"}, {"orientation"},
+                                     {"tool"},   {"frames"}, {NULL}};
 
 typedef struct reader {
     skel__doc         doc;

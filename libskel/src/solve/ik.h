@@ -18,7 +18,6 @@ typedef struct skel__ik_node {
     int32_t x;            /* its first number in x */
     int32_t column;       /* its first column; -1: it does not move */
     int32_t joint;        /* -1: of a free root */
-    int32_t side;         /* 0: first (or only) coordinate of the joint, 1: second of a universal */
     int32_t dof;          /* place in the model's velocities; -1: of a free root */
     double  sign;         /* -1: the tree runs against the joint */
     pose    frame;        /* from the parent's moved frame, or from base */

@@ -34,10 +34,10 @@ static int32_t add_joint_node(skel__ik_plan *p, int32_t kind, const skel__ik_anc
     const skel__joint *j = &p->m->joint[joint];
     const int32_t      k = add_node(p, kind, on, frame);
     skel__ik_node     *n = &p->node[k];
-    n->joint = joint, n->side = side;
-    n->x    = j->q_offset + side;
-    n->dof  = j->v_offset + side;
-    n->sign = j->reversed ? -1 : 1;
+    n->joint             = joint;
+    n->x                 = j->q_offset + side;
+    n->dof               = j->v_offset + side;
+    n->sign              = j->reversed ? -1 : 1;
     if (j->has_limits && kind != SKEL__NODE_BALL)
         n->low = j->limit_low[side], n->high = j->limit_high[side];
     if (j->has_limits && kind == SKEL__NODE_BALL) n->has_cone = 1;
