@@ -108,6 +108,8 @@ struct skel_state {
     int      has_modes;     /* set at the first step */
     int      has_left;      /* left holds what a step left: there was one */
     int      by_events;     /* modes say what touches, not depths */
+    int      catches;       /* stops that do not throw back catch within a step (impact.c) */
+    int      stops_near;    /* joints that came near one in the last such step */
     skel__history *history; /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
     skel__kin       *saved;                        /* (nb + world) the state before a step */
@@ -278,11 +280,19 @@ static inline int skel__needs_lumps(const skel_model *m) {
     return m->has_follow || m->nstop > 0;
 }
 skel_status skel__follow_prepare(skel_state *s);
+/* Target coordinates at t: linear between samples; ball quaternions are made unit again. */
+void skel__follow_target(const skel__joint *j, double t, double want[4]);
 /* Turn (slide: shift) from the target to the pose, world axes. */
-v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, double t);
-/* What that changes by from one time to the other, on the short way: never a jump. */
-v3     skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
-                           const double t[2]);
+v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want);
+/* What that changes by from one time to the other, on the short way: never a jump; want: targets at
+   both times, four places each. */
+v3 skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
+                       const double *want);
+/* How both grow with small turns (world axes) at the end, of the outer frame, [0], and of the inner
+   one, [1]; the change as found. Not of slides. */
+void skel__follow_error_slopes(const skel__joint *j, pose outer, pose inner, const double *want,
+                               m3 out[2]);
+void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3 change, m3 out[2]);
 double skel__follow_weight(const skel__joint *j, double t);
 /* Factor that keeps the pull below follow_max. */
 double skel__follow_bound(const skel__joint *j, v3 pull);

@@ -10,10 +10,12 @@
    and gives back exactly V; dampers use the mean rate and only take. */
 #include "algo/algo.h"
 
-#define STOP_FREQUENCY 150.0 /* [Hz] */
-#define STOP_DAMPING 1.0     /* of critical */
-#define STOP_GIVE 0.001 /* [rad], or of the size: under all of the weight at an arm of the size */
-#define SHORT 1e-9      /* of the numbers themselves: too short a way for a difference */
+#define STOP_FREQUENCY 150.0  /* [Hz] */
+#define CATCH_FREQUENCY 700.0 /* [Hz], where it catches within a step */
+#define CATCH_DAMPING 3.0
+#define STOP_DAMPING 1.0 /* of critical */
+#define STOP_GIVE 0.001  /* [rad], or of the size: under all of the weight at an arm of the size */
+#define SHORT 1e-9       /* of the numbers themselves: too short a way for a difference */
 
 /* ---- coordinates ---- */
 
@@ -113,11 +115,12 @@ static side law_over(const skel__joint *j, double x0, double x1, double h) {
 typedef struct stop {
     double k, d; /* stiffness, damping */
 } stop;
-static stop stop_of(const skel_model *m, const skel__joint *j, double inertia) {
-    const double w    = SKEL__TURN * STOP_FREQUENCY;
-    const double lean = j->type == SKEL_JOINT_SLIDE ? m->weight / m->size : m->weight * m->size;
-    const double k    = fmax(inertia * w * w, lean / STOP_GIVE);
-    return (stop){k, 2.0 * STOP_DAMPING * sqrt(k * inertia)};
+static stop stop_of(const skel_state *s, const skel__joint *j, double inertia) {
+    const skel_model *m = s->m;
+    const double      w = SKEL__TURN * (s->catches ? CATCH_FREQUENCY : STOP_FREQUENCY);
+    const double lean   = j->type == SKEL_JOINT_SLIDE ? m->weight / m->size : m->weight * m->size;
+    const double k      = fmax(inertia * w * w, lean / STOP_GIVE);
+    return (stop){k, 2.0 * (s->catches ? CATCH_DAMPING : STOP_DAMPING) * sqrt(k * inertia)};
 }
 
 static side stop_at(stop p, double x, double rate) {
@@ -165,8 +168,8 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     if (j->law_on > 0 && (rests || !s->by_events))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
     else if (rests)
-        out = c.h > 0 ? stop_over(stop_of(s->m, j, inertia), x0, x1, c.h, inertia)
-                      : stop_at(stop_of(s->m, j, inertia), x0, x1);
+        out = c.h > 0 ? stop_over(stop_of(s, j, inertia), x0, x1, c.h, inertia)
+                      : stop_at(stop_of(s, j, inertia), x0, x1);
     else
         return (side){0};
     out.force *= -sign; /* against x, so against c on the high side */

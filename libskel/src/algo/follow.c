@@ -5,12 +5,13 @@
    so everything that follows swings at f, a finger like a leg. Bounded smoothly by follow_max. */
 #include "algo/algo.h"
 
+#define LETS_GO 2.4 /* [rad] */
+
 static double wrap(double angle) {
     return angle - SKEL__TURN * nearbyint(angle / SKEL__TURN);
 }
 
-/* Target coordinates at t: linear between samples; ball quaternions are made unit again. */
-static void target_at(const skel__joint *j, double t, double q[4]) {
+void skel__follow_target(const skel__joint *j, double t, double q[4]) {
     for (int k = 0; k < 4; ++k) q[k] = 0;
     skel__curve_add(&j->follow_curve, t, q);
     if (j->type != SKEL_JOINT_BALL) return;
@@ -21,9 +22,15 @@ static void target_at(const skel__joint *j, double t, double q[4]) {
 /* Beyond half a turn the short way back is the other one. Towards there the spring lets go,
    smoothly, so that what falls over passes without a jolt. */
 static double hold_of(double angle) {
-    const double from = 2.4, x = (fabs(angle) - from) / (0.5 * SKEL__TURN - from);
+    const double x = (fabs(angle) - LETS_GO) / (0.5 * SKEL__TURN - LETS_GO);
     if (x <= 0) return 1.0;
     return x >= 1 ? 0.0 : 0.5 * (1.0 + cos(0.5 * SKEL__TURN * x));
+}
+
+/* Its derivative by |angle|. */
+static double hold_slope(double angle) {
+    const double wide = 0.5 * SKEL__TURN - LETS_GO, x = (fabs(angle) - LETS_GO) / wide;
+    return x <= 0 || x >= 1 ? 0.0 : -0.25 * SKEL__TURN / wide * sin(0.5 * SKEL__TURN * x);
 }
 
 static double held(double angle) {
@@ -32,19 +39,16 @@ static double held(double angle) {
 }
 
 /* Ball: the turn from the target to here, in the outer frame. */
-static quat error_turn(const skel__joint *j, pose outer, pose inner, double t) {
-    double want[4];
-    target_at(j, t, want);
+static quat error_turn(pose outer, pose inner, const double *want) {
     return q_mul(q_mul(q_conj(outer.q), inner.q), q_conj(q_of(want)));
 }
 
-v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, double t) {
-    double q[4] = {0}, want[4];
+v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want) {
+    double q[4] = {0};
     if (j->type == SKEL_JOINT_BALL) { /* e turns with a, seen from the world */
-        const v3 e = q_log(error_turn(j, outer, inner, t));
+        const v3 e = q_log(error_turn(outer, inner, want));
         return q_rotate(outer.q, v3_scale(e, hold_of(v3_norm(e))));
     }
-    target_at(j, t, want);
     skel__joint_measure(j, outer, inner, q);
     const v3 z = q_rotate(outer.q, (v3){0, 0, 1});
     switch (j->type) {
@@ -58,27 +62,80 @@ v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, double t) {
 }
 
 v3 skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
-                       const double t[2]) {
-    double q[2][4] = {{0}}, want[2][4];
+                       const double *want) {
+    double q[2][4] = {{0}};
     if (j->type == SKEL_JOINT_BALL) {
-        const quat from = error_turn(j, outer[0], inner[0], t[0]);
-        const quat to   = error_turn(j, outer[1], inner[1], t[1]);
+        const quat from = error_turn(outer[0], inner[0], want);
+        const quat to   = error_turn(outer[1], inner[1], want + 4);
         return q_rotate(outer[1].q, q_log(q_mul(to, q_conj(from))));
     }
-    for (int k = 0; k < 2; ++k) {
-        target_at(j, t[k], want[k]);
-        skel__joint_measure(j, outer[k], inner[k], q[k]);
-    }
-    const double d = q[1][0] - want[1][0] - q[0][0] + want[0][0];
+    for (int k = 0; k < 2; ++k) skel__joint_measure(j, outer[k], inner[k], q[k]);
+    const double d = q[1][0] - want[4] - q[0][0] + want[0];
     const v3     z = q_rotate(outer[1].q, (v3){0, 0, 1});
     switch (j->type) {
     case SKEL_JOINT_HINGE: return v3_scale(z, wrap(d));
     case SKEL_JOINT_SLIDE: return v3_scale(z, d);
     case SKEL_JOINT_UNIVERSAL:
-        return v3_mad(v3_scale(z, wrap(d)), wrap(q[1][1] - want[1][1] - q[0][1] + want[0][1]),
+        return v3_mad(v3_scale(z, wrap(d)), wrap(q[1][1] - want[5] - q[0][1] + want[1]),
                       q_rotate(inner[1].q, (v3){1, 0, 0}));
     default: return (v3){0, 0, 0};
     }
+}
+
+/* d log(E) for a small turn on the left of E: the inverse left Jacobian at e. */
+static m3 log_derivative(v3 e) {
+    const double t2 = v3_dot(e, e), t = sqrt(t2);
+    const double c = t2 < 1e-4 ? 1.0 / 12.0 + t2 / 720.0
+                               : (t < 3.1 ? 1.0 / t2 - (1.0 + cos(t)) / (2.0 * t * sin(t)) : 0.1);
+    const m3     x = m3_skew(e);
+    return m3_add(m3_sub(m3_identity(), m3_scale(x, 0.5)), m3_scale(m3_mul(x, x), c));
+}
+
+/* Of value z about an axis z that turns with the outer frame (a = 0) or the inner one (1), which
+   grows by `slope` with the angle about it. */
+static void add_axis_slope(v3 z, double value, double slope, int a, m3 out[2]) {
+    out[0] = m3_sub_outer(out[0], slope, z, z);
+    out[1] = m3_sub_outer(out[1], -slope, z, z);
+    out[a] = m3_sub(out[a], m3_scale(m3_skew(z), value));
+}
+
+/* A ball's turn l, in world axes, held with the factor `hold`, which grows with its angle. */
+static void ball_slopes(v3 l, double hold, double grows, m3 out[2]) {
+    const double angle = v3_norm(l);
+    const m3     held =
+        angle > 0 ? m3_sub_outer(m3_diagonal(hold), -grows / angle, l, l) : m3_diagonal(hold);
+    out[1] = m3_mul(held, log_derivative(l));
+    out[0] = m3_scale(m3_add(out[1], m3_scale(m3_skew(l), hold)), -1.0);
+}
+
+void skel__follow_error_slopes(const skel__joint *j, pose outer, pose inner, const double *want,
+                               m3 out[2]) {
+    double q[4] = {0};
+    out[0] = out[1] = m3_zero();
+    if (j->type == SKEL_JOINT_BALL) {
+        const v3     l     = q_rotate(outer.q, q_log(error_turn(outer, inner, want)));
+        const double angle = v3_norm(l);
+        ball_slopes(l, hold_of(angle), hold_slope(angle), out);
+        return;
+    }
+    skel__joint_measure(j, outer, inner, q);
+    const v3 axis[2] = {q_rotate(outer.q, (v3){0, 0, 1}), q_rotate(inner.q, (v3){1, 0, 0})};
+    for (int k = 0; k < (j->type == SKEL_JOINT_UNIVERSAL ? 2 : 1); ++k) {
+        const double a = wrap(q[k] - want[k]);
+        add_axis_slope(axis[k], held(a), hold_of(a) + fabs(a) * hold_slope(a), k, out);
+    }
+}
+
+void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3 change,
+                                m3 out[2]) {
+    out[0] = out[1] = m3_zero();
+    if (j->type == SKEL_JOINT_BALL) {
+        ball_slopes(change, 1.0, 0.0, out);
+        return;
+    }
+    const v3 axis[2] = {q_rotate(outer.q, (v3){0, 0, 1}), q_rotate(inner.q, (v3){1, 0, 0})};
+    for (int k = 0; k < (j->type == SKEL_JOINT_UNIVERSAL ? 2 : 1); ++k)
+        add_axis_slope(axis[k], v3_dot(axis[k], change), 1.0, k, out);
 }
 
 double skel__follow_weight(const skel__joint *j, double t) {
@@ -109,10 +166,11 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     const double       w     = SKEL__TURN * j->follow_frequency;
     const pose         outer = pose_mul(skel__pose_of(x, j->a), j->fa);
     const pose         inner = pose_mul(skel__pose_of(x, j->b), j->fb);
-    const v3           e     = skel__follow_error(j, outer, inner, t);
     const pose         o[2] = {outer, outer}, i[2] = {inner, inner};
-    const double       now[2]       = {t, t + h};
-    const v3           drift        = v3_scale(skel__follow_change(j, o, i, now), 1.0 / h);
+    double             want[8];
+    skel__follow_target(j, t, want), skel__follow_target(j, t + h, want + 4);
+    const v3                e       = skel__follow_error(j, outer, inner, want);
+    const v3                drift   = v3_scale(skel__follow_change(j, o, i, want), 1.0 / h);
     const skel__joint_world g       = skel__joint_at(s, x, j);
     const double            along   = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
     const v3                turning = v3_sub(s->ww[j->b], s->ww[j->a]);

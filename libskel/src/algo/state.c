@@ -130,6 +130,7 @@ skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     memcpy(dst->loop_joint, src->loop_joint, (size_t)src->nloop * sizeof *src->loop_joint);
     memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
     copy_touch(dst, src);
+    dst->catches = src->catches, dst->stops_near = 1;
     dst->t                  = src->t;
     dst->sum                = src->sum;
     dst->has_follow_inertia = src->has_follow_inertia;

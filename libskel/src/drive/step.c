@@ -86,7 +86,7 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
 
 static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, double h,
                            int32_t *body) {
-    if (integrator != SKEL_INTEGRATOR_CONSERVING) s->has_left = 0;
+    if (integrator != SKEL_INTEGRATOR_CONSERVING) s->has_left = s->catches = 0;
     switch (integrator) {
     case SKEL_INTEGRATOR_EULER: return skel__step_euler(s, h, solver, body);
     case SKEL_INTEGRATOR_CONSERVING: return skel__step_conserving(s, h, body);

@@ -245,12 +245,13 @@ static void widen_stops(const skel_model *m, skel__joint *j) {
 }
 
 static void take_joints(skel_model *m) {
-    m->nmuscle = m->nstop = 0;
+    m->nmuscle = m->nstop = m->nbounce = 0;
     for (int32_t k = 0; k < m->nj; ++k) {
         skel__joint *j = &m->joint[k];
         widen_stops(m, j);
         j->muscle = j->muscle_growth > 0 ? m->nm + m->nmuscle++ : -1;
         m->nstop += skel__has_stop(j);
+        m->nbounce += skel__has_stop(j) && j->limit_restitution > 0;
         m->has_elements |= skel__has_elements(j);
     }
     m->nm += m->nmuscle;

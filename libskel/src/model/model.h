@@ -131,6 +131,7 @@ struct skel_model {
     skel__spot      *spot; /* (ns) a block of its own (contact.c) */
     int32_t          nm;   /* numbers of the state's memory: stick displacements, muscle torques */
     int32_t          nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t          nbounce;        /* those of them that throw back */
     int32_t          has_elements;   /* some joint has limits, a spring or a muscle */
     int32_t          pairs_left_out; /* too many bodies that nobody asked to touch each other */
     int32_t          has_rigid;      /* some ground has impacts */

@@ -23,7 +23,10 @@
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
-#define SLOW 0.05          /* contraction of the residual that calls for new factors */
+#define ENOUGH 1e-13       /* of the energy of a fall: an error that no receipt shows */
+#define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
+#define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
+#define SLOW 0.01          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
 #define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
@@ -32,16 +35,32 @@
 
 /* ---- memory ---- */
 
+/* Bodies whose joint is not through a point, or that hang by springs. */
+static int needs_full(const skel_model *m, int32_t i) {
+    const skel__body *b = &m->body[i];
+    return b->host >= 0 || (b->joint >= 0 && m->joint[b->joint].type == SKEL_JOINT_SLIDE);
+}
+
+static size_t full_count(const skel_model *m) {
+    size_t count = 0;
+    for (int32_t k = 0; k < m->nd; ++k) count += (size_t)needs_full(m, m->order[k]);
+    return count;
+}
+
 static size_t layout(const skel_model *m, void *base, skel__em **out) {
     const size_t nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
-    const size_t nl    = (size_t)(m->nl + m->npin);
-    const size_t nr    = (size_t)skel__loop_row_count(m);
-    skel__carver c     = {base, 0};
-    skel__em    *em    = skel__carve(&c, 1, sizeof *em);
-    skel__em     at    = {0};
-    at.vbar            = skel__carve_with_world(&c, nb, sizeof *at.vbar);
-    at.w               = skel__carve_with_world(&c, nb, sizeof *at.w);
-    at.w_before        = skel__carve(&c, nb, sizeof *at.w_before);
+    const size_t nl = (size_t)(m->nl + m->npin);
+    const size_t nr = (size_t)skel__loop_row_count(m);
+    skel__carver c  = {base, 0};
+    skel__em    *em = skel__carve(&c, 1, sizeof *em);
+    skel__em     at = {0};
+    at.vbar         = skel__carve_with_world(&c, nb, sizeof *at.vbar);
+    at.w            = skel__carve_with_world(&c, nb, sizeof *at.w);
+    for (int k = 0; k < SKEL__EM_PAST; ++k) {
+        at.w_past[k] = skel__carve(&c, nb, sizeof(v3));
+        at.v_past[k] = skel__carve(&c, nb, sizeof(v3));
+        at.l_past[k] = skel__carve(&c, 6 * nj, sizeof(double));
+    }
     at.half_before     = skel__carve(&c, nb, sizeof *at.half_before);
     at.p1              = skel__carve_with_world(&c, nb, sizeof *at.p1);
     at.q1              = skel__carve_with_world(&c, nb, sizeof *at.q1);
@@ -50,8 +69,10 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.jl              = skel__carve_with_world(&c, nb, sizeof *at.jl);
     at.ja              = skel__carve_with_world(&c, nb, sizeof *at.ja);
     at.lambda          = skel__carve(&c, 6 * nj, sizeof(double));
-    at.lambda_before   = skel__carve(&c, 6 * nj, sizeof(double));
+    at.near            = skel__carve(&c, nj, sizeof *at.near);
+    at.start           = skel__carve(&c, (size_t)m->nj, sizeof *at.start);
     at.lu              = skel__carve(&c, nb, sizeof *at.lu);
+    at.full            = skel__carve(&c, full_count(m), sizeof *at.full);
     at.rho             = skel__carve(&c, 6 * nb, sizeof(double));
     at.gamma           = skel__carve(&c, 6 * nb, sizeof(double));
     at.y               = skel__carve(&c, 6 * nb, sizeof(double));
@@ -82,6 +103,12 @@ skel_status skel__conserving_reserve(skel_state *s) {
     void *block = skel__alloc(&s->m->allocator, layout(s->m, NULL, NULL));
     if (!block) return SKEL_E_MEMORY;
     layout(s->m, block, &s->em);
+    skel__lu_full *full = s->em->full;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i = s->m->order[k];
+        memset(&s->em->lu[i], 0, sizeof s->em->lu[i]);
+        if (needs_full(s->m, i)) s->em->lu[i].full = full++;
+    }
     s->em->q1[-1] = q_identity();
     s->em->r1[-1] = m3_identity();
     return SKEL_OK;
@@ -106,30 +133,56 @@ static void prescribe(const skel_state *s, double h) {
     }
 }
 
+/* From the last values a, b, c, newest first, with equal steps between: n of them are known. Mean
+   velocities and impulses run straight but for a part that changes sign with every step, which
+   steps of this kind carry along: three of them give both. */
+static double next_of(int n, double a, double b, double c) {
+    return n >= 3 ? a + b - c : n == 2 ? 2.0 * a - b : a;
+}
+static v3 next_vector(int n, v3 a, v3 b, v3 c) {
+    return (v3){next_of(n, a.x, b.x, c.x), next_of(n, a.y, b.y, c.y), next_of(n, a.z, b.z, c.z)};
+}
+
 /* Mean velocities and impulses go on as before where the last steps had this length. */
 static void predict(const skel_state *s, double h, int warm) {
     const skel_model *m  = s->m;
     skel__em         *em = s->em;
     if (!warm || em->h != h) em->history = 0;
+    const int n = em->history;
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t i    = m->order[k];
-        const v3      last = em->w[i], spin = m3_mulv(m->body[i].inertia, s->x[i].w);
-        em->pi0[i]      = m3_mulv(s->r[i], spin);
-        em->w[i]        = em->history > 1   ? v3_sub(v3_scale(last, 2.0), em->w_before[i])
-                          : em->history > 0 ? last
-                                            : s->x[i].w;
-        em->w_before[i] = last;
-        em->vbar[i]     = em->history > 0 ? v3_add(s->x[i].v, em->half_before[i]) : s->x[i].v;
+        const int32_t i = m->order[k];
+        em->pi0[i]      = m3_mulv(s->r[i], m3_mulv(m->body[i].inertia, s->x[i].w));
+        em->w[i]        = s->x[i].w;
+        em->vbar[i]     = s->x[i].v;
+        if (n > 0) em->w[i] = next_vector(n, em->w_past[0][i], em->w_past[1][i], em->w_past[2][i]);
+        if (n > 2)
+            em->vbar[i] = next_vector(n, em->v_past[0][i], em->v_past[1][i], em->v_past[2][i]);
+        else if (n > 0)
+            em->vbar[i] = v3_add(s->x[i].v, em->half_before[i]);
     }
+    /* loops: never extrapolated, a part that does nothing would grow */
+    const int known = s->nloop > 0 ? 1 : n;
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) {
-        /* loops: never extrapolated, a part that does nothing would grow */
-        const int    curved  = em->history > 1 && s->nloop == 0;
-        const double last    = em->lambda[k];
-        const double next    = curved ? 2.0 * last - em->lambda_before[k] : last;
-        em->lambda_before[k] = last;
-        em->lambda[k]        = (warm ? next : 0.0) * h;
+        const double next = next_of(known, em->l_past[0][k], em->l_past[1][k], em->l_past[2][k]);
+        em->lambda[k]     = warm ? next * h : 0.0;
     }
     em->h = h;
+}
+
+static void remember(skel_state *s, double h) {
+    const skel_model *m  = s->m;
+    skel__em         *em = s->em;
+    v3               *w = em->w_past[SKEL__EM_PAST - 1], *v = em->v_past[SKEL__EM_PAST - 1];
+    double           *l = em->l_past[SKEL__EM_PAST - 1];
+    for (int k = SKEL__EM_PAST - 1; k > 0; --k) {
+        em->w_past[k] = em->w_past[k - 1];
+        em->v_past[k] = em->v_past[k - 1];
+        em->l_past[k] = em->l_past[k - 1];
+    }
+    em->w_past[0] = w, em->v_past[0] = v, em->l_past[0] = l;
+    memcpy(w, em->w, (size_t)m->na * sizeof *w);
+    memcpy(v, em->vbar, (size_t)m->na * sizeof *v);
+    for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) l[k] = em->lambda[k] / h;
 }
 
 static void end_poses(const skel_state *s, double h) {
@@ -179,10 +232,18 @@ static skel__em_blocks blocks_of(const skel_model *m, skel__em *em, int32_t join
         b.wa = l->wa, b.wb = l->wb, b.ga = l->ga, b.gb = l->gb;
         return b;
     }
-    skel__lu *t = &em->lu[child];
+    const int both = b.aa && b.bb;
+    if (!em->lu[child].full) {
+        skel__lu *t = &em->lu[child];
+        b.point     = &t->point;
+        if (both) b.turn_ab = j->reversed ? &t->kcp : &t->kpc;
+        if (both) b.turn_ba = j->reversed ? &t->kpc : &t->kcp;
+        return b;
+    }
+    skel__lu_full *t = em->lu[child].full;
     b.wa = j->reversed ? t->wb : t->wa, b.wb = j->reversed ? t->wa : t->wb;
     b.ga = j->reversed ? t->gb : t->ga, b.gb = j->reversed ? t->ga : t->gb;
-    if (b.aa && b.bb) b.ab = j->reversed ? t->kba : t->kab, b.ba = j->reversed ? t->kab : t->kba;
+    if (both) b.ab = j->reversed ? t->kba : t->kab, b.ba = j->reversed ? t->kab : t->kba;
     return b;
 }
 
@@ -196,8 +257,11 @@ static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, i
     if (build) b = blocks_of(s->m, em, joint, child);
     skel__em_joint_terms(s, em, joint, h, s->t + 0.5 * h, &e, build ? &b : NULL);
     if (build && child >= 0) {
-        em->lu[child].r          = e.rows;
-        em->lu[child].is_coupled = b.is_coupled && b.ab != NULL;
+        skel__lu *t   = &em->lu[child];
+        t->r          = e.rows;
+        t->child      = !j->reversed;
+        t->is_coupled = b.is_coupled && b.turn_ab != NULL;
+        if (t->full) t->full->r = e.rows, t->full->is_coupled = b.is_coupled && b.ab != NULL;
     }
     apply_wrench(em, s, j->a, 1.0, &e);
     apply_wrench(em, s, j->b, -1.0, &e);
@@ -248,8 +312,12 @@ static double equations(skel_state *s, double h, int build, int choose) {
     const skel_model *m = s->m;
     end_poses(s, h);
     apply_loads(s, h);
-    for (int32_t k = 0; build && k < m->nd; ++k)
-        memset(&s->em->lu[m->order[k]], 0, offsetof(skel__lu, aw));
+    for (int32_t k = 0; build && k < m->nd; ++k) {
+        skel__lu *t = &s->em->lu[m->order[k]];
+        memset(t->a, 0, sizeof t->a);
+        t->kpc = t->kcp = m3_zero();
+        if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
+    }
     skel__em_wobbles_add(s, h, build);
     s->em->changes    = skel__em_contacts_add(s, h, build, choose);
     const double open = add_joints(s, h, build);
@@ -369,66 +437,112 @@ static int is_wary(const skel_state *s) {
     return s->em->touch_count > 0 || s->m->has_elements;
 }
 
-/* How far the momenta are from balance, weighed by the bodies' masses. */
-static double imbalance(const skel_state *s) {
-    double sum = 0;
-    for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t i = s->m->order[k];
-        sum += skel__mobility(s->m, i, s->em->r1[i], s->em->rho + 6 * (size_t)i);
+/* How far the equations are from being met: momenta out of balance, and gaps as the momenta that
+   closing them takes, both weighed by the bodies' masses. */
+static double imbalance(const skel_state *s, double h) {
+    const skel_model *m   = s->m;
+    double            sum = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const size_t      i = (size_t)m->order[k];
+        const skel__body *b = &m->body[i];
+        sum += skel__mobility(m, (int32_t)i, s->em->r1[i], s->em->rho + 6 * i);
+        if (b->joint < 0) continue;
+        const int32_t type  = m->joint[b->joint].type;
+        const int     first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
+        const double  trace = (b->inertia.r[0].x + b->inertia.r[1].y + b->inertia.r[2].z) / 3.0;
+        for (int r = 0; r < rows; ++r) {
+            const double rate = s->em->gamma[6 * i + (size_t)r] / h;
+            sum += (r < first ? b->mass : trace) * rate * rate;
+        }
     }
     return sum;
+}
+
+/* Twice the kinetic energy at the start. */
+static double liveliness(const skel_state *s) {
+    const skel_model *m   = s->m;
+    double            sum = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const skel__body *b = &m->body[m->order[k]];
+        const skel__kin  *x = &s->x[m->order[k]];
+        sum += b->mass * v3_dot(x->v, x->v) + v3_dot(x->w, m3_mulv(b->inertia, x->w));
+    }
+    return sum;
+}
+
+/* Newton's course. */
+typedef struct course {
+    int    it, have;           /* corrections so far; factors of the tree */
+    double size, rate, before; /* of the last correction, of it to the one before; last `now` */
+    double share, balance;     /* of the correction that was taken; imbalance before it */
+    double lively, unit;       /* twice the kinetic energy; an energy of the scene */
+} course;
+
+/* Whether the equations are met: the joints closed, and the next correction would be rounding, or
+   no longer gets better. An imbalance b shifts the energy by about sqrt(b E). */
+static int is_met(const skel__em *em, const course *c, int wary, double open, double left) {
+    const double now = fmax(open, c->size), off = sqrt(left * c->lively);
+    if (c->it == 0 || c->share != 1.0 || em->changes > 0) return 0;
+    if (open <= CLOSED && c->size * c->rate <= 0.1 * CLOSED) return 1;
+    if (wary && open <= CLOSED && off <= ENOUGH * c->unit) return 1;
+    const double most = c->it < 10   ? (off <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
+                        : c->it < 14 ? 0.1 * STIFF
+                                     : STIFF;
+    const int    fine = now <= CLOSED_STILL || (wary && open <= CLOSED_STILL && c->size <= most);
+    return c->it > 1 && fine && now > 0.3 * c->before;
+}
+
+static int factor(skel_state *s, double h) {
+    if (!skel__lu_factor(s->m, s->em->lu)) return 0;
+    if (s->nloop > 0) answer_loops(s, h);
+    if (s->em->pair_count > 0) skel__em_pairs_answer(s, h);
+    return 1;
+}
+
+static void solve(skel_state *s) {
+    skel__em *em = s->em;
+    skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
+    if (s->nloop > 0) close_loops(s);
+    if (em->pair_count > 0) skel__em_pairs_close(s);
 }
 
 /* Fills em for the step of length h; nothing of s->x is touched. Returns 0 without convergence.
    Where contacts and stops set in or let go, a correction may overshoot: then it is taken back by
    halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
-    skel__em *em   = s->em;
-    const int wary = is_wary(s);
-    const int most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
-    int       have = 0;
-    double    size = INFINITY, rate = 1, before = INFINITY, share = 1, balance = INFINITY;
-    for (int it = 0; it <= most; ++it) {
-        const int    whole = share == 1.0;
-        const double open  = equations(s, h, !have, it > 0 && whole);
+    skel__em    *em   = s->em;
+    const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
+    const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
+    course       c     = {0, 0, INFINITY, 1, INFINITY, 1, INFINITY, 0, 0};
+    c.lively           = wary ? liveliness(s) : 0;
+    c.unit             = s->m->weight * s->m->reach;
+    for (; c.it <= most; ++c.it) {
+        const double open = equations(s, h, !c.have, c.it > 0 && c.share == 1.0);
         em->evaluations += 1;
-        /* closed, and the next correction would be rounding; or no longer getting better */
         if (em->changes > 0) { /* another system: the one at hand is of no use */
-            balance = INFINITY;
-            rate    = 1;
-            if (have) have = 0, equations(s, h, 1, 0);
-        } else if (it > 0 && whole && open <= CLOSED && size * rate <= 0.1 * CLOSED)
-            return 1;
-        const double now   = fmax(open, size);
-        const double stiff = !wary || it < 10 ? 0 : it < 14 ? 0.1 * STIFF : STIFF;
-        const int    fine  = now <= CLOSED_STILL || (open <= CLOSED_STILL && size <= stiff);
-        const int    still = whole && em->changes == 0 && fine && now > 0.3 * before;
-        if (it > 2 && still) return 1;
-        if (it == most || !(open < HOPELESS)) return 0;
-        const double left = wary ? imbalance(s) : 0;
-        if (wary && left > balance && share > LEAST_SHARE && size > 1e-11) {
-            correct(s, h, -0.5 * share);
-            share *= 0.5;
-            have = 0;
+            c.balance = INFINITY, c.rate = 1;
+            if (c.have) c.have = 0, equations(s, h, 1, 0);
+        }
+        const double left = wary ? imbalance(s, h) : 0;
+        if (is_met(em, &c, wary, open, left)) return 1;
+        if (c.it == most || !(open < HOPELESS)) return 0;
+        if (wary && left > fmax(c.balance, noise) && c.share > LEAST_SHARE && c.size > 1e-11) {
+            correct(s, h, -0.5 * c.share);
+            c.share *= 0.5;
+            c.have = 0;
             continue;
         }
-        balance = left;
-        if (!have) {
-            if (!skel__lu_factor(s->m, em->lu)) return 0;
-            if (s->nloop > 0) answer_loops(s, h);
-            if (em->pair_count > 0) skel__em_pairs_answer(s, h);
-            have = 1;
-        }
-        skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
-        if (s->nloop > 0) close_loops(s);
-        if (em->pair_count > 0) skel__em_pairs_close(s);
-        const double last = size;
-        share             = 1;
-        size              = correct(s, h, share);
-        rate              = it > 0 ? fmin(size / last, 1.0) : 1.0;
-        if (!(size < HOPELESS)) return 0;
-        if (it > 0 && rate > SLOW && size > 1e-11) have = 0;
-        before = now;
+        c.balance = left;
+        c.before  = fmax(open, c.size);
+        if (!c.have && !factor(s, h)) return 0;
+        c.have = 1;
+        solve(s);
+        const double last = c.size;
+        c.share           = 1;
+        c.size            = correct(s, h, c.share);
+        c.rate            = c.it > 0 ? fmin(c.size / last, 1.0) : 1.0;
+        if (!(c.size < HOPELESS)) return 0;
+        if (c.it > 0 && c.rate > SLOW && c.size > 1e-11) c.have = 0;
     }
     return 0;
 }
@@ -450,7 +564,7 @@ static void account_anchor(const skel_state *s, int32_t i, double sign, const sk
 
 static skel__power account(skel_state *s, double h) {
     const skel_model *m   = s->m;
-    const skel__em   *em  = s->em;
+    skel__em         *em  = s->em;
     const double      t   = s->t + 0.5 * h;
     skel__power       sum = {0};
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
@@ -460,6 +574,7 @@ static skel__power account(skel_state *s, double h) {
         sum.motor += e.motor;
         sum.friction += e.friction;
         sum.stored += e.stored;
+        em->near[k] = e.is_near | e.caught << 1;
         account_anchor(s, m->joint[k].a, 1.0, &e, &sum);
         account_anchor(s, m->joint[k].b, -1.0, &e, &sum);
     }
@@ -506,6 +621,16 @@ static int is_balanced(const skel_state *s, const skel__power *work) {
     return fabs(gain - done) <= BALANCED * size;
 }
 
+static void note_stops(skel_state *s) {
+    s->stops_near = 0;
+    for (int32_t k = 0; s->m->nstop > 0 && k < s->m->nj; ++k) {
+        const int near = s->em->near[k];
+        s->stops_near += near & 1;
+        for (int e = 0; e < 4; ++e)
+            if (near >> (e + 1) & 1) skel__stop_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));
+    }
+}
+
 /* Momenta change by the impulses as they stand: their sums are exact whatever Newton left over. */
 static void commit(skel_state *s, double h, const skel__power *work) {
     const skel_model *m  = s->m;
@@ -524,10 +649,11 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         x->q = em->q1[i];
         x->w = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
-    for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) em->lambda[k] /= h;
+    remember(s, h);
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
     ++em->history;
     s->t += h;
+    note_stops(s);
     s->is_factored = 0;
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
     if (m->ns > 0) skel__em_contacts_end(s);
@@ -545,6 +671,7 @@ static int try_step(skel_state *s, double h) {
     skel__prepare(s, s->x);
     if (em->found != h) skel__em_contacts_find(s, h);
     em->found = 0;
+    skel__em_joints_begin(s, h);
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
         em->soft = k < 2 ? SOFT : SOFTER;
         prescribe(s, h);
@@ -599,13 +726,15 @@ static skel_status step_within(skel_state *s, double h) {
     const double shortest = h / (1 << HALVINGS_MAX), end = s->t + h;
     double       length = h;
     int          hits   = 0;
+    skel__stops_catch(s);
+    if (skel__impacts(s) > 0) s->em->history = 0;
     while (s->t < end - 1e-3 * shortest) {
-        if (skel__impacts(s) > 0) s->em->history = 0;
         const double left = end - s->t;
         double       way  = fmin(shortened(s, fmin(length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */
         if (skel__step_until_hit(s, way, step_fn, NULL, &done)) {
             skel__muscle_remember(s);
+            if (skel__impacts(s) > 0) s->em->history = 0;
             hits += done < way;
             length = fmin(2.0 * fmax(length, way), h);
             if (hits > HITS_MAX) return SKEL_E_DIVERGED;

@@ -6,13 +6,28 @@
 #include "solve/solve.h"
 #include "solve/treelu.h"
 
-/* Where a joint writes its derivatives: 6 x 6 blocks of the bodies a and b, added to; 6 x r columns
-   of the wrench of a unit multiplier; r x 6 rows of the closing condition. NULL: not wanted. */
+/* Where a joint writes its derivatives: 6 x 6 blocks of the bodies a and b, added to, and the
+   couplings of their turns alone; 6 x r columns of the wrench of a unit multiplier and r x 6 rows
+   of the closing condition, or arms and axes of a joint through a point. NULL: not wanted. */
 typedef struct skel__em_blocks {
-    double *aa, *ab, *ba, *bb;
-    double *wa, *wb, *ga, *gb;
-    int     is_coupled; /* out: ab, ba are not zero */
+    double         *aa, *ab, *ba, *bb;
+    m3             *turn_ab, *turn_ba;
+    double         *wa, *wb, *ga, *gb;
+    skel__lu_point *point;
+    int             is_coupled; /* out: ab, ba are not zero */
 } skel__em_blocks;
+
+/* What a joint's forces know at the start of a step, whatever its end. */
+typedef struct skel__em_start {
+    skel__scalar c[2]; /* limits, springs, muscles */
+    int32_t      n;
+    double       inertia[2];
+    double       clear;   /* a turn below that meets no stop, and nothing else acts */
+    double       want[8]; /* follow: targets at start and end */
+    v3           error;
+    double       weight;
+    m3           d;
+} skel__em_start;
 
 /* A loop joint: like a tree joint, but solved for by Schur complement. */
 typedef struct skel__em_loop {
@@ -28,6 +43,7 @@ typedef struct skel__em_joint {
     double open;                 /* largest of them, lengths in units of the model's size */
     double motor, friction;      /* work done */
     double stored;               /* energy that limits and springs took up */
+    int    is_near, caught; /* a stop; those that were met, a bit for each event of the joint */
 } skel__em_joint;
 
 /* A place that touches or may do so within the step (conserving_contact.c). */
@@ -51,21 +67,28 @@ typedef struct skel__em_pair {
     m3      turn[2], stiff;
 } skel__em_pair;
 
+#define SKEL__EM_PAST 3
+
 struct skel__em {
-    v3       *vbar, *w;               /* (nb + world) mean velocities: world; body axes */
-    v3       *w_before, *half_before; /* (nb) of the step before: w, and half the change of v */
-    v3       *p1;                     /* (nb + world) end of the step */
-    quat     *q1;                     /* (nb + world) */
-    m3       *r1;                     /* (nb + world) */
-    v3       *pi0;                    /* (nb) angular momentum at the start, world */
-    v3       *jl, *ja;                /* (nb + world) impulses so far */
-    double   *lambda, *lambda_before; /* (6 (nj + npin)) multipliers; between steps: per second */
-    skel__lu *lu;                     /* (nb) */
-    double   *rho, *gamma, *y, *dl;   /* (6 nb) */
-    int       history;                /* steps of length h behind us */
-    double    h;
-    int32_t   worst;                 /* the joint that was farthest open when last looked at */
-    double    rejected, evaluations; /* steps that had to be halved, Newton iterations */
+    v3      *vbar, *w; /* (nb + world) mean velocities: world; body axes */
+    v3      *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
+    double  *l_past[SKEL__EM_PAST];       /* (6 (nj + npin)) and their multipliers, per second */
+    v3      *half_before;                 /* (nb) half the change of v in the last step */
+    v3      *p1;                          /* (nb + world) end of the step */
+    quat    *q1;                          /* (nb + world) */
+    m3      *r1;                          /* (nb + world) */
+    v3      *pi0;                         /* (nb) angular momentum at the start, world */
+    v3      *jl, *ja;                     /* (nb + world) impulses so far */
+    double  *lambda;                      /* (6 (nj + npin)) multipliers */
+    int32_t *near;                        /* (nj + npin) in the step: near a stop, and those met */
+    skel__em_start *start;                /* (nj) */
+    skel__lu       *lu;                   /* (nb) */
+    skel__lu_full  *full;                 /* of those that need it */
+    double         *rho, *gamma, *y, *dl; /* (6 nb) */
+    int             history;              /* steps of length h behind us */
+    double          h;
+    int32_t         worst; /* the joint that was farthest open when last looked at */
+    double          rejected, evaluations; /* steps that had to be halved, Newton iterations */
     /* loops */
     skel__em_loop  *loop;               /* (nl + npin) */
     double         *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
@@ -85,6 +108,8 @@ struct skel__em {
 };
 typedef struct skel__em skel__em;
 
+/* Fills `start` for a step of length h from s->x. */
+void skel__em_joints_begin(skel_state *s, double h);
 /* The joint's terms over the step of length h from s->x to em->p1, q1; t is the middle. */
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define LEANS 2.0 /* [rad] */
+
 typedef struct frame_ends {
     v3 r0, r1, r;          /* lever at start, end, mean */
     v3 e0[3], e1[3], e[3]; /* frame axes */
@@ -23,12 +25,12 @@ static v3 mean(v3 a, v3 b) {
 
 static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t i, v3 lever,
                           const m3 *axes) {
-    frame_ends f;
+    frame_ends f; /* no axes wanted: those are not set */
     f.r0 = m3_mulv(s->r[i], lever);
     f.r1 = m3_mulv(em->r1[i], lever);
     f.r  = mean(f.r0, f.r1);
     f.p  = mean(s->x[i].p, em->p1[i]);
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; axes && k < 3; ++k) {
         f.e0[k] = m3_mulv(s->r[i], axes->r[k]);
         f.e1[k] = m3_mulv(em->r1[i], axes->r[k]);
         f.e[k]  = mean(f.e0[k], f.e1[k]);
@@ -57,6 +59,9 @@ static void add_torque_derivative(skel__em_blocks *to, m3 ta, m3 tb) {
     skel__em_add3(to->ab, 3, 3, m3_scale(tb, -1));
     skel__em_add3(to->ba, 3, 3, ta);
     skel__em_add3(to->bb, 3, 3, tb);
+    if (!to->turn_ab) return;
+    *to->turn_ab = m3_sub(*to->turn_ab, tb);
+    *to->turn_ba = m3_add(*to->turn_ba, ta);
 }
 
 /* ---- rows ---- */
@@ -88,6 +93,7 @@ static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_end
         out->torque       = v3_mad(out->torque, d, n);
         out->g[first + k] = v3_dot(e1, z1);
         if (!to) continue;
+        if (to->point) to->point->n[k] = n, to->point->n1[k] = n1;
         set_column(to->wa, out->rows, first + k, none, n);
         set_column(to->wb, out->rows, first + k, none, v3_neg(n));
         set_row(to->ga, first + k, none, n1);
@@ -104,7 +110,11 @@ static void point_rows(const frame_ends *a, const frame_ends *b, const double *l
     out->point       = mean(v3_add(a->p, a->r), v3_add(b->p, b->r));
     v3_to(gap1, out->g);
     if (!to) return;
-    for (int k = 0; k < 3; ++k) {
+    if (to->point) {
+        to->point->arm[0] = a->r, to->point->arm1[0] = a->r1;
+        to->point->arm[1] = b->r, to->point->arm1[1] = b->r1;
+    }
+    for (int k = 0; !to->point && k < 3; ++k) {
         set_column(to->wa, out->rows, k, axis[k], v3_cross(a->r, axis[k]));
         set_column(to->wb, out->rows, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r, axis[k])));
         set_row(to->ga, k, axis[k], v3_cross(a->r1, axis[k]));
@@ -206,6 +216,58 @@ static void sliding_load(const skel__joint *j, double h, double beta, const fram
     if (to) add_push_derivative(to, push, j->friction, way, a, b);
 }
 
+/* The joint's frames at the start and at the end of the step. */
+static pose outer_at(const skel_state *s, const skel__joint *j) {
+    return pose_mul(skel__pose_of(s->x, j->a), j->fa);
+}
+static pose inner_at(const skel_state *s, const skel__joint *j) {
+    return pose_mul(skel__pose_of(s->x, j->b), j->fb);
+}
+static pose outer_end(const skel__em *em, const skel__joint *j) {
+    return pose_mul((pose){em->p1[j->a], em->q1[j->a]}, j->fa);
+}
+static pose inner_end(const skel__em *em, const skel__joint *j) {
+    return pose_mul((pose){em->p1[j->b], em->q1[j->b]}, j->fb);
+}
+
+/* How far the joint may turn without anything that acts. Coordinates grow with the turn at most by
+   their gradient's size, which for a ball's twist is at most 2 while it leans by less than 2/3 of
+   half a turn, start and turn together. */
+static double clear_of(const skel_state *s, int32_t joint, const skel__em_start *at) {
+    const skel__joint *j    = &s->m->joint[joint];
+    double             near = INFINITY;
+    if (j->type == SKEL_JOINT_SLIDE || !skel__has_stop(j) || j->spring_stiffness > 0 ||
+        j->spring_damping > 0 || j->muscle >= 0)
+        return -1;
+    for (int k = 0; k < at->n; ++k) {
+        const int32_t low  = skel__stop_event(s->m, joint, k, 0);
+        const int     cone = j->type == SKEL_JOINT_BALL && k == 0;
+        if (!cone) near = fmin(near, at->c[k].c - j->stop_low[k] + s->widen[low]);
+        near = fmin(near, j->stop_high[k] - at->c[k].c + s->widen[low + 1]);
+    }
+    if (j->type == SKEL_JOINT_BALL) near = fmin(near, LEANS - at->c[0].c);
+    return 0.5 * near;
+}
+
+void skel__em_joints_begin(skel_state *s, double h) {
+    for (int32_t k = 0; k < s->m->nj; ++k) {
+        const skel__joint *j  = &s->m->joint[k];
+        skel__em_start    *at = &s->em->start[k];
+        if (skel__has_elements(j)) {
+            at->n = skel__scalars_of(j, outer_at(s, j), inner_at(s, j), at->c);
+            for (int c = 0; c < at->n; ++c)
+                at->inertia[c] =
+                    skel__has_stop(j) ? skel__element_inertia(s, s->r, k, at->c[c].gradient) : 1;
+            at->clear = clear_of(s, k, at);
+        }
+        if (!(j->follow_frequency > 0)) continue;
+        for (int e = 0; e < 2; ++e) skel__follow_target(j, s->t + e * h, at->want + 4 * e);
+        at->error  = skel__follow_error(j, outer_at(s, j), inner_at(s, j), at->want);
+        at->weight = skel__follow_weight(j, s->t + 0.5 * h);
+        at->d      = skel__follow_inertia(s, s->r, k);
+    }
+}
+
 /* The share of the end of the step in the spring: a half where the spring is slow against the step
    (second order, keeps energy), all of it where it is fast (no ringing, whatever the step). */
 static double end_share(double w, double h) {
@@ -213,54 +275,58 @@ static double end_share(double w, double h) {
     return 0.5 + 0.5 * x * x / (1.0 + x * x);
 }
 
-/* d log(E) for a small turn on the left of E: the inverse left Jacobian at e. */
-static m3 log_derivative(v3 e) {
-    const double t2 = v3_dot(e, e), t = sqrt(t2);
-    const double c = t2 < 1e-4 ? 1.0 / 12.0 + t2 / 720.0
-                               : (t < 3.1 ? 1.0 / t2 - (1.0 + cos(t)) / (2.0 * t * sin(t)) : 0.1);
-    const m3     x = m3_skew(e);
-    return m3_add(m3_sub(m3_identity(), m3_scale(x, 0.5)), m3_scale(m3_mul(x, x), c));
-}
-
 /* Spring toward the animation, implicit in the error e at the end of the step. */
-static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
+static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
                         const frame_ends *a, const frame_ends *b, const slide_way *way,
                         skel__em_joint *out, skel__em_blocks *to) {
-    const skel__joint *j  = &s->m->joint[joint];
-    const pose         a0 = skel__pose_of(s->x, j->a), a1 = {em->p1[j->a], em->q1[j->a]};
-    const pose         b0 = skel__pose_of(s->x, j->b), b1 = {em->p1[j->b], em->q1[j->b]};
-    const pose         outer[2] = {pose_mul(a0, j->fa), pose_mul(a1, j->fa)};
-    const pose         inner[2] = {pose_mul(b0, j->fb), pose_mul(b1, j->fb)};
-    const double       when[2]  = {t - 0.5 * h, t + 0.5 * h};
-    const v3           e0       = skel__follow_error(j, outer[0], inner[0], when[0]);
-    const v3           e1       = skel__follow_error(j, outer[1], inner[1], when[1]);
-    const double       w        = SKEL__TURN * j->follow_frequency;
-    const double       share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
-    const m3           d     = skel__follow_inertia(s, s->r, joint);
-    const v3           swing = v3_add(v3_scale(v3_mad(v3_scale(e0, 1.0 - share), share, e1), w * w),
-                                      v3_scale(skel__follow_change(j, outer, inner, when), rub));
-    const v3           full  = v3_scale(m3_mulv(d, swing), h * skel__follow_weight(j, t));
-    const double       bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
-    const v3           push  = v3_scale(full, bound); /* impulse on a */
-    const double       k     = h * skel__follow_weight(j, t) * bound * (w * w * share + rub);
+    const skel__joint    *j        = &s->m->joint[joint];
+    const skel__em_start *at       = &em->start[joint];
+    const pose            outer[2] = {outer_at(s, j), outer_end(em, j)};
+    const pose            inner[2] = {inner_at(s, j), inner_end(em, j)};
+    const v3              e1       = skel__follow_error(j, outer[1], inner[1], at->want + 4);
+    const double          w        = SKEL__TURN * j->follow_frequency;
+    const double          share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
+    const m3              d      = at->d;
+    const v3              change = skel__follow_change(j, outer, inner, at->want);
+    const v3 swing = v3_add(v3_scale(v3_mad(v3_scale(at->error, 1.0 - share), share, e1), w * w),
+                            v3_scale(change, rub));
+    const v3 full  = v3_scale(m3_mulv(d, swing), h * at->weight);
+    const double bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
+    const v3     push  = v3_scale(full, bound); /* impulse on a */
+    const double k     = h * at->weight * bound;
     if (j->type == SKEL_JOINT_SLIDE) {
         out->force = v3_add(out->force, push);
         out->motor -= v3_dot(push, a->e[2]) * way->change / h;
-        if (to) add_push_derivative(to, push, k * d.r[0].x, way, a, b);
+        if (to) add_push_derivative(to, push, k * (w * w * share + rub) * d.r[0].x, way, a, b);
         return;
     }
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
     out->torque   = v3_add(out->torque, push);
     out->motor += v3_dot(push, spin);
     if (!to) return;
-    m3 turn = j->type == SKEL_JOINT_BALL ? log_derivative(e1) : m3_identity();
-    if (j->type == SKEL_JOINT_HINGE) turn = m3_sub_outer(m3_zero(), -1.0, a->e1[2], a->e1[2]);
-    m3 stiff = m3_scale(m3_mul(d, turn), k);
-    if (bound < 1.0) { /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
+    m3 by_error[2], by_change[2], stiff[2];
+    skel__follow_error_slopes(j, outer[1], inner[1], at->want + 4, by_error);
+    skel__follow_change_slopes(j, outer[1], inner[1], change, by_change);
+    for (int e = 0; e < 2; ++e) {
+        const m3 all = m3_add(m3_scale(by_error[e], w * w * share), m3_scale(by_change[e], rub));
+        stiff[e]     = m3_scale(m3_mul(d, all), k);
+        if (bound == 1.0) continue;
+        /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
         const v3 f = v3_scale(full, bound / (h * j->follow_max));
-        stiff      = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff);
+        stiff[e]   = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff[e]);
     }
-    add_torque_derivative(to, m3_scale(stiff, -1.0), stiff);
+    add_torque_derivative(to, stiff[0], stiff[1]);
+}
+
+/* Which stops, 1 low and 2 high, a coordinate went beyond. */
+static int caught_by(const skel_state *s, int32_t joint, int k, double start, double end) {
+    const skel__joint *j    = &s->m->joint[joint];
+    const int32_t      low  = skel__stop_event(s->m, joint, k, 0);
+    const double       from = j->stop_low[k] - s->widen[low];
+    const double       to   = j->stop_high[k] + s->widen[low + 1];
+    const int          cone = j->type == SKEL_JOINT_BALL && k == 0;
+    if (!skel__has_stop(j)) return 0;
+    return (!cone && start > from && end <= from) | (start < to && end >= to) << 1;
 }
 
 /* Limits, spring and muscle. Their gradient, mean of start and end, is corrected along the turn so
@@ -268,23 +334,24 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
 static void element_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
                          const frame_ends *a, const frame_ends *b, const slide_way *way,
                          skel__em_joint *out, skel__em_blocks *to) {
-    const skel__joint *j  = &s->m->joint[joint];
-    const pose         a0 = skel__pose_of(s->x, j->a), a1 = {em->p1[j->a], em->q1[j->a]};
-    const pose         b0 = skel__pose_of(s->x, j->b), b1 = {em->p1[j->b], em->q1[j->b]};
-    skel__scalar       c0[2], c1[2];
-    const int32_t      n = skel__scalars_of(j, pose_mul(a0, j->fa), pose_mul(b0, j->fb), c0);
-    skel__scalars_of(j, pose_mul(a1, j->fa), pose_mul(b1, j->fb), c1);
-    const v3 turn =
+    const skel__joint    *j  = &s->m->joint[joint];
+    const skel__em_start *at = &em->start[joint];
+    const skel__scalar   *c0 = at->c;
+    skel__scalar          c1[2];
+    const v3              turn =
         v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
+    if (v3_norm(turn) < at->clear) return;
+    out->is_near = 1;
+    skel__scalars_of(j, outer_end(em, j), inner_end(em, j), c1);
     const double size = v3_dot(turn, turn), torque = j->muscle >= 0 ? s->memory[j->muscle] : 0;
-    for (int k = 0; k < n; ++k) {
-        const int    slides = j->type == SKEL_JOINT_SLIDE;
-        const double inertia =
-            skel__has_stop(j) ? skel__element_inertia(s, s->r, joint, c0[k].gradient) : 1;
-        double end = c1[k].c;
+    for (int k = 0; k < at->n; ++k) {
+        const int    slides  = j->type == SKEL_JOINT_SLIDE;
+        const double inertia = at->inertia[k];
+        double       end     = c1[k].c;
         if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
         const skel__element e =
             skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque);
+        out->caught |= caught_by(s, joint, k, c0[k].c, end) << (2 * k);
         out->friction += e.friction;
         out->motor += e.motor;
         out->stored += e.stored;
@@ -295,11 +362,14 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
             if (to) add_push_derivative(to, push, -h * e.slope, way, a, b);
             continue;
         }
+        if (e.force == 0 && e.slope == 0) continue;
         v3           g   = mean(c0[k].gradient, c1[k].gradient);
         const double off = end - c0[k].c - v3_dot(g, turn);
         if (size > 1e-24) g = v3_mad(g, off / size, turn);
         out->torque = v3_mad(out->torque, -h * e.force, g);
         if (!to) continue;
+        /* how g turns is left out: with forces far too large, as in the first corrections against a
+           stop, it would lead astray */
         const m3 stiff = m3_sub_outer(m3_zero(), -h * e.slope, g, c1[k].gradient);
         add_torque_derivative(to, stiff, m3_scale(stiff, -1.0));
     }
@@ -323,24 +393,26 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
                           double t, skel__em_joint *out, skel__em_blocks *blocks) {
     const skel__joint *j      = &s->m->joint[joint];
     const double      *lambda = em->lambda + 6 * (size_t)joint;
-    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, &j->ea);
-    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, &j->eb);
-    const v3           gap0   = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
-    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
-    const slide_way    way    = way_of(&a, &b, gap0, gap1);
     const double       beta   = skel__motor_at(j, t);
+    const int          axes   = j->type != SKEL_JOINT_BALL || beta != 0;
+    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
+    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
+    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    slide_way          way;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
-    if (j->type == SKEL_JOINT_SLIDE)
+    if (j->type == SKEL_JOINT_SLIDE) {
+        const v3 gap0 = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
+        way           = way_of(&a, &b, gap0, gap1);
         slide_rows(&a, &b, lambda, gap1, out, blocks);
-    else
+    } else
         point_rows(&a, &b, lambda, gap1, out, blocks);
     axis_rows(j, &a, &b, lambda, out, blocks);
     if (j->type == SKEL_JOINT_SLIDE && (j->friction != 0 || beta != 0))
         sliding_load(j, h, beta, &a, &b, &way, out, blocks);
     else if (j->friction != 0 || beta != 0)
         turning_load(s, em, j, h, beta, &a, out, blocks);
-    if (j->follow_frequency > 0) follow_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
+    if (j->follow_frequency > 0) follow_load(s, em, joint, h, &a, &b, &way, out, blocks);
     if (skel__has_elements(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
     measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
 }

@@ -66,19 +66,20 @@ static bond bond_of(const skel_state *s, const skel__wobble *w, double h) {
 /* dF = -A (dp_b - dp_a + [d1] theta_a) - [R1 f] theta_a / 2, A = Rbar stiff R1^T; on the host -F at
    the arm dbar. The equations hold minus the impulses. */
 static void add_blocks(skel_state *s, const skel__wobble *w, const bond *e, double h) {
-    skel__em     *em = s->em;
-    const int32_t b = w->body, a = w->host;
-    const int     free = skel__is_dynamic(s->m, a);
-    double       *bb = em->lu[b].a, *aa = free ? em->lu[a].a : NULL;
-    double       *ab = free ? em->lu[b].kab : NULL, *ba = free ? em->lu[b].kba : NULL;
-    const m3      mean = m3_scale(m3_add(s->r[a], em->r1[a]), 0.5 * h);
-    const m3      k    = m3_mult(m3_mul(mean, e->stiff), em->r1[a]);
-    const m3      lean = m3_scale(m3_skew(m3_mulv(em->r1[a], e->f)), 0.5 * h);
-    const m3      turn = m3_add(m3_mul(k, m3_skew(e->d1)), lean); /* -dF by theta_a */
-    const m3      x = m3_skew(e->dbar), half = m3_scale(m3_skew(e->force), 0.5 * h);
-    const m3      xk     = m3_add(m3_mul(x, k), half);
-    const m3      hold   = m3_diagonal(h * (0.5 * w->turn_a) + w->turn_b);
-    em->lu[b].is_coupled = free;
+    skel__em      *em = s->em;
+    const int32_t  b = w->body, a = w->host;
+    const int      free = skel__is_dynamic(s->m, a);
+    double        *bb = em->lu[b].a, *aa = free ? em->lu[a].a : NULL;
+    skel__lu_full *to = em->lu[b].full;
+    double        *ab = free ? to->kab : NULL, *ba = free ? to->kba : NULL;
+    const m3       mean = m3_scale(m3_add(s->r[a], em->r1[a]), 0.5 * h);
+    const m3       k    = m3_mult(m3_mul(mean, e->stiff), em->r1[a]);
+    const m3       lean = m3_scale(m3_skew(m3_mulv(em->r1[a], e->f)), 0.5 * h);
+    const m3       turn = m3_add(m3_mul(k, m3_skew(e->d1)), lean); /* -dF by theta_a */
+    const m3       x = m3_skew(e->dbar), half = m3_scale(m3_skew(e->force), 0.5 * h);
+    const m3       xk   = m3_add(m3_mul(x, k), half);
+    const m3       hold = m3_diagonal(h * (0.5 * w->turn_a) + w->turn_b);
+    to->is_coupled      = free;
     skel__em_add3(bb, 0, 0, k), skel__em_add3(ba, 0, 0, m3_scale(k, -1.0)),
         skel__em_add3(ba, 0, 3, turn);
     skel__em_add3(ab, 0, 0, m3_scale(k, -1.0)), skel__em_add3(aa, 0, 0, k),

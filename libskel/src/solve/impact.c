@@ -4,19 +4,25 @@
    v before, W = G M^-1 G^T through the joints, impulses p are sought with
      u_n + (W p)_n >= -e u_n,   p_n >= 0,   p_n (u_n + (W p)_n + e u_n) = 0      (normal, stop)
      u_t + (W p)_t = -e_t u_t  within  |p_t| <= mu p_n                           (along a ground)
-   by projected Gauss-Seidel. Newton's law of restitution may create energy when friction and
-   several places act together: then the restitutions are lowered until it does not. Slow ones
-   do not bounce: they come to rest and are held by springs (push.c, element.c), which is also
-   where endless ever smaller bounces end. */
+   by pivoting, with friction by projected Gauss-Seidel. Newton's law of restitution may create
+   energy when friction and several places act together: then the restitutions are lowered until it
+   does not. Slow ones do not bounce: they come to rest and are held by springs (push.c, element.c),
+   which is also where endless ever smaller bounces end.
+   In conserving steps a stop without restitution is not looked for in time: its spring catches what
+   runs into it within the step, whose mean velocity is then v0 .. 0 by where it was met and whose
+   end velocity, 2 vbar - v0, is anything from v0 to -v0. An impulse at the end makes that 0. */
 #include "solve/impact.h"
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "math/dense.h"
 
 #include <string.h>
 
 #define PLACES_MAX 32 /* at once; more are taken in turn */
 #define ROWS_MAX (3 * PLACES_MAX)
 #define SWEEPS_MAX 3000
+#define PIVOTS_MAX 200
+#define IMPLIED 1e-12 /* more on the diagonal: places that others imply share */
 #define HIT_TRIES 40
 #define ROUGHEST 1e4   /* more friction is the same */
 #define DONE 1e-13     /* of the largest impulse */
@@ -33,6 +39,7 @@ typedef struct place {
     int32_t event, i, other; /* i, other: bodies */
     int     rows;            /* 3 on a ground, 1 at a stop */
     v3      point;
+    int     holds;                                 /* it caught: pulls as well as it pushes */
     double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
     double  value;                                 /* how far it is, in its unit */
     double  ga[3][6], gb[3][6];
@@ -42,12 +49,14 @@ struct skel__impact {
     place        at[PLACES_MAX];
     int          count, rows;
     double       u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
+    double       a[PLACES_MAX * PLACES_MAX], b[PLACES_MAX];
     skel__twist *answer; /* (ROWS_MAX x na) */
     /* the state that is kept */
     skel__kin  *x;
     double     *memory, *left, t;
     int32_t    *mode;
     skel__power sum;
+    int32_t    *caught; /* (ne) stops that caught in the last step */
 };
 
 skel_status skel__impact_reserve(skel_state *s) {
@@ -62,14 +71,17 @@ skel_status skel__impact_reserve(skel_state *s) {
         double      *memory = skel__carve(&c, (size_t)s->m->nm, sizeof *memory);
         double      *left   = skel__carve(&c, 2 * (size_t)s->m->ns, sizeof *left);
         int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
+        int32_t     *caught = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *caught);
         if (to)
-            to->answer = answer, to->x = x, to->memory = memory, to->mode = mode, to->left = left;
+            to->answer = answer, to->x = x, to->memory = memory, to->mode = mode, to->left = left,
+            to->caught = caught;
         if (pass == 1) break;
         void *block = skel__alloc(&s->m->allocator, c.used);
         if (!block) return SKEL_E_MEMORY;
         c = (skel__carver){block, 0};
     }
     s->impact = to;
+    memset(to->caught, 0, (size_t)skel__event_count(s->m) * sizeof *to->caught);
     return SKEL_OK;
 }
 
@@ -111,14 +123,8 @@ static double left_of(const skel__joint *j, int k, int high, double c, double wi
     return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->law_on + widen;
 }
 
-void skel__event_values(const skel_state *s, double *out) {
-    const skel_model *m    = s->m;
-    skel__scan        scan = {0};
-    for (int32_t k = 0; k < m->ns; ++k) {
-        const int    far = skel__scan_skips(&scan, m, &m->spot[k], s->x, FAR_AWAY * m->reach);
-        const double gap = far ? INFINITY : skel__touch_at(s, s->x, k).gap;
-        out[k]           = fmin(gap, FAR_AWAY * m->reach);
-    }
+static void stop_values(const skel_state *s, double *out) {
+    const skel_model *m = s->m;
     for (int32_t e = 0; m->has_elements && e < m->nj; ++e) {
         const skel__joint *j  = &m->joint[e];
         double            *to = out + skel__stop_event(m, e, 0, 0);
@@ -134,6 +140,24 @@ void skel__event_values(const skel_state *s, double *out) {
     }
 }
 
+void skel__event_values(const skel_state *s, double *out) {
+    const skel_model *m    = s->m;
+    skel__scan        scan = {0};
+    for (int32_t k = 0; k < m->ns; ++k) {
+        const int    far = skel__scan_skips(&scan, m, &m->spot[k], s->x, FAR_AWAY * m->reach);
+        const double gap = far ? INFINITY : skel__touch_at(s, s->x, k).gap;
+        out[k]           = fmin(gap, FAR_AWAY * m->reach);
+    }
+    stop_values(s, out);
+}
+
+/* A stop that catches instead of being hit. */
+static int is_catch(const skel_state *s, int32_t event) {
+    if (!s->catches || event < s->m->ns) return 0;
+    const skel__joint *j = &s->m->joint[(event - s->m->ns) / 4];
+    return skel__has_stop(j) && !(j->limit_restitution > 0);
+}
+
 /* Rigid ground or hard stop, and its unit of length. */
 static int is_rigid(const skel_model *m, int32_t event, double *unit) {
     *unit = m->reach;
@@ -147,7 +171,8 @@ static int is_rigid(const skel_model *m, int32_t event, double *unit) {
 static int is_hit(const skel_state *s, const double *values) {
     double unit;
     for (int32_t k = 0; k < skel__event_count(s->m); ++k)
-        if (s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit) && values[k] <= TOUCHED * unit)
+        if (s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit) && values[k] <= TOUCHED * unit &&
+            !is_catch(s, k))
             return 1;
     return 0;
 }
@@ -157,12 +182,23 @@ static int is_hit(const skel_state *s, const double *values) {
 static double first_hit(const skel_state *s, const double *before, const double *after) {
     double first = 1, unit;
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit)) continue;
+        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) continue;
         if (!(after[k] < -BELOW * unit)) continue;
         const double way = before[k] - after[k];
         first            = fmin(first, way > 0 ? fmax(before[k], 0) / way : 0);
     }
     return first;
+}
+
+void skel__stops_catch(skel_state *s) {
+    const int32_t first = skel__stop_event(s->m, 0, 0, 0);
+    s->catches          = 1;
+    for (int32_t k = first; s->m->nstop > 0 && k < skel__event_count(s->m); ++k)
+        if (is_catch(s, k)) s->mode[k] = SKEL__RESTS;
+}
+
+void skel__stop_caught(skel_state *s, int32_t event) {
+    s->impact->caught[event] = is_catch(s, event);
 }
 
 /* The longest way without a hit grows, the shortest with one shrinks, until one is met. */
@@ -171,6 +207,7 @@ int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data
     double  low = 0, high = h, way = h;
     *done = h;
     if (!skel__has_impacts(s->m)) return step(s, h, data);
+    if (s->catches && !s->m->has_rigid && s->m->nbounce == 0) return step(s, h, data);
     skel__event_values(s, before);
     keep(s);
     for (int n = 0; n < HIT_TRIES; ++n) {
@@ -208,7 +245,8 @@ void skel__modes_start(skel_state *s) {
         s->mode[k] = s->event[k] <= TOUCHED * unit ? SKEL__RESTS : SKEL__FREE;
         if (is_held(s, k)) s->mode[k] = SKEL__HELD, s->widen[k] = 0;
     }
-    s->has_modes = 1;
+    s->has_modes  = 1;
+    s->stops_near = 1; /* not known */
 }
 
 static double law_rate(const skel_state *s, int32_t event) {
@@ -306,7 +344,9 @@ static double slow_of(const skel_model *m, const place *p) {
    that the stiff spring would only pass to and fro is stopped like this, too. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
-    if (s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit) s->mode[p.event] = SKEL__FREE;
+    const int catch         = is_catch(s, p.event);
+    if (!catch && s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit)
+        s->mode[p.event] = SKEL__FREE;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
     if (s->mode[p.event] == SKEL__HELD) return 0;
     p.speed = row_speed(s, &p, 0);
@@ -314,8 +354,9 @@ static int take(skel_state *s, place p, double value, double unit) {
     if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
+    p.holds             = catch && im->caught[p.event];
     im->at[im->count++] = p;
-    return p.speed < -STILL * slow;
+    return (p.holds ? -fabs(p.speed) : p.speed) < -(catch ? 1.0 : STILL) * slow;
 }
 
 static int find_places(skel_state *s) {
@@ -323,7 +364,10 @@ static int find_places(skel_state *s) {
     int               fast = 0;
     double            unit;
     s->impact->count = 0;
-    skel__event_values(s, s->event);
+    if (m->has_rigid)
+        skel__event_values(s, s->event);
+    else
+        stop_values(s, s->event);
     for (int32_t k = 0; m->has_rigid && k < m->ns; ++k)
         if (is_rigid(m, k, &unit) && (s->event[k] <= TOUCHED * unit || s->mode[k] == SKEL__RESTS))
             fast += take(s, place_on_ground(s, k), s->event[k], unit);
@@ -334,7 +378,8 @@ static int find_places(skel_state *s) {
         const int32_t n = scalars_at(s, &m->joint[e], c);
         is_rigid(m, at, &unit);
         for (int32_t k = 0; k < 2 * n; ++k)
-            if (s->event[at + k] <= TOUCHED * unit || s->mode[at + k] == SKEL__RESTS)
+            if (s->event[at + k] <= TOUCHED * unit ||
+                (s->mode[at + k] == SKEL__RESTS && !is_catch(s, at + k)))
                 fast +=
                     take(s, place_at_stop(s, e, &c[k / 2], k / 2, k % 2), s->event[at + k], unit);
     }
@@ -407,8 +452,44 @@ static double slide_within(struct skel__impact *im, const place *p, int row, dou
     return fmax(fabs(im->p[row + 1] - before[0]), fabs(im->p[row + 2] - before[1]));
 }
 
+/* Without friction: which places push is found by taking in those that are approached and leaving
+   out those that would pull, all at once, and when that goes round in circles the first one only
+   [Murty], which ends. Returns 0 where it did not. */
+static int pivot(struct skel__impact *im, double scale) {
+    const int n                = im->count;
+    double    want[PLACES_MAX] = {0}, fast = 0;
+    int       in[PLACES_MAX], list[PLACES_MAX];
+    for (int k = 0; k < n; ++k) {
+        want[k] = im->u[k] + scale * im->at[k].bounce * fmin(im->u[k], 0);
+        in[k]   = want[k] < 0 || im->at[k].holds;
+        fast    = fmax(fast, fabs(want[k]));
+    }
+    for (int round = 0; round < PIVOTS_MAX; ++round) {
+        int count = 0, changed = 0;
+        memset(im->p, 0, sizeof im->p);
+        for (int k = 0; k < n; ++k)
+            if (in[k]) list[count++] = k;
+        for (int r = 0; r < count; ++r) {
+            im->b[r] = -want[list[r]];
+            for (int c = 0; c < count; ++c) im->a[r * count + c] = im->w[list[r] * n + list[c]];
+            im->a[r * (count + 1)] *= 1.0 + IMPLIED;
+        }
+        skel__solve(im->a, im->b, count);
+        for (int r = 0; r < count; ++r) im->p[list[r]] = im->b[r];
+        for (int k = 0; k < n && (round < n || !changed); ++k) {
+            const double u     = speed_after(im, k) - im->u[k] + want[k];
+            const int    wrong = im->at[k].holds ? 0 : in[k] ? !(im->p[k] >= 0) : u < -DONE * fast;
+            in[k] ^= wrong;
+            changed |= wrong;
+        }
+        if (!changed) return 1;
+    }
+    return 0;
+}
+
 /* Projected Gauss-Seidel; scale lowers the restitutions, rough the friction. */
 static void sweep(struct skel__impact *im, double scale, double rough) {
+    if (im->rows == im->count && pivot(im, scale)) return;
     memset(im->p, 0, sizeof im->p);
     for (int n = 0; n < SWEEPS_MAX; ++n) {
         double change = 0, largest = 0;
@@ -417,8 +498,9 @@ static void sweep(struct skel__impact *im, double scale, double rough) {
             const place *p    = &im->at[k];
             const double down = fmin(im->u[row], 0), before = im->p[row];
             const double u = speed_after(im, row) + scale * p->bounce * down;
-            im->p[row]     = fmax(0, before - u / fmax(im->w[row * (im->rows + 1)], 1e-300));
-            change         = fmax(change, fabs(im->p[row] - before));
+            im->p[row]     = before - u / fmax(im->w[row * (im->rows + 1)], 1e-300);
+            if (!p->holds) im->p[row] = fmax(0, im->p[row]);
+            change = fmax(change, fabs(im->p[row] - before));
             if (p->rows == 3) change = fmax(change, slide_within(im, p, row, scale, rough));
             largest = fmax(largest, fabs(im->p[row]));
         }
@@ -513,7 +595,8 @@ static void settle(skel_state *s) {
     const struct skel__impact *im  = s->impact;
     int                        row = 0;
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
-        const place *p     = &im->at[k];
+        const place *p = &im->at[k];
+        if (is_catch(s, p->event)) continue;
         const double after = im->rows > 0 ? speed_after(im, row) : p->speed;
         if (after > slow_of(s->m, p)) { /* deep in the spring it leaves by the spring */
             if (!(p->value < -BELOW)) s->mode[p->event] = SKEL__FREE;
@@ -527,6 +610,7 @@ static void settle(skel_state *s) {
 int skel__impacts(skel_state *s) {
     int hits = 0;
     if (!s->impact) return 0;
+    if (s->catches && !s->m->has_rigid && s->m->nbounce == 0 && s->stops_near == 0) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
         const int fast             = find_places(s);
@@ -544,5 +628,6 @@ int skel__impacts(skel_state *s) {
         settle(s);
         if (!is_jolt || s->impact->count < PLACES_MAX) break;
     }
+    memset(s->impact->caught, 0, (size_t)skel__event_count(s->m) * sizeof *s->impact->caught);
     return hits;
 }

@@ -23,6 +23,10 @@ int skel__mode_pass(skel_state *s, int32_t k, int down);
 /* What is touched now and approached fast gets an impact, what is slow comes to rest, and what is
    out of touch is free. Returns how many impacts there were. */
 int skel__impacts(skel_state *s);
+/* From now on stops without restitution catch within steps, which take discrete forces then. */
+void skel__stops_catch(skel_state *s);
+/* The stop of that event caught in the step just done. */
+void skel__stop_caught(skel_state *s, int32_t event);
 /* One step of any kind, of length h; returns whether it could be done. */
 typedef int (*skel__step_fn)(skel_state *s, double h, void *data);
 /* A step of length h that ends where it hits something rigid: *done is what was done of it. */

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* General (not symmetric) block elimination along the tree, children before parents, O(n).
-   For a child b on its tree parent a, unknowns y (6 per body) and lambda (r per joint):
-     A_b y_b + K_ba y_a - W_b lambda = rho_b
-     A_a y_a + K_ab y_b - W_a lambda = rho_a
-     G_b y_b + G_a y_a               = gamma
-   A free root has no joint; below an anchor (world, prescribed body) the a-side is absent. */
+   For a child c on its tree parent p, unknowns y = (dp, theta) (6 per body), lambda (r per joint):
+     A_c y_c + K_cp y_p - W_c lambda = rho_c
+     A_p y_p + K_pc y_c - W_p lambda = rho_p
+     G_c y_c + G_p y_p               = gamma
+   A free root has no joint; below an anchor (world, prescribed body) the p-side is absent.
+   Joints through a point are eliminated by what they leave free (treelu.c), the others, and masses
+   that hang by springs alone, by their columns and rows (treelu_full.c). */
 #ifndef SKEL_SOLVE_TREELU_H
 #define SKEL_SOLVE_TREELU_H
 
 #include "model/model.h"
 
-typedef struct skel__lu {
-    int    r;          /* rows of the joint, 0 for a free root */
+typedef struct skel__lu_full {
+    int    r;          /* rows of the joint; 0: hangs by springs alone */
     int    is_coupled; /* kab, kba are not zero */
-    double a[36];      /* A; its inverse after factoring */
     double kab[36], kba[36];
     double wa[36], wb[36]; /* 6 x r */
     double ga[36], gb[36]; /* r x 6 */
     /* factors */
+    double a[36];   /* A^-1 */
     double aw[36];  /* A^-1 W_b             6 x r */
     double n[36];   /* (G_b A^-1 W_b)^-1    r x r */
     double gai[36]; /* G_b A^-1             r x 6 */
@@ -26,6 +28,30 @@ typedef struct skel__lu {
     double aik[36]; /* A^-1 K_ba */
     double kai[36]; /* K_ab A^-1 */
     double rest[6]; /* gamma - G_b A^-1 rho_b */
+} skel__lu_full;
+
+/* A joint through a point, sides in the joint's order: arms of the mean pose and of the end's;
+   torques of unit multipliers of its axis rows, and those rows at the end; on b the opposite. */
+typedef struct skel__lu_point {
+    v3 arm[2], arm1[2];
+    v3 n[3], n1[3];
+} skel__lu_point;
+
+typedef struct skel__lu {
+    skel__lu_full *full;       /* of a joint that is not through a point; else NULL */
+    int            r;          /* rows of the joint, 0 for a free root */
+    int            child;      /* which side of the joint the child is: 0 for a, 1 for b */
+    int            is_coupled; /* kpc, kcp are not zero */
+    double         a[36];      /* A; its inverse after factoring a free root */
+    m3             kpc, kcp;   /* by theta, in the torques */
+    skel__lu_point point;
+    /* factors: child's force F and torque N about the point, by its displacement u and by theta */
+    m3 fu, ft, nu, nt;
+    m3 free;         /* H = Z (T^T N_t Z)^-1 T^T: theta that the joint leaves free, by torque */
+    m3 by_shift;     /* H N_u */
+    m3 by_turn;      /* 1 - H (N_t + K_cp) */
+    m3 shut, hold;   /* turns that unit gammas of axis rows make; their lambdas from torques */
+    v3 shift, theta; /* of the joint alone, while solving */
 } skel__lu;
 
 /* Returns 0 where a block is singular. */
@@ -33,5 +59,13 @@ int skel__lu_factor(const skel_model *m, skel__lu *blocks);
 /* rho (6 per body) is used up; gamma and lambda have 6 places per body, for its tree joint. */
 void skel__lu_solve(const skel_model *m, skel__lu *blocks, double *rho, const double *gamma,
                     double *y, double *lambda);
+
+/* treelu_full.c; parent: block and right side of the parent, or NULL. */
+int  skel__lu_invert(double *a);
+int  skel__lu_full_factor(const double *a, skel__lu_full *b, double *parent);
+void skel__lu_full_inward(skel__lu_full *b, const double *rho, const double *gamma,
+                          double *rho_parent);
+void skel__lu_full_outward(const skel__lu_full *b, const double *rho, const double *y_parent,
+                           double *y, double *lambda);
 
 #endif

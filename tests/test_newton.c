@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside Newton's method of the energy-momentum step: derivatives against central differences, and
+   the quick elimination along the tree against the general one. */
+#include "shared/humanoid.h"
+#include "shared/near.h"
+#include "shared/rng.h"
+#include "solve/treelu.h"
+
+#include "algo/algo.h"
+
+#include <string.h>
+
+static v3 random_vector(rng *r) {
+    return (v3){rng_range(r, -1, 1), rng_range(r, -1, 1), rng_range(r, -1, 1)};
+}
+
+static void near_vector(v3 a, v3 b, double bound) {
+    const double one[3] = {a.x, a.y, a.z}, two[3] = {b.x, b.y, b.z};
+    near(one, two, 3, bound);
+}
+
+/* ---- springs toward an animation ---- */
+
+typedef struct frames {
+    pose outer, inner;
+} frames;
+
+/* Outer and inner frame turned by small turns in world axes. */
+static frames turned(frames f, v3 outer, v3 inner) {
+    f.outer.q = q_mul(q_exp(outer), f.outer.q);
+    f.inner.q = q_mul(q_exp(inner), f.inner.q);
+    return f;
+}
+
+static void check_slopes(const skel__joint *j, frames f, frames start, const double *want, v3 outer,
+                         v3 inner) {
+    const double eps = 1e-6;
+    m3           error[2], change[2];
+    v3           e[2], c[2];
+    const pose   o[2] = {start.outer, f.outer}, i[2] = {start.inner, f.inner};
+    skel__follow_error_slopes(j, f.outer, f.inner, want + 4, error);
+    skel__follow_change_slopes(j, f.outer, f.inner, skel__follow_change(j, o, i, want), change);
+    for (int k = 0; k < 2; ++k) {
+        const double s    = k == 0 ? eps : -eps;
+        const frames g    = turned(f, v3_scale(outer, s), v3_scale(inner, s));
+        const pose   p[2] = {start.outer, g.outer}, q[2] = {start.inner, g.inner};
+        e[k] = skel__follow_error(j, g.outer, g.inner, want + 4);
+        c[k] = skel__follow_change(j, p, q, want);
+    }
+    const v3 de = v3_scale(v3_sub(e[0], e[1]), 0.5 / eps);
+    const v3 dc = v3_scale(v3_sub(c[0], c[1]), 0.5 / eps);
+    near_vector(v3_add(m3_mulv(error[0], outer), m3_mulv(error[1], inner)), de, 1e-8);
+    near_vector(v3_add(m3_mulv(change[0], outer), m3_mulv(change[1], inner)), dc, 1e-8);
+}
+
+START_TEST(follow_slopes) {
+    static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_UNIVERSAL, SKEL_JOINT_BALL};
+    const v3             z = {0, 0, 1}, x = {1, 0, 0}, none = {0, 0, 0};
+    rng                  r = rng_seed(5);
+    for (int n = 0; n < 90; ++n) {
+        const skel__joint j           = {.type = types[n % 3]};
+        const quat        about_z     = q_exp(v3_scale(z, rng_range(&r, -3, 3)));
+        const quat        about_x     = q_exp(v3_scale(x, rng_range(&r, -1.5, 1.5)));
+        const quat        relative[3] = {about_z, q_mul(about_z, about_x),
+                                         q_exp(v3_scale(random_vector(&r), 1.6))};
+        frames            f           = {{none, q_exp(random_vector(&r))}, {none, q_identity()}};
+        double            want[8]     = {0.1, 0.05, 0, 0, 0.15, 0.1, 0, 0};
+        f.inner.q                     = q_mul(f.outer.q, relative[n % 3]);
+        if (n % 3 == 2)
+            q_to(q_exp((v3){0.3, 0.1, 0}), want), q_to(q_exp((v3){0.3, 0.2, 0}), want + 4);
+        const v3     both  = random_vector(&r);
+        const v3     axis  = n % 3 == 1 ? q_rotate(f.inner.q, x) : q_rotate(f.outer.q, z);
+        const frames start = turned(f, v3_scale(both, 0.1), v3_scale(both, 0.1));
+        check_slopes(&j, f, start, want, both, both);
+        check_slopes(&j, f, start, want, none, n % 3 == 2 ? random_vector(&r) : axis);
+        if (n % 3 == 2) check_slopes(&j, f, start, want, random_vector(&r), none);
+        if (n % 3 == 1) check_slopes(&j, f, start, want, q_rotate(f.outer.q, z), none);
+    }
+}
+END_TEST
+
+/* ---- elimination ---- */
+
+static void random_block(rng *r, skel__lu *b) {
+    for (int k = 0; k < 36; ++k) b->a[k] = rng_range(r, -0.3, 0.3) + (k % 7 == 0 ? 3 : 0);
+    for (int e = 0; e < 2; ++e) {
+        b->point.arm[e]  = random_vector(r);
+        b->point.arm1[e] = v3_mad(b->point.arm[e], 0.1, random_vector(r));
+    }
+    for (int k = 0; k < 3; ++k) {
+        const v3 unit  = {k == 0, k == 1, k == 2};
+        b->point.n[k]  = v3_mad(unit, 0.2, random_vector(r));
+        b->point.n1[k] = v3_mad(b->point.n[k], 0.05, random_vector(r));
+        b->kpc.r[k]    = v3_scale(random_vector(r), 0.5 * b->is_coupled);
+        b->kcp.r[k]    = v3_scale(random_vector(r), 0.5 * b->is_coupled);
+    }
+}
+
+/* The same joint by its columns (6 x rows) and rows. */
+static void spell_out(const skel__lu *b, skel__lu_full *to) {
+    const int c = b->child;
+    memset(to, 0, sizeof *to);
+    to->r = b->r, to->is_coupled = b->is_coupled;
+    for (int k = 0; k < b->r; ++k)
+        for (int side = 0; side < 2; ++side) { /* the child's, the parent's */
+            const int    at   = side == 0 ? c : !c;
+            const double sign = (at == 0 ? 1.0 : -1.0);
+            const v3     unit = {k == 0, k == 1, k == 2}, none = {0, 0, 0};
+            const v3     force = k < 3 ? unit : none;
+            const v3     turn  = k < 3 ? v3_cross(b->point.arm[at], unit) : b->point.n[k - 3];
+            const v3     turn1 = k < 3 ? v3_cross(b->point.arm1[at], unit) : b->point.n1[k - 3];
+            double      *w = side == 0 ? to->wb : to->wa, *g = side == 0 ? to->gb : to->ga;
+            const double col[6] = {force.x, force.y, force.z, turn.x, turn.y, turn.z};
+            for (int e = 0; e < 6; ++e) w[e * b->r + k] = sign * col[e];
+            v3_to(v3_scale(force, sign), g + 6 * k), v3_to(v3_scale(turn1, sign), g + 6 * k + 3);
+        }
+    for (int k = 0; k < 3; ++k) {
+        v3_to(b->kpc.r[k], to->kab + 6 * (3 + k) + 3);
+        v3_to(b->kcp.r[k], to->kba + 6 * (3 + k) + 3);
+    }
+}
+
+#define BODIES 64
+
+START_TEST(elimination) {
+    scene                s = scene_humanoid((humanoid_options){.gravity = 9.81});
+    const skel_model    *m = s.model;
+    static skel__lu      quick[BODIES], judge[BODIES];
+    static skel__lu_full full[BODIES];
+    rng                  r = rng_seed((uint64_t)(7 + _i));
+    double               rho[2][6 * BODIES], gamma[6 * BODIES], y[2][6 * BODIES], l[2][6 * BODIES];
+    ck_assert_int_le(m->na, BODIES);
+    memset(l, 0, sizeof l);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i     = m->order[k];
+        const int     joint = m->body[i].joint;
+        quick[i]            = (skel__lu){.r = joint < 0 ? 0 : 3 + rng_int(&r, 4)};
+        quick[i].child      = rng_int(&r, 2);
+        quick[i].is_coupled = joint >= 0 && m->body[i].is_inner && rng_int(&r, 2);
+        random_block(&r, &quick[i]);
+        judge[i] = quick[i];
+        if (joint >= 0) spell_out(&quick[i], &full[i]), judge[i].full = &full[i];
+    }
+    for (int k = 0; k < 6 * m->na; ++k) {
+        rho[0][k] = rho[1][k] = rng_range(&r, -1, 1);
+        gamma[k]              = rng_range(&r, -1, 1);
+    }
+    ck_assert_int_eq(skel__lu_factor(m, quick), 1);
+    ck_assert_int_eq(skel__lu_factor(m, judge), 1);
+    skel__lu_solve(m, quick, rho[0], gamma, y[0], l[0]);
+    skel__lu_solve(m, judge, rho[1], gamma, y[1], l[1]);
+    for (int32_t k = 0; k < m->nd; ++k)
+        for (int e = 0; e < 6; ++e) {
+            const int at = 6 * m->order[k] + e;
+            near1(y[0][at], y[1][at], 1e-9 * (1 + fabs(y[1][at])));
+            if (e < quick[m->order[k]].r) near1(l[0][at], l[1][at], 1e-9 * (1 + fabs(l[1][at])));
+        }
+    scene_free(&s);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("newton");
+    TCase *t     = tcase_create("all");
+    tcase_add_test(t, follow_slopes);
+    tcase_add_loop_test(t, elimination, 0, 40);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
