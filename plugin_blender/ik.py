@@ -85,9 +85,10 @@ class SkelIk(bpy.types.PropertyGroup):
                        description="What the bone at the top may do")
     smooth: BoolProperty(name="Smooth", default=True, override=OVERRIDE, description="Go on from "
                          "frame to frame, without jumps. Else every frame is solved by itself")
-    posture: BoolProperty(name="Stay Near Pose", default=True, override=OVERRIDE,
-                          description="Where goals leave a choice, stay near the pose of the "
-                          "first frame")
+    posture: BoolProperty(name="Stay Near Animation", default=True, override=OVERRIDE,
+                          description="Where goals leave a choice, bones stay as near to their "
+                          "own animation as they can, and come back to it when a goal is turned "
+                          "off. Else what a goal has changed stays added to the animation")
     tolerance: FloatProperty(name="Tolerance", default=1e-5, min=1e-9, soft_max=0.01, precision=6,
                              override=OVERRIDE, description="Metres and radians: a goal that is "
                              "nearer than this is reached")
@@ -104,8 +105,7 @@ def _joint(pose_bone):
                 len(getattr(constraint, "euler_order", "AUTO")) == 3:
             order = constraint.euler_order
     joint = convert_ik.JointShot(order=order, stiffness=(
-        pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z),
-        location=tuple(pose_bone.location))
+        pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z))
     if "joint_type" in pose_bone:                  # of an imported robot
         joint.kind, joint.axis = pose_bone["joint_type"], pose_bone.get("joint_axis", "Z")
         joint.sign = float(pose_bone.get("joint_sign", 1))
@@ -204,8 +204,6 @@ def sample(ik, ob, frames, used, stage, named):
             bl_read.keep_frame(now, shot, room)
             if n == 0:
                 bl_read._channels_now(now, shot)
-                for joint, bone in zip(ik.joints, now.pose.bones):
-                    joint.location = tuple(bone.location)
             for goal, k, (target, bone, pole, pole_bone) in zip(ik.goals, used, named):
                 if target:
                     goal.target.extend(_place(stage.graph, objects[target], bone))

@@ -143,6 +143,81 @@ class Goals(unittest.TestCase):
         self.assertEqual(report["worst_goal"], "goal")
 
 
+class Animated(unittest.TestCase):
+    """Goals on bones that have an animation of their own."""
+
+    def shot(self, turn, frames=12, **goal):
+        """The last link turns about an axis of its own, by turn(frame)."""
+        ik = chain_shot(4, frames, **goal)
+        for n in range(frames):
+            q = convert.q_mul(ALONG_X, turn(n))
+            k = 16 * (4 * n + 3)
+            ik.shot.poses[k:k + 16] = array("f", matrix((0.9, 0, 2), q))
+            ik.shot.basis[k:k + 16] = array("f", matrix((0, 0, 0), turn(n)))
+        return ik
+
+    def keys(self, ik, bone):
+        """[frame][4] of a bone that turns by quaternions."""
+        result = pipeline.run(convert_ik.solve(ik))
+        rows = {c.index: c.keys[1::2] for c in result.channels if c.group == bone}
+        return list(zip(*(rows[k] for k in range(4)))), result.report
+
+    def twist(self, n):
+        return convert.q_about((0, 1, 0), 0.2 * n)
+
+    def test_off_is_the_animation(self):
+        ik = self.shot(self.twist, weight=[0.0] * 12)
+        keys, report = self.keys(ik, "link3")
+        self.assertEqual(report["missed"], [])
+        for n, key in enumerate(keys):
+            self.assertAlmostEqual(abs(sum(a * b for a, b in zip(key, self.twist(n)))), 1.0, 6)
+
+    def test_twist_of_the_tip_is_free(self):
+        keys, report = self.keys(self.shot(self.twist), "link3")
+        self.assertEqual(report["missed"], [])
+        turned = [convert.twist_about(key, (0, 1, 0)) for key in keys]
+        steps = [math.remainder(b - a, 2 * math.pi) for a, b in zip(turned, turned[1:])]
+        for step in steps:
+            self.assertAlmostEqual(step, 0.2, 1)
+
+    def test_locked_but_animated_is_a_held_joint(self):
+        ik = self.shot(self.twist)
+        ik.shot.bones[3].locked = "XY"
+        built = convert_ik.build(ik)
+        names = {joint.name for joint in built.scene.joints}
+        self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Y", "link3.Z"})
+        self.assertEqual(built.scene.ik.stiffness, {"link3.Y": 1.0})
+        keys, report = self.keys(ik, "link3")
+        for n, key in enumerate(keys):
+            angles = min(convert_ik.angles_of(key, "ZYX"), key=lambda a: abs(a[2]))
+            self.assertAlmostEqual(angles[2], 0.0, 5)
+        still = self.shot(lambda n: self.twist(3))
+        still.shot.bones[3].locked = "XY"
+        names = {joint.name for joint in convert_ik.build(still).scene.joints}
+        self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Z"})
+
+    def test_angles_go_on_beyond_a_turn(self):
+        turns = [convert.q_about((0, 0, 1), 0.5 * n) for n in range(30)]
+        bone = convert.BoneShot("b", -1, 1.0, STILL)
+        rows = convert_ik.angles_along(turns, "ZYX", bone)
+        for n, row in enumerate(rows):
+            self.assertAlmostEqual(row[0], 0.5 * n, 6)
+
+    def test_a_head_that_moves_is_a_held_slide(self):
+        ik = self.shot(lambda n: convert_ik.IDENTITY)
+        ik.shot.bones[3].connected = False
+        for n in range(12):
+            ik.shot.poses[16 * (4 * n + 3) + 14] += 0.01 * n
+        built = convert_ik.build(ik)
+        self.assertEqual(built.scene.ik.stiffness, {"link3.moveZ": 1.0})
+        with skelpy.Scene.from_json(built.scene.to_json()) as scene:
+            motion = convert_ik.motion_of(ik, built, scene).run()
+            self.assertTrue(motion.reached)
+            q = motion.q[scene.joint_q_offset(scene.find_joint("link3.moveZ"))::scene.q_count]
+        for n, value in enumerate(q):
+            self.assertAlmostEqual(value, 0.01 * n, 6)
+
+
 class Robots(unittest.TestCase):
     def test_bones_of_every_robot(self):
         """Bones begin on their joint's axis, which is the bone's Z or Y."""
