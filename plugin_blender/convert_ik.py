@@ -55,6 +55,9 @@ class GoalShot:
     level: bool = False                         # of CENTRE: at any height
     target: Any = None                          # [frame][16] floats, world, Blender units
     pole: Any = None                            # likewise, or None
+    number: int = 0                             # in the list of goals
+    at: Any = None                              # (object, bone) of the target, by name
+    pole_at: Any = None                         # likewise
 
 
 @dataclass

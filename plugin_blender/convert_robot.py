@@ -526,3 +526,30 @@ def shape_of(visual):
     if visual.kind == "box":
         return box(visual.size)
     return cylinder(*visual.size) if visual.kind == "cylinder" else sphere(visual.size[0])
+
+
+# ---- the bundle, and joints of bones that are no robot's ----
+
+def bundled():
+    """{name: path} of the robots that come with the add-on, or lie in the sources beside it."""
+    here = os.path.dirname(__file__)
+    folder = os.path.join(here, "robots")
+    if not os.path.isdir(folder):
+        folder = os.path.join(os.path.dirname(here), "samples", "robots")
+    if not os.path.isdir(folder):
+        return {}
+    return {name[:-5]: os.path.join(folder, name) for name in sorted(os.listdir(folder))
+            if name.endswith(".json")}
+
+
+def by_locks(each, ranges, locked):
+    """The joint of a bone that is no robot's, by its limits and locks."""
+    free = [axis for axis in "XYZ" if axis not in locked and
+            not (axis in ranges and ranges[axis][1] - ranges[axis][0] < 1e-4)]
+    if not free:
+        each.kind = "fixed"
+    elif len(free) == 1:
+        each.kind, each.axis, each.limits = "hinge", free[0], ranges.get(free[0])
+    elif len(free) == 2:
+        raise convert.Refused(f"'{each.name}' turns about two axes. Lock one of them (Bone "
+                              "properties > Inverse Kinematics), or none")

@@ -224,15 +224,14 @@ def draw_menu(self, context):
 
 CLASSES = (SKEL_PT_none, SKEL_PT_physics, SKEL_PT_ground, SKEL_PT_masses, SKEL_PT_motion,
            SKEL_PT_output, SKEL_PT_bone, SKEL_PT_report, SKEL_PT_analysis, SkelPreferences)
+_register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
 def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    _register()
     bpy.types.VIEW3D_MT_pose_context_menu.append(draw_menu)
 
 
 def unregister():
     bpy.types.VIEW3D_MT_pose_context_menu.remove(draw_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

@@ -113,13 +113,4 @@ def rows_of(report):
 
 
 CLASSES = (SKEL_UL_goals, SKEL_PT_ik, SKEL_PT_ik_settings, SKEL_PT_ik_receipt)
-
-
-def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister():
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -25,6 +25,11 @@ class Result:
     frames: Any                             # (first, last) that were written
     report: Dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def bones(self):
+        """Names of the bones that get keys."""
+        return sorted({channel.group for channel in self.channels})
+
 
 def run(work):
     """To the end, in one go; the result."""

@@ -64,12 +64,8 @@ class Ik(unittest.TestCase):
         return left, right
 
     def result_of(self, ob, first=1, last=30):
-        ik = self.skel.ik
-        shot, used = ik.read(self.scene, ob, first, last)
-        named = ik.targets(ob, used)
-        run = self.skel.pipeline.run
-        run(ik.sample(shot, ob, range(first, last + 1), used, ik._Frames(ob, ik._things(named)),
-                      named))
+        shot = self.skel.bl_read.read_ik(self.scene, ob, first, last)
+        self.skel.pipeline.run(self.skel.bl_read.sample_ik(shot, ob, range(first, last + 1)))
         built = self.skel.convert_ik.build(shot)
         scene = self.skel.binding.skelpy.Scene.from_json(built.scene.to_json())
         return shot, built, scene, self.skel.convert_ik.motion_of(shot, built, scene).run()
@@ -245,7 +241,7 @@ class Ik(unittest.TestCase):
         """Joints of a robot that are keyed, slides too, under a goal for the place alone."""
         bpy.ops.skel.import_robot(preset="stanford", shapes=False)
         ob = bpy.context.view_layer.objects.active
-        bones = self.skel.robots.joint_bones(ob)
+        bones = self.skel.bl_read.joint_bones(ob)
         self.scene.tool_settings.use_keyframe_insert_auto = True
         for frame, values in ((1, "0 0.3 0.4 0 0.5 0"), (30, "1 0.8 0.7 2 -0.4 3")):
             self.scene.frame_set(frame)
@@ -346,10 +342,8 @@ class Ik(unittest.TestCase):
 
     def work(self, ob):
         """What the operator's generator does, to be stopped half way."""
-        ik = self.skel.ik
-        shot, used = ik.read(self.scene, ob, 1, 30)
-        named = ik.targets(ob, used)
-        yield from ik.sample(shot, ob, range(1, 31), used, ik._Frames(ob, ik._things(named)), named)
+        shot = self.skel.bl_read.read_ik(self.scene, ob, 1, 30)
+        yield from self.skel.bl_read.sample_ik(shot, ob, range(1, 31))
         result = yield from self.skel.convert_ik.solve(shot)
         yield from self.skel.bl_write.write(ob, result.channels, "NEW", "x")
 
@@ -419,7 +413,7 @@ class Ik(unittest.TestCase):
                 self.setUp()
                 bpy.ops.skel.import_robot(preset=name, shapes=False)
                 ob = bpy.context.view_layer.objects.active
-                count = len(self.skel.robots.joint_bones(ob))
+                count = len(self.skel.bl_read.joint_bones(ob))
                 bpy.ops.skel.set_joints(values=" ".join(["0.3", "0.6", "-0.5", "0.4", "0.7", "0.2"
                                                          ][:count]))
                 target = empty("target", (0, 0, 0))

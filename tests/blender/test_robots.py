@@ -61,7 +61,7 @@ class Robots(unittest.TestCase):
 
     def compare(self, ob, scene, names, reach):
         """Worst (distance in parts of the reach, angle) of frames at random joints."""
-        worst, bones = (0.0, 0.0), self.skel.robots.joint_bones(ob)
+        worst, bones = (0.0, 0.0), self.skel.bl_read.joint_bones(ob)
         for _ in range(POSES):
             q = random_q(self.rng, bones)
             self.assertEqual(set_joints(q), {"FINISHED"})
@@ -76,14 +76,14 @@ class Robots(unittest.TestCase):
         return worst
 
     def test_every_bundled_robot(self):
-        names = list(self.skel.robots.bundled())
+        names = list(self.skel.convert_robot.bundled())
         self.assertEqual(len(names), 26)
         for name in names:
             with self.subTest(robot=name):
                 self.setUp()
                 ob = self.bring(preset=name)
-                reach = self.skel.robots.robot_data(ob)["reach"]
-                scene = self.skelpy.Scene.from_file(self.skel.robots.bundled()[name])
+                reach = self.skel.bl_read.robot_data(ob)["reach"]
+                scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()[name])
                 off, angle = self.compare(ob, scene, ["tool"], reach)
                 tables = []
                 for convention in ("standard", "modified"):
@@ -125,11 +125,11 @@ class Robots(unittest.TestCase):
     def test_limits_stop_and_named_poses(self):
         ob = self.bring(preset="puma560")
         self.assertEqual(bpy.ops.skel.set_joints(values="99 0 0 0 0 0"), {"FINISHED"})
-        self.assertAlmostEqual(self.skel.robots.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
+        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
         self.assertEqual(bpy.ops.skel.set_joints(pose="qr"), {"FINISHED"})
         self.assertAlmostEqual(ob.pose.bones["link3"].skel_angle, -math.pi / 2, 5)
         ob.pose.bones["link3"].skel_angle = 0.25
-        self.assertAlmostEqual(self.skel.robots.joint_value(ob.pose.bones["link3"]), 0.25, 6)
+        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link3"]), 0.25, 6)
         with self.assertRaises(RuntimeError):
             bpy.ops.skel.set_joints(pose="nowhere")
         with self.assertRaises(RuntimeError):
@@ -139,7 +139,7 @@ class Robots(unittest.TestCase):
         ob = self.bring(filepath=URDF)
         scene = self.skelpy.Scene.from_file(URDF)
         names = ["base", "mount", "flange", "tcp"]
-        off, angle = self.compare(ob, scene, names, self.skel.robots.robot_data(ob)["reach"])
+        off, angle = self.compare(ob, scene, names, self.skel.bl_read.robot_data(ob)["reach"])
         print(f"features.urdf: frames off by {off:.1e} of the reach, {angle:.1e} rad")
         self.assertLess(off, EXACT)
         self.assertIn("package://features", ob.pose.bones["trunk"]["meshes"])
@@ -181,10 +181,10 @@ class Robots(unittest.TestCase):
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01
         ob = self.bring(preset="stanford")
-        reach = self.skel.robots.robot_data(ob)["reach"]
-        scene = self.skelpy.Scene.from_file(self.skel.robots.bundled()["stanford"])
+        reach = self.skel.bl_read.robot_data(ob)["reach"]
+        scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()["stanford"])
         ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Translation((100, 20, 3))
-        q = random_q(self.rng, self.skel.robots.joint_bones(ob), 0.01)
+        q = random_q(self.rng, self.skel.bl_read.joint_bones(ob), 0.01)
         set_joints(q)
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
         got = now.pose.bones["tool"].matrix.translation * 0.01

@@ -11,6 +11,7 @@ from array import array
 
 import common
 import fake_bpy
+import fake_mathutils
 
 ADDON = common.ROOT / "plugin_blender"
 
@@ -19,9 +20,10 @@ def load(name, bpy=None):
     """A module of the add-on; without bpy, it must not ask for one."""
     for known in [m for m in sys.modules if m == "skel" or m.startswith("skel.")]:
         del sys.modules[known]
-    sys.modules.pop("bpy", None)
+    for known in ("bpy", "mathutils"):
+        sys.modules.pop(known, None)
     if bpy is not None:
-        sys.modules["bpy"] = bpy
+        sys.modules["bpy"], sys.modules["mathutils"] = bpy, fake_mathutils.module()
     package = types.ModuleType("skel")
     package.__path__ = [str(ADDON)]
     sys.modules["skel"] = package
@@ -264,7 +266,8 @@ class Versions(unittest.TestCase):
                 self.assertEqual(compat.is_selected(bone), not selected)
 
     def tearDown(self):
-        sys.modules.pop("bpy", None)
+        for known in ("bpy", "mathutils"):
+            sys.modules.pop(known, None)
 
 
 if __name__ == "__main__":
