@@ -226,6 +226,40 @@ class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
         return f"Wrote {path}"
 
 
+class SKEL_OT_save_report(Short, bpy.types.Operator):
+    """Save the report of the last bake: energies, momenta, work and joint errors of every frame, as
+    a table (.csv) or a document (.json)"""
+    bl_idname = "skel.save_report"
+    bl_label = "Save Report"
+    bl_options = {"REGISTER"}
+
+    filepath: StringProperty(name="File", subtype="FILE_PATH",
+                             description="File to write, .csv or .json")
+    filter_glob: StringProperty(default="*.csv;*.json", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context):
+        ob = armature(context)
+        if ob is None or ob.name not in REPORTS:
+            cls.poll_message_set("Bake the armature first")
+            return False
+        return True
+
+    def invoke(self, context, _event):
+        if not self.filepath:
+            self.filepath = bpy.path.clean_name(armature(context).name) + " report.csv"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def run(self, context):
+        path = bpy.path.abspath(self.filepath)
+        if not path.lower().endswith((".csv", ".json")):
+            raise convert.Refused(f"'{path}' must end in .csv or .json")
+        form = pipeline.report_json if path.lower().endswith(".json") else pipeline.report_csv
+        pipeline.save(path, form(REPORTS[armature(context).name]))
+        return f"Wrote {path}"
+
+
 class SKEL_OT_import_track(_Work, bpy.types.Operator):
     """Write a skel-track/1, made by `skel bake` from this armature's exported scene, as keys"""
     bl_idname = "skel.import_track"
@@ -295,7 +329,7 @@ class SKEL_OT_copy_settings(bpy.types.Operator):
 
 
 CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
-           SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
+           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
 register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 

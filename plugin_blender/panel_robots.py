@@ -23,8 +23,8 @@ class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
             return
         column = layout.column(align=True)
         column.operator_context = "EXEC_DEFAULT"
-        column.operator("skel.extract_dh", text="DH Table, Standard").convention = "standard"
-        column.operator("skel.extract_dh", text="DH Table, Modified").convention = "modified"
+        column.operator("skel.extract_dh", text="Write DH Table (Standard)").convention = "standard"
+        column.operator("skel.extract_dh", text="Write DH Table (Modified)").convention = "modified"
         layout.operator("skel.export_urdf", icon="EXPORT")
 
 

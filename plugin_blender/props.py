@@ -136,7 +136,7 @@ class SkelArmature(bpy.types.PropertyGroup):
                            description="Last frame that gets keys")
     frame_step: IntProperty(name="Step", default=1, min=1, soft_max=10, override=OVERRIDE,
                             description="Frames from key to key")
-    start_velocity: BoolProperty(name="Start Moving", default=True, override=OVERRIDE,
+    start_velocity: BoolProperty(name="Start with Speed", default=True, override=OVERRIDE,
                                  description="Start with the velocity that the animation has at "
                                  "the first frame; else at rest")
     mass_from: EnumProperty(name="Mass From", default="LENGTH", override=OVERRIDE, items=(

@@ -184,8 +184,17 @@ class Operators(unittest.TestCase):
             self.assertIn("skel_power", ob.pose.bones["link1"])
             self.run_it(skel.ops.SKEL_OT_export_scene, world, filepath=str(scene))
             self.assertEqual(len(json.loads(scene.read_text())["bodies"]), 2)
+        self.assertFalse(skel.ops.SKEL_OT_save_report.poll(world.context))
         self.run_it(skel.ops.SKEL_OT_bake_physics, world, target="NLA")
         self.assertEqual(len(ob.animation_data.nla_tracks), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("r.csv", "r.json"):
+                self.run_it(skel.ops.SKEL_OT_save_report, world, filepath=f"{folder}/{name}")
+            self.assertEqual(len(Path(folder, "r.csv").read_text().splitlines()), 11)
+            self.assertEqual(len(json.loads(Path(folder, "r.json").read_text())["frames"]), 10)
+            operator = skel.ops.SKEL_OT_save_report(filepath=f"{folder}/r.txt")
+            self.assertEqual(operator.execute(world.context), {"CANCELLED"})
+            self.assertIn("must end in .csv or .json", operator.words[-1][1])
 
     @every_version
     def test_selected_bones(self, world, skel):
