@@ -479,11 +479,17 @@ def read_chain(ob, unit):
             each.axis = pose_bone.get("joint_axis", "Z")
             each.sign = float(pose_bone.get("joint_sign", 1))
             each.joint = pose_bone.get("joint", "")
+            each.mass = float(pose_bone.get("mass", 0.0))
+            each.com = [v * scale for v in pose_bone.get("com", (0.0, 0.0, 0.0))]
+            if each.mass > 0:
+                grown = ob.matrix_world.median_scale ** 2
+                each.inertia = [v * grown for v in pose_bone["inertia"]]
             limits = pose_bone.get("joint_limits")
             if limits is not None:
                 each.limits = [v * (scale if each.kind == "slide" else 1.0) for v in limits]
         else:
             convert_robot.by_locks(each, *limits_of(pose_bone))
+            each.mass, each.radius = pose_bone.skel.mass, pose_bone.skel.radius * scale
         out.append(each)
     return out
 

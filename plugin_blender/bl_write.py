@@ -275,6 +275,10 @@ def _lock(pose_bone, bone, unit):
         pose_bone["joint_limits"] = [float(v) / scale for v in bone.limits]
     if bone.row:
         pose_bone["dh"] = bone.row
+    if bone.mass > 0:
+        pose_bone.skel.mass = pose_bone["mass"] = float(bone.mass)
+        pose_bone["com"] = [float(v) / unit for v in bone.com]
+        pose_bone["inertia"] = [float(v) for v in bone.inertia]
 
 
 def _attach(context, ob, name, bone, matrix, shape, color):

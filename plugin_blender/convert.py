@@ -319,6 +319,12 @@ def check(shot):
 
 # ---- shapes and masses ----
 
+def capsule_of(length, radius):
+    """(length between the caps, radius) of a bone's capsule; radius 0: from its length."""
+    radius = min(max(radius or THICKNESS * length, 0.02 * length), 0.6 * length)
+    return max(length - 2 * radius, 0.1 * length), radius
+
+
 def _sizes(shot, roles):
     """(length, radius, mass) per bone with a body, in SI units."""
     s, out, volumes = shot.settings, {}, {}
@@ -328,9 +334,7 @@ def _sizes(shot, roles):
             continue
         grown = object_scale * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3 * shot.unit
         length = bone.length * grown
-        radius = bone.settings.radius * grown or bone.thickness * grown or THICKNESS * length
-        radius = min(max(radius, 0.02 * length), 0.6 * length)
-        middle = max(length - 2 * radius, 0.1 * length)
+        middle, radius = capsule_of(length, (bone.settings.radius or bone.thickness) * grown)
         volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
         if s.mass_from == "MESH" and bone.volume > 0:
             volumes[i] = bone.volume * (object_scale * shot.unit) ** 3

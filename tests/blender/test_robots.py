@@ -107,6 +107,26 @@ class Robots(unittest.TestCase):
             a = frames_of(self.skelpy, scene, q)["tool"]
             b = frames_of(self.skelpy, again, q)["tool"]
             worst = max(worst, math.dist(a[:3], b[:3]) / reach, turn_between(a[3:], b[3:]))
+            worst = max(worst, self.masses_off(scene, again, q, reach))
+        return worst
+
+    def masses_off(self, scene, again, q, reach):
+        """Masses, centres and inertias in the world, of links that have them: relative."""
+        worst, robot = 0.0, self.skel.convert_robot
+        first, second = ([body for body in json.loads(each.to_json())["bodies"]]
+                         for each in (scene, again))
+        poses = [self.skelpy.fk(each, q) for each in (scene, again)]
+        for k, (a, b) in enumerate(zip(first, second)):
+            self.assertEqual((a["name"], "mass" in a), (b["name"], "mass" in b))
+            if "mass" not in a:
+                continue
+            at = [list(each[7 * k:7 * k + 7]) for each in poses]
+            one, two = (robot.turned(body["inertia"], pose[3:])
+                        for body, pose in ((a, at[0]), (b, at[1])))
+            size = a["mass"] * reach ** 2
+            worst = max(worst, abs(a["mass"] - b["mass"]) / a["mass"],
+                        math.dist(at[0][:3], at[1][:3]) / reach,
+                        max(abs(x - y) for x, y in zip(one, two)) / size)
         return worst
 
     def test_limits_and_rows_come_back(self):
@@ -145,15 +165,23 @@ class Robots(unittest.TestCase):
         self.assertIn("package://features", ob.pose.bones["trunk"]["meshes"])
         path = os.path.join(common.TEMP, "again.urdf")
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path), {"FINISHED"})
-        with open(path, encoding="utf-8") as file:
-            self.assertIn("transmission", file.read())
+        self.assertIn("transmission", self.text_of(path))
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path, from_bones=True), {"FINISHED"})
         made = self.skelpy.Scene.from_file(path)
-        self.assertEqual(sorted(made.joint_names), sorted(scene.joint_names))
+        moving = [name for name in made.joint_names if name != "trunk"]     # held by the world
+        self.assertEqual(sorted(moving), sorted(scene.joint_names))
         q = {name: 0.01 * k for k, name in enumerate(sorted(scene.joint_names))}
         a = frames_of(self.skelpy, scene, [q[n] for n in scene.joint_names])["tcp"]
-        b = frames_of(self.skelpy, made, [q[n] for n in made.joint_names])["tcp"]
+        b = frames_of(self.skelpy, made, [q[n] for n in moving])["tcp"]
         self.assertLess(math.dist(a[:3], b[:3]), EXACT)
+        masses = [body["mass"] for body in json.loads(scene.to_json())["bodies"] if "mass" in body]
+        self.assertGreater(len(masses), 2)
+        for mass in masses:
+            self.assertIn(f'<mass value="{mass:g}"/>', self.text_of(path))
+
+    def text_of(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
 
     def test_meshes_of_a_urdf(self):
         folder = os.path.join(common.TEMP, "pack", "arm")

@@ -48,6 +48,15 @@ def ends(ik):
     return [robot.add(row[:3], convert.q_rotate(row[3:], (0, half, 0))) for row in rows]
 
 
+def masses(scene, q):
+    """Mass, centre and inertia of every body in the world, at q."""
+    poses, out = skelpy.fk(scene, q), []
+    for k, body in enumerate(json.loads(scene.to_json())["bodies"]):
+        pose = list(poses[7 * k:7 * k + 7])
+        out.append([body["mass"], *pose[:3], *robot.turned(body["inertia"], pose[3:])])
+    return out
+
+
 class Goals(unittest.TestCase):
     def test_no_bpy_in_pure_modules(self):
         for name in ("convert_ik", "convert_robot"):
@@ -243,15 +252,10 @@ class Robots(unittest.TestCase):
     def test_table_comes_back(self):
         text = (ROBOTS / "puma560.json").read_text(encoding="utf-8")
         made, rng = robot.robot_of(text), random.Random(1)
-        bones = []
-        for bone in made.bones:
-            y = robot.sub(bone.tail, bone.head)
-            y = robot.times(y, 1 / convert.norm(y))
-            z = robot.times(bone.z, 1 / convert.norm(bone.z))
-            x = convert.cross(y, z)
-            turn = convert.q_of([*x, 0, *y, 0, *z, 0, 0, 0, 0, 1])
-            bones.append(robot.ChainBone(bone.name, bone.parent, bone.head, turn, 0.1, bone.kind,
-                                         bone.axis, bone.sign, bone.limits, bone.joint, bone.frame))
+        bones = [robot.ChainBone(bone.name, bone.parent, bone.head, robot.axes_of(bone), 0.1,
+                                 bone.kind, bone.axis, bone.sign, bone.limits, bone.joint,
+                                 bone.frame, bone.mass, bone.com, bone.inertia)
+                 for bone in made.bones]
         for convention in ("standard", "modified"):
             table = robot.table_of("puma", bones, "tool", convention)
             with skelpy.Scene.from_json(text) as a, skelpy.Scene.from_json(table) as b:
@@ -259,7 +263,23 @@ class Robots(unittest.TestCase):
                     q = [rng.uniform(-2, 2) for _ in range(6)]
                     place = [tool(scene, q) for scene in (a, b)]
                     self.assertLess(math.dist(*place), 1e-9)
+                    for one, other in zip(masses(a, q), masses(b, q), strict=True):
+                        self.assertLess(max(abs(x - y) for x, y in zip(one, other)), 1e-9)
                 self.assertEqual(a.joint_names, b.joint_names)
+
+    def test_masses_of_other_bones(self):
+        """A mass of a bone is that of its capsule, in its middle."""
+        bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z", mass=2.0),
+                 robot.ChainBone("b", "a", (0, 0.5, 0), robot.UNIT, 0.4, "hinge", "Z")]
+        rows = json.loads(robot.table_of("two", bones, "b", "standard"))["joints"]
+        self.assertNotIn("mass", rows[1])
+        self.assertEqual(rows[0]["mass"], 2.0)
+        length, r = convert.capsule_of(0.5, 0.0)
+        rod, ball = 2 * length / (length + 4 * r / 3), 2 * (4 * r / 3) / (length + 4 * r / 3)
+        across = rod * (r * r / 4 + length ** 2 / 12) + \
+            ball * (0.4 * r * r + length ** 2 / 4 + 3 / 8 * length * r)
+        self.assertAlmostEqual(max(rows[0]["inertia"]), across, 9)
+        self.assertAlmostEqual(math.dist(rows[0]["com"], (0, 0, 0)), 0.25, 9)
 
     def test_joint_numbers(self):
         self.assertEqual(robot.parse_joints("1, 2 ;3", 3), [1, 2, 3])
