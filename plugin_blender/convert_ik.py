@@ -22,6 +22,7 @@ STILL = 1e-7                # m and parts of a turn: what does not move
 ANIMATED = 1e-5             # rad: an angle that moves; less is rounding of Blender's matrices
 NARROW = math.radians(0.01)  # a range that is none
 SLICE = 8.0                 # ms of solving between two yields
+FRAMES = 200                # of one bone, between two yields
 MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges of one joint
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
@@ -69,6 +70,15 @@ class IkShot:
     smooth: bool = True                         # from frame to frame; else each by itself
     posture: bool = True                        # stay near the animation
     tolerance: float = 1e-5                     # m and rad
+    motions: Dict[int, Any] = field(default_factory=dict)   # of bones, by read_motions
+
+
+@dataclass
+class Motion:
+    """How a bone goes in its parent's axes, a frame each."""
+    turns: List[Any] = field(default_factory=list)      # from rest
+    heads: List[Any] = field(default_factory=list)      # in the axes of its rest, m; or none
+    angles: List[Any] = field(default_factory=list)     # about the axes of its hinges; or none
 
 
 @dataclass
@@ -183,14 +193,49 @@ def _near(angle, last):
     return last + math.remainder(angle - last, 2 * math.pi)
 
 
-def angles_along(turns, outer, bone):
-    """Angles of a row of turns, without jumps: [frame][3]."""
-    rows = [min(angles_of(turns[0], outer), key=lambda a: _beyond(a, outer, bone))]
-    for turn in turns[1:]:
-        sets = [[_near(a, b) for a, b in zip(angles, rows[-1])]
-                for angles in angles_of(turn, outer)]
-        rows.append(min(sets, key=lambda a: sum(abs(x - y) for x, y in zip(a, rows[-1]))))
-    return rows
+def angles_after(turn, outer, bone, last):
+    """Angles that turn as said: within the limits, or, where the last ones are known, near them."""
+    if last is None:
+        return min(angles_of(turn, outer), key=lambda a: _beyond(a, outer, bone))
+    sets = [[_near(a, b) for a, b in zip(angles, last)] for angles in angles_of(turn, outer)]
+    return min(sets, key=lambda a: sum(abs(x - y) for x, y in zip(a, last)))
+
+
+def is_ball(ik, i):
+    """Whether a bone turns all ways, and all alike."""
+    bone, info = ik.shot.bones[i], ik.joints[i]
+    return not (info.kind or bone.limits or bone.locked or len(set(info.stiffness)) > 1)
+
+
+def _head_in(shot, i, n, rest, grown):
+    """Where a bone's head is in its parent, in the axes of its own rest."""
+    up, k = 16 * (n * len(shot.bones) + shot.bones[i].parent), 16 * (n * len(shot.bones) + i)
+    off = [grown * (a - b) for a, b in zip(shot.poses[k + 12:k + 15], shot.poses[up + 12:up + 15])]
+    turn = convert.q_mul(convert.q_of(shot.poses[up:up + 16]), rest)
+    return convert.q_rotate(convert.q_conj(turn), off)
+
+
+def read_motions(ik):
+    """Generator: the animation of all bones that have joints, bone by bone."""
+    shot, (turns, _roots) = ik.shot, moving(ik)
+    grown = sum(convert.scales(shot.objects[:16])) / 3 * shot.unit
+    for i in _bodies(ik, turns, _descends(shot, turns)):
+        bone, made = shot.bones[i], Motion()
+        outer, slides = ik.joints[i].order[::-1], not bone.connected and bone.parent >= 0
+        hinges = not is_ball(ik, i) and not ik.joints[i].kind and free_axes(bone)
+        rest = convert.q_mul(convert.q_conj(convert.q_of(shot.bones[bone.parent].rest)),
+                             convert.q_of(bone.rest)) if slides else None
+        for n in range(len(shot.frames)):
+            made.turns.append(convert._basis_now(shot, i, n))
+            if hinges:
+                last = made.angles[-1] if made.angles else None
+                made.angles.append(angles_after(made.turns[-1], outer, bone, last))
+            if slides:
+                made.heads.append(_head_in(shot, i, n, rest, grown))
+            if n % FRAMES == FRAMES - 1:
+                yield 0.03, "reading"
+        ik.motions[i] = made
+        yield 0.03, "reading"
 
 
 def _varies(values, least):
@@ -227,41 +272,37 @@ class _Maker:
 
     def joint(self, i, host, host_pose):
         """The joint of bone i, which goals may move, to a body that stands as said."""
-        bone, info = self.shot.bones[i], self.ik.joints[i]
-        turns = self.turns(i)
+        bone, info, motion = self.shot.bones[i], self.ik.joints[i], self.ik.motions[i]
         if info.kind in ("hinge", "slide"):
-            self.robot_joint(i, host, host_pose, turns)
+            self.robot_joint(i, host, host_pose, motion.turns)
             return
-        free = [] if info.kind == "fixed" else free_axes(bone)
-        limited = bone.limits or bone.locked or len(set(info.stiffness)) > 1
-        if len(free) == 3 and not limited:
-            parts, end = [_Part(bone.name, "ball", turns, stiffness=info.stiffness[0])], IDENTITY
-        elif free:
-            parts, end = self.hinges(i, turns, free)
+        if is_ball(self.ik, i):
+            parts = [_Part(bone.name, "ball", motion.turns, stiffness=info.stiffness[0])]
+            end = IDENTITY
+        elif motion.angles:
+            parts, end = self.hinges(i)
         else:
-            parts, end = self.held(i, turns)
+            parts, end = self.held(i)
         self.row(i, host, host_pose, [*self.slides(i), *parts], end)
 
     def along(self, i, host, host_pose):
         """Bone i goes along with a body, and as it is animated."""
-        parts, end = self.held(i, self.turns(i))
+        parts, end = self.held(i)
         self.row(i, host, host_pose, [*self.slides(i), *parts], end)
 
-    def turns(self, i):
-        return [convert._basis_now(self.shot, i, n) for n in range(len(self.shot.frames))]
-
-    def held(self, i, turns):
+    def held(self, i):
         """(parts, turn after them) of a bone that no goal turns."""
+        turns = self.ik.motions[i].turns
         if all(abs(sum(a * b for a, b in zip(turn, turns[0]))) > 1 - ANIMATED ** 2 / 8
                for turn in turns):
             return [], turns[0]
         return [_Part(self.shot.bones[i].name, "ball", turns, stiffness=1.0)], IDENTITY
 
-    def hinges(self, i, turns, free):
+    def hinges(self, i):
         """Hinges about the free axes, and held ones about those that are locked but animated;
         what is locked and still stays as it is."""
         bone, info, outer = self.shot.bones[i], self.ik.joints[i], self.ik.joints[i].order[::-1]
-        rows, still, parts = angles_along(turns, outer, bone), IDENTITY, []
+        rows, still, parts, free = self.ik.motions[i].angles, IDENTITY, [], free_axes(bone)
         for k, axis in enumerate(outer):
             values = [row[k] for row in rows]
             if axis not in free and not _varies(values, ANIMATED):
@@ -276,20 +317,9 @@ class _Maker:
 
     def slides(self, i):
         """Held slides for a bone whose head moves in its parent's axes."""
-        shot, bone, count = self.shot, self.shot.bones[i], len(self.shot.bones)
-        if bone.connected or bone.parent < 0 or len(shot.frames) == 1:
-            return []
-        rest = convert.q_mul(convert.q_conj(convert.q_of(shot.bones[bone.parent].rest)),
-                             convert.q_of(bone.rest))
-        rows = []
-        for n in range(len(shot.frames)):
-            up, k = 16 * (n * count + bone.parent), 16 * (n * count + i)
-            off = [self.grown * (a - b) for a, b in zip(shot.poses[k + 12:k + 15],
-                                                        shot.poses[up + 12:up + 15])]
-            turn = convert.q_mul(convert.q_of(shot.poses[up:up + 16]), rest)
-            rows.append(convert.q_rotate(convert.q_conj(turn), off))
+        bone, rows = self.shot.bones[i], self.ik.motions[i].heads
         out, least = [], 1e-5 * self.grown * bone.length
-        for k, axis in enumerate("XYZ"):
+        for k, axis in enumerate("XYZ" if rows else ""):
             values = [row[k] - rows[0][k] for row in rows]
             if _varies(values, least):
                 out.append(_Part(f"{bone.name}.move{axis}", "slide", values, axis, TURN[axis],
@@ -457,6 +487,8 @@ def build(ik, library=None):
         raise convert.Refused("There is no goal to reach. Add one: select the bone that is to "
                               "reach something, and press Add Goal")
     _check_scale(shot)
+    if not ik.motions:
+        pipeline.run(read_motions(ik))
     turns, roots = moving(ik)
     along = _descends(shot, turns)
     bodies = _bodies(ik, turns, along)
@@ -628,6 +660,8 @@ def motion_of(ik, built, scene):
 
 def solve(ik, library=None):
     """Generator; a pipeline.Result whose report is the receipt."""
+    if ik.goals:
+        yield from read_motions(ik)
     built = build(ik, library)
     yield 0.05, "reading"
     text = json.dumps(built.scene.to_dict(), ensure_ascii=False)

@@ -208,8 +208,9 @@ class Animated(unittest.TestCase):
     def test_angles_go_on_beyond_a_turn(self):
         turns = [convert.q_about((0, 0, 1), 0.5 * n) for n in range(30)]
         bone = convert.BoneShot("b", -1, 1.0, STILL)
-        rows = convert_ik.angles_along(turns, "ZYX", bone)
-        for n, row in enumerate(rows):
+        row = None
+        for n, turn in enumerate(turns):
+            row = convert_ik.angles_after(turn, "ZYX", bone, row)
             self.assertAlmostEqual(row[0], 0.5 * n, 6)
 
     def test_a_head_that_moves_is_a_held_slide(self):
