@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only reader of Blender's scene: an armature to a Shot, plain data. Writes nothing that stays.
+"""The only reader of Blender's scene: an armature to plain data. Writes nothing that stays.
 
 Frames are evaluated in a scene of their own that holds the armature alone, so skinned meshes cost
 nothing, and the user's scene stays on its frame."""
 
+import json
 from array import array
 
 import bpy
 from mathutils import Matrix, Vector
 
-from . import compat, convert
+from . import compat, convert, convert_ik, convert_robot
 from .binding import rig as rigs
 
 ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ": rigs.XYZ,
@@ -44,7 +45,7 @@ def read_bone_settings(pose_bone):
     return convert.BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
 
 
-def _limits(pose_bone):
+def limits_of(pose_bone):
     """(ranges by axis, locked axes) of the first Limit Rotation constraint, else of IK."""
     for constraint in pose_bone.constraints:
         if constraint.type == "LIMIT_ROTATION" and not constraint.mute and \
@@ -80,7 +81,7 @@ def _bones(ob):
     index = {pose_bone.name: i for i, pose_bone in enumerate(poses)}
     out = []
     for pose_bone in poses:
-        bone, (ranges, locked) = pose_bone.bone, _limits(pose_bone)
+        bone, (ranges, locked) = pose_bone.bone, limits_of(pose_bone)
         out.append(convert.BoneShot(
             name=pose_bone.name, parent=index[bone.parent.name] if bone.parent else -1,
             length=bone.length, rest=flat(bone.matrix_local),
@@ -236,9 +237,16 @@ class _Stage:
             bpy.data.scenes.remove(self.scene)
             self.scene = None
 
+    @property
+    def graph(self):
+        return self.layer.depsgraph
+
     def look(self, frame):
         self.scene.frame_set(frame)
-        return self.ob.evaluated_get(self.layer.depsgraph)
+        return self.ob.evaluated_get(self.graph)
+
+    def weight(self, k):
+        return self.ob.evaluated_get(self.graph).skel_ik.goals[k].weight
 
 
 def _channels_now(ob_eval, shot):
@@ -285,7 +293,7 @@ def sample(shot, ob, frames, before=()):
                 _channels_now(now, shot)
             for collider in shot.colliders:
                 if n == 0 or collider.moves:
-                    other = bpy.data.objects[collider.name].evaluated_get(stage.layer.depsgraph)
+                    other = bpy.data.objects[collider.name].evaluated_get(stage.graph)
                     collider.matrices.extend(flat(other.matrix_world @ collider.place))
             yield n / len(shot.frames), "reading the animation"
     finally:
@@ -301,3 +309,204 @@ def frame_range(scene, ob):
         return scene.frame_preview_start, scene.frame_preview_end
     return scene.frame_start, scene.frame_end
 
+# ---- goals ----
+
+def _joint(pose_bone):
+    order = pose_bone.rotation_mode if len(pose_bone.rotation_mode) == 3 else "XYZ"
+    for constraint in pose_bone.constraints:
+        if constraint.type == "LIMIT_ROTATION" and not constraint.mute and \
+                len(getattr(constraint, "euler_order", "AUTO")) == 3:
+            order = constraint.euler_order
+    joint = convert_ik.JointShot(order=order, stiffness=(
+        pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z))
+    if "joint_type" in pose_bone:                  # of an imported robot
+        joint.kind, joint.axis = pose_bone["joint_type"], pose_bone.get("joint_axis", "Z")
+        joint.sign = float(pose_bone.get("joint_sign", 1))
+        limits = pose_bone.get("joint_limits")
+        joint.limits = tuple(limits) if limits is not None else None
+    return joint
+
+
+def _goal(goal, number):
+    """What a goal wants, and the names of what it looks at."""
+    pole = goal.pole if goal.kind == "REACH" else None
+    return convert_ik.GoalShot(
+        name=goal.name or goal.bone or "goal", kind=goal.kind, bone=goal.bone, end=goal.end,
+        position=goal.use_position, orientation=goal.use_orientation, offset=tuple(goal.offset),
+        chain=goal.chain, weight=[], priority=goal.priority, axis=goal.axis,
+        level=goal.level, number=number,
+        at=(goal.target.name, goal.target_bone) if goal.target else None,
+        pole_at=(pole.name, goal.pole_bone) if pole else None)
+
+
+def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
+    """Everything but the samples."""
+    check_object(ob)
+    s, data = ob.skel_ik, ob.animation_data
+    goals = [_goal(goal, k) for k, goal in enumerate(s.goals) if goal.use]
+    shot = convert.Shot(
+        name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
+        gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
+        frame_step=frame_step, settings=read_settings(ob),
+        animated=bool(data and (data.action or data.nla_tracks or data.drivers)))
+    if any(goal.kind == "CENTRE" for goal in goals):
+        read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")
+    return convert_ik.IkShot(shot, [_joint(pose_bone) for pose_bone in ordered(ob)], goals,
+                             root=s.root, smooth=s.smooth, posture=s.posture,
+                             tolerance=s.tolerance)
+
+
+class _Now:
+    """Looks at the frame as it is, unkeyed changes and all."""
+
+    def __init__(self, ob, graph):
+        self.ob, self.graph = ob, graph
+
+    def look(self, _frame):
+        return self.ob.evaluated_get(self.graph)
+
+    def weight(self, k):
+        return self.ob.skel_ik.goals[k].weight
+
+    def close(self):
+        pass
+
+
+def place_of(graph, name, bone):
+    """16 numbers, column after column: an object or one of its bones in the world."""
+    ob = bpy.data.objects[name]
+    there = ob.evaluated_get(graph)
+    if bone and ob.type == "ARMATURE":
+        found = there.pose.bones.get(bone)
+        if found is None:
+            raise convert.Refused(f"'{name}' has no bone '{bone}'")
+        return flat(there.matrix_world @ found.matrix)
+    return flat(there.matrix_world)
+
+
+def sample_ik(ik, ob, frames, graph=None):
+    """Generator: fills in the samples, a frame at a time. graph: the one to look at, which stands
+    at the only frame; else frames are looked at in a scene of their own."""
+    seen = {at[0] for goal in ik.goals for at in (goal.at, goal.pole_at) if at}
+    stage = _Now(ob, graph) if graph is not None else _Stage(
+        ob, [bpy.data.objects[name] for name in sorted(seen)])
+    shot = ik.shot
+    shot.frames, room = list(frames), array("f", bytes(64 * len(shot.bones)))
+    shot.poses, shot.basis, shot.objects = array("f"), array("f"), array("f")
+    for goal in ik.goals:
+        goal.target = array("f") if goal.at else None
+        goal.pole = array("f") if goal.pole_at else None
+    try:
+        for n, frame in enumerate(shot.frames):
+            now = stage.look(frame)
+            keep_frame(now, shot, room)
+            if n == 0:
+                _channels_now(now, shot)
+            for goal in ik.goals:
+                if goal.at:
+                    goal.target.extend(place_of(stage.graph, *goal.at))
+                if goal.pole_at:
+                    goal.pole.extend(place_of(stage.graph, *goal.pole_at))
+                goal.weight.append(stage.weight(goal.number))
+            yield n / len(shot.frames), "reading the targets"
+    finally:
+        stage.close()
+
+
+def angle_between(ob, graph, goal):
+    """The axes of a goal's target, seen from its bone; None where it lacks one of them."""
+    if goal is None or goal.target is None or goal.bone not in ob.pose.bones:
+        return None
+    bone = (ob.matrix_world @ ob.pose.bones[goal.bone].matrix).to_quaternion()
+    there = place_of(graph, goal.target.name, goal.target_bone)
+    return bone.inverted() @ Matrix([there[k::4] for k in range(4)]).to_quaternion()
+
+
+def ik_constraints(ob):
+    """Goals, as settings by name, of the constraints that the bones have."""
+    for bone in ob.pose.bones:
+        for c in bone.constraints:
+            if c.type == "IK" and c.target is not None:
+                yield {"name": bone.name, "bone": bone.name, "target": c.target,
+                       "target_bone": c.subtarget, "chain": c.chain_count,
+                       "use_orientation": c.use_rotation, "end": "TAIL" if c.use_tail else "HEAD",
+                       "pole": c.pole_target, "pole_bone": c.pole_subtarget}
+
+
+# ---- robots ----
+
+def joint_channel(bone):
+    """(property, index, sign) that is the joint's coordinate; None where it has none."""
+    kind = bone.get("joint_type", "")
+    if kind not in ("hinge", "slide"):
+        return None
+    index = "XYZ".index(bone.get("joint_axis", "Z"))
+    return ("rotation_euler" if kind == "hinge" else "location", index,
+            float(bone.get("joint_sign", 1)))
+
+
+def joint_value(bone):
+    found = joint_channel(bone)
+    return found[2] * getattr(bone, found[0])[found[1]] if found else 0.0
+
+
+def joint_bones(ob):
+    """Bones that are hinges or slides, in the order of q."""
+    found = {bone["joint"]: bone for bone in ob.pose.bones if joint_channel(bone)}
+    order = robot_data(ob).get("joints") or list(found)
+    return [found[name] for name in order if name in found]
+
+
+def robot_data(ob):
+    try:
+        return json.loads(ob.get("skel_robot", "{}"))
+    except ValueError:
+        return {}
+
+
+def read_chain(ob, unit):
+    """Bones at rest as ChainBones, in the armature's axes, scaled as the object is."""
+    scale = ob.matrix_world.median_scale * unit
+    out = []
+    for pose_bone in ordered(ob):
+        bone = pose_bone.bone
+        rest = flat(bone.matrix_local)
+        each = convert_robot.ChainBone(
+            pose_bone.name, bone.parent.name if bone.parent else "",
+            [v * scale for v in rest[12:15]], convert.q_of(rest), bone.length * scale)
+        if "joint_type" in pose_bone:
+            each.kind, each.frame = pose_bone["joint_type"], bool(pose_bone.get("robot_frame", 0))
+            each.axis = pose_bone.get("joint_axis", "Z")
+            each.sign = float(pose_bone.get("joint_sign", 1))
+            each.joint = pose_bone.get("joint", "")
+            each.mass = float(pose_bone.get("mass", 0.0))
+            each.com = [v * scale for v in pose_bone.get("com", (0.0, 0.0, 0.0))]
+            if each.mass > 0:
+                grown = ob.matrix_world.median_scale ** 2
+                each.inertia = [v * grown for v in pose_bone["inertia"]]
+            limits = pose_bone.get("joint_limits")
+            if limits is not None:
+                each.limits = [v * (scale if each.kind == "slide" else 1.0) for v in limits]
+        else:
+            convert_robot.by_locks(each, *limits_of(pose_bone))
+            each.mass, each.radius = pose_bone.skel.mass, pose_bone.skel.radius * scale
+        out.append(each)
+    return out
+
+
+def tip_of(ob, active, named):
+    """The last bone of the chain that is meant."""
+    if named:
+        if named not in ob.pose.bones:
+            raise convert.Refused(f"There is no bone '{named}'")
+        return named
+    if active is not None and active.id_data == ob:
+        return active.name
+    frames = [bone.name for bone in ob.pose.bones if bone.get("robot_frame", 0)]
+    if "tool" in frames or len(frames) == 1:
+        return "tool" if "tool" in frames else frames[0]
+    ends = [bone.name for bone in ob.pose.bones if not bone.children]
+    if len(ends) != 1:
+        raise convert.Refused("Make the last bone of the chain active: this armature has several "
+                              "ends")
+    return ends[0]

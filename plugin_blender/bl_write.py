@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only writer: channels to an action, curve by curve. Keys outside the range keep every bit."""
+"""The only writer: channels to an action, curve by curve, where keys outside the range keep every
+bit; poses, goals and the armatures of robots."""
 
+import json
+import math
 from array import array
 
 import bpy
+from mathutils import Matrix, Quaternion, Vector
 
-from . import compat
+from . import bl_read, compat, convert_robot
 
 LINEAR = 1                      # interpolation of new keys, as foreach_set takes it
 NEAR = 1e-3                     # frames: what lies this near the range belongs to it
@@ -133,12 +137,12 @@ def _push(ob, action, name, channels):
     strip.extrapolation = "NOTHING"
 
 
-def mute_constraints(ob, names):
-    """How many were turned off."""
+def mute_constraints(ob, names, but_limits=False):
+    """Turns off what would pull the bones elsewhere; how many were turned off."""
     count = 0
     for name in names:
         for constraint in ob.pose.bones[name].constraints:
-            if not constraint.mute:
+            if not (constraint.mute or but_limits and constraint.type.startswith("LIMIT_")):
                 constraint.mute = True
                 count += 1
     return count
@@ -155,3 +159,240 @@ def ensure_properties(ob, channels):
 def refresh(scene):
     """Shows the new animation."""
     scene.frame_set(scene.frame_current)
+
+
+# ---- a pose ----
+
+def set_pose(ob, channels, key):
+    """Channels of one sample onto the pose; with keys where asked."""
+    for channel in channels:
+        bone, name = ob.pose.bones[channel.group], channel.path.rsplit(".", 1)[1]
+        getattr(bone, name)[channel.index] = channel.keys[1]
+    if key is not None:
+        for path, group in dict.fromkeys((c.path, c.group) for c in channels):
+            ob.keyframe_insert(path, frame=key, group=group)
+    ob.update_tag(refresh={"OBJECT", "DATA"})
+
+
+def _put(bone, value):
+    name, index, sign = bl_read.joint_channel(bone)
+    getattr(bone, name)[index] = sign * value
+
+
+def set_joint(bone, value):
+    """A joint of a robot, within its limits."""
+    limits = bone.get("joint_limits")
+    if bl_read.joint_channel(bone) is not None:
+        _put(bone, min(max(value, limits[0]), limits[1]) if limits is not None else value)
+
+
+def set_joints(ob, values, unit, keep_limits, key):
+    """values: by the joint's name; rad and m. key: the frame to key them at, or None."""
+    put = set_joint if keep_limits else _put
+    for bone in bl_read.joint_bones(ob):
+        put(bone, values[bone["joint"]] / (unit if bone["joint_type"] == "slide" else 1.0))
+        if key is not None:
+            name, index, _sign = bl_read.joint_channel(bone)
+            bone.keyframe_insert(name, index=index, frame=key, group=bone.name)
+    ob.update_tag()
+
+
+# ---- goals ----
+
+def add_goal(ob, **fields):
+    """A goal with these settings, which becomes the active one."""
+    goal = ob.skel_ik.goals.add()
+    for name, value in fields.items():
+        setattr(goal, name, value)
+    ob.skel_ik.active = len(ob.skel_ik.goals) - 1
+    return goal
+
+
+def add_target(collection, ob, bone, label, looks):
+    """An empty at the end of a bone (at the armature where there is none), with its axes; far
+    ahead of it where the bone is to look at it."""
+    target = bpy.data.objects.new(f"{label} target", None)
+    collection.objects.link(target)
+    if bone is None:
+        target.matrix_world = Matrix.Translation(ob.matrix_world.translation)
+    else:
+        target.matrix_world = ob.matrix_world @ bone.matrix @ \
+            Matrix.Translation((0, bone.length, 0))
+    if looks:
+        target.matrix_world.translation += target.matrix_world.col[1].xyz.normalized() * \
+            3 * bone.length
+    target.scale = (1, 1, 1)
+    target.empty_display_size = 0.3 * bone.length if bone else 0.1
+    target.empty_display_type = "ARROWS"
+    return target
+
+
+# ---- robots ----
+
+def _add_bones(context, ob, robot, unit):
+    """Edit bones; there is no other way to make them than in edit mode."""
+    context.view_layer.objects.active = ob
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        for bone in robot.bones:
+            edit = ob.data.edit_bones.new(bone.name)
+            edit.head, edit.tail = Vector(bone.head) / unit, Vector(bone.tail) / unit
+            edit.align_roll(Vector(bone.z))
+            if bone.parent:
+                edit.parent = ob.data.edit_bones[bone.parent]
+            edit.use_deform = not bone.frame
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _lock(pose_bone, bone, unit):
+    """Locks, limits and custom properties of one bone."""
+    pose_bone.rotation_mode = "XYZ"
+    free = bone.kind in ("ball", "free")
+    pose_bone.lock_scale = (True,) * 3
+    pose_bone.lock_location = (bone.kind != "free",) * 3
+    pose_bone.lock_rotation = (not free,) * 3
+    for axis in "xyz":
+        setattr(pose_bone, f"lock_ik_{axis}", not free)
+    index = "XYZ".index(bone.axis)
+    if bone.kind == "hinge":
+        pose_bone.lock_rotation[index] = False
+        setattr(pose_bone, f"lock_ik_{bone.axis.lower()}", False)
+        if bone.limits and max(map(abs, bone.limits)) <= math.pi:
+            low, high = sorted(bone.sign * v for v in bone.limits)
+            setattr(pose_bone, f"use_ik_limit_{bone.axis.lower()}", True)
+            setattr(pose_bone, f"ik_min_{bone.axis.lower()}", min(low, 0.0))
+            setattr(pose_bone, f"ik_max_{bone.axis.lower()}", max(high, 0.0))
+    elif bone.kind == "slide":
+        pose_bone.lock_location[index] = False
+    if bone.frame:
+        pose_bone["joint_type"], pose_bone["robot_frame"] = "fixed", 1
+        return
+    pose_bone["joint"], pose_bone["joint_type"] = bone.joint, bone.kind
+    pose_bone["joint_axis"], pose_bone["joint_sign"] = bone.axis, int(bone.sign)
+    if bone.limits:
+        scale = unit if bone.kind == "slide" else 1.0
+        pose_bone["joint_limits"] = [float(v) / scale for v in bone.limits]
+    if bone.row:
+        pose_bone["dh"] = bone.row
+    if bone.mass > 0:
+        pose_bone.skel.mass = pose_bone["mass"] = float(bone.mass)
+        pose_bone["com"] = [float(v) / unit for v in bone.com]
+        pose_bone["inertia"] = [float(v) for v in bone.inertia]
+
+
+def _attach(context, ob, name, bone, matrix, shape, color):
+    """A mesh that goes with a bone. matrix: where it is in the armature at rest."""
+    points, faces = shape
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(points, [], faces)
+    mesh.update()
+    child = bpy.data.objects.new(name, mesh)
+    context.collection.objects.link(child)
+    child.color = color
+    child.parent = ob
+    if bone:
+        rest = ob.data.bones[bone]
+        child.parent_type, child.parent_bone = "BONE", bone
+        end = rest.matrix_local @ Matrix.Translation((0, rest.length, 0))
+        child.matrix_parent_inverse = end.inverted()
+    child.matrix_basis = matrix
+    return child
+
+
+def _pose_matrix(pose, unit):
+    return Matrix.Translation(Vector(pose[:3]) / unit) @ \
+        Quaternion(pose[3:]).to_matrix().to_4x4()
+
+
+def _add_visuals(context, ob, robot, text, folder, unit):
+    """What the URDF shows; (attached, left out)."""
+    made, left = 0, 0
+    for visual in convert_robot.visuals_of(text):
+        bone = robot.bone_of.get(visual.link, visual.link)
+        pose = convert_robot.compose(robot.links.get(visual.link, [0, 0, 0, 1, 0, 0, 0]),
+                                     visual.pose)
+        shape, scale = None, Matrix.Diagonal((1 / unit,) * 3 + (1,))
+        if visual.kind != "mesh":
+            shape = convert_robot.shape_of(visual)
+        else:
+            path = convert_robot.find_mesh(visual.filename, folder)
+            shape = convert_robot.read_mesh(path) if path else None
+            scale = scale @ Matrix.Diagonal((*visual.size, 1))
+            holder = ob.pose.bones[bone] if bone else ob
+            holder["meshes"] = "\n".join(filter(None, [holder.get("meshes", ""),
+                                                       visual.filename]))
+        if shape is None:
+            left += 1
+            continue
+        _attach(context, ob, f"{visual.link} visual", bone, _pose_matrix(pose, unit) @ scale,
+                shape, visual.color or (0.7, 0.72, 0.75, 1))
+        made += 1
+    return made, left
+
+
+def _add_shapes(context, ob, robot, unit):
+    """A bar along every link and a drum about every joint, so that the robot shows in renders."""
+    wide = 0.028 * robot.reach / unit
+    for bone in robot.bones:
+        rest = ob.data.bones[bone.name]
+        if bone.frame:
+            continue
+        place, turn = rest.matrix_local, Matrix.Rotation(-math.pi / 2, 4, "X")
+        if not bone.stub:
+            middle = Matrix.Translation((0, rest.length / 2, 0))
+            _attach(context, ob, f"{bone.name} bar", bone.name, place @ middle @ turn,
+                    convert_robot.cylinder(wide, rest.length), (0.93, 0.55, 0.16, 1))
+        if bone.kind == "hinge":
+            axis = Matrix.Identity(4) if bone.axis == "Z" else turn
+            _attach(context, ob, f"{bone.name} joint", bone.name, place @ axis,
+                    convert_robot.cylinder(1.5 * wide, 3.4 * wide), (0.28, 0.32, 0.4, 1))
+        elif bone.kind == "slide":
+            _add_rod(context, ob, bone, place, wide, unit)
+
+
+def _add_rod(context, ob, bone, place, wide, unit):
+    """Of a slide: a rod that is as long as it may be pulled out, and the sleeve it moves in."""
+    way = max(map(abs, bone.limits or (0.0,))) / unit
+    toward = Matrix.Identity(4) if bone.axis == "Z" else Matrix.Rotation(-math.pi / 2, 4, "X")
+    if way > 0:
+        _attach(context, ob, f"{bone.name} rod", bone.name,
+                place @ toward @ Matrix.Translation((0, 0, -bone.sign * way / 2)),
+                convert_robot.cylinder(0.6 * wide, way), (0.93, 0.55, 0.16, 1))
+    if bone.parent:
+        _attach(context, ob, f"{bone.name} sleeve", bone.parent, place @ toward,
+                convert_robot.box((2.6 * wide,) * 3), (0.28, 0.32, 0.4, 1))
+
+
+def add_text(name, text):
+    """The name that it has got."""
+    block = bpy.data.texts.new(name)
+    block.from_string(text)
+    return block.name
+
+
+def make_robot(context, robot, text, folder, shapes, unit):
+    """An armature of it, selected and active; what to say about it."""
+    if context.mode == "POSE":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    data = bpy.data.armatures.new(robot.name)
+    ob = bpy.data.objects.new(robot.name, data)
+    context.collection.objects.link(ob)
+    _add_bones(context, ob, robot, unit)
+    for bone in robot.bones:
+        _lock(ob.pose.bones[bone.name], bone, unit)
+    ob["skel_source"] = add_text(f"{robot.name} (source)", text)
+    ob["skel_robot"] = json.dumps({"joints": robot.joints, "poses": robot.poses,
+                                   "mimic": robot.mimic, "notes": robot.notes,
+                                   "source": robot.source, "reach": robot.reach})
+    words = f"{robot.name}: {len(bl_read.joint_bones(ob))} joints"
+    if shapes and text.lstrip().startswith("<"):
+        made, left = _add_visuals(context, ob, robot, text, folder, unit)
+        words += f", {made} shapes" + (f", {left} meshes not found or not readable" if left else "")
+    elif shapes:
+        _add_shapes(context, ob, robot, unit)
+    for other in context.selected_objects:
+        other.select_set(False)
+    ob.select_set(True)
+    context.view_layer.objects.active = ob
+    return words

@@ -319,6 +319,12 @@ def check(shot):
 
 # ---- shapes and masses ----
 
+def capsule_of(length, radius):
+    """(length between the caps, radius) of a bone's capsule; radius 0: from its length."""
+    radius = min(max(radius or THICKNESS * length, 0.02 * length), 0.6 * length)
+    return max(length - 2 * radius, 0.1 * length), radius
+
+
 def _sizes(shot, roles):
     """(length, radius, mass) per bone with a body, in SI units."""
     s, out, volumes = shot.settings, {}, {}
@@ -328,9 +334,7 @@ def _sizes(shot, roles):
             continue
         grown = object_scale * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3 * shot.unit
         length = bone.length * grown
-        radius = bone.settings.radius * grown or bone.thickness * grown or THICKNESS * length
-        radius = min(max(radius, 0.02 * length), 0.6 * length)
-        middle = max(length - 2 * radius, 0.1 * length)
+        middle, radius = capsule_of(length, (bone.settings.radius or bone.thickness) * grown)
         volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
         if s.mass_from == "MESH" and bone.volume > 0:
             volumes[i] = bone.volume * (object_scale * shot.unit) ** 3
@@ -375,13 +379,13 @@ def _soft(shot, i, host, size, pose, gravity):
 
 # ---- joints ----
 
-def _basis_now(shot, i):
-    """How far a bone is turned from rest, seen from its parent, as it stands at the start."""
-    bone, p = shot.bones[i], shot.bones[i].parent
-    now, rest = q_of(shot.poses[16 * i:16 * i + 16]), q_of(bone.rest)
+def _basis_now(shot, i, n=0):
+    """How far a bone is turned from rest, seen from its parent, as it stands at sample n."""
+    bone, p, k = shot.bones[i], shot.bones[i].parent, 16 * n * len(shot.bones)
+    now, rest = q_of(shot.poses[k + 16 * i:k + 16 * i + 16]), q_of(bone.rest)
     if p < 0 or bone.flags & rigs.KEEPS_ROTATION:
         return q_mul(q_conj(rest), now)
-    up, up_rest = q_of(shot.poses[16 * p:16 * p + 16]), q_of(shot.bones[p].rest)
+    up, up_rest = q_of(shot.poses[k + 16 * p:k + 16 * p + 16]), q_of(shot.bones[p].rest)
     return q_mul(q_conj(q_mul(up, q_mul(q_conj(up_rest), rest))), now)
 
 

@@ -4,7 +4,8 @@
 No bpy. The body of a bone has the bone's axes, its origin in the bone's middle. A joint without
 limits is a ball. One with limits, locks or stiffness of its axes is a row of hinges about those
 axes that are free, in the order of the bone's Euler angles, so every limit is the angle that the
-user typed in. What is per frame is done by the library."""
+user typed in. What the animation moves and goals may not (locked axes, locations) is a joint that
+is held: it goes as animated. The animation of every joint is the base that goals change."""
 
 import json
 import math
@@ -18,11 +19,14 @@ from .binding import scene as documents
 from .binding import skelpy
 
 STILL = 1e-7                # m and parts of a turn: what does not move
+ANIMATED = 1e-5             # rad: an angle that moves; less is rounding of Blender's matrices
 NARROW = math.radians(0.01)  # a range that is none
 SLICE = 8.0                 # ms of solving between two yields
+FRAMES = 200                # of one bone, between two yields
 MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges of one joint
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
-        "Y": convert.q_about((1, 0, 0), -math.pi / 2), "Z": (1.0, 0.0, 0.0, 0.0)}
+        "Y": convert.q_about((1, 0, 0), -math.pi / 2), "Z": IDENTITY}
 
 
 @dataclass
@@ -34,7 +38,6 @@ class JointShot:
     axis: str = "Z"
     sign: float = 1.0
     limits: Any = None                          # (low, high): rad, or Blender units
-    location: Any = (0.0, 0.0, 0.0)             # of the basis, at the first frame
 
 
 @dataclass
@@ -53,6 +56,9 @@ class GoalShot:
     level: bool = False                         # of CENTRE: at any height
     target: Any = None                          # [frame][16] floats, world, Blender units
     pole: Any = None                            # likewise, or None
+    number: int = 0                             # in the list of goals
+    at: Any = None                              # (object, bone) of the target, by name
+    pole_at: Any = None                         # likewise
 
 
 @dataclass
@@ -62,13 +68,36 @@ class IkShot:
     goals: List[GoalShot]
     root: str = "AUTO"                          # HELD, TURNS, SHIFTS, MOVES
     smooth: bool = True                         # from frame to frame; else each by itself
-    posture: bool = True                        # stay near the pose it starts from
+    posture: bool = True                        # stay near the animation
     tolerance: float = 1e-5                     # m and rad
+    motions: Dict[int, Any] = field(default_factory=dict)   # of bones, by read_motions
+
+
+@dataclass
+class Motion:
+    """How a bone goes in its parent's axes, a frame each."""
+    turns: List[Any] = field(default_factory=list)      # from rest
+    heads: List[Any] = field(default_factory=list)      # in the axes of its rest, m; or none
+    angles: List[Any] = field(default_factory=list)     # about the axes of its hinges; or none
 
 
 @dataclass
 class Build(convert.Build):
     limits: List[Any] = field(default_factory=list)     # (bone, axis, joint, low, high)
+    base: Dict[str, Any] = field(default_factory=dict)  # animated joints: q, a frame each
+
+
+@dataclass
+class _Part:
+    """A joint of the row that a bone turns and moves by."""
+    name: str
+    kind: str                                   # "hinge", "slide", "ball"
+    values: List[Any]                           # q, a frame each
+    axis: str = ""
+    spin: Any = IDENTITY                        # z to the axis
+    before: Any = IDENTITY                      # a turn that stays, between the last one and this
+    limits: Any = None
+    stiffness: float = 0.0                      # 1: held, goes as animated
 
 
 # ---- which bones move ----
@@ -159,6 +188,60 @@ def _beyond(angles, outer, bone):
     return off
 
 
+def _near(angle, last):
+    """The same angle, turns further on, that is nearest to another."""
+    return last + math.remainder(angle - last, 2 * math.pi)
+
+
+def angles_after(turn, outer, bone, last):
+    """Angles that turn as said: within the limits, or, where the last ones are known, near them."""
+    if last is None:
+        return min(angles_of(turn, outer), key=lambda a: _beyond(a, outer, bone))
+    sets = [[_near(a, b) for a, b in zip(angles, last)] for angles in angles_of(turn, outer)]
+    return min(sets, key=lambda a: sum(abs(x - y) for x, y in zip(a, last)))
+
+
+def is_ball(ik, i):
+    """Whether a bone turns all ways, and all alike."""
+    bone, info = ik.shot.bones[i], ik.joints[i]
+    return not (info.kind or bone.limits or bone.locked or len(set(info.stiffness)) > 1)
+
+
+def _head_in(shot, i, n, rest, grown):
+    """Where a bone's head is in its parent, in the axes of its own rest."""
+    up, k = 16 * (n * len(shot.bones) + shot.bones[i].parent), 16 * (n * len(shot.bones) + i)
+    off = [grown * (a - b) for a, b in zip(shot.poses[k + 12:k + 15], shot.poses[up + 12:up + 15])]
+    turn = convert.q_mul(convert.q_of(shot.poses[up:up + 16]), rest)
+    return convert.q_rotate(convert.q_conj(turn), off)
+
+
+def read_motions(ik):
+    """Generator: the animation of all bones that have joints, bone by bone."""
+    shot, (turns, _roots) = ik.shot, moving(ik)
+    grown = sum(convert.scales(shot.objects[:16])) / 3 * shot.unit
+    for i in _bodies(ik, turns, _descends(shot, turns)):
+        bone, made = shot.bones[i], Motion()
+        outer, slides = ik.joints[i].order[::-1], not bone.connected and bone.parent >= 0
+        hinges = not is_ball(ik, i) and not ik.joints[i].kind and free_axes(bone)
+        rest = convert.q_mul(convert.q_conj(convert.q_of(shot.bones[bone.parent].rest)),
+                             convert.q_of(bone.rest)) if slides else None
+        for n in range(len(shot.frames)):
+            made.turns.append(convert._basis_now(shot, i, n))
+            if hinges:
+                last = made.angles[-1] if made.angles else None
+                made.angles.append(angles_after(made.turns[-1], outer, bone, last))
+            if slides:
+                made.heads.append(_head_in(shot, i, n, rest, grown))
+            if n % FRAMES == FRAMES - 1:
+                yield 0.03, "reading"
+        ik.motions[i] = made
+        yield 0.03, "reading"
+
+
+def _varies(values, least):
+    return max(values) - min(values) > least
+
+
 def free_axes(bone):
     return [axis for axis in "XYZ" if axis not in bone.locked and
             not (axis in bone.limits and bone.limits[axis][1] - bone.limits[axis][0] < NARROW)]
@@ -187,97 +270,134 @@ class _Maker:
         return {"position": list(convert.q_rotate(back, [a - b for a, b in zip(place, pose[:3])])),
                 "orientation": list(convert.q_mul(back, turn))}
 
-    def add(self, joint, bone, axis, low_high):
-        if low_high and low_high[1] - low_high[0] < 2 * math.pi or joint.type == "slide":
-            joint.limits = list(low_high) if low_high else None
-        if joint.limits:
-            self.built.limits.append((bone, axis, joint.name, *joint.limits))
+    def joint(self, i, host, host_pose):
+        """The joint of bone i, which goals may move, to a body that stands as said."""
+        bone, info, motion = self.shot.bones[i], self.ik.joints[i], self.ik.motions[i]
+        if info.kind in ("hinge", "slide"):
+            self.robot_joint(i, host, host_pose, motion.turns)
+            return
+        if is_ball(self.ik, i):
+            parts = [_Part(bone.name, "ball", motion.turns, stiffness=info.stiffness[0])]
+            end = IDENTITY
+        elif motion.angles:
+            parts, end = self.hinges(i)
+        else:
+            parts, end = self.held(i)
+        self.row(i, host, host_pose, [*self.slides(i), *parts], end)
+
+    def along(self, i, host, host_pose):
+        """Bone i goes along with a body, and as it is animated."""
+        parts, end = self.held(i)
+        self.row(i, host, host_pose, [*self.slides(i), *parts], end)
+
+    def held(self, i):
+        """(parts, turn after them) of a bone that no goal turns."""
+        turns = self.ik.motions[i].turns
+        if all(abs(sum(a * b for a, b in zip(turn, turns[0]))) > 1 - ANIMATED ** 2 / 8
+               for turn in turns):
+            return [], turns[0]
+        return [_Part(self.shot.bones[i].name, "ball", turns, stiffness=1.0)], IDENTITY
+
+    def hinges(self, i):
+        """Hinges about the free axes, and held ones about those that are locked but animated;
+        what is locked and still stays as it is."""
+        bone, info, outer = self.shot.bones[i], self.ik.joints[i], self.ik.joints[i].order[::-1]
+        rows, still, parts, free = self.ik.motions[i].angles, IDENTITY, [], free_axes(bone)
+        for k, axis in enumerate(outer):
+            values = [row[k] for row in rows]
+            if axis not in free and not _varies(values, ANIMATED):
+                still = convert.q_mul(still, convert.q_about(convert.AXES[axis], values[0]))
+                continue
+            part = _Part(f"{bone.name}.{axis}", "hinge", values, axis, TURN[axis], still)
+            part.stiffness = 1.0 if axis not in free else info.stiffness["XYZ".index(axis)]
+            part.limits = bone.limits.get(axis) if axis in free else None
+            parts.append(part)
+            still = IDENTITY
+        return parts, still
+
+    def slides(self, i):
+        """Held slides for a bone whose head moves in its parent's axes."""
+        bone, rows = self.shot.bones[i], self.ik.motions[i].heads
+        out, least = [], 1e-5 * self.grown * bone.length
+        for k, axis in enumerate("XYZ" if rows else ""):
+            values = [row[k] - rows[0][k] for row in rows]
+            if _varies(values, least):
+                out.append(_Part(f"{bone.name}.move{axis}", "slide", values, axis, TURN[axis],
+                                 stiffness=1.0))
+        return out
+
+    def row(self, i, host, host_pose, parts, end):
+        """Joints one after the other, with bodies without size between them; a fixed one where
+        there is none. end: a turn that stays, after them."""
+        bone, pose = self.shot.bones[i], self.pose(i)
+        child = {"position": [0.0, -convert._half(self.shot, i), 0.0]}
+        socket = convert.q_mul(pose[3:], convert.q_conj(convert._basis_now(self.shot, i)))
+        frame = self.at(host_pose, self.head(i), socket)
+        if not parts:
+            frame["orientation"] = list(convert.q_mul(frame["orientation"], end))
+            self.scene.joints.append(documents.Joint(bone.name, "fixed", [host, bone.name],
+                                                     frames=[frame, child]))
+        for part in parts:
+            is_last = part is parts[-1]
+            to = bone.name if is_last else self.between(part.name)
+            up = convert.q_mul(frame["orientation"], part.before)
+            inner = {"orientation": list(part.spin)}
+            if is_last:
+                inner = {**child, "orientation": list(convert.q_mul(convert.q_conj(end),
+                                                                    part.spin))}
+            first = part.values[0]
+            self.add(part, bone.name, documents.Joint(
+                part.name, part.kind, [host, to],
+                q=list(first) if part.kind == "ball" else first,
+                frames=[{**frame, "orientation": list(convert.q_mul(up, part.spin))}, inner]))
+            host, frame = to, {"orientation": [1.0, 0.0, 0.0, 0.0]}
+
+    def add(self, part, bone, joint):
+        if part.limits and (part.limits[1] - part.limits[0] < 2 * math.pi or
+                            part.kind == "slide"):
+            joint.limits = list(part.limits)
+            self.built.limits.append((bone, part.axis, joint.name, *joint.limits))
+        if part.stiffness > 0:
+            self.stiffness[joint.name] = min(part.stiffness, 1.0)
+        self.built.base[joint.name] = part.values
         self.scene.joints.append(joint)
 
-    def stiff(self, joint, value):
-        if value > 0:
-            self.stiffness[joint.name] = min(value, 1.0)
-
-    def joint(self, i, host, host_pose):
-        """The joint of bone i to a body that stands as said."""
-        bone, info = self.shot.bones[i], self.ik.joints[i]
-        basis, pose, head = convert._basis_now(self.shot, i), self.pose(i), self.head(i)
-        socket = convert.q_mul(pose[3:], convert.q_conj(basis))
-        child = {"position": [0.0, -convert._half(self.shot, i), 0.0]}
-        if info.kind in ("hinge", "slide"):
-            self.robot_joint(i, host, host_pose, basis, socket, head, child)
-            return
-        free = [] if info.kind == "fixed" else free_axes(bone)
-        limited = bone.limits or bone.locked or len(set(info.stiffness)) > 1
-        if len(free) == 3 and not limited:
-            joint = documents.Joint(bone.name, "ball", [host, bone.name], q=list(basis), frames=[
-                self.at(host_pose, head, socket), child])
-            self.stiff(joint, info.stiffness[0])
-            self.scene.joints.append(joint)
-            return
-        self.row(i, host, host_pose, basis, socket, head, child, free)
-
-    def row(self, i, host, host_pose, basis, socket, head, child, free):
-        """Hinges about the free axes; what is locked stays as it is."""
-        bone, info, outer = self.shot.bones[i], self.ik.joints[i], self.ik.joints[i].order[::-1]
-        angles = min(angles_of(basis, outer), key=lambda a: _beyond(a, outer, bone))
-        turn, frame, last = (1.0, 0.0, 0.0, 0.0), self.at(host_pose, head, socket), None
-        for axis, angle in zip(outer, angles):
-            if axis not in free:
-                turn = convert.q_mul(turn, convert.q_about(convert.AXES[axis], angle))
-                continue
-            if last is not None:
-                self.between(last, axis)
-                host = last.bodies[1]
-            up = convert.q_mul(frame["orientation"], turn)
-            last = documents.Joint(f"{bone.name}.{axis}", "hinge", [host, bone.name], q=angle,
-                                   frames=[{**frame,
-                                            "orientation": list(convert.q_mul(up, TURN[axis]))},
-                                           {"orientation": list(TURN[axis])}])
-            self.stiff(last, info.stiffness["XYZ".index(axis)])
-            self.add(last, bone.name, axis, bone.limits.get(axis))
-            turn, frame = (1.0, 0.0, 0.0, 0.0), {"orientation": [1.0, 0.0, 0.0, 0.0]}
-        if last is None:
-            self.scene.joints.append(documents.Joint(
-                bone.name, "fixed", [host, bone.name],
-                frames=[self.at(host_pose, head, convert.q_mul(socket, basis)), child]))
-            return
-        axis = last.name[-1]
-        last.frames[1] = {**child, "orientation": list(convert.q_mul(convert.q_conj(turn),
-                                                                     TURN[axis]))}
-
-    def between(self, last, axis):
-        """A body without size for the joint that was the last so far."""
-        name, known = f"{last.bodies[1]} ({axis})", self.built.body_of
+    def between(self, name):
+        """A body without size."""
+        known = self.built.body_of
+        name = f"{name} (between)"
         while name in known:
             name += "'"
         known[name] = len(known)
-        last.bodies = [last.bodies[0], name]
         self.scene.bodies.append(documents.Body(name))
+        return name
 
-    def robot_joint(self, i, host, host_pose, basis, socket, head, child):
+    def robot_joint(self, i, host, host_pose, turns):
         bone, info = self.shot.bones[i], self.ik.joints[i]
-        unit = convert.AXES[info.axis]
-        turn = TURN[info.axis]
+        unit, spin = convert.AXES[info.axis], TURN[info.axis]
         if info.sign < 0:
-            turn = convert.q_mul(turn, (0.0, 1.0, 0.0, 0.0))
-        limits, low_high = info.limits, None
+            spin = convert.q_mul(spin, (0.0, 1.0, 0.0, 0.0))
+        socket = convert.q_mul(self.pose(i)[3:], convert.q_conj(turns[0]))
+        head, limits = self.head(i), info.limits
         if info.kind == "hinge":
-            q = info.sign * convert.twist_about(basis, unit)
-            low_high = tuple(limits) if limits else None
-            if low_high and not low_high[0] <= q <= low_high[1]:    # a turn further on
-                q += 2 * math.pi * round(((low_high[0] + low_high[1]) / 2 - q) / (2 * math.pi))
+            values = [info.sign * convert.twist_about(turn, unit) for turn in turns]
+            if limits and not limits[0] <= values[0] <= limits[1]:      # a turn further on
+                values[0] = _near(values[0], (limits[0] + limits[1]) / 2)
+            for n in range(1, len(values)):
+                values[n] = _near(values[n], values[n - 1])
         else:
-            along = sum(a * b for a, b in zip(info.location, unit))
-            q = info.sign * along * self.grown
+            at, width = 16 * i + 12 + "XYZ".index(info.axis), 16 * len(self.shot.bones)
+            values = [info.sign * self.grown * v for v in self.shot.basis[at::width]]
             head = [p - d for p, d in zip(head, convert.q_rotate(
-                socket, [x * along * self.grown for x in unit]))]
-            low_high = tuple(v * self.grown for v in limits) if limits else None
-        joint = documents.Joint(bone.name, info.kind, [host, bone.name], q=q, frames=[
-            self.at(host_pose, head, convert.q_mul(socket, turn)),
-            {**child, "orientation": list(turn)}])
-        self.stiff(joint, info.stiffness["XYZ".index(info.axis)])
-        self.add(joint, bone.name, info.axis, low_high)
+                socket, [x * info.sign * values[0] for x in unit]))]
+            limits = [v * self.grown for v in limits] if limits else None
+        frames = [self.at(host_pose, head, convert.q_mul(socket, spin)),
+                  {"position": [0.0, -convert._half(self.shot, i), 0.0],
+                   "orientation": list(spin)}]
+        part = _Part(bone.name, info.kind, values, info.axis, limits=limits,
+                     stiffness=info.stiffness["XYZ".index(info.axis)])
+        self.add(part, bone.name, documents.Joint(bone.name, info.kind, [host, bone.name],
+                                                  q=values[0], frames=frames))
 
 
 # ---- the whole ----
@@ -301,14 +421,15 @@ def _place(body, rows, rate):
 
 
 def _anchor(ik, maker, i, library):
-    """A body for the armature itself: where the head of a root bone is, turned as at rest."""
+    """A body for the armature itself: where the head of a root bone is (of a slide: where it would
+    be without it), turned as at rest."""
     shot, count = ik.shot, len(ik.shot.bones)
     name, known = f"{shot.name} (armature)", maker.built.body_of
     while name in known:
         name += "'"
     known[name] = len(known)
     matrices = array("f", shot.bones[i].rest) * len(shot.frames)
-    for k in (12, 13, 14):
+    for k in (12, 13, 14) if ik.joints[i].kind != "slide" else ():
         matrices[k::16] = shot.poses[16 * i + k::16 * count]
     one = rigs.Rig([rigs.Bone(rest=shot.bones[i].rest, body=0)], shot.unit, library)
     rows = _rows(one.poses(matrices, 1, shot.objects), 7, 0)
@@ -366,6 +487,8 @@ def build(ik, library=None):
         raise convert.Refused("There is no goal to reach. Add one: select the bone that is to "
                               "reach something, and press Add Goal")
     _check_scale(shot)
+    if not ik.motions:
+        pipeline.run(read_motions(ik))
     turns, roots = moving(ik)
     along = _descends(shot, turns)
     bodies = _bodies(ik, turns, along)
@@ -389,20 +512,12 @@ def build(ik, library=None):
         elif i in turns:
             maker.joint(i, *_anchor(ik, maker, i, library))
         elif i in along and up in bodies:
-            _along(maker, i, up)
+            maker.along(i, shot.bones[up].name, maker.pose(up))
         else:
             _place(scene.bodies[k], _rows(poses, width, 7 * k), shot.rate)
     _masses(ik, scene, bodies)
     _finish(ik, maker, turns, roots, library)
     return built
-
-
-def _along(maker, i, up):
-    """A bone that goes along with its parent as it stands."""
-    bone, pose = maker.shot.bones[i], maker.pose(i)
-    maker.scene.joints.append(documents.Joint(
-        bone.name, "fixed", [maker.shot.bones[up].name, bone.name],
-        frames=[maker.at(maker.pose(up), pose[:3], pose[3:]), {"position": [0.0, 0.0, 0.0]}]))
 
 
 def _check_scale(shot):
@@ -519,19 +634,41 @@ def _pole(ik, maker, goal, made, common, library):
 
 # ---- the work ----
 
+def base_of(ik, built, scene):
+    """(q, poses) of the animation: [frame][q_count] and [frame][body][7], flat."""
+    frames, width = len(ik.shot.frames), scene.q_count
+    with skelpy.State(scene) as state:
+        q, start = array("d", state.q) * frames, state.poses
+    for name, values in built.base.items():
+        at = scene.joint_q_offset(scene.find_joint(name))
+        columns = zip(*values) if isinstance(values[0], (tuple, list)) else (values,)
+        for k, column in enumerate(columns):
+            q[at + k::width] = array("d", column)
+    return q, built.rig.poses(ik.shot.poses, scene.body_count, ik.shot.objects, start)
+
+
+def motion_of(ik, built, scene):
+    """All frames, on top of the animation; not yet solved."""
+    base, poses = base_of(ik, built, scene)
+    seed = None
+    if ik.smooth and len(ik.shot.frames) > 1:       # the first frame may be far from the pose
+        with skelpy.Ik(scene, mode="pose") as first:
+            seed, _ = first.solve()
+    return skelpy.IkMotion(scene, seed=seed, base=base, base_poses=poses,
+                           **{"posture": "base"} if ik.posture else {})
+
+
 def solve(ik, library=None):
     """Generator; a pipeline.Result whose report is the receipt."""
+    if ik.goals:
+        yield from read_motions(ik)
     built = build(ik, library)
     yield 0.05, "reading"
     text = json.dumps(built.scene.to_dict(), ensure_ascii=False)
     yield 0.07, "reading"
     scene = skelpy.Scene.from_json(text, library)
     yield 0.1, "solving"
-    seed = None
-    if ik.smooth and len(ik.shot.frames) > 1:       # the first frame may be far from the pose
-        with skelpy.Ik(scene, mode="pose") as first:
-            seed, _ = first.solve()
-    with skelpy.IkMotion(scene, seed=seed) as motion:
+    with motion_of(ik, built, scene) as motion:
         done = False
         while not done:
             done = motion.advance(SLICE)
@@ -544,14 +681,20 @@ def solve(ik, library=None):
     return pipeline.Result(text, channels, (ik.shot.frames[0], ik.shot.frames[-1]), report)
 
 
+def _off(goals, n, each):
+    """[(distance or angle, number of the goal)] of a frame, of goals that are not turned off."""
+    weights = [goal.weight[n] if isinstance(goal.weight, list) else goal.weight for goal in goals]
+    return [(max(off["distance"], off["angle"]), k) for k, off in enumerate(each["goals"])
+            if weights[k] > 0]
+
+
 def receipt(ik, built, scene, motion):
     """What the panel shows: frames that were not reached, the worst, limits that were met."""
-    frames, receipts = ik.shot.frames, motion.receipts
-    missed = [n for n, each in enumerate(receipts) if not each["reached"]]
-    worst = max(range(len(receipts)), key=lambda n: receipts[n]["residual"])
-    off = receipts[worst]["goals"]
-    goal = max(range(len(off)), key=lambda k: max(off[k]["distance"], off[k]["angle"]))
-    names = [goal.name for goal in built.scene.goals]
+    frames, receipts, goals = ik.shot.frames, motion.receipts, built.scene.goals
+    off = [max(_off(goals, n, each), default=(0.0, 0)) for n, each in enumerate(receipts)]
+    missed = [n for n, (far, _goal) in enumerate(off) if far > ik.tolerance]
+    worst = max(range(len(off)), key=lambda n: off[n])
+    goal = off[worst][1]
     limits: Dict[str, int] = {}
     q, width = motion.q, scene.q_count
     for bone, axis, joint, low, high in built.limits:
@@ -561,9 +704,8 @@ def receipt(ik, built, scene, motion):
         if count:
             limits[f"{bone} {axis}"] = count
     return {"frames": len(frames), "missed": [frames[n] for n in missed],
-            "worst": receipts[worst]["residual"], "worst_frame": frames[worst],
-            "worst_goal": names[goal] if names else "", "limits": limits,
-            "distance": off[goal]["distance"] if off else 0.0,
-            "angle": off[goal]["angle"] if off else 0.0,
+            "worst": off[worst][0], "worst_frame": frames[worst], "worst_goal": goals[goal].name,
+            "limits": limits, "distance": receipts[worst]["goals"][goal]["distance"],
+            "angle": receipts[worst]["goals"][goal]["angle"],
             "us": sum(each["us"] for each in receipts) / max(1, len(receipts)),
             "bones": len(built.parts)}

@@ -44,6 +44,9 @@ class RobotBone:
     row: str = ""                           # of the DH table, as JSON
     stub: bool = False
     frame: bool = False                     # a frame, not a link
+    mass: float = 0.0                       # kg; 0: not known
+    com: Any = ZERO                         # from the head, in the bone's axes, m
+    inertia: Any = None                     # xx yy zz xy xz yz about com in the bone's axes, kg m²
 
 
 @dataclass
@@ -87,6 +90,24 @@ def seven(frame):
     return [*frame.get("position", ZERO), *frame.get("orientation", UNIT)]
 
 
+def axes_of(bone):
+    """How a bone is turned."""
+    y = sub(bone.tail, bone.head)
+    y = times(y, 1 / convert.norm(y))
+    z = sub(bone.z, times(y, dot(bone.z, y)))
+    z = times(z, 1 / convert.norm(z))
+    return convert.q_of([*convert.cross(y, z), 0, *y, 0, *z, 0, 0, 0, 0, 1])
+
+
+def turned(inertia, q):
+    """An inertia (3 or 6 numbers) seen from axes in which its own are turned by q."""
+    xx, yy, zz, xy, xz, yz = [*inertia, 0.0, 0.0, 0.0][:6]
+    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    axes = [convert.q_rotate(convert.q_conj(q), axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    return [dot(axes[a], [dot(row, axes[b]) for row in rows])
+            for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+
+
 def across(z):
     """A direction at right angles to z."""
     k = min(range(3), key=lambda n: abs(z[n]))
@@ -99,6 +120,8 @@ class _Tree:
     def __init__(self, document, poses):
         self.bodies = [body["name"] for body in document["bodies"]]
         self.motion = {body["name"]: body.get("motion") for body in document["bodies"]}
+        self.masses = {body["name"]: (body["mass"], body["inertia"]) for body in document["bodies"]
+                       if "mass" in body and "inertia" in body}
         self.poses = {name: list(poses[7 * k:7 * k + 7]) for k, name in enumerate(self.bodies)}
         self.poses["world"] = [*ZERO, *UNIT]
         self.joint_of, self.children = {}, {name: [] for name in (*self.bodies, "world")}
@@ -205,6 +228,11 @@ def _bone(tree, name, heads):
         out.parent, out.joint = "" if parent == "world" else parent, joint["name"]
         out.limits = joint.get("limits") if joint["type"] in ("hinge", "slide") else None
     heads[name] = out.head
+    if name in tree.masses:
+        pose, turn = tree.poses[name], axes_of(out)
+        out.mass, inertia = tree.masses[name]
+        out.com = list(convert.q_rotate(convert.q_conj(turn), sub(pose[:3], out.head)))
+        out.inertia = turned(inertia, convert.q_mul(convert.q_conj(turn), pose[3:]))
     return out
 
 
@@ -306,6 +334,26 @@ class ChainBone:
     limits: Any = None
     joint: str = ""
     frame: bool = False
+    mass: float = 0.0                       # kg; 0: not known
+    com: Any = ZERO                         # from the head, in the bone's axes
+    inertia: Any = None                     # as of a RobotBone
+    radius: float = 0.0                     # of its capsule, where it has a mass but no inertia
+
+
+def _body(bone):
+    """The body of a bone: with its axes, at its head; where it has a mass, at its centre."""
+    at = compose([*bone.head, *bone.turn], [*bone.com, *UNIT])
+    body = documents.Body(bone.name)
+    if bone.mass > 0:
+        body.mass, body.inertia = bone.mass, list(bone.inertia) if bone.inertia else None
+    if bone.mass > 0 and not bone.inertia:              # z along the bone
+        at = compose([*bone.head, *bone.turn],
+                     [0.0, bone.length / 2, 0.0,
+                      *convert.q_about(convert.AXES["X"], -math.pi / 2)])
+        length, radius = convert.capsule_of(bone.length, bone.radius)
+        body.shape = {"type": "capsule", "length": length, "radius": radius}
+    body.position, body.orientation = at[:3], at[3:]
+    return body, at
 
 
 def scene_of(name, bones, tip="", tip_tail=True):
@@ -322,9 +370,12 @@ def scene_of(name, bones, tip="", tip_tail=True):
             if bone.name == tip:
                 tool = bone.name
             continue
-        poses[bone.name] = pose
-        body = documents.Body(bone.name, position=list(bone.head), orientation=list(bone.turn))
+        body, poses[bone.name] = _body(bone)
         scene.bodies.append(body)
+        if bone.mass > 0:                               # the link is where the bone begins
+            at = compose(_inverse(poses[bone.name]), pose)
+            frames.append({"name": bone.name, "body": bone.name, "position": at[:3],
+                           "orientation": at[3:]})
         if not bone.parent and bone.kind in ("fixed", "free"):
             body.motion = "fixed"
             continue
@@ -338,8 +389,10 @@ def scene_of(name, bones, tip="", tip_tail=True):
     if tip and tool is None:
         bone = next(b for b in bones if b.name == tip)
         tool = f"{tip} end"
-        frames.append({"name": tool, "body": tip, "orientation": list(UNIT),
-                       "position": [0.0, bone.length if tip_tail else 0.0, 0.0]})
+        end = compose([*bone.head, *bone.turn],
+                      [0.0, bone.length if tip_tail else 0.0, 0.0, *UNIT])
+        at = compose(_inverse(poses[tip]), end)
+        frames.append({"name": tool, "body": tip, "orientation": at[3:], "position": at[:3]})
     scene.robot = {"frames": frames, **({"tool": tool} if tool else {})}
     return scene
 
@@ -526,3 +579,30 @@ def shape_of(visual):
     if visual.kind == "box":
         return box(visual.size)
     return cylinder(*visual.size) if visual.kind == "cylinder" else sphere(visual.size[0])
+
+
+# ---- the bundle, and joints of bones that are no robot's ----
+
+def bundled():
+    """{name: path} of the robots that come with the add-on, or lie in the sources beside it."""
+    here = os.path.dirname(__file__)
+    folder = os.path.join(here, "robots")
+    if not os.path.isdir(folder):
+        folder = os.path.join(os.path.dirname(here), "samples", "robots")
+    if not os.path.isdir(folder):
+        return {}
+    return {name[:-5]: os.path.join(folder, name) for name in sorted(os.listdir(folder))
+            if name.endswith(".json")}
+
+
+def by_locks(each, ranges, locked):
+    """The joint of a bone that is no robot's, by its limits and locks."""
+    free = [axis for axis in "XYZ" if axis not in locked and
+            not (axis in ranges and ranges[axis][1] - ranges[axis][0] < 1e-4)]
+    if not free:
+        each.kind = "fixed"
+    elif len(free) == 1:
+        each.kind, each.axis, each.limits = "hinge", free[0], ranges.get(free[0])
+    elif len(free) == 2:
+        raise convert.Refused(f"'{each.name}' turns about two axes. Lock one of them (Bone "
+                              "properties > Inverse Kinematics), or none")

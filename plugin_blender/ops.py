@@ -26,19 +26,39 @@ def armature(context):
     return ob if ob is not None and ob.type == "ARMATURE" else None
 
 
-class _Work:
-    """What long operators share. work(context) is a generator that yields (fraction, words) and
-    returns what to say at the end; `closing` is true where it may not be stopped any more."""
+def key_frame(scene):
+    """Where poses are to be keyed: the present frame, with auto-keying on; else None."""
+    return scene.frame_current if scene.tool_settings.use_keyframe_insert_auto else None
 
-    _job = _timer = None
-    closing = False
 
+class OnArmature:
     @classmethod
     def poll(cls, context):
         if armature(context) is None:
             cls.poll_message_set("Select an armature first")
             return False
         return context.mode != "EDIT_ARMATURE"
+
+
+class Short:
+    """Operators that are done at once: run(context) returns what to say."""
+
+    def execute(self, context):
+        try:
+            words = self.run(context)
+        except (*FAILURES, UnicodeDecodeError, SyntaxError) as error:
+            self.report({"ERROR"}, str(error) or type(error).__name__)
+            return {"CANCELLED"}
+        self.report({"INFO"}, words)
+        return {"FINISHED"}
+
+
+class _Work(OnArmature):
+    """What long operators share. work(context) is a generator that yields (fraction, words) and
+    returns what to say at the end; `closing` is true where it may not be stopped any more."""
+
+    _job = _timer = None
+    closing = False
 
     def _fail(self, error):
         self.report({"ERROR"}, str(error) or type(error).__name__)
@@ -138,11 +158,10 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
         self.closing = True
         ob = bpy.data.objects[name]
         action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
-        bones = sorted({channel.group for channel in result.channels})
-        muted = bl_write.mute_constraints(ob, bones) if ob.skel.mute_constraints else 0
+        muted = bl_write.mute_constraints(ob, result.bones) if ob.skel.mute_constraints else 0
         bl_write.refresh(scene)
         REPORTS[name] = result.report
-        words = f"{len(bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
+        words = f"{len(result.bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
                 f"'{action.name}'"
         return words + (f"; {muted} constraints muted" if muted else "")
 
@@ -173,7 +192,7 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         bl_write.ensure_properties(ob, result.channels)
         yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
         summary = result.report["summary"]
-        words = f"Torques of {len({c.group for c in result.channels})} joints"
+        words = f"Torques of {len(result.bones)} joints"
         if summary["suggested_cutoff"] > 0:
             words += f"; they are noisy, try smoothing above {summary['suggested_cutoff']:.1f} Hz"
         return words
@@ -204,6 +223,40 @@ class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
         _built, text = yield from pipeline.prepare(shot)
         path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
         pipeline.save(path, text)
+        return f"Wrote {path}"
+
+
+class SKEL_OT_save_report(Short, bpy.types.Operator):
+    """Save the report of the last bake: energies, momenta, work and joint errors of every frame, as
+    a table (.csv) or a document (.json)"""
+    bl_idname = "skel.save_report"
+    bl_label = "Save Report"
+    bl_options = {"REGISTER"}
+
+    filepath: StringProperty(name="File", subtype="FILE_PATH",
+                             description="File to write, .csv or .json")
+    filter_glob: StringProperty(default="*.csv;*.json", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context):
+        ob = armature(context)
+        if ob is None or ob.name not in REPORTS:
+            cls.poll_message_set("Bake the armature first")
+            return False
+        return True
+
+    def invoke(self, context, _event):
+        if not self.filepath:
+            self.filepath = bpy.path.clean_name(armature(context).name) + " report.csv"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def run(self, context):
+        path = bpy.path.abspath(self.filepath)
+        if not path.lower().endswith((".csv", ".json")):
+            raise convert.Refused(f"'{path}' must end in .csv or .json")
+        form = pipeline.report_json if path.lower().endswith(".json") else pipeline.report_csv
+        pipeline.save(path, form(REPORTS[armature(context).name]))
         return f"Wrote {path}"
 
 
@@ -276,15 +329,10 @@ class SKEL_OT_copy_settings(bpy.types.Operator):
 
 
 CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
-           SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
-
-
-def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
+register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
 def unregister():
     REPORTS.clear()
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

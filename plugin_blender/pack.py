@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packs the add-on: one zip for Blender 3.4 to 5.x, and a wheel with the library and its binding.
+"""Packs the add-on: one zip for Blender 3.4 to 5.x; a wheel with the library and its binding; and a
+zip for repositories of extensions, which take native code only in wheels.
 
 Usage: pack.py --library libskel.so --bridge plugin_bridge/skelpy --version 0.1.0 --out FOLDER
 
@@ -48,7 +49,8 @@ def binding(bridge, library):
 
 
 def licences():
-    """What the packages inside the library ask to be shown, as Debian has it."""
+    """Of the library, and what the packages inside it ask to be shown, as Debian has it."""
+    yield "libskel.txt", (HERE.parent / "LICENSE").read_bytes()
     for package in PACKAGES:
         path = pathlib.Path("/usr/share/doc", package, "copyright")
         if path.exists():
@@ -66,17 +68,16 @@ def write_zip(path, files):
     print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
 
-def addon(bridge, library):
+def addon(manifest):
+    """The add-on without skelpy."""
     for name in MODULES:
         yield f"skel/{name}.py", (HERE / f"{name}.py").read_bytes()
-    yield "skel/blender_manifest.toml", (HERE / "blender_manifest.toml").read_bytes()
+    yield "skel/blender_manifest.toml", manifest.encode()
     yield "skel/COPYING", (HERE / "COPYING").read_bytes()
     for path in sorted(ROBOTS.glob("*.json")):
         yield f"skel/robots/{path.name}", path.read_bytes()
     for name, data in licences():
         yield f"skel/licences/{name}", data
-    for name, data in binding(bridge, library):
-        yield f"skel/skelpy/{name}", data
 
 
 def wheel(bridge, library, version, tag):
@@ -98,13 +99,15 @@ def wheel(bridge, library, version, tag):
     return [*files, (f"{info}/RECORD", "".join(lines).encode())]
 
 
-def check_versions(version):
-    """The version stands in three places; they must agree."""
+def manifest_of(version, wheels=()):
+    """The manifest, which is checked: the version stands in three places, and they must agree."""
     manifest = (HERE / "blender_manifest.toml").read_text(encoding="utf-8")
     info = (HERE / "__init__.py").read_text(encoding="utf-8")
     triple = "({})".format(", ".join(version.split(".")))
     if f'version = "{version}"' not in manifest or f'"version": {triple}' not in info:
         sys.exit(f"pack.py: blender_manifest.toml or bl_info has another version than {version}")
+    listed = "".join(f'wheels = ["./wheels/{name}"]\n' for name in wheels)
+    return manifest.replace("\n[permissions]", f"{listed}\n[permissions]")
 
 
 def main():
@@ -113,12 +116,17 @@ def main():
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     given = parser.parse_args()
-    check_versions(given.version)
+    plain = manifest_of(given.version)
     given.out.mkdir(parents=True, exist_ok=True)
     tag = platform_tag(given.library, given.library.parent / "libcjson.so.1")
-    write_zip(given.out / f"skel-{given.version}.zip", addon(given.bridge, given.library))
-    write_zip(given.out / f"skel-{given.version}-py3-none-{tag}.whl",
-              wheel(given.bridge, given.library, given.version, tag))
+    beside = [(f"skel/skelpy/{name}", data) for name, data in
+              binding(given.bridge, given.library)]
+    write_zip(given.out / f"skel-{given.version}.zip", [*addon(plain), *beside])
+    built = given.out / f"skel-{given.version}-py3-none-{tag}.whl"
+    write_zip(built, wheel(given.bridge, given.library, given.version, tag))
+    write_zip(given.out / f"skel-{given.version}-extension.zip", [
+        *addon(manifest_of(given.version, [built.name])),
+        (f"skel/wheels/{built.name}", built.read_bytes())])
 
 
 if __name__ == "__main__":

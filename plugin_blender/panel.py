@@ -21,6 +21,25 @@ class _Panel:
         return layout
 
 
+def draw_range(layout, ob, scene):
+    """The frames that get keys: the scene's, unless the armature has its own."""
+    layout.prop(ob.skel, "use_range")
+    column = layout.column(align=True)
+    owner = ob.skel if ob.skel.use_range else scene
+    column.enabled = ob.skel.use_range
+    column.prop(owner, "frame_start", text="Start")
+    column.prop(owner, "frame_end", text="End")
+
+
+def draw_automatic(layout, owner, *names):
+    """Numbers that say by 0, or by less, that they are found: the label tells."""
+    for name in names:
+        value = getattr(owner, name)
+        found = value < 0 if name in ("follow", "damping") else value == 0
+        label = owner.bl_rna.properties[name].name
+        layout.prop(owner, name, text=f"{label} (auto)" if found else label)
+
+
 class SKEL_PT_none(_Panel, bpy.types.Panel):
     bl_label, bl_idname = "Skel", "SKEL_PT_none"
     bl_options = {"HIDE_HEADER"}
@@ -43,12 +62,7 @@ class SKEL_PT_physics(_Panel, bpy.types.Panel):
         layout.prop(s, "only_selected")
         layout.prop(s, "start_velocity")
         layout.prop(s, "target")
-        layout.prop(s, "use_range")
-        column = layout.column(align=True)
-        owner = s if s.use_range else scene
-        column.enabled = s.use_range
-        column.prop(owner, "frame_start", text="Start")
-        column.prop(owner, "frame_end", text="End")
+        draw_range(layout, ob, scene)
         row = layout.row()
         row.scale_y = 1.6
         row.operator_context = "INVOKE_DEFAULT"
@@ -81,7 +95,7 @@ class SKEL_PT_masses(_Child, bpy.types.Panel):
     def draw(self, context):
         layout, s = self.columns(), ops.armature(context).skel
         layout.prop(s, "mass_from")
-        layout.prop(s, "total_mass")
+        draw_automatic(layout, s, "total_mass")
         column = layout.column()
         column.enabled = s.total_mass == 0
         column.prop(s, "density")
@@ -92,12 +106,11 @@ class SKEL_PT_motion(_Child, bpy.types.Panel):
 
     def draw(self, context):
         layout, s = self.columns(), ops.armature(context).skel
-        layout.prop(s, "follow")
-        layout.prop(s, "damping")
+        draw_automatic(layout, s, "follow", "damping")
         layout.prop(s, "friction")
         layout.prop(s, "preroll")
         layout.prop(s, "integrator")
-        layout.prop(s, "step")
+        draw_automatic(layout, s, "step")
 
 
 class SKEL_PT_output(_Child, bpy.types.Panel):
@@ -110,8 +123,8 @@ class SKEL_PT_output(_Child, bpy.types.Panel):
         layout.prop(s, "mute_constraints")
 
 
-class SKEL_PT_bone(_Panel, bpy.types.Panel):
-    bl_label, bl_idname = "Bone", "SKEL_PT_bone"
+class SKEL_PT_bone(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Active Bone", "SKEL_PT_bone"
 
     @classmethod
     def poll(cls, context):
@@ -124,8 +137,7 @@ class SKEL_PT_bone(_Panel, bpy.types.Panel):
         layout.prop(s, "role")
         column = layout.column()
         column.enabled = s.role != "NONE"
-        column.prop(s, "mass")
-        column.prop(s, "radius")
+        draw_automatic(column, s, "mass", "radius")
         if s.role == "SOFT":
             column.prop(s, "softness")
         else:
@@ -143,13 +155,12 @@ class SKEL_PT_bone(_Panel, bpy.types.Panel):
             for name in names:
                 column.prop(s, name)
         column.prop(s, "friction")
-        column.prop(s, "follow")
+        draw_automatic(column, s, "follow")
         column.prop(s, "collide")
 
 
-class SKEL_PT_report(_Panel, bpy.types.Panel):
-    bl_label, bl_idname = "Report", "SKEL_PT_report"
-    bl_options = {"DEFAULT_CLOSED"}
+class SKEL_PT_report(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Report of the Bake", "SKEL_PT_report"
 
     @classmethod
     def poll(cls, context):
@@ -160,35 +171,44 @@ class SKEL_PT_report(_Panel, bpy.types.Panel):
         report = ops.REPORTS[ops.armature(context).name]
         column = self.layout.column(align=True)
         for label, value in rows_of(report):
-            row = column.split(factor=0.55)
+            row = column.split(factor=0.5)
             row.label(text=label)
             row.label(text=value)
         for warning in report["warnings"]:
             column.label(text=warning, icon="INFO")
+        self.layout.operator_context = "INVOKE_DEFAULT"
+        self.layout.operator("skel.save_report", icon="EXPORT")
 
 
 def rows_of(report):
     """What the report says, as pairs of text."""
-    s, first, last = report["summary"], report["first"], report["last"]
+    s, first, last = report["summary"], report["rows"][0], report["rows"][-1]
 
     def size(vector):
         return sum(x * x for x in vector) ** 0.5
 
-    yield "Method", f"{s['integrator']}, {s['steps']:.0f} steps, {s['wall_seconds']:.2f} s"
-    yield "Kinetic energy, last frame", f"{last['kinetic']:.4g} J"
-    yield "Potential energy lost", f"{first['potential'] - last['potential']:.4g} J"
+    def change(name, unit):
+        return f"{first[name]:.4g} to {last[name]:.4g} {unit}"
+
+    def turn(name, unit):
+        return f"{size(first[name]):.4g} to {size(last[name]):.4g} {unit}"
+
+    yield "Frames", "{} to {}".format(*report["frames"])
+    yield "Kinetic energy", change("kinetic", "J")
+    yield "Potential energy", change("potential", "J")
     yield "Lost to friction", f"{-last['work_friction']:.4g} J"
     yield "Lost in contacts", f"{-last['work_contact']:.4g} J"
-    yield "Momentum, last frame", f"{size(last['momentum']):.4g} kg m/s"
-    yield "Angular momentum, last frame", f"{size(last['angular_momentum']):.4g} kg m²/s"
-    yield "Energy not accounted for", f"{s['energy_drift']:.1e} of the largest"
-    yield "Joints open by at most", f"{1000 * s['joint_gap']:.2g} mm"
-    yield "Hardest push of the ground", f"{s['peak_ground_force']:.4g} N"
+    yield "Energy error", f"{s['energy_drift']:.1e}, relative"
+    yield "Momentum", turn("momentum", "kg m/s")
+    yield "Angular momentum", turn("angular_momentum", "kg m²/s")
+    yield "Joints open by", f"{1000 * s['joint_gap']:.2g} mm at most"
+    yield "Ground pushes by", f"{s['peak_ground_force']:.4g} N at most"
+    yield "Method", s["integrator"]
+    yield "Steps", f"{s['steps']:.0f}, in {s['wall_seconds']:.2f} s"
 
 
-class SKEL_PT_analysis(_Panel, bpy.types.Panel):
-    bl_label, bl_idname = "Analysis and Files", "SKEL_PT_analysis"
-    bl_options = {"DEFAULT_CLOSED"}
+class SKEL_PT_analysis(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Torques and Files", "SKEL_PT_analysis"
 
     def draw(self, context):
         layout = self.columns()
@@ -224,15 +244,14 @@ def draw_menu(self, context):
 
 CLASSES = (SKEL_PT_none, SKEL_PT_physics, SKEL_PT_ground, SKEL_PT_masses, SKEL_PT_motion,
            SKEL_PT_output, SKEL_PT_bone, SKEL_PT_report, SKEL_PT_analysis, SkelPreferences)
+_register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
 def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    _register()
     bpy.types.VIEW3D_MT_pose_context_menu.append(draw_menu)
 
 
 def unregister():
     bpy.types.VIEW3D_MT_pose_context_menu.remove(draw_menu)
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

@@ -3,24 +3,28 @@
 
 import bpy
 
-from . import ik, ops, panel
+from . import ik, ops, panel, props
 
 
 class SKEL_UL_goals(bpy.types.UIList):
     def draw_item(self, _context, layout, _data, item, _icon, _active, _property, _index=0):
+        layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(item, "use", text="")
         row.prop(item, "name", text="", emboss=False)
-        row.label(text=item.target.name if item.target else "no target",
+        wants = next(label for kind, label, _words in props.GOALS if kind == item.kind)
+        row.label(text=f"{wants}: {item.target.name}" if item.target else "no target",
                   icon="NONE" if item.target else "ERROR")
 
 
 class SKEL_PT_ik(panel._Panel, bpy.types.Panel):
     bl_label, bl_idname = "Inverse Kinematics", "SKEL_PT_ik"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
         layout, ob = self.columns(), ops.armature(context)
-        s, scene = ob.skel_ik, context.scene
+        s = ob.skel_ik
+        layout.label(text="Goals: what bones are to reach")
         row = layout.row()
         row.template_list("SKEL_UL_goals", "", s, "goals", s, "active", rows=3)
         column = row.column(align=True)
@@ -29,18 +33,17 @@ class SKEL_PT_ik(panel._Panel, bpy.types.Panel):
         column.operator("skel.goals_from_constraints", text="", icon="CON_KINEMATIC")
         if 0 <= s.active < len(s.goals):
             draw_goal(layout.column(), ob, s.goals[s.active])
+        else:
+            layout.label(text="Pose Mode: select a bone, press +", icon="INFO")
         layout.separator()
         layout.prop(s, "root")
         layout.prop(s, "target")
-        owner = ob.skel if ob.skel.use_range else scene
-        column = layout.column(align=True)
-        column.prop(owner, "frame_start", text="Start")
-        column.prop(owner, "frame_end", text="End")
+        panel.draw_range(layout, ob, context.scene)
         row = layout.row(align=True)
         row.scale_y = 1.6
         row.operator_context = "INVOKE_DEFAULT"
-        row.operator("skel.solve_ik", icon="CON_KINEMATIC")
-        row.operator("skel.bake_ik", icon="REC")
+        row.operator("skel.solve_ik", text="Pose This Frame", icon="CON_KINEMATIC")
+        row.operator("skel.bake_ik", text="Bake Frames", icon="REC")
 
 
 def draw_goal(column, ob, goal):
@@ -62,7 +65,7 @@ def draw_goal(column, ob, goal):
         column.prop(goal, "axis")
     else:
         column.prop(goal, "level")
-    column.prop(goal, "chain")
+    column.prop(goal, "chain", text="Chain Length" if goal.chain else "Chain (to root)")
     column.prop(goal, "weight")
     column.prop(goal, "priority")
 
@@ -79,7 +82,7 @@ class SKEL_PT_ik_settings(panel._Panel, bpy.types.Panel):
 
 
 class SKEL_PT_ik_receipt(panel._Panel, bpy.types.Panel):
-    bl_label, bl_parent_id = "Receipt", "SKEL_PT_ik"
+    bl_label, bl_parent_id = "Result", "SKEL_PT_ik"
 
     @classmethod
     def poll(cls, context):
@@ -113,13 +116,4 @@ def rows_of(report):
 
 
 CLASSES = (SKEL_UL_goals, SKEL_PT_ik, SKEL_PT_ik_settings, SKEL_PT_ik_receipt)
-
-
-def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister():
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import ops, panel, robots
+from . import bl_read, ops, panel
 
 
 class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
@@ -23,8 +23,8 @@ class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
             return
         column = layout.column(align=True)
         column.operator_context = "EXEC_DEFAULT"
-        column.operator("skel.extract_dh", text="DH Table, Standard").convention = "standard"
-        column.operator("skel.extract_dh", text="DH Table, Modified").convention = "modified"
+        column.operator("skel.extract_dh", text="Write DH Table (Standard)").convention = "standard"
+        column.operator("skel.extract_dh", text="Write DH Table (Modified)").convention = "modified"
         layout.operator("skel.export_urdf", icon="EXPORT")
 
 
@@ -39,22 +39,13 @@ class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
     def draw(self, context):
         layout, ob = self.columns(), ops.armature(context)
         column = layout.column(align=True)
-        for bone in robots.joint_bones(ob):
+        for bone in bl_read.joint_bones(ob):
             name = "skel_angle" if bone["joint_type"] == "hinge" else "skel_distance"
             column.prop(bone, name, text=bone["joint"])
         layout.operator("skel.set_joints", text="All to Zero", icon="LOOP_BACK")
-        for pose in list(robots.robot_data(ob).get("poses", {}))[:8]:
+        for pose in list(bl_read.robot_data(ob).get("poses", {}))[:8]:
             layout.operator("skel.set_joints", text=f"Pose '{pose}'").pose = pose
 
 
 CLASSES = (SKEL_PT_robots, SKEL_PT_joints)
-
-
-def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister():
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -25,6 +25,11 @@ class Result:
     frames: Any                             # (first, last) that were written
     report: Dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def bones(self):
+        """Names of the bones that get keys."""
+        return sorted({channel.group for channel in self.channels})
+
 
 def run(work):
     """To the end, in one go; the result."""
@@ -128,17 +133,52 @@ def bake(shot, library=None):
             done = job.advance(SLICE)
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
-        report = report_of(job)
+        report = report_of(job, shot)
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
     return Result(text, channels, (shot.frame_start, last), report)
 
 
-def report_of(job):
-    """What the report panel shows: the receipt, and the energies at first, last and highest."""
-    summary, rows = job.summary, [job.report(0), job.report(job.samples_done - 1)]
-    return {"summary": summary, "first": rows[0], "last": rows[1], "warnings": job.warnings,
-            "frames": (job.frames.start, job.frames.stop - 1)}
+def report_of(job, shot):
+    """What the report panel shows and saves: the receipt, and energies and momenta per frame."""
+    frames = [shot.frame_start + k * shot.frame_step for k in range(job.samples_done)]
+    rows = [{"frame": frame, "time": k / job.fps, **job.report(k)}
+            for k, frame in enumerate(frames)]
+    return {"name": shot.name, "summary": job.summary, "rows": rows, "warnings": job.warnings,
+            "frames": (frames[0], frames[-1])}
+
+
+def report_csv(report):
+    """A line per frame, with the columns of `skel bake --report R.csv`."""
+    lines = []
+    for row in report["rows"]:
+        flat = {}
+        for name, value in row.items():
+            if isinstance(value, list):
+                flat.update({f"{name}_{axis}": v for axis, v in zip("xyz", value)})
+            else:
+                flat[name] = value
+        if not lines:
+            lines.append(",".join(flat))
+        lines.append(",".join(repr(value) for value in flat.values()))
+    return "\n".join(lines) + "\n"
+
+
+def report_json(report):
+    """As `skel bake --report R.json`, a skel-report/1."""
+    summary, frames = dict(report["summary"]), []
+    summary.pop("warning_count")
+    summary["order"] = summary.pop("last_order")
+    head = {name: summary.pop(name) for name in ("integrator", "solver", "step", "steps",
+                                                 "rejected_steps", "evaluations", "order",
+                                                 "wall_seconds")}
+    for row in report["rows"]:
+        work = {name[5:]: value for name, value in row.items() if name.startswith("work_")}
+        rest = {name: value for name, value in row.items() if not name.startswith("work_")}
+        frames.append({**rest, "work": work})
+    return json.dumps({"format": "skel-report/1", "scene": report["name"], **head,
+                       "summary": summary, "warnings": report["warnings"], "frames": frames},
+                      ensure_ascii=False, indent=1) + "\n"
 
 
 def save(path, text):

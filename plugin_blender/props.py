@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings, kept with the file: of an armature (`object.skel`) and of its bones (`bone.skel`)."""
+"""Settings, kept with the file: of an armature (`object.skel`, goals in `object.skel_ik`) and of
+its bones (`bone.skel`)."""
 
 import math
 
 import bpy
-from bpy.props import (BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty)
+from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProperty,
+                       FloatVectorProperty, IntProperty, PointerProperty, StringProperty)
 
 OVERRIDE = {"LIBRARY_OVERRIDABLE"}
 DEGREE = math.pi / 180
@@ -58,6 +60,25 @@ INTEGRATORS = (
     ("conserving", "Robust", "Keeps energy and momentum at any length of step"),
     ("adams", "Exact", "For smooth motion without limits and contact"),
 )
+
+GOALS = (
+    ("REACH", "Reach", "The end of the bone goes where the target is"),
+    ("LOOK", "Look At", "The bone points at the target, as eyes and heads do"),
+    ("CENTRE", "Balance", "The centre of mass of all that moves goes where the target is"),
+)
+ENDS = (("TAIL", "Tail", "The bone's tail, its far end, reaches the target"),
+        ("HEAD", "Head", "The bone's head, the joint it hangs from, reaches the target"))
+ROOTS = (
+    ("AUTO", "Automatic", "A root that one chain of bones hangs from turns; one that carries more, "
+     "as hips do, stays as it is animated"),
+    ("HELD", "Stays", "The root bone goes as it is animated"),
+    ("TURNS", "Turns", "The root bone turns about its head"),
+    ("SHIFTS", "Moves", "The root bone moves and does not turn"),
+    ("MOVES", "Moves and Turns", "The root bone moves and turns freely"),
+)
+LOOK_AXES = (("Y", "Y", "Along the bone"), ("-Y", "-Y", "Back along the bone"),
+             ("X", "X", "X axis of the bone"), ("-X", "-X", "Against the X axis"),
+             ("Z", "Z", "Z axis of the bone"), ("-Z", "-Z", "Against the Z axis"))
 
 
 class SkelBone(bpy.types.PropertyGroup):
@@ -115,7 +136,7 @@ class SkelArmature(bpy.types.PropertyGroup):
                            description="Last frame that gets keys")
     frame_step: IntProperty(name="Step", default=1, min=1, soft_max=10, override=OVERRIDE,
                             description="Frames from key to key")
-    start_velocity: BoolProperty(name="Start Moving", default=True, override=OVERRIDE,
+    start_velocity: BoolProperty(name="Start with Speed", default=True, override=OVERRIDE,
                                  description="Start with the velocity that the animation has at "
                                  "the first frame; else at rest")
     mass_from: EnumProperty(name="Mass From", default="LENGTH", override=OVERRIDE, items=(
@@ -163,18 +184,80 @@ class SkelArmature(bpy.types.PropertyGroup):
                           "and taken out before torques are found. 0: none")
 
 
-CLASSES = (SkelBone, SkelArmature)
+class SkelGoal(bpy.types.PropertyGroup):
+    use: BoolProperty(name="Use", default=True, override=OVERRIDE,
+                      description="Counts; else it is left out")
+    kind: EnumProperty(name="Wants To", items=GOALS, default="REACH", override=OVERRIDE,
+                       description="What the goal wants")
+    bone: StringProperty(name="Bone", override=OVERRIDE,
+                         description="The bone that is to reach the target. Of a balance goal: "
+                         "the end of the chain that may move, or none")
+    end: EnumProperty(name="End", items=ENDS, default="TAIL", override=OVERRIDE,
+                      description="Which end of the bone")
+    target: PointerProperty(type=bpy.types.Object, name="Target", description="The object to reach,"
+                            " an empty for example. It may move")
+    target_bone: StringProperty(name="Target Bone", override=OVERRIDE, description="Where the "
+                                "target is an armature: the bone of it, whose head is the target")
+    use_position: BoolProperty(name="Position", default=True, override=OVERRIDE,
+                               description="Bring the end of the bone to the target")
+    use_orientation: BoolProperty(name="Rotation", default=False, override=OVERRIDE,
+                                  description="Turn the bone as the target is turned")
+    offset: FloatVectorProperty(name="Offset", size=4, default=(1, 0, 0, 0), subtype="QUATERNION",
+                                override=OVERRIDE, description="The target's axes, seen from "
+                                "those of the bone")
+    chain: IntProperty(name="Chain Length", default=0, min=0, soft_max=20, override=OVERRIDE,
+                       description="How many bones may move, from this one upwards. 0: up to "
+                       "the root")
+    weight: FloatProperty(name="Weight", default=1.0, min=0.0, soft_max=10.0, override=OVERRIDE,
+                          description="Among goals of one priority. 0 turns it off; may be "
+                          "animated")
+    priority: IntProperty(name="Priority", default=0, min=0, max=14, override=OVERRIDE,
+                          description="0 comes first; a later goal only gets what the earlier "
+                          "ones leave")
+    pole: PointerProperty(type=bpy.types.Object, name="Pole", description="The elbow or knee bends "
+                          "towards this object")
+    pole_bone: StringProperty(name="Pole Bone", override=OVERRIDE, description="Where the pole is "
+                              "an armature: the bone of it")
+    axis: EnumProperty(name="Axis", items=LOOK_AXES, default="Y", override=OVERRIDE,
+                       description="The axis of the bone that looks at the target")
+    level: BoolProperty(name="At Any Height", default=True, override=OVERRIDE,
+                        description="Balance: the centre of mass comes above or below the target, "
+                        "its height is free")
+
+
+class SkelIk(bpy.types.PropertyGroup):
+    goals: CollectionProperty(type=SkelGoal, name="Goals", override=OVERRIDE | {"USE_INSERTION"},
+                              description="What bones are to reach")
+    active: IntProperty(name="Active Goal", default=0, override=OVERRIDE,
+                        description="The goal that is shown below the list")
+    root: EnumProperty(name="Root", items=ROOTS, default="AUTO", override=OVERRIDE,
+                       description="What the bone at the top may do")
+    smooth: BoolProperty(name="Smooth", default=True, override=OVERRIDE, description="Go on from "
+                         "frame to frame, without jumps. Else every frame is solved by itself")
+    posture: BoolProperty(name="Stay Near Animation", default=True, override=OVERRIDE,
+                          description="Where goals leave a choice, bones stay as near to their "
+                          "own animation as they can, and come back to it when a goal is turned "
+                          "off. Else what a goal has changed stays added to the animation")
+    tolerance: FloatProperty(name="Tolerance", default=1e-5, min=1e-9, soft_max=0.01, precision=6,
+                             override=OVERRIDE, description="Metres and radians: a goal that is "
+                             "nearer than this is reached")
+    target: EnumProperty(name="Write To", items=TARGETS, default="NEW", override=OVERRIDE,
+                         description="Where the keys of Bake go")
+
+
+CLASSES = (SkelBone, SkelArmature, SkelGoal, SkelIk)
+_register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
 def register():
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
+    _register()
     bpy.types.PoseBone.skel = PointerProperty(type=SkelBone, override=OVERRIDE)
     bpy.types.Object.skel = PointerProperty(type=SkelArmature, override=OVERRIDE)
+    bpy.types.Object.skel_ik = PointerProperty(type=SkelIk, override=OVERRIDE)
 
 
 def unregister():
+    del bpy.types.Object.skel_ik
     del bpy.types.Object.skel
     del bpy.types.PoseBone.skel
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+    _unregister()

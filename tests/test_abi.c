@@ -344,7 +344,7 @@ static const struct {
     END(skel_two_bone_desc, softness, 104),
     END(skel_two_bone, bend, 64),
     END(skel_goal_track, reserved, 40),
-    END(skel_ik_motion_desc, allocator, 64),
+    END(skel_ik_motion_desc, reserved, 80),
 #undef END
 };
 

@@ -267,7 +267,8 @@ class IkMotionDesc(Sized):
         ("struct_size", C.c_uint32), ("sample_count", C.c_uint32), ("ik", C.POINTER(IkDesc)),
         ("tracks", C.POINTER(GoalTrack)), ("sample_rate", C.c_double), ("seed", Doubles),
         ("base", Doubles), ("blend_in", C.c_uint32), ("blend_out", C.c_uint32),
-        ("allocator", C.POINTER(Allocator)),
+        ("allocator", C.POINTER(Allocator)), ("base_poses", Doubles),
+        ("base_posture", C.c_uint32), ("reserved", C.c_uint32),
     ]
 
 

@@ -187,15 +187,27 @@ class Ik(_Closing):
 class IkMotion(_Samples):
     """The goals of a scene, frame by frame. Drive it with `advance` from a timer, or call `run`.
 
-    What is None comes from the scene; seed: "current", "mid" or q. Settings as at Ik."""
+    What is None comes from the scene; seed: "current", "mid" or q. Settings as at Ik; the posture
+    may be "base", too.
+    base: the animation that the goals change, q of every frame, one after the other. base_poses:
+    where it has free roots, 7 numbers per frame and body (of others they do not count)."""
 
     _name = "skel_ik_motion"
 
-    def __init__(self, scene, seed=None, **settings):
+    def __init__(self, scene, seed=None, base=None, base_poses=None, **settings):
         lib, keep, desc = scene._lib, [], _scene_desc(scene)
         ik = _ffi.IkDesc.from_buffer_copy(desc.ik.contents)
+        if settings.get("posture") == "base":
+            desc.base_posture = 1
+            del settings["posture"]
         _settings(ik, scene, keep, settings)
         desc.ik = C.pointer(ik)
+        for name, given, width in (("base", base, scene.q_count),
+                                   ("base_poses", base_poses, 7 * scene.body_count)):
+            if given is not None:
+                numbers, pointer = _doubles(given, desc.sample_count * width, name)
+                keep.append(numbers)
+                setattr(desc, name, pointer)
         if seed == "current":
             desc.seed = None
         elif seed is not None:
@@ -210,7 +222,7 @@ class IkMotion(_Samples):
         self.goal_names = [lib.skel_scene_goal_name(scene._p, i).decode()
                            for i in range(ik.goal_count)]
         self._owner = _create(lib, lib.skel_ik_motion_start, lib.skel_ik_motion_destroy,
-                              C.byref(desc), needs=(scene._owner,))
+                              C.byref(desc), needs=(scene._owner, keep))
 
     def advance(self, max_ms=50.0):
         """Works for about max_ms (0: one frame; negative: to the end). True when all is done."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opens the sidebar tab in a window and waits for its picture to be taken: panels.py -- READY DONE
+"""Opens the sidebar tab in a window and waits for its picture to be taken:
+panels.py -- READY DONE physics|ik|robots
 
 Two files: it makes the first when all is drawn, and leaves when the second is there."""
 
@@ -13,31 +14,71 @@ import bpy  # noqa: E402
 
 import stage  # noqa: E402
 
-READY, DONE = sys.argv[sys.argv.index("--") + 1:][:2]
+READY, DONE, NAME = sys.argv[sys.argv.index("--") + 1:][:3]
+OPEN = {"physics": ("SKEL_PT_physics", "SKEL_PT_report"),
+        "ik": ("SKEL_PT_ik", "SKEL_PT_ik_receipt"),
+        "robots": ("SKEL_PT_robots", "SKEL_PT_joints")}[NAME]
 steps = []
-
-
 bpy.context.preferences.view.show_splash = False
 
 
-def setup():
+def enable():
+    """The add-on, with the panels open that the picture is about, and all others closed."""
     import addon_utils
-    addon_utils.enable("skel", default_set=False)
+    addon = addon_utils.enable("skel", default_set=False)
+    addon.unregister()
+    for module in (addon.panel, addon.panel_ik, addon.panel_robots):
+        for cls in module.CLASSES:
+            if issubclass(cls, bpy.types.Panel) and cls.__name__ != "SKEL_PT_none":
+                cls.bl_options = set() if cls.__name__ in OPEN else {"DEFAULT_CLOSED"}
+    addon.register()
+    return addon
+
+
+def physics(figure):
+    bpy.ops.skel.bake_physics()
+    bpy.context.scene.frame_set(14)
+    return "forearm.L"
+
+
+def ik(figure):
+    """The left hand is led to a box; the head looks at it. The bones are seen through the body."""
+    figure.show_in_front = True
+    box = stage.add_box("box", (-0.07, -0.07, -0.07), (0.07, 0.07, 0.07), (0.15, 0.6, 0.9, 1))
+    for frame, place in ((1, (0.35, -0.3, 0.95)), (60, (0.25, -0.45, 1.7))):
+        box.location = place
+        box.keyframe_insert("location", frame=frame)
+    for bone, kind, chain in (("hand.L", "REACH", 3), ("head", "LOOK", 2)):
+        bpy.ops.skel.add_goal(bone=bone, kind=kind, target="box")
+        figure.skel_ik.goals[-1].chain = chain
+    figure.skel_ik.goals[1].axis = "Z"
+    figure.skel_ik.active = 0
+    bpy.ops.skel.bake_ik()
+    bpy.context.scene.frame_set(40)
+    return "hand.L"
+
+
+def setup():
+    enable()
     scene = bpy.context.scene
     for ob in list(scene.objects):
         bpy.data.objects.remove(ob)
+    scene.frame_end = 60
+    if NAME == "robots":
+        bpy.ops.skel.import_robot(preset="ur5")
+        bpy.ops.skel.set_joints(values="50 -60 80 -110 -90 0", degrees=True)
+        return
     figure = stage.add_figure()
     stage.add_body(figure, (0.9, 0.45, 0.15, 1)).hide_select = True
-    scene.frame_end = 60
-    bpy.ops.skel.bake_physics()
-    scene.frame_set(12)
+    bpy.context.view_layer.objects.active = figure
+    bone = {"physics": physics, "ik": ik}[NAME](figure)
     window = bpy.context.window_manager.windows[0]
     area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
     region = next(r for r in area.regions if r.type == "WINDOW")
     with bpy.context.temp_override(window=window, area=area, region=region):
         bpy.context.view_layer.objects.active = figure
         bpy.ops.object.mode_set(mode="POSE")
-        figure.data.bones.active = figure.data.bones["forearm.L"]
+        figure.data.bones.active = figure.data.bones[bone]
 
 
 def show():
@@ -47,8 +88,9 @@ def show():
     space.show_region_ui = True
     space.overlay.show_floor = True
     space.shading.color_type = "OBJECT"
-    space.region_3d.view_distance = 3.4
-    space.region_3d.view_location = (0.3, 0, 0.55)
+    space.region_3d.view_distance = {"physics": 3.4, "ik": 3.4, "robots": 1.9}[NAME]
+    space.region_3d.view_location = {"physics": (0.3, 0, 0.55), "ik": (0.3, 0, 0.85),
+                                     "robots": (0.2, 0, 0.3)}[NAME]
     panel = next(r for r in area.regions if r.type == "UI")
     try:
         panel.active_panel_category = "Skel"

@@ -18,7 +18,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 os.environ.setdefault("SKEL_BIN", str(BUILD / "bin" / "skel"))
-os.environ.setdefault("SKEL_ZIP", str(max((BUILD / "addon").glob("skel-*.zip"), default="")))
+os.environ.setdefault("SKEL_ZIP", str(max((BUILD / "addon").glob("skel-*[0-9].zip"), default="")))
 SKIPPED = 77
 
 
@@ -59,16 +59,40 @@ def install(version, temp):
         code = blender(version, script("install.py", "check", "skel", profile=True), temp)
     if code or version < "4.2":
         return code
+    source = unpacked(zip_file, temp / "source")
+    return extension(version, temp, source, zip_file) or wheel(version, temp)
+
+
+def unpacked(zip_file, folder):
+    with zipfile.ZipFile(zip_file) as archive:
+        archive.extractall(folder)
+    return folder / "skel"
+
+
+def extension(version, temp, source, zip_file, *kind):
+    """As an extension: the sources are valid, the zip can be installed."""
     shutil.rmtree(temp / "profile")
     (temp / "profile").mkdir()
-    source = temp / "source"
-    with zipfile.ZipFile(zip_file) as archive:
-        archive.extractall(source)
-    for command in (["validate", str(source / "skel")],
-                    ["install-file", "-r", "user_default", "--enable", zip_file]):
+    code = 0
+    for command in (["validate", str(source)],
+                    ["install-file", "-r", "user_default", "--enable", str(zip_file)]):
         code = code or blender(version, ["--command", "extension", *command], temp)
-    return code or blender(version, script("install.py", "check", "bl_ext.user_default.skel",
+    return code or blender(version, script("install.py", "check", "bl_ext.user_default.skel", *kind,
                                            profile=True), temp)
+
+
+def wheel(version, temp):
+    """The extension that has its library in a wheel, built by Blender itself."""
+    zip_file = os.environ["SKEL_ZIP"].replace(".zip", "-extension.zip")
+    source, out = unpacked(zip_file, temp / "wheel"), temp / "built"
+    out.mkdir()
+    code = blender(version, ["--command", "extension", "build", "--source-dir", str(source),
+                             "--output-dir", str(out)], temp)
+    built = next(out.glob("*.zip"), None)
+    if code or built is None:
+        print(f"Blender {version} built no extension of {zip_file}")
+        return code or 1
+    return extension(version, temp, source, built, "wheel")
 
 
 def main():

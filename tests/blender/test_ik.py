@@ -64,17 +64,11 @@ class Ik(unittest.TestCase):
         return left, right
 
     def result_of(self, ob, first=1, last=30):
-        ik = self.skel.ik
-        shot, used = ik.read(self.scene, ob, first, last)
-        named = ik.targets(ob, used)
-        run = self.skel.pipeline.run
-        run(ik.sample(shot, ob, range(first, last + 1), used, ik._Frames(ob, ik._things(named)),
-                      named))
+        shot = self.skel.bl_read.read_ik(self.scene, ob, first, last)
+        self.skel.pipeline.run(self.skel.bl_read.sample_ik(shot, ob, range(first, last + 1)))
         built = self.skel.convert_ik.build(shot)
         scene = self.skel.binding.skelpy.Scene.from_json(built.scene.to_json())
-        with self.skel.binding.skelpy.Ik(scene, mode="pose") as one:
-            seed, _ = one.solve()
-        return shot, built, scene, self.skel.binding.skelpy.IkMotion(scene, seed=seed).run()
+        return shot, built, scene, self.skel.convert_ik.motion_of(shot, built, scene).run()
 
     def compare(self, ob):
         """Every frame and bone beside the engine's poses; the largest difference in parts of a
@@ -163,6 +157,100 @@ class Ik(unittest.TestCase):
         motion = self.compare(ob)
         self.assertTrue(motion.reached, max(r["residual"] for r in motion.receipts))
         self.assertIn(('pose.bones["pelvis"].location', 0), common.curves(ob))
+
+    def animated(self, **figure):
+        """A figure that is animated in every bone, in rotation and, where it has one, location."""
+        ob = self.figure(**figure)
+        for k, frame in enumerate((1, 10, 20, 30)):
+            common.pose(ob, seed=1 + 0.8 * k, size=0.25)
+            for n, bone in enumerate(ob.pose.bones):
+                if not bone.bone.use_connect:
+                    bone.location = [0.03 * math.sin(n + k + a) for a in range(3)]
+            common.key_all(ob, frame)
+        return ob
+
+    def matrices(self, ob):
+        return common.bone_matrices(ob, range(1, 31))
+
+    def off(self, was, now, names=None):
+        """Largest difference of bones' axes and heads."""
+        return max(abs(a - b) for m, n in zip(was, now) for name in names or m
+                   for row, other in zip(m[name], n[name]) for a, b in zip(row, other))
+
+    def test_without_effect_the_animation_comes_back(self):
+        """A goal that is off, and one that is met by the animation itself, in every root's way."""
+        for root in ("AUTO", "TURNS", "SHIFTS", "MOVES"):
+            for smooth in (True, False):
+                with self.subTest(root=root, smooth=smooth):
+                    self.setUp()
+                    ob = self.animated(placed=True)
+                    s, was = ob.skel_ik, self.matrices(ob)
+                    s.root, s.smooth = root, smooth
+                    add_goal(ob, "hand.L", empty("target", (1, 2, 3)), weight=0.0)
+                    add_goal(ob, "head", None, weight=1.0, end="HEAD")
+                    s.goals[1].target, s.goals[1].target_bone = self.copy_of(ob), "head"
+                    self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+                    self.assertLess(self.off(was, self.matrices(ob)), 2e-4)
+                    self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+
+    def copy_of(self, ob):
+        """Another armature that goes as this one does."""
+        twin = ob.copy()
+        twin.animation_data.action = ob.animation_data.action.copy()
+        if hasattr(ob.animation_data, "action_slot"):
+            twin.animation_data.action_slot = twin.animation_data.action.slots[0]
+        bpy.context.scene.collection.objects.link(twin)
+        return twin
+
+    def test_what_goals_leave_free_stays_animated(self):
+        """Locked axes, bones off the chain and beyond it go as animated, while the wrist is at its
+        goal, although the shoulder is keyed to move."""
+        ob = self.animated()
+        belly = ob.pose.bones["belly"]
+        belly.rotation_mode, belly.lock_ik_x, belly.lock_ik_y = "XYZ", True, True
+        for frame, angles in ((1, (0, 0, 0)), (15, (0.2, 0.5, 0.1)), (30, (-0.1, 0.2, 0.3))):
+            belly.rotation_euler = angles
+            belly.keyframe_insert("rotation_euler", frame=frame)
+        was = self.matrices(ob)
+        angles = []
+        for frame in range(1, 31):
+            self.scene.frame_set(frame)
+            angles.append(belly.rotation_euler.copy())
+        left = empty("left", (0.45, -0.3, 1.1), (0.3, -0.4, 1.4))
+        add_goal(ob, "forearm.L", left, chain=4)
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        now = self.matrices(ob)
+        self.assertLess(self.off(was, now, ["pelvis", "thigh.L", "shin.R", "foot.R"]), 1e-5)
+        self.assertGreater(self.off(was, now, ["forearm.L"]), 0.05)
+        moved = 0.0
+        for n, frame in enumerate(range(1, 31)):
+            self.scene.frame_set(frame)
+            self.assertLess((self.end(ob, "forearm.L") - self.place(left).translation).length,
+                            2e-5)
+            for axis in (0, 1):                 # locked for IK, yet animated
+                self.assertAlmostEqual(belly.rotation_euler[axis], angles[n][axis], places=4)
+            moved = max(moved, abs(belly.rotation_euler[2] - angles[n][2]))
+            hand = {k: ob.pose.bones[k].matrix.copy() for k in ("forearm.L", "hand.L")}
+            turn = (hand["forearm.L"].inverted() @ hand["hand.L"]).to_quaternion()
+            before = (was[n]["forearm.L"].inverted() @ was[n]["hand.L"]).to_quaternion()
+            self.assertLess(turn.rotation_difference(before).angle, 2e-3)
+        self.assertGreater(moved, 0.01)
+
+    def test_animated_robot(self):
+        """Joints of a robot that are keyed, slides too, under a goal for the place alone."""
+        bpy.ops.skel.import_robot(preset="stanford", shapes=False)
+        ob = bpy.context.view_layer.objects.active
+        bones = self.skel.bl_read.joint_bones(ob)
+        self.scene.tool_settings.use_keyframe_insert_auto = True
+        for frame, values in ((1, "0 0.3 0.4 0 0.5 0"), (30, "1 0.8 0.7 2 -0.4 3")):
+            self.scene.frame_set(frame)
+            bpy.ops.skel.set_joints(values=values)
+        was = self.matrices(ob)
+        add_goal(ob, "tool", self.copy_of(ob), target_bone="tool", end="HEAD")
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        self.assertLess(self.off(was, self.matrices(ob)), 1e-4)
+        self.assertEqual(len(bones), 6)
 
     def test_limits_locks_and_stiffness(self):
         ob = common.chain(4, 0.3)
@@ -254,10 +342,8 @@ class Ik(unittest.TestCase):
 
     def work(self, ob):
         """What the operator's generator does, to be stopped half way."""
-        ik = self.skel.ik
-        shot, used = ik.read(self.scene, ob, 1, 30)
-        named = ik.targets(ob, used)
-        yield from ik.sample(shot, ob, range(1, 31), used, ik._Frames(ob, ik._things(named)), named)
+        shot = self.skel.bl_read.read_ik(self.scene, ob, 1, 30)
+        yield from self.skel.bl_read.sample_ik(shot, ob, range(1, 31))
         result = yield from self.skel.convert_ik.solve(shot)
         yield from self.skel.bl_write.write(ob, result.channels, "NEW", "x")
 
@@ -327,7 +413,7 @@ class Ik(unittest.TestCase):
                 self.setUp()
                 bpy.ops.skel.import_robot(preset=name, shapes=False)
                 ob = bpy.context.view_layer.objects.active
-                count = len(self.skel.robots.joint_bones(ob))
+                count = len(self.skel.bl_read.joint_bones(ob))
                 bpy.ops.skel.set_joints(values=" ".join(["0.3", "0.6", "-0.5", "0.4", "0.7", "0.2"
                                                          ][:count]))
                 target = empty("target", (0, 0, 0))

@@ -61,7 +61,7 @@ class Robots(unittest.TestCase):
 
     def compare(self, ob, scene, names, reach):
         """Worst (distance in parts of the reach, angle) of frames at random joints."""
-        worst, bones = (0.0, 0.0), self.skel.robots.joint_bones(ob)
+        worst, bones = (0.0, 0.0), self.skel.bl_read.joint_bones(ob)
         for _ in range(POSES):
             q = random_q(self.rng, bones)
             self.assertEqual(set_joints(q), {"FINISHED"})
@@ -76,14 +76,14 @@ class Robots(unittest.TestCase):
         return worst
 
     def test_every_bundled_robot(self):
-        names = list(self.skel.robots.bundled())
+        names = list(self.skel.convert_robot.bundled())
         self.assertEqual(len(names), 26)
         for name in names:
             with self.subTest(robot=name):
                 self.setUp()
                 ob = self.bring(preset=name)
-                reach = self.skel.robots.robot_data(ob)["reach"]
-                scene = self.skelpy.Scene.from_file(self.skel.robots.bundled()[name])
+                reach = self.skel.bl_read.robot_data(ob)["reach"]
+                scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()[name])
                 off, angle = self.compare(ob, scene, ["tool"], reach)
                 tables = []
                 for convention in ("standard", "modified"):
@@ -107,6 +107,26 @@ class Robots(unittest.TestCase):
             a = frames_of(self.skelpy, scene, q)["tool"]
             b = frames_of(self.skelpy, again, q)["tool"]
             worst = max(worst, math.dist(a[:3], b[:3]) / reach, turn_between(a[3:], b[3:]))
+            worst = max(worst, self.masses_off(scene, again, q, reach))
+        return worst
+
+    def masses_off(self, scene, again, q, reach):
+        """Masses, centres and inertias in the world, of links that have them: relative."""
+        worst, robot = 0.0, self.skel.convert_robot
+        first, second = ([body for body in json.loads(each.to_json())["bodies"]]
+                         for each in (scene, again))
+        poses = [self.skelpy.fk(each, q) for each in (scene, again)]
+        for k, (a, b) in enumerate(zip(first, second)):
+            self.assertEqual((a["name"], "mass" in a), (b["name"], "mass" in b))
+            if "mass" not in a:
+                continue
+            at = [list(each[7 * k:7 * k + 7]) for each in poses]
+            one, two = (robot.turned(body["inertia"], pose[3:])
+                        for body, pose in ((a, at[0]), (b, at[1])))
+            size = a["mass"] * reach ** 2
+            worst = max(worst, abs(a["mass"] - b["mass"]) / a["mass"],
+                        math.dist(at[0][:3], at[1][:3]) / reach,
+                        max(abs(x - y) for x, y in zip(one, two)) / size)
         return worst
 
     def test_limits_and_rows_come_back(self):
@@ -125,11 +145,11 @@ class Robots(unittest.TestCase):
     def test_limits_stop_and_named_poses(self):
         ob = self.bring(preset="puma560")
         self.assertEqual(bpy.ops.skel.set_joints(values="99 0 0 0 0 0"), {"FINISHED"})
-        self.assertAlmostEqual(self.skel.robots.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
+        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
         self.assertEqual(bpy.ops.skel.set_joints(pose="qr"), {"FINISHED"})
         self.assertAlmostEqual(ob.pose.bones["link3"].skel_angle, -math.pi / 2, 5)
         ob.pose.bones["link3"].skel_angle = 0.25
-        self.assertAlmostEqual(self.skel.robots.joint_value(ob.pose.bones["link3"]), 0.25, 6)
+        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link3"]), 0.25, 6)
         with self.assertRaises(RuntimeError):
             bpy.ops.skel.set_joints(pose="nowhere")
         with self.assertRaises(RuntimeError):
@@ -139,21 +159,29 @@ class Robots(unittest.TestCase):
         ob = self.bring(filepath=URDF)
         scene = self.skelpy.Scene.from_file(URDF)
         names = ["base", "mount", "flange", "tcp"]
-        off, angle = self.compare(ob, scene, names, self.skel.robots.robot_data(ob)["reach"])
+        off, angle = self.compare(ob, scene, names, self.skel.bl_read.robot_data(ob)["reach"])
         print(f"features.urdf: frames off by {off:.1e} of the reach, {angle:.1e} rad")
         self.assertLess(off, EXACT)
         self.assertIn("package://features", ob.pose.bones["trunk"]["meshes"])
         path = os.path.join(common.TEMP, "again.urdf")
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path), {"FINISHED"})
-        with open(path, encoding="utf-8") as file:
-            self.assertIn("transmission", file.read())
+        self.assertIn("transmission", self.text_of(path))
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path, from_bones=True), {"FINISHED"})
         made = self.skelpy.Scene.from_file(path)
-        self.assertEqual(sorted(made.joint_names), sorted(scene.joint_names))
+        moving = [name for name in made.joint_names if name != "trunk"]     # held by the world
+        self.assertEqual(sorted(moving), sorted(scene.joint_names))
         q = {name: 0.01 * k for k, name in enumerate(sorted(scene.joint_names))}
         a = frames_of(self.skelpy, scene, [q[n] for n in scene.joint_names])["tcp"]
-        b = frames_of(self.skelpy, made, [q[n] for n in made.joint_names])["tcp"]
+        b = frames_of(self.skelpy, made, [q[n] for n in moving])["tcp"]
         self.assertLess(math.dist(a[:3], b[:3]), EXACT)
+        masses = [body["mass"] for body in json.loads(scene.to_json())["bodies"] if "mass" in body]
+        self.assertGreater(len(masses), 2)
+        for mass in masses:
+            self.assertIn(f'<mass value="{mass:g}"/>', self.text_of(path))
+
+    def text_of(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
 
     def test_meshes_of_a_urdf(self):
         folder = os.path.join(common.TEMP, "pack", "arm")
@@ -181,10 +209,10 @@ class Robots(unittest.TestCase):
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01
         ob = self.bring(preset="stanford")
-        reach = self.skel.robots.robot_data(ob)["reach"]
-        scene = self.skelpy.Scene.from_file(self.skel.robots.bundled()["stanford"])
+        reach = self.skel.bl_read.robot_data(ob)["reach"]
+        scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()["stanford"])
         ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Translation((100, 20, 3))
-        q = random_q(self.rng, self.skel.robots.joint_bones(ob), 0.01)
+        q = random_q(self.rng, self.skel.bl_read.joint_bones(ob), 0.01)
         set_joints(q)
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
         got = now.pose.bones["tool"].matrix.translation * 0.01

@@ -60,10 +60,10 @@ def watch_panels():
         for cls in module.CLASSES:
             if issubclass(cls, bpy.types.Panel):
                 cls.draw = counted(cls)
-    closed = addon.panel_robots.SKEL_PT_robots      # opened, so that it draws
-    bpy.utils.unregister_class(closed)
-    closed.bl_options = set()
-    bpy.utils.register_class(closed)
+    for module, closed in ((addon.panel_ik, "SKEL_PT_ik"), (addon.panel_robots, "SKEL_PT_robots")):
+        module.unregister()                         # opened, so that it draws
+        getattr(module, closed).bl_options = set()
+        module.register()
     space = window.view()["area"].spaces.active
     space.show_region_ui = True
     return True

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The add-on without Blender: its pure modules, and its writer against a small fake bpy."""
 
+import csv
 import importlib
+import io
 import json
 import math
+import os
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 from array import array
 
 import common
 import fake_bpy
+import fake_mathutils
 
 ADDON = common.ROOT / "plugin_blender"
 
@@ -19,9 +25,10 @@ def load(name, bpy=None):
     """A module of the add-on; without bpy, it must not ask for one."""
     for known in [m for m in sys.modules if m == "skel" or m.startswith("skel.")]:
         del sys.modules[known]
-    sys.modules.pop("bpy", None)
+    for known in ("bpy", "mathutils"):
+        sys.modules.pop(known, None)
     if bpy is not None:
-        sys.modules["bpy"] = bpy
+        sys.modules["bpy"], sys.modules["mathutils"] = bpy, fake_mathutils.module()
     package = types.ModuleType("skel")
     package.__path__ = [str(ADDON)]
     sys.modules["skel"] = package
@@ -87,6 +94,29 @@ class Pure(unittest.TestCase):
         keys = pipeline.keys_of(shot, built, job.poses, 1, 1)
         again = pipeline.run(pipeline.bake(shot))
         self.assertEqual([c.keys for c in keys], [c.keys for c in again.channels])
+
+    def test_report_is_that_of_the_command(self):
+        """The same columns and numbers, the same document."""
+        result = pipeline.run(pipeline.bake(chain_shot(preset="RAGDOLL")))
+        with tempfile.TemporaryDirectory() as folder:
+            scene, table, report = (os.path.join(folder, name) for name in
+                                    ("s.json", "r.csv", "r.json"))
+            pipeline.save(scene, result.text)
+            for path in (table, report):
+                subprocess.run([common.BIN, "bake", scene, "-o",
+                                os.path.join(folder, "t.json"), "--report", path], check=True)
+            with open(table, encoding="utf-8", newline="") as file:
+                wanted = list(csv.DictReader(file))
+            with open(report, encoding="utf-8") as file:
+                document = json.load(file)
+        got = list(csv.DictReader(io.StringIO(pipeline.report_csv(result.report))))
+        self.assertEqual(len(got), 10)
+        self.assertEqual([{k: float(v) for k, v in row.items()} for row in got],
+                         [{k: float(v) for k, v in row.items()} for row in wanted])
+        mine = json.loads(pipeline.report_json(result.report))
+        for each in (mine, document):
+            each.pop("wall_seconds")
+        self.assertEqual(mine, document)
 
     def test_falls_freely(self):
         shot = chain_shot(2, 13, preset="RAGDOLL", channels=3)
@@ -264,7 +294,8 @@ class Versions(unittest.TestCase):
                 self.assertEqual(compat.is_selected(bone), not selected)
 
     def tearDown(self):
-        sys.modules.pop("bpy", None)
+        for known in ("bpy", "mathutils"):
+            sys.modules.pop(known, None)
 
 
 if __name__ == "__main__":

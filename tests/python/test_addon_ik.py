@@ -48,6 +48,15 @@ def ends(ik):
     return [robot.add(row[:3], convert.q_rotate(row[3:], (0, half, 0))) for row in rows]
 
 
+def masses(scene, q):
+    """Mass, centre and inertia of every body in the world, at q."""
+    poses, out = skelpy.fk(scene, q), []
+    for k, body in enumerate(json.loads(scene.to_json())["bodies"]):
+        pose = list(poses[7 * k:7 * k + 7])
+        out.append([body["mass"], *pose[:3], *robot.turned(body["inertia"], pose[3:])])
+    return out
+
+
 class Goals(unittest.TestCase):
     def test_no_bpy_in_pure_modules(self):
         for name in ("convert_ik", "convert_robot"):
@@ -143,6 +152,82 @@ class Goals(unittest.TestCase):
         self.assertEqual(report["worst_goal"], "goal")
 
 
+class Animated(unittest.TestCase):
+    """Goals on bones that have an animation of their own."""
+
+    def shot(self, turn, frames=12, **goal):
+        """The last link turns about an axis of its own, by turn(frame)."""
+        ik = chain_shot(4, frames, **goal)
+        for n in range(frames):
+            q = convert.q_mul(ALONG_X, turn(n))
+            k = 16 * (4 * n + 3)
+            ik.shot.poses[k:k + 16] = array("f", matrix((0.9, 0, 2), q))
+            ik.shot.basis[k:k + 16] = array("f", matrix((0, 0, 0), turn(n)))
+        return ik
+
+    def keys(self, ik, bone):
+        """[frame][4] of a bone that turns by quaternions."""
+        result = pipeline.run(convert_ik.solve(ik))
+        rows = {c.index: c.keys[1::2] for c in result.channels if c.group == bone}
+        return list(zip(*(rows[k] for k in range(4)))), result.report
+
+    def twist(self, n):
+        return convert.q_about((0, 1, 0), 0.2 * n)
+
+    def test_off_is_the_animation(self):
+        ik = self.shot(self.twist, weight=[0.0] * 12)
+        keys, report = self.keys(ik, "link3")
+        self.assertEqual(report["missed"], [])
+        for n, key in enumerate(keys):
+            self.assertAlmostEqual(abs(sum(a * b for a, b in zip(key, self.twist(n)))), 1.0, 6)
+
+    def test_twist_of_the_tip_is_free(self):
+        keys, report = self.keys(self.shot(self.twist), "link3")
+        self.assertEqual(report["missed"], [])
+        turned = [convert.twist_about(key, (0, 1, 0)) for key in keys]
+        steps = [math.remainder(b - a, 2 * math.pi) for a, b in zip(turned, turned[1:])]
+        for step in steps:
+            self.assertAlmostEqual(step, 0.2, 1)
+
+    def test_locked_but_animated_is_a_held_joint(self):
+        ik = self.shot(self.twist)
+        ik.shot.bones[3].locked = "XY"
+        built = convert_ik.build(ik)
+        names = {joint.name for joint in built.scene.joints}
+        self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Y", "link3.Z"})
+        self.assertEqual(built.scene.ik.stiffness, {"link3.Y": 1.0})
+        keys, report = self.keys(ik, "link3")
+        for n, key in enumerate(keys):
+            angles = min(convert_ik.angles_of(key, "ZYX"), key=lambda a: abs(a[2]))
+            self.assertAlmostEqual(angles[2], 0.0, 5)
+        still = self.shot(lambda n: self.twist(3))
+        still.shot.bones[3].locked = "XY"
+        names = {joint.name for joint in convert_ik.build(still).scene.joints}
+        self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Z"})
+
+    def test_angles_go_on_beyond_a_turn(self):
+        turns = [convert.q_about((0, 0, 1), 0.5 * n) for n in range(30)]
+        bone = convert.BoneShot("b", -1, 1.0, STILL)
+        row = None
+        for n, turn in enumerate(turns):
+            row = convert_ik.angles_after(turn, "ZYX", bone, row)
+            self.assertAlmostEqual(row[0], 0.5 * n, 6)
+
+    def test_a_head_that_moves_is_a_held_slide(self):
+        ik = self.shot(lambda n: convert_ik.IDENTITY)
+        ik.shot.bones[3].connected = False
+        for n in range(12):
+            ik.shot.poses[16 * (4 * n + 3) + 14] += 0.01 * n
+        built = convert_ik.build(ik)
+        self.assertEqual(built.scene.ik.stiffness, {"link3.moveZ": 1.0})
+        with skelpy.Scene.from_json(built.scene.to_json()) as scene:
+            motion = convert_ik.motion_of(ik, built, scene).run()
+            self.assertTrue(motion.reached)
+            q = motion.q[scene.joint_q_offset(scene.find_joint("link3.moveZ"))::scene.q_count]
+        for n, value in enumerate(q):
+            self.assertAlmostEqual(value, 0.01 * n, 6)
+
+
 class Robots(unittest.TestCase):
     def test_bones_of_every_robot(self):
         """Bones begin on their joint's axis, which is the bone's Z or Y."""
@@ -168,15 +253,10 @@ class Robots(unittest.TestCase):
     def test_table_comes_back(self):
         text = (ROBOTS / "puma560.json").read_text(encoding="utf-8")
         made, rng = robot.robot_of(text), random.Random(1)
-        bones = []
-        for bone in made.bones:
-            y = robot.sub(bone.tail, bone.head)
-            y = robot.times(y, 1 / convert.norm(y))
-            z = robot.times(bone.z, 1 / convert.norm(bone.z))
-            x = convert.cross(y, z)
-            turn = convert.q_of([*x, 0, *y, 0, *z, 0, 0, 0, 0, 1])
-            bones.append(robot.ChainBone(bone.name, bone.parent, bone.head, turn, 0.1, bone.kind,
-                                         bone.axis, bone.sign, bone.limits, bone.joint, bone.frame))
+        bones = [robot.ChainBone(bone.name, bone.parent, bone.head, robot.axes_of(bone), 0.1,
+                                 bone.kind, bone.axis, bone.sign, bone.limits, bone.joint,
+                                 bone.frame, bone.mass, bone.com, bone.inertia)
+                 for bone in made.bones]
         for convention in ("standard", "modified"):
             table = robot.table_of("puma", bones, "tool", convention)
             with skelpy.Scene.from_json(text) as a, skelpy.Scene.from_json(table) as b:
@@ -184,7 +264,23 @@ class Robots(unittest.TestCase):
                     q = [rng.uniform(-2, 2) for _ in range(6)]
                     place = [tool(scene, q) for scene in (a, b)]
                     self.assertLess(math.dist(*place), 1e-9)
+                    for one, other in zip(masses(a, q), masses(b, q), strict=True):
+                        self.assertLess(max(abs(x - y) for x, y in zip(one, other)), 1e-9)
                 self.assertEqual(a.joint_names, b.joint_names)
+
+    def test_masses_of_other_bones(self):
+        """A mass of a bone is that of its capsule, in its middle."""
+        bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z", mass=2.0),
+                 robot.ChainBone("b", "a", (0, 0.5, 0), robot.UNIT, 0.4, "hinge", "Z")]
+        rows = json.loads(robot.table_of("two", bones, "b", "standard"))["joints"]
+        self.assertNotIn("mass", rows[1])
+        self.assertEqual(rows[0]["mass"], 2.0)
+        length, r = convert.capsule_of(0.5, 0.0)
+        rod, ball = 2 * length / (length + 4 * r / 3), 2 * (4 * r / 3) / (length + 4 * r / 3)
+        across = rod * (r * r / 4 + length ** 2 / 12) + \
+            ball * (0.4 * r * r + length ** 2 / 4 + 3 / 8 * length * r)
+        self.assertAlmostEqual(max(rows[0]["inertia"]), across, 9)
+        self.assertAlmostEqual(math.dist(rows[0]["com"], (0, 0, 0)), 0.25, 9)
 
     def test_joint_numbers(self):
         self.assertEqual(robot.parse_joints("1, 2 ;3", 3), [1, 2, 3])

@@ -486,6 +486,110 @@ class Python(unittest.TestCase):
                 self.assertRegex(text, rf"SKEL_IK_{prefix}{value.upper()}\s*= {k}\b")
 
 
+class Base(unittest.TestCase):
+    """Goals on top of an animation."""
+
+    FRAMES = 25
+
+    def scene(self, root="fixed", goals=None, **ik):
+        """A post (or a free body), a ball, a hinge across, a hinge along the last link."""
+        posts = {"name": "post", "position": [0, 0, 0]}
+        if root == "fixed":
+            posts["motion"] = "fixed"
+        else:
+            ik["root"] = root
+        document = {
+            "format": "skel-scene/1", "bodies": [
+                posts, {"name": "upper", "position": [0.25, 0, 0]},
+                {"name": "lower", "position": [0.75, 0, 0]},
+                {"name": "hand", "position": [1.25, 0, 0]}],
+            "joints": [
+                {"name": "shoulder", "type": "ball", "bodies": ["post", "upper"],
+                 "anchor": [0, 0, 0]},
+                {"name": "elbow", "type": "hinge", "bodies": ["upper", "lower"],
+                 "anchor": [0.5, 0, 0], "axis": [0, 1, 0], "limits": [-2.5, 2.5]},
+                {"name": "roll", "type": "hinge", "bodies": ["lower", "hand"],
+                 "anchor": [1, 0, 0], "axis": [1, 0, 0]}],
+            "goals": goals or [self.goal()], "ik": {"mode": "track", **ik},
+            "bake": {"fps": 24, "frame_start": 1, "frame_end": self.FRAMES}}
+        return skelpy.Scene.from_json(json.dumps(document))
+
+    def goal(self, **fields):
+        places = [[0.9 + 0.1 * math.sin(0.2 * k), 0.2, -0.3 + 0.02 * k]
+                  for k in range(self.FRAMES)]
+        return {"body": "hand", "point": [0.25, 0, 0], "position": places, **fields}
+
+    def base(self):
+        out = []
+        for k in range(self.FRAMES):
+            angle = 0.4 * math.sin(0.15 * k)
+            out += [math.cos(angle), 0, 0.6 * math.sin(angle), 0.8 * math.sin(angle),
+                    0.3 + 0.5 * math.sin(0.2 * k), 0.1 * k]
+        return out
+
+    def test_without_effect_the_animation_comes_back(self):
+        base = self.base()
+        for options in ({}, {"posture": "base"}, {"mode": "pose"},
+                        {"mode": "pose", "posture": "base"}):
+            with self.subTest(**options), self.scene(goals=[self.goal(weight=0)]) as scene:
+                got = scene.ik(base=base, **options).q
+                self.assertLess(max(abs(a - b) for a, b in zip(got, base)), 1e-12)
+
+    def test_what_the_goal_leaves_free_stays_animated(self):
+        base = self.base()
+        for options in ({}, {"posture": "base"}, {"mode": "pose"}):
+            with self.subTest(**options), self.scene() as scene:
+                motion = scene.ik(base=base, **options)
+                self.assertTrue(motion.reached)
+                roll, moved = motion.q[5::6], motion.q[4::6]
+                self.assertLess(max(abs(a - b) for a, b in zip(roll, base[5::6])), 1e-9)
+                self.assertGreater(max(abs(a - b) for a, b in zip(moved, base[4::6])), 0.1)
+                if "mode" not in options:
+                    steps = [abs(b - a) for a, b in zip(moved, moved[1:])]
+                    self.assertLess(max(steps), 0.3)
+
+    def test_a_goal_that_ends_lets_go(self):
+        """Calmly, in a TRACK: by some degrees a frame; then the base is back."""
+        weights = [1.0] * 5 + [0.0] * (self.FRAMES - 5)
+        base = self.base()
+        with self.scene(goals=[self.goal(weight=weights)]) as scene:
+            got = scene.ik(base=base, posture="base").q
+            off = [max(abs(a - b) for a, b in zip(got[6 * k:6 * k + 6], base[6 * k:6 * k + 6]))
+                   for k in range(self.FRAMES)]
+            self.assertGreater(min(off[:5]), 0.5)
+            self.assertLess(max(a - b for a, b in zip(off[4:], off[5:])), 0.1)
+            self.assertLess(off[-1], 1e-9)
+
+    def test_free_roots(self):
+        base, poses = self.base(), []
+        for k in range(self.FRAMES):
+            turn = 0.02 * k
+            root = [0.1 * k, 0.5, 0.01 * k, math.cos(turn), 0, 0, math.sin(turn)]
+            poses += root + [0, 0, 0, 1, 0, 0, 0] * 3
+        for root in ("held", "shifts", "moves"):
+            for posture in ({}, {"posture": "base"}):
+                with self.subTest(root=root, **posture), \
+                        self.scene(root, goals=[self.goal(weight=0)]) as scene:
+                    motion = scene.ik(base=base, base_poses=poses, **posture)
+                    self.assertLess(max(abs(motion.q[k] - base[k]) for k in range(len(base))),
+                                    1e-12)
+                    got = [v for n in range(0, len(poses), 28) for v in motion.poses[n:n + 7]]
+                    wanted = [v for n in range(0, len(poses), 28) for v in poses[n:n + 7]]
+                    self.assertLess(max(abs(a - b) for a, b in zip(got, wanted)), 1e-12)
+
+    def test_wrong_calls(self):
+        with self.scene() as scene:
+            for wrong, words in (({"base": [0.0] * 5}, "base: has 5 numbers, must have 150"),
+                                 ({"base_poses": [0.0] * 7}, "base_poses: has 7 numbers")):
+                with self.assertRaisesRegex(ValueError, words):
+                    skelpy.IkMotion(scene, **wrong)
+            for wrong, words in (({"posture": "base"}, "base_posture"),
+                                 ({"base": [math.nan] * 150}, "base: must be finite"),
+                                 ({"base_poses": [0.0] * 700}, "no orientation zero")):
+                with self.assertRaisesRegex(skelpy.SkelError, words):
+                    skelpy.IkMotion(scene, **wrong)
+
+
 class Samples(unittest.TestCase):
     @staticmethod
     def solved(name):

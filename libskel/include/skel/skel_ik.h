@@ -190,10 +190,17 @@ typedef struct skel_ik_motion_desc {
     const skel_goal_track *tracks; /* (goal_count), borrowed while it lives; NULL: constant goals */
     double                 sample_rate; /* [1/s], default 24; sample k is at time k / rate */
     const double          *seed;        /* q; NULL: the model's pose */
-    const double          *base; /* sample_count x q_count: the animation that is blended with (and
-                                     the seed of every sample of POSE); NULL: the seed */
-    uint32_t               blend_in, blend_out; /* samples from the base to the answer, and back */
-    const skel_allocator  *allocator;           /* copied; NULL: the model's */
+    /* sample_count x q_count: the animation that goals change, and blends begin and end with. POSE:
+       the seed of every sample; TRACK: a sample starts from the answer before it, moved on as the
+       base moves. NULL: the seed, all the time. */
+    const double         *base;
+    uint32_t              blend_in, blend_out; /* samples from the base to the answer, and back */
+    const skel_allocator *allocator;           /* copied; NULL: the model's */
+    const double         *base_poses;   /* sample_count x body_count x 7: free roots of the base;
+                                            NULL: as the model has them */
+    uint32_t              base_posture; /* 1: the posture of a sample is its base, instead of
+                                            that of `ik` */
+    uint32_t              reserved;     /* 0 */
 } skel_ik_motion_desc;
 SKEL_API void skel_ik_motion_desc_init_sized(skel_ik_motion_desc *desc, size_t size);
 #define skel_ik_motion_desc_init(d) skel_ik_motion_desc_init_sized((d), sizeof *(d))

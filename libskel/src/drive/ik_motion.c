@@ -17,12 +17,14 @@ struct skel_ik_motion {
     skel_ik               *ik;
     const skel_model      *m;
     const skel_goal_track *tracks;
-    const double          *base; /* the caller's */
+    const double          *base, *base_poses; /* the caller's */
     int32_t                n, done, goals, mode;
+    int32_t                base_posture, has_bounds; /* max_step is given */
     uint32_t               blend_in, blend_out;
     double                 rate;
     double                *q_seed;    /* (nq) */
     double                *x_base;    /* (nx) */
+    double                *x_was;     /* (nx) the base of the sample before */
     double                *x_now;     /* (nx) the answer before it is blended */
     double                *root;      /* (nx - nq) where free roots were */
     double                *poses;     /* (n x nb x 7) */
@@ -60,6 +62,13 @@ static skel_status check_track(const skel_goal_track *t, uint32_t k, uint32_t sa
     return SKEL_OK;
 }
 
+static int are_poses(const double *poses, size_t count) {
+    if (!all_finite(poses, 7 * count)) return 0;
+    for (size_t i = 0; i < count; ++i)
+        if (!(q_dot(q_of(poses + 7 * i + 3), q_of(poses + 7 * i + 3)) > 0)) return 0;
+    return 1;
+}
+
 static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *d,
                           skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
@@ -81,6 +90,13 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "seed: must be finite");
     if (d->base && !all_finite(d->base, (size_t)d->sample_count * (size_t)m->nq))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "base: must be finite");
+    if (d->base_poses && !are_poses(d->base_poses, (size_t)d->sample_count * (size_t)m->nb))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "base_poses: must be finite, no orientation zero");
+    if (d->base_posture > 1 || (d->base_posture && !d->base))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "base_posture: is %u, must be 0, or 1 where there is a base",
+                          d->base_posture);
     for (uint32_t k = 0; d->tracks && k < d->ik->goal_count; ++k) {
         const skel_status status = check_track(&d->tracks[k], k, d->sample_count, err);
         if (status != SKEL_OK) return status;
@@ -96,6 +112,7 @@ static size_t layout(const skel_ik_motion *from, void *base, skel_ik_motion **ou
     skel_ik_motion  at = *from;
     at.q_seed          = skel__carve(&c, nq, sizeof(double));
     at.x_base          = skel__carve(&c, nx, sizeof(double));
+    at.x_was           = skel__carve(&c, nx, sizeof(double));
     at.x_now           = skel__carve(&c, nx, sizeof(double));
     at.root            = skel__carve(&c, nx - nq, sizeof(double));
     at.poses           = skel__carve(&c, n * nb * 7, sizeof(double));
@@ -117,10 +134,15 @@ skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion
     skel_ik_motion at = {.allocator = d.ik->model->allocator, .m = d.ik->model};
     if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
+    skel_ik_desc ik;
+    if (d.base_posture && skel__desc_import(&ik, sizeof ik, sizeof ik, d.ik) == SKEL_OK)
+        ik.posture = d.base, d.ik = &ik;
     status = skel_ik_create(d.ik, &at.ik, err);
     if (status != SKEL_OK) return status;
     at.n = (int32_t)d.sample_count, at.goals = (int32_t)d.ik->goal_count, at.mode = d.ik->mode;
     at.tracks = d.tracks, at.base = d.base, at.rate = d.sample_rate;
+    at.base_poses = d.base_poses, at.base_posture = (int32_t)d.base_posture;
+    at.has_bounds = d.ik->max_step != NULL;
     at.blend_in = d.blend_in, at.blend_out = d.blend_out;
     void *block = skel__alloc(&at.allocator, layout(&at, NULL, NULL));
     if (!block) {
@@ -131,8 +153,8 @@ skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion
     skel_ik_motion *v  = *out;
     const size_t    nq = (size_t)at.m->nq;
     memcpy(v->root, v->ik->x + nq, ((size_t)v->ik->nx - nq) * sizeof(double));
-    if (d.seed)
-        memcpy(v->q_seed, d.seed, nq * sizeof(double));
+    if (d.seed || d.base)
+        memcpy(v->q_seed, d.seed ? d.seed : d.base, nq * sizeof(double));
     else
         skel__ik_current(v->ik, v->q_seed);
     return SKEL_OK;
@@ -166,11 +188,43 @@ static double weight_of(const skel_ik_motion *v, int32_t k) {
     return w * w * (3 - 2 * w);
 }
 
-/* The animation's joint coordinates at this sample, roots where they were at the start. */
+/* x: the animation at this sample. */
 static void base_at(const skel_ik_motion *v, int32_t k, double *x) {
-    const size_t nq = (size_t)v->m->nq;
+    const size_t nq = (size_t)v->m->nq, nb = (size_t)v->m->nb;
     memcpy(x, v->base ? v->base + (size_t)k * nq : v->q_seed, nq * sizeof(double));
-    memcpy(x + nq, v->root, ((size_t)v->ik->nx - nq) * sizeof(double));
+    if (v->base_poses) skel_ik_set_roots(v->ik, v->base_poses + (size_t)k * nb * 7);
+    const double *roots = v->base_poses ? v->ik->x + nq : v->root;
+    memcpy(x + nq, roots, ((size_t)v->ik->nx - nq) * sizeof(double));
+}
+
+/* x moves on as the animation does; what the goals do not move is the animation's. */
+static void move_on(const skel_ik_motion *v, double *x) {
+    double *old = v->ik->trial;
+    memcpy(old, x, (size_t)v->ik->nx * sizeof *x);
+    memcpy(x, v->x_base, (size_t)v->ik->nx * sizeof *x);
+    for (int32_t i = 0; i < v->ik->nn; ++i) {
+        const skel__ik_node *n = &v->ik->node[i];
+        const double        *a = v->x_was + n->x, *b = v->x_base + n->x, *was = old + n->x;
+        double              *q = x + n->x;
+        if (n->column < 0) continue;
+        if (n->kind == SKEL__NODE_BALL) {
+            const quat way = q_mul(q_conj(q_of(a)), q_of(b));
+            q_to(q_unit(q_mul(q_of(was), way.w < 0 ? q_neg(way) : way)), q);
+            continue;
+        }
+        for (int j = 0; j < (n->kind == SKEL__NODE_SHIFT ? 3 : 1); ++j)
+            q[j] = was[j] + (b[j] - a[j]);
+        if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
+    }
+}
+
+/* All that the solver remembers moves on with the animation: seen from there, it goes on from the
+   last answer. Where steps are bounded, the last answer itself is the start. */
+static void follow_base(skel_ik_motion *v) {
+    skel_ik *ik       = v->ik;
+    double  *memory[] = {v->x_now, ik->last, ik->before, ik->memory, ik->home};
+    if (v->has_bounds) memcpy(v->x_was, v->x_base, (size_t)ik->nx * sizeof(double));
+    for (size_t k = 0; k < sizeof memory / sizeof *memory; ++k) move_on(v, memory[k]);
 }
 
 static void store(skel_ik_motion *v, int32_t k) {
@@ -191,20 +245,18 @@ static void store(skel_ik_motion *v, int32_t k) {
 static void sample(skel_ik_motion *v, int32_t k) {
     skel_ik     *ik = v->ik;
     const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
-    double      *q = v->q + (size_t)k * nq;
+    const int    goes_on = v->mode == SKEL_IK_TRACK && k > 0;
+    double      *q       = v->q + (size_t)k * nq;
+    memcpy(v->x_was, v->x_base, nx * sizeof(double));
     base_at(v, k, v->x_base);
     skel__ik_drive(ik, (double)k / v->rate);
     aim(v, k);
-    memcpy(q, v->x_base, nq * sizeof(double));
-    if (v->mode == SKEL_IK_TRACK && k > 0) /* what the goals do not move stays the animation's */
-        for (int32_t i = 0; i < ik->nn; ++i) {
-            const skel__ik_node *n = &ik->node[i];
-            if (n->column < 0 || (size_t)n->x >= nq) continue;
-            memcpy(q + n->x, v->x_now + n->x,
-                   (n->kind == SKEL__NODE_BALL ? 4 : 1) * sizeof(double));
-        }
-    const double *roots = v->mode == SKEL_IK_TRACK && k > 0 ? v->x_now + nq : v->root;
-    memcpy(ik->x + nq, roots, (nx - nq) * sizeof(double));
+    if (v->base_posture) memcpy(ik->posture, v->x_base, nq * sizeof(double));
+    if (ik->has_posture) memcpy(ik->posture + nq, v->x_base + nq, (nx - nq) * sizeof(double));
+    if (goes_on && (v->base || v->base_poses)) follow_base(v);
+    const double *start = goes_on ? v->x_now : v->x_base;
+    memcpy(q, k == 0 && v->mode == SKEL_IK_TRACK ? v->q_seed : start, nq * sizeof(double));
+    memcpy(ik->x + nq, start + nq, (nx - nq) * sizeof(double));
     v->receipts[k].struct_size = sizeof v->receipts[k];
     skel_ik_solve(ik, q, &v->receipts[k], NULL);
     memcpy(v->x_now, ik->x, nx * sizeof(double));
