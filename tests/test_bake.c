@@ -2,6 +2,7 @@
 /* The bake: resumable, independent of the sample rate, continuous, honest about failure. */
 #include "math/quat.h"
 #include "shared/near.h"
+#include "shared/ragdoll.h"
 #include "shared/scenes.h"
 
 #include <stdlib.h>
@@ -50,6 +51,27 @@ START_TEST(resumable) { /* one step at a time, in slices of time, and at once: t
     ck_assert_int_eq(memcmp(skel_bake_poses(a), skel_bake_poses(c), n * 7 * 8), 0);
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK); /* finished stays finished */
     skel_bake_destroy(a), skel_bake_destroy(b), skel_bake_destroy(c);
+    scene_free(&s);
+}
+END_TEST
+
+/* A step that hits things is done in parts and may be left between them: a host's clock ticks on.
+   At 25 samples a second some fall between steps, which are done in parts as well. */
+START_TEST(resumable_within_a_step) {
+    rng               r = rng_seed(101);
+    scene             s = scene_ragdoll(&r, (ragdoll_options){.stairs = 8, .friction = 1});
+    skel_bake_desc    d = desc_of(&s, 25, 40);
+    skel_bake        *a = start(&d), *b = start(&d);
+    double            calls = 0;
+    skel_bake_summary sum   = {.struct_size = (uint32_t)sizeof sum};
+    ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
+    while (skel_bake_advance(b, 0) == SKEL_MORE) ++calls;
+    ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
+    ck_assert_double_gt(calls, 1.2 * (sum.steps + 80));
+    const size_t n = (size_t)skel_model_body_count(s.model) * 40;
+    ck_assert_mem_eq(skel_bake_poses(a), skel_bake_poses(b), n * 7 * sizeof(double));
+    ck_assert_mem_eq(skel_bake_velocities(a), skel_bake_velocities(b), n * 6 * sizeof(double));
+    skel_bake_destroy(a), skel_bake_destroy(b);
     scene_free(&s);
 }
 END_TEST
@@ -295,6 +317,7 @@ int main(void) {
     Suite *suite = suite_create("bake");
     TCase *t     = tcase_create("all");
     tcase_add_test(t, resumable);
+    tcase_add_test(t, resumable_within_a_step);
     tcase_add_test(t, rate_does_not_matter);
     tcase_add_test(t, samples_between_steps);
     tcase_add_test(t, preroll_settles_first);

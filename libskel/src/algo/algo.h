@@ -101,15 +101,20 @@ struct skel_state {
     int32_t          *is_pinned; /* (npin) the pin held in the last step */
     skel__power       sum;       /* works and impulses so far */
     double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
-    double  *left;  /* (2 ns) energy that the last step left in the spring of a spot; and how far
+    double     *left;  /* (2 ns) energy that the last step left in the spring of a spot; and how far
                      the surface gives way there (conserving_contact.c) */
-    int32_t *mode;  /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
-    double  *widen; /* (ne) how far a stop gave way to a pose that was set beyond it */
-    int      has_modes;     /* set at the first step */
-    int      has_left;      /* left holds what a step left: there was one */
-    int      by_events;     /* modes say what touches, not depths */
-    int      catches;       /* stops that do not throw back catch within a step (impact.c) */
-    int      stops_near;    /* joints that came near one in the last such step */
+    int32_t    *mode;  /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
+    double     *widen; /* (ne) how far a stop gave way to a pose that was set beyond it */
+    int         has_modes;    /* set at the first step */
+    int         has_left;     /* left holds what a step left: there was one */
+    int         by_events;    /* modes say what touches, not depths */
+    int         catches;      /* stops that do not throw back catch within a step (impact.c) */
+    int         stops_near;   /* joints that came near one in the last such step */
+    int         has_deadline; /* a step may be left under way when it passes, to be gone on with */
+    double      deadline;     /* [ms] of skel__now_ms */
+    int         is_under_way; /* there is such a step, from then on: */
+    double      way_start, way_end;
+    skel__power way_sum;
     skel__history *history; /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
     skel__kin       *saved;                        /* (nb + world) the state before a step */

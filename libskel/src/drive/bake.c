@@ -4,6 +4,7 @@
    Neither ever sees the sample rate: 24 and 120 samples a second show one motion. */
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "base/clock.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "drive/step.h"
@@ -13,7 +14,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define EULER_STEP (1.0 / 3840)     /* [s] */
 #define DEFAULT_STEP (1.0 / 960)    /* [s] */
@@ -389,11 +389,12 @@ static skel_status work_by_tolerance(skel_bake *b) {
 /* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
 static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
+    const int    goes_on   = b->state->is_under_way;
     skel_status  status    = SKEL_OK;
-    if (to_sample <= SAME_TIME * b->h) {
+    if (to_sample <= SAME_TIME * b->h && !goes_on) {
         status = take_sample(b, b->state);
-    } else if (to_sample < (1.0 - SAME_TIME) * b->h) {
-        skel_state_copy(b->sample, b->state);
+    } else if (to_sample < (1.0 - SAME_TIME) * b->h && !goes_on) {
+        if (!b->sample->is_under_way) skel_state_copy(b->sample, b->state);
         status = skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
         if (status == SKEL_OK) status = take_sample(b, b->sample);
     } else {
@@ -404,21 +405,21 @@ static skel_status work_on_grid(skel_bake *b) {
     return status;
 }
 
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     if (!bake) return SKEL_E_ARGUMENT;
-    const double start = now_ms();
-    double       spent = 0;
+    const double start   = skel__now_ms();
+    const int    endless = max_ms < 0;
+    double       spent   = 0;
+    for (int k = 0; k < 2; ++k) {
+        skel_state *s   = k == 0 ? bake->state : bake->sample;
+        s->has_deadline = !endless;
+        s->deadline     = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
+    }
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
         const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
-        if (status != SKEL_OK) bake->error.status = status;
-        spent = now_ms() - start;
-        if (!(max_ms < 0) && !(spent < max_ms)) break; /* a NaN is one step */
+        if (status != SKEL_OK && status != SKEL_MORE) bake->error.status = status;
+        spent = skel__now_ms() - start;
+        if (!endless && !(spent < max_ms)) break;
     }
     bake->summary.wall_seconds += 1e-3 * spent;
     warn_gain(bake);

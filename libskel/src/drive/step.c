@@ -146,12 +146,16 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
 }
 
 /* In pieces from jolt to jolt. */
-static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver, double h,
+static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver,
                                   int32_t *body) {
-    const double end = s->t + h, eps = 1e-9 * h;
+    const double end = s->way_end, eps = 1e-9 * (end - s->way_start);
+    int          goes_on = s->is_under_way;
+    s->is_under_way      = 1;
     while (s->t < end - eps) {
-        skel_status  status = s->m->np > 0 ? switch_at(s, integrator, eps, body) : SKEL_OK;
-        const double stop   = s->m->np > 0 ? skel__next_jolt(s->m, s->t, end, eps) : end;
+        skel_status status = SKEL_OK;
+        if (s->m->np > 0 && !goes_on) status = switch_at(s, integrator, eps, body);
+        goes_on           = 0;
+        const double stop = s->m->np > 0 ? skel__next_jolt(s->m, s->t, end, eps) : end;
         if (status == SKEL_OK) status = step_with_hits(s, integrator, solver, stop - s->t, body);
         if (status != SKEL_OK) return status;
         s->t = stop;
@@ -159,30 +163,35 @@ static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t sol
     return SKEL_OK;
 }
 
+/* The state is kept, or (back) taken from what was kept. */
+static void keep(skel_state *s, int back) {
+    const size_t bytes = (size_t)s->m->na * sizeof *s->x;
+    const size_t nm    = (size_t)s->m->nm * sizeof *s->memory;
+    const size_t ns    = 2 * (size_t)s->m->ns * sizeof *s->left;
+    const size_t ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
+    memcpy(back ? s->x : s->saved, back ? s->saved : s->x, bytes);
+    if (nm > 0) memcpy(back ? s->memory : s->memory_saved, back ? s->memory_saved : s->memory, nm);
+    if (ns > 0) memcpy(back ? s->left : s->left_saved, back ? s->left_saved : s->left, ns);
+    if (ne > 0) memcpy(back ? s->mode : s->mode_saved, back ? s->mode_saved : s->mode, ne);
+}
+
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err) {
-    const size_t      bytes = (size_t)s->m->na * sizeof *s->x;
-    const double      t     = s->t;
-    const skel__power sum   = s->sum;
-    int32_t           body  = -1;
-    const size_t      nm    = (size_t)s->m->nm * sizeof *s->memory;
-    const size_t      ns    = 2 * (size_t)s->m->ns * sizeof *s->left;
-    const size_t      ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
-    memcpy(s->saved, s->x, bytes);
-    if (nm > 0) memcpy(s->memory_saved, s->memory, nm);
-    if (ns > 0) memcpy(s->left_saved, s->left, ns);
-    if (ne > 0) memcpy(s->mode_saved, s->mode, ne);
-    s->ground_peak           = 0;
-    const skel_status status = step_in_pieces(s, integrator, solver, h, &body);
+    int32_t body = -1;
+    if (!s->is_under_way) {
+        keep(s, 0);
+        s->way_start = s->t, s->way_end = s->t + h, s->way_sum = s->sum;
+        s->ground_peak = 0;
+    }
+    const skel_status status = step_in_pieces(s, integrator, solver, &body);
+    if (status == SKEL_MORE) return status;
+    s->is_under_way = 0;
     if (status == SKEL_OK && s->ground_push > s->ground_peak)
         s->ground_peak = s->ground_push, s->ground_time = s->t;
     if (status == SKEL_OK) return SKEL_OK;
-    memcpy(s->x, s->saved, bytes);
-    if (nm > 0) memcpy(s->memory, s->memory_saved, nm);
-    if (ns > 0) memcpy(s->left, s->left_saved, ns);
-    if (ne > 0) memcpy(s->mode, s->mode_saved, ne);
-    s->t           = t;
-    s->sum         = sum;
+    keep(s, 1);
+    s->t           = s->way_start;
+    s->sum         = s->way_sum;
     s->is_factored = 0;
     return fail_step(s, status, integrator, body, h, err);
 }

@@ -10,6 +10,7 @@
 #include "solve/conserving.h"
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "base/clock.h"
 #include "math/dense.h"
 #include "solve/impact.h"
 
@@ -721,27 +722,26 @@ static int step_fn(skel_state *s, double h, void *data) {
     return try_step(s, h);
 }
 
-/* From s->t on for h: shorter where a contact is followed, halved where Newton fails. */
-static skel_status step_within(skel_state *s, double h) {
-    const double shortest = h / (1 << HALVINGS_MAX), end = s->t + h;
-    double       length = h;
-    int          hits   = 0;
-    skel__stops_catch(s);
-    if (skel__impacts(s) > 0) s->em->history = 0;
-    while (s->t < end - 1e-3 * shortest) {
+/* On to the end of what is under way: shorter where a contact is followed, halved where Newton
+   fails. Where there is a deadline, at least one part is done. */
+static skel_status step_within(skel_state *s) {
+    skel__em_way *on = &s->em->way;
+    const double  h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
+    for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
+        if (n > 0 && s->has_deadline && skel__now_ms() >= s->deadline) return SKEL_MORE;
         const double left = end - s->t;
-        double       way  = fmin(shortened(s, fmin(length, left), h), left), done;
+        double       way  = fmin(shortened(s, fmin(on->length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */
         if (skel__step_until_hit(s, way, step_fn, NULL, &done)) {
             skel__muscle_remember(s);
             if (skel__impacts(s) > 0) s->em->history = 0;
-            hits += done < way;
-            length = fmin(2.0 * fmax(length, way), h);
-            if (hits > HITS_MAX) return SKEL_E_DIVERGED;
+            on->hits += done < way;
+            on->length = fmin(2.0 * fmax(on->length, way), h);
+            if (on->hits > HITS_MAX) return SKEL_E_DIVERGED;
         } else {
-            length = 0.5 * way;
+            on->length = 0.5 * way;
             s->em->rejected += 1;
-            if (length < shortest) return SKEL_E_DIVERGED;
+            if (on->length < shortest) return SKEL_E_DIVERGED;
         }
     }
     s->t = end;
@@ -760,7 +760,13 @@ int32_t skel__conserving_switch(skel_state *s) {
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
     *body              = -1;
     skel_status status = skel__follow_prepare(s);
-    if (status == SKEL_OK) status = step_within(s, h);
+    if (!s->em->way.is_on) {
+        s->em->way = (skel__em_way){1, h, s->t + h, h, 0};
+        skel__stops_catch(s);
+        if (skel__impacts(s) > 0) s->em->history = 0;
+    }
+    if (status == SKEL_OK) status = step_within(s);
+    s->em->way.is_on = status == SKEL_MORE;
     if (status != SKEL_OK) return status;
     *body = skel__first_lost(s);
     return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;

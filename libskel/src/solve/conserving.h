@@ -67,6 +67,13 @@ typedef struct skel__em_pair {
     m3      turn[2], stiff;
 } skel__em_pair;
 
+/* A step that is done in parts. */
+typedef struct skel__em_way {
+    int    is_on;
+    double whole, end, length; /* of it, of the next part */
+    int    hits;
+} skel__em_way;
+
 #define SKEL__EM_PAST 3
 
 struct skel__em {
@@ -105,6 +112,7 @@ struct skel__em {
     double  *memory1;         /* (nm) the state's memory at the end of the step */
     double  *left1;           /* (ns) what the step leaves in the springs of spots */
     double   soft;            /* what keeps implied rows from a singular system */
+    skel__em_way way;
 };
 typedef struct skel__em skel__em;
 
