@@ -71,6 +71,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.ja              = skel__carve_with_world(&c, nb, sizeof *at.ja);
     at.lambda          = skel__carve(&c, 6 * nj, sizeof(double));
     at.near            = skel__carve(&c, nj, sizeof *at.near);
+    at.load            = skel__carve(&c, nb, sizeof *at.load);
     at.start           = skel__carve(&c, (size_t)m->nj, sizeof *at.start);
     at.lu              = skel__carve(&c, nb, sizeof *at.lu);
     at.full            = skel__carve(&c, full_count(m), sizeof *at.full);
@@ -201,14 +202,20 @@ static void end_poses(const skel_state *s, double h) {
 
 /* ---- equations ---- */
 
-/* Impulses of gravity and external loads, taken at the middle of the step. */
+/* External loads are taken at the middle of the step, whatever its end. */
+static void find_loads(skel_state *s, double h) {
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i = s->m->order[k];
+        s->em->load[i]  = skel__load_at(&s->m->body[i], s->t + 0.5 * h);
+    }
+}
+
+/* Impulses of gravity, external loads and fields. */
 static void apply_loads(const skel_state *s, double h) {
-    const double t = s->t + 0.5 * h;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t      i = s->m->order[k];
-        const skel__body  *b = &s->m->body[i];
-        const skel__wrench w = skel__load_at(b, t);
-        s->em->jl[i]         = v3_scale(v3_mad(w.f, b->mass, s->m->gravity), h);
+        const skel__wrench w = s->em->load[i];
+        s->em->jl[i]         = v3_scale(v3_mad(w.f, s->m->body[i].mass, s->m->gravity), h);
         s->em->ja[i]         = v3_scale(w.n, h);
         skel__em_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
     }
@@ -583,7 +590,7 @@ static skel__power account(skel_state *s, double h) {
         const int32_t      i      = m->order[k];
         const skel__body  *b      = &m->body[i];
         const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-        const skel__wrench w      = skel__load_at(b, t);
+        const skel__wrench w      = em->load[i];
         v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
         skel__em_field(s, em, i, h, &f, &n);
         const v3 all = v3_mad(f, h * b->mass, m->gravity);
@@ -672,6 +679,7 @@ static int try_step(skel_state *s, double h) {
     skel__prepare(s, s->x);
     if (em->found != h) skel__em_contacts_find(s, h);
     em->found = 0;
+    find_loads(s, h);
     skel__em_joints_begin(s, h);
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
         em->soft = k < 2 ? SOFT : SOFTER;

@@ -88,6 +88,7 @@ struct skel__em {
     v3      *jl, *ja;                     /* (nb + world) impulses so far */
     double  *lambda;                      /* (6 (nj + npin)) multipliers */
     int32_t *near;                        /* (nj + npin) in the step: near a stop, and those met */
+    skel__wrench   *load;                 /* (nb) from outside, at the middle of the step */
     skel__em_start *start;                /* (nj) */
     skel__lu       *lu;                   /* (nb) */
     skel__lu_full  *full;                 /* of those that need it */

@@ -37,9 +37,9 @@ static m3 half_turn_derivative(const skel__em *em, int32_t i, quat middle) {
 /* By (dp, theta) of the end pose: the mean position moves by dp / 2, vbar by dp / h. */
 void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
                                double *block) {
-    const double t           = s->t + 0.5 * h;
-    double       by_rate[36] = {0}, by_pose[36] = {0};
     if (!has_field(s->m)) return;
+    const double    t           = s->t + 0.5 * h;
+    double          by_rate[36] = {0}, by_pose[36] = {0};
     const skel__kin x    = mean_state(s, em, i);
     const m3        spin = skel__spin_derivative(s, em, i, h);
     const m3        half = half_turn_derivative(em, i, x.q);

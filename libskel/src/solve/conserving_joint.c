@@ -389,16 +389,58 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
     if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;
 }
 
+static int is_bare(const skel__joint *j) {
+    return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
+           j->motor_curve.count == 0 && !(j->follow_frequency > 0) && !skel__has_elements(j);
+}
+
+/* A ball with nothing else: most joints of ropes and cloths of bones. */
+static void bare_ball(const skel_state *s, const skel__em *em, const skel__joint *j,
+                      const double *lambda, skel__em_joint *out, skel__em_blocks *to) {
+    const int32_t side[2]  = {j->a, j->b};
+    const v3      lever[2] = {j->fa.p, j->fb.p};
+    v3            r[2], r1[2], end[2], mid[2];
+    for (int e = 0; e < 2; ++e) {
+        const int32_t i = side[e];
+        r1[e]           = m3_mulv(em->r1[i], lever[e]);
+        r[e]            = mean(m3_mulv(s->r[i], lever[e]), r1[e]);
+        end[e]          = v3_add(em->p1[i], r1[e]);
+        mid[e]          = v3_add(mean(s->x[i].p, em->p1[i]), r[e]);
+    }
+    const v3 gap = v3_sub(end[0], end[1]);
+    out->rows    = 3;
+    out->force   = v3_of(lambda);
+    out->torque  = (v3){0, 0, 0};
+    out->point   = mean(mid[0], mid[1]);
+    v3_to(gap, out->g);
+    out->motor = out->friction = out->stored = 0;
+    out->is_near = out->caught = 0;
+    const double size          = s->m->size + v3_norm(out->point);
+    out->open                  = fmax(fmax(fabs(gap.x), fabs(gap.y)), fabs(gap.z)) / size;
+    if (!isfinite(gap.x + gap.y + gap.z)) out->open = INFINITY;
+    if (!to) return;
+    for (int e = 0; e < 2; ++e) {
+        to->point->arm[e] = r[e], to->point->arm1[e] = r1[e];
+        double  *own  = e == 0 ? to->aa : to->bb;
+        const m3 lean = m3_mul(m3_skew(out->force), m3_skew(r1[e]));
+        skel__em_add3(own, 3, 3, m3_scale(lean, e == 0 ? -0.5 : 0.5));
+    }
+}
+
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks) {
     const skel__joint *j      = &s->m->joint[joint];
     const double      *lambda = em->lambda + 6 * (size_t)joint;
-    const double       beta   = skel__motor_at(j, t);
-    const int          axes   = j->type != SKEL_JOINT_BALL || beta != 0;
-    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
-    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
-    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
-    slide_way          way;
+    if (is_bare(j) && (!blocks || blocks->point)) {
+        bare_ball(s, em, j, lambda, out, blocks);
+        return;
+    }
+    const double     beta = skel__motor_at(j, t);
+    const int        axes = j->type != SKEL_JOINT_BALL || beta != 0;
+    const frame_ends a    = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
+    const frame_ends b    = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
+    const v3         gap1 = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    slide_way        way;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
     if (j->type == SKEL_JOINT_SLIDE) {
