@@ -219,6 +219,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.place     = skel__carve(&c, nn, sizeof *at.place);
     at.e         = skel__carve(&c, rows, sizeof(double));
     at.e_now     = skel__carve(&c, rows, sizeof(double));
+    at.e_last    = skel__carve(&c, rows, sizeof(double));
     at.jt        = skel__carve(&c, n * rows, sizeof(double));
     at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
     at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);

@@ -135,6 +135,7 @@ struct skel_ik {
     skel__ik_place *place;                /* (nn) */
     double         *e;                    /* (rows) scaled errors that are left */
     double         *e_now;                /* (rows) those of x, while trials go on */
+    double         *e_last;               /* (rows) that the last answer left */
     double         *jt;     /* (n x rows) columns of the scaled Jacobian, one after the other */
     double         *sums;   /* (4 nn + 3) masses below, and what stands still */
     v3              centre; /* of mass, at the last errors */
@@ -163,6 +164,9 @@ struct skel_ik {
     int64_t        deadline; /* [ns] of CPU time; 0: none */
     int32_t        has_memory, has_last;
     int32_t        is_following; /* the solve goes on from the last one */
+    int32_t        met;          /* levels that the last answer met, all before them too */
+    double         way;          /* of the targets since then, as they are scaled */
+    int32_t        is_begun;     /* the next step finds col, held and normals as they begin */
 };
 
 #define SKEL__IK_DENSE 96 /* columns up to which curvature is used */
@@ -198,7 +202,8 @@ int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, 
 int skel__ik_chord(skel_ik *ik, const double *e, int32_t m);
 /* The same with ik->h (n x n, full) for J^T J: 0 where that plus damping is not positive. */
 int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping);
-/* g = J^T e of the first m rows; returns its largest entry that limits let go. */
+/* g = J^T e of the first m rows; returns its largest entry that limits let go. Where a step from
+   the same x with the same e comes next, is_begun spares it to look at the limits again. */
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
 
 /* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
@@ -211,11 +216,14 @@ void    skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J 
 /* From frame to frame, round what solves a frame: where to begin, and what to remember. */
 void skel__ik_follow_begin(skel_ik *ik);
 void skel__ik_follow_end(skel_ik *ik);
+/* What the last answer met is met again, with haste; from there on x moves calmly. */
+void skel__ik_keep_met(skel_ik *ik);
 /* The last digits. has_factor: the last step was the one that led to x. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 
 /* ik_levels.c: several priorities, or a posture. */
-void skel__ik_levels(skel_ik *ik, int32_t restarts);
+int32_t skel__ik_rows_before(const skel_ik *ik, int32_t level);
+void    skel__ik_levels(skel_ik *ik, int32_t restarts);
 
 /* ik.c */
 /* Residual, limits and singular value of x, whose errors e and place are. */
