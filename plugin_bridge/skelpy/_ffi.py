@@ -122,6 +122,8 @@ class JointDesc(Sized):
         ("muscle_growth", C.c_double), ("muscle_max", C.c_double), ("muscle_start", C.c_double),
         ("muscle_feedback", C.c_double), ("muscle_impact", C.c_double),
         ("muscle_delay", C.c_double), ("muscle_side", C.c_int32), ("reserved", C.c_int32),
+        ("mimic", C.c_int32), ("mimic_reserved", C.c_int32),
+        ("mimic_multiplier", C.c_double), ("mimic_offset", C.c_double),
     ]
 
 
@@ -426,6 +428,9 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_model_joint_name": (C.c_char_p, Handle, _int),
     "skel_model_joint_q_offset": (_int, Handle, _int),
     "skel_model_joint_dof_offset": (_int, Handle, _int),
+    "skel_model_joint_leader": (_int, Handle, _int, Doubles, Doubles),
+    "skel_model_mimic_count": (_int, Handle),
+    "skel_model_apply_mimic": (_status, Handle, Doubles),
     "skel_model_gravity": (None, Handle, Doubles),
     "skel_model_get_body": (_status, Handle, _int, _P(BodyDesc)),
     "skel_model_get_joint": (_status, Handle, _int, _P(JointDesc)),

@@ -52,6 +52,7 @@ class Joint:
     spring: Optional[Dict[str, float]] = None  # {"stiffness", "damping", "rest"}
     muscle: Optional[Dict[str, float]] = None  # {"growth", "max", "start", "feedback",
                                                # "impact_speed", "delay", "side"}
+    mimic: Optional[Dict[str, Any]] = None  # {"joint", "multiplier", "offset"}: goes with another
 
 
 @dataclass

@@ -204,7 +204,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.scalar            = skel__carve(&c, n, sizeof *at.scalar);
     at.posture           = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
     if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
-    at.scale     = skel__carve(&c, n, sizeof(double));
+    at.scale     = skel__carve(&c, (size_t)from->nc, sizeof(double));
     at.low       = skel__carve(&c, n, sizeof(double));
     at.high      = skel__carve(&c, n, sizeof(double));
     at.step_most = skel__carve(&c, nn, sizeof(double));
@@ -220,7 +220,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.e         = skel__carve(&c, rows, sizeof(double));
     at.e_now     = skel__carve(&c, rows, sizeof(double));
     at.e_last    = skel__carve(&c, rows, sizeof(double));
-    at.jt        = skel__carve(&c, n * rows, sizeof(double));
+    at.jt        = skel__carve(&c, (size_t)from->nc * rows, sizeof(double));
     at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
     at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);
     at.base      = skel__carve_with_world(&c, na, sizeof *at.base);
@@ -234,10 +234,12 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
 static void number_nodes(skel__ik_plan *p) {
     for (int32_t i = 0; i < p->nn; ++i) {
         p->renamed[i] = p->needed[i] ? p->kept++ : -1;
-        if (!p->moves[i]) continue;
+        if (!p->moves[i] || p->node[i].leader >= 0) continue;
         p->node[i].column = p->columns;
         p->columns += skel__ik_columns(&p->node[i]);
     }
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->moves[i] && p->node[i].leader >= 0) p->node[i].column = p->columns + p->followers++;
 }
 
 static void rename_node(const skel__ik_plan *p, int32_t *node) {
@@ -293,6 +295,15 @@ static void measure_lengths(skel_ik *ik) {
     }
 }
 
+/* A node that goes with another moves by so much per unit of the other's step. */
+static void scale_followers(skel_ik *ik) {
+    for (int32_t i = 0; ik->nc > ik->n && i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        if (n->leader < 0 || n->column < 0) continue;
+        ik->scale[n->column] = n->factor * ik->scale[ik->node[n->leader].column];
+    }
+}
+
 static void fill_scales(skel_ik *ik) {
     const int plain = ik->d.method == SKEL_IK_NEWTON;
     for (int32_t k = 0; k < ik->nt; ++k) {
@@ -306,6 +317,7 @@ static void fill_scales(skel_ik *ik) {
         const int            is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
         ik->scale[c]                   = (is_length && !plain ? ik->length : 1) * n->reluctance;
     }
+    scale_followers(ik);
 }
 
 static void set_task_target(skel__ik_task *t, const skel_goal_desc *g) {
@@ -314,23 +326,36 @@ static void set_task_target(skel__ik_task *t, const skel_goal_desc *g) {
     t->weight = g->weight;
 }
 
+/* The bound of a step holds what goes with a joint as well. */
+static void fill_steps(skel_ik *ik, const double *max_step) {
+    const skel_model *m = ik->m;
+    memcpy(ik->max_step, max_step, (size_t)m->nv * sizeof(double));
+    for (int32_t k = 0; k < m->nmimic; ++k) {
+        const skel__joint *j    = &m->joint[m->mimic[k]];
+        double            *lead = &ik->max_step[m->joint[j->lead].v_offset];
+        const double       own  = max_step[j->v_offset] / fabs(j->lead_factor);
+        if (own > 0 && isfinite(own)) *lead = *lead > 0 ? fmin(*lead, own) : own;
+    }
+}
+
 static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     const size_t goals = d->goal_count;
     for (int32_t i = 0; i < p->nn; ++i) {
         if (p->renamed[i] < 0) continue;
         ik->node[p->renamed[i]] = p->node[i];
         rename_node(p, &ik->node[p->renamed[i]].parent);
+        rename_node(p, &ik->node[p->renamed[i]].leader);
     }
     if (ik->nt) memcpy(ik->task, p->task, (size_t)ik->nt * sizeof *ik->task);
     if (goals) memcpy(ik->goal, p->goal, goals * sizeof *ik->goal);
     if (ik->nroot) memcpy(ik->root, p->root, (size_t)ik->nroot * sizeof *ik->root);
     if (ik->has_posture) memcpy(ik->posture, d->posture, (size_t)ik->m->nq * sizeof(double));
-    if (d->max_step) memcpy(ik->max_step, d->max_step, (size_t)ik->m->nv * sizeof(double));
+    if (d->max_step) fill_steps(ik, d->max_step);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
         if (n->kind == SKEL__NODE_BALL && (n->has_cone || d->mode == SKEL_IK_TRACK))
             ik->has_balls = 1;
-        for (int k = 0; n->column >= 0 && k < skel__ik_columns(n); ++k) {
+        for (int k = 0; n->column >= 0 && n->leader < 0 && k < skel__ik_columns(n); ++k) {
             ik->of_column[n->column + k] = i;
             ik->scalar[n->column + k]    = n->kind <= SKEL__NODE_SLIDE ? n->x : -1;
         }
@@ -344,7 +369,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
         t->is_plain = t->to.node < 0 && t->to.base < 0 && t->mask == SKEL_GOAL_POSITION;
     }
     for (int32_t l = 0; l < p->links; ++l) rename_node(p, &ik->path[l].node);
-    ik->is_full = 1;
+    ik->is_full = ik->nc == ik->n;
     for (int32_t k = 0; k < ik->nt; ++k) {
         int32_t columns = 0;
         for (int32_t l = 0; l < ik->task[k].path_count; ++l)
@@ -360,6 +385,12 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
 }
 
 static skel_status check_plan(const skel_ik *ik, skel_error *err) {
+    for (int32_t i = 0; i < ik->nn; ++i)
+        if (ik->node[i].leads && ik->node[i].low > ik->node[i].high)
+            return skel__fail(err, SKEL_E_JOINT, -1, ik->node[i].joint,
+                              "joints[%d].limits: '%s' and the joints that mimic it have no place "
+                              "in common",
+                              ik->node[i].joint, ik->m->joint[ik->node[i].joint].name);
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].kind == SKEL__TASK_CENTRE && !(ik->mass > 0))
             return skel__fail(err, SKEL_E_MASS, -1, -1,
@@ -377,6 +408,7 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel__ik_plan_links(p);
     number_nodes(p);
     skel_ik at = {.m = d->model, .allocator = *a, .d = *d, .nn = p->kept, .n = p->columns};
+    at.nc      = p->columns + p->followers;
     at.nt = p->nt, at.rows = p->rows, at.levels = p->levels, at.nroot = p->nroot;
     at.nx               = d->model->nq + 7 * p->nroot;
     at.has_posture      = p->has_posture;
@@ -514,7 +546,8 @@ static void begin(skel_ik *ik) {
             if (n->kind == SKEL__NODE_BALL) q_to(q_unit(q_of(q)), q);
             continue;
         }
-        if (n->kind == SKEL__NODE_HINGE && (q[0] < n->low || q[0] > n->high)) {
+        if (n->leader >= 0) continue; /* its q follows */
+        if (n->kind == SKEL__NODE_HINGE && !n->leads && (q[0] < n->low || q[0] > n->high)) {
             const double near =
                 q[0] - SKEL__TURN * nearbyint((q[0] - 0.5 * (n->low + n->high)) / SKEL__TURN);
             if (isfinite(near) && near >= n->low && near <= n->high) q[0] = near;
@@ -526,6 +559,7 @@ static void begin(skel_ik *ik) {
     }
     memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
     if (ik->d.method == SKEL_IK_DAMPED) skel__ik_move(ik, ik->x, ik->y, ik->x); /* into cones */
+    skel__mimic_apply(ik->m, ik->x);
     memcpy(ik->start, ik->x, (size_t)ik->nx * sizeof *ik->x);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
@@ -592,7 +626,7 @@ static int32_t count_active(skel_ik *ik, int32_t *active) {
     int32_t count = 0;
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
-        if (n->dof < 0) continue;
+        if (n->dof < 0 || n->leader >= 0) continue;
         int at = 0;
         if (n->kind <= SKEL__NODE_SLIDE) {
             at = ik->x[n->x] <= n->low || ik->x[n->x] >= n->high;
@@ -615,6 +649,7 @@ static double smallest(skel_ik *ik) {
     if (ik->n == 0 || ik->rows == 0) return 0;
     for (int32_t k = 0; k < ik->nt; ++k) ik->task[k].scale = ik->task[k].weight > 0 ? 1 : 0;
     for (int32_t c = 0; c < ik->n; ++c) ik->scale[c] = 1;
+    scale_followers(ik);
     skel__ik_jacobian(ik, ik->rows);
     fill_scales(ik);
     return skel__smallest_singular(ik->jt, ik->rows, ik->n, (size_t)ik->rows, ik->work);

@@ -26,6 +26,9 @@ typedef struct skel__ik_node {
     double  low, high;   /* of scalars; infinite where there is no limit */
     int32_t has_cone;    /* ball: limits of cone and twist */
     double  reluctance;  /* 1 - stiffness */
+    int32_t leader;      /* node that this one goes with, its column behind all others; -1: none */
+    int32_t leads;       /* some go with it: a whole turn of it is none of theirs */
+    double  factor;      /* of the leader's motion */
     double  mass;        /* of the bodies that are fixed to it */
     v3      mass_centre; /* their masses times places, in its moved frame */
 } skel__ik_node;
@@ -107,6 +110,7 @@ struct skel_ik {
     int32_t           nn;   /* nodes */
     int32_t           nx;   /* numbers of x: nq, and 7 per free root */
     int32_t           n;    /* columns */
+    int32_t           nc;   /* and those of nodes that go with others, added up to theirs */
     int32_t           nt;   /* tasks */
     int32_t           rows; /* of all tasks */
     int32_t           levels;
@@ -126,7 +130,7 @@ struct skel_ik {
     double           *posture;   /* (nx) */
     double           *max_step;  /* (nv) or NULL */
     /* per column */
-    double *scale;      /* (n) units of x per unit of the step */
+    double *scale;      /* (nc) units of x per unit of the step */
     double *low, *high; /* (n) bounds of scalars in this solve */
     double *step_most;  /* (nn) most that a ball or shift may move in this solve; 0: no bound */
     /* the iterate */
@@ -136,7 +140,7 @@ struct skel_ik {
     double         *e;                    /* (rows) scaled errors that are left */
     double         *e_now;                /* (rows) those of x, while trials go on */
     double         *e_last;               /* (rows) that the last answer left */
-    double         *jt;     /* (n x rows) columns of the scaled Jacobian, one after the other */
+    double         *jt;     /* (nc x rows) columns of the scaled Jacobian, one after the other */
     double         *sums;   /* (4 nn + 3) masses below, and what stands still */
     v3              centre; /* of mass, at the last errors */
     /* a step */

@@ -22,6 +22,7 @@ static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *o
                                        .joint      = -1,
                                        .dof        = -1,
                                        .sign       = 1,
+                                       .leader     = -1,
                                        .frame      = frame,
                                        .low        = -INFINITY,
                                        .high       = INFINITY,
@@ -97,6 +98,46 @@ static void add_root(skel__ik_plan *p, int32_t body) {
     p->root[p->nroot++]      = body;
 }
 
+/* Where the leader may be for a limit of what goes with it: the limit's place, or just inside it
+   where rounding would put the other outside. */
+static double lead_bound(const skel__joint *j, double limit, double inward) {
+    double x = (limit - j->lead_offset) / j->lead_factor, step = nextafter(x, inward) - x;
+    for (int k = 0; k < 64; ++k, step *= 2) {
+        const double q = j->lead_factor * x + j->lead_offset;
+        if (q >= j->limit_low[0] && q <= j->limit_high[0]) break;
+        x += step;
+    }
+    return x;
+}
+
+/* A node that goes with another has its motion from it; the leader keeps within what both may do,
+   and is as stiff as the stiffer of them. */
+static void lead_nodes(skel__ik_plan *p) {
+    const skel_model *m = p->m;
+    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+        skel__ik_node     *n = &p->node[i];
+        const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
+        if (!j || j->lead < 0) continue;
+        const skel__joint *of = &m->joint[j->lead];
+        n->leader             = p->anchor[of->reversed ? of->a : of->b].node;
+        n->factor             = j->lead_factor;
+        skel__ik_node *leader = &p->node[n->leader];
+        leader->leads         = 1;
+        if (n->factor == 0) continue;
+        leader->reluctance = fmin(leader->reluctance, n->reluctance);
+        if (!j->has_limits) continue;
+        const double up = n->factor > 0 ? INFINITY : -INFINITY;
+        const double a  = lead_bound(j, j->limit_low[0], up),
+                     b  = lead_bound(j, j->limit_high[0], -up);
+        leader->low     = fmax(leader->low, fmin(a, b));
+        leader->high    = fmin(leader->high, fmax(a, b));
+    }
+    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+        skel__ik_node *n = &p->node[i];
+        if (n->leader >= 0) n->reluctance = n->factor == 0 ? 0 : p->node[n->leader].reluctance;
+    }
+}
+
 void skel__ik_plan_nodes(skel__ik_plan *p) {
     const skel_model *m    = p->m;
     const pose        none = {{0, 0, 0}, q_identity()};
@@ -109,6 +150,7 @@ void skel__ik_plan_nodes(skel__ik_plan *p) {
         else
             add_root(p, i);
     }
+    lead_nodes(p);
 }
 
 /* ---- tasks ---- */
@@ -234,6 +276,8 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
         ++p->links;
         ++t->path_count;
         p->moves[i] = 1;
+        for (int32_t k = p->node[i].leader; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
+        if (p->node[i].leader >= 0) p->moves[p->node[i].leader] = 1;
     }
 }
 

@@ -12,6 +12,7 @@ typedef struct skel__ik_plan {
     int32_t           root_moves, has_posture;
     int32_t           nn, nt, rows, levels, nroot, links;
     int32_t           kept, columns;                   /* nodes and columns that remain */
+    int32_t           followers;                       /* columns of nodes that go with others */
     skel__ik_node    *node;                            /* (2 nd) */
     skel__ik_task    *task;                            /* (2 goals + 2 loops) */
     skel__ik_anchor  *anchor;                          /* (na + world) */

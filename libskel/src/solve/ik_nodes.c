@@ -170,6 +170,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
             }
         }
     }
+    skel__mimic_apply(ik->m, out);
 }
 
 /* y such that from moved by y is to. */
@@ -202,6 +203,7 @@ void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double 
                 o[k] = p[k] + w * (q[k] - p[k]);
         }
     }
+    skel__mimic_apply(ik->m, out);
 }
 
 /* What a ball is limited by: values, what they may be at most, and how they grow with a turn in
@@ -282,4 +284,5 @@ void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, dou
             for (int k = 0; k < 3; ++k) q[k] += ik->length * (2 * u[c + k] - 1);
         }
     }
+    skel__mimic_apply(ik->m, out);
 }

@@ -148,8 +148,8 @@ static void give(double *rest, const double *col, double d, int32_t m) {
 
 /* A hinge that may turn all the way round goes on at the other end of its range. */
 static double wrapped(const skel_ik *ik, int32_t c, double to) {
-    if (ik->d.mode == SKEL_IK_TRACK || ik->node[ik->of_column[c]].kind != SKEL__NODE_HINGE)
-        return to;
+    const skel__ik_node *n = &ik->node[ik->of_column[c]];
+    if (ik->d.mode == SKEL_IK_TRACK || n->kind != SKEL__NODE_HINGE || n->leads) return to;
     if (to > ik->high[c] && to - SKEL__TURN >= ik->low[c]) return to - SKEL__TURN;
     if (to < ik->low[c] && to + SKEL__TURN <= ik->high[c]) return to + SKEL__TURN;
     return to;
