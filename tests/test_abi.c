@@ -342,7 +342,7 @@ static const struct {
     END(skel_dh_axes_desc, allocator, 112),
     END(skel_dh_chain_desc, allocator, 88),
     END(skel_scene_dh_desc, reserved, 40),
-    END(skel_goal_desc, orientation, 224),
+    END(skel_goal_desc, reserved, 248),
     END(skel_ik_desc, allocator, 96),
     END(skel_ik_receipt, us, 48),
     END(skel_two_bone_desc, softness, 104),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which joints move: those that go with others (mimic). Judged by models without mimic, whose q are
-   made to obey here, by arithmetic of our own. */
+/* Which joints move: those that go with others (mimic), judged by models without mimic, whose q are
+   made to obey here, by arithmetic of our own; and those that a goal may move. */
+#include "shared/humanoid.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "solve/ik.h"
@@ -437,6 +438,311 @@ START_TEST(wrong_mimics_are_refused_by_name) {
 }
 END_TEST
 
+/* ---- joints of a goal ---- */
+
+static int32_t body_named(const skel_model *m, const char *name) {
+    const int32_t i = skel_model_find_body(m, name);
+    ck_assert_int_ge(i, 0);
+    return i;
+}
+
+/* The joints from `body` up to `root`, without those above it. Returns how many. */
+static int joints_between(const skel_model *m, int32_t root, int32_t body, int32_t *out) {
+    int n = 0;
+    for (int32_t i = body; i != root; i = m->body[i].parent) out[n++] = m->body[i].joint;
+    return n;
+}
+
+static int is_one_of(const int32_t *list, int n, int32_t joint) {
+    for (int k = 0; k < n; ++k)
+        if (list[k] == joint) return 1;
+    return 0;
+}
+
+/* Joints whose coordinates differ in any bit are all of the list. Returns how many differ. */
+static int only_these_moved(const skel_model *m, const double *a, const double *b,
+                            const int32_t *list, int n) {
+    int moved = 0;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const skel__joint *k    = &m->joint[j];
+        const size_t       size = (size_t)skel__joint_nq(k->type) * sizeof *a;
+        if (memcmp(a + k->q_offset, b + k->q_offset, size) == 0) continue;
+        ck_assert_msg(is_one_of(list, n, j), "'%s' moved", k->name);
+        ++moved;
+    }
+    return moved;
+}
+
+/* A hand and the head of the character; both where a random pose has them. */
+typedef struct reach {
+    scene          s;
+    skel_goal_desc g[2]; /* hand, head */
+    int32_t        arm[8], back[8];
+    int            in_arm, in_back;
+    double         q[MOST];
+} reach;
+
+static reach reach_make(rng *r) {
+    reach             x     = {.s = scene_humanoid((humanoid_options){.edit = humanoid_limits})};
+    const skel_model *m     = x.s.model;
+    const int32_t     chest = body_named(m, "chest"), head = body_named(m, "head");
+    const int32_t     hand = body_named(m, "hand.L");
+    double            want[MOST], poses[7 * MOST];
+    x.in_arm  = joints_between(m, chest, hand, x.arm);
+    x.in_back = joints_between(m, body_named(m, "pelvis"), head, x.back);
+    skel_state_get_q(x.s.state, x.q);
+    memcpy(want, x.q, sizeof want);
+    for (int32_t j = 0; j < m->nj; ++j) {
+        double *q = want + m->joint[j].q_offset;
+        if (m->joint[j].type != SKEL_JOINT_BALL)
+            for (int k = 0; k < skel__joint_nq(m->joint[j].type); ++k)
+                q[k] = rng_range(r, 0.1, 0.9);
+        else
+            q_to(q_exp((v3){rng_range(r, -0.3, 0.3), rng_range(r, -0.3, 0.3),
+                            rng_range(r, -0.2, 0.2)}),
+                 q);
+    }
+    skel_fk(m, want, poses);
+    x.g[0] = goal_of(hand), x.g[1] = goal_of(head);
+    for (int k = 0; k < 2; ++k) {
+        memcpy(x.g[k].position, poses + 7 * x.g[k].body, sizeof x.g[k].position);
+        memcpy(x.g[k].orientation, poses + 7 * x.g[k].body + 3, sizeof x.g[k].orientation);
+    }
+    x.g[1].parts  = SKEL_GOAL_ORIENTATION;
+    x.g[0].joints = x.arm, x.g[0].joint_count = (uint32_t)x.in_arm;
+    x.g[1].joints = x.back, x.g[1].joint_count = (uint32_t)x.in_back;
+    return x;
+}
+
+START_TEST(an_arm_does_not_bend_the_spine) {
+    rng r       = rng_seed((uint64_t)_i + 1);
+    int reached = 0;
+    for (int k = 0; k < 20; ++k) {
+        reach             x    = reach_make(&r);
+        const skel_model *m    = x.s.model;
+        const int32_t     mode = _i % 2;
+        double            alone[MOST], both[MOST], arm[MOST];
+        memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
+        memcpy(arm, x.q, sizeof arm);
+        skel_ik *ik = make(m, &x.g[0], 1, mode); /* the hand alone: nothing but the arm moves */
+        solve(ik, arm);
+        ck_assert_int_gt(only_these_moved(m, x.q, arm, x.arm, x.in_arm), 0);
+        skel_ik_destroy(ik);
+        ik = make(m, &x.g[1], 1, mode); /* the head alone; then with the hand: the same bits */
+        solve(ik, alone);
+        ck_assert_int_gt(only_these_moved(m, x.q, alone, x.back, x.in_back), 0);
+        skel_ik_destroy(ik);
+        ik                            = make(m, x.g, 2, mode);
+        const skel_ik_receipt receipt = solve(ik, both);
+        only_these_moved(m, alone, both, x.arm, x.in_arm);
+        double poses[7 * MOST], far, angle;
+        skel_fk(m, both, poses);
+        skel_ik_get_residual(ik, 0, &far, NULL);
+        near1(v3_norm(v3_sub(v3_of(poses + 7 * x.g[0].body), v3_of(x.g[0].position))), far, 1e-12);
+        skel_ik_get_residual(ik, 1, NULL, &angle);
+        ck_assert_int_eq(receipt.reached, fmax(far, angle) <= 1e-5);
+        ck_assert(limits_broken(m, both) <= 0);
+        reached += receipt.reached;
+        skel_ik_destroy(ik);
+        scene_free(&x.s);
+    }
+    ck_assert_msg(reached >= 15, "%d of 20", reached);
+}
+END_TEST
+
+/* Several frames: the spine is that of the head alone, in every one. */
+START_TEST(masks_hold_while_tracking) {
+    rng      r = rng_seed(5);
+    reach    x = reach_make(&r);
+    double   alone[MOST], both[MOST], target[3];
+    skel_ik *one = make(x.s.model, &x.g[1], 1, SKEL_IK_TRACK);
+    skel_ik *two = make(x.s.model, x.g, 2, SKEL_IK_TRACK);
+    memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
+    for (int k = 0; k < 60; ++k) {
+        double turn[4];
+        q_to(q_exp((v3){0.2 * sin(0.1 * k), 0.1 * sin(0.07 * k), 0.3 * sin(0.05 * k)}), turn);
+        for (int a = 0; a < 3; ++a) target[a] = x.g[0].position[a] + 0.05 * sin(0.1 * k + a);
+        skel_ik_set_target(one, 0, NULL, turn), skel_ik_set_target(two, 1, NULL, turn);
+        skel_ik_set_target(two, 0, target, NULL);
+        solve(one, alone);
+        ck_assert_int_eq(solve(two, both).reached, 1);
+        only_these_moved(x.s.model, alone, both, x.arm, x.in_arm);
+    }
+    skel_ik_destroy(one), skel_ik_destroy(two);
+    scene_free(&x.s);
+}
+END_TEST
+
+/* A chain is a list of joints that need not be written. */
+START_TEST(chains_are_lists) {
+    rng r = rng_seed(9);
+    for (int k = 0; k < 8; ++k) {
+        reach             x = reach_make(&r);
+        const skel_model *m = x.s.model;
+        double            q[3][MOST];
+        skel_goal_desc    g[3] = {x.g[0], x.g[0], x.g[0]};
+        g[1].joints = g[2].joints = NULL, g[1].joint_count = g[2].joint_count = 0;
+        g[1].chain_root  = body_named(m, "chest");
+        g[2].chain_depth = x.in_arm;
+        if (k % 2) g[1].chain_depth = 2, g[2].chain_depth = 2, g[0].joint_count = 2;
+        for (int i = 0; i < 3; ++i) {
+            memcpy(q[i], x.q, sizeof q[i]);
+            skel_ik *ik = make(m, &g[i], 1, SKEL_IK_POSE);
+            solve(ik, q[i]);
+            skel_ik_destroy(ik);
+        }
+        ck_assert_int_eq(memcmp(q[0], q[1], (size_t)m->nq * sizeof(double)), 0);
+        ck_assert_int_eq(memcmp(q[0], q[2], (size_t)m->nq * sizeof(double)), 0);
+        ck_assert_int_gt(only_these_moved(m, x.q, q[0], x.arm, k % 2 ? 2 : x.in_arm), 0);
+        scene_free(&x.s);
+    }
+}
+END_TEST
+
+/* Where goals share joints they are solved together: no column for what one may not move. */
+START_TEST(masked_columns_are_zero) {
+    rng   r       = rng_seed((uint64_t)_i + 2);
+    reach x       = reach_make(&r);
+    x.g[1].joints = NULL, x.g[1].joint_count = 0;
+    x.g[1].kind = SKEL_GOAL_CENTRE, x.g[1].body = SKEL_WORLD,
+    x.g[1].parts       = SKEL_GOAL_X | SKEL_GOAL_Y;
+    x.g[1].position[0] = 0.01, x.g[1].position[1] = -0.03;
+    skel_ik *ik = make(x.s.model, x.g, 2, SKEL_IK_POSE);
+    double   q[MOST];
+    memcpy(q, x.q, sizeof q);
+    const skel_ik_receipt receipt = solve(ik, q);
+    ck_assert_int_eq(ik->nparts, 0);
+    skel__ik_jacobian(ik, ik->rows);
+    int zero = 0, some = 0;
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const int in_arm = is_one_of(x.arm, x.in_arm, ik->node[ik->of_column[c]].joint);
+        for (int32_t k = 0; k < ik->nt; ++k) {
+            const skel__ik_task *t    = &ik->task[k];
+            const double         most = max_abs(ik->jt + c * ik->rows + t->row, (size_t)t->rows);
+            if (t->goal == 0 && !in_arm) ck_assert(most == 0), ++zero;
+            if (t->goal == 0 && in_arm) some += most > 0;
+            if (t->goal == 1) some += most > 0;
+        }
+    }
+    ck_assert_int_gt(zero, 20);
+    ck_assert_int_gt(some, 20);
+    ck_assert_msg(receipt.reached, "off by %g", receipt.residual);
+    skel_ik_destroy(ik);
+    scene_free(&x.s);
+}
+END_TEST
+
+/* A finger is named, its leader has to move: they are one. */
+START_TEST(masks_take_followers_along) {
+    skel_model *m = arm_with_gripper(2, 1);
+    for (int named = 0; named < 2; ++named) {
+        const int32_t  list[1] = {named ? 5 : 4}, moved[2] = {4, 5};
+        skel_goal_desc g        = goal_of(7);
+        double         start[8] = {0, 0.2, 0, 0.1, 0, 0, 0.01, 0.01}, q[8], want[8], poses[56];
+        skel_model_apply_mimic(m, start);
+        memcpy(want, start, sizeof want);
+        want[4] = 0.6, want[5] = 0.3;
+        skel_fk(m, want, poses);
+        memcpy(g.position, poses + 49, sizeof g.position);
+        g.joints = list, g.joint_count = 1;
+        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        memcpy(q, start, sizeof q);
+        ck_assert_int_eq(solve(ik, q).reached, 1);
+        ck_assert_int_eq(only_these_moved(m, start, q, moved, 2), 2);
+        near(q, want, 8, 1e-3);
+        skel_ik_destroy(ik);
+    }
+    skel_model_destroy(m);
+}
+END_TEST
+
+/* A free root moves for the goals that name it. */
+START_TEST(roots_are_named_too) {
+    for (int named = 0; named < 2; ++named) {
+        scene             s    = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+        const skel_model *m    = s.model;
+        const int32_t     hand = body_named(m, "hand.L"), pelvis = body_named(m, "pelvis");
+        int32_t           list[2] = {m->body[hand].joint, SKEL_WORLD};
+        skel_goal_desc    g       = goal_of(hand);
+        double            q[MOST], start[MOST], before[7 * MOST], poses[7 * MOST];
+        skel_state_get_q(s.state, q), skel_state_get_poses(s.state, before);
+        memcpy(start, q, sizeof q);
+        g.joints = list, g.joint_count = named ? 2 : 1;
+        for (int a = 0; a < 3; ++a) g.position[a] = before[7 * hand + a] + 0.7;
+        skel_ik_desc d;
+        skel_ik     *ik;
+        skel_ik_desc_init(&d);
+        d.model = m, d.goals = &g, d.goal_count = 1, d.root = SKEL_IK_ROOT_MOVES;
+        ck_assert_int_eq(skel_ik_create(&d, &ik, NULL), SKEL_OK);
+        ck_assert_int_eq(solve(ik, q).reached, named);
+        only_these_moved(m, start, q, list, 1);
+        skel_ik_get_poses(ik, poses);
+        ck_assert_int_eq(memcmp(poses + 7 * pelvis, before + 7 * pelvis, 7 * sizeof *poses) == 0,
+                         !named);
+        skel_ik_destroy(ik);
+        scene_free(&s);
+    }
+}
+END_TEST
+
+/* Each hand in the other's axes, an arm each: they move each other, and settle. */
+START_TEST(parts_that_move_each_other) {
+    scene             s     = scene_humanoid((humanoid_options){0});
+    const skel_model *m     = s.model;
+    const int32_t     chest = body_named(m, "chest"),
+                  hand[2]   = {body_named(m, "hand.L"), body_named(m, "hand.R")};
+    skel_goal_desc g[2];
+    double         q[MOST], poses[7 * MOST], angle;
+    skel_state_get_q(s.state, q);
+    g[0] = goal_of(hand[0]), g[1] = goal_of(hand[1]);
+    g[0].relative_to = hand[1], g[0].parts = SKEL_GOAL_Z, g[0].position[2] = 0.4;
+    g[0].chain_root = chest;
+    g[1].kind = SKEL_GOAL_AIM, g[1].relative_to = hand[0], g[1].chain_root = chest;
+    g[1].axis[2] = 1;
+    skel_ik *ik  = make(m, g, 2, SKEL_IK_POSE);
+    ck_assert_int_eq(ik->nparts, 2);
+    const skel_ik_receipt receipt = solve(ik, q);
+    ck_assert_msg(receipt.reached, "off by %g", receipt.residual);
+    skel_fk(m, q, poses);
+    const double *a = poses + 7 * hand[0], *b = poses + 7 * hand[1];
+    skel_ik_get_residual(ik, 1, NULL, &angle);
+    const v3 way = v3_sub(v3_of(a), v3_of(b)), axis = q_rotate(q_of(b + 3), (v3){0, 0, 1});
+    near1(atan2(v3_norm(v3_cross(axis, way)), v3_dot(axis, way)), angle, 1e-9);
+    near1(v3_dot(axis, way), 0.4, 1e-5);
+    skel_ik_destroy(ik);
+    scene_free(&s);
+}
+END_TEST
+
+static void goal_refused(const skel_model *m, const skel_goal_desc *g, const char *part) {
+    skel_ik_desc d;
+    skel_ik     *ik = NULL;
+    skel_error   err;
+    skel_ik_desc_init(&d), skel_error_init(&err);
+    d.model = m, d.goals = g, d.goal_count = 1;
+    ck_assert_int_eq(skel_ik_create(&d, &ik, &err), SKEL_E_ARGUMENT);
+    ck_assert_ptr_null(ik);
+    ck_assert_msg(strstr(err.text, part) != NULL, "'%s' does not say '%s'", err.text, part);
+}
+
+START_TEST(wrong_joints_are_refused_by_name) {
+    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m       = s.model;
+    const int32_t     list[2] = {0, 99};
+    skel_goal_desc    g       = goal_of(body_named(m, "hand.L")), h;
+    h = g, h.joint_count = 1, goal_refused(m, &h, "goals[0].joints: must be given");
+    h = g, h.joints = list, goal_refused(m, &h, "goals[0].joints: must be given");
+    h.joint_count = 2, goal_refused(m, &h, "goals[0].joints[1]: is 99");
+    h = g, h.chain_depth = -1, goal_refused(m, &h, "goals[0].chain_depth");
+    h = g, h.chain_root = 99, goal_refused(m, &h, "goals[0].chain_root");
+    h = g, h.chain_root = g.body, goal_refused(m, &h, "goals[0].chain_root");
+    h = g, h.chain_root = body_named(m, "foot.L"), goal_refused(m, &h, "goals[0].chain_root");
+    h = g, h.kind = SKEL_GOAL_CENTRE, h.chain_depth = 1;
+    goal_refused(m, &h, "goals[0].chain_depth, chain_root: a centre of mass");
+    scene_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("ik_joints");
     TCase *c     = tcase_create("laws");
@@ -447,6 +753,14 @@ int main(void) {
     tcase_add_loop_test(c, grippers_reach_what_they_can, 0, 6);
     tcase_add_test(c, limits_of_followers_hold_the_leader);
     tcase_add_test(c, wrong_mimics_are_refused_by_name);
+    tcase_add_loop_test(c, an_arm_does_not_bend_the_spine, 0, 4);
+    tcase_add_test(c, masks_hold_while_tracking);
+    tcase_add_test(c, chains_are_lists);
+    tcase_add_loop_test(c, masked_columns_are_zero, 0, 4);
+    tcase_add_test(c, masks_take_followers_along);
+    tcase_add_test(c, roots_are_named_too);
+    tcase_add_test(c, parts_that_move_each_other);
+    tcase_add_test(c, wrong_joints_are_refused_by_name);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

@@ -219,6 +219,8 @@ class GoalDesc(Sized):
         ("weight", C.c_double), ("point", Double3), ("frame", Double4), ("axis", Double3),
         ("from", C.c_int32), ("to", C.c_int32), ("from_point", Double3), ("to_point", Double3),
         ("position", Double3), ("orientation", Double4),
+        ("joints", C.POINTER(C.c_int32)), ("joint_count", C.c_uint32),
+        ("chain_depth", C.c_int32), ("chain_root", C.c_int32), ("reserved", C.c_int32),
     ]
 
 

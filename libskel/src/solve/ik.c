@@ -12,6 +12,7 @@
 
 #define RESTARTS 1000 /* default for one pose */
 #define FARTHEST 1e50 /* of targets and points */
+#define DESC_GOAL_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body        = SKEL_WORLD,
@@ -21,7 +22,8 @@ static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .axis        = {0, 0, 1},
                                       .from        = SKEL_WORLD,
                                       .to          = SKEL_WORLD,
-                                      .orientation = {1, 0, 0, 0}};
+                                      .orientation = {1, 0, 0, 0},
+                                      .chain_root  = SKEL_WORLD};
 static const skel_ik_desc   k_desc = {.struct_size  = sizeof k_desc,
                                       .goal_stride  = sizeof(skel_goal_desc),
                                       .tolerance    = 1e-5,
@@ -51,6 +53,33 @@ static skel_status bad_goal(skel_error *err, int32_t k, const char *what) {
     return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "goals[%d].%s", k, what);
 }
 
+static int hangs_from(const skel_model *m, int32_t body, int32_t root) {
+    while (body >= 0 && body != root) body = m->body[body].parent;
+    return body == root;
+}
+
+static skel_status check_joints(const skel_model *m, const skel_goal_desc *g, int32_t k,
+                                skel_error *err) {
+    if ((g->joints != NULL) != (g->joint_count > 0))
+        return bad_goal(err, k, "joints: must be given with a joint_count > 0, or neither");
+    for (uint32_t i = 0; i < g->joint_count; ++i) {
+        const int32_t j = g->joints[i];
+        if (j < SKEL_WORLD || j >= m->nj || (j >= 0 && m->joint[j].is_loop))
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, -1, -1,
+                "goals[%d].joints[%u]: is %d, must be a joint that closes no loop, or "
+                "SKEL_WORLD",
+                k, i, j);
+    }
+    if (g->chain_depth < 0) return bad_goal(err, k, "chain_depth: must be >= 0");
+    if (g->kind == SKEL_GOAL_CENTRE && (g->chain_depth > 0 || g->chain_root != SKEL_WORLD))
+        return bad_goal(err, k, "chain_depth, chain_root: a centre of mass has no chain");
+    if (g->chain_root != SKEL_WORLD && (!is_body(m, g->chain_root, 0) || g->chain_root == g->body ||
+                                        !hangs_from(m, g->body, g->chain_root)))
+        return bad_goal(err, k, "chain_root: must be a body that the goal's body hangs from");
+    return SKEL_OK;
+}
+
 static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k, skel_error *err) {
     if (g->kind < SKEL_GOAL_PLACE || g->kind > SKEL_GOAL_CENTRE)
         return bad_goal(err, k, "kind: must be one of SKEL_GOAL_*");
@@ -74,7 +103,7 @@ static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k,
         return bad_goal(err, k, "frame, axis, orientation: must not be zero");
     q_to(q_unit(q_of(g->frame)), g->frame);
     v3_to(v3_scale(v3_of(g->axis), 1 / axis), g->axis);
-    return SKEL_OK;
+    return check_joints(m, g, k, err);
 }
 
 static skel_status check_arrays(const skel_ik_desc *d, skel_error *err) {
@@ -121,7 +150,7 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
     for (uint32_t k = 0; k < d->goal_count; ++k) {
         const char *in = (const char *)d->goals + (size_t)k * d->goal_stride;
         out[k]         = k_goal;
-        if (skel__desc_import(&out[k], sizeof *out, sizeof *out, in) != SKEL_OK)
+        if (skel__desc_import(&out[k], sizeof *out, DESC_GOAL_V1, in) != SKEL_OK)
             return bad_goal(err, (int32_t)k, "struct_size: is not one this library knows");
         const skel_status status = check_goal(d->model, &out[k], (int32_t)k, err);
         if (status != SKEL_OK) return status;
@@ -150,6 +179,7 @@ static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
     p->needed  = skel__carve(&c, nd, sizeof *p->needed);
     p->moves   = skel__carve(&c, nd, sizeof *p->moves);
     p->renamed = skel__carve(&c, nd, sizeof *p->renamed);
+    p->allowed = skel__carve(&c, nd, sizeof *p->allowed);
     return c.used;
 }
 
@@ -348,6 +378,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     }
     if (ik->nt) memcpy(ik->task, p->task, (size_t)ik->nt * sizeof *ik->task);
     if (goals) memcpy(ik->goal, p->goal, goals * sizeof *ik->goal);
+    for (size_t k = 0; k < goals; ++k) ik->goal[k].joints = NULL, ik->goal[k].joint_count = 0;
     if (ik->nroot) memcpy(ik->root, p->root, (size_t)ik->nroot * sizeof *ik->root);
     if (ik->has_posture) memcpy(ik->posture, d->posture, (size_t)ik->m->nq * sizeof(double));
     if (d->max_step) fill_steps(ik, d->max_step);
@@ -421,7 +452,8 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     p->path = ik->path;
     skel__ik_plan_links(p);
     fill(ik, p, d);
-    const skel_status status = check_plan(ik, err);
+    skel_status status = check_plan(ik, err);
+    if (status == SKEL_OK && !p->held) status = skel__ik_split(ik, p, d, err);
     if (status != SKEL_OK) {
         skel__free(a, block);
         return status;
@@ -429,6 +461,18 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel_ik_set_roots(ik, NULL);
     *out = ik;
     return SKEL_OK;
+}
+
+skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
+                          skel_ik **out, skel_error *err) {
+    skel__ik_plan p    = {.held = held};
+    void         *plan = skel__alloc(a, plan_layout(&p, d, NULL));
+    if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
+    plan_layout(&p, d, plan);
+    skel_status status = import_goals(d, p.goal, err);
+    if (status == SKEL_OK) status = make(d, a, &p, out, err);
+    skel__free(a, plan);
+    return status;
 }
 
 skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *err) {
@@ -440,19 +484,13 @@ skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *
     skel_allocator a = d.model->allocator;
     if (d.allocator) status = skel__allocator_import(&a, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
-    skel__ik_plan p    = {0};
-    void         *plan = skel__alloc(&a, plan_layout(&p, &d, NULL));
-    if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
-    plan_layout(&p, &d, plan);
-    status = import_goals(&d, p.goal, err);
-    if (status == SKEL_OK) status = make(&d, &a, &p, out, err);
-    skel__free(&a, plan);
-    return status;
+    return skel__ik_make(&d, &a, NULL, out, err);
 }
 
 void skel_ik_destroy(skel_ik *ik) {
     if (!ik) return;
     const skel_allocator a = ik->allocator;
+    skel__ik_unsplit(ik);
     skel__free(&a, ik);
 }
 
@@ -470,6 +508,8 @@ skel_status skel_ik_set_target(skel_ik *ik, int32_t goal, const double position[
     if (orientation) memcpy(g->orientation, orientation, sizeof g->orientation);
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].goal == goal) set_task_target(&ik->task[k], g);
+    if (ik->nparts)
+        skel_ik_set_target(ik->part[ik->part_of[goal]], ik->place_in[goal], position, orientation);
     return SKEL_OK;
 }
 
@@ -480,6 +520,7 @@ skel_status skel_ik_set_weight(skel_ik *ik, int32_t goal, double weight) {
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].goal == goal) ik->task[k].weight = weight;
     fill_scales(ik);
+    if (ik->nparts) skel_ik_set_weight(ik->part[ik->part_of[goal]], ik->place_in[goal], weight);
     return SKEL_OK;
 }
 
@@ -499,6 +540,7 @@ void skel__ik_drive(skel_ik *ik, double t) {
         if (i < ik->m->nb) ik->base[i] = skel__prescribed_motion(&ik->m->body[i], t, SKEL__AFTER).x;
     }
     rebase(ik);
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_drive(ik->part[k], t);
 }
 
 void skel__ik_current(const skel_ik *ik, double *q) {
@@ -529,6 +571,7 @@ skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
         v3_to(at->p, x);
         q_to(at->q, x + 3);
     }
+    for (int32_t k = 0; k < ik->nparts; ++k) skel_ik_set_roots(ik->part[k], poses);
     return SKEL_OK;
 }
 
@@ -675,6 +718,14 @@ static void solve(skel_ik *ik) {
     if (tracks) skel__ik_follow_end(ik);
 }
 
+void skel__ik_run(skel_ik *ik) {
+    begin(ik);
+    if (ik->nparts)
+        skel__ik_solve_parts(ik);
+    else
+        solve(ik);
+}
+
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {
     r->residual                = ik->residual;
     r->reached                 = ik->residual <= ik->d.tolerance;
@@ -690,8 +741,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
     ik->iterations = ik->restarts = ik->is_following = 0;
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
-    begin(ik);
-    solve(ik);
+    skel__ik_run(ik);
     if (ik->m->nl > 0) measure_loops(ik);
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
     if (!receipt) return SKEL_OK;

@@ -170,6 +170,11 @@ struct skel_ik {
     int32_t        is_following; /* the solve goes on from the last one */
     int32_t        met;          /* levels that the last answer met, all before them too */
     double         way;          /* of the targets since then, as they are scaled */
+    int32_t        nparts;       /* goals that share no joint: a solver each; 0: this one is all */
+    skel_ik      **part;         /* (nparts) nearest to the root first */
+    int32_t       *part_of;      /* (goal_count) */
+    int32_t       *place_in;     /* (goal_count) among the goals of its part */
+    double        *part_off;     /* (nparts) */
     int32_t        is_begun;     /* the next step finds col, held and normals as they begin */
 };
 
@@ -229,7 +234,20 @@ double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 int32_t skel__ik_rows_before(const skel_ik *ik, int32_t level);
 void    skel__ik_levels(skel_ik *ik, int32_t restarts);
 
+/* ik_parts.c: goals that may only move some joints. */
+typedef struct skel__ik_plan skel__ik_plan;
+/* Solvers for goals that share no joint, where there are such. */
+skel_status skel__ik_split(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d,
+                           skel_error *err);
+void        skel__ik_unsplit(skel_ik *ik);
+void        skel__ik_solve_parts(skel_ik *ik);
+
 /* ik.c */
+/* A solver for goals that are checked; nodes that are `held` (NULL: none) do not move. */
+skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
+                          skel_ik **out, skel_error *err);
+/* From x to the answer; its errors are those of x then. */
+void skel__ik_run(skel_ik *ik);
 /* Residual, limits and singular value of x, whose errors e and place are. */
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r);
 /* Joint coordinates of the model's own pose. */

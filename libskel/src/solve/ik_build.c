@@ -150,6 +150,8 @@ void skel__ik_plan_nodes(skel__ik_plan *p) {
         else
             add_root(p, i);
     }
+    for (int32_t i = 0; p->held && i < p->nn; ++i)
+        if (p->held[i]) p->node[i].reluctance = 0;
     lead_nodes(p);
 }
 
@@ -252,6 +254,42 @@ static void climb(const skel__ik_plan *p, int32_t node, int32_t *mark, int32_t b
     for (int32_t i = node; i >= 0; i = p->node[i].parent) mark[i] |= bit;
 }
 
+/* The nodes of a joint: two of a universal, one after the other. */
+static void allow_joint(const skel__ik_plan *p, int32_t joint) {
+    const skel__joint *j = &p->m->joint[joint];
+    int32_t            i = p->anchor[j->reversed ? j->a : j->b].node;
+    for (; i >= 0 && p->node[i].joint == joint; i = p->node[i].parent) p->allowed[i] |= 1;
+}
+
+/* Which nodes a goal may move: those of its joints (bit 1) that are of its chain (bit 2). */
+static void allow(const skel__ik_plan *p, int32_t goal) {
+    const skel_goal_desc *g = goal >= 0 ? &p->goal[goal] : NULL;
+    const int32_t         all =
+        (!g || !g->joints ? 1 : 0) | (!g || (g->chain_root < 0 && g->chain_depth == 0) ? 2 : 0);
+    for (int32_t i = 0; i < p->nn; ++i) p->allowed[i] = all;
+    for (uint32_t k = 0; g && g->joints && k < g->joint_count; ++k) {
+        if (g->joints[k] >= 0) allow_joint(p, g->joints[k]);
+        for (int32_t i = 0; g->joints[k] < 0 && i < p->nn; ++i)
+            if (p->node[i].joint < 0) p->allowed[i] |= 1;
+    }
+    if (all & 2) return;
+    const int32_t end  = g->chain_root >= 0 ? p->anchor[g->chain_root].node : -1;
+    int32_t       left = g->chain_depth > 0 ? g->chain_depth : p->nn + 1, last = -2;
+    for (int32_t i = p->anchor[g->body].node; i >= 0 && i != end; i = p->node[i].parent) {
+        if (p->node[i].joint != last && left-- == 0) break;
+        last = p->node[i].joint;
+        p->allowed[i] |= 2;
+    }
+}
+
+/* Joints that go together are one: what lets one move lets all. */
+static void allow_followers(const skel__ik_plan *p) {
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->node[i].leader >= 0) p->allowed[p->node[i].leader] |= p->allowed[i];
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->node[i].leader >= 0) p->allowed[i] |= p->allowed[p->node[i].leader];
+}
+
 /* Nodes that move both ends of a task alike do not move it at all. */
 static void link_task(skel__ik_plan *p, skel__ik_task *t) {
     memset(p->mark, 0, (size_t)p->nn * sizeof *p->mark);
@@ -264,13 +302,15 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
         climb(p, t->end.node, p->mark, 4);
     }
     t->path = p->links;
+    allow(p, t->goal);
+    if (p->m->nmimic > 0) allow_followers(p);
     for (int32_t i = 0; i < p->nn; ++i) {
         const int32_t bits = p->mark[i];
         if (bits == 0) continue;
         p->needed[i]       = 1;
         const int is_mixed = t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
         const int moves    = t->kind == SKEL__TASK_POLE ? bits != 15 : is_mixed || bits != 3;
-        if (!moves || !(p->node[i].reluctance > 0)) continue;
+        if (!moves || !(p->node[i].reluctance > 0) || p->allowed[i] != 3) continue;
         if (p->node[i].kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) continue;
         if (p->path) p->path[p->links] = (skel__ik_link){i, is_mixed ? bits : bits == 1 ? 1 : -1};
         ++p->links;
