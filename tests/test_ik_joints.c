@@ -743,6 +743,270 @@ START_TEST(wrong_joints_are_refused_by_name) {
 }
 END_TEST
 
+/* ---- what stands still ---- */
+
+static v3 point_of(const double *poses, int32_t body, const double point[3]) {
+    if (body < 0) return v3_of(point);
+    const double *x = poses + 7 * body;
+    return v3_add(v3_of(x), q_rotate(q_of(x + 3), v3_of(point)));
+}
+
+/* How far the elbow at m is from the plane of the pole p, along the arc about the line a b. */
+static double arc_of(v3 a, v3 b, v3 m, v3 p) {
+    const v3     line = v3_sub(b, a);
+    const double n    = v3_norm(line);
+    if (!(n > 0)) return 0;
+    const v3     u = v3_scale(line, 1 / n), w = v3_sub(m, a), s = v3_sub(p, a);
+    const v3     wx = v3_mad(w, -v3_dot(u, w), u), sx = v3_mad(s, -v3_dot(u, s), u);
+    const double far = v3_norm(wx);
+    if (!(far > 1e-12 && v3_norm(sx) > 1e-12)) return 0;
+    return far * atan2(fabs(v3_dot(u, v3_cross(wx, sx))), v3_dot(wx, sx));
+}
+
+/* Distance and angle that the goal is off by, from nothing but the poses. */
+static void judge(const skel_model *m, const double *poses, const skel_goal_desc *g, double *far,
+                  double *angle) {
+    static const double world[7] = {0, 0, 0, 1, 0, 0, 0};
+    const double       *to       = g->relative_to >= 0 ? poses + 7 * g->relative_to : world;
+    const v3            target   = v3_add(v3_of(to), q_rotate(q_of(to + 3), v3_of(g->position)));
+    const v3 at = g->kind == SKEL_GOAL_CENTRE ? target : point_of(poses, g->body, g->point);
+    double   d[3];
+    *far = *angle = 0;
+    if (g->kind == SKEL_GOAL_AIM) {
+        const double n    = v3_norm(v3_sub(target, at));
+        const v3     u    = n > 0 ? v3_scale(v3_sub(target, at), 1 / n) : (v3){0, 0, 1};
+        const v3     axis = q_rotate(q_of(poses + 7 * g->body + 3), v3_of(g->axis));
+        *angle            = atan2(v3_norm(v3_cross(axis, u)), v3_dot(axis, u));
+    } else if (g->kind == SKEL_GOAL_POLE) {
+        *far = arc_of(point_of(poses, g->from, g->from_point), point_of(poses, g->to, g->to_point),
+                      at, target);
+    } else {
+        v3     place = at;
+        double mass  = 0;
+        if (g->kind == SKEL_GOAL_CENTRE) {
+            v3 sum = {0, 0, 0};
+            for (int32_t i = 0; i < m->nb; ++i) {
+                if (!skel__is_dynamic(m, i)) continue;
+                mass += m->body[i].mass;
+                sum = v3_mad(sum, m->body[i].mass, v3_of(poses + 7 * i));
+            }
+            place = v3_scale(sum, 1 / mass);
+        }
+        v3_to(q_rotate(q_conj(q_of(to + 3)), v3_sub(target, place)), d);
+        for (int a = 0; a < 3; ++a)
+            if (g->parts >> a & 1) *far = hypot(*far, d[a]);
+        if (g->kind != SKEL_GOAL_PLACE || !(g->parts & SKEL_GOAL_ORIENTATION)) return;
+        const quat turn = q_mul(q_of(poses + 7 * g->body + 3), q_of(g->frame));
+        const quat want = q_mul(q_of(to + 3), q_unit(q_of(g->orientation)));
+        *angle          = v3_norm(q_log(q_mul(want, q_conj(turn))));
+    }
+}
+
+/* A four-bar linkage that closes at the world, said either way round. */
+START_TEST(loops_close_at_the_world) {
+    for (int turned = 0; turned < 2; ++turned) {
+        parts p = {.nb = 3, .nj = 4};
+        for (int i = 0; i < 4; ++i) { /* 0 1 up, 1 to the right, 2 down to x = 1 */
+            static const double centre[3][3] = {{0, 0, 0.5}, {0.5, 0, 1}, {1, 0, 0.5}};
+            static const double at[4][3]     = {{0, 0, 0}, {0, 0, 1}, {1, 0, 1}, {1, 0, 0}};
+            skel_joint_desc    *j            = &p.joint[i];
+            skel_joint_desc_init(j);
+            j->type = SKEL_JOINT_HINGE, j->parent = i - 1, j->child = i < 3 ? i : SKEL_WORLD;
+            if (i == 3 && turned) j->parent = SKEL_WORLD, j->child = 2;
+            j->parent_orientation[0] = j->child_orientation[0] = H;
+            j->parent_orientation[1] = j->child_orientation[1] = H; /* about y */
+            for (int a = 0; a < 3; ++a) {
+                j->parent_position[a] = at[i][a] - (j->parent < 0 ? 0 : centre[j->parent][a]);
+                j->child_position[a]  = at[i][a] - (j->child < 0 ? 0 : centre[j->child][a]);
+            }
+            if (i == 3) continue;
+            skel_body_desc_init(&p.body[i]);
+            memcpy(p.body[i].position, centre[i], sizeof centre[i]);
+        }
+        skel_model    *m    = assembled(&p);
+        skel_goal_desc g    = goal_of(1);
+        double         q[4] = {0}, poses[21];
+        g.position[0] = 0.5 + sin(0.4), g.position[2] = cos(0.4);
+        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        ck_assert_int_eq(solve(ik, q).reached, 1);
+        skel_ik_get_poses(ik, poses);
+        const v3 end = point_of(poses, 2, (double[3]){0, 0, -0.5});
+        near1(v3_norm(v3_sub(end, (v3){1, 0, 0})), 0, 1e-5);
+        near1(fabs(q[0]), 0.4, 1e-4);
+        skel_ik_destroy(ik);
+        skel_model_destroy(m);
+    }
+}
+END_TEST
+
+/* The centre of mass, where a part of it is welded to the world and to a root that was moved. */
+START_TEST(what_is_welded_has_its_mass_where_it_is) {
+    for (int fixed = 0; fixed < 2; ++fixed) {
+        parts p = {.nb = 3, .nj = 2};
+        for (int i = 0; i < 3; ++i) {
+            skel_body_desc_init(&p.body[i]);
+            p.body[i].mass = 1 + i, p.body[i].position[0] = i, p.body[i].position[1] = 1;
+            for (int a = 0; a < 3; ++a) p.body[i].inertia[a] = 1;
+        }
+        if (!fixed) p.body[0].motion = SKEL_MOTION_FIXED;
+        for (int i = 0; i < 2; ++i) {
+            skel_joint_desc *j = &p.joint[i];
+            skel_joint_desc_init(j);
+            j->type   = i ? SKEL_JOINT_SLIDE : SKEL_JOINT_FIXED;
+            j->parent = i, j->child = i + 1;
+            j->parent_position[0] = 1;
+        }
+        if (fixed) { /* all hangs from the world by a weld */
+            p.joint[0].parent = SKEL_WORLD, p.joint[0].child = 0;
+            p.joint[0].parent_position[0] = 0, p.joint[0].parent_position[1] = 1;
+            p.joint[1].parent = 0, p.joint[1].parent_position[0] = 2, p.nb = 3;
+            p.body[1].motion = SKEL_MOTION_FIXED;
+        }
+        skel_model    *m    = assembled(&p);
+        skel_goal_desc g    = goal_of(SKEL_WORLD);
+        double         q[4] = {0}, poses[21], far, angle, moved[21];
+        g.kind = SKEL_GOAL_CENTRE, g.position[2] = 0.3, g.parts = SKEL_GOAL_POSITION;
+        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        skel_fk(m, q, moved);
+        for (int i = 0; i < 3; ++i) moved[7 * i + 1] += 2; /* only roots are looked at */
+        for (int turn = 0; turn < 2; ++turn) {
+            if (turn) ck_assert_int_eq(skel_ik_set_roots(ik, moved), SKEL_OK);
+            solve(ik, q);
+            skel_ik_get_poses(ik, poses);
+            double want, none;
+            judge(m, poses, &g, &want, &none);
+            skel_ik_get_residual(ik, 0, &far, &angle);
+            near1(far, want, 1e-12);
+        }
+        skel_ik_destroy(ik);
+        skel_model_destroy(m);
+    }
+}
+END_TEST
+
+/* ---- anything goes ---- */
+
+/* Limits on some joints, wide and narrow, some a single place, some that leave out the pose. */
+static void add_limits(rng *r, parts *p) {
+    for (int j = 0; j < p->nj; ++j) {
+        skel_joint_desc *d = &p->joint[j];
+        d->has_limits      = d->type != SKEL_JOINT_FIXED && rng_int(r, 2);
+        if (!d->has_limits) continue;
+        for (int k = 0; k < 2; ++k) {
+            const double a = rng_range(r, -2, 2), b = rng_int(r, 8) ? rng_range(r, -2, 2) : a;
+            d->limit_low[k] = fmin(a, b), d->limit_high[k] = fmax(a, b);
+        }
+        if (d->type == SKEL_JOINT_BALL) d->limit_high[1] += 0.01; /* no place is as exact */
+        if (d->type == SKEL_JOINT_BALL)
+            d->limit_low[0] = 0, d->limit_high[0] = rng_range(r, 0.01, 3);
+    }
+}
+
+static skel_goal_desc any_goal(rng *r, const skel_model *m, int32_t *list) {
+    const int32_t  nb = m->nb;
+    skel_goal_desc g  = random_place(r, nb, rng_int(r, 2));
+    g.kind            = rng_int(r, 4);
+    g.weight          = rng_int(r, 6) ? rng_range(r, 0.1, 5) : 0;
+    g.priority        = rng_int(r, 3);
+    if (g.kind == SKEL_GOAL_PLACE) g.parts = 1u + (uint32_t)rng_int(r, 15);
+    if (g.kind == SKEL_GOAL_CENTRE) g.body = SKEL_WORLD, g.parts = 1u + (uint32_t)rng_int(r, 7);
+    if (rng_int(r, 3) == 0) g.relative_to = rng_int(r, nb);
+    g.from = rng_int(r, nb + 1) - 1, g.to = rng_int(r, nb + 1) - 1;
+    for (int a = 0; a < 3; ++a) {
+        g.axis[a]       = rng_range(r, -1, 1);
+        g.from_point[a] = rng_range(r, -0.3, 0.3), g.to_point[a] = rng_range(r, -0.3, 0.3);
+        if (rng_int(r, 10) == 0) g.position[a] *= 100;
+    }
+    if (m->nj > 0 && rng_int(r, 2)) {
+        g.joints = list, g.joint_count = 1u + (uint32_t)rng_int(r, 4);
+        for (uint32_t k = 0; k < g.joint_count; ++k) list[k] = rng_int(r, m->nj + 1) - 1;
+    }
+    if (g.kind == SKEL_GOAL_CENTRE || rng_int(r, 3)) return g;
+    g.chain_depth = rng_int(r, 3);
+    for (int32_t i = m->body[g.body].parent; i >= 0 && rng_int(r, 2); i = m->body[i].parent)
+        g.chain_root = i;
+    return g;
+}
+
+/* Trees, goals of all kinds, priorities, masks, mimics, limits, roots, postures, speeds: whatever
+   comes out is within the limits, obeys, and the receipt is what is measured again. */
+static void try_anything(rng *r, int k) {
+    parts          p;
+    int32_t        list[4][4];
+    skel_goal_desc g[4];
+    double         q[MOST], stiff[MOST], steps[MOST], posture[MOST], poses[7 * MOST], off[8];
+    scene s = scene_random_tree(r, (scene_options){.bodies = 1 + rng_int(r, 10), .root = k % 4});
+    take_apart(s.model, &p);
+    add_mimics(r, &p);
+    add_limits(r, &p);
+    skel_model  *m = assembled(&p);
+    skel_ik_desc d;
+    skel_ik     *ik;
+    skel_error   err;
+    skel_ik_desc_init(&d), skel_error_init(&err);
+    d.model = m, d.goals = g, d.goal_count = 1u + (uint32_t)rng_int(r, 4);
+    for (uint32_t i = 0; i < d.goal_count; ++i) g[i] = any_goal(r, m, list[i]);
+    for (int i = 0; i < m->nv; ++i)
+        stiff[i] = rng_int(r, 4) ? 0 : rng_range(r, 0, 1), steps[i] = rng_int(r, 3) ? 0 : 0.2;
+    skel_state_get_q(s.state, q), skel_state_get_q(s.state, posture);
+    d.mode = k / 4 % 2, d.root = rng_int(r, 3), d.max_restarts = 3;
+    d.stiffness = rng_int(r, 3) ? NULL : stiff, d.max_step = rng_int(r, 3) ? NULL : steps;
+    d.posture                = rng_int(r, 4) ? NULL : posture;
+    const skel_status status = skel_ik_create(&d, &ik, &err);
+    if (status != SKEL_OK) { /* only this may be wrong with it */
+        ck_assert_msg(strstr(err.text, "have no place in common") || strstr(err.text, "mass"), "%s",
+                      err.text);
+    }
+    for (int frame = 0; status == SKEL_OK && frame < 4; ++frame) {
+        for (uint32_t i = 0; i < d.goal_count; ++i) {
+            for (int a = 0; a < 3; ++a) g[i].position[a] += 0.05;
+            skel_ik_set_target(ik, (int32_t)i, g[i].position, NULL);
+        }
+        const skel_ik_receipt receipt = solve(ik, q);
+        double                most    = 0;
+        skel_ik_get_poses(ik, poses);
+        for (int i = 0; i < m->nq; ++i) ck_assert(isfinite(q[i]));
+        ck_assert(isfinite(max_abs(poses, 7 * (size_t)m->nb)));
+        for (uint32_t i = 0; i < d.goal_count; ++i) {
+            skel_goal_desc unit = g[i];
+            v3_to(v3_scale(v3_of(g[i].axis), 1 / v3_norm(v3_of(g[i].axis))), unit.axis);
+            judge(m, poses, &unit, &off[0], &off[1]);
+            skel_ik_get_residual(ik, (int32_t)i, &off[2], &off[3]);
+            near1(off[0], off[2], (g[i].kind == SKEL_GOAL_POLE ? 1e-7 : 1e-9) * (1 + off[0]));
+            near1(off[1], off[3], 1e-7);
+            most = fmax(most, fmax(off[2], off[3]));
+        }
+        near1(receipt.residual, most, 1e-12 * (1 + most));
+        ck_assert_int_eq(receipt.reached, receipt.residual <= 1e-5);
+        ck_assert(isfinite(receipt.smallest_singular_value));
+        skel__mimic_apply(m, memcpy(posture, q, sizeof q));
+        ck_assert_int_eq(memcmp(posture, q, (size_t)m->nq * sizeof *q), 0);
+        for (int32_t i = 0; i < ik->nn; ++i) { /* of all that the goals have to do with */
+            const skel__ik_node *n = &ik->node[i];
+            const skel__joint   *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
+            double               c[2];
+            if (!j || !j->has_limits || (n->leader >= 0 && n->factor == 0)) continue;
+            const int32_t count = skel__joint_scalars(j, q + j->q_offset, c);
+            for (int32_t l = 0; l < count; ++l) {
+                const double x      = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
+                const int    is_one = n->leader >= 0 && j->limit_low[l] == j->limit_high[l];
+                const double slack  = is_one ? 1e-14 : 0; /* no product hits a place exactly */
+                ck_assert_msg(x <= j->limit_high[l] + slack, "joint %d: %.17g", n->joint, x);
+                if (j->type != SKEL_JOINT_BALL || l) ck_assert(x >= j->limit_low[l] - slack);
+            }
+        }
+    }
+    if (status == SKEL_OK) skel_ik_destroy(ik);
+    skel_model_destroy(m);
+    scene_free(&s);
+}
+
+START_TEST(anything_goes) {
+    rng r = rng_seed((uint64_t)_i + 100);
+    for (int k = 0; k < 125; ++k) try_anything(&r, k);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("ik_joints");
     TCase *c     = tcase_create("laws");
@@ -761,6 +1025,9 @@ int main(void) {
     tcase_add_test(c, roots_are_named_too);
     tcase_add_test(c, parts_that_move_each_other);
     tcase_add_test(c, wrong_joints_are_refused_by_name);
+    tcase_add_test(c, loops_close_at_the_world);
+    tcase_add_test(c, what_is_welded_has_its_mass_where_it_is);
+    tcase_add_loop_test(c, anything_goes, 0, 8);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

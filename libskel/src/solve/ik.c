@@ -252,6 +252,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.e_last    = skel__carve(&c, rows, sizeof(double));
     at.jt        = skel__carve(&c, (size_t)from->nc * rows, sizeof(double));
     at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
+    at.heavy     = skel__carve_with_world(&c, na, sizeof *at.heavy);
     at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);
     at.base      = skel__carve_with_world(&c, na, sizeof *at.base);
     layout_step(&c, &at);
@@ -290,9 +291,8 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
         if (host >= 0) at = pose_mul(at, pose_mul(pose_inverse(m->body[host].x0), m->body[i].x0));
         ik->mass += m->body[i].mass;
         if (a.node < 0) {
-            const v3 still = pose_mul(m->body[a.base >= 0 ? a.base : i].x0, at).p;
-            v3_to(v3_mad(v3_of(ik->sums + 4 * (size_t)ik->nn), m->body[i].mass, still),
-                  ik->sums + 4 * (size_t)ik->nn);
+            ik->heavy[a.base].mass += m->body[i].mass;
+            ik->heavy[a.base].moment = v3_mad(ik->heavy[a.base].moment, m->body[i].mass, at.p);
             continue;
         }
         skel__ik_node *n = &ik->node[p->renamed[a.node]];
@@ -368,6 +368,13 @@ static void fill_steps(skel_ik *ik, const double *max_step) {
     }
 }
 
+/* What is welded to the world stands still, too, but has axes of its own. */
+static int is_world(const skel__ik_anchor *a) {
+    const quat q = a->given.q;
+    return a->node < 0 && a->base < 0 && v3_dot(a->given.p, a->given.p) == 0 && q.x == 0 &&
+           q.y == 0 && q.z == 0;
+}
+
 static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     const size_t goals = d->goal_count;
     for (int32_t i = 0; i < p->nn; ++i) {
@@ -397,7 +404,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
         rename_node(p, &t->from.node), rename_node(p, &t->end.node);
         if (t->goal >= 0) set_task_target(t, &ik->goal[t->goal]);
         if (t->kind == SKEL__TASK_CENTRE) ik->has_centre = 1;
-        t->is_plain = t->to.node < 0 && t->to.base < 0 && t->mask == SKEL_GOAL_POSITION;
+        t->is_plain = is_world(&t->to) && t->mask == SKEL_GOAL_POSITION;
     }
     for (int32_t l = 0; l < p->links; ++l) rename_node(p, &ik->path[l].node);
     ik->is_full = ik->nc == ik->n;
@@ -526,7 +533,13 @@ skel_status skel_ik_set_weight(skel_ik *ik, int32_t goal, double weight) {
 
 /* What hangs on roots that do not move goes where they are now. */
 static void rebase(skel_ik *ik) {
+    v3 still = {0, 0, 0};
     skel__ik_rebase(ik);
+    for (int32_t i = -1; ik->has_centre && i < ik->m->na; ++i) {
+        const skel__ik_heavy *h = &ik->heavy[i];
+        still = v3_mad(v3_add(still, q_rotate(ik->base[i].q, h->moment)), h->mass, ik->base[i].p);
+    }
+    v3_to(still, ik->sums + 4 * (size_t)ik->nn);
     for (int32_t k = 0; k < ik->nt; ++k) {
         skel__ik_task *t = &ik->task[k];
         skel__ik_rebase_anchor(ik, &t->at), skel__ik_rebase_anchor(ik, &t->to);
@@ -587,6 +600,8 @@ static void begin(skel_ik *ik) {
         ik->step_most[i] = 0;
         if (n->kind > SKEL__NODE_SLIDE) {
             if (n->kind == SKEL__NODE_BALL) q_to(q_unit(q_of(q)), q);
+            if (n->has_cone && n->column < 0 && ik->d.method == SKEL_IK_DAMPED)
+                skel__ik_place_ball(ik, n, q);
             continue;
         }
         if (n->leader >= 0) continue; /* its q follows */

@@ -94,6 +94,12 @@ typedef struct skel__ik_link {
     int32_t node, sign;
 } skel__ik_link;
 
+/* Mass, and mass times place in the axes of what carries it. */
+typedef struct skel__ik_heavy {
+    double mass;
+    v3     moment;
+} skel__ik_heavy;
+
 /* What a later priority needs. */
 typedef struct skel__ik_level {
     double *basis; /* (n x n) rows: directions that earlier ones and limits want kept */
@@ -142,6 +148,7 @@ struct skel_ik {
     double         *e_last;               /* (rows) that the last answer left */
     double         *jt;     /* (nc x rows) columns of the scaled Jacobian, one after the other */
     double         *sums;   /* (4 nn + 3) masses below, and what stands still */
+    skel__ik_heavy *heavy;  /* (na + world) what is fixed to a base that does not move */
     v3              centre; /* of mass, at the last errors */
     /* a step */
     double        *jp;       /* (n x rows) columns of balls that a limit has flattened */
@@ -189,6 +196,8 @@ void           skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
 int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
 /* out = x moved by y, every node brought back within its limits; out may be x. */
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
+/* A ball that does not move, brought into its cone. */
+void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q);
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
 /* out: the part w of the way from a to b. */
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out);

@@ -99,15 +99,15 @@ static void add_root(skel__ik_plan *p, int32_t body) {
 }
 
 /* Where the leader may be for a limit of what goes with it: the limit's place, or just inside it
-   where rounding would put the other outside. */
+   where rounding would put the other outside. A range without width has no inside. */
 static double lead_bound(const skel__joint *j, double limit, double inward) {
-    double x = (limit - j->lead_offset) / j->lead_factor, step = nextafter(x, inward) - x;
-    for (int k = 0; k < 64; ++k, step *= 2) {
+    const double at   = (limit - j->lead_offset) / j->lead_factor;
+    double       step = nextafter(at, inward) - at, x = at;
+    for (int k = 0; k < 48; ++k, x += step, step *= 2) {
         const double q = j->lead_factor * x + j->lead_offset;
-        if (q >= j->limit_low[0] && q <= j->limit_high[0]) break;
-        x += step;
+        if (q >= j->limit_low[0] && q <= j->limit_high[0]) return x;
     }
-    return x;
+    return at;
 }
 
 /* A node that goes with another has its motion from it; the leader keeps within what both may do,
@@ -307,7 +307,8 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
     for (int32_t i = 0; i < p->nn; ++i) {
         const int32_t bits = p->mark[i];
         if (bits == 0) continue;
-        p->needed[i]       = 1;
+        p->needed[i] = 1;
+        for (int32_t k = p->node[i].leader; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
         const int is_mixed = t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
         const int moves    = t->kind == SKEL__TASK_POLE ? bits != 15 : is_mixed || bits != 3;
         if (!moves || !(p->node[i].reluctance > 0) || p->allowed[i] != 3) continue;
@@ -316,7 +317,6 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
         ++p->links;
         ++t->path_count;
         p->moves[i] = 1;
-        for (int32_t k = p->node[i].leader; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
         if (p->node[i].leader >= 0) p->moves[p->node[i].leader] = 1;
     }
 }

@@ -147,6 +147,10 @@ static void place_ball(const skel_ik *ik, const skel__ik_node *n, quat r, double
     q_to(r, x);
 }
 
+void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q) {
+    place_ball(ik, n, q_of(q), q);
+}
+
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out) {
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
