@@ -163,8 +163,10 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
                            .velocities  = skel_bake_velocities(bake),
                            .q           = skel_bake_q(bake)};
     int          code   = CLI_DONE;
+    char         mimic[256];
     for (int32_t i = 0; !*cli_signal() && skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
+    if (!*cli_signal() && mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {
         skel_bake_error(bake, &err);
         source.failed = err.text;

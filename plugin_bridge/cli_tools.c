@@ -150,15 +150,14 @@ static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
     const skel_model *model = skel_scene_model(scene);
     const int32_t     n     = skel_model_q_count(model);
     double           *given = calloc((size_t)n + 1, sizeof *given);
-    int32_t           taken = 0, joint;
+    int32_t           taken = 0;
     if (!given) return cli_error(CLI_FAILED, NULL, "out of memory");
     const int code = cli_numbers("--q", text, count_numbers(text), given);
-    for (int32_t i = 0; i < n; ++i) {
-        int is_mimic = 0;
-        for (int32_t k = 0; skel_scene_get_mimic(scene, k, &joint, NULL, NULL, NULL) == SKEL_OK;
-             ++k)
-            is_mimic = is_mimic || skel_model_joint_q_offset(model, joint) == i;
-        q[i] = is_mimic ? 0.0 : given[taken++];
+    for (int32_t k = 0; k < skel_model_joint_count(model); ++k) {
+        const int32_t end =
+            k + 1 < skel_model_joint_count(model) ? skel_model_joint_q_offset(model, k + 1) : n;
+        if (skel_model_joint_leader(model, k, NULL, NULL) >= 0) continue;
+        for (int32_t i = skel_model_joint_q_offset(model, k); i < end; ++i) q[i] = given[taken++];
     }
     free(given);
     skel_scene_apply_mimic(scene, q);

@@ -18,6 +18,8 @@ typedef struct skel__dh_joint {
     double      low, high, friction;
     double      mass, com[3], inertia[6]; /* in axes of the link's frame, com from its origin */
     skel__drive drive;
+    skel__mimic mimic;    /* of: NULL where it goes with none; in rad and m */
+    int32_t     mimic_of; /* its row */
 } skel__dh_joint;
 
 typedef struct skel__dh_pose {

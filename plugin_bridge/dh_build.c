@@ -21,6 +21,25 @@ static const char *numbered(skel__doc *doc, const char *stem, int32_t i) {
     return name;
 }
 
+/* Rows of the joints that others go with; SI units. */
+static void find_mimics(skel__doc *doc, skel__dh_doc *d, const skel__names *joints) {
+    for (int32_t i = 0; i < d->count; ++i) {
+        skel__dh_joint *j = &d->joints[i];
+        if (!j->mimic.of) continue;
+        const int32_t of = skel__names_find(joints, j->mimic.of);
+        if (of < 0 || of == i) {
+            skel__note(doc, SKEL_E_DOCUMENT,
+                       "%s.mimic.joint: is \"%.60s\", must be the name of another joint", j->place,
+                       j->mimic.of);
+            continue;
+        }
+        j->mimic_of = of;
+        j->mimic.factor *=
+            skel__mimic_unit(j->row.type, d->joints[of].row.type, d->angle, d->length);
+        j->mimic.offset *= j->row.type == SKEL_JOINT_SLIDE ? d->length : d->angle;
+    }
+}
+
 bool skel__dh_names(skel__doc *doc, skel__dh_doc *d) {
     skel__names joints = {0}, links = {0};
     if (!skel__names_open(doc, &joints, d->count) || !skel__names_open(doc, &links, d->count))
@@ -43,6 +62,7 @@ bool skel__dh_names(skel__doc *doc, skel__dh_doc *d) {
                        "%s.%s: is \"world\", must be another: that is the world's", j->place,
                        j->link == j->name ? "name" : "link");
     }
+    find_mimics(doc, d, &joints);
     return doc->error_count == 0 && !doc->no_memory;
 }
 
@@ -188,6 +208,11 @@ static void describe(const skel__dh_doc *d, skel_body_desc *bodies, skel_joint_d
         joints[i].limit_low[0]  = j->low;
         joints[i].limit_high[0] = j->high;
         joints[i].friction      = j->friction;
+        if (j->mimic.of) {
+            joints[i].mimic            = j->mimic_of;
+            joints[i].mimic_multiplier = j->mimic.factor;
+            joints[i].mimic_offset     = j->mimic.offset;
+        }
         move_to_com(j->com, &bodies[i], &joints[i], i + 1 < d->count ? &joints[i + 1] : NULL);
         if (!j->has_mass || !j->has_inertia) continue;
         bodies[i].mass = j->mass;

@@ -214,6 +214,23 @@ static void fill_row(chain *c, int32_t i) {
     if (c->s->robot && c->s->robot->drives) j->drive = c->s->robot->drives[j->row.joint];
 }
 
+/* Whether the joint of row i goes with one that is no row. */
+static bool goes_elsewhere(const chain *c, int32_t i) {
+    const int32_t of = skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, NULL, NULL);
+    return of >= 0 && !c->doc.joints[i].mimic.of;
+}
+
+/* Joints that go with others of the chain, by the one at the end of what they go with. */
+static void fill_mimics(chain *c) {
+    for (int32_t i = 0; i < c->doc.count; ++i) {
+        skel__mimic  *m = &c->doc.joints[i].mimic;
+        const int32_t of =
+            skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, &m->factor, &m->offset);
+        for (int32_t k = 0; of >= 0 && k < c->doc.count; ++k)
+            if (c->doc.joints[k].row.joint == of) m->of = c->doc.joints[k].name;
+    }
+}
+
 /* Where the body behind a joint stands with the chain at zero: ahead of it, X_far = X_near outer
    inner^-1, or the other way. */
 static void step_over(const chain *c, int32_t joint, int32_t near, const double at[7],
@@ -365,6 +382,7 @@ static bool write_notes(chain *c) {
               "limits are left out: ",
               of_ball);
     note_rows(c, "a universal joint as two hinges: ", of_universal);
+    note_rows(c, "goes with a joint that is not of this chain, here it is free: ", goes_elsewhere);
     snprintf(text, sizeof text,
              "axes that are parallel to %g rad, or meet to %g of the reach, were taken to be so",
              c->snap, c->snap);
@@ -396,6 +414,7 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     for (int32_t i = 0; i < c->doc.count; ++i) fill_row(c, i);
     if (!fill_links(c)) return SKEL_E_MEMORY;
     fill_poses(c);
+    if (skel_model_mimic_count(c->model) > 0) fill_mimics(c);
     return write_notes(c) ? SKEL_OK : SKEL_E_MEMORY;
 }
 

@@ -42,14 +42,15 @@ enum {
     J_INERTIA,
     J_FRICTION,
     J_VELOCITY,
-    J_TORQUE
+    J_TORQUE,
+    J_MIMIC
 };
 static const skel__field k_joint[] = {
     {"name"},    {"link"},     {"type"},           {"a"},
     {"alpha"},   {"d"},        {"theta"},          {"offset"},
     {"sign"},    {"limits"},   {"mass"},           {"com"},
     {"inertia"}, {"friction"}, {"velocity_limit"}, {"torque_limit"},
-    {NULL}};
+    {"mimic"},   {NULL}};
 
 static const char *const k_conventions[] = {"standard", "modified", NULL};
 static const char *const k_types[]       = {"revolute", "prismatic", NULL};
@@ -192,6 +193,7 @@ static void read_joint(skel__doc *doc, const skel__at *at, const skel__dh_doc *d
     const skel__at friction = skel__doc_member(&f, J_FRICTION);
     const skel__at velocity = skel__doc_member(&f, J_VELOCITY);
     const skel__at torque   = skel__doc_member(&f, J_TORQUE);
+    const skel__at mimic    = skel__doc_member(&f, J_MIMIC);
     skel__doc_name(doc, &name, &j->name);
     skel__doc_name(doc, &link, &j->link);
     if (!skel__doc_need(doc, &f, J_TYPE, "\"revolute\" or \"prismatic\"")) return;
@@ -205,6 +207,7 @@ static void read_joint(skel__doc *doc, const skel__at *at, const skel__dh_doc *d
     if (skel__doc_number(doc, &velocity, SKEL__POSITIVE, &j->drive.velocity))
         j->drive.velocity *= unit;
     skel__doc_number(doc, &torque, SKEL__POSITIVE, &j->drive.effort);
+    skel__read_mimic(doc, &mimic, &j->mimic);
 }
 
 static void read_joints(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {

@@ -56,6 +56,7 @@ static void put_joint(skel__text *t, const skel__dh_joint *j, bool first) {
     if (j->row.sign < 0.0) skel__text_add(t, ", \"sign\": -1");
     if (j->has_limits) put_numbers(t, ", \"limits\": ", limits, 2);
     put_body(t, j);
+    if (j->mimic.of) skel__put_mimic(t, j->mimic.of, j->mimic.factor, j->mimic.offset);
     skel__text_add(t, "}");
 }
 
@@ -122,6 +123,10 @@ void skel__dh_put_csv(skel__text *t, const skel__dh_doc *d, const skel__robot *r
     put_pose_line(t, "base", d->base);
     put_pose_line(t, "tool", d->tool);
     for (int32_t i = 0; r && i < r->note_count; ++i) skel__text_addf(t, "# - %s\n", r->notes[i]);
+    for (int32_t i = 0; i < d->count; ++i)
+        if (d->joints[i].mimic.of)
+            skel__text_addf(t, "# - goes with another joint, which this table does not hold: %s\n",
+                            d->joints[i].name);
     skel__text_add(t, "name,link,type,a,alpha,d,theta,offset,sign,limit_low,limit_high,mass,com_x,"
                       "com_y,com_z,ixx,iyy,izz,ixy,ixz,iyz,friction,velocity_limit,torque_limit\n");
     for (int32_t i = 0; i < d->count; ++i) {

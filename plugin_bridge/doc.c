@@ -245,7 +245,7 @@ void skel__suggest(const char *name, const char *(*next)(const void *user, int32
     int32_t     offset = 3; /* at most two letters off, and fewer than were typed */
     const char *known;
     for (int32_t i = 0; (known = next(user, i)) != NULL; ++i) {
-        const int32_t d = edit_distance(name, known);
+        const int32_t d = edit_distance(name, known) + (name[0] != known[0]); /* few begin wrong */
         if (d < offset && (size_t)d < strlen(name)) {
             offset = d;
             best   = known;

@@ -235,37 +235,3 @@ const double *skel_scene_pose_q(const skel_scene *scene, int32_t pose) {
     if (pose < 0 || pose >= skel_scene_pose_count(scene)) return NULL;
     return scene->robot->poses[pose].q;
 }
-
-int32_t skel_scene_mimic_count(const skel_scene *scene) {
-    return scene && scene->robot ? scene->robot->mimic_count : 0;
-}
-
-skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
-                                 int32_t *of, double *factor, double *offset) {
-    if (mimic < 0 || mimic >= skel_scene_mimic_count(scene)) return SKEL_E_ARGUMENT;
-    const skel__mimic *m = &scene->robot->mimics[mimic];
-    if (joint) *joint = m->joint;
-    if (of) *of = m->of;
-    if (factor) *factor = m->factor;
-    if (offset) *offset = m->offset;
-    return SKEL_OK;
-}
-
-/* A joint may go with one that goes with another: as many rounds as there are of them settle it. */
-skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q) {
-    const int32_t n = skel_scene_mimic_count(scene);
-    if (!scene || !q) return SKEL_E_ARGUMENT;
-    for (int32_t round = 0; round < n; ++round) {
-        bool moved = false;
-        for (int32_t i = 0; i < n; ++i) {
-            const skel__mimic *m    = &scene->robot->mimics[i];
-            double            *to   = q + skel_model_joint_q_offset(scene->model, m->joint);
-            const double       from = q[skel_model_joint_q_offset(scene->model, m->of)];
-            const double       now  = m->factor * from + m->offset;
-            moved                   = moved || now != *to;
-            *to                     = now;
-        }
-        if (!moved) break;
-    }
-    return SKEL_OK;
-}

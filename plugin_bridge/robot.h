@@ -20,12 +20,6 @@ typedef struct skel__named_q {
     double     *q;
 } skel__named_q;
 
-/** q of `joint` should be factor * q of `of` + offset. */
-typedef struct skel__mimic {
-    int32_t joint, of;
-    double  factor, offset;
-} skel__mimic;
-
 /** What the drive of a joint can do; 0: not given. */
 typedef struct skel__drive {
     double velocity; /* [rad/s], [m/s] */
@@ -41,8 +35,6 @@ struct skel__robot {
     int32_t        tool; /* index of the frame; -1: none */
     skel__named_q *poses;
     int32_t        pose_count;
-    skel__mimic   *mimics;
-    int32_t        mimic_count;
     skel__drive   *drives; /* (joint_count) or NULL */
     const char    *source; /* where the numbers are from, or NULL */
     const char   **notes;

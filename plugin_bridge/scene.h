@@ -154,6 +154,22 @@ typedef struct skel__joint_parts {
 } skel__joint_parts;
 void skel__read_actuators(skel__reader *r, const skel__joint_parts *at, skel_joint_desc *j);
 
+/** Goes with the joint of that name: q = factor q' + offset, in the document's units. */
+typedef struct skel__mimic {
+    const char *of;
+    double      factor, offset;
+} skel__mimic;
+/** The object `mimic` of a joint; false where there is none or it is wrong. */
+bool skel__read_mimic(skel__doc *doc, const skel__at *at, skel__mimic *out);
+/** What a multiplier has to be taken by: units of a joint of `type` per unit of one of type `of`,
+    `angle` and `length` in rad and m. */
+double skel__mimic_unit(int32_t type, int32_t of, double angle, double length);
+/** Of all joints, and of the robot's list; after the joints. */
+void skel__read_mimics(skel__reader *r);
+/** Warns where the given pose, of coordinates q, does not obey. */
+void skel__check_mimics(skel__reader *r, const skel_model *model, const double *q);
+void skel__put_mimic(skel__text *t, const char *of, double factor, double offset);
+
 void skel__read_bodies(skel__reader *r, const skel__at *at);
 void skel__read_joints(skel__reader *r, const skel__at *at);
 void skel__read_grounds(skel__reader *r, const skel__at *at);

@@ -11,10 +11,10 @@
 
 /* What every kind has. */
 #define COMMON_FIELDS                                                                              \
-    {"name"}, {"body"}, {"weight"}, {"priority"}, {                                                \
-        "relative_to"                                                                              \
+    {"name"}, {"body"}, {"weight"}, {"priority"}, {"relative_to"}, {"joints"}, {                   \
+        "chain"                                                                                    \
     }
-enum { G_NAME, G_BODY, G_WEIGHT, G_PRIORITY, G_RELATIVE, G_TARGET, G_OWN };
+enum { G_NAME, G_BODY, G_WEIGHT, G_PRIORITY, G_RELATIVE, G_JOINTS, G_CHAIN, G_TARGET, G_OWN };
 
 /* The target is the first field behind those, then what only this kind has. */
 enum { P_ORIENTATION = G_OWN, P_POINT, P_AXES, P_FRAME };
@@ -207,13 +207,53 @@ static int32_t kind_of(skel__doc *doc, const skel__at *at) {
     return -1;
 }
 
+/* The joints that may move for the goal; "world": a free root. */
+static void read_joints(goals *g, const skel__at *at, skel_goal_desc *d) {
+    static const char must[] = "[joint, ...], at least one";
+    skel__doc        *doc    = &g->r->doc;
+    int32_t           n = 0, i = 0;
+    const cJSON      *c;
+    if (!skel__doc_array(doc, at, 1, SKEL__SCENE_JOINTS, must, &n)) return;
+    if (!g->r->joint_names.name) return; /* there are no joints, which is noted already */
+    int32_t *list = skel__scene_keep(g->r, g->s, (size_t)n, sizeof *list);
+    cJSON_ArrayForEach(c, at->node) {
+        const skel__at item = skel__doc_element(at, i, c);
+        const char    *name = NULL;
+        if (!list || !skel__doc_name(doc, &item, &name)) return;
+        list[i] =
+            strcmp(name, "world") == 0 ? SKEL_WORLD : skel__names_find(&g->r->joint_names, name);
+        if (list[i++] < SKEL_WORLD) {
+            skel__doc_wrong(doc, &item, "the name of a joint or \"world\"");
+            return;
+        }
+    }
+    d->joints = list, d->joint_count = (uint32_t)n;
+}
+
+/* A body that the goal's hangs from, or how many joints above it. */
+static void read_chain(goals *g, const skel__at *at, skel_goal_desc *d) {
+    static const char must[] = "the name of a body that the goal's hangs from, or a number >= 1";
+    if (!at->node) return;
+    if (d->kind == SKEL_GOAL_CENTRE) {
+        skel__doc_error(&g->r->doc, at, "is not a field of a goal with centre_of_mass");
+    } else if (cJSON_IsNumber(at->node)) {
+        if (skel__doc_integer(&g->r->doc, at, &d->chain_depth) && d->chain_depth < 1)
+            skel__doc_wrong(&g->r->doc, at, must);
+    } else if (!cJSON_IsString(at->node)) {
+        skel__doc_wrong(&g->r->doc, at, must);
+    } else if (skel__read_bone_name(g->r, at, &d->chain_root) && d->chain_root == d->body) {
+        skel__doc_wrong(&g->r->doc, at, must);
+    }
+}
+
 static void read_common(goals *g, const skel__fields *f, skel_goal_desc *d, skel_goal_track *t,
                         const char **kept) {
     skel__doc     *doc  = &g->r->doc;
     const skel__at name = skel__doc_member(f, G_NAME), body = skel__doc_member(f, G_BODY);
     const skel__at weight = skel__doc_member(f, G_WEIGHT), rank = skel__doc_member(f, G_PRIORITY);
     const skel__at relative = skel__doc_member(f, G_RELATIVE);
-    const char    *text     = NULL;
+    const skel__at joints = skel__doc_member(f, G_JOINTS), chain = skel__doc_member(f, G_CHAIN);
+    const char    *text = NULL;
     if (skel__doc_name(doc, &name, &text)) {
         char *copy = skel__scene_keep(g->r, g->s, strlen(text) + 1, 1);
         if (copy) *kept = memcpy(copy, text, strlen(text) + 1);
@@ -227,6 +267,8 @@ static void read_common(goals *g, const skel__fields *f, skel_goal_desc *d, skel
     if (skel__doc_integer(doc, &rank, &d->priority) &&
         (d->priority < 0 || d->priority > SKEL_IK_MAX_PRIORITY))
         skel__doc_wrong(doc, &rank, "a whole number from 0 to 15");
+    read_joints(g, &joints, d);
+    read_chain(g, &chain, d);
     if (!relative.node || !skel__read_body_name(g->r, &relative, &d->relative_to)) return;
     if (d->relative_to >= 0 && d->relative_to == d->body)
         skel__doc_error(doc, &relative, "is the body itself, must be another");

@@ -64,6 +64,18 @@ static void put_own(skel__text *t, const skel_model *model, const skel_goal_desc
     put_unless(t, "to_point", g->to_point, usual->to_point, 3);
 }
 
+/* The joints that may move for it. */
+static void put_mask(skel__text *t, const skel_model *model, const skel_goal_desc *g) {
+    for (uint32_t k = 0; k < g->joint_count; ++k) {
+        const int32_t joint = g->joints[k];
+        skel__text_add(t, k ? ", " : ", \"joints\": [");
+        skel__text_string(t, joint < 0 ? "world" : skel_model_joint_name(model, joint));
+    }
+    if (g->joint_count) skel__text_add(t, "]");
+    if (g->chain_depth > 0) skel__text_addf(t, ", \"chain\": %d", (int)g->chain_depth);
+    if (g->chain_root >= 0) put_body(t, ", \"chain\": ", model, g->chain_root);
+}
+
 static void put_goal(skel__text *t, const skel_scene *s, uint32_t i) {
     const skel_goal_desc  *g     = &s->ik.goals[i];
     const skel_goal_track *track = &s->ik.tracks[i];
@@ -80,6 +92,7 @@ static void put_goal(skel__text *t, const skel_scene *s, uint32_t i) {
     if (track->weight_count || memcmp(&g->weight, &usual.weight, sizeof g->weight) != 0)
         put_target(&fields, "weight", &g->weight, track->weights, track->weight_count, 1);
     if (g->priority) skel__text_addf(&fields, ", \"priority\": %d", (int)g->priority);
+    put_mask(&fields, s->model, g);
     skel__text_add(t, i ? ",\n    {" : "\n    {");
     skel__text_add(t, skel__text_get(&fields) + 2); /* without the first comma */
     skel__text_add(t, "}");

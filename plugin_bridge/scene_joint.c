@@ -25,25 +25,18 @@ enum {
     J_LIMIT_TORQUE,
     J_LIMIT_RESTITUTION,
     J_SPRING,
-    J_MUSCLE
+    J_MUSCLE,
+    J_MIMIC /* once all have names */
 };
-static const skel__field k_joint[] = {{"name"},
-                                      {"type"},
-                                      {"bodies"},
-                                      {"anchor"},
-                                      {"axis"},
-                                      {"axis2"},
-                                      {"frames"},
-                                      {"q"},
-                                      {"friction"},
-                                      {"motor"},
-                                      {"limits"},
-                                      {"follow"},
-                                      {"limit_torque"},
-                                      {"limit_restitution"},
-                                      {"spring"},
-                                      {"muscle"},
-                                      {NULL}};
+static const skel__field k_joint[] = {{"name"},         {"type"},
+                                      {"bodies"},       {"anchor"},
+                                      {"axis"},         {"axis2"},
+                                      {"frames"},       {"q"},
+                                      {"friction"},     {"motor"},
+                                      {"limits"},       {"follow"},
+                                      {"limit_torque"}, {"limit_restitution"},
+                                      {"spring"},       {"muscle"},
+                                      {"mimic"},        {NULL}};
 
 /* In the order of SKEL_JOINT_*. */
 static const char *const k_types[] = {"fixed", "hinge", "slide", "universal", "ball", NULL};
@@ -410,6 +403,7 @@ void skel__read_joints(skel__reader *r, const skel__at *at) {
     }
     for (i = 0; i < n && r->doc.error_count == 0; ++i)
         if (!r->joints[i].name) name_joint(r, i);
+    skel__read_mimics(r);
 }
 
 static void check_anchor(skel__reader *r, const skel__at *joint, int32_t body) {

@@ -188,6 +188,7 @@ static void check_q(skel__reader *r, const skel_model *model) {
     }
     skel_state_get_q(state, q);
     skel_state_destroy(state);
+    skel__check_mimics(r, model, q);
     for (int32_t i = 0; i < r->joint_count; ++i) {
         if (!r->joint_notes[i].has_q) continue;
         const double  *now   = q + skel_model_joint_q_offset(model, i);

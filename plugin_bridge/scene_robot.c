@@ -3,12 +3,15 @@
    Angles are in rad whatever angle_unit says: only built and converted scenes have it. */
 #include "robot.h"
 
+#include <skel/skel_robot.h>
+
 #include <string.h>
 
 #define MAX_FRAMES 100000
 #define MAX_POSES 10000
 #define MAX_NOTES 1000
 
+/* `mimic` is read with the joints (scene_mimic.c). */
 enum { R_FRAMES, R_TOOL, R_POSES, R_MIMIC, R_DRIVES, R_SOURCE, R_NOTES };
 static const skel__field k_robot[] = {{"frames"}, {"tool"},   {"poses"}, {"mimic"},
                                       {"drives"}, {"source"}, {"notes"}, {NULL}};
@@ -94,29 +97,6 @@ static void read_poses(skel__doc *doc, const skel__at *at, skel_scene *s) {
     }
 }
 
-static void read_mimic(skel__doc *doc, const skel__at *at, skel_scene *s) {
-    enum { M_JOINT, M_OF, M_FACTOR, M_OFFSET };
-    static const skel__field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
-    skel__robot             *r       = s->robot;
-    int32_t                  n = 0, i = 0;
-    const cJSON             *c;
-    if (!skel__doc_array(doc, at, 0, MAX_FRAMES, "[mimic, ...]", &n)) return;
-    r->mimics = skel__arena_alloc(&r->arena, (size_t)n + 1, sizeof *r->mimics);
-    cJSON_ArrayForEach(c, at->node) {
-        const skel__at item = skel__doc_element(at, i++, c);
-        skel__fields   f;
-        if (!r->mimics || !skel__doc_fields(doc, &item, table, "a mimic", &f)) return;
-        skel__mimic   *m      = &r->mimics[r->mimic_count++];
-        const skel__at factor = skel__doc_member(&f, M_FACTOR);
-        const skel__at offset = skel__doc_member(&f, M_OFFSET);
-        m->factor             = 1.0;
-        m->joint              = read_joint_name(doc, &f, M_JOINT, s->model);
-        m->of                 = read_joint_name(doc, &f, M_OF, s->model);
-        skel__doc_number(doc, &factor, SKEL__ANY, &m->factor);
-        skel__doc_number(doc, &offset, SKEL__ANY, &m->offset);
-    }
-}
-
 static void read_drives(skel__doc *doc, const skel__at *at, skel_scene *s) {
     enum { D_JOINT, D_VELOCITY, D_EFFORT };
     static const skel__field table[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
@@ -166,13 +146,12 @@ void skel__read_robot(skel__doc *doc, const skel__at *at, skel_scene *s) {
         return;
     }
     const skel__at frames = skel__doc_member(&f, R_FRAMES), tool = skel__doc_member(&f, R_TOOL);
-    const skel__at poses = skel__doc_member(&f, R_POSES), mimic = skel__doc_member(&f, R_MIMIC);
+    const skel__at poses  = skel__doc_member(&f, R_POSES);
     const skel__at drives = skel__doc_member(&f, R_DRIVES);
     const skel__at source = skel__doc_member(&f, R_SOURCE), notes = skel__doc_member(&f, R_NOTES);
     read_frames(doc, &frames, s);
     read_tool(doc, &tool, s->robot);
     read_poses(doc, &poses, s);
-    read_mimic(doc, &mimic, s);
     read_drives(doc, &drives, s);
     skel__read_words(doc, &source, &notes, s->robot);
     if (s->robot->arena.failed) doc->no_memory = true;
@@ -215,19 +194,20 @@ static void put_poses(skel__text *t, const skel_scene *s) {
 static void put_joints(skel__text *t, const skel_scene *s) {
     const skel__robot *r    = s->robot;
     int32_t            some = 0;
-    for (int32_t i = 0; i < r->mimic_count; ++i) {
-        const skel__mimic *m = &r->mimics[i];
+    int32_t            joint, of;
+    double             factor, offset;
+    for (int32_t i = 0; skel_scene_get_mimic(s, i, &joint, &of, &factor, &offset) == SKEL_OK; ++i) {
         skel__text_add(t, i ? ",\n      {\"joint\": " : ",\n    \"mimic\": [\n      {\"joint\": ");
-        skel__text_string(t, skel_model_joint_name(s->model, m->joint));
+        skel__text_string(t, skel_model_joint_name(s->model, joint));
         skel__text_add(t, ", \"of\": ");
-        skel__text_string(t, skel_model_joint_name(s->model, m->of));
+        skel__text_string(t, skel_model_joint_name(s->model, of));
         skel__text_add(t, ", \"factor\": ");
-        skel__text_number(t, m->factor);
+        skel__text_number(t, factor);
         skel__text_add(t, ", \"offset\": ");
-        skel__text_number(t, m->offset);
+        skel__text_number(t, offset);
         skel__text_add(t, "}");
     }
-    if (r->mimic_count) skel__text_add(t, "]");
+    if (skel_scene_mimic_count(s) > 0) skel__text_add(t, "]");
     for (int32_t j = 0; r->drives && j < skel_model_joint_count(s->model); ++j) {
         const skel__drive *d = &r->drives[j];
         if (!(d->velocity > 0.0) && !(d->effort > 0.0)) continue;

@@ -241,6 +241,9 @@ static void put_joint(skel__text *t, const skel_model *model, int32_t i) {
     if (j.has_limits) put_limits(t, &j);
     if (j.follow_frequency > 0.0) put_follow(t, &j);
     put_actuators(t, &j);
+    if (j.mimic >= 0)
+        skel__put_mimic(t, skel_model_joint_name(model, j.mimic), j.mimic_multiplier,
+                        j.mimic_offset);
     skel__text_add(t, "}");
 }
 

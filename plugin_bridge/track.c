@@ -70,12 +70,35 @@ static void put_drifts(skel__text *t, const skel_bake_summary *sum, const char *
     skel__text_string(t, failed);
 }
 
-static void put_warnings(skel__text *t, const skel_bake *bake) {
+int mimic_warning(const skel_model *model, char text[256]) {
+    const int32_t n = skel_model_mimic_count(model);
+    for (int32_t i = 0; n > 0 && i < skel_model_joint_count(model); ++i) {
+        const int32_t of         = skel_model_joint_leader(model, i, NULL, NULL);
+        const int     more       = n - 1;
+        char          others[48] = "";
+        if (of < 0) continue;
+        if (more > 0) snprintf(others, sizeof others, " (and %d more like it)", more);
+        snprintf(text, 256,
+                 "joint '%.60s' mimics '%.60s'%s: dynamics has no such constraint, it moves on its "
+                 "own",
+                 skel_model_joint_name(model, i), skel_model_joint_name(model, of), others);
+        return 1;
+    }
+    return 0;
+}
+
+static void put_warnings(skel__text *t, const track_source *s) {
     const char *warning;
+    char        mimic[256];
+    int32_t     i = 0;
     skel__text_add(t, "\"warnings\": [");
-    for (int32_t i = 0; (warning = skel_bake_warning(bake, i)) != NULL; ++i) {
+    for (; (warning = skel_bake_warning(s->bake, i)) != NULL; ++i) {
         if (i) skel__text_add(t, ", ");
         skel__text_string(t, warning);
+    }
+    if (mimic_warning(s->model, mimic)) {
+        if (i) skel__text_add(t, ", ");
+        skel__text_string(t, mimic);
     }
     skel__text_add(t, "]");
 }
@@ -144,7 +167,7 @@ static void put_report(skel__text *t, const track_source *s) {
     skel__text_add(t, ",\n    ");
     put_drifts(t, &sum, NULL);
     skel__text_add(t, ",\n    ");
-    put_warnings(t, s->bake);
+    put_warnings(t, s);
     skel__text_add(t, "}\n}\n");
 }
 
@@ -303,7 +326,7 @@ static void put_report_head(skel__text *t, const track_source *s) {
     skel__text_add(t, ",\n  \"summary\": {");
     put_drifts(t, &sum, s->failed);
     skel__text_add(t, "},\n  ");
-    put_warnings(t, s->bake);
+    put_warnings(t, s);
     skel__text_add(t, ",\n  \"frames\": [");
 }
 

@@ -23,6 +23,9 @@ typedef struct track_source {
     const double                *velocities; /* NULL: the track has none */
 } track_source;
 
+/* What dynamics does with joints that mimic others; 0 where there are none. */
+int mimic_warning(const skel_model *model, char text[256]);
+
 /* Each returns 1, or 0 where the stream failed, memory ran out or `stop` was set. */
 typedef int  track_writer(FILE *stream, const track_source *source);
 track_writer track_write_json, track_write_csv, track_write_npy;

@@ -146,7 +146,6 @@ static void fill_robot(const builder *b, skel__robot *r) {
     const skel__urdf *u = b->u;
     r->frames           = skel__arena_alloc(&r->arena, (size_t)u->link_count, sizeof *r->frames);
     r->drives           = skel__arena_alloc(&r->arena, (size_t)b->nj + 1, sizeof *r->drives);
-    r->mimics = skel__arena_alloc(&r->arena, (size_t)u->joint_count + 1, sizeof *r->mimics);
     if (r->arena.failed) return;
     for (int32_t i = 0; i < u->link_count; ++i) {
         const skel__urdf_link *l = &u->links[i];
@@ -158,12 +157,20 @@ static void fill_robot(const builder *b, skel__robot *r) {
         const skel__urdf_joint *j = &u->joints[k];
         if (j->index < 0) continue;
         r->drives[j->index] = (skel__drive){fmax(j->velocity, 0.0), fmax(j->effort, 0.0)};
-        if (j->mimic < 0) continue;
-        r->mimics[r->mimic_count++] =
-            (skel__mimic){j->index, u->joints[j->mimic].index, j->factor, j->offset};
+    }
+}
+
+/* Once all joints have numbers. */
+static void add_mimics(const builder *b) {
+    for (int32_t k = 0; k < b->u->joint_count; ++k) {
+        const skel__urdf_joint *j = &b->u->joints[k];
+        if (j->index < 0 || j->mimic < 0) continue;
+        skel_joint_desc *d  = &b->joints[j->index];
+        d->mimic            = b->u->joints[j->mimic].index;
+        d->mimic_multiplier = j->factor, d->mimic_offset = j->offset;
         skel__note(b->doc, SKEL_OK,
-                   "line %d: joint '%.60s': mimic: is obeyed by skel fk only: IK and dynamics move "
-                   "the joint on its own",
+                   "line %d: joint '%.60s': mimic: fk and IK obey, dynamics moves the joint on its "
+                   "own",
                    (int)j->line, j->name);
     }
 }
@@ -177,6 +184,7 @@ void skel__urdf_build(skel__doc *doc, skel__urdf *u, skel_scene *s) {
     add_bodies(&b);
     add_stand(&b);
     for (int32_t k = 0; k < u->joint_count; ++k) add_joint(&b, k);
+    add_mimics(&b);
     if (b.nb == 0) {
         skel__note(doc, SKEL_E_DOCUMENT, "document: has no link but the world, must have one");
         return;

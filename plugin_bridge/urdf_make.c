@@ -189,12 +189,9 @@ static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_j
     j->lower                    = has ? s->j.limit_low[part] : 0.0;
     j->upper                    = has ? s->j.limit_high[part] : 0.0;
     if (s->j.friction > 0.0) j->has_dynamics = true, j->damping = s->j.friction;
-    for (int32_t i = 0; m->s->robot && i < m->s->robot->mimic_count; ++i) {
-        const skel__mimic *mimic = &m->s->robot->mimics[i];
-        if (mimic->joint != s->index || s->j.type > SKEL_JOINT_SLIDE) continue;
-        j->mimic_name = skel_model_joint_name(m->model, mimic->of);
-        j->factor = mimic->factor, j->offset = mimic->offset;
-    }
+    if (s->j.mimic < 0) return;
+    j->mimic_name = skel_model_joint_name(m->model, s->j.mimic);
+    j->factor = s->j.mimic_multiplier, j->offset = s->j.mimic_offset;
 }
 
 /* One hinge or slide about `axis` of the joint's frame, from a frame x of the near link. */

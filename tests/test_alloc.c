@@ -116,9 +116,10 @@ START_TEST(a_bake_allocates_at_its_start) {
 }
 END_TEST
 
-/* A character's goals with priorities and posture, and chains in both modes. */
+/* A character's goals with priorities and posture, and chains in both modes; at last goals that
+   share no joint. */
 START_TEST(solving_allocates_nothing) {
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < 5; ++k) {
         counter        c = {0};
         skel_allocator a = counting(&c);
         scene          s = scene_chain(9, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
@@ -132,7 +133,8 @@ START_TEST(solving_allocates_nothing) {
             g[i].body = 8 - 3 * i, g[i].priority = i, g[i].parts = SKEL_GOAL_POSITION;
         }
         skel_ik_desc_init(&d);
-        d.model = s.model, d.goals = g, d.goal_count = k < 3 ? 2 : 1, d.mode = k % 2;
+        if (k == 4) g[0].chain_depth = 3;
+        d.model = s.model, d.goals = g, d.goal_count = k == 3 ? 1 : 2, d.mode = k % 2;
         d.posture = k < 2 ? posture : NULL, d.max_restarts = 3;
         d.method = k == 3 ? SKEL_IK_NEWTON : SKEL_IK_DAMPED;
         ck_assert_int_eq(skel_ik_create(&d, &ik, NULL), SKEL_OK);
@@ -177,12 +179,16 @@ static skel_status all_of_it(const skel_allocator *a) {
     b.model = model, b.solver = SKEL_SOLVER_PINV, b.sample_count = 2;
     if (status == SKEL_OK) status = skel_bake_start(&b, &bake, NULL);
     if (status == SKEL_OK) status = skel_bake_advance(bake, -1);
-    skel_goal_desc      g;
+    const int32_t       root = SKEL_WORLD, ball = 0;
+    skel_goal_desc      g[2]; /* they share no joint: a solver each */
     skel_ik_desc        i;
     skel_ik_motion_desc k;
     skel_ik_motion     *motion = NULL;
-    skel_goal_desc_init(&g), skel_ik_desc_init(&i), skel_ik_motion_desc_init(&k);
-    g.body = 1, i.model = model, i.goals = &g, i.goal_count = 1, k.ik = &i, k.sample_count = 2;
+    skel_goal_desc_init(&g[0]), skel_goal_desc_init(&g[1]);
+    skel_ik_desc_init(&i), skel_ik_motion_desc_init(&k);
+    g[0].body = 1, g[0].joints = &ball, g[0].joint_count = 1;
+    g[1].body = 0, g[1].joints = &root, g[1].joint_count = 1, i.root = SKEL_IK_ROOT_MOVES;
+    i.model = model, i.goals = g, i.goal_count = 2, k.ik = &i, k.sample_count = 2;
     if (status == SKEL_OK) status = skel_ik_motion_start(&k, &motion, NULL);
     if (status == SKEL_OK) status = skel_ik_motion_advance(motion, -1);
     skel_ik_motion_destroy(motion);

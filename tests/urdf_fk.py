@@ -49,9 +49,20 @@ def moving(robot):
 
 
 def frames(robot, q):
-    """{link: 4x4} of all links; q by the name of the joint. The root stands at the origin."""
+    """{link: 4x4} of all links; q by the name of the joint. The root stands at the origin.
+
+    A joint that mimics one of q goes with it, whatever its own q says.
+    """
     by_child = {joint.find("child").get("link"): joint for joint in robot.findall("joint")}
+    by_name = {joint.get("name"): joint for joint in robot.findall("joint")}
     found = {}
+
+    def value_of(joint):
+        mimic = joint.find("mimic")
+        if mimic is None or mimic.get("joint") not in q:
+            return q.get(joint.get("name"), 0.0)
+        return (float(mimic.get("multiplier", 1)) * value_of(by_name[mimic.get("joint")])
+                + float(mimic.get("offset", 0)))
 
     def place(name):
         if name in found:
@@ -62,7 +73,7 @@ def frames(robot, q):
         joint = by_child[name]
         at = product(place(joint.find("parent").get("link")), origin(joint))
         axis = numbers(joint.find("axis"), "xyz", (1, 0, 0))
-        value = q.get(joint.get("name"), 0.0)
+        value = value_of(joint)
         if joint.get("type") in ("revolute", "continuous"):
             at = product(at, motion(about(axis, value), (0, 0, 0)))
         elif joint.get("type") == "prismatic":

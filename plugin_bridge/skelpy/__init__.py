@@ -174,6 +174,19 @@ class Scene(_Closing):
     def joint_dof_offset(self, joint):
         return self._lib.skel_model_joint_dof_offset(self._model, joint)
 
+    @property
+    def mimics(self):
+        """{joint: (leader, multiplier, offset)}: q of joint = multiplier * q of leader + offset.
+
+        Leaders go with no joint themselves: chains are followed to their end.
+        """
+        found, factor, offset = {}, (C.c_double * 1)(), (C.c_double * 1)()
+        for joint in range(self.joint_count):
+            leader = self._lib.skel_model_joint_leader(self._model, joint, factor, offset)
+            if leader >= 0:
+                found[joint] = (leader, factor[0], offset[0])
+        return found
+
     def body(self, index):
         """mass, inertia, position, ... of a body, as a dict; pinned as [[from, to], ...]."""
         desc = _ffi.BodyDesc()

@@ -122,6 +122,8 @@ class JointDesc(Sized):
         ("muscle_growth", C.c_double), ("muscle_max", C.c_double), ("muscle_start", C.c_double),
         ("muscle_feedback", C.c_double), ("muscle_impact", C.c_double),
         ("muscle_delay", C.c_double), ("muscle_side", C.c_int32), ("reserved", C.c_int32),
+        ("mimic", C.c_int32), ("mimic_reserved", C.c_int32),
+        ("mimic_multiplier", C.c_double), ("mimic_offset", C.c_double),
     ]
 
 
@@ -217,6 +219,8 @@ class GoalDesc(Sized):
         ("weight", C.c_double), ("point", Double3), ("frame", Double4), ("axis", Double3),
         ("from", C.c_int32), ("to", C.c_int32), ("from_point", Double3), ("to_point", Double3),
         ("position", Double3), ("orientation", Double4),
+        ("joints", C.POINTER(C.c_int32)), ("joint_count", C.c_uint32),
+        ("chain_depth", C.c_int32), ("chain_root", C.c_int32), ("reserved", C.c_int32),
     ]
 
 
@@ -427,6 +431,9 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_model_joint_name": (C.c_char_p, Handle, _int),
     "skel_model_joint_q_offset": (_int, Handle, _int),
     "skel_model_joint_dof_offset": (_int, Handle, _int),
+    "skel_model_joint_leader": (_int, Handle, _int, Doubles, Doubles),
+    "skel_model_mimic_count": (_int, Handle),
+    "skel_model_apply_mimic": (_status, Handle, Doubles),
     "skel_model_gravity": (None, Handle, Doubles),
     "skel_model_get_body": (_status, Handle, _int, _P(BodyDesc)),
     "skel_model_get_joint": (_status, Handle, _int, _P(JointDesc)),

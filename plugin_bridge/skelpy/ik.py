@@ -32,12 +32,26 @@ def _kind(fields):
     return kinds[0]
 
 
-def _goal(scene, fields):
+def _mask(scene, desc, fields, keep):
+    """`joints` and `chain`; the list is kept alive in `keep`."""
+    joints, chain = fields.pop("joints", None), fields.pop("chain", None)
+    if joints is not None:
+        numbers = [_ffi.WORLD if name == "world" else scene.find_joint(name) for name in joints]
+        keep.append((C.c_int32 * len(numbers))(*numbers))
+        desc.joints, desc.joint_count = keep[-1], len(numbers)
+    if isinstance(chain, str):
+        desc.chain_root = scene.find_body(chain)
+    elif chain is not None:
+        desc.chain_depth = chain
+
+
+def _goal(scene, fields, keep):
     """The dict as skel_goal_desc."""
     desc, fields = _ffi.GoalDesc(), dict(fields)
     scene._lib.skel_goal_desc_init_sized(C.byref(desc), C.sizeof(desc))
     desc.kind = _kind(fields)
     fields.pop("name", None)
+    _mask(scene, desc, fields, keep)
     if TARGETS[desc.kind] in fields:
         fields["position"] = fields.pop(TARGETS[desc.kind])
         desc.parts = sum(1 << "xyz".index(axis) for axis in fields.pop("axes", "xyz"))
@@ -50,7 +64,8 @@ def _goal(scene, fields):
             setattr(desc, name, scene.find_body(fields.pop(name)))
     for name, value in fields.items():
         place = dict(_ffi.GoalDesc._fields_).get(name)
-        if place is None or name in ("struct_size", "kind", "parts"):
+        if place is None or name in ("struct_size", "kind", "parts", "joint_count", "chain_depth",
+                                     "chain_root", "reserved"):
             raise ValueError(f"{name}: is not a field of a goal")
         setattr(desc, name, place(*value) if issubclass(place, C.Array) else value)
     return desc
@@ -106,9 +121,9 @@ class Ik(_Closing):
         else:
             motion, desc = None, _ffi.IkDesc()
             lib.skel_ik_desc_init_sized(C.byref(desc), C.sizeof(desc))
-            listed = [_goal(scene, goal) for goal in goals]
+            listed = [_goal(scene, goal, keep) for goal in goals]
             keep.append((_ffi.GoalDesc * len(listed))(*listed))
-            desc.model, desc.goals = scene._model, keep[0]
+            desc.model, desc.goals = scene._model, keep[-1]
             desc.goal_count = len(listed)
         desc.goal_stride = C.sizeof(_ffi.GoalDesc)
         _settings(desc, scene, keep, settings)

@@ -52,6 +52,7 @@ class Joint:
     spring: Optional[Dict[str, float]] = None  # {"stiffness", "damping", "rest"}
     muscle: Optional[Dict[str, float]] = None  # {"growth", "max", "start", "feedback",
                                                # "impact_speed", "delay", "side"}
+    mimic: Optional[Dict[str, Any]] = None  # {"joint", "multiplier", "offset"}: goes with another
 
 
 @dataclass
@@ -129,6 +130,8 @@ class Goal:
     relative_to: Optional[str] = None       # the target is in this body's axes
     weight: Any = None
     priority: Optional[int] = None
+    joints: Optional[Sequence[str]] = None  # only these may move for it; "world": a free root
+    chain: Any = None                       # only those below this body, or so many
 
 
 @dataclass

@@ -36,9 +36,9 @@ ARM = {
          "position": [[1.5, 1, 0], [1.5, 1.1, 0.1], [1.4, 1.2, 0.1]],
          "orientation": [[1, 0, 0, 0], [1, 0, 0, 0], [0.96, 0, 0, 0.28]],
          "frame": [1, 0, 0, 0], "axes": "xyz", "weight": [1, 1, 2], "priority": 0,
-         "relative_to": "world"},
+         "relative_to": "world", "joints": ["shoulder", "elbow", "wrist"]},
         {"name": "eye", "body": "upper", "point": [0, 0, 0], "look_at": [0, 9, 0],
-         "axis": [1, 0, 0], "weight": 0.5, "priority": 3},
+         "axis": [1, 0, 0], "weight": 0.5, "priority": 3, "chain": 1},
         {"name": "out", "body": "lower", "point": [-0.5, 0, 0], "pole": [0, -1, 0],
          "from": "upper", "to": "hand", "from_point": [-0.5, 0, 0], "to_point": [-0.25, 0, 0],
          "weight": 1, "priority": 1},
@@ -98,7 +98,7 @@ class EveryGoalFieldWrong(documents.EveryFieldWrong):
     positive = {"goals[0].weight[1]", "goals[1].weight", "goals[1].priority", "ik.tolerance",
                 "ik.max_ms", "ik.max_speed.elbow", "ik.max_restarts", "ik.max_iterations"}
     may_be_empty = {"goals", "ik", "ik.max_speed", "ik.stiffness", "bake", "joints"}
-    any_number = {"goals"} | PER_FRAME
+    any_number = {"goals", "goals[0].joints"} | PER_FRAME
 
     def test_negative_and_zero(self):
         for path, keys, _value in documents.places(self.scene):
@@ -145,6 +145,48 @@ class EveryGoalFieldWrong(documents.EveryFieldWrong):
             self.assertIsNotNone(documents.parse(text[:position]))
             for character in ('"', "}", "0", "-", "[", "{"):
                 documents.parse(text[:position] + character + text[position + 1:])
+
+
+class Masks(unittest.TestCase):
+    """`joints` and `chain` of a goal."""
+    GOAL = {"body": "hand", "position": [1.6, 0.9, 0]}
+
+    def test_only_what_is_named_moves(self):
+        for mask, still in (({"joints": ["elbow"]}, (0, 1, 2, 3, 5, 6)), ({"chain": 2}, range(4)),
+                            ({"chain": "upper"}, range(4)),
+                            ({"chain": "lower", "joints": ["elbow", "wrist"]}, range(5))):
+            _code, track, said = solve(arm([{**self.GOAL, **mask}], max_restarts=2))
+            self.assertIsNotNone(track, said)
+            start = [1, 0, 0, 0, 0, 0, 0]
+            self.assertEqual([track["q"][0][k] for k in still], [start[k] for k in still])
+            self.assertNotEqual(track["q"][0], start)
+
+    def test_round_trip(self):
+        goals = [{**self.GOAL, "joints": ["elbow", "world"]}, {**self.GOAL, "chain": 2},
+                 {**self.GOAL, "chain": "upper"}]
+        text = skelpy.Scene.from_json(documents.to_text(arm(goals))).to_json()
+        again = json.loads(text)["goals"]
+        self.assertEqual([goal.get("joints") for goal in again], [["elbow", "world"], None, None])
+        self.assertEqual([goal.get("chain") for goal in again], [None, 2, "upper"])
+        self.assertEqual(skelpy.Scene.from_json(text).to_json(), text)
+        plain = document.Scene.from_json(documents.to_text(arm(goals)))
+        self.assertEqual(json.loads(plain.to_json())["goals"][0]["joints"], ["elbow", "world"])
+
+    def test_wrong(self):
+        centre = {"centre_of_mass": [0, 0, 0], "chain": 1}
+        for goal, must in (
+                ({**self.GOAL, "joints": []}, r"goals\[0\]\.joints: "),
+                ({**self.GOAL, "joints": ["elbow", "ebow"]},
+                 r'goals\[0\]\.joints\[1\]: is "ebow", must be the name of a joint or "world"'),
+                ({**self.GOAL, "chain": 0}, r"goals\[0\]\.chain: is 0, must be the name of a body"),
+                ({**self.GOAL, "chain": 1.5}, r"goals\[0\]\.chain: is 1\.5"),
+                ({**self.GOAL, "chain": "hand"}, r'goals\[0\]\.chain: is "hand", must be'),
+                ({**self.GOAL, "chain": "nobody"}, r'goals\[0\]\.chain: is "nobody", must be'),
+                (centre, r"goals\[0\]\.chain: is not a field of a goal with centre_of_mass")):
+            self.assertRegex(documents.parse(documents.to_text(arm([goal]))) or "", "^" + must)
+        code, _track, said = solve(arm([{**self.GOAL, "chain": "post"}]))
+        self.assertEqual(code, 2)
+        self.assertIn("goals[0].chain_root: must be a body that the goal's body hangs from", said)
 
 
 class Command(unittest.TestCase):
@@ -398,7 +440,11 @@ class Python(unittest.TestCase):
         """Of every kind: they are what the document would have."""
         for goal in ARM["goals"][1:3] + [{"body": "hand", "position": [1, 1, 0.2], "axes": "yz"},
                                          {"body": "hand", "orientation": [0.8, 0.6, 0, 0],
-                                          "relative_to": "upper", "frame": [0.6, 0.8, 0, 0]}]:
+                                          "relative_to": "upper", "frame": [0.6, 0.8, 0, 0]},
+                                         {"body": "hand", "position": [1, 1, 0.2],
+                                          "joints": ["elbow", "world"]},
+                                         {"body": "hand", "position": [1, 1, 0.2],
+                                          "chain": "upper"}]:
             settings = {"mode": "pose", "tolerance": 1e-7}
             want = solve(arm([goal], **settings))[1]
             with skelpy.Ik(self.scene, [goal], **settings) as ik:

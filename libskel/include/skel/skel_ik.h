@@ -45,6 +45,16 @@ typedef struct skel_goal_desc {
     double   from_point[3], to_point[3];
     double   position[3];
     double   orientation[4];
+    /* Which joints may move for it; where several say so, all must. Goals that share no joint are
+       solved one after the other, nearest to the root first: what one may not move is where it
+       would be without that goal. */
+    const int32_t *joints;      /* (joint_count) borrowed while the solver is made; SKEL_WORLD
+                                   stands for a free root. NULL: all */
+    uint32_t       joint_count; /* > 0 where there are joints */
+    int32_t        chain_depth; /* > 0: only so many joints above the body; 0: no bound */
+    int32_t        chain_root;  /* only joints between this body and the goal's, which hangs from
+                                   it; SKEL_WORLD (default): no bound */
+    int32_t        reserved;    /* 0 */
 } skel_goal_desc;
 SKEL_API void skel_goal_desc_init_sized(skel_goal_desc *desc, size_t size);
 #define skel_goal_desc_init(d) skel_goal_desc_init_sized((d), sizeof *(d))
@@ -134,7 +144,8 @@ SKEL_API skel_status skel_ik_get_active(const skel_ik *ik, int32_t *active);
 
 /** Jacobian (6 x dof, row-major) of a point of a body, given in its axes from its centre of mass,
     at poses (body_count x 7): velocity of the point and angular velocity, both in the world, of the
-    joint velocities. Joints of loops have no column (zero). */
+    joint velocities. Joints of loops have no column (zero), nor have joints that go with another:
+    theirs is added to the leader's. */
 SKEL_API skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t body,
                                    const double point[3], double *jacobian);
 

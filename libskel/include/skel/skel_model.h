@@ -125,6 +125,12 @@ typedef struct skel_joint_desc {
     double  muscle_delay;  /* [s]; default 0.1 */
     int32_t muscle_side;   /* 1 or -1; default 1 */
     int32_t reserved;      /* 0 */
+    /* Hinge and slide only: the joint goes with another one of these, q = multiplier q' + offset.
+       skel_fk, skel_state_set_q, skel_jacobian and IK obey, whatever its own q says; dynamics has
+       no such constraint and moves the joint on its own. The given pose is taken as it is. */
+    int32_t mimic;          /* index of the joint it goes with; -1: none (default) */
+    int32_t mimic_reserved; /* 0 */
+    double  mimic_multiplier, mimic_offset; /* default 1, 0 */
 } skel_joint_desc;
 
 typedef struct skel_model_desc {
@@ -190,7 +196,15 @@ SKEL_API const char *skel_model_joint_name(const skel_model *model, int32_t join
 /** Place of the joint's first number in q and in the velocities; -1 where out of range. */
 SKEL_API int32_t skel_model_joint_q_offset(const skel_model *model, int32_t joint);
 SKEL_API int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint);
-SKEL_API void    skel_model_gravity(const skel_model *model, double gravity[3]);
+/** The joint that this one goes with in the end, where that one goes with none itself: q of the
+    joint = *multiplier q of the leader + *offset (either may be NULL). -1: it goes with none. */
+SKEL_API int32_t skel_model_joint_leader(const skel_model *model, int32_t joint, double *multiplier,
+                                         double *offset);
+/** Number of joints that go with another. */
+SKEL_API int32_t skel_model_mimic_count(const skel_model *model);
+/** Gives every joint of q that goes with another the coordinate it must have. */
+SKEL_API skel_status skel_model_apply_mimic(const skel_model *model, double *q);
+SKEL_API void        skel_model_gravity(const skel_model *model, double gravity[3]);
 /** What the model was made of, every body placed; pointers stay the model's. Set struct_size. */
 SKEL_API skel_status skel_model_get_body(const skel_model *model, int32_t body,
                                          skel_body_desc *out);

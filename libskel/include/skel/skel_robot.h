@@ -28,8 +28,8 @@ SKEL_API const char *skel_scene_pose_name(const skel_scene *scene, int32_t pose)
 /** skel_model_q_count numbers, owned by the scene; NULL where the index is out of range. */
 SKEL_API const double *skel_scene_pose_q(const skel_scene *scene, int32_t pose);
 
-/** Joints that should go with another: q of *joint = *factor * q of *of + *offset. The model does
-    not hold them to it: kinematics that is to obey calls skel_scene_apply_mimic first. */
+/** Joints of the model that go with another: q of *joint = *factor * q of *of + *offset. The same
+    as `mimic` of skel_joint_desc; skel_scene_apply_mimic is skel_model_apply_mimic. */
 SKEL_API int32_t     skel_scene_mimic_count(const skel_scene *scene);
 SKEL_API skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
                                           int32_t *of, double *factor, double *offset);

@@ -50,7 +50,7 @@ SKEL_API skel_status skel_state_get_velocities(const skel_state *state, double *
 SKEL_API skel_status skel_state_set_velocities(skel_state *state, const double *velocities);
 /** Joint coordinates of the poses. */
 SKEL_API skel_status skel_state_get_q(const skel_state *state, double *q);
-/** Moves every body below its root; roots stay. */
+/** Moves every body below its root; roots stay. Joints that go with others do (`mimic`). */
 SKEL_API skel_status skel_state_set_q(skel_state *state, const double *q);
 /** Joint velocities of the body velocities. */
 SKEL_API skel_status skel_state_get_qd(const skel_state *state, double *qd);
@@ -61,7 +61,8 @@ SKEL_API skel_status skel_state_set_qd(skel_state *state, const double *qd);
 SKEL_API skel_status skel_state_project(skel_state *state, double *gap, double *speed,
                                         skel_error *err);
 
-/** Poses (body_count x 7) of joint coordinates q; roots at the model's initial pose. */
+/** Poses (body_count x 7) of joint coordinates q; roots at the model's initial pose. Joints that go
+    with others do (`mimic`), whatever their own q says. */
 SKEL_API skel_status skel_fk(const skel_model *model, const double *q, double *poses);
 
 /** Accelerations: linear body_count x 3 (world), angular body_count x 3 (body axes). */

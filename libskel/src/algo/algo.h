@@ -181,6 +181,8 @@ v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *
 
 /* ---- fk.c ---- */
 void skel__fk(const skel_model *m, const double *q, skel__kin *x);
+/* Joints that go with others do, whatever q says. Only for kinematics: dynamics moves each one. */
+void skel__fk_obeying(const skel_model *m, const double *q, skel__kin *x);
 void skel__q_of(const skel_model *m, const skel__kin *x, double *q);
 void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);

@@ -40,12 +40,14 @@ v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *
     return v3_sub(on_b, on_a);
 }
 
-void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
+static inline void place_all(const skel_model *m, const double *q, skel__kin *x, int obeys) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
         const skel__joint *j     = &m->joint[m->body[i].joint];
-        const pose         move  = skel__joint_pose(j, q + j->q_offset);
+        const double       led   = obeys && j->lead >= 0 ? skel__mimic_q(m, j, q) : 0;
+        const double      *own   = obeys && j->lead >= 0 ? &led : q + j->q_offset;
+        const pose         move  = skel__joint_pose(j, own);
         const pose         start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
         const pose         frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
         const pose         other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
@@ -53,6 +55,14 @@ void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
         x[i].p                   = at.p;
         x[i].q                   = q_unit(at.q);
     }
+}
+
+void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
+    place_all(m, q, x, 0);
+}
+
+void skel__fk_obeying(const skel_model *m, const double *q, skel__kin *x) {
+    place_all(m, q, x, 1);
 }
 
 void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {

@@ -46,6 +46,15 @@ static void add_joint(const skel_model *m, const skel__joint *joint, const doubl
     }
 }
 
+/* The velocity of a joint that goes with another is the other's: chain rule. */
+static void follow(const skel_model *m, const skel__joint *joint, double *j) {
+    for (int32_t r = 0; r < 6; ++r) {
+        double *row = j + (size_t)r * (size_t)m->nv;
+        row[m->joint[joint->lead].v_offset] += joint->lead_factor * row[joint->v_offset];
+        row[joint->v_offset] = 0;
+    }
+}
+
 skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t body,
                           const double point[3], double *jacobian) {
     if (!model || !poses || !point || !jacobian || body < 0 || body >= model->nb)
@@ -58,5 +67,7 @@ skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t 
     for (int32_t i = body; skel__is_dynamic(model, i); i = model->body[i].parent)
         if (model->body[i].joint >= 0)
             add_joint(model, &model->joint[model->body[i].joint], poses, p, jacobian);
+    for (int32_t k = 0; k < model->nmimic; ++k)
+        follow(model, &model->joint[model->mimic[k]], jacobian);
     return SKEL_OK;
 }

@@ -220,7 +220,7 @@ skel_status skel_state_get_q(const skel_state *state, double *q) {
 
 skel_status skel_state_set_q(skel_state *state, const double *q) {
     if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
-    skel__fk(state->m, q, state->x);
+    skel__fk_obeying(state->m, q, state->x);
     forget_touch(state);
     state->is_factored = 0;
     return SKEL_OK;
@@ -245,7 +245,7 @@ skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
     if (!room) return SKEL_E_MEMORY;
     skel__kin *x = room + 1; /* the world is at -1 */
     place_at_start(model, x);
-    skel__fk(model, q, x);
+    skel__fk_obeying(model, q, x);
     write_poses(model, x, poses);
     skel__free(&model->allocator, room);
     return SKEL_OK;

@@ -28,7 +28,8 @@
 #define DESC_JOINT_V1 offsetof(skel_joint_desc, follow_frequency)
 #define DESC_MODEL_V1 offsetof(skel_model_desc, grounds)
 _Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, collide) + 4, "tail padding");
-_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, reserved) + 4, "tail padding");
+_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, mimic_offset) + 8,
+               "tail padding");
 _Static_assert(sizeof(skel_model_desc) ==
                    offsetof(skel_model_desc, frame_acceleration_curve) + sizeof(skel_curve),
                "tail padding");
@@ -41,7 +42,9 @@ static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
                                         .limit_axis         = {0, 0, 1},
                                         .follow_damping     = 1,
                                         .muscle_delay       = 0.1,
-                                        .muscle_side        = 1};
+                                        .muscle_side        = 1,
+                                        .mimic              = -1,
+                                        .mimic_multiplier   = 1};
 static const skel_model_desc k_model = {.struct_size   = sizeof k_model,
                                         .body_stride   = sizeof(skel_body_desc),
                                         .joint_stride  = sizeof(skel_joint_desc),
@@ -142,6 +145,7 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     at.order        = skel__carve(&c, nb, sizeof *at.order);
     at.prescribed   = skel__carve(&c, nb + np, sizeof *at.prescribed);
     at.loop         = skel__carve(&c, nj, sizeof *at.loop);
+    at.mimic        = skel__carve(&c, nj, sizeof *at.mimic);
     at.pin          = skel__carve(&c, nb, sizeof *at.pin);
     at.ground       = skel__carve(&c, (size_t)b->desc.ground_count + 1, sizeof *at.ground);
     at.wobble       = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
@@ -281,6 +285,10 @@ static void take_actuators(skel__joint *to, const skel_joint_desc *d) {
     to->muscle_delay      = d->muscle_delay;
     to->muscle_side       = d->muscle_side;
     to->muscle            = -1;
+    to->mimic             = d->mimic;
+    to->mimic_multiplier  = d->mimic_multiplier;
+    to->mimic_offset      = d->mimic_offset;
+    to->lead              = -1;
 }
 
 static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
@@ -496,6 +504,65 @@ static skel_status find_forest(build *b) {
     return SKEL_OK;
 }
 
+/* ---- joints that go with others ------------------------------------------------------------- */
+
+/* Whether joint j may lead or follow; `role` is the one whose `mimic` says so. */
+static skel_status check_pair(const build *b, int32_t j, int32_t role) {
+    const skel__joint *joint = &b->m->joint[j];
+    if (joint->type != SKEL_JOINT_HINGE && joint->type != SKEL_JOINT_SLIDE)
+        return skel__fail(b->err, SKEL_E_JOINT, -1, role,
+                          "joints[%d].mimic: '%s' is no hinge or slide, both joints must be", role,
+                          joint->name);
+    if (joint->is_loop)
+        return skel__fail(b->err, SKEL_E_JOINT, -1, role,
+                          "joints[%d].mimic: '%s' closes a loop, neither joint may", role,
+                          joint->name);
+    return SKEL_OK;
+}
+
+/* q_k = a (b q' + c) + d along the chain of joint j. */
+static skel_status resolve_mimic(build *b, int32_t j) {
+    skel__joint *joint = b->m->joint;
+    int32_t      depth = 0, at = j;
+    for (; joint[at].mimic >= 0 && joint[at].lead == -1; at = joint[at].mimic) {
+        joint[at].lead    = -2; /* on the way */
+        b->queue[depth++] = at;
+    }
+    if (joint[at].lead == -2)
+        return skel__fail(b->err, SKEL_E_JOINT, -1, j,
+                          "joints[%d].mimic: leads round in a ring by '%s', must end at a joint "
+                          "that goes with none",
+                          j, joint[at].name);
+    while (depth > 0) {
+        skel__joint       *k    = &joint[b->queue[--depth]];
+        const skel__joint *next = &joint[k->mimic];
+        const int          ends = next->lead < 0;
+        k->lead                 = ends ? k->mimic : next->lead;
+        k->lead_factor          = k->mimic_multiplier * (ends ? 1 : next->lead_factor);
+        k->lead_offset = k->mimic_multiplier * (ends ? 0 : next->lead_offset) + k->mimic_offset;
+        if (!isfinite(k->lead_factor) || !isfinite(k->lead_offset))
+            return skel__fail(b->err, SKEL_E_JOINT, -1, j,
+                              "joints[%d].mimic: its chain is out of the range of numbers", j);
+    }
+    return SKEL_OK;
+}
+
+static skel_status resolve_mimics(build *b) {
+    skel_model *m = b->m;
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const int32_t of = m->joint[j].mimic;
+        if (of == -1) continue;
+        if (of < 0 || of >= m->nj || of == j)
+            return skel__fail(b->err, SKEL_E_JOINT, -1, j,
+                              "joints[%d].mimic: is %d, must be the index of another joint", j, of);
+        CHECK(check_pair(b, j, j));
+        CHECK(check_pair(b, of, j));
+        m->mimic[m->nmimic++] = j;
+    }
+    for (int32_t k = 0; k < m->nmimic; ++k) CHECK(resolve_mimic(b, m->mimic[k]));
+    return SKEL_OK;
+}
+
 /* ---- placing -------------------------------------------------------------------------------- */
 
 static pose pose_of(const skel_model *m, int32_t body) {
@@ -629,11 +696,12 @@ static void make_pins(skel_model *m) {
         weld->type             = SKEL_JOINT_FIXED;
         weld->a = m->nb + k, weld->b = m->pin[k];
         weld->fa = weld->fb = (pose){{0, 0, 0}, q_identity()};
-        weld->ea = weld->eb    = m3_identity();
-        weld->is_loop          = 1;
-        weld->muscle           = -1;
-        weld->name             = from->name;
-        m->prescribed[m->np++] = m->nb + k;
+        weld->ea = weld->eb = m3_identity();
+        weld->is_loop       = 1;
+        weld->muscle        = -1;
+        weld->mimic = weld->lead = -1;
+        weld->name               = from->name;
+        m->prescribed[m->np++]   = m->nb + k;
     }
 }
 
@@ -641,6 +709,7 @@ static skel_status fill(build *b) {
     CHECK(copy_all(b));
     CHECK(check_names(b));
     CHECK(find_forest(b));
+    CHECK(resolve_mimics(b));
     CHECK(place_all(b));
     CHECK(check_places(b));
     measure_size(b->m);

@@ -292,6 +292,8 @@ skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_join
     CHECK(check_spring(o, d, has_one_axis));
     CHECK(check_muscle(o, d, has_one_axis));
     CHECK(check_follow(o, d));
+    CHECK(skel__check_finite(o, "mimic_multiplier", &d->mimic_multiplier, 1));
+    CHECK(skel__check_finite(o, "mimic_offset", &d->mimic_offset, 1));
     return check_limits(o, d);
 }
 

@@ -67,6 +67,10 @@ typedef struct skel__joint {
     double      muscle_delay;
     int32_t     muscle_side;
     int32_t     muscle; /* place of its torque in the state's memory; -1: no muscle */
+    int32_t     mimic;  /* joint that it goes with, as the caller said; -1: none */
+    double      mimic_multiplier, mimic_offset;
+    int32_t     lead; /* the one at the end of that chain; -1: it goes with none */
+    double      lead_factor, lead_offset;
     const char *name;
 } skel__joint;
 
@@ -117,6 +121,8 @@ struct skel_model {
     int32_t         *prescribed;  /* (np) */
     int32_t          nl;          /* loop joints */
     int32_t         *loop;        /* (nl) */
+    int32_t          nmimic;      /* joints that go with another */
+    int32_t         *mimic;       /* (nmimic) */
     int32_t          has_follow;  /* some joint has a spring toward an animation */
     int32_t          npin;        /* bodies that are pinned at times */
     int32_t         *pin;         /* (npin) */
@@ -189,6 +195,18 @@ typedef struct skel__misfit {
     double angle; /* [rad] */
 } skel__misfit;
 skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, double *q);
+
+/* The coordinate of a joint that goes with another. */
+static inline double skel__mimic_q(const skel_model *m, const skel__joint *j, const double *q) {
+    return j->lead_factor * q[m->joint[j->lead].q_offset] + j->lead_offset;
+}
+/* Gives it to all of them. */
+static inline void skel__mimic_apply(const skel_model *m, double *q) {
+    for (int32_t k = 0; k < m->nmimic; ++k) {
+        const skel__joint *j = &m->joint[m->mimic[k]];
+        q[j->q_offset]       = skel__mimic_q(m, j, q);
+    }
+}
 
 /* What limits, springs and muscles go by, from q: hinge and slide their q; universal both; ball
    the angle from limit_axis and the twist about it. Angles are taken in the turn around the middle

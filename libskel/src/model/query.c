@@ -55,6 +55,21 @@ int32_t skel_model_joint_q_offset(const skel_model *model, int32_t joint) {
 int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint) {
     return has_joint(model, joint) ? model->joint[joint].v_offset : -1;
 }
+int32_t skel_model_joint_leader(const skel_model *model, int32_t joint, double *multiplier,
+                                double *offset) {
+    if (!has_joint(model, joint) || model->joint[joint].lead < 0) return -1;
+    if (multiplier) *multiplier = model->joint[joint].lead_factor;
+    if (offset) *offset = model->joint[joint].lead_offset;
+    return model->joint[joint].lead;
+}
+int32_t skel_model_mimic_count(const skel_model *model) {
+    return model ? model->nmimic : 0;
+}
+skel_status skel_model_apply_mimic(const skel_model *model, double *q) {
+    if (!model || !q) return SKEL_E_ARGUMENT;
+    skel__mimic_apply(model, q);
+    return SKEL_OK;
+}
 void skel_model_gravity(const skel_model *model, double gravity[3]) {
     if (model && gravity) v3_to(model->gravity, gravity);
 }
@@ -112,6 +127,9 @@ static void fill_actuators(const skel__joint *j, skel_joint_desc *d) {
     d->muscle_impact     = j->muscle_impact;
     d->muscle_delay      = j->muscle_delay;
     d->muscle_side       = j->muscle_side;
+    d->mimic             = j->mimic;
+    d->mimic_multiplier  = j->mimic_multiplier;
+    d->mimic_offset      = j->mimic_offset;
 }
 
 skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_joint_desc *out) {

@@ -12,6 +12,7 @@
 
 #define RESTARTS 1000 /* default for one pose */
 #define FARTHEST 1e50 /* of targets and points */
+#define DESC_GOAL_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body        = SKEL_WORLD,
@@ -21,7 +22,8 @@ static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .axis        = {0, 0, 1},
                                       .from        = SKEL_WORLD,
                                       .to          = SKEL_WORLD,
-                                      .orientation = {1, 0, 0, 0}};
+                                      .orientation = {1, 0, 0, 0},
+                                      .chain_root  = SKEL_WORLD};
 static const skel_ik_desc   k_desc = {.struct_size  = sizeof k_desc,
                                       .goal_stride  = sizeof(skel_goal_desc),
                                       .tolerance    = 1e-5,
@@ -51,6 +53,33 @@ static skel_status bad_goal(skel_error *err, int32_t k, const char *what) {
     return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "goals[%d].%s", k, what);
 }
 
+static int hangs_from(const skel_model *m, int32_t body, int32_t root) {
+    while (body >= 0 && body != root) body = m->body[body].parent;
+    return body == root;
+}
+
+static skel_status check_joints(const skel_model *m, const skel_goal_desc *g, int32_t k,
+                                skel_error *err) {
+    if ((g->joints != NULL) != (g->joint_count > 0))
+        return bad_goal(err, k, "joints: must be given with a joint_count > 0, or neither");
+    for (uint32_t i = 0; i < g->joint_count; ++i) {
+        const int32_t j = g->joints[i];
+        if (j < SKEL_WORLD || j >= m->nj || (j >= 0 && m->joint[j].is_loop))
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, -1, -1,
+                "goals[%d].joints[%u]: is %d, must be a joint that closes no loop, or "
+                "SKEL_WORLD",
+                k, i, j);
+    }
+    if (g->chain_depth < 0) return bad_goal(err, k, "chain_depth: must be >= 0");
+    if (g->kind == SKEL_GOAL_CENTRE && (g->chain_depth > 0 || g->chain_root != SKEL_WORLD))
+        return bad_goal(err, k, "chain_depth, chain_root: a centre of mass has no chain");
+    if (g->chain_root != SKEL_WORLD && (!is_body(m, g->chain_root, 0) || g->chain_root == g->body ||
+                                        !hangs_from(m, g->body, g->chain_root)))
+        return bad_goal(err, k, "chain_root: must be a body that the goal's body hangs from");
+    return SKEL_OK;
+}
+
 static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k, skel_error *err) {
     if (g->kind < SKEL_GOAL_PLACE || g->kind > SKEL_GOAL_CENTRE)
         return bad_goal(err, k, "kind: must be one of SKEL_GOAL_*");
@@ -74,7 +103,7 @@ static skel_status check_goal(const skel_model *m, skel_goal_desc *g, int32_t k,
         return bad_goal(err, k, "frame, axis, orientation: must not be zero");
     q_to(q_unit(q_of(g->frame)), g->frame);
     v3_to(v3_scale(v3_of(g->axis), 1 / axis), g->axis);
-    return SKEL_OK;
+    return check_joints(m, g, k, err);
 }
 
 static skel_status check_arrays(const skel_ik_desc *d, skel_error *err) {
@@ -121,7 +150,7 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
     for (uint32_t k = 0; k < d->goal_count; ++k) {
         const char *in = (const char *)d->goals + (size_t)k * d->goal_stride;
         out[k]         = k_goal;
-        if (skel__desc_import(&out[k], sizeof *out, sizeof *out, in) != SKEL_OK)
+        if (skel__desc_import(&out[k], sizeof *out, DESC_GOAL_V1, in) != SKEL_OK)
             return bad_goal(err, (int32_t)k, "struct_size: is not one this library knows");
         const skel_status status = check_goal(d->model, &out[k], (int32_t)k, err);
         if (status != SKEL_OK) return status;
@@ -150,6 +179,7 @@ static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
     p->needed  = skel__carve(&c, nd, sizeof *p->needed);
     p->moves   = skel__carve(&c, nd, sizeof *p->moves);
     p->renamed = skel__carve(&c, nd, sizeof *p->renamed);
+    p->allowed = skel__carve(&c, nd, sizeof *p->allowed);
     return c.used;
 }
 
@@ -204,7 +234,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.scalar            = skel__carve(&c, n, sizeof *at.scalar);
     at.posture           = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
     if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
-    at.scale     = skel__carve(&c, n, sizeof(double));
+    at.scale     = skel__carve(&c, (size_t)from->nc, sizeof(double));
     at.low       = skel__carve(&c, n, sizeof(double));
     at.high      = skel__carve(&c, n, sizeof(double));
     at.step_most = skel__carve(&c, nn, sizeof(double));
@@ -219,8 +249,10 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.place     = skel__carve(&c, nn, sizeof *at.place);
     at.e         = skel__carve(&c, rows, sizeof(double));
     at.e_now     = skel__carve(&c, rows, sizeof(double));
-    at.jt        = skel__carve(&c, n * rows, sizeof(double));
+    at.e_last    = skel__carve(&c, rows, sizeof(double));
+    at.jt        = skel__carve(&c, (size_t)from->nc * rows, sizeof(double));
     at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
+    at.heavy     = skel__carve_with_world(&c, na, sizeof *at.heavy);
     at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);
     at.base      = skel__carve_with_world(&c, na, sizeof *at.base);
     layout_step(&c, &at);
@@ -233,10 +265,12 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
 static void number_nodes(skel__ik_plan *p) {
     for (int32_t i = 0; i < p->nn; ++i) {
         p->renamed[i] = p->needed[i] ? p->kept++ : -1;
-        if (!p->moves[i]) continue;
+        if (!p->moves[i] || p->node[i].leader >= 0) continue;
         p->node[i].column = p->columns;
         p->columns += skel__ik_columns(&p->node[i]);
     }
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->moves[i] && p->node[i].leader >= 0) p->node[i].column = p->columns + p->followers++;
 }
 
 static void rename_node(const skel__ik_plan *p, int32_t *node) {
@@ -257,9 +291,8 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
         if (host >= 0) at = pose_mul(at, pose_mul(pose_inverse(m->body[host].x0), m->body[i].x0));
         ik->mass += m->body[i].mass;
         if (a.node < 0) {
-            const v3 still = pose_mul(m->body[a.base >= 0 ? a.base : i].x0, at).p;
-            v3_to(v3_mad(v3_of(ik->sums + 4 * (size_t)ik->nn), m->body[i].mass, still),
-                  ik->sums + 4 * (size_t)ik->nn);
+            ik->heavy[a.base].mass += m->body[i].mass;
+            ik->heavy[a.base].moment = v3_mad(ik->heavy[a.base].moment, m->body[i].mass, at.p);
             continue;
         }
         skel__ik_node *n = &ik->node[p->renamed[a.node]];
@@ -292,6 +325,15 @@ static void measure_lengths(skel_ik *ik) {
     }
 }
 
+/* A node that goes with another moves by so much per unit of the other's step. */
+static void scale_followers(skel_ik *ik) {
+    for (int32_t i = 0; ik->nc > ik->n && i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        if (n->leader < 0 || n->column < 0) continue;
+        ik->scale[n->column] = n->factor * ik->scale[ik->node[n->leader].column];
+    }
+}
+
 static void fill_scales(skel_ik *ik) {
     const int plain = ik->d.method == SKEL_IK_NEWTON;
     for (int32_t k = 0; k < ik->nt; ++k) {
@@ -305,6 +347,7 @@ static void fill_scales(skel_ik *ik) {
         const int            is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
         ik->scale[c]                   = (is_length && !plain ? ik->length : 1) * n->reluctance;
     }
+    scale_followers(ik);
 }
 
 static void set_task_target(skel__ik_task *t, const skel_goal_desc *g) {
@@ -313,23 +356,44 @@ static void set_task_target(skel__ik_task *t, const skel_goal_desc *g) {
     t->weight = g->weight;
 }
 
+/* The bound of a step holds what goes with a joint as well. */
+static void fill_steps(skel_ik *ik, const double *max_step) {
+    const skel_model *m = ik->m;
+    memcpy(ik->max_step, max_step, (size_t)m->nv * sizeof(double));
+    for (int32_t k = 0; k < m->nmimic; ++k) {
+        const skel__joint *j    = &m->joint[m->mimic[k]];
+        double            *lead = &ik->max_step[m->joint[j->lead].v_offset];
+        const double       own  = max_step[j->v_offset] / fabs(j->lead_factor);
+        if (own > 0 && isfinite(own)) *lead = *lead > 0 ? fmin(*lead, own) : own;
+    }
+}
+
+/* What is welded to the world stands still, too, but has axes of its own. */
+static int is_world(const skel__ik_anchor *a) {
+    const quat q = a->given.q;
+    return a->node < 0 && a->base < 0 && v3_dot(a->given.p, a->given.p) == 0 && q.x == 0 &&
+           q.y == 0 && q.z == 0;
+}
+
 static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     const size_t goals = d->goal_count;
     for (int32_t i = 0; i < p->nn; ++i) {
         if (p->renamed[i] < 0) continue;
         ik->node[p->renamed[i]] = p->node[i];
         rename_node(p, &ik->node[p->renamed[i]].parent);
+        rename_node(p, &ik->node[p->renamed[i]].leader);
     }
     if (ik->nt) memcpy(ik->task, p->task, (size_t)ik->nt * sizeof *ik->task);
     if (goals) memcpy(ik->goal, p->goal, goals * sizeof *ik->goal);
+    for (size_t k = 0; k < goals; ++k) ik->goal[k].joints = NULL, ik->goal[k].joint_count = 0;
     if (ik->nroot) memcpy(ik->root, p->root, (size_t)ik->nroot * sizeof *ik->root);
     if (ik->has_posture) memcpy(ik->posture, d->posture, (size_t)ik->m->nq * sizeof(double));
-    if (d->max_step) memcpy(ik->max_step, d->max_step, (size_t)ik->m->nv * sizeof(double));
+    if (d->max_step) fill_steps(ik, d->max_step);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
         if (n->kind == SKEL__NODE_BALL && (n->has_cone || d->mode == SKEL_IK_TRACK))
             ik->has_balls = 1;
-        for (int k = 0; n->column >= 0 && k < skel__ik_columns(n); ++k) {
+        for (int k = 0; n->column >= 0 && n->leader < 0 && k < skel__ik_columns(n); ++k) {
             ik->of_column[n->column + k] = i;
             ik->scalar[n->column + k]    = n->kind <= SKEL__NODE_SLIDE ? n->x : -1;
         }
@@ -340,10 +404,10 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
         rename_node(p, &t->from.node), rename_node(p, &t->end.node);
         if (t->goal >= 0) set_task_target(t, &ik->goal[t->goal]);
         if (t->kind == SKEL__TASK_CENTRE) ik->has_centre = 1;
-        t->is_plain = t->to.node < 0 && t->to.base < 0 && t->mask == SKEL_GOAL_POSITION;
+        t->is_plain = is_world(&t->to) && t->mask == SKEL_GOAL_POSITION;
     }
     for (int32_t l = 0; l < p->links; ++l) rename_node(p, &ik->path[l].node);
-    ik->is_full = 1;
+    ik->is_full = ik->nc == ik->n;
     for (int32_t k = 0; k < ik->nt; ++k) {
         int32_t columns = 0;
         for (int32_t l = 0; l < ik->task[k].path_count; ++l)
@@ -359,6 +423,12 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
 }
 
 static skel_status check_plan(const skel_ik *ik, skel_error *err) {
+    for (int32_t i = 0; i < ik->nn; ++i)
+        if (ik->node[i].leads && ik->node[i].low > ik->node[i].high)
+            return skel__fail(err, SKEL_E_JOINT, -1, ik->node[i].joint,
+                              "joints[%d].limits: '%s' and the joints that mimic it have no place "
+                              "in common",
+                              ik->node[i].joint, ik->m->joint[ik->node[i].joint].name);
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].kind == SKEL__TASK_CENTRE && !(ik->mass > 0))
             return skel__fail(err, SKEL_E_MASS, -1, -1,
@@ -376,6 +446,7 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel__ik_plan_links(p);
     number_nodes(p);
     skel_ik at = {.m = d->model, .allocator = *a, .d = *d, .nn = p->kept, .n = p->columns};
+    at.nc      = p->columns + p->followers;
     at.nt = p->nt, at.rows = p->rows, at.levels = p->levels, at.nroot = p->nroot;
     at.nx               = d->model->nq + 7 * p->nroot;
     at.has_posture      = p->has_posture;
@@ -388,7 +459,8 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     p->path = ik->path;
     skel__ik_plan_links(p);
     fill(ik, p, d);
-    const skel_status status = check_plan(ik, err);
+    skel_status status = check_plan(ik, err);
+    if (status == SKEL_OK && !p->held) status = skel__ik_split(ik, p, d, err);
     if (status != SKEL_OK) {
         skel__free(a, block);
         return status;
@@ -396,6 +468,18 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel_ik_set_roots(ik, NULL);
     *out = ik;
     return SKEL_OK;
+}
+
+skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
+                          skel_ik **out, skel_error *err) {
+    skel__ik_plan p    = {.held = held};
+    void         *plan = skel__alloc(a, plan_layout(&p, d, NULL));
+    if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
+    plan_layout(&p, d, plan);
+    skel_status status = import_goals(d, p.goal, err);
+    if (status == SKEL_OK) status = make(d, a, &p, out, err);
+    skel__free(a, plan);
+    return status;
 }
 
 skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *err) {
@@ -407,19 +491,13 @@ skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *
     skel_allocator a = d.model->allocator;
     if (d.allocator) status = skel__allocator_import(&a, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
-    skel__ik_plan p    = {0};
-    void         *plan = skel__alloc(&a, plan_layout(&p, &d, NULL));
-    if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
-    plan_layout(&p, &d, plan);
-    status = import_goals(&d, p.goal, err);
-    if (status == SKEL_OK) status = make(&d, &a, &p, out, err);
-    skel__free(&a, plan);
-    return status;
+    return skel__ik_make(&d, &a, NULL, out, err);
 }
 
 void skel_ik_destroy(skel_ik *ik) {
     if (!ik) return;
     const skel_allocator a = ik->allocator;
+    skel__ik_unsplit(ik);
     skel__free(&a, ik);
 }
 
@@ -437,6 +515,8 @@ skel_status skel_ik_set_target(skel_ik *ik, int32_t goal, const double position[
     if (orientation) memcpy(g->orientation, orientation, sizeof g->orientation);
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].goal == goal) set_task_target(&ik->task[k], g);
+    if (ik->nparts)
+        skel_ik_set_target(ik->part[ik->part_of[goal]], ik->place_in[goal], position, orientation);
     return SKEL_OK;
 }
 
@@ -447,12 +527,19 @@ skel_status skel_ik_set_weight(skel_ik *ik, int32_t goal, double weight) {
     for (int32_t k = 0; k < ik->nt; ++k)
         if (ik->task[k].goal == goal) ik->task[k].weight = weight;
     fill_scales(ik);
+    if (ik->nparts) skel_ik_set_weight(ik->part[ik->part_of[goal]], ik->place_in[goal], weight);
     return SKEL_OK;
 }
 
 /* What hangs on roots that do not move goes where they are now. */
 static void rebase(skel_ik *ik) {
+    v3 still = {0, 0, 0};
     skel__ik_rebase(ik);
+    for (int32_t i = -1; ik->has_centre && i < ik->m->na; ++i) {
+        const skel__ik_heavy *h = &ik->heavy[i];
+        still = v3_mad(v3_add(still, q_rotate(ik->base[i].q, h->moment)), h->mass, ik->base[i].p);
+    }
+    v3_to(still, ik->sums + 4 * (size_t)ik->nn);
     for (int32_t k = 0; k < ik->nt; ++k) {
         skel__ik_task *t = &ik->task[k];
         skel__ik_rebase_anchor(ik, &t->at), skel__ik_rebase_anchor(ik, &t->to);
@@ -466,6 +553,7 @@ void skel__ik_drive(skel_ik *ik, double t) {
         if (i < ik->m->nb) ik->base[i] = skel__prescribed_motion(&ik->m->body[i], t, SKEL__AFTER).x;
     }
     rebase(ik);
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_drive(ik->part[k], t);
 }
 
 void skel__ik_current(const skel_ik *ik, double *q) {
@@ -496,6 +584,7 @@ skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
         v3_to(at->p, x);
         q_to(at->q, x + 3);
     }
+    for (int32_t k = 0; k < ik->nparts; ++k) skel_ik_set_roots(ik->part[k], poses);
     return SKEL_OK;
 }
 
@@ -511,9 +600,12 @@ static void begin(skel_ik *ik) {
         ik->step_most[i] = 0;
         if (n->kind > SKEL__NODE_SLIDE) {
             if (n->kind == SKEL__NODE_BALL) q_to(q_unit(q_of(q)), q);
+            if (n->has_cone && n->column < 0 && ik->d.method == SKEL_IK_DAMPED)
+                skel__ik_place_ball(ik, n, q);
             continue;
         }
-        if (n->kind == SKEL__NODE_HINGE && (q[0] < n->low || q[0] > n->high)) {
+        if (n->leader >= 0) continue; /* its q follows */
+        if (n->kind == SKEL__NODE_HINGE && !n->leads && (q[0] < n->low || q[0] > n->high)) {
             const double near =
                 q[0] - SKEL__TURN * nearbyint((q[0] - 0.5 * (n->low + n->high)) / SKEL__TURN);
             if (isfinite(near) && near >= n->low && near <= n->high) q[0] = near;
@@ -525,6 +617,7 @@ static void begin(skel_ik *ik) {
     }
     memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
     if (ik->d.method == SKEL_IK_DAMPED) skel__ik_move(ik, ik->x, ik->y, ik->x); /* into cones */
+    skel__mimic_apply(ik->m, ik->x);
     memcpy(ik->start, ik->x, (size_t)ik->nx * sizeof *ik->x);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
@@ -591,7 +684,7 @@ static int32_t count_active(skel_ik *ik, int32_t *active) {
     int32_t count = 0;
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
-        if (n->dof < 0) continue;
+        if (n->dof < 0 || n->leader >= 0) continue;
         int at = 0;
         if (n->kind <= SKEL__NODE_SLIDE) {
             at = ik->x[n->x] <= n->low || ik->x[n->x] >= n->high;
@@ -614,6 +707,7 @@ static double smallest(skel_ik *ik) {
     if (ik->n == 0 || ik->rows == 0) return 0;
     for (int32_t k = 0; k < ik->nt; ++k) ik->task[k].scale = ik->task[k].weight > 0 ? 1 : 0;
     for (int32_t c = 0; c < ik->n; ++c) ik->scale[c] = 1;
+    scale_followers(ik);
     skel__ik_jacobian(ik, ik->rows);
     fill_scales(ik);
     return skel__smallest_singular(ik->jt, ik->rows, ik->n, (size_t)ik->rows, ik->work);
@@ -639,6 +733,14 @@ static void solve(skel_ik *ik) {
     if (tracks) skel__ik_follow_end(ik);
 }
 
+void skel__ik_run(skel_ik *ik) {
+    begin(ik);
+    if (ik->nparts)
+        skel__ik_solve_parts(ik);
+    else
+        solve(ik);
+}
+
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {
     r->residual                = ik->residual;
     r->reached                 = ik->residual <= ik->d.tolerance;
@@ -654,8 +756,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
     ik->iterations = ik->restarts = ik->is_following = 0;
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
-    begin(ik);
-    solve(ik);
+    skel__ik_run(ik);
     if (ik->m->nl > 0) measure_loops(ik);
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
     if (!receipt) return SKEL_OK;

@@ -26,6 +26,9 @@ typedef struct skel__ik_node {
     double  low, high;   /* of scalars; infinite where there is no limit */
     int32_t has_cone;    /* ball: limits of cone and twist */
     double  reluctance;  /* 1 - stiffness */
+    int32_t leader;      /* node that this one goes with, its column behind all others; -1: none */
+    int32_t leads;       /* some go with it: a whole turn of it is none of theirs */
+    double  factor;      /* of the leader's motion */
     double  mass;        /* of the bodies that are fixed to it */
     v3      mass_centre; /* their masses times places, in its moved frame */
 } skel__ik_node;
@@ -91,6 +94,12 @@ typedef struct skel__ik_link {
     int32_t node, sign;
 } skel__ik_link;
 
+/* Mass, and mass times place in the axes of what carries it. */
+typedef struct skel__ik_heavy {
+    double mass;
+    v3     moment;
+} skel__ik_heavy;
+
 /* What a later priority needs. */
 typedef struct skel__ik_level {
     double *basis; /* (n x n) rows: directions that earlier ones and limits want kept */
@@ -107,6 +116,7 @@ struct skel_ik {
     int32_t           nn;   /* nodes */
     int32_t           nx;   /* numbers of x: nq, and 7 per free root */
     int32_t           n;    /* columns */
+    int32_t           nc;   /* and those of nodes that go with others, added up to theirs */
     int32_t           nt;   /* tasks */
     int32_t           rows; /* of all tasks */
     int32_t           levels;
@@ -126,7 +136,7 @@ struct skel_ik {
     double           *posture;   /* (nx) */
     double           *max_step;  /* (nv) or NULL */
     /* per column */
-    double *scale;      /* (n) units of x per unit of the step */
+    double *scale;      /* (nc) units of x per unit of the step */
     double *low, *high; /* (n) bounds of scalars in this solve */
     double *step_most;  /* (nn) most that a ball or shift may move in this solve; 0: no bound */
     /* the iterate */
@@ -135,8 +145,10 @@ struct skel_ik {
     skel__ik_place *place;                /* (nn) */
     double         *e;                    /* (rows) scaled errors that are left */
     double         *e_now;                /* (rows) those of x, while trials go on */
-    double         *jt;     /* (n x rows) columns of the scaled Jacobian, one after the other */
+    double         *e_last;               /* (rows) that the last answer left */
+    double         *jt;     /* (nc x rows) columns of the scaled Jacobian, one after the other */
     double         *sums;   /* (4 nn + 3) masses below, and what stands still */
+    skel__ik_heavy *heavy;  /* (na + world) what is fixed to a base that does not move */
     v3              centre; /* of mass, at the last errors */
     /* a step */
     double        *jp;       /* (n x rows) columns of balls that a limit has flattened */
@@ -163,6 +175,14 @@ struct skel_ik {
     int64_t        deadline; /* [ns] of CPU time; 0: none */
     int32_t        has_memory, has_last;
     int32_t        is_following; /* the solve goes on from the last one */
+    int32_t        met;          /* levels that the last answer met, all before them too */
+    double         way;          /* of the targets since then, as they are scaled */
+    int32_t        nparts;       /* goals that share no joint: a solver each; 0: this one is all */
+    skel_ik      **part;         /* (nparts) nearest to the root first */
+    int32_t       *part_of;      /* (goal_count) */
+    int32_t       *place_in;     /* (goal_count) among the goals of its part */
+    double        *part_off;     /* (nparts) */
+    int32_t        is_begun;     /* the next step finds col, held and normals as they begin */
 };
 
 #define SKEL__IK_DENSE 96 /* columns up to which curvature is used */
@@ -176,6 +196,8 @@ void           skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
 int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
 /* out = x moved by y, every node brought back within its limits; out may be x. */
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
+/* A ball that does not move, brought into its cone. */
+void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q);
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
 /* out: the part w of the way from a to b. */
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out);
@@ -198,7 +220,8 @@ int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, 
 int skel__ik_chord(skel_ik *ik, const double *e, int32_t m);
 /* The same with ik->h (n x n, full) for J^T J: 0 where that plus damping is not positive. */
 int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping);
-/* g = J^T e of the first m rows; returns its largest entry that limits let go. */
+/* g = J^T e of the first m rows; returns its largest entry that limits let go. Where a step from
+   the same x with the same e comes next, is_begun spares it to look at the limits again. */
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
 
 /* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
@@ -211,13 +234,29 @@ void    skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J 
 /* From frame to frame, round what solves a frame: where to begin, and what to remember. */
 void skel__ik_follow_begin(skel_ik *ik);
 void skel__ik_follow_end(skel_ik *ik);
+/* What the last answer met is met again, with haste; from there on x moves calmly. */
+void skel__ik_keep_met(skel_ik *ik);
 /* The last digits. has_factor: the last step was the one that led to x. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
 
 /* ik_levels.c: several priorities, or a posture. */
-void skel__ik_levels(skel_ik *ik, int32_t restarts);
+int32_t skel__ik_rows_before(const skel_ik *ik, int32_t level);
+void    skel__ik_levels(skel_ik *ik, int32_t restarts);
+
+/* ik_parts.c: goals that may only move some joints. */
+typedef struct skel__ik_plan skel__ik_plan;
+/* Solvers for goals that share no joint, where there are such. */
+skel_status skel__ik_split(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d,
+                           skel_error *err);
+void        skel__ik_unsplit(skel_ik *ik);
+void        skel__ik_solve_parts(skel_ik *ik);
 
 /* ik.c */
+/* A solver for goals that are checked; nodes that are `held` (NULL: none) do not move. */
+skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
+                          skel_ik **out, skel_error *err);
+/* From x to the answer; its errors are those of x then. */
+void skel__ik_run(skel_ik *ik);
 /* Residual, limits and singular value of x, whose errors e and place are. */
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r);
 /* Joint coordinates of the model's own pose. */

@@ -22,6 +22,7 @@ static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *o
                                        .joint      = -1,
                                        .dof        = -1,
                                        .sign       = 1,
+                                       .leader     = -1,
                                        .frame      = frame,
                                        .low        = -INFINITY,
                                        .high       = INFINITY,
@@ -97,6 +98,46 @@ static void add_root(skel__ik_plan *p, int32_t body) {
     p->root[p->nroot++]      = body;
 }
 
+/* Where the leader may be for a limit of what goes with it: the limit's place, or just inside it
+   where rounding would put the other outside. A range without width has no inside. */
+static double lead_bound(const skel__joint *j, double limit, double inward) {
+    const double at   = (limit - j->lead_offset) / j->lead_factor;
+    double       step = nextafter(at, inward) - at, x = at;
+    for (int k = 0; k < 48; ++k, x += step, step *= 2) {
+        const double q = j->lead_factor * x + j->lead_offset;
+        if (q >= j->limit_low[0] && q <= j->limit_high[0]) return x;
+    }
+    return at;
+}
+
+/* A node that goes with another has its motion from it; the leader keeps within what both may do,
+   and is as stiff as the stiffer of them. */
+static void lead_nodes(skel__ik_plan *p) {
+    const skel_model *m = p->m;
+    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+        skel__ik_node     *n = &p->node[i];
+        const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
+        if (!j || j->lead < 0) continue;
+        const skel__joint *of = &m->joint[j->lead];
+        n->leader             = p->anchor[of->reversed ? of->a : of->b].node;
+        n->factor             = j->lead_factor;
+        skel__ik_node *leader = &p->node[n->leader];
+        leader->leads         = 1;
+        if (n->factor == 0) continue;
+        leader->reluctance = fmin(leader->reluctance, n->reluctance);
+        if (!j->has_limits) continue;
+        const double up = n->factor > 0 ? INFINITY : -INFINITY;
+        const double a  = lead_bound(j, j->limit_low[0], up),
+                     b  = lead_bound(j, j->limit_high[0], -up);
+        leader->low     = fmax(leader->low, fmin(a, b));
+        leader->high    = fmin(leader->high, fmax(a, b));
+    }
+    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+        skel__ik_node *n = &p->node[i];
+        if (n->leader >= 0) n->reluctance = n->factor == 0 ? 0 : p->node[n->leader].reluctance;
+    }
+}
+
 void skel__ik_plan_nodes(skel__ik_plan *p) {
     const skel_model *m    = p->m;
     const pose        none = {{0, 0, 0}, q_identity()};
@@ -109,6 +150,9 @@ void skel__ik_plan_nodes(skel__ik_plan *p) {
         else
             add_root(p, i);
     }
+    for (int32_t i = 0; p->held && i < p->nn; ++i)
+        if (p->held[i]) p->node[i].reluctance = 0;
+    lead_nodes(p);
 }
 
 /* ---- tasks ---- */
@@ -210,6 +254,42 @@ static void climb(const skel__ik_plan *p, int32_t node, int32_t *mark, int32_t b
     for (int32_t i = node; i >= 0; i = p->node[i].parent) mark[i] |= bit;
 }
 
+/* The nodes of a joint: two of a universal, one after the other. */
+static void allow_joint(const skel__ik_plan *p, int32_t joint) {
+    const skel__joint *j = &p->m->joint[joint];
+    int32_t            i = p->anchor[j->reversed ? j->a : j->b].node;
+    for (; i >= 0 && p->node[i].joint == joint; i = p->node[i].parent) p->allowed[i] |= 1;
+}
+
+/* Which nodes a goal may move: those of its joints (bit 1) that are of its chain (bit 2). */
+static void allow(const skel__ik_plan *p, int32_t goal) {
+    const skel_goal_desc *g = goal >= 0 ? &p->goal[goal] : NULL;
+    const int32_t         all =
+        (!g || !g->joints ? 1 : 0) | (!g || (g->chain_root < 0 && g->chain_depth == 0) ? 2 : 0);
+    for (int32_t i = 0; i < p->nn; ++i) p->allowed[i] = all;
+    for (uint32_t k = 0; g && g->joints && k < g->joint_count; ++k) {
+        if (g->joints[k] >= 0) allow_joint(p, g->joints[k]);
+        for (int32_t i = 0; g->joints[k] < 0 && i < p->nn; ++i)
+            if (p->node[i].joint < 0) p->allowed[i] |= 1;
+    }
+    if (all & 2) return;
+    const int32_t end  = g->chain_root >= 0 ? p->anchor[g->chain_root].node : -1;
+    int32_t       left = g->chain_depth > 0 ? g->chain_depth : p->nn + 1, last = -2;
+    for (int32_t i = p->anchor[g->body].node; i >= 0 && i != end; i = p->node[i].parent) {
+        if (p->node[i].joint != last && left-- == 0) break;
+        last = p->node[i].joint;
+        p->allowed[i] |= 2;
+    }
+}
+
+/* Joints that go together are one: what lets one move lets all. */
+static void allow_followers(const skel__ik_plan *p) {
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->node[i].leader >= 0) p->allowed[p->node[i].leader] |= p->allowed[i];
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->node[i].leader >= 0) p->allowed[i] |= p->allowed[p->node[i].leader];
+}
+
 /* Nodes that move both ends of a task alike do not move it at all. */
 static void link_task(skel__ik_plan *p, skel__ik_task *t) {
     memset(p->mark, 0, (size_t)p->nn * sizeof *p->mark);
@@ -222,18 +302,22 @@ static void link_task(skel__ik_plan *p, skel__ik_task *t) {
         climb(p, t->end.node, p->mark, 4);
     }
     t->path = p->links;
+    allow(p, t->goal);
+    if (p->m->nmimic > 0) allow_followers(p);
     for (int32_t i = 0; i < p->nn; ++i) {
         const int32_t bits = p->mark[i];
         if (bits == 0) continue;
-        p->needed[i]       = 1;
+        p->needed[i] = 1;
+        for (int32_t k = p->node[i].leader; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
         const int is_mixed = t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
         const int moves    = t->kind == SKEL__TASK_POLE ? bits != 15 : is_mixed || bits != 3;
-        if (!moves || !(p->node[i].reluctance > 0)) continue;
+        if (!moves || !(p->node[i].reluctance > 0) || p->allowed[i] != 3) continue;
         if (p->node[i].kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) continue;
         if (p->path) p->path[p->links] = (skel__ik_link){i, is_mixed ? bits : bits == 1 ? 1 : -1};
         ++p->links;
         ++t->path_count;
         p->moves[i] = 1;
+        if (p->node[i].leader >= 0) p->moves[p->node[i].leader] = 1;
     }
 }
 

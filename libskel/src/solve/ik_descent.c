@@ -26,6 +26,8 @@
 #define SHY 2.0          /* and away from its limits, at them: so many times the motion */
 #define CALM 0.08        /* [rad] that a joint may move in a frame whatever the target does */
 #define HASTE 10.0       /* and so many times the way of the target, in rad and lengths */
+#define GAIT 2.0         /* or so many, for what was not met in the frame before */
+#define SAME 1e-9        /* [rad], [length]: a pose that goes on from another one */
 #define KICK 0.02        /* [rad], of every joint */
 #define FLAT 1e-13       /* gradient that counts as none */
 #define EXACT 5e-5       /* of the tolerance: a residual that needs no polish */
@@ -205,7 +207,8 @@ typedef struct downhill {
 /* Tries steps from x, damping more and more, until one leads down. */
 static int go_down(skel_ik *ik, int32_t m, downhill *d) {
     for (int tries = 0; tries < 30; ++tries) {
-        int ok = 1;
+        int ok       = 1;
+        ik->is_begun = tries == 0; /* the gradient was taken here */
         if (d->curved)
             ok = skel__ik_newton_step(ik, ik->x, ik->e_now, m, d->mu);
         else
@@ -337,20 +340,37 @@ static double predict(skel_ik *ik, int32_t m) {
     return most;
 }
 
-/* Where the caller sets no bound: no farther in a frame than the target's own way explains. */
-static void bound_step(skel_ik *ik, double e2) {
-    const double most = CALM + HASTE * sqrt(e2);
+/* Where the caller sets no bound: no farther from start than `most`, in rad and lengths. */
+static void bound_step(skel_ik *ik, double most) {
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (ik->scalar[c] >= 0) {
             const double x = ik->start[n->x],
                          d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
-            ik->low[c]     = fmax(ik->low[c], x - d);
-            ik->high[c]    = fmin(ik->high[c], x + d);
+            ik->low[c]     = fmax(n->low, x - d);
+            ik->high[c]    = fmin(n->high, x + d);
         } else {
             ik->step_most[ik->of_column[c]] = most * (n->kind == SKEL__NODE_BALL ? 1 : ik->length);
         }
     }
+}
+
+/* Whether the solve begins at x, in what the goals move: the rest may be an animation's. */
+static int begins_at(const skel_ik *ik, const double *x) {
+    skel__ik_difference(ik, x, ik->start, ik->y);
+    for (int32_t c = 0; c < ik->n; ++c)
+        if (!(fabs(ik->y[c]) < SAME)) return 0;
+    return 1;
+}
+
+/* How far the targets went since the last answer: what was off then and still is does not count. */
+static double way_of_targets(const skel_ik *ik) {
+    double sum = 0;
+    for (int32_t r = 0; r < ik->rows; ++r) {
+        const double d = ik->e[r] - ik->e_last[r];
+        sum += d * d;
+    }
+    return sqrt(sum);
 }
 
 /* From frame to frame: begins where the motion so far would lead, where that is nearer. So it
@@ -358,7 +378,7 @@ static void bound_step(skel_ik *ik, double e2) {
    turn back there into another branch. */
 void skel__ik_follow_begin(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
-    ik->is_following  = ik->has_last && memcmp(ik->start, ik->last, size) == 0;
+    ik->is_following  = ik->has_last && begins_at(ik, ik->last);
     if (!ik->is_following) {
         memcpy(ik->last, ik->start, size);
         memcpy(ik->home, ik->start, size);
@@ -366,15 +386,35 @@ void skel__ik_follow_begin(skel_ik *ik) {
     }
     const double e2 = skel__ik_errors(ik, ik->x, ik->rows);
     const int    ok = predict(ik, ik->rows) < 0.5;
-    if (!ik->max_step) bound_step(ik, e2);
+    ik->way         = way_of_targets(ik);
+    if (!ik->max_step) bound_step(ik, CALM + HASTE * ik->way);
     skel__ik_move(ik, ik->x, ik->y, ik->trial);
     if (ok && skel__ik_errors(ik, ik->trial, ik->rows) < e2) take_trial(ik);
+}
+
+/* A later priority that limits kept from its goal comes free all at once when they let go: where
+   it was not met it need not be in a hurry. Loops and the first goals always may be. */
+void skel__ik_keep_met(skel_ik *ik) {
+    const int32_t first = ik->m->nl > 0 ? 2 : 1, level = ik->met > first ? ik->met : first;
+    if (ik->max_step || level >= ik->levels) return;
+    skel__ik_downhill(ik, skel__ik_rows_before(ik, level), 100);
+    keep(ik, ik->start, ik->x);
+    bound_step(ik, CALM + GAIT * ik->way);
+}
+
+/* Levels that are met one after the other, at the errors of all tasks. */
+static int32_t levels_met(const skel_ik *ik) {
+    for (int32_t k = 0; k < ik->nt; ++k)
+        if (ik->task[k].off > ik->d.tolerance) return ik->task[k].level;
+    return ik->levels;
 }
 
 void skel__ik_follow_end(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
     memcpy(ik->before, ik->last, size);
     memcpy(ik->last, ik->x, size);
+    memcpy(ik->e_last, ik->e, (size_t)ik->rows * sizeof *ik->e);
+    ik->met      = levels_met(ik);
     ik->has_last = 1;
     if (ik->residual > ik->d.tolerance) return;
     memcpy(ik->memory, ik->x, size);

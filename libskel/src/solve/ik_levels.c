@@ -19,7 +19,7 @@
 #define STIFFEST 1e-7    /* curvature that counts, of the largest */
 
 /* Rows of the levels before `level`. */
-static int32_t rows_before(const skel_ik *ik, int32_t level) {
+int32_t skel__ik_rows_before(const skel_ik *ik, int32_t level) {
     int32_t rows = 0;
     for (int32_t k = 0; k < ik->nt && ik->task[k].level < level; ++k) rows += ik->task[k].rows;
     return rows;
@@ -223,20 +223,23 @@ static void refine(skel_ik *ik, int32_t from, int32_t to) {
 
 /* The first level by all means, the others in what it leaves. */
 static void one_after_the_other(skel_ik *ik, int32_t restarts) {
-    int32_t m = rows_before(ik, 1);
-    skel__ik_downhill(ik, m, 200);
+    int32_t      m  = skel__ik_rows_before(ik, 1);
+    const double e2 = skel__ik_downhill(ik, m, 200);
     if (ik->residual > ik->d.tolerance && restarts > 0) {
         skel__ik_search(ik, m, restarts);
         if (ik->residual > ik->d.tolerance) skel__ik_downhill(ik, m, 200);
+    } else if (ik->residual > ik->d.tolerance && skel__ik_errors(ik, ik->start, m) < e2) {
+        memcpy(ik->x, ik->start, (size_t)ik->nx * sizeof *ik->x); /* all together led astray */
     }
     for (int32_t level = 1; level < ik->levels; ++level) {
-        const int32_t to = rows_before(ik, level + 1);
+        const int32_t to = skel__ik_rows_before(ik, level + 1);
         refine(ik, m, to);
         m = to;
     }
 }
 
 void skel__ik_levels(skel_ik *ik, int32_t restarts) {
+    if (ik->is_following) skel__ik_keep_met(ik);
     if (restarts > 0)
         skel__ik_search(ik, ik->rows, ik->levels > 1 ? restarts / 10 : restarts);
     else

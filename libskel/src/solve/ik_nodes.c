@@ -147,6 +147,10 @@ static void place_ball(const skel_ik *ik, const skel__ik_node *n, quat r, double
     q_to(r, x);
 }
 
+void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q) {
+    place_ball(ik, n, q_of(q), q);
+}
+
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out) {
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
@@ -170,6 +174,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
             }
         }
     }
+    skel__mimic_apply(ik->m, out);
 }
 
 /* y such that from moved by y is to. */
@@ -202,6 +207,7 @@ void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double 
                 o[k] = p[k] + w * (q[k] - p[k]);
         }
     }
+    skel__mimic_apply(ik->m, out);
 }
 
 /* What a ball is limited by: values, what they may be at most, and how they grow with a turn in
@@ -282,4 +288,5 @@ void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, dou
             for (int k = 0; k < 3; ++k) q[k] += ik->length * (2 * u[c + k] - 1);
         }
     }
+    skel__mimic_apply(ik->m, out);
 }

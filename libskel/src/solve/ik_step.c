@@ -46,9 +46,15 @@ static int add_normal(skel_ik *ik, int32_t node, v3 normal, v3 *out) {
     return 1;
 }
 
-/* Columns that stand at a limit and would go beyond are held from the start. */
+/* Columns that stand at a limit and would go beyond are held from the start; returns how many. */
 static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     int32_t held = 0;
+    if (ik->is_begun) {
+        for (int32_t c = 0; c < ik->n; ++c) held += !ik->col[c];
+        for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) held += ik->normals[i];
+        ik->is_begun = 0; /* from here on they are the step's */
+        return held;
+    }
     for (int32_t c = 0; c < ik->n; ++c) {
         ik->held[c] = 0;
         ik->col[c]  = column(ik, c);
@@ -142,8 +148,8 @@ static void give(double *rest, const double *col, double d, int32_t m) {
 
 /* A hinge that may turn all the way round goes on at the other end of its range. */
 static double wrapped(const skel_ik *ik, int32_t c, double to) {
-    if (ik->d.mode == SKEL_IK_TRACK || ik->node[ik->of_column[c]].kind != SKEL__NODE_HINGE)
-        return to;
+    const skel__ik_node *n = &ik->node[ik->of_column[c]];
+    if (ik->d.mode == SKEL_IK_TRACK || n->kind != SKEL__NODE_HINGE || n->leads) return to;
     if (to > ik->high[c] && to - SKEL__TURN >= ik->low[c]) return to - SKEL__TURN;
     if (to < ik->low[c] && to + SKEL__TURN <= ik->high[c]) return to + SKEL__TURN;
     return to;

@@ -286,8 +286,19 @@ static int is_plain(const skel__ik_task *t, int32_t kind) {
     return t->is_plain && t->kind == kind;
 }
 
+/* Chain rule: what a node does that goes with another, the other one does. */
+static void add_followers(skel_ik *ik, int32_t m) {
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        if (n->leader < 0 || n->column < 0) continue;
+        const double *from = ik->jt + (size_t)n->column * (size_t)ik->rows;
+        double       *to   = ik->jt + (size_t)ik->node[n->leader].column * (size_t)ik->rows;
+        for (int32_t r = 0; r < m; ++r) to[r] += from[r];
+    }
+}
+
 void skel__ik_jacobian(skel_ik *ik, int32_t m) {
-    if (!ik->is_full) memset(ik->jt, 0, (size_t)ik->n * (size_t)ik->rows * sizeof *ik->jt);
+    if (!ik->is_full) memset(ik->jt, 0, (size_t)ik->nc * (size_t)ik->rows * sizeof *ik->jt);
     for (int32_t i = 0; i < ik->nt && ik->task[i].row < m; ++i) {
         const skel__ik_task *t = &ik->task[i];
         if (is_plain(t, SKEL__TASK_POINT) || is_plain(t, SKEL__TASK_TURN)) {
@@ -311,6 +322,7 @@ void skel__ik_jacobian(skel_ik *ik, int32_t m) {
                           ik->jt + (size_t)(n->column + k) * (size_t)ik->rows + t->row);
         }
     }
+    if (ik->nc > ik->n) add_followers(ik, m);
 }
 
 /* ---- curvature ---- */
@@ -337,6 +349,11 @@ static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni, const 
     return flat + (ni == nj ? 0.0 : 0.5 * v3_dot(e, v3_cross(ai, aj)));
 }
 
+/* Column that a node moves by: its own, or its leader's. */
+static size_t column_at(const skel_ik *ik, const skel__ik_node *n, int k) {
+    return (size_t)(n->leader < 0 ? n->column + k : ik->node[n->leader].column);
+}
+
 static void curve_task(const skel_ik *ik, const skel__ik_task *t, double *h) {
     double     part[3] = {0, 0, 0};
     const view v       = view_of(ik, t);
@@ -350,11 +367,13 @@ static void curve_task(const skel_ik *ik, const skel__ik_task *t, double *h) {
             const skel__ik_node *na = &ik->node[ia], *nb = &ik->node[ib];
             for (int i = 0; i < skel__ik_columns(na); ++i)
                 for (int j = a == b ? i : 0; j < skel__ik_columns(nb); ++j) {
-                    const size_t ci = (size_t)(na->column + i), cj = (size_t)(nb->column + j);
+                    const size_t ci = column_at(ik, na, i), cj = column_at(ik, nb, j);
                     const double c =
                         bent(t, e, na, &ik->place[ia], i, nb, &ik->place[ib], j, v.at.p);
-                    h[(ci > cj ? ci * n + cj : cj * n + ci)] -=
-                        t->scale * t->scale * ik->scale[ci] * ik->scale[cj] * c;
+                    const double both = a != b && ci == cj ? 2 : 1; /* ij and ji fall together */
+                    h[(ci > cj ? ci * n + cj : cj * n + ci)] -= both * t->scale * t->scale *
+                                                                ik->scale[na->column + i] *
+                                                                ik->scale[nb->column + j] * c;
                 }
         }
 }
