@@ -115,7 +115,7 @@ class Settings:
     follow: float = -1.0                    # Hz; negative: the preset's
     damping: float = -1.0
     friction: float = 1.0                   # times the default
-    integrator: str = "auto"
+    integrator: str = "conserving"
     step: float = 0.0                       # s
     preroll: float = 0.0                    # s
 

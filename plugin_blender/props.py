@@ -56,9 +56,10 @@ CHANNELS = (
     ("ROTATION", "Rotation", "Keys of the rotation"),
 )
 INTEGRATORS = (
+    ("conserving", "Robust", "Quick, and keeps energy and momentum at any length of step"),
+    ("adams", "Exact", "By tolerance: for smooth motion without limits and contact, slower where "
+     "it whips"),
     ("auto", "Automatic", "Robust steps where things touch or have limits, exact ones elsewhere"),
-    ("conserving", "Robust", "Keeps energy and momentum at any length of step"),
-    ("adams", "Exact", "For smooth motion without limits and contact"),
 )
 
 GOALS = (
@@ -168,7 +169,7 @@ class SkelArmature(bpy.types.PropertyGroup):
                            "over, less does. Negative: as the preset has it")
     friction: FloatProperty(name="Joint Friction", default=1.0, min=0.0, soft_max=10.0,
                             override=OVERRIDE, description="Of all joints, times the usual")
-    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="auto", override=OVERRIDE,
+    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="conserving", override=OVERRIDE,
                              description="How the motion is computed")
     step: FloatProperty(name="Time Step", default=0.0, min=0.0, soft_max=0.02, precision=5,
                         override=OVERRIDE, description="Seconds. 0: automatic. The motion does not "
