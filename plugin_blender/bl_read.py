@@ -65,6 +65,21 @@ def limits_of(pose_bone):
     return ranges, locked
 
 
+def _robot(pose_bone):
+    """What a bone of an imported robot says of itself; None of another's."""
+    if "joint_type" not in pose_bone:
+        return None
+    limits, mass = pose_bone.get("joint_limits"), float(pose_bone.get("mass", 0.0))
+    mimic = json.loads(pose_bone.get("joint_mimic", "null"))
+    return convert.RobotShot(
+        joint=pose_bone.get("joint", ""), kind=pose_bone["joint_type"],
+        axis=pose_bone.get("joint_axis", "Z"), sign=float(pose_bone.get("joint_sign", 1)),
+        limits=tuple(limits) if limits is not None else None, mimic=mimic,
+        com=tuple(pose_bone["com"]) if mass > 0 else None,
+        inertia=tuple(pose_bone["inertia"]) if mass > 0 else None,
+        frame=bool(pose_bone.get("robot_frame", 0)))
+
+
 def _flags(bone):
     return ((0 if bone.use_inherit_rotation else rigs.KEEPS_ROTATION) |
             (rigs.KEEPS_SCALE if bone.inherit_scale in ("NONE", "NONE_LEGACY") else 0) |
@@ -76,8 +91,18 @@ def ordered(ob):
     return list(ob.pose.bones)
 
 
+def _scaled(ob):
+    """Paths of scales that curves or drivers move, in the action or in strips."""
+    data = ob.animation_data
+    if not data:
+        return set()
+    actions = [data.action, *(s.action for t in data.nla_tracks for s in t.strips)]
+    paths = {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
+    return {path for path in paths if path.endswith("].scale")}
+
+
 def _bones(ob):
-    poses = ordered(ob)
+    poses, scaled = ordered(ob), _scaled(ob)
     index = {pose_bone.name: i for i, pose_bone in enumerate(poses)}
     out = []
     for pose_bone in poses:
@@ -88,7 +113,8 @@ def _bones(ob):
             rotation=ROTATIONS[pose_bone.rotation_mode], flags=_flags(bone),
             connected=bone.use_connect, deform=bone.use_deform,
             selected=compat.is_selected(pose_bone), limits=ranges, locked=locked,
-            settings=read_bone_settings(pose_bone)))
+            robot=_robot(pose_bone), settings=read_bone_settings(pose_bone),
+            scales=f'pose.bones["{convert.escape(pose_bone.name)}"].scale' in scaled))
     return out
 
 
@@ -228,14 +254,29 @@ class _Stage:
     def __init__(self, ob, others):
         self.ob, self.others = ob, others
         self.scene = bpy.data.scenes.new(SCRATCH)
+        self.followers = []
         for each in {ob.name: ob, **{other.name: other for other in others}}.values():
             self.scene.collection.objects.link(each)
+            if each.hide_viewport:
+                self.follow(each)
         self.layer = self.scene.view_layers[0]
+
+    def follow(self, hidden):
+        """What is turned off in viewports is looked at only where something else needs it."""
+        follower = bpy.data.objects.new(SCRATCH, None)
+        self.followers.append(follower)
+        self.scene.collection.objects.link(follower)
+        constraint = follower.constraints.new("COPY_TRANSFORMS")
+        constraint.target = hidden
+        if hidden.type == "ARMATURE" and hidden.pose.bones:
+            constraint.subtarget = hidden.pose.bones[0].name
 
     def close(self):
         if self.scene is not None:
             bpy.data.scenes.remove(self.scene)
             self.scene = None
+        while self.followers:
+            bpy.data.objects.remove(self.followers.pop())
 
     @property
     def graph(self):
@@ -247,6 +288,9 @@ class _Stage:
 
     def weight(self, k):
         return self.ob.evaluated_get(self.graph).skel_ik.goals[k].weight
+
+    def place(self, name, bone):
+        return place_of(self.graph, name, bone)
 
 
 def _channels_now(ob_eval, shot):
@@ -319,15 +363,23 @@ def _joint(pose_bone):
             order = constraint.euler_order
     joint = convert_ik.JointShot(order=order, stiffness=(
         pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z))
-    if "joint_type" in pose_bone:                  # of an imported robot
-        joint.kind, joint.axis = pose_bone["joint_type"], pose_bone.get("joint_axis", "Z")
-        joint.sign = float(pose_bone.get("joint_sign", 1))
-        limits = pose_bone.get("joint_limits")
-        joint.limits = tuple(limits) if limits is not None else None
+    robot = _robot(pose_bone)
+    if robot:
+        joint.kind, joint.axis, joint.sign = robot.kind, robot.axis, robot.sign
+        joint.limits, joint.mimic, joint.name = robot.limits, robot.mimic, robot.joint
     return joint
 
 
-def _goal(goal, number):
+def _rides(ob, target, bone):
+    """The bone of an armature that a target is on: one of its own, or what it is parented to."""
+    if target == ob:
+        return bone
+    while target is not None and target.parent != ob:
+        target = target.parent
+    return target.parent_bone if target is not None and target.parent_type == "BONE" else ""
+
+
+def _goal(ob, goal, number):
     """What a goal wants, and the names of what it looks at."""
     pole = goal.pole if goal.kind == "REACH" else None
     return convert_ik.GoalShot(
@@ -336,14 +388,16 @@ def _goal(goal, number):
         chain=goal.chain, weight=[], priority=goal.priority, axis=goal.axis,
         level=goal.level, number=number,
         at=(goal.target.name, goal.target_bone) if goal.target else None,
-        pole_at=(pole.name, goal.pole_bone) if pole else None)
+        pole_at=(pole.name, goal.pole_bone) if pole else None,
+        rides=_rides(ob, goal.target, goal.target_bone),
+        pole_rides=_rides(ob, pole, goal.pole_bone))
 
 
 def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
     """Everything but the samples."""
     check_object(ob)
     s, data = ob.skel_ik, ob.animation_data
-    goals = [_goal(goal, k) for k, goal in enumerate(s.goals) if goal.use]
+    goals = [_goal(ob, goal, k) for k, goal in enumerate(s.goals) if goal.use]
     shot = convert.Shot(
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
@@ -357,10 +411,16 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
 
 
 class _Now:
-    """Looks at the frame as it is, unkeyed changes and all."""
+    """Looks at the frame as it is, unkeyed changes and all; at what is hidden, which Blender leaves
+    where it was, in a scene of its own."""
 
-    def __init__(self, ob, graph):
-        self.ob, self.graph = ob, graph
+    def __init__(self, ob, graph, seen):
+        self.ob, self.graph, self.aside = ob, graph, None
+        hidden = [bpy.data.objects[name] for name in sorted(seen) if name != ob.name]
+        self.hidden = [other for other in hidden if not other.visible_get()]
+        if self.hidden:
+            self.aside = _Stage(self.hidden[0], self.hidden)
+            self.aside.look(graph.scene.frame_current)
 
     def look(self, _frame):
         return self.ob.evaluated_get(self.graph)
@@ -368,8 +428,13 @@ class _Now:
     def weight(self, k):
         return self.ob.skel_ik.goals[k].weight
 
+    def place(self, name, bone):
+        aside = any(other.name == name for other in self.hidden)
+        return place_of(self.aside.graph if aside else self.graph, name, bone)
+
     def close(self):
-        pass
+        if self.aside:
+            self.aside.close()
 
 
 def place_of(graph, name, bone):
@@ -388,7 +453,7 @@ def sample_ik(ik, ob, frames, graph=None):
     """Generator: fills in the samples, a frame at a time. graph: the one to look at, which stands
     at the only frame; else frames are looked at in a scene of their own."""
     seen = {at[0] for goal in ik.goals for at in (goal.at, goal.pole_at) if at}
-    stage = _Now(ob, graph) if graph is not None else _Stage(
+    stage = _Now(ob, graph, seen) if graph is not None else _Stage(
         ob, [bpy.data.objects[name] for name in sorted(seen)])
     shot = ik.shot
     shot.frames, room = list(frames), array("f", bytes(64 * len(shot.bones)))
@@ -404,9 +469,9 @@ def sample_ik(ik, ob, frames, graph=None):
                 _channels_now(now, shot)
             for goal in ik.goals:
                 if goal.at:
-                    goal.target.extend(place_of(stage.graph, *goal.at))
+                    goal.target.extend(stage.place(*goal.at))
                 if goal.pole_at:
-                    goal.pole.extend(place_of(stage.graph, *goal.pole_at))
+                    goal.pole.extend(stage.place(*goal.pole_at))
                 goal.weight.append(stage.weight(goal.number))
             yield n / len(shot.frames), "reading the targets"
     finally:
@@ -418,18 +483,23 @@ def angle_between(ob, graph, goal):
     if goal is None or goal.target is None or goal.bone not in ob.pose.bones:
         return None
     bone = (ob.matrix_world @ ob.pose.bones[goal.bone].matrix).to_quaternion()
-    there = place_of(graph, goal.target.name, goal.target_bone)
+    stage = _Now(ob, graph, [goal.target.name])
+    try:
+        there = stage.place(goal.target.name, goal.target_bone)
+    finally:
+        stage.close()
     return bone.inverted() @ Matrix([there[k::4] for k in range(4)]).to_quaternion()
 
 
 def ik_constraints(ob):
-    """Goals, as settings by name, of the constraints that the bones have."""
+    """Goals, as settings by name, of the constraints that act on the bones."""
     for bone in ob.pose.bones:
         for c in bone.constraints:
-            if c.type == "IK" and c.target is not None:
+            if c.type == "IK" and c.target is not None and not c.mute and c.influence > 0:
                 yield {"name": bone.name, "bone": bone.name, "target": c.target,
                        "target_bone": c.subtarget, "chain": c.chain_count,
-                       "use_orientation": c.use_rotation, "end": "TAIL" if c.use_tail else "HEAD",
+                       "use_position": c.use_location, "use_orientation": c.use_rotation,
+                       "end": "TAIL" if c.use_tail else "HEAD",
                        "pole": c.pole_target, "pole_bone": c.pole_subtarget}
 
 
@@ -464,8 +534,26 @@ def robot_data(ob):
         return {}
 
 
+def _link(each, robot, mass, scale, grown):
+    """A ChainBone of a robot's bone. scale: to m; grown: by how much the object is scaled."""
+    each.kind, each.axis, each.sign, each.joint = robot.kind, robot.axis, robot.sign, robot.joint
+    each.frame, each.mass, each.mimic = robot.frame, mass, robot.mimic
+    if mass > 0:
+        each.com = [v * scale for v in robot.com]
+        each.inertia = [v * grown ** 2 for v in robot.inertia]
+    if robot.limits:
+        each.limits = [v * (scale if robot.kind == "slide" else 1.0) for v in robot.limits]
+
+
+def mimics(ob):
+    """{follower: what it goes with} of a robot's joints."""
+    found = {bone["joint"]: _robot(bone).mimic for bone in ob.pose.bones if joint_channel(bone)}
+    return {name: mimic for name, mimic in found.items() if mimic}
+
+
 def read_chain(ob, unit):
     """Bones at rest as ChainBones, in the armature's axes, scaled as the object is."""
+    convert.check_scale(ob.name, flat(ob.matrix_world))
     scale = ob.matrix_world.median_scale * unit
     out = []
     for pose_bone in ordered(ob):
@@ -474,19 +562,9 @@ def read_chain(ob, unit):
         each = convert_robot.ChainBone(
             pose_bone.name, bone.parent.name if bone.parent else "",
             [v * scale for v in rest[12:15]], convert.q_of(rest), bone.length * scale)
-        if "joint_type" in pose_bone:
-            each.kind, each.frame = pose_bone["joint_type"], bool(pose_bone.get("robot_frame", 0))
-            each.axis = pose_bone.get("joint_axis", "Z")
-            each.sign = float(pose_bone.get("joint_sign", 1))
-            each.joint = pose_bone.get("joint", "")
-            each.mass = float(pose_bone.get("mass", 0.0))
-            each.com = [v * scale for v in pose_bone.get("com", (0.0, 0.0, 0.0))]
-            if each.mass > 0:
-                grown = ob.matrix_world.median_scale ** 2
-                each.inertia = [v * grown for v in pose_bone["inertia"]]
-            limits = pose_bone.get("joint_limits")
-            if limits is not None:
-                each.limits = [v * (scale if each.kind == "slide" else 1.0) for v in limits]
+        robot = _robot(pose_bone)
+        if robot:
+            _link(each, robot, float(pose_bone.get("mass", 0.0)), scale, scale / unit)
         else:
             convert_robot.by_locks(each, *limits_of(pose_bone))
             each.mass, each.radius = pose_bone.skel.mass, pose_bone.skel.radius * scale

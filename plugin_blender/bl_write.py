@@ -4,15 +4,17 @@ bit; poses, goals and the armatures of robots."""
 
 import json
 import math
+import re
 from array import array
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
-from . import bl_read, compat, convert_robot
+from . import bl_read, compat, convert, convert_robot
 
 LINEAR = 1                      # interpolation of new keys, as foreach_set takes it
 NEAR = 1e-3                     # frames: what lies this near the range belongs to it
+SUFFIX = r"\.skel(\.\d{3,})?$"  # of an action that is such a copy already
 # All that a key holds: (name, kind of array, numbers each).
 FIELDS = (("co", "f", 2), ("handle_left", "f", 2), ("handle_right", "f", 2), ("back", "f", 1),
           ("amplitude", "f", 1), ("period", "f", 1), ("interpolation", "i", 1),
@@ -79,7 +81,7 @@ def _target(ob, target, name):
         return data.action
     if target == "NEW" and data.action:
         action = data.action.copy()
-        action.name = f"{data.action.name}.skel"
+        action.name = f"{re.sub(SUFFIX, '', data.action.name)}.skel"
         return action
     return bpy.data.actions.new(name)
 
@@ -96,6 +98,8 @@ def write(ob, channels, target, name):
             curve = curves.find(channel.path, channel.index)
             if curve is None:
                 curve = curves.new(channel.path, channel.index, channel.group)
+            elif is_new:                        # a copy: what was shut in the old one plays here
+                compat.open_curve(curve)
             if len(curve.keyframe_points):
                 _merge(curve, channel.keys)
             else:
@@ -111,6 +115,8 @@ def write(ob, channels, target, name):
         _push(ob, action, name, channels)
     elif is_new:
         compat.use_action(ob, action)
+        ob.animation_data.action_blend_type, ob.animation_data.action_influence = "REPLACE", 1.0
+    action.update_tag()                         # keys that are written in bulk do not do it
     ob.update_tag()
     return action
 
@@ -137,15 +143,98 @@ def _push(ob, action, name, channels):
     strip.extrapolation = "NOTHING"
 
 
-def mute_constraints(ob, names, but_limits=False):
-    """Turns off what would pull the bones elsewhere; how many were turned off."""
+# ---- what else would move the bones ----
+
+def _shut(ob, names):
+    """(bone, channel) of the first curve among the bones' that takes no keys, or does not play."""
+    heads = {f'pose.bones["{convert.escape(name)}"]': name for name in names}
+    for curve in compat.curves_of(ob.animation_data.action, ob):
+        head, _dot, label = curve.data_path.rpartition(".")
+        if head in heads and label in convert.KEYED and compat.is_shut(curve):
+            return heads[head], label
+    return None
+
+
+def check(ob, target, names):
+    """Refuses, before the work is done, what would keep new keys of these bones from playing."""
+    data = ob.animation_data
+    if ob.data.pose_position == "REST":
+        raise convert.Refused(f"'{ob.name}' shows its rest position. Choose Pose Position "
+                              "(Armature properties > Skeleton), then bake again")
+    solo = next((t.name for t in data.nla_tracks if t.is_solo), "") if data else ""
+    if solo:
+        raise convert.Refused(f"The NLA track '{solo}' of '{ob.name}' plays alone. Turn its star "
+                              "off, or new keys do not show")
+    if target == "NLA" and data and not data.use_nla:
+        raise convert.Refused(f"The NLA of '{ob.name}' is turned off. Turn it on, or write to a "
+                              "new action")
+    if target == "CURRENT" and data and data.action:
+        _check_current(ob, data, names)
+
+
+def _check_current(ob, data, names):
+    what = f"The action '{data.action.name}'"
+    if data.use_tweak_mode:
+        raise convert.Refused(f"{what} is a strip that is being edited. Leave its tweak mode (Tab "
+                              "in the NLA editor), or write to a new action")
+    if data.action.library:
+        raise convert.Refused(f"{what} is linked from another file. Write to a new action")
+    if len(data.nla_tracks) and (data.action_blend_type, data.action_influence) != ("REPLACE", 1):
+        raise convert.Refused(f"{what} is mixed with the NLA strips below it. Set its blending to "
+                              "Replace and its influence to 1, or write to a new action")
+    shut = _shut(ob, names)
+    if shut:
+        raise convert.Refused(f"{what} has a locked or muted curve: {shut[1]} of the bone "
+                              f"'{shut[0]}'. Unlock and unmute it, or write to a new action")
+
+
+def _chain(bone, constraint):
+    """Names of the bones that a constraint moves from below."""
+    at = bone if constraint.type == "SPLINE_IK" or constraint.use_tail else bone.parent
+    out, count = [], constraint.chain_count
+    while at is not None and (count == 0 or len(out) < count):
+        out.append(at.name)
+        at = at.parent
+    return out
+
+
+def _constraints(ob, names, but_limits):
+    for bone in ob.pose.bones:
+        for each in bone.constraints:
+            if bone.name in names:
+                if not (but_limits and each.type.startswith("LIMIT_")):
+                    yield each
+            elif each.type in ("IK", "SPLINE_IK") and names.intersection(_chain(bone, each)):
+                yield each
+
+
+def _mute(things):
     count = 0
-    for name in names:
-        for constraint in ob.pose.bones[name].constraints:
-            if not (constraint.mute or but_limits and constraint.type.startswith("LIMIT_")):
-                constraint.mute = True
-                count += 1
+    for each in things:
+        if not each.mute:
+            each.mute = True
+            count += 1
     return count
+
+
+def mute_others(ob, channels, ik=False, keyed=True):
+    """Turns off what would move the bones of these channels elsewhere: their constraints, IK from
+    bones below them, drivers; where they have keys now, modifiers of the curves (not cycles, which
+    begin where keys end). Limits and joints of robots that go with others stay, where it is IK that
+    obeys them. Words that say so, or none."""
+    names, paths = {c.group for c in channels}, {(c.path, c.index) for c in channels}
+    obeyed = {name for name in names if ik and "joint_mimic" in ob.pose.bones[name]}
+    driven = {(c.path, c.index) for c in channels if c.group not in obeyed}
+    data, counts = ob.animation_data, {}
+    counts["constraint"] = _mute(_constraints(ob, names, ik))
+    counts["driver"] = _mute(d for d in (data.drivers if data else ())
+                             if (d.data_path, d.array_index) in driven)
+    curves = compat.curves_of(data.action, ob) if keyed and data and data.action else ()
+    counts["curve modifier"] = _mute(
+        m for c in curves if (c.data_path, c.array_index) in paths
+        for m in c.modifiers if m.type != "CYCLES")
+    said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items() if n]
+    return f"; {' and '.join(said)} muted" if said else ""
 
 
 def ensure_properties(ob, channels):
@@ -191,7 +280,7 @@ def set_joints(ob, values, unit, keep_limits, key):
     put = set_joint if keep_limits else _put
     for bone in bl_read.joint_bones(ob):
         put(bone, values[bone["joint"]] / (unit if bone["joint_type"] == "slide" else 1.0))
-        if key is not None:
+        if key is not None and "joint_mimic" not in bone:   # those have drivers
             name, index, _sign = bl_read.joint_channel(bone)
             bone.keyframe_insert(name, index=index, frame=key, group=bone.name)
     ob.update_tag()
@@ -275,10 +364,33 @@ def _lock(pose_bone, bone, unit):
         pose_bone["joint_limits"] = [float(v) / scale for v in bone.limits]
     if bone.row:
         pose_bone["dh"] = bone.row
+    if bone.mimic:
+        pose_bone["joint_mimic"] = json.dumps(bone.mimic)
     if bone.mass > 0:
         pose_bone.skel.mass = pose_bone["mass"] = float(bone.mass)
         pose_bone["com"] = [float(v) / unit for v in bone.com]
         pose_bone["inertia"] = [float(v) for v in bone.inertia]
+
+
+def _add_mimics(ob, unit):
+    """Drivers of the joints that go with others. Their expressions are simple ones, which Blender
+    reckons without Python."""
+    bones = {bone["joint"]: bone for bone in bl_read.joint_bones(ob)}
+    for name, mimic in bl_read.mimics(ob).items():
+        bone, leader = bones[name], bones[mimic["joint"]]
+        label, index, sign = bl_read.joint_channel(bone)
+        from_label, from_index, from_sign = bl_read.joint_channel(leader)
+        own = sign / (unit if bone["joint_type"] == "slide" else 1.0)
+        factor = own * mimic["multiplier"] * from_sign * (
+            unit if leader["joint_type"] == "slide" else 1.0)
+        driver = bone.driver_add(label, index).driver
+        driver.type = "SCRIPTED"
+        variable = driver.variables.new()
+        variable.name, variable.type = "q", "SINGLE_PROP"
+        variable.targets[0].id = ob
+        variable.targets[0].data_path = \
+            f'pose.bones["{convert.escape(leader.name)}"].{from_label}[{from_index}]'
+        driver.expression = f"{factor!r} * q + {own * mimic['offset']!r}"
 
 
 def _attach(context, ob, name, bone, matrix, shape, color):
@@ -383,8 +495,9 @@ def make_robot(context, robot, text, folder, shapes, unit):
         _lock(ob.pose.bones[bone.name], bone, unit)
     ob["skel_source"] = add_text(f"{robot.name} (source)", text)
     ob["skel_robot"] = json.dumps({"joints": robot.joints, "poses": robot.poses,
-                                   "mimic": robot.mimic, "notes": robot.notes,
-                                   "source": robot.source, "reach": robot.reach})
+                                   "notes": robot.notes, "source": robot.source,
+                                   "reach": robot.reach})
+    _add_mimics(ob, unit)
     words = f"{robot.name}: {len(bl_read.joint_bones(ob))} joints"
     if shapes and text.lstrip().startswith("<"):
         made, left = _add_visuals(context, ob, robot, text, folder, unit)

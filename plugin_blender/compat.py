@@ -64,6 +64,15 @@ def curves_of(action, ob):
     return bag.fcurves if bag is not None else ()
 
 
+def paths_of(action):
+    """Data paths of all curves, whoever uses them."""
+    bags = [action]
+    if has_slots():
+        bags = [bag for layer in action.layers for strip in layer.strips
+                for bag in strip.channelbags]
+    return {curve.data_path for bag in bags for curve in bag.fcurves}
+
+
 class Curves:
     """The F-curves of an object in an action, for writing."""
 
@@ -88,6 +97,17 @@ class Curves:
             curve = self._all.new(path, index=index)
             curve.group = self._groups.get(group) or self._groups.new(group)
             return curve
+
+
+def is_shut(curve):
+    """Whether a curve is locked or muted, itself or with its group."""
+    return curve.lock or curve.mute or bool(curve.group and (curve.group.lock or curve.group.mute))
+
+
+def open_curve(curve):
+    curve.lock = curve.mute = False
+    if curve.group:
+        curve.group.lock = curve.group.mute = False
 
 
 def use_action(ob, action):

@@ -21,6 +21,7 @@ DETAIL = 0.05               # of the armature's size: what is shorter may be lef
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
+WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its body
 
 # What bodies of men and animals do, by words in the names of bones: (word, kind).
@@ -70,6 +71,24 @@ class BoneSettings:
 
 
 @dataclass
+class RobotShot:
+    """What a bone of an imported robot says of itself."""
+    joint: str = ""
+    kind: str = "fixed"                     # "hinge", "slide", "ball", "free"
+    axis: str = "Z"
+    sign: float = 1.0
+    limits: Any = None                      # rad, or Blender units
+    mimic: Any = None                       # {"joint", "multiplier", "offset"}: rad and m
+    com: Any = None                         # from the head, in the bone's axes, Blender units
+    inertia: Any = None                     # xx yy zz xy xz yz about com, bone's axes, kg m²
+    frame: bool = False                     # a frame, not a link
+
+    @property
+    def turns(self):
+        return self.kind in ("hinge", "slide", "ball")
+
+
+@dataclass
 class BoneShot:
     name: str
     parent: int = -1
@@ -81,11 +100,13 @@ class BoneShot:
     deform: bool = True
     selected: bool = True
     scale: Any = (1.0, 1.0, 1.0)            # of the basis, at the first frame
+    scales: bool = False                    # and it is animated
     near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
     limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
     locked: str = ""                        # axes that do not turn, "XZ"
     thickness: float = 0.0                  # Blender units: radius of what is bound to it
     volume: float = 0.0                     # Blender units cubed: its share of the mesh
+    robot: Any = None                       # a RobotShot
     settings: BoneSettings = field(default_factory=BoneSettings)
 
 
@@ -175,6 +196,10 @@ def q_about(axis, angle):
     return (math.cos(angle / 2), *(s * x for x in axis))
 
 
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b))
+
+
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
@@ -216,6 +241,15 @@ def twist_about(q, axis):
     return math.remainder(angle, 2 * math.pi)
 
 
+def turned(inertia, q):
+    """An inertia (3 or 6 numbers) seen from axes in which its own are turned by q."""
+    xx, yy, zz, xy, xz, yz = [*inertia, 0.0, 0.0, 0.0][:6]
+    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    axes = [q_rotate(q_conj(q), axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    return [dot(axes[a], [dot(row, axes[b]) for row in rows])
+            for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+
+
 # ---- which bones have bodies ----
 
 def part_of(name):
@@ -233,6 +267,17 @@ def _is_detail(bone, parent, extent):
     """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
     small = bone.length < DETAIL * extent and 4 * bone.length < parent.length
     return small or part_of(bone.name) == "finger" and 2 * bone.length < parent.length
+
+
+def _robot_role(shot, bone):
+    """A robot's links all count, however small; its base stands, or goes with its object."""
+    if bone.robot.frame:
+        return "NONE"
+    if bone.parent < 0 and bone.robot.kind == "fixed":
+        return "DRIVEN" if shot.object_moves or shot.animated else "PINNED"
+    if bone.parent < 0 and bone.robot.kind == "free":
+        return PRESETS[shot.settings.preset]["roots"]
+    return "DYNAMIC"
 
 
 def roles_of(shot):
@@ -253,6 +298,8 @@ def roles_of(shot):
             role = "NONE"
         elif not chosen[i]:
             role = "DRIVEN" if i in support else "NONE"
+        elif role == "AUTO" and bone.robot:
+            role = _robot_role(shot, bone)
         elif role == "AUTO":
             if not s.only_selected and (any_deform and not bone.deform or
                                         up >= 0 and _is_detail(bone, bones[up], extent)):
@@ -295,20 +342,36 @@ def _follow(shot, bone):
     return PRESETS[s.preset]["follow"]
 
 
+def check_scale(name, objects, frames=()):
+    """Refuses an object that is squeezed, mirrored or gone, or grows. objects: [frame][16]."""
+    size = 0.0
+    for n in range(0, len(objects), 16):
+        m, three = objects[n:n + 16], scales(objects[n:n + 16])
+        said = f"The armature '{name}' is scaled by ({', '.join(f'{v:.4g}' for v in three)})"
+        said += f" at frame {frames[n // 16]}" if n else ""
+        if max(three) <= 0:
+            raise Refused(f"{said}. Give it a size")
+        if not is_even(three):
+            raise Refused(f"{said}, not alike along all axes. Apply its scale (Object > Apply > "
+                          "Scale), then try again")
+        if dot(cross(m[0:3], m[4:7]), m[8:11]) < 0:
+            raise Refused(f"The armature '{name}' is mirrored (a negative scale). Apply its scale "
+                          "(Object > Apply > Scale), then try again")
+        size = size or sum(three) / 3
+        if abs(sum(three) / 3 - size) > EVEN * size:
+            raise Refused(f"{said}, and by {size:.4g} at frame {frames[0]}. Bones do not grow: "
+                          "choose frames in which its scale stays the same")
+
+
 def check(shot):
     """Refuses what would come out wrong, in words that help."""
     if shot.frame_end <= shot.frame_start:
         raise Refused(f"The range ends at frame {shot.frame_end}, "
                       f"but it starts at {shot.frame_start}")
-    three = scales(shot.objects[:16])
-    if not is_even(three):
-        size = ", ".join(f"{v:.4g}" for v in three)
-        raise Refused(f"The armature '{shot.name}' is scaled by ({size}), not alike along all axes."
-                      " Apply its scale (Object > Apply > Scale), then bake again")
-    m = shot.objects[:16]
-    if sum(a * b for a, b in zip(cross(m[0:3], m[4:7]), m[8:11])) < 0:
-        raise Refused(f"The armature '{shot.name}' is mirrored (a negative scale). "
-                      "Apply its scale (Object > Apply > Scale), then bake again")
+    if shot.frame_end - shot.frame_start < shot.frame_step:
+        raise Refused(f"The step of {shot.frame_step} frames is longer than the range, "
+                      f"{shot.frame_start} to {shot.frame_end}")
+    check_scale(shot.name, shot.objects, shot.frames)
     parents = {bone.parent for bone in shot.bones}
     for i, bone in enumerate(shot.bones):
         if i in parents and not is_even(bone.scale):
@@ -357,6 +420,10 @@ def _body(shot, i, role, size, pose):
     if role in ("DRIVEN", "PINNED"):
         body.motion = "driven" if role == "DRIVEN" else "fixed"
     body.collide = True if bone.settings.collide else None
+    if bone.robot and bone.robot.inertia:   # as its document has it; it touches with its end
+        grown = sum(scales(shot.objects[:16])) / 3
+        body.inertia = [v * grown ** 2 for v in turned(bone.robot.inertia, QUARTER)]
+        body.shape, body.contacts = None, [list(_place(shot, i, (0.0, 2 * _half(shot, i), 0.0)))]
     return body
 
 
@@ -489,6 +556,49 @@ def _joint_limited(shot, i, joint, pose, parent_pose, head):
         _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(bone, free))
 
 
+def _coordinate(shot, i):
+    """Where a robot's joint stands at the start, rad or m: angles as they are keyed, turns and
+    all."""
+    robot = shot.bones[i].robot
+    axis = "XYZ".index(robot.axis)
+    if robot.kind == "hinge":
+        return robot.sign * shot.bones[i].near[axis]
+    grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
+    return robot.sign * grown * shot.basis[16 * i + 12 + axis]
+
+
+def _joint_of_robot(shot, i, joint, pose, _parent_pose, _head):
+    """As the robot's document has it; coordinates of the scene are zero at the start."""
+    robot = shot.bones[i].robot
+    joint.type, joint.name = robot.kind if robot.turns else "fixed", robot.joint or joint.name
+    if robot.kind not in ("hinge", "slide"):
+        return
+    along = [robot.sign * v for v in AXES[robot.axis]]
+    joint.axis = list(q_rotate(q_mul(pose[3:7], QUARTER), along))
+    if robot.limits:
+        grown = sum(scales(shot.objects[:16])) / 3 * shot.unit if robot.kind == "slide" else 1.0
+        now = _coordinate(shot, i)
+        joint.limits = [v * grown - now for v in robot.limits]
+
+
+def _mimics(shot, scene):
+    """Joints that go with others, in coordinates that are zero at the start."""
+    known = {joint.name: joint for joint in scene.joints}
+    at = {bone.robot.joint: i for i, bone in enumerate(shot.bones) if bone.robot}
+    size = sum(scales(shot.objects[:16])) / 3
+    for bone in shot.bones:
+        mimic = bone.robot.mimic if bone.robot else None
+        if not mimic or bone.robot.joint not in known or mimic["joint"] not in known:
+            continue
+        i, leader = at[bone.robot.joint], at[mimic["joint"]]
+        own = size if bone.robot.kind == "slide" else 1.0
+        factor = mimic["multiplier"] * own / (
+            size if shot.bones[leader].robot.kind == "slide" else 1.0)
+        offset = mimic["offset"] * own + factor * _coordinate(shot, leader) - _coordinate(shot, i)
+        known[bone.robot.joint].mimic = {"joint": mimic["joint"], "multiplier": factor,
+                                         "offset": offset}
+
+
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
     bone, part = shot.bones[i], part_of(shot.bones[i].name)
@@ -529,11 +639,13 @@ def _joint(shot, i, up, pose, parent_pose, size, weight):
     """The joint of a bone's head; its friction: a share of what the bone's weight turns it with."""
     bone, s = shot.bones[i], shot.settings
     reach = size[0] / 2 + size[1]
-    head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], (0, 0, -_half(shot, i))))]
-    joint = documents.Joint(type="ball", bodies=[shot.bones[up].name, bone.name],
-                            name=f"{bone.name}.joint", anchor=head)
+    head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], _place(shot, i)))]
+    joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=head,
+                            bodies=[shot.bones[up].name if up >= 0 else "world", bone.name])
     guess = not _has_rig_limits(bone) or bone.settings.limits in ("CUSTOM", "NONE")
     place = _joint_guessed if guess else _joint_limited
+    if bone.robot and bone.settings.joint == "AUTO":
+        place = _joint_of_robot
     place(shot, i, joint, pose, parent_pose, head)
     if joint.type == "fixed":
         joint.anchor = list(pose[:3])
@@ -541,6 +653,16 @@ def _joint(shot, i, up, pose, parent_pose, size, weight):
     if joint.type != "fixed":
         joint.friction = share * size[2] * weight * reach
     return joint
+
+
+def _place(shot, i, at=(0.0, 0.0, 0.0)):
+    """A point of a bone, from its head in its axes, m: in its body, whose origin is its centre of
+    mass (in the middle, where a robot does not say otherwise)."""
+    bone, middle = shot.bones[i], (0.0, _half(shot, i), 0.0)
+    if bone.robot and bone.robot.com and bone.robot.inertia:
+        grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
+        middle = [v * grown for v in bone.robot.com]
+    return q_rotate(QUARTER, [a - b for a, b in zip(at, middle)])
 
 
 def _half(shot, i):
@@ -570,7 +692,7 @@ class Build:
 
 
 def _offset(shot, i):
-    return (0.0, 0.0, -_half(shot, i), *QUARTER)
+    return (*_place(shot, i), *QUARTER)
 
 
 def make_rig(shot, roles):
@@ -589,6 +711,8 @@ def make_rig(shot, roles):
         channels = shot.settings.channels if moved and roles[i] != "NONE" else 0
         if bone.connected:
             channels &= ~rigs.LOCATION      # Blender takes no location of a connected bone
+        if channels and bone.robot and bone.robot.turns:
+            channels &= rigs.LOCATION if bone.robot.kind == "slide" else rigs.ROTATION
         flags = bone.flags if moved else bone.flags | rigs.POSED
         even = sum(bone.scale) / 3
         bones.append(rigs.Bone(
@@ -596,6 +720,11 @@ def make_rig(shot, roles):
             body=body_of[bone.name] if roles[i] != "NONE" else -1, offset=_offset(shot, i),
             channels=channels, scale=even, near=bone.near))
     return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
+
+
+def keyed(shot):
+    """Names of the bones that get keys."""
+    return [shot.bones[i].name for i in make_rig(shot, roles_of(shot))[2]]
 
 
 def _host(shot, roles, i):
@@ -666,6 +795,8 @@ def _ground(shot, scene, sizes, poses, body_of):
         point=[0.0, 0.0, height], normal=normal, friction=s.ground_friction,
         restitution=s.bounce if s.bounce > 0 else None))
     for i, size in sizes.items():
+        if shot.bones[i].robot and shot.bones[i].robot.inertia:
+            continue
         k = 7 * body_of[shot.bones[i].name]
         middle = sum(a * (b - c) for a, b, c in zip(normal, poses[k:k + 3], (0, 0, height)))
         along = q_rotate(poses[k + 3:k + 7], (0, 0, size[0] / 2))
@@ -698,9 +829,13 @@ def build(shot, library=None):
             scene.wobble.append(_soft(shot, i, host, sizes[i], pose, weight))
             continue
         scene.bodies.append(_body(shot, i, role, sizes[i], pose))
+        held = role == "DYNAMIC" and shot.bones[i].robot and shot.bones[i].robot.turns
         if up >= 0 and "DYNAMIC" in (role, roles[up]):
             k = 7 * body_of[shot.bones[up].name]
             scene.joints.append(_joint(shot, i, up, pose, list(poses[k:k + 7]), sizes[i], weight))
+        elif up < 0 and held:               # a robot whose first joint is on the world
+            scene.joints.append(_joint(shot, i, up, pose, list(WORLD), sizes[i], weight))
+    _mimics(shot, scene)
     _colliders(shot, scene, library)
     frames = range(shot.frame_start, shot.frame_end + 1, shot.frame_step)
     scene.bake = documents.BakeSettings(
@@ -795,6 +930,7 @@ class Channel:
 
 
 PROPERTIES = {rigs.QUATERNION: "rotation_quaternion", rigs.AXIS_ANGLE: "rotation_axis_angle"}
+KEYED = ("location", "scale", "rotation_euler", *PROPERTIES.values())
 
 
 def escape(name):
@@ -802,15 +938,23 @@ def escape(name):
 
 
 def name_channels(shot, built, keys):
-    """The library's channels with the names that Blender's curves have."""
+    """The library's channels with the names that Blender's curves have. Bones that others hang from
+    keep the size of the first frame, where their scale is animated."""
     out, at = [], 0
-    for bone, data in zip(shot.bones, built.bones):
+    parents = {bone.parent for bone in shot.bones}
+    for i, (bone, data) in enumerate(zip(shot.bones, built.bones)):
         for name, width in zip(("location", PROPERTIES.get(data.rotation, "rotation_euler")),
                                data.widths):
             for index in range(width):
                 path = f'pose.bones["{escape(bone.name)}"].{name}'
                 out.append(Channel(path, index, bone.name, keys[at]))
                 at += 1
+        if bone.scales and data.channels and i in parents:
+            first, last = keys[at - 1][0], keys[at - 1][-2]
+            for index, size in enumerate(bone.scale):
+                path = f'pose.bones["{escape(bone.name)}"].scale'
+                held = array("f", (first, size, last, size) if last > first else (first, size))
+                out.append(Channel(path, index, bone.name, held))
     return out
 
 

@@ -38,6 +38,8 @@ class JointShot:
     axis: str = "Z"
     sign: float = 1.0
     limits: Any = None                          # (low, high): rad, or Blender units
+    mimic: Any = None                           # {"joint", "multiplier", "offset"}: rad and m
+    name: str = ""                              # of the robot's joint
 
 
 @dataclass
@@ -59,6 +61,8 @@ class GoalShot:
     number: int = 0                             # in the list of goals
     at: Any = None                              # (object, bone) of the target, by name
     pole_at: Any = None                         # likewise
+    rides: str = ""                             # the bone of this armature that the target is on
+    pole_rides: str = ""                        # likewise
 
 
 @dataclass
@@ -121,6 +125,13 @@ def chain_of(shot, goal):
     return chain[:goal.chain] if goal.chain > 0 else chain
 
 
+def leaders(ik):
+    """{bone: the bone whose joint its joint goes with}."""
+    at = {info.name: i for i, info in enumerate(ik.joints) if info.name}
+    return {i: at[info.mimic["joint"]] for i, info in enumerate(ik.joints)
+            if info.mimic and info.mimic["joint"] in at}
+
+
 def moving(ik):
     """(set of bones that IK turns, roots: {bone: HELD, TURNS, SHIFTS or MOVES})."""
     shot, chains = ik.shot, []
@@ -132,6 +143,9 @@ def moving(ik):
     if not chains:
         raise convert.Refused("No goal moves a bone. Add one for the bone that is to reach")
     turns = {i for chain in chains for i in chain}
+    for i, leader in leaders(ik).items():       # what goes together moves together
+        if i in turns or leader in turns:
+            turns |= {i, leader}
     roots = {}
     for i in sorted(turns):
         if shot.bones[i].parent >= 0 or ik.joints[i].kind:
@@ -148,6 +162,11 @@ def moving(ik):
         raise convert.Refused("The root bone is held, and no other bone may move. "
                               "Let the root turn or move, or take a longer chain")
     return turns, roots
+
+
+def keyed(ik):
+    """Names of the bones that may get keys."""
+    return [ik.shot.bones[i].name for i in moving(ik)[0]]
 
 
 def _descends(shot, among):
@@ -252,10 +271,11 @@ class _Maker:
 
     def __init__(self, ik, built, poses):
         self.ik, self.shot, self.built, self.poses = ik, ik.shot, built, poses
-        self.scene, self.stiffness = built.scene, {}
+        self.scene, self.stiffness, self.joints = built.scene, {}, {}
         self.grown = sum(convert.scales(ik.shot.objects[:16])) / 3 * ik.shot.unit
 
     def pose(self, i):
+        """Of a bone's body, at the first frame."""
         k = 7 * self.built.body_of[self.shot.bones[i].name]
         return list(self.poses[k:k + 7])
 
@@ -359,6 +379,8 @@ class _Maker:
             self.built.limits.append((bone, part.axis, joint.name, *joint.limits))
         if part.stiffness > 0:
             self.stiffness[joint.name] = min(part.stiffness, 1.0)
+        if part.stiffness < 1:
+            self.joints.setdefault(bone, []).append(joint.name)
         self.built.base[joint.name] = part.values
         self.scene.joints.append(joint)
 
@@ -398,6 +420,19 @@ class _Maker:
                      stiffness=info.stiffness["XYZ".index(info.axis)])
         self.add(part, bone.name, documents.Joint(bone.name, info.kind, [host, bone.name],
                                                   q=values[0], frames=frames))
+
+    def mimics(self, turns):
+        """Robots' joints that go with others."""
+        size = self.grown / self.shot.unit
+        joints = {joint.name: joint for joint in self.scene.joints}
+        for i, leader in leaders(self.ik).items():
+            if i not in turns or leader not in turns:
+                continue
+            own, info = size if self.ik.joints[i].kind == "slide" else 1.0, self.ik.joints[i].mimic
+            of = size if self.ik.joints[leader].kind == "slide" else 1.0
+            joints[self.shot.bones[i].name].mimic = {
+                "joint": self.shot.bones[leader].name, "offset": own * info["offset"],
+                "multiplier": own * info["multiplier"] / of}
 
 
 # ---- the whole ----
@@ -486,7 +521,7 @@ def build(ik, library=None):
     if not ik.goals:
         raise convert.Refused("There is no goal to reach. Add one: select the bone that is to "
                               "reach something, and press Add Goal")
-    _check_scale(shot)
+    convert.check_scale(shot.name, shot.objects, shot.frames)
     if not ik.motions:
         pipeline.run(read_motions(ik))
     turns, roots = moving(ik)
@@ -499,7 +534,7 @@ def build(ik, library=None):
     parts = [i for i, bone in enumerate(bones) if bone.channels]
     roles = ["DYNAMIC" if i in turns else "NONE" for i in range(len(bones))]
     built = Build(scene, rig, roles, body_of, parts)
-    maker = _Maker(ik, built, poses[:width])
+    maker = _Maker(ik, built, poses)
     for i in bodies:
         scene.bodies.append(documents.Body(shot.bones[i].name))
     for k, i in enumerate(bodies):
@@ -516,15 +551,9 @@ def build(ik, library=None):
         else:
             _place(scene.bodies[k], _rows(poses, width, 7 * k), shot.rate)
     _masses(ik, scene, bodies)
-    _finish(ik, maker, turns, roots, library)
+    maker.mimics(turns)
+    _finish(ik, maker, turns, roots, width, library)
     return built
-
-
-def _check_scale(shot):
-    three = convert.scales(shot.objects[:16])
-    if not convert.is_even(three):
-        raise convert.Refused(f"The armature '{shot.name}' is not scaled alike along all axes. "
-                              "Apply its scale (Object > Apply > Scale), then try again")
 
 
 def _masses(ik, scene, bodies):
@@ -543,10 +572,59 @@ def _masses(ik, scene, bodies):
             body.mass, body.inertia = MASSLESS * whole, [MASSLESS * whole * 1e-4] * 3
 
 
-def _finish(ik, maker, turns, roots, library):
+def _only(ik, maker, goal, roots):
+    """The joints that may move for a goal with a chain of its own; None: all above it."""
+    if goal.chain <= 0 or not goal.bone:
+        return None
+    chain = chain_of(ik.shot, goal)
+    out = [name for i in chain for name in maker.joints.get(ik.shot.bones[i].name, ())]
+    if any(roots.get(i) in ("SHIFTS", "MOVES") for i in chain):
+        out.append("world")
+    if not out:
+        raise convert.Refused(f"The goal '{goal.name}' has no bone that may turn among the "
+                              f"{goal.chain} of its chain. Take a longer chain")
+    return out
+
+
+def _seat(shot, turns, bone):
+    """The moving bone that what is on a bone goes with; -1: it does not move with goals."""
+    i = next((i for i, each in enumerate(shot.bones) if each.name == bone), -1)
+    while i >= 0 and i not in turns:
+        i = shot.bones[i].parent
+    return i
+
+
+class _Seen:
+    """Where targets are: in the world, or, on a bone that goals move, as seen from its body."""
+
+    def __init__(self, ik, maker, turns, width, library):
+        self.ik, self.maker, self.turns, self.width = ik, maker, turns, width
+        self.one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], ik.shot.unit, library)
+
+    def look(self, matrices, rides):
+        """(places, turns, body or None) of 16 floats a frame."""
+        rows, name = _rows(self.one.poses(matrices, 1, rigs.STILL), 7, 0), None
+        seat = _seat(self.ik.shot, self.turns, rides)
+        if seat >= 0:
+            name = self.ik.shot.bones[seat].name
+            own = _rows(self.maker.poses, self.width, 7 * self.maker.built.body_of[name])
+            rows = [_seen_from(pose, row) for pose, row in zip(own, rows)]
+        if len(rows) == 1:
+            return rows[0][:3], rows[0][3:], name
+        return [row[:3] for row in rows], [row[3:] for row in rows], name
+
+
+def _seen_from(pose, other):
+    back = convert.q_conj(pose[3:])
+    return [*convert.q_rotate(back, [a - b for a, b in zip(other[:3], pose[:3])]),
+            *convert.q_mul(back, other[3:])]
+
+
+def _finish(ik, maker, turns, roots, width, library):
     shot, scene = ik.shot, maker.scene
+    seen = _Seen(ik, maker, turns, width, library)
     for goal in ik.goals:
-        _goal(ik, maker, goal, library)
+        _goal(ik, maker, goal, seen, _only(ik, maker, goal, roots), library)
     free = {"SHIFTS": "shifts", "MOVES": "moves"}
     root = next((free[r] for r in roots.values() if r in free), None)
     samples = len(shot.frames)
@@ -558,22 +636,14 @@ def _finish(ik, maker, turns, roots, library):
                                         frame_end=shot.frame_start + samples - 1)
 
 
-def _targets(shot, matrices, library):
-    """[[x y z], ...], [[w x y z], ...] of 16 floats a frame."""
-    one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
-    rows = _rows(one.poses(matrices, 1, rigs.STILL), 7, 0)
-    if len(rows) == 1:
-        return rows[0][:3], rows[0][3:]
-    return [row[:3] for row in rows], [row[3:] for row in rows]
-
-
-def _goal(ik, maker, goal, library):
+def _goal(ik, maker, goal, seen, joints, library):
     shot, scene = ik.shot, maker.scene
     if goal.target is None:
         raise convert.Refused(f"The goal '{goal.name}' has no target. Choose an object for it")
-    places, turns = _targets(shot, goal.target, library)
+    places, turns, seat = seen.look(goal.target, goal.rides)
     weight = goal.weight[0] if len(set(goal.weight)) == 1 else list(goal.weight)
-    common = {"name": goal.name, "priority": goal.priority, "weight": weight}
+    common = {"name": goal.name, "priority": goal.priority, "weight": weight,
+              "relative_to": seat, "joints": joints}
     if goal.kind == "CENTRE":
         scene.goals.append(documents.Goal(centre_of_mass=places, axes="xy" if goal.level else None,
                                           **common))
@@ -602,7 +672,7 @@ def _goal(ik, maker, goal, library):
         raise convert.Refused(f"The goal '{goal.name}' wants neither place nor direction")
     scene.goals.append(made)
     if goal.pole is not None:
-        _pole(ik, maker, goal, made, common, library)
+        _pole(ik, maker, goal, made, common, seen)
 
 
 def _head_of(shot, maker, k, library):
@@ -610,7 +680,7 @@ def _head_of(shot, maker, k, library):
     return list(one.poses(shot.poses[k:k + 16], 1, shot.objects[:16])[:3])
 
 
-def _pole(ik, maker, goal, made, common, library):
+def _pole(ik, maker, goal, made, common, seen):
     """The joint in the middle of the limb bends to the side of the pole."""
     shot = ik.shot
     limb = chain_of(shot, goal)
@@ -624,8 +694,9 @@ def _pole(ik, maker, goal, made, common, library):
         raise convert.Refused(f"The goal '{goal.name}' has a pole, which takes a limb of two bones "
                               "or more")
     middle, upper = limb[(len(limb) - 1) // 2], limb[-1]
-    places, _ = _targets(shot, goal.pole, library)
-    common = {**common, "name": f"{goal.name} pole", "priority": min(goal.priority + 1, 15)}
+    places, _turns, seat = seen.look(goal.pole, goal.pole_rides)
+    common = {**common, "name": f"{goal.name} pole", "relative_to": seat,
+              "priority": min(goal.priority + 1, 15)}
     maker.scene.goals.append(documents.Goal(
         body=shot.bones[middle].name, point=[0.0, -convert._half(shot, middle), 0.0], pole=places,
         from_=shot.bones[upper].name, from_point=[0.0, -convert._half(shot, upper), 0.0],

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List
 
 from . import convert
+from .convert import dot, turned
 from .binding import scene as documents
 from .binding import skelpy
 
@@ -41,6 +42,7 @@ class RobotBone:
     axis: str = "Z"
     sign: float = 1.0
     limits: Any = None
+    mimic: Any = None                       # {"joint", "multiplier", "offset"}: rad and m
     row: str = ""                           # of the DH table, as JSON
     stub: bool = False
     frame: bool = False                     # a frame, not a link
@@ -55,7 +57,6 @@ class Robot:
     bones: List[RobotBone]
     reach: float = 1.0
     poses: Dict[str, List[float]] = field(default_factory=dict)
-    mimic: List[Dict[str, Any]] = field(default_factory=list)
     joints: List[str] = field(default_factory=list)     # in the order of q
     notes: List[str] = field(default_factory=list)
     source: str = ""
@@ -77,10 +78,6 @@ def times(a, s):
     return [x * s for x in a]
 
 
-def dot(a, b):
-    return sum(x * y for x, y in zip(a, b))
-
-
 def compose(a, b):
     """Pose b, given in pose a."""
     return [*add(a[:3], convert.q_rotate(a[3:], b[:3])), *convert.q_mul(a[3:], b[3:])]
@@ -97,15 +94,6 @@ def axes_of(bone):
     z = sub(bone.z, times(y, dot(bone.z, y)))
     z = times(z, 1 / convert.norm(z))
     return convert.q_of([*convert.cross(y, z), 0, *y, 0, *z, 0, 0, 0, 0, 1])
-
-
-def turned(inertia, q):
-    """An inertia (3 or 6 numbers) seen from axes in which its own are turned by q."""
-    xx, yy, zz, xy, xz, yz = [*inertia, 0.0, 0.0, 0.0][:6]
-    rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    axes = [convert.q_rotate(convert.q_conj(q), axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
-    return [dot(axes[a], [dot(row, axes[b]) for row in rows])
-            for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
 
 
 def across(z):
@@ -244,19 +232,22 @@ def robot_of(text, name="", library=None):
         for k, joint in enumerate(document.get("joints", [])):
             if joint["type"] == "ball":
                 q[scene.joint_q_offset(k)] = 1.0
-        tree = _Tree(document, skelpy.fk(scene, q))
+        tree = _Tree(document, skelpy.fk(scene, q) if q else skelpy.State(scene).poses)
         reach = reach_of(scene, tree)
+        names = scene.joint_names
+        mimics = {names[k]: {"joint": names[leader], "multiplier": factor, "offset": offset}
+                  for k, (leader, factor, offset) in scene.mimics.items()}
     heads, bones = {}, {}
     for body in reversed(tree.order()):
         bones[body] = _bone(tree, body, heads)
     out = [bones[body] for body in tree.order()]
     rows = _rows(text)
     for bone in out:
-        bone.row = rows.get(bone.joint, "")
+        bone.row, bone.mimic = rows.get(bone.joint, ""), mimics.get(bone.joint)
     robot = Robot(document.get("name") or name or "robot", out, reach,
                   joints=[j["name"] for j in document.get("joints", [])])
     extra = document.get("robot", {})
-    robot.poses, robot.mimic = extra.get("poses", {}), extra.get("mimic", [])
+    robot.poses = extra.get("poses", {})
     robot.notes, robot.source = extra.get("notes", []), extra.get("source", "")
     taken = set(bones)
     for frame, (body, pose) in tree.frames.items():
@@ -298,24 +289,34 @@ def _rows(text):
             for k, row in enumerate(table["joints"])}
 
 
-def apply_mimic(robot_mimic, joints, q):
-    """q (by joint name) with the joints that go with others."""
+def apply_mimics(mimics, q):
+    """q (by joint name) with the joints that go with others. mimics: by the follower's name."""
     out = dict(q)
-    for each in robot_mimic:
-        if each["of"] in out:
-            out[each["joint"]] = each.get("factor", 1) * out[each["of"]] + each.get("offset", 0)
+    for name, mimic in mimics.items():
+        if name in out and mimic["joint"] in out:
+            out[name] = mimic["multiplier"] * out[mimic["joint"]] + mimic["offset"]
     return out
 
 
-def parse_joints(text, count, degrees=()):
-    """Numbers of "0, 0.5 -1"; degrees: which of them are angles in degrees."""
+def parse_joints(text, names, angles=(), followers=()):
+    """{joint: value} of "0, 0.5 -1": a number for every joint, or for every one that goes with no
+    other. angles: names of joints whose numbers are degrees."""
     try:
         values = [float(word) for word in re.split(r"[\s,;]+", text.strip()) if word]
     except ValueError:
         raise convert.Refused(f"'{text}' are not numbers. Write them like 0, 0.5, -1") from None
-    if len(values) != count or not all(map(math.isfinite, values)):
-        raise convert.Refused(f"The robot has {count} joints, but {len(values)} numbers are given")
-    return [math.radians(v) if k in degrees else v for k, v in enumerate(values)]
+    if not all(map(math.isfinite, values)):
+        raise convert.Refused(f"'{text}' must be finite numbers")
+    given = [name for name in names if name not in followers] \
+        if followers and len(values) == len(names) - len(followers) else names
+    if len(values) != len(given):
+        less = f" ({len(names) - len(followers)} without those that go with others)" \
+            if followers else ""
+        raise convert.Refused(f"The robot has {len(names)} joints{less}, but {len(values)} numbers "
+                              "are given")
+    q = dict.fromkeys(names, 0.0)
+    q.update({name: math.radians(v) if name in angles else v for name, v in zip(given, values)})
+    return q
 
 
 # ---- bones to a document ----
@@ -338,6 +339,7 @@ class ChainBone:
     com: Any = ZERO                         # from the head, in the bone's axes
     inertia: Any = None                     # as of a RobotBone
     radius: float = 0.0                     # of its capsule, where it has a mass but no inertia
+    mimic: Any = None                       # as of a RobotBone
 
 
 def _body(bone):
@@ -385,7 +387,11 @@ def scene_of(name, bones, tip="", tip_tail=True):
         if bone.kind in ("hinge", "slide"):
             joint.axis = list(axis)
             joint.limits = list(bone.limits) if bone.limits else None
+            joint.mimic = bone.mimic
         scene.joints.append(joint)
+    known = {joint.name for joint in scene.joints}
+    for joint in scene.joints:              # of a chain, the leader may be left out
+        joint.mimic = joint.mimic if joint.mimic and joint.mimic["joint"] in known else None
     if tip and tool is None:
         bone = next(b for b in bones if b.name == tip)
         tool = f"{tip} end"
@@ -499,13 +505,22 @@ def find_mesh(filename, folder):
 
 
 def read_mesh(path):
-    """(points, faces) of an STL or OBJ file; None where it is another kind."""
-    with open(path, "rb") as file:
-        data = file.read()
+    """(points, faces) of an STL or OBJ file; None where it is another kind, or damaged."""
     kind = os.path.splitext(path)[1].lower()
-    if kind == ".stl":
-        return _read_stl(data)
-    return _read_obj(data.decode("utf-8", "replace")) if kind == ".obj" else None
+    if kind not in (".stl", ".obj"):
+        return None
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        points, faces = _read_stl(data) if kind == ".stl" else \
+            _read_obj(data.decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return None
+    if any(len(point) != 3 for point in points):
+        return None
+    faces = [face for face in faces if len(set(face)) == len(face) > 2 and
+             all(0 <= n < len(points) for n in face)]
+    return (points, faces) if faces else None
 
 
 def _read_stl(data):
@@ -520,8 +535,7 @@ def _read_stl(data):
     index, faces = {}, []
     for k in range(0, len(corners) - 2, 3):
         face = [index.setdefault(corner, len(index)) for corner in corners[k:k + 3]]
-        if len(set(face)) == 3:
-            faces.append(face)
+        faces.append(face)
     return list(index), faces
 
 

@@ -36,12 +36,14 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
         frame = scene.frame_current
         ik = bl_read.read_ik(scene, ob, frame, frame)
         yield from bl_read.sample_ik(ik, ob, [frame], context.evaluated_depsgraph_get())
+        bl_write.check(ob, "", ())
         result = yield from convert_ik.solve(ik)
-        bl_write.mute_constraints(ob, result.bones, but_limits=True)
-        bl_write.set_pose(ob, result.channels, ops.key_frame(scene))
+        key = ops.key_frame(scene)
+        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None)
+        bl_write.set_pose(ob, result.channels, key)
         context.view_layer.update()
         REPORTS[ob.name] = result.report
-        return f"{result.report['bones']} bones: {words_of(result.report)}"
+        return f"{result.report['bones']} bones: {words_of(result.report)}{muted}"
 
 
 class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
@@ -62,15 +64,17 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
         name, target = ob.name, self.given("target", ob.skel_ik.target)
         ik = bl_read.read_ik(scene, ob, first, last, step)
         yield from bl_read.sample_ik(ik, ob, range(first, last + 1, step))
+        if ik.goals:
+            bl_write.check(ob, target, convert_ik.keyed(ik))
         result = yield from convert_ik.solve(ik)
         self.closing = True
         ob = bpy.data.objects[name]
         action = yield from bl_write.write(ob, result.channels, target, f"{name} ik")
-        bl_write.mute_constraints(ob, result.bones, but_limits=True)
+        muted = bl_write.mute_others(ob, result.channels, ik=True)
         bl_write.refresh(scene)
         REPORTS[name] = result.report
         return f"{len(result.bones)} bones, frames {first} to {last}, '{action.name}': " + \
-            words_of(result.report)
+            words_of(result.report) + muted
 
 
 # ---- goals ----
@@ -149,11 +153,20 @@ class SKEL_OT_goals_from_constraints(ops.OnArmature, bpy.types.Operator):
 
     def execute(self, context):
         ob = ops.armature(context)
+        there = {(goal.bone, goal.target, goal.target_bone) for goal in ob.skel_ik.goals}
         found = list(bl_read.ik_constraints(ob))
-        for fields in found:
+        fresh = [fields for fields in found
+                 if (fields["bone"], fields["target"], fields["target_bone"]) not in there]
+        for fields in fresh:
             bl_write.add_goal(ob, **fields)
-        self.report({"INFO"}, f"{len(found)} goals")
-        return {"FINISHED"} if found else {"CANCELLED"}
+        if not found:
+            self.report({"WARNING"}, f"'{ob.name}' has no Inverse Kinematics constraint that acts "
+                        "and has a target")
+            return {"CANCELLED"}
+        old = len(found) - len(fresh)
+        words = f"; {old} were there already" if old else ""
+        self.report({"INFO"}, f"{len(fresh)} goals{words}")
+        return {"FINISHED"}
 
 
 CLASSES = (SKEL_OT_solve_ik, SKEL_OT_bake_ik, SKEL_OT_add_goal, SKEL_OT_remove_goal,

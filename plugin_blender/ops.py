@@ -31,13 +31,28 @@ def key_frame(scene):
     return scene.frame_current if scene.tool_settings.use_keyframe_insert_auto else None
 
 
+def not_editing(cls, context):
+    if context.mode == "EDIT_ARMATURE":
+        cls.poll_message_set("Leave Edit Mode first")
+    return context.mode != "EDIT_ARMATURE"
+
+
 class OnArmature:
     @classmethod
     def poll(cls, context):
         if armature(context) is None:
             cls.poll_message_set("Select an armature first")
             return False
-        return context.mode != "EDIT_ARMATURE"
+        return not_editing(cls, context)
+
+
+def words_of(error):
+    """What an error says to people: files by their names."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{str(error.filename).removesuffix('.part')}: {error.strerror}"
+    if isinstance(error, UnicodeDecodeError):
+        return "The file is not text in UTF-8"
+    return str(error) or type(error).__name__
 
 
 class Short:
@@ -46,8 +61,8 @@ class Short:
     def execute(self, context):
         try:
             words = self.run(context)
-        except (*FAILURES, UnicodeDecodeError, SyntaxError) as error:
-            self.report({"ERROR"}, str(error) or type(error).__name__)
+        except (*FAILURES, SyntaxError) as error:
+            self.report({"ERROR"}, words_of(error))
             return {"CANCELLED"}
         self.report({"INFO"}, words)
         return {"FINISHED"}
@@ -61,7 +76,7 @@ class _Work(OnArmature):
     closing = False
 
     def _fail(self, error):
-        self.report({"ERROR"}, str(error) or type(error).__name__)
+        self.report({"ERROR"}, words_of(error))
         return {"CANCELLED"}
 
     def execute(self, context):
@@ -154,16 +169,19 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
         name, target = ob.name, self.given("target", ob.skel.target)
         shot = bl_read.read_shot(scene, ob, *self.frames(context, ob))
         yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+        bl_write.check(ob, target, convert.keyed(shot))
         result = yield from pipeline.bake(shot)
         self.closing = True
         ob = bpy.data.objects[name]
         action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
-        muted = bl_write.mute_constraints(ob, result.bones) if ob.skel.mute_constraints else 0
+        muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         bl_write.refresh(scene)
         REPORTS[name] = result.report
+        for warning in result.report["warnings"]:
+            self.report({"WARNING"}, warning)
         words = f"{len(result.bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
                 f"'{action.name}'"
-        return words + (f"; {muted} constraints muted" if muted else "")
+        return words + muted
 
 
 class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
@@ -283,6 +301,7 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
         shot = bl_read.read_shot(scene, ob, first, max(last, first + 1), step)
         frames, _before = convert.frames_needed(shot)
         yield from bl_read.sample(shot, ob, frames)
+        bl_write.check(ob, self.target, convert.keyed(shot))
         result = yield from pipeline.track(shot, text)
         self.closing = True
         action = yield from bl_write.write(ob, result.channels, self.target, f"{ob.name} track")

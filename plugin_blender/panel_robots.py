@@ -39,9 +39,12 @@ class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
     def draw(self, context):
         layout, ob = self.columns(), ops.armature(context)
         column = layout.column(align=True)
+        followers = bl_read.mimics(ob)
         for bone in bl_read.joint_bones(ob):
             name = "skel_angle" if bone["joint_type"] == "hinge" else "skel_distance"
-            column.prop(bone, name, text=bone["joint"])
+            row = column.row()
+            row.enabled = bone["joint"] not in followers    # a driver moves it
+            row.prop(bone, name, text=bone["joint"])
         layout.operator("skel.set_joints", text="All to Zero", icon="LOOP_BACK")
         for pose in list(bl_read.robot_data(ob).get("poses", {}))[:8]:
             layout.operator("skel.set_joints", text=f"Pose '{pose}'").pose = pose

@@ -134,9 +134,21 @@ def bake(shot, library=None):
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
+        report["warnings"] = [*report["warnings"], *mimic_warning(scene)]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
     return Result(text, channels, (shot.frame_start, last), report)
+
+
+def mimic_warning(scene):
+    """As `skel bake` says it; none where no joint goes with another."""
+    found = list(scene.mimics.items())
+    if not found:
+        return []
+    (follower, (leader, _factor, _offset)), names = found[0], scene.joint_names
+    more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+    return [f"joint '{names[follower]}' mimics '{names[leader]}'{more}: dynamics has no such "
+            "constraint, it moves on its own"]
 
 
 def report_of(job, shot):
@@ -250,7 +262,10 @@ def inverse(shot, cutoff=0.0, library=None):
     """Torques of the animation: channels of custom properties, and the lines of a table."""
     built = convert.build(shot, library)
     for joint in built.scene.joints:
-        joint.limits = None
+        joint.limits = joint.mimic = None
+    if any(body.motion == "driven" for body in built.scene.bodies):     # the base of a robot
+        poses = built.rig.poses(shot.poses, built.body_count, shot.objects)
+        convert.animate(shot, built, poses, None, None)
     text = "".join(convert.text_of(built.scene))
     scene = skelpy.Scene.from_json(text, library)
     yield 0.7, "reading the animation"
@@ -264,7 +279,7 @@ def inverse(shot, cutoff=0.0, library=None):
         bone, first = joint.bodies[1], scene.joint_dof_offset(k)
         names = convert.columns(joint)
         for n, name in enumerate(names):
-            label = "skel_torque" if len(names) == 1 else f"skel_torque_{name[1:]}"
+            label = f"skel_{name}" if len(names) == 1 else f"skel_torque_{name[1:]}"
             values = torque[first + n::scene.dof]
             result.channels.append(_property(bone, label, frames, values))
         if names:

@@ -169,8 +169,8 @@ class SkelArmature(bpy.types.PropertyGroup):
                            "over, less does. Negative: as the preset has it")
     friction: FloatProperty(name="Joint Friction", default=1.0, min=0.0, soft_max=10.0,
                             override=OVERRIDE, description="Of all joints, times the usual")
-    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="conserving", override=OVERRIDE,
-                             description="How the motion is computed")
+    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="conserving",
+                             override=OVERRIDE, description="How the motion is computed")
     step: FloatProperty(name="Time Step", default=0.0, min=0.0, soft_max=0.02, precision=5,
                         override=OVERRIDE, description="Seconds. 0: automatic. The motion does not "
                         "depend on the frame rate")
@@ -178,8 +178,8 @@ class SkelArmature(bpy.types.PropertyGroup):
                            override=OVERRIDE, description="Seconds to simulate before the first "
                            "frame")
     mute_constraints: BoolProperty(name="Mute Constraints", default=True, override=OVERRIDE,
-                                   description="Turn off the constraints of bones that get keys, "
-                                   "which would pull them elsewhere")
+                                   description="Turn off what would pull the bones that get keys "
+                                   "elsewhere: constraints, drivers, modifiers of their curves")
     cutoff: FloatProperty(name="Smooth Above", default=0.0, min=0.0, soft_max=30.0,
                           override=OVERRIDE, description="Hz: motion faster than this is noise, "
                           "and taken out before torques are found. 0: none")

@@ -4,7 +4,8 @@ table or the URDF of bones back.
 
 What a bone's axes mean is in convert_robot.py. Of the joint a bone keeps custom properties:
   joint, joint_type (hinge, slide, ball, fixed, free), joint_axis (Y, Z), joint_sign (1, -1),
-  joint_limits (rad, or Blender units), dh (its row, as JSON), mass (kg), com (from the bone's head
+  joint_limits (rad, or Blender units), joint_mimic (what it goes with, as JSON: rad and m; a driver
+  moves it), dh (its row, as JSON), mass (kg), com (from the bone's head
   in its axes, Blender units), inertia (about com in the bone's axes, xx yy zz xy xz yz, kg m²)
 A hinge is one angle of rotation_euler, a slide one number of location: sign times q. All others are
 locked, for IK too. Limits are IK limits where they fit in half a turn to either side; a Limit
@@ -17,6 +18,7 @@ import bpy
 from bpy.props import (BoolProperty, EnumProperty, FloatProperty, StringProperty)
 
 from . import bl_read, bl_write, convert, convert_robot, ops, pipeline
+from .binding import skelpy
 
 CONVENTIONS = (
     ("standard", "Standard", "A = Rz(theta) Tz(d) Tx(a) Rx(alpha): frame i ends link i"),
@@ -76,8 +78,11 @@ class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
         with open(path, encoding="utf-8-sig") as file:
             text = file.read()
         name = os.path.splitext(os.path.basename(path))[0]
-        return bl_write.make_robot(context, convert_robot.robot_of(text, name), text,
-                                   os.path.dirname(path), self.shapes,
+        try:
+            robot = convert_robot.robot_of(text, name)
+        except (convert.Refused, skelpy.SkelError) as error:
+            raise convert.Refused(f"{os.path.basename(path)}: {error}") from None
+        return bl_write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
                                    context.scene.unit_settings.scale_length)
 
 
@@ -88,7 +93,7 @@ class _OnRobot:
         if ob is None or not bl_read.joint_bones(ob):
             cls.poll_message_set("Select a robot that Skel has imported")
             return False
-        return context.mode != "EDIT_ARMATURE"
+        return ops.not_editing(cls, context)
 
 
 class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
@@ -99,7 +104,8 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     values: StringProperty(name="Joints", options={"SKIP_SAVE"}, description="A number per joint: "
-                           "radians and metres, as 0, 0.5, -1.2. Empty: all zero")
+                           "radians and metres, as 0, 0.5, -1.2. Joints that go with others may be "
+                           "left out. Empty: all zero")
     pose: StringProperty(name="Pose", options={"SKIP_SAVE"},
                          description="Name of a pose that the robot came with")
     degrees: BoolProperty(name="Degrees", default=False, description="Angles are in degrees")
@@ -108,19 +114,19 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
 
     def run(self, context):
         ob = ops.armature(context)
-        data, bones = bl_read.robot_data(ob), bl_read.joint_bones(ob)
+        data, bones, mimics = bl_read.robot_data(ob), bl_read.joint_bones(ob), bl_read.mimics(ob)
+        names = [bone["joint"] for bone in bones]
         if self.pose:
             values = data.get("poses", {}).get(self.pose)
             if values is None:
                 known = ", ".join(data.get("poses", {})) or "none"
                 raise convert.Refused(f"There is no pose '{self.pose}'; there are: {known}")
+            q = dict(zip(names, values))
         else:
-            angles = {k for k, bone in enumerate(bones) if bone["joint_type"] == "hinge"}
-            values = convert_robot.parse_joints(self.values or "0 " * len(bones), len(bones),
-                                                angles if self.degrees else ())
-        q = {bone["joint"]: value for bone, value in zip(bones, values)}
-        if self.pose or not self.values:
-            q = convert_robot.apply_mimic(data.get("mimic", []), data.get("joints", []), q)
+            angles = {bone["joint"] for bone in bones if bone["joint_type"] == "hinge"}
+            q = convert_robot.parse_joints(self.values or "0 " * len(names), names,
+                                           angles if self.degrees else (), mimics)
+        q = convert_robot.apply_mimics(mimics, q)
         bl_write.set_joints(ob, q, context.scene.unit_settings.scale_length, self.keep_limits,
                             ops.key_frame(context.scene))
         context.view_layer.update()
@@ -184,7 +190,7 @@ class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):
         ob = ops.armature(context)
         source = bpy.data.texts.get(ob.get("skel_source", ""))
         if source is not None and not self.from_bones:
-            with convert_robot.skelpy.Scene.from_json(source.as_string()) as scene:
+            with skelpy.Scene.from_json(source.as_string()) as scene:
                 text = scene.to_urdf()
         else:
             text = convert_robot.urdf_of(ob.name, bl_read.read_chain(

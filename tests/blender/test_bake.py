@@ -57,20 +57,23 @@ def in_world(ob, bone):
     return [row[3] for row in both], column(1), column(0)
 
 
-class Physics(unittest.TestCase):
+class Baked(unittest.TestCase):
+    """What is baked beside what plays."""
+
     def setUp(self):
         self.scene = common.clear()
         self.skel = common.addon()
 
     def bake(self, ob, **options):
+        """The armature as the button bakes it."""
         bpy.context.view_layer.objects.active = ob
         self.assertEqual(bpy.ops.skel.bake_physics(**options), {"FINISHED"})
 
-    def compare(self, ob, bound=EXACT):
+    def compare(self, ob, bound=EXACT, **options):
         """Bakes by hand and by button; the largest difference in parts of a bone's length."""
         shot, built, text = result_of(ob)
         job = self.skel.binding.skelpy.bake(text)
-        self.bake(ob)
+        self.bake(ob, **options)
         worst, unit = (0.0, '', ''), self.scene.unit_settings.scale_length
         for n, frame in enumerate(range(shot.frame_start, shot.frame_end + 1, shot.frame_step)):
             self.scene.frame_set(frame)
@@ -94,6 +97,8 @@ class Physics(unittest.TestCase):
         self.scene.frame_end = 30
         return ob
 
+
+class Physics(Baked):
     def test_humanoid_every_mode_scaled_turned(self):
         ob = self.figure()
         common.all_modes(ob)

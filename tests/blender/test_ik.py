@@ -59,7 +59,7 @@ class Ik(unittest.TestCase):
         left.rotation_euler = (m.to_3x3().normalized() @
                                Euler((2.2, 0.4, 0.3)).to_matrix()).to_euler()
         add_goal(ob, "hand.L", left, use_orientation=True, chain=5)
-        add_goal(ob, "hand.R", right, end="HEAD", chain=2, pole=pole)
+        add_goal(ob, "hand.R", right, end="HEAD", pole=pole)
         add_goal(ob, "head", right, kind="LOOK", chain=2, priority=1)
         return left, right
 
@@ -390,6 +390,74 @@ class Ik(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
         self.assertTrue(limb.mute)
         self.assertLess((self.end(ob, "forearm.R") - limb.target.location).length, 1e-4)
+
+    def test_chain_length_is_a_goals_own(self):
+        """What a goal may not move stays as the others have it, out of reach or not."""
+        ob = self.figure(modes=False)
+        near, far = empty("near", (-0.3, -0.3, 1.2)), empty("far", (0.9, -0.9, 1.4))
+        add_goal(ob, "hand.R", near)
+        spine = {}
+        other = add_goal(ob, "hand.L", far)
+        for chain in (None, 2, 0):
+            other.use, other.chain = chain is not None, chain or 0
+            for bone in ob.pose.bones:
+                bone.matrix_basis = Matrix()
+            bpy.context.view_layer.update()
+            self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+            spine[chain] = ob.pose.bones["chest"].rotation_quaternion.copy()
+        self.assertLess(spine[None].rotation_difference(spine[2]).angle, 1e-5)
+        self.assertGreater(spine[None].rotation_difference(spine[0]).angle, 0.1)
+
+    def test_targets_that_goals_move(self):
+        """A bone of the same armature, or what is parented to one, moves as the spine bends."""
+        ob = self.figure(modes=False)
+        for bone in ob.pose.bones:
+            bone.matrix_basis = Matrix()
+        add_goal(ob, "hand.L", ob, target_bone="head")
+        self.scene.frame_end = 5
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        self.scene.frame_set(3)
+        self.assertLess((ob.pose.bones["hand.L"].tail - ob.pose.bones["head"].head).length, 1e-5)
+        ob.animation_data_clear()
+        badge = empty("badge", (0, 0, 0))
+        badge.parent, badge.parent_type, badge.parent_bone = ob, "BONE", "head"
+        inner = empty("inner", (0.1, -0.2, 0.3))
+        inner.parent = badge
+        ob.skel_ik.goals[0].target, ob.skel_ik.goals[0].target_bone = inner, ""
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        bpy.context.view_layer.update()
+        self.assertLess((self.end(ob, "hand.L") - self.place(inner).translation).length, 1e-5)
+
+    def test_hidden_targets(self):
+        ob = self.figure(modes=False)
+        target = empty("target", (0.5, -0.3, 1.3), (0.45, -0.4, 1.1))
+        add_goal(ob, "hand.L", target, chain=3)
+        for hide in (lambda: setattr(target, "hide_viewport", True), lambda: target.hide_set(True),
+                     lambda: self.scene.collection.objects.unlink(target)):
+            target.hide_viewport = False
+            hide()
+            self.scene.frame_set(20)
+            wanted = [curve.evaluate(20) for curve in common.curves(target).values()]
+            self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+            self.assertLess(math.dist(self.end(ob, "hand.L"), wanted), 1e-4)
+            self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+            self.scene.frame_set(10)
+            wanted = [curve.evaluate(10) for curve in common.curves(target).values()]
+            self.assertLess(math.dist(self.end(ob, "hand.L"), wanted), 1e-4)
+            ob.animation_data_clear()
+        self.assertEqual(sorted(o.name for o in bpy.data.objects), ["figure", "target"])
+
+    def test_goals_of_constraints_that_act(self):
+        ob = self.figure(modes=False)
+        target = empty("target", (0.5, -0.3, 1.3))
+        self.assertEqual(bpy.ops.skel.goals_from_constraints(), {"CANCELLED"})
+        for name, muted in (("hand.L", False), ("hand.R", True)):
+            made = ob.pose.bones[name].constraints.new("IK")
+            made.target, made.mute, made.chain_count = target, muted, 3
+        for _ in range(2):                      # the second time it is there already
+            self.assertEqual(bpy.ops.skel.goals_from_constraints(), {"FINISHED"})
+            self.assertEqual([(g.bone, g.chain) for g in ob.skel_ik.goals], [("hand.L", 3)])
 
     def test_everything_has_a_tooltip(self):
         skel = self.skel

@@ -18,6 +18,37 @@ URDF = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                     "features.urdf")
 
 
+
+def link(name, mass, com="0 0 0", inertia=0.001):
+    moments = " ".join(f'{name}="{inertia if name[1] == name[2] else 0}"'
+                       for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    return (f'<link name="{name}"><inertial><mass value="{mass}"/><origin xyz="{com}"/>'
+            f'<inertia {moments}/></inertial></link>')
+
+
+def joint(name, kind, parent, child, place, axis, more=""):
+    return (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{place}"/><axis xyz="{axis}"/>{more}</joint>')
+
+
+def limit(low, high):
+    return f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/>'
+
+
+GRIPPER = '<robot name="gripper">' + "".join((
+    link("base", 2), link("arm", 1, "0.2 0.05 0", 0.02), link("lift", 0.5),
+    link("fl", 0.1, "0 0 0.02", 1e-4), link("fr", 0.1, "0 0 0.02", 1e-4), link("wheel", 0.1),
+    joint("spin", "continuous", "base", "arm", "0 0 0.2", "0 0 1"),
+    joint("up", "prismatic", "arm", "lift", "0.4 0 0", "0 0 1", limit(-0.1, 0.3)),
+    joint("left", "prismatic", "lift", "fl", "0.05 0.02 0", "0 1 0", limit(0, 0.04)),
+    joint("right", "prismatic", "lift", "fr", "0.05 -0.02 0", "0 -1 0",
+          limit(0, 0.04) + '<mimic joint="left"/>'),
+    joint("turn", "continuous", "lift", "wheel", "0 0.1 0", "0 1 0",
+          '<mimic joint="spin" multiplier="-3" offset="0.5"/>'))) + "</robot>"
+ARM = '<robot name="arm"><link name="base"/>' + link("l1", 2, "0.3 0.1 0", 0.7) + \
+    joint("j1", "continuous", "base", "l1", "0 0 0", "AXIS") + "</robot>"
+
+
 def random_q(rng, bones, unit=1.0):
     """Joint coordinates within the limits, within three quarters of a turn where there are none."""
     out = []
@@ -205,6 +236,143 @@ class Robots(unittest.TestCase):
         # (1 0 0) twice as large, turned to y, half a metre up, turned about y, from the joint
         for value, wanted in zip(got, (0.6, 2.0, 0.2)):
             self.assertAlmostEqual(value, wanted, 4)
+
+    def gripper(self):
+        path = os.path.join(common.TEMP, "gripper.urdf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(GRIPPER)
+        return path, self.bring(filepath=path)
+
+    def joints(self, ob):
+        """Coordinates of all joints, as they play."""
+        now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return [self.skel.bl_read.joint_value(now.pose.bones[bone.name])
+                for bone in self.skel.bl_read.joint_bones(ob)]
+
+    def near(self, got, wanted, places=5):
+        for a, b in zip(got, wanted):
+            self.assertAlmostEqual(a, b, places)
+
+    def test_joints_that_go_with_others(self):
+        for unit in (1.0, 0.01):
+            self.scene = common.clear()
+            self.scene.unit_settings.scale_length = unit
+            path, ob = self.gripper()
+            self.near(self.joints(ob), (0, 0, 0, 0, 0.5))
+            ob.pose.bones["arm"].skel_angle, ob.pose.bones["fl"].skel_distance = 1.0, 0.03 / unit
+            bpy.context.view_layer.update()
+            self.near(self.joints(ob), (1, 0, 0.03 / unit, 0.03 / unit, -2.5))
+            for values in ("0.7 0.1 0.02", "0.7 0.1 0.02 9 9"):
+                self.assertEqual(bpy.ops.skel.set_joints(values=values), {"FINISHED"})
+                self.near(self.joints(ob), (0.7, 0.1 / unit, 0.02 / unit, 0.02 / unit, -1.6))
+            scene = self.skelpy.Scene.from_file(path)
+            expected = frames_of(self.skelpy, scene, [0.7, 0.1, 0.02, 0.0, 0.0])
+            now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            for name in ("fl", "fr"):
+                head = [v * unit for v in now.pose.bones[name].head]
+                self.assertLess(math.dist(head, expected[name][:3]), 1e-5)
+        out = os.path.join(common.TEMP, "again.urdf")
+        self.assertEqual(bpy.ops.skel.export_urdf(filepath=out, from_bones=True), {"FINISHED"})
+        again = self.skelpy.Scene.from_file(out)
+        found = {again.joint_names[k]: (again.joint_names[of], *more)
+                 for k, (of, *more) in again.mimics.items()}
+        self.assertEqual(sorted(found), ["right", "turn"])
+        self.assertEqual(found["turn"][0], "spin")
+        self.near(found["turn"][1:], (-3.0, 0.5), 6)
+
+    def test_goals_obey_joints_that_go_with_others(self):
+        _path, ob = self.gripper()
+        target = bpy.data.objects.new("target", None)
+        self.scene.collection.objects.link(target)
+        goal = ob.skel_ik.goals.add()
+        goal.bone, goal.target = "fr", target
+        bpy.ops.skel.set_joints(values="0.4 0.05 0.03")
+        now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        target.location = now.matrix_world @ now.pose.bones["fr"].tail
+        bpy.ops.skel.set_joints()
+        bpy.context.view_layer.update()
+        self.scene.frame_end = 3
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        self.scene.frame_set(2)
+        q = self.joints(ob)
+        self.assertAlmostEqual(q[2], q[3], 5)
+        self.assertAlmostEqual(q[4], 0.5 - 3 * q[0], 5)
+        now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        self.assertLess((now.pose.bones["fr"].tail - target.location).length, 1e-5)
+        self.assertFalse(any(d.mute for d in ob.animation_data.drivers))
+
+    def test_physics_of_a_robot(self):
+        """Its base stands, slides slide, masses are those of its document; one that goes with
+        another falls on its own, and the report says so."""
+        _path, ob = self.gripper()
+        ob.skel.ground = False
+        ob.skel.friction = 0.0
+        self.scene.frame_end = 6
+        self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
+        warnings = self.skel.ops.REPORTS[ob.name]["warnings"]
+        self.assertEqual([w for w in warnings if "mimics" in w],
+                         ["joint 'right' mimics 'left' (and 1 more like it): dynamics has no such "
+                          "constraint, it moves on its own"])
+        self.scene.frame_set(6)
+        q = self.joints(ob)                     # 0.21 s later; to its stop it takes 0.14
+        self.near(ob.pose.bones["base"].location, (0, 0, 0))
+        self.assertLess(abs(q[0]), 1e-4)        # its axis is upright
+        self.assertGreater(q[1], -0.1001)       # it has fallen to its stop
+        self.assertLess(q[1], -0.09)
+
+    def test_torques_of_a_robot(self):
+        """By the masses of its document: m g x of an arm that is held; I a of one that speeds up
+        about an upright axis."""
+        path = os.path.join(common.TEMP, "arm.urdf")
+        for axis, wanted in (("0 1 0", -2.0 * 9.81 * 0.3),
+                             ("0 0 1", 0.7 + 2.0 * (0.3 ** 2 + 0.1 ** 2))):
+            self.scene = common.clear()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(ARM.replace("AXIS", axis))
+            ob = self.bring(filepath=path)
+            if axis == "0 0 1":                 # a = 1 rad/s²
+                bone = ob.pose.bones["l1"]
+                name, index, sign = self.skel.bl_read.joint_channel(bone)
+                for frame in range(1, 21):
+                    getattr(bone, name)[index] = sign * 0.5 * ((frame - 1) / 24) ** 2
+                    bone.keyframe_insert(name, index=index, frame=frame)
+            out = os.path.join(common.TEMP, "torque.csv")
+            self.assertEqual(bpy.ops.skel.inverse_dynamics(frame_start=1, frame_end=20,
+                                                           filepath=out), {"FINISHED"})
+            with open(out, encoding="utf-8") as file:
+                head, *rows = [line.split(",") for line in file.read().splitlines()]
+            self.assertEqual(head, ["frame", "time", "j1.torque", "j1.power"])
+            self.assertAlmostEqual(float(rows[9][2]), wanted, 2)
+
+    def test_damaged_meshes_are_left_out(self):
+        for name, data in (("a.stl", b"solid x\nvertex a b c\n"), ("b.obj", b"v 0 0\nf 1 2 9\n"),
+                           ("c.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\nf 1 2 3\n")):
+            with open(os.path.join(common.TEMP, name), "wb") as file:
+                file.write(data)
+        path = os.path.join(common.TEMP, "damaged.urdf")
+        shown = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+                        for name in ("a.stl", "b.obj", "c.obj", "d.dae"))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'<robot name="damaged"><link name="base">{shown}</link></robot>')
+        ob = self.bring(filepath=path)
+        shapes = [o for o in bpy.data.objects if o.type == "MESH"]
+        self.assertEqual([len(o.data.polygons) for o in shapes], [1])
+        self.assertEqual(ob.pose.bones["base"]["meshes"].split(), ["a.stl", "b.obj", "c.obj",
+                                                                   "d.dae"])
+
+    def test_files_are_named(self):
+        for name, data, words in (("a.urdf", b"<robot", "a.urdf: line 1"),
+                                  ("b.json", b"{}", "b.json: format"),
+                                  ("c.urdf", bytes(range(256)), "not text in UTF-8")):
+            path = os.path.join(common.TEMP, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            with self.assertRaisesRegex(RuntimeError, words):
+                bpy.ops.skel.import_robot(filepath=path)
+        self.assertEqual(len(bpy.data.objects), 0)
+        self.bring(preset="puma560")
+        with self.assertRaisesRegex(RuntimeError, "none/t.json: No such file"):
+            bpy.ops.skel.extract_dh(filepath=os.path.join(common.TEMP, "none", "t.json"))
 
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01

@@ -35,9 +35,11 @@ class Keys(list):
 
 
 class Curve:
+    lock = mute = False
+
     def __init__(self, path, index, group=None):
         self.data_path, self.array_index, self.group = path, index, group
-        self.keyframe_points, self.updates = Keys(), 0
+        self.keyframe_points, self.modifiers, self.updates = Keys(), [], 0
 
     def update(self):
         self.updates += 1
@@ -48,7 +50,7 @@ class Groups(list):
         return next((g for g in self if g.name == name), None)
 
     def new(self, name):
-        self.append(types.SimpleNamespace(name=name))
+        self.append(types.SimpleNamespace(name=name, lock=False, mute=False))
         return self[-1]
 
 
@@ -102,11 +104,16 @@ def make_slot(id_type, name):
 
 
 class Action:
+    library, tags = None, 0
+
     def __init__(self, name, version):
         self.name, self.version, self.frame_range = name, version, (1.0, 10.0)
         self.slots = Listed(make_slot)
         self.layers = Listed(lambda _name: types.SimpleNamespace(
             strips=Listed(lambda type: Strip(version))))
+
+    def update_tag(self):
+        self.tags += 1
 
     def copy(self):
         other = Action(self.name, self.version)
@@ -131,8 +138,9 @@ class AnimationData:
 
     def __init__(self):
         self._action, self.action_slot, self.use_tweak_mode = None, None, True
+        self.use_nla, self.action_blend_type, self.action_influence = True, "ADD", 0.5
         self.nla_tracks, self.drivers = Listed(lambda: types.SimpleNamespace(
-            strips=Listed(lambda name, start, action: types.SimpleNamespace(
+            is_solo=False, strips=Listed(lambda name, start, action: types.SimpleNamespace(
                 name=name, frame_start=start, action=action, action_slot=None)))), []
 
     @property

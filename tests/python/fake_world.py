@@ -270,6 +270,7 @@ class EditBone:
 class Object(fake_bpy.Thing, Custom):
     library = parent = bone_type = None
     mode, scale, color = "OBJECT", (1, 1, 1), (1, 1, 1, 1)
+    hide_viewport, parent_type = False, "OBJECT"
 
     def __init__(self, name, data=None, version=(5, 0)):
         fake_bpy.Thing.__init__(self, name)
@@ -284,6 +285,9 @@ class Object(fake_bpy.Thing, Custom):
 
     def fill_pose(self):
         self.pose.bones[:] = [self.bone_type(bone, self, self.version) for bone in self.data.bones]
+
+    def visible_get(self):
+        return True
 
     def select_set(self, _state):
         pass
@@ -365,7 +369,7 @@ def value_at(curve, frame):
 
 
 class Armature:
-    kind = "ARMATURE"
+    kind, pose_position = "ARMATURE", "POSE"
 
     def __init__(self, name):
         self.name, self.bones, self.edit_bones = name, Named(), Named(EditBone)

@@ -283,13 +283,18 @@ class Robots(unittest.TestCase):
         self.assertAlmostEqual(math.dist(rows[0]["com"], (0, 0, 0)), 0.25, 9)
 
     def test_joint_numbers(self):
-        self.assertEqual(robot.parse_joints("1, 2 ;3", 3), [1, 2, 3])
-        self.assertAlmostEqual(robot.parse_joints("90 1", 2, {0})[0], math.pi / 2)
-        for text in ("1 2", "1 2 x", "1 2 nan"):
-            with self.assertRaises(convert.Refused):
-                robot.parse_joints(text, 3)
-        mimic = [{"joint": "b", "of": "a", "factor": -1, "offset": 0.5}]
-        self.assertEqual(robot.apply_mimic(mimic, ["a", "b"], {"a": 2.0, "b": 0.0})["b"], -1.5)
+        self.assertEqual(robot.parse_joints("1, 2 ;3", "abc"), {"a": 1, "b": 2, "c": 3})
+        self.assertAlmostEqual(robot.parse_joints("90 1", "ab", {"a"})["a"], math.pi / 2)
+        for text, words in (("1 2", "has 3 joints, but 2 numbers"), ("1 2 x", "not numbers"),
+                            ("1 2 nan", "finite")):
+            with self.assertRaisesRegex(convert.Refused, words):
+                robot.parse_joints(text, "abc")
+        mimics = {"b": {"joint": "a", "multiplier": -1, "offset": 0.5}}
+        for text in ("2 7", "2 0 7"):
+            q = robot.parse_joints(text, "abc", (), mimics)
+            self.assertEqual(robot.apply_mimics(mimics, q), {"a": 2.0, "b": -1.5, "c": 7.0})
+        with self.assertRaisesRegex(convert.Refused, "3 joints .2 without"):
+            robot.parse_joints("1", "abc", (), mimics)
 
     def test_visuals_and_meshes(self):
         text = (common.ROOT / "tests" / "data" / "urdf" / "features.urdf").read_text("utf-8")

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rigs as they come: drivers, constraints, modifiers, strips and scales that would keep keys from
+playing as they were simulated."""
+
+import bpy
+
+import common
+from test_bake import Baked
+
+
+class Rigs(Baked):
+    def figure(self):
+        ob = super().figure()
+        self.scene.frame_end, ob.skel.ground = 12, False
+        return ob
+
+    def animated(self):
+        ob = self.figure()
+        common.key_all(ob, 1)
+        common.pose(ob)
+        common.key_all(ob, 20)
+        self.scene.frame_set(1)
+        return ob
+
+    def refused(self, words, call=None, **options):
+        """The operator says so, and leaves all as it was."""
+        self.scene.frame_set(self.scene.frame_current)
+        before = common.dump_file()
+        with self.assertRaisesRegex(RuntimeError, words):
+            (call or bpy.ops.skel.bake_physics)(**options)
+        self.assertEqual(common.dump_file(), before)
+
+    def test_driver(self):
+        ob = self.figure()
+        ob.pose.bones["forearm.L"].rotation_mode = "XYZ"
+        curve = ob.pose.bones["forearm.L"].driver_add("rotation_euler", 0)
+        curve.driver.expression = "0.02 * frame"
+        self.compare(ob)
+        self.assertTrue(ob.animation_data.drivers[0].mute)
+
+    def test_driver_may_stay(self):
+        ob = self.figure()
+        ob.pose.bones["forearm.L"].driver_add("location", 0).driver.expression = "0"
+        ob.skel.mute_constraints = False
+        self.bake(ob)
+        self.assertFalse(ob.animation_data.drivers[0].mute)
+
+    def test_modifiers_of_curves(self):
+        ob = self.animated()
+        for (path, _index), curve in common.curves(ob).items():
+            curve.modifiers.new("CYCLES")
+            if "thigh" in path:
+                noise = curve.modifiers.new("NOISE")
+                noise.strength, noise.scale = 0.5, 3.0
+        self.compare(ob)
+        kinds = {(m.type, m.mute) for c in common.curves(ob).values() for m in c.modifiers}
+        self.assertEqual(kinds, {("CYCLES", False), ("NOISE", True)})
+
+    def test_ik_from_a_bone_without_keys(self):
+        rows = common.HUMANOID + [("grip.L", "hand.L", (0.32, -0.09, 0.74), (0.32, -0.09, 0.7), 0.0,
+                                   True)]
+        ob = common.add_armature(rows)
+        self.scene.frame_end, ob.skel.ground = 12, False
+        ob.data.bones["grip.L"].use_deform = False
+        target = bpy.data.objects.new("target", None)
+        self.scene.collection.objects.link(target)
+        target.location = (0.5, -0.5, 1.2)
+        reaches = ob.pose.bones["grip.L"].constraints.new("IK")
+        reaches.target, reaches.chain_count = target, 4
+        other = ob.pose.bones["grip.L"].constraints.new("COPY_SCALE")
+        other.target = target
+        self.compare(ob)
+        self.assertTrue(reaches.mute)
+        self.assertFalse(other.mute)            # it moves no bone that has keys
+
+    def strips(self, blend):
+        ob = self.animated()
+        data = ob.animation_data
+        data.nla_tracks.new().strips.new("below", 1, data.action)
+        self.skel.compat.use_action(ob, data.action.copy())
+        data.action_blend_type, data.action_influence = blend, 0.5
+        return ob
+
+    def test_action_that_is_mixed_with_strips(self):
+        for blend in ("ADD", "COMBINE", "REPLACE"):
+            self.scene = common.clear()
+            ob = self.strips(blend)
+            self.refused("mixed with the NLA strips", target="CURRENT")
+            self.compare(ob)
+            self.compare(ob, target="CURRENT")  # the new action replaces what is below it
+        ob = self.strips("ADD")
+        self.compare(ob, target="NLA")
+
+    def test_current_action_again_and_again(self):
+        """Keys that are written into an action that plays already do show."""
+        ob = self.animated()
+        for gravity in (-9.81, 4.0):
+            self.scene.gravity.z = gravity
+            self.compare(ob, target="CURRENT")
+
+    def test_tweak_mode(self):
+        ob = self.animated()
+        data = ob.animation_data
+        track = data.nla_tracks.new()
+        track.strips.new("strip", 101, data.action).select = True
+        data.action, data.nla_tracks.active = None, track
+        data.use_tweak_mode = True
+        self.refused("tweak mode", target="CURRENT")
+        self.assertTrue(data.use_tweak_mode)
+        self.compare(ob)
+
+    def test_what_does_not_play(self):
+        ob = self.animated()
+        data, curves = ob.animation_data, common.curves(ob)
+        curve = next(c for (path, _i), c in curves.items() if "belly" in path)
+        for name in ("lock", "mute"):
+            setattr(curve, name, True)
+            self.refused("locked or muted curve: .* of the bone 'belly'", target="CURRENT")
+            setattr(curve, name, False)
+        if curve.group:                         # 3.4 makes none by itself
+            curve.group.mute = True
+            self.refused("locked or muted curve", target="CURRENT")
+        self.compare(ob)                        # a copy, in which it plays
+        track = data.nla_tracks.new()
+        track.is_solo = True
+        self.refused("plays alone")
+        data.nla_tracks.remove(track)
+        data.use_nla = False
+        self.refused("NLA of 'figure' is turned off", target="NLA")
+        ob.data.pose_position = "REST"
+        self.refused("rest position")
+
+    def test_bones_that_grow(self):
+        """What hangs from a bone is where physics has it, whatever its animated scale."""
+        ob = self.animated()
+        for frame, size in ((1, 1.2), (12, 1.8)):
+            for name in ("chest", "head"):
+                ob.pose.bones[name].scale = (size,) * 3
+                ob.pose.bones[name].keyframe_insert("scale", frame=frame)
+        self.scene.frame_set(1)
+        self.compare(ob)
+        self.assertAlmostEqual(ob.pose.bones["chest"].scale.x, 1.2, 5)
+        self.assertAlmostEqual(ob.pose.bones["head"].scale.x, 1.8, 5)   # nothing hangs from it
+
+    def test_objects_that_grow(self):
+        ob = self.figure()
+        for scale, words in (((2, 2, 2), "by 1 at frame 1. Bones do not grow"),
+                             ((1, 1, 2), "at frame 2, not alike along all axes")):
+            ob.animation_data_clear()
+            for frame, size in ((1, (1, 1, 1)), (12, scale)):
+                ob.scale = size
+                ob.keyframe_insert("scale", frame=frame)
+            self.refused(words)
+        ob.animation_data_clear()
+        ob.scale = (0, 0, 0)
+        self.refused("Give it a size")
+        ob.scale = (-1, 1, 1)
+        bpy.context.view_layer.update()
+        self.refused("mirrored", bpy.ops.skel.extract_dh, tip="hand.L")
+        bpy.ops.skel.add_goal(bone="hand.L")
+        self.refused("mirrored", bpy.ops.skel.solve_ik)
+
+    def test_robots(self):
+        """Their bodies have their origins at the centres of mass of their documents."""
+        for preset in ("puma560", "stanford", "franka_panda"):
+            self.scene = common.clear()
+            self.scene.frame_end = 10
+            self.assertEqual(bpy.ops.skel.import_robot(preset=preset), {"FINISHED"})
+            ob = bpy.context.view_layer.objects.active
+            ob.skel.ground = False
+            q = [0.3] * len(self.skel.bl_read.joint_bones(ob))
+            self.assertEqual(bpy.ops.skel.set_joints(values=" ".join(map(str, q))), {"FINISHED"})
+            self.compare(ob, 3e-5)
+
+    def test_hidden_obstacle(self):
+        """A box that Blender has not looked at yet is where, and as large as, it should be."""
+        ob = common.chain(3, name="stick", height=1.0)
+        self.scene.frame_end, ob.skel.ground = 30, False
+        mesh = bpy.data.meshes.new("box")
+        mesh.from_pydata([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-0.1, 0.1)], [], [])
+        box = bpy.data.objects.new("box", mesh)
+        collection = bpy.data.collections.new("obstacles")
+        collection.objects.link(box)
+        ob.skel.obstacles = collection
+        for frame, height in ((1, 0.0), (8, 0.4)):
+            box.location.z = height
+            box.keyframe_insert("location", frame=frame)
+        box.scale = (1, 1, 2)
+        box.hide_viewport = True
+        self.bake(ob)
+        self.scene.frame_set(30)
+        self.assertAlmostEqual(ob.pose.bones[1].head.z, 0.612, 2)   # on the box: 0.4 + 0.2 + 0.012
+        self.assertNotIn("skel", " ".join(o.name for o in bpy.data.objects))
+
+    def test_names_of_copies_do_not_pile_up(self):
+        ob = self.animated()
+        for _ in range(3):
+            self.bake(ob)
+        self.assertEqual(sorted(a.name for a in bpy.data.actions),
+                         ["figureAction", "figureAction.skel", "figureAction.skel.001",
+                          "figureAction.skel.002"])
+
+    def test_step_beyond_the_range(self):
+        self.figure()
+        self.refused("step of 50 frames is longer", frame_step=50)
+
+    def test_edit_mode_says_why(self):
+        self.figure()
+        bpy.ops.object.mode_set(mode="EDIT")
+        for call in (bpy.ops.skel.bake_physics, bpy.ops.skel.extract_dh):
+            with self.assertRaisesRegex(RuntimeError, "Leave Edit Mode first"):
+                call()
+        bpy.ops.object.mode_set(mode="OBJECT")
