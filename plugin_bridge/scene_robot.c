@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `robot` of skel-scene/1: named frames, tool, named poses, mimic joints, drives, where it is from.
+/* `robot` of skel-scene/1: named frames, tool, named poses, drives, where it is from. Joints that
+   mimic others are written with the joints.
    Angles are in rad whatever angle_unit says: only built and converted scenes have it. */
 #include "robot.h"
 
@@ -191,23 +192,9 @@ static void put_poses(skel__text *t, const skel_scene *s) {
     if (r->pose_count) skel__text_add(t, "}");
 }
 
-static void put_joints(skel__text *t, const skel_scene *s) {
+static void put_drives(skel__text *t, const skel_scene *s) {
     const skel__robot *r    = s->robot;
     int32_t            some = 0;
-    int32_t            joint, of;
-    double             factor, offset;
-    for (int32_t i = 0; skel_scene_get_mimic(s, i, &joint, &of, &factor, &offset) == SKEL_OK; ++i) {
-        skel__text_add(t, i ? ",\n      {\"joint\": " : ",\n    \"mimic\": [\n      {\"joint\": ");
-        skel__text_string(t, skel_model_joint_name(s->model, joint));
-        skel__text_add(t, ", \"of\": ");
-        skel__text_string(t, skel_model_joint_name(s->model, of));
-        skel__text_add(t, ", \"factor\": ");
-        skel__text_number(t, factor);
-        skel__text_add(t, ", \"offset\": ");
-        skel__text_number(t, offset);
-        skel__text_add(t, "}");
-    }
-    if (skel_scene_mimic_count(s) > 0) skel__text_add(t, "]");
     for (int32_t j = 0; r->drives && j < skel_model_joint_count(s->model); ++j) {
         const skel__drive *d = &r->drives[j];
         if (!(d->velocity > 0.0) && !(d->effort > 0.0)) continue;
@@ -243,7 +230,7 @@ void skel__put_robot(skel__text *t, const skel_scene *s) {
     skel__text_add(t, "  \"robot\": {");
     put_frames(t, s);
     put_poses(t, s);
-    put_joints(t, s);
+    put_drives(t, s);
     skel__put_words(t, "    ", s->robot);
     skel__text_add(t, "},\n");
 }

@@ -170,7 +170,7 @@ class Rigs(Baked):
             ob.skel.ground = False
             q = [0.3] * len(self.skel.bl_read.joint_bones(ob))
             self.assertEqual(bpy.ops.skel.set_joints(values=" ".join(map(str, q))), {"FINISHED"})
-            self.compare(ob, 3e-5)
+            self.compare(ob)
 
     def test_hidden_obstacle(self):
         """A box that Blender has not looked at yet is where, and as large as, it should be."""

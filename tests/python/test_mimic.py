@@ -176,6 +176,15 @@ class Command(unittest.TestCase):
 
 
 class Urdf(unittest.TestCase):
+    def test_is_written_once(self):
+        """With the joints; the robot's list is only read."""
+        path = common.ROOT / "tests" / "data" / "urdf" / "features.urdf"
+        scene = skelpy.Scene.from_json(path.read_text("utf-8"))
+        made = json.loads(scene.to_json())
+        self.assertNotIn("mimic", made["robot"])
+        self.assertEqual(sum("mimic" in joint for joint in made["joints"]), len(scene.mimics))
+        self.assertGreater(len(scene.mimics), 0)
+
     def test_fk_obeys_whatever_its_q(self):
         features = common.ROOT / "tests" / "data" / "urdf" / "features.urdf"
         import test_urdf
