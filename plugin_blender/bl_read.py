@@ -272,11 +272,14 @@ class _Stage:
             constraint.subtarget = hidden.pose.bones[0].name
 
     def close(self):
-        if self.scene is not None:
-            bpy.data.scenes.remove(self.scene)
-            self.scene = None
-        while self.followers:
-            bpy.data.objects.remove(self.followers.pop())
+        try:
+            if self.scene is not None:
+                bpy.data.scenes.remove(self.scene)
+            while self.followers:
+                bpy.data.objects.remove(self.followers.pop())
+        except ReferenceError:
+            pass                                # gone already: undone, or another file
+        self.scene = None
 
     @property
     def graph(self):

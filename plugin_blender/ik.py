@@ -68,7 +68,7 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
             bl_write.check(ob, target, convert_ik.keyed(ik))
         result = yield from convert_ik.solve(ik)
         self.closing = True
-        ob = bpy.data.objects[name]
+        ob = ops.again(name)
         action = yield from bl_write.write(ob, result.channels, target, f"{name} ik")
         muted = bl_write.mute_others(ob, result.channels, ik=True)
         bl_write.refresh(scene)

@@ -14,7 +14,8 @@ from .binding import skelpy
 
 TICK = 0.012                    # s of work between two looks at the window
 REPORTS = {}                    # of the last bake, by the armature's name; gone with the session
-FAILURES = (convert.Refused, skelpy.SkelError, MemoryError, OSError, ValueError)
+RUNNING = []                    # the work that is being done in slices; at most one
+FAILURES = (convert.Refused, skelpy.SkelError, MemoryError, OSError, ValueError, ReferenceError)
 
 
 def armature(context):
@@ -52,7 +53,17 @@ def words_of(error):
         return f"{str(error.filename).removesuffix('.part')}: {error.strerror}"
     if isinstance(error, UnicodeDecodeError):
         return "The file is not text in UTF-8"
+    if isinstance(error, ReferenceError):
+        return "What it worked on is gone. Nothing was written"
     return str(error) or type(error).__name__
+
+
+def again(name):
+    """The armature that the work began with."""
+    ob = bpy.data.objects.get(name)
+    if ob is None:
+        raise convert.Refused(f"'{name}' is gone, or has another name now. Nothing was written")
+    return ob
 
 
 class Short:
@@ -68,12 +79,48 @@ class Short:
         return {"FINISHED"}
 
 
+class _Slices:
+    """Work that is done between the events of a window."""
+
+    def __init__(self, context, job):
+        self.job, self.area, self.manager = job, context.area, context.window_manager
+        self.timer = self.manager.event_timer_add(0.01, window=context.window)
+        self.manager.progress_begin(0, 100)
+        RUNNING.append(self)
+
+    def show(self, fraction, words):
+        self.manager.progress_update(int(100 * fraction))
+        if self.area:
+            self.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc stops)")
+
+    def end(self):
+        """Whatever has happened to the file or the window meanwhile."""
+        if self not in RUNNING:
+            return
+        RUNNING.remove(self)
+        self.job.close()
+        try:
+            self.manager.event_timer_remove(self.timer)
+            self.manager.progress_end()
+            if self.area:
+                self.area.header_text_set(None)
+        except ReferenceError:
+            pass                                # another file has been opened
+
+
 class _Work(OnArmature):
     """What long operators share. work(context) is a generator that yields (fraction, words) and
     returns what to say at the end; `closing` is true where it may not be stopped any more."""
 
-    _job = _timer = None
+    _slices = None
     closing = False
+
+    @classmethod
+    def poll(cls, context):
+        if RUNNING:
+            cls.poll_message_set("Skel is at work. Press Esc to stop it")
+            return False
+        return super().poll(context)
 
     def _fail(self, error):
         self.report({"ERROR"}, words_of(error))
@@ -89,16 +136,13 @@ class _Work(OnArmature):
     def invoke(self, context, _event):
         if bpy.app.background or context.window is None:
             return self.execute(context)
-        manager = context.window_manager
-        self._job = self.work(context)
-        self._timer = manager.event_timer_add(0.01, window=context.window)
-        manager.progress_begin(0, 100)
-        manager.modal_handler_add(self)
+        self._slices = _Slices(context, self.work(context))
+        context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
         if event.type == "ESC" and not self.closing:
-            self._end(context)
+            self._slices.end()
             self.report({"WARNING"}, "Stopped. Nothing was changed")
             return {"CANCELLED"}
         if event.type != "TIMER":           # look around, but change nothing meanwhile
@@ -106,34 +150,25 @@ class _Work(OnArmature):
             return {"PASS_THROUGH"} if looks else {"RUNNING_MODAL"}
         until = time.perf_counter() + TICK
         try:
-            fraction, words = next(self._job)
+            fraction, words = next(self._slices.job)
             while time.perf_counter() < until:
-                fraction, words = next(self._job)
+                fraction, words = next(self._slices.job)
         except StopIteration as stop:
-            self._end(context)
+            self._slices.end()
             self.report({"INFO"}, stop.value)
             return {"FINISHED"}
         except FAILURES as error:
-            self._end(context)
+            self._slices.end()
             return self._fail(error)
-        context.window_manager.progress_update(int(100 * fraction))
-        if context.area:
-            context.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc stops)")
+        except Exception:
+            self._slices.end()
+            raise
+        self._slices.show(fraction, words)
         return {"RUNNING_MODAL"}
 
-    def cancel(self, context):
-        self._end(context)
-
-    def _end(self, context):
-        if self._job is not None:
-            self._job.close()
-            self._job = None
-        if self._timer is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            context.window_manager.progress_end()
-            self._timer = None
-        if context.area:
-            context.area.header_text_set(None)
+    def cancel(self, _context):
+        if self._slices is not None:
+            self._slices.end()
 
 
 class _Ranged:
@@ -147,7 +182,10 @@ class _Ranged:
                             description="Frames from key to key")
 
     def given(self, name, otherwise):
-        return getattr(self, name) if self.properties.is_property_set(name) else otherwise
+        """What the call says; else what the panel says, which the redo panel then shows."""
+        if not self.properties.is_property_set(name):
+            setattr(self, name, otherwise)
+        return getattr(self, name)
 
     def frames(self, context, ob):
         first, last = bl_read.frame_range(context.scene, ob)
@@ -172,12 +210,12 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
         bl_write.check(ob, target, convert.keyed(shot))
         result = yield from pipeline.bake(shot)
         self.closing = True
-        ob = bpy.data.objects[name]
+        ob = again(name)
         action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
         muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         bl_write.refresh(scene)
         REPORTS[name] = result.report
-        for warning in result.report["warnings"]:
+        for warning in result.report["loud"]:
             self.report({"WARNING"}, warning)
         words = f"{len(result.bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
                 f"'{action.name}'"
@@ -206,7 +244,7 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         if self.filepath:
             pipeline.save(bpy.path.abspath(self.filepath), "\n".join(result.report["table"]) + "\n")
         self.closing = True
-        ob = bpy.data.objects[name]
+        ob = again(name)
         bl_write.ensure_properties(ob, result.channels)
         yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
         summary = result.report["summary"]
@@ -353,5 +391,7 @@ register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
 def unregister():
+    for slices in list(RUNNING):
+        slices.end()
     REPORTS.clear()
     _unregister()

@@ -134,7 +134,8 @@ def bake(shot, library=None):
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["warnings"] = [*report["warnings"], *mimic_warning(scene)]
+        report["loud"] = mimic_warning(scene)       # those that are said beside the panel, too
+        report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
     return Result(text, channels, (shot.frame_start, last), report)

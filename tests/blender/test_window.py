@@ -16,6 +16,7 @@ import bpy  # noqa: E402
 
 import common  # noqa: E402
 
+FRAMES = 400                    # of a bake: enough to stop it in the middle
 TICK = 0.05                     # s of work at a time, that the window waits for
 state = {"ticks": [], "events": 0, "since": time.monotonic()}
 
@@ -34,10 +35,10 @@ def setup():
     for ob in list(scene.objects):
         bpy.data.objects.remove(ob)
     ob = common.add_armature(common.HUMANOID)
-    for n, frame in enumerate((-20, 1, 60, 200)):
+    for n, frame in enumerate((-20, 1, 60, 600)):
         common.pose(ob, n, 0.1)
         common.key_all(ob, frame)
-    scene.frame_start, scene.frame_end = 1, 120
+    scene.frame_start, scene.frame_end = 1, FRAMES
     scene.frame_set(1)
     ob.skel.preset = "TAIL"
     watch(common.addon().ops.SKEL_OT_bake_physics)
@@ -106,7 +107,7 @@ def check_result():
     assert state["events"] > len(state["ticks"]) / 4
     ob = bpy.data.objects["figure"]
     curve = next(iter(common.curves(ob).values()))
-    assert any(len(c.keyframe_points) >= 120 for c in common.curves(ob).values()), curve
+    assert any(len(c.keyframe_points) >= FRAMES for c in common.curves(ob).values()), curve
     assert common.dump_file() != state["before"]
     return True
 
@@ -123,6 +124,39 @@ def check_undone():
     return True
 
 
+def check_second():
+    """While one bake runs, another does not begin."""
+    try:
+        with bpy.context.temp_override(**view()):
+            bpy.ops.skel.bake_physics("INVOKE_DEFAULT")
+    except RuntimeError as error:
+        assert "Skel is at work" in str(error), error
+        return True
+    raise AssertionError("a second bake has begun")
+
+
+def disable():
+    """In the middle of the work; it leaves nothing behind, and works again afterwards."""
+    import addon_utils
+    addon_utils.disable("skel")
+    common.enable()
+    return True
+
+
+def rename(old, new):
+    def step():
+        bpy.data.objects[old].name = new
+        return True
+    return step
+
+
+def check_shown():
+    """The redo panel has the numbers that were used."""
+    used = bpy.context.window_manager.operators[-1]
+    assert (used.frame_start, used.frame_end) == (1, FRAMES), (used.frame_start, used.frame_end)
+    return True
+
+
 def later(**values):
     def step():
         state.update(values)
@@ -134,8 +168,13 @@ STEPS = [setup]
 for _target, _enough in (("NEW", 1), ("NEW", 6), ("CURRENT", 12)):
     STEPS += [later(enough=_enough, target=_target), start, wait_for_ticks, press_escape,
               is_cancelled, check_untouched]
+STEPS += [later(enough=3, target="NEW"), start, wait_for_ticks, check_second, disable,
+          check_untouched]
+STEPS += [start, wait_for_ticks, rename("figure", "other"), is_cancelled,
+          rename("other", "figure"), check_untouched]
 for _target in ("CURRENT", "NEW"):
-    STEPS += [later(target=_target), start, is_finished, check_result, undo, check_undone]
+    STEPS += [later(target=_target), start, is_finished, check_result, check_shown, undo,
+              check_undone]
 
 
 def end(code):
