@@ -16,6 +16,7 @@ from .binding import rig as rigs
 ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ": rigs.XYZ,
              "XZY": rigs.XZY, "YXZ": rigs.YXZ, "YZX": rigs.YZX, "ZXY": rigs.ZXY, "ZYX": rigs.ZYX}
 VERTICES = 4000         # of a mesh that are looked at to tell how thick a bone is
+ROUND = 0.05            # of its size: what is round to this is a ball
 SCRATCH = "skel (temporary)"
 
 
@@ -172,13 +173,23 @@ def _moves(ob):
                 (data.action or data.drivers or data.nla_tracks))
 
 
+def _kind(ob, low, high, size):
+    """A ball where all vertices are as far from the middle as a ball's would be; else a box."""
+    if max(size) - min(size) > ROUND * max(size) or not ob.data.vertices:
+        return "BOX"
+    middle, radius = (low + high) / 2, (high - low) / 2
+    return "SPHERE" if all(
+        abs(sum(((p - m) / r) ** 2 for p, m, r in zip(v.co, middle, radius)) - 1) < ROUND
+        for v in ob.data.vertices) else "BOX"
+
+
 def _collider(ob, unit):
     low = Vector(min(c[k] for c in ob.bound_box) for k in range(3))
     high = Vector(max(c[k] for c in ob.bound_box) for k in range(3))
     scale = ob.matrix_world.to_scale()
     size = [abs((b - a) * s) * unit for a, b, s in zip(low, high, scale)]
     turn, flatness = Matrix.Identity(4), max(size) * 1e-4
-    kind = ob.rigid_body.collision_shape if ob.rigid_body else "BOX"
+    kind = ob.rigid_body.collision_shape if ob.rigid_body else _kind(ob, low, high, size)
     if kind not in ("BOX", "SPHERE", "CAPSULE", "CYLINDER"):
         kind = "BOX"
     thin = [k for k in range(3) if size[k] <= flatness]

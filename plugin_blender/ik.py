@@ -79,7 +79,19 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
 
 # ---- goals ----
 
-class SKEL_OT_add_goal(ops.OnArmature, bpy.types.Operator):
+class _OnGoals(ops.OnArmature):
+    @classmethod
+    def poll(cls, context):
+        if not super().poll(context):
+            return False
+        if ops.armature(context).library:
+            cls.poll_message_set("The armature is linked from another file. Make a library "
+                                 "override of it first")
+            return False
+        return True
+
+
+class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
     """Add a goal for the active bone. Its target is the other selected object; where there is
     none, a new empty at the end of the bone"""
     bl_idname = "skel.add_goal"
@@ -111,7 +123,7 @@ class SKEL_OT_add_goal(ops.OnArmature, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SKEL_OT_remove_goal(ops.OnArmature, bpy.types.Operator):
+class SKEL_OT_remove_goal(_OnGoals, bpy.types.Operator):
     """Remove the goal that is active in the list; its target stays"""
     bl_idname = "skel.remove_goal"
     bl_label = "Remove Goal"
@@ -126,7 +138,7 @@ class SKEL_OT_remove_goal(ops.OnArmature, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SKEL_OT_keep_angle(ops.OnArmature, bpy.types.Operator):
+class SKEL_OT_keep_angle(_OnGoals, bpy.types.Operator):
     """Let the bone keep the angle to its target that it has now, instead of taking its axes"""
     bl_idname = "skel.keep_angle"
     bl_label = "Keep Present Angle"
@@ -144,7 +156,7 @@ class SKEL_OT_keep_angle(ops.OnArmature, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SKEL_OT_goals_from_constraints(ops.OnArmature, bpy.types.Operator):
+class SKEL_OT_goals_from_constraints(_OnGoals, bpy.types.Operator):
     """Make goals of the Inverse Kinematics constraints that the bones have, with their targets,
     poles and chain lengths"""
     bl_idname = "skel.goals_from_constraints"

@@ -75,6 +75,23 @@ def _velocities(shot, built, scene):
     return skelpy.Inverse(scene, part, shot.fps).state(at).velocities
 
 
+def _tree(built, text, library):
+    """The scene to read an animation by. Hands that are held close loops through the world, which
+    tell no joint coordinates more than the tree does: here they are free."""
+    held = {joint.bodies[1] for joint in built.scene.joints}
+    if not any(body.name in held and body.motion for body in built.scene.bodies):
+        return skelpy.Scene.from_json(text, library)
+    scene = copy.copy(built.scene)
+    scene.bodies = [copy.copy(body) for body in built.scene.bodies]
+    for body in scene.bodies:
+        if body.name in held and body.motion:
+            if body.curve:
+                body.position = body.curve["position"][0]
+                body.orientation = body.curve["orientation"][0]
+            body.motion = body.curve = None
+    return skelpy.Scene.from_json("".join(convert.text_of(scene)), library)
+
+
 def prepare(shot, library=None):
     """(built, text): the scene with the animation in it."""
     built = convert.build(shot, library)
@@ -90,7 +107,7 @@ def prepare(shot, library=None):
     text = yield from _text(built)
     if not (follow or shot.before):
         return built, text
-    scene = skelpy.Scene.from_json(text, library)
+    scene = _tree(built, text, library)
     changed = False
     if follow:
         poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))

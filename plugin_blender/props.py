@@ -159,8 +159,9 @@ class SkelArmature(bpy.types.PropertyGroup):
                           override=OVERRIDE, description="0: it lands softly, as flesh does; "
                           "above: hard impacts, 1 gives all speed back")
     obstacles: PointerProperty(type=bpy.types.Collection, name="Obstacles", description="Objects "
-                               "to fall on. Boxes by their bounds, flat meshes as planes without "
-                               "end; the shape of a rigid body counts where an object has one")
+                               "to fall on. Boxes by their bounds, balls where they are round, "
+                               "flat meshes as planes without end; the shape of a rigid body "
+                               "counts where an object has one")
     follow: FloatProperty(name="Follow", default=-1.0, min=-1.0, soft_max=20.0, override=OVERRIDE,
                           description="How fast springs pull the bones towards their animation, "
                           "swings per second. 0: not at all. Negative: as the preset has it")

@@ -188,6 +188,7 @@ class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):
         if not self.filepath:
             raise convert.Refused("Name a file to write")
         ob = ops.armature(context)
+        bl_read.check_object(ob)
         source = bpy.data.texts.get(ob.get("skel_source", ""))
         if source is not None and not self.from_bones:
             with skelpy.Scene.from_json(source.as_string()) as scene:

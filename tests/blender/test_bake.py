@@ -308,6 +308,28 @@ class Physics(Baked):
         self.assertLess(moved["hand.L"], 1e-5)
         self.assertGreater(moved["pelvis"], 0.2)
 
+    def test_held_at_two_ends(self):
+        """A hand is pinned and the head goes as animated, which closes a loop, in every preset that
+        has to read the animation."""
+        for preset in ("RAGDOLL", "FOLLOW"):
+            self.scene = common.clear()
+            ob = self.figure()
+            self.scene.frame_end = 12
+            for k, frame in enumerate((-6, 12)):
+                common.pose(ob, k, 0.1)
+                common.key_all(ob, frame)
+            ob.skel.preset, ob.skel.ground = preset, False
+            for name, role in (("pelvis", "DYNAMIC"), ("head", "DRIVEN"), ("hand.L", "PINNED")):
+                ob.pose.bones[name].skel.role = role
+            before = common.bone_matrices(ob, [1, 12])
+            self.bake(ob)
+            after = common.bone_matrices(ob, [1, 12])
+            for frame in (0, 1):
+                off = after[frame]["hand.L"].translation - before[0]["hand.L"].translation
+                self.assertLess(off.length, 1e-5)
+            off = after[1]["head"].translation - before[1]["head"].translation
+            self.assertLess(off.length, 1e-5)
+
     def test_obstacles(self):
         """A box to land on, a flat mesh as a slope."""
         ob = self.figure()
@@ -329,6 +351,28 @@ class Physics(Baked):
         for name, matrix in at.items():
             self.assertGreater(matrix.translation.z, -0.56, name)
         self.assertLess(at["head"].translation.z, 0.4)
+
+    def test_round_obstacle(self):
+        """A mesh that is a ball is one: what falls on its side slides off."""
+        ob = common.chain(2, height=1.2)
+        ob.location.x = 0.25
+        ob.skel.ground = False
+        self.scene.frame_end = 40
+        collection, mesh = bpy.data.collections.new("things"), bpy.data.meshes.new("ball")
+        points, faces = self.skel.convert_robot.sphere(0.5)
+        mesh.from_pydata(points, [], faces)
+        ball = bpy.data.objects.new("ball", mesh)
+        collection.objects.link(ball)
+        ob.skel.obstacles = collection
+        bpy.context.view_layer.update()
+        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        self.assertEqual([c.kind for c in shot.colliders], ["SPHERE"])
+        self.bake(ob)
+        self.assertLess(common.bone_matrices(ob, [40])[0]["link1"].translation.z, 0.3)
+        ball.scale = (1, 1, 1.5)
+        bpy.context.view_layer.update()
+        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        self.assertEqual([c.kind for c in shot.colliders], ["BOX"])
 
     def test_same_motion_at_any_frame_rate(self):
         places = {}
