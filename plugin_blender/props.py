@@ -169,8 +169,8 @@ class SkelArmature(bpy.types.PropertyGroup):
                            "over, less does. Negative: as the preset has it")
     friction: FloatProperty(name="Joint Friction", default=1.0, min=0.0, soft_max=10.0,
                             override=OVERRIDE, description="Of all joints, times the usual")
-    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="conserving", override=OVERRIDE,
-                             description="How the motion is computed")
+    integrator: EnumProperty(name="Method", items=INTEGRATORS, default="conserving",
+                             override=OVERRIDE, description="How the motion is computed")
     step: FloatProperty(name="Time Step", default=0.0, min=0.0, soft_max=0.02, precision=5,
                         override=OVERRIDE, description="Seconds. 0: automatic. The motion does not "
                         "depend on the frame rate")
