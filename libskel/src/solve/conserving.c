@@ -200,6 +200,14 @@ static void end_poses(const skel_state *s, double h) {
         const double n    = 1.0 / sqrt(q_dot(turn, turn));
         em->q1[i]         = (quat){turn.w * n, turn.x * n, turn.y * n, turn.z * n};
         em->r1[i]         = q_matrix(em->q1[i]);
+        if (s->m->body[i].joint < 0 || em->lu[i].full) continue;
+        /* a joint through a point says where, whatever the turns are */
+        const skel__joint *j    = &s->m->joint[s->m->body[i].joint];
+        const int32_t      up   = j->reversed ? j->b : j->a;
+        const v3           from = m3_mulv(em->r1[up], j->reversed ? j->fb.p : j->fa.p);
+        const v3           to   = m3_mulv(em->r1[i], j->reversed ? j->fa.p : j->fb.p);
+        em->p1[i]               = v3_sub(v3_add(em->p1[up], from), to);
+        em->vbar[i]             = v3_scale(v3_sub(em->p1[i], s->x[i].p), 1.0 / h);
     }
 }
 
