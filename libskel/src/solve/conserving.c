@@ -294,7 +294,11 @@ static double add_joints(skel_state *s, double h, int build) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
-        const double e = add_joint(s, m->body[i].joint, i, h, build, s->em->gamma + 6 * (size_t)i);
+        double      *g    = s->em->gamma + 6 * (size_t)i;
+        const int    bare = skel__em_is_bare(&m->joint[m->body[i].joint]);
+        const double e =
+            bare ? skel__em_bare_ball(s, s->em, m->body[i].joint, build ? &s->em->lu[i] : NULL, g)
+                 : add_joint(s, m->body[i].joint, i, h, build, g);
         if (!(e <= open)) open = e, s->em->worst = m->body[i].joint;
     }
     for (int32_t k = 0; k < s->nloop; ++k) {
@@ -640,6 +644,10 @@ static skel__power account(skel_state *s, double h) {
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         skel__em_joint e;
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
+        em->near[k] = 0;
+        if (skel__em_is_bare(&m->joint[k]) && skel__is_dynamic(m, m->joint[k].a) &&
+            skel__is_dynamic(m, m->joint[k].b))
+            continue; /* does nothing that is accounted for */
         skel__em_joint_terms(s, em, k, h, t, &e, NULL);
         sum.motor += e.motor;
         sum.friction += e.friction;

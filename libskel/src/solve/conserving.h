@@ -124,6 +124,13 @@ void skel__em_joints_begin(skel_state *s, double h);
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks);
 
+/* A ball with nothing else, as most joints of ropes are, all at once: impulses on its bodies, minus
+   what is open into gamma, and derivatives of a tree joint into `build`, its child's record, where
+   wanted. Returns what is open in units of size. */
+int    skel__em_is_bare(const skel__joint *j);
+double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
+                          double *gamma);
+
 /* Fields and the moving frame over the step, at its mean state (conserving_field.c): impulses on
    body i are added to *force and *torque, minus their derivatives to its 6 x 6 block. */
 void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,
