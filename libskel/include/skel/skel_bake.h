@@ -37,7 +37,8 @@ typedef struct skel_bake skel_bake;
 SKEL_API skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err);
 SKEL_API void        skel_bake_destroy(skel_bake *bake); /* NULL is fine */
 
-/** Works for about max_ms milliseconds (0: one step; negative: to the end). SKEL_MORE while there
+/** Works for about max_ms milliseconds (0: one step, or one part of a step that must be done in
+    parts; negative: to the end). SKEL_MORE while there
     is more to do, SKEL_OK when all samples are there, < 0 when the bake failed; then
     skel_bake_error says why and the samples done so far stay readable. */
 SKEL_API skel_status skel_bake_advance(skel_bake *bake, double max_ms);

@@ -151,6 +151,7 @@ struct skel_state {
     int32_t          loop_rank; /* of the last solve: the rows behind it in the order are implied */
     m3              *follow_inertia;     /* (nj) of what follows, child's axes; see follow.c */
     skel__lump      *lump;               /* (nb) */
+    double          *stop_lean;          /* (nj) torque or force that may lean on a stop */
     int              has_follow_inertia; /* taken at the first step */
     int              is_factored;        /* aba holds the factors of x: nothing moved since */
     double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
@@ -262,9 +263,19 @@ int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__sca
 /* At c, c'. inertia: what a stop goes by; t: for the muscle's delay. */
 skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double c, double rate,
                                double inertia, double t, double torque);
-/* Over a step from c0 to c1 that lasts h and begins with the muscle's torque. */
+/* Whether a stop pushes over a step, as Newton's method supposes for its next correction. What it
+   supposes goes on beyond where the spring sets in and lets go: a straight line. */
+typedef struct skel__stop_guess {
+    int    on;          /* 1 it does, 0 it does not, -1 not yet known, 2 by the law itself */
+    int    is_used;     /* it is a stop and near */
+    int    is_right;    /* the law itself says the same */
+    double push, slope; /* of the straight line, and by how far the coordinate is beyond */
+} skel__stop_guess;
+/* Over a step from c0 to c1 that lasts h and begins with the muscle's torque; guess: of the low
+   stop and of the high one, NULL for the law itself. */
 skel__element skel__element_over(const skel_state *s, int32_t joint, int k, double c0, double c1,
-                                 double h, double inertia, double t, double torque);
+                                 double h, double inertia, double t, double torque,
+                                 skel__stop_guess *guess);
 /* Inertia that coordinate k moves, as one lump: what hangs from the joint. */
 double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient);
 /* Event numbers of the joint's stops: coordinate k, low (0) or high (1). */

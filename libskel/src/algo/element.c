@@ -115,12 +115,12 @@ static side law_over(const skel__joint *j, double x0, double x1, double h) {
 typedef struct stop {
     double k, d; /* stiffness, damping */
 } stop;
-static stop stop_of(const skel_state *s, const skel__joint *j, double inertia) {
-    const skel_model *m = s->m;
-    const double      w = SKEL__TURN * (s->catches ? CATCH_FREQUENCY : STOP_FREQUENCY);
-    const double lean   = j->type == SKEL_JOINT_SLIDE ? m->weight / m->size : m->weight * m->size;
-    const double k      = fmax(inertia * w * w, lean / STOP_GIVE);
-    return (stop){k, 2.0 * (s->catches ? CATCH_DAMPING : STOP_DAMPING) * sqrt(k * inertia)};
+static stop stop_of(const skel_state *s, int32_t joint, double inertia) {
+    const double w    = SKEL__TURN * (s->catches ? CATCH_FREQUENCY : STOP_FREQUENCY);
+    const double zeta = s->catches ? CATCH_DAMPING : STOP_DAMPING;
+    const double give = s->m->joint[joint].type == SKEL_JOINT_SLIDE ? s->m->size : 1.0;
+    const double k    = fmax(inertia * w * w, s->stop_lean[joint] / (STOP_GIVE * give));
+    return (stop){k, 2.0 * zeta * sqrt(k * inertia)};
 }
 
 static side stop_at(stop p, double x, double rate) {
@@ -150,13 +150,36 @@ static side stop_over(stop p, double x0, double x1, double h, double inertia) {
     return out;
 }
 
+/* The same while it pushes, as a straight line. */
+static side stop_line(stop p, double x0, double x1, double h, double inertia) {
+    const double k = p.k, y2 = 0.25 * h * h * k / inertia, late = y2 / (1.0 + y2), rub = p.d / h;
+    const int    inside = x0 > 0, beyond = x1 > 0;
+    const double mean  = inside ? 0.5 * k * (x0 + x1) : beyond ? 0.5 * k * x1 * x1 / (x1 - x0) : 0;
+    const double grows = inside ? 0.5 * k : beyond ? (k * x1 - mean) / (x1 - x0) : 0;
+    return (side){.force = (1.0 - late) * mean + late * k * x1 + rub * (x1 - fmax(x0, 0)),
+                  .slope = (1.0 - late) * grows + late * k + rub};
+}
+
+static side guess_stop(stop p, double x0, double x1, double h, double inertia,
+                       skel__stop_guess *guess) {
+    const side law = stop_over(p, x0, x1, h, inertia), line = stop_line(p, x0, x1, h, inertia);
+    const int  pushes = law.force > 0;
+    if (guess->on < 0) guess->on = pushes;
+    guess->is_used  = 1;
+    guess->is_right = guess->on == 2 || (guess->on ? pushes && x1 > 0 : !pushes);
+    guess->push = line.force, guess->slope = line.slope;
+    if (guess->on == 2 || guess->is_right) return law;
+    return guess->on ? line : (side){0};
+}
+
 /* ---- limits of both sides ---- */
 
 typedef struct span {
     double start, end, h; /* h = 0: at a moment, end being the rate */
 } span;
 
-static side one_side(const skel_state *s, int32_t joint, int k, int high, span c, double inertia) {
+static side one_side(const skel_state *s, int32_t joint, int k, int high, span c, double inertia,
+                     skel__stop_guess *guess) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       sign  = high ? 1.0 : -1.0;
     const int32_t      event = skel__stop_event(s->m, joint, k, high);
@@ -167,9 +190,11 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const int          rests = s->mode[event] == SKEL__RESTS;
     if (j->law_on > 0 && (rests || !s->by_events))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
+    else if (rests && guess)
+        out = guess_stop(stop_of(s, joint, inertia), x0, x1, c.h, inertia, guess);
     else if (rests)
-        out = c.h > 0 ? stop_over(stop_of(s, j, inertia), x0, x1, c.h, inertia)
-                      : stop_at(stop_of(s, j, inertia), x0, x1);
+        out = c.h > 0 ? stop_over(stop_of(s, joint, inertia), x0, x1, c.h, inertia)
+                      : stop_at(stop_of(s, joint, inertia), x0, x1);
     else
         return (side){0};
     out.force *= -sign; /* against x, so against c on the high side */
@@ -177,11 +202,11 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
 }
 
 static void add_limits(const skel_state *s, int32_t joint, int k, span c, double inertia,
-                       skel__element *out) {
+                       skel__stop_guess *guess, skel__element *out) {
     const skel__joint *j    = &s->m->joint[joint];
     const int          cone = j->type == SKEL_JOINT_BALL && k == 0; /* has no low side */
     for (int high = cone ? 1 : 0; high < 2; ++high) {
-        const side e = one_side(s, joint, k, high, c, inertia);
+        const side e = one_side(s, joint, k, high, c, inertia, guess ? guess + high : NULL);
         out->force += e.force;
         out->slope -= e.slope;
         out->stored += e.stored;
@@ -195,7 +220,7 @@ skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double
                                double inertia, double t, double torque) {
     const skel__joint *j   = &s->m->joint[joint];
     skel__element      out = {0};
-    if (j->has_limits) add_limits(s, joint, k, (span){c, rate, 0}, inertia, &out);
+    if (j->has_limits) add_limits(s, joint, k, (span){c, rate, 0}, inertia, NULL, &out);
     if (k > 0) return out;
     const double off = c - j->spring_rest;
     out.force -= j->spring_stiffness * off + j->spring_damping * rate;
@@ -234,11 +259,12 @@ static void add_muscle(const skel_state *s, int32_t joint, double way, double t,
 }
 
 skel__element skel__element_over(const skel_state *s, int32_t joint, int k, double c0, double c1,
-                                 double h, double inertia, double t, double torque) {
+                                 double h, double inertia, double t, double torque,
+                                 skel__stop_guess *guess) {
     const skel__joint *j   = &s->m->joint[joint];
     const double       way = c1 - c0;
     skel__element      out = {.memory = torque};
-    if (j->has_limits) add_limits(s, joint, k, (span){c0, c1, h}, inertia, &out);
+    if (j->has_limits) add_limits(s, joint, k, (span){c0, c1, h}, inertia, guess, &out);
     if (k > 0) return out;
     const double off = 0.5 * (c0 + c1) - j->spring_rest;
     out.force -= j->spring_stiffness * off + j->spring_damping * way / h;

@@ -209,6 +209,15 @@ static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
     return m3_symmetric(m3_mul(m3_tmul(s->r[c], d), s->r[c]));
 }
 
+/* What may lean on a stop: the mean of all of the weight and of what hangs there, at the arm of
+   that. All of it on a finger would ask for a spring that rounding sets ringing. */
+static double lean_on(const skel_state *s, int32_t joint, int32_t c) {
+    const m3     d    = s->follow_inertia[joint];
+    const double mass = s->lump[c].mass, force = sqrt(s->m->weight * mass * s->m->pull);
+    if (s->m->joint[joint].type == SKEL_JOINT_SLIDE || !(mass > 0)) return force;
+    return force * sqrt((d.r[0].x + d.r[1].y + d.r[2].z) / (3.0 * mass));
+}
+
 /* Lumps by the joints' own direction, from the ends inward, whichever joints close loops: an arm
    weighs the same whether its hand holds a bar or not. A ring is cut where it must be. */
 skel_status skel__follow_prepare(skel_state *s) {
@@ -227,6 +236,7 @@ skel_status skel__follow_prepare(skel_state *s) {
             const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
             if (s->follow_inertia[e].r[0].x >= 0 || (s->lump[c].waiting > 0 && !force)) continue;
             s->follow_inertia[e] = lump_at_joint(s, &m->joint[e], c);
+            s->stop_lean[e]      = lean_on(s, e, c);
             if (p >= 0) s->lump[p].waiting -= 1;
             if (p >= 0) lump_add(&s->lump[p], &s->lump[c]);
             force = 0, --left;

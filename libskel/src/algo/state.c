@@ -47,6 +47,7 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     at.reaction       = skel__carve(&c, nb, sizeof *at.reaction);
     at.aba            = skel__carve(&c, nb, sizeof *at.aba);
     at.follow_inertia = skel__carve(&c, skel__needs_lumps(m) ? nj : 0, sizeof *at.follow_inertia);
+    at.stop_lean      = skel__carve(&c, skel__needs_lumps(m) ? nj : 0, sizeof *at.stop_lean);
     at.lump           = skel__carve(&c, skel__needs_lumps(m) ? nb : 0, sizeof *at.lump);
     at.is_pinned      = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
     layout_touch(&c, &at);
@@ -134,9 +135,11 @@ skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     dst->t                  = src->t;
     dst->sum                = src->sum;
     dst->has_follow_inertia = src->has_follow_inertia;
-    if (src->has_follow_inertia)
-        memcpy(dst->follow_inertia, src->follow_inertia,
-               (size_t)src->m->nj * sizeof *src->follow_inertia);
+    if (src->has_follow_inertia) {
+        const size_t nj = (size_t)src->m->nj;
+        memcpy(dst->follow_inertia, src->follow_inertia, nj * sizeof *src->follow_inertia);
+        memcpy(dst->stop_lean, src->stop_lean, nj * sizeof *src->stop_lean);
+    }
     dst->is_factored = 0;
     return SKEL_OK;
 }

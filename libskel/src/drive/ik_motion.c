@@ -207,13 +207,17 @@ static void move_on(const skel_ik_motion *v, double *x) {
         const double        *a = v->x_was + n->x, *b = v->x_base + n->x, *was = old + n->x;
         double              *q = x + n->x;
         if (n->column < 0) continue;
+        const size_t width = n->kind == SKEL__NODE_BALL ? 4 : n->kind == SKEL__NODE_SHIFT ? 3 : 1;
+        if (memcmp(a, b, width * sizeof *a) == 0) { /* to the bit, where it stands still */
+            memcpy(q, was, width * sizeof *q);
+            continue;
+        }
         if (n->kind == SKEL__NODE_BALL) {
             const quat way = q_mul(q_conj(q_of(a)), q_of(b));
             q_to(q_unit(q_mul(q_of(was), way.w < 0 ? q_neg(way) : way)), q);
             continue;
         }
-        for (int j = 0; j < (n->kind == SKEL__NODE_SHIFT ? 3 : 1); ++j)
-            q[j] = was[j] + (b[j] - a[j]);
+        for (size_t j = 0; j < width; ++j) q[j] = was[j] + (b[j] - a[j]);
         if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
     }
 }

@@ -147,11 +147,12 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     at.loop         = skel__carve(&c, nj, sizeof *at.loop);
     at.mimic        = skel__carve(&c, nj, sizeof *at.mimic);
     at.pin          = skel__carve(&c, nb, sizeof *at.pin);
-    at.ground       = skel__carve(&c, (size_t)b->desc.ground_count + 1, sizeof *at.ground);
-    at.wobble       = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
-    at.field        = skel__carve(&c, b->desc.field_count, sizeof *at.field);
-    b->names        = skel__carve(&c, names, 1);
-    b->numbers      = skel__carve(&c, numbers, sizeof(double));
+    at.ground =
+        skel__carve(&c, SKEL__LIGHTER * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
+    at.wobble  = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
+    at.field   = skel__carve(&c, b->desc.field_count, sizeof *at.field);
+    b->names   = skel__carve(&c, names, 1);
+    b->numbers = skel__carve(&c, numbers, sizeof(double));
     if (m) *m = at;
     b->m = m;
     return c.used;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What may touch what: the spots of every shape and contact point against every ground, and of
    every pair of bodies that is not ruled out. Constants that a ground leaves open follow from the
-   total weight W and a length L of the scene: static depth DEPTH L under all of W. */
+   total weight W and a length L of the scene: static depth DEPTH L under all of W. What weighs less
+   than SLIGHT of that finds them softer in proportion, as if all of it weighed less: springs for
+   elephants are walls of glass to a mouse. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "model/model.h"
@@ -14,6 +16,7 @@
 #define STICK 5e-5       /* of L: shift along a soft ground under a load of W */
 #define RIGID_STICK 1e-6
 #define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
+#define SLIGHT 0.01        /* of the weight */
 #define EARTH 9.81
 #define SPOTS_MAX 400000
 #define DEFAULT_PAIRS_MAX 1000 /* shaped bodies: of more, those that must touch have to say so */
@@ -62,6 +65,17 @@ static void fill_constants(const skel_model *m, skel__ground *g) {
     g->stick_d = 2.0 * STICK_DAMPING * sqrt(g->stick_k * mass);
 }
 
+/* Copies of the grounds, each with a quarter of the constants of the one before. */
+static void soften(skel_model *m) {
+    const int32_t n = m->ng + 1;
+    for (int32_t k = n; k < SKEL__LIGHTER * n; ++k) {
+        skel__ground *g = &m->ground[k];
+        *g              = m->ground[k - n];
+        if (g->is_default) g->a *= 0.25, g->d *= 0.25;
+        if (g->is_stick_default) g->stick_k *= 0.25, g->stick_d *= 0.25;
+    }
+}
+
 /* ---- spots ---- */
 
 typedef struct finder {
@@ -70,9 +84,21 @@ typedef struct finder {
     int32_t     count;
 } finder;
 
+/* How often a quarter of the constants is right for the lighter of the two. */
+static int32_t softness(const skel_model *m, const skel__spot *s) {
+    double mass = INFINITY;
+    if (skel__is_dynamic(m, s->i)) mass = m->body[s->i].mass;
+    if (s->j >= 0 && skel__is_dynamic(m, s->j)) mass = fmin(mass, m->body[s->j].mass);
+    const double part = mass * m->pull / (SLIGHT * m->weight);
+    if (!(part < 1)) return 0;
+    const double times = 0.5 - log(part) / log(4.0);
+    return times < SKEL__LIGHTER - 1 ? (int32_t)times : SKEL__LIGHTER - 1;
+}
+
 static void add_spot(finder *f, skel__spot s) {
     if (f->count > SPOTS_MAX) return;
     s.memory = 3 * f->count;
+    s.ground += (f->m->ng + 1) * softness(f->m, &s);
     if (f->spot) f->spot[f->count] = s;
     ++f->count;
 }
@@ -270,6 +296,7 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
         fill_constants(m, &m->ground[k]);
         m->has_rigid |= m->ground[k].is_rigid;
     }
+    soften(m);
     const survey all  = survey_of(m);
     m->pairs_left_out = !all.asked && all.apart && all.count > DEFAULT_PAIRS_MAX;
     add_all(&f, &all);

@@ -75,6 +75,7 @@ typedef struct skel__joint {
 } skel__joint;
 
 /* A plane; point and normal in the axes of its body (the world's: -1). */
+#define SKEL__LIGHTER 10
 typedef struct skel__ground {
     int32_t body, is_rigid;
     v3      point, normal;
@@ -112,24 +113,25 @@ struct skel_model {
     skel_allocator   allocator;
     int32_t          nb, nj, nq, nv;
     v3               gravity;
-    double           size;        /* largest lever or distance: the unit of "small" [m] */
-    skel__body      *body;        /* (nb) */
-    skel__joint     *joint;       /* (nj) */
-    int32_t          nd;          /* dynamic bodies */
-    int32_t         *order;       /* (nd) dynamic bodies, tree parents first */
-    int32_t          np;          /* fixed and driven bodies */
-    int32_t         *prescribed;  /* (np) */
-    int32_t          nl;          /* loop joints */
-    int32_t         *loop;        /* (nl) */
-    int32_t          nmimic;      /* joints that go with another */
-    int32_t         *mimic;       /* (nmimic) */
-    int32_t          has_follow;  /* some joint has a spring toward an animation */
-    int32_t          npin;        /* bodies that are pinned at times */
-    int32_t         *pin;         /* (npin) */
-    int32_t          ng, nw, nf;  /* grounds, wobbling masses, fields */
-    skel__ground    *ground;      /* (ng + 1) the last one has the constants of bodies that touch */
-    skel__wobble    *wobble;      /* (nw) */
-    skel_field_desc *field;       /* (nf) as the caller gave them */
+    double           size;       /* largest lever or distance: the unit of "small" [m] */
+    skel__body      *body;       /* (nb) */
+    skel__joint     *joint;      /* (nj) */
+    int32_t          nd;         /* dynamic bodies */
+    int32_t         *order;      /* (nd) dynamic bodies, tree parents first */
+    int32_t          np;         /* fixed and driven bodies */
+    int32_t         *prescribed; /* (np) */
+    int32_t          nl;         /* loop joints */
+    int32_t         *loop;       /* (nl) */
+    int32_t          nmimic;     /* joints that go with another */
+    int32_t         *mimic;      /* (nmimic) */
+    int32_t          has_follow; /* some joint has a spring toward an animation */
+    int32_t          npin;       /* bodies that are pinned at times */
+    int32_t         *pin;        /* (npin) */
+    int32_t          ng, nw, nf; /* grounds, wobbling masses, fields */
+    skel__ground    *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
+                                the same for lighter and lighter bodies, SKEL__LIGHTER in all */
+    skel__wobble    *wobble; /* (nw) */
+    skel_field_desc *field;  /* (nf) as the caller gave them */
     v3               spin, drift; /* of the frame: angular velocity, acceleration of the origin */
     skel_curve       spin_curve, drift_curve;
     int32_t          has_frame;

@@ -26,6 +26,7 @@
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
 #define ENOUGH 1e-13       /* of the energy of a fall: an error that no receipt shows */
 #define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
+#define GUESSES_MAX 8      /* of which stops push, for one correction */
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
 #define SLOW 0.01          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
@@ -70,6 +71,8 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.jl              = skel__carve_with_world(&c, nb, sizeof *at.jl);
     at.ja              = skel__carve_with_world(&c, nb, sizeof *at.ja);
     at.lambda          = skel__carve(&c, 6 * nj, sizeof(double));
+    at.guess           = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
+    at.gradient        = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
     at.near            = skel__carve(&c, nj, sizeof *at.near);
     at.load            = skel__carve(&c, nb, sizeof *at.load);
     at.start           = skel__carve(&c, (size_t)m->nj, sizeof *at.start);
@@ -197,6 +200,14 @@ static void end_poses(const skel_state *s, double h) {
         const double n    = 1.0 / sqrt(q_dot(turn, turn));
         em->q1[i]         = (quat){turn.w * n, turn.x * n, turn.y * n, turn.z * n};
         em->r1[i]         = q_matrix(em->q1[i]);
+        if (s->m->body[i].joint < 0 || em->lu[i].full) continue;
+        /* a joint through a point says where, whatever the turns are */
+        const skel__joint *j    = &s->m->joint[s->m->body[i].joint];
+        const int32_t      up   = j->reversed ? j->b : j->a;
+        const v3           from = m3_mulv(em->r1[up], j->reversed ? j->fb.p : j->fa.p);
+        const v3           to   = m3_mulv(em->r1[i], j->reversed ? j->fa.p : j->fb.p);
+        em->p1[i]               = v3_sub(v3_add(em->p1[up], from), to);
+        em->vbar[i]             = v3_scale(v3_sub(em->p1[i], s->x[i].p), 1.0 / h);
     }
 }
 
@@ -283,7 +294,11 @@ static double add_joints(skel_state *s, double h, int build) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
-        const double e = add_joint(s, m->body[i].joint, i, h, build, s->em->gamma + 6 * (size_t)i);
+        double      *g    = s->em->gamma + 6 * (size_t)i;
+        const int    bare = skel__em_is_bare(&m->joint[m->body[i].joint]);
+        const double e =
+            bare ? skel__em_bare_ball(s, s->em, m->body[i].joint, build ? &s->em->lu[i] : NULL, g)
+                 : add_joint(s, m->body[i].joint, i, h, build, g);
         if (!(e <= open)) open = e, s->em->worst = m->body[i].joint;
     }
     for (int32_t k = 0; k < s->nloop; ++k) {
@@ -316,7 +331,7 @@ static void add_body(const skel_state *s, int32_t i, double h, int build) {
     skel__em_field_derivative(s, em, i, h, block);
 }
 
-static double equations(skel_state *s, double h, int build, int choose) {
+static double equations(skel_state *s, double h, int build) {
     const skel_model *m = s->m;
     end_poses(s, h);
     apply_loads(s, h);
@@ -327,7 +342,7 @@ static double equations(skel_state *s, double h, int build, int choose) {
         if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
     }
     skel__em_wobbles_add(s, h, build);
-    s->em->changes    = skel__em_contacts_add(s, h, build, choose);
+    skel__em_contacts_add(s, h, build);
     const double open = add_joints(s, h, build);
     for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], h, build);
     return open;
@@ -478,19 +493,62 @@ static double liveliness(const skel_state *s) {
     return sum;
 }
 
-/* Newton's course. */
+/* ---- stops ---- */
+
+/* What a correction does to coordinate k of a joint. */
+static double correction_of(const skel_state *s, int32_t joint, int k) {
+    const skel__joint *j    = &s->m->joint[joint];
+    v3                 turn = {0, 0, 0};
+    if (skel__is_dynamic(s->m, j->b)) turn = v3_of(s->em->y + 6 * (size_t)j->b + 3);
+    if (skel__is_dynamic(s->m, j->a)) turn = v3_sub(turn, v3_of(s->em->y + 6 * (size_t)j->a + 3));
+    return v3_dot(turn, s->em->gradient[2 * joint + k]);
+}
+
+/* Stops are to push where they do after the correction: how many were supposed to do otherwise. */
+static int guess_stops(skel_state *s) {
+    int count = 0;
+    for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e) {
+        skel__stop_guess *g = &s->em->guess[e];
+        if (!g->is_used || g->on == 2) continue;
+        const double way = correction_of(s, e / 4, e % 4 / 2) * (e % 2 ? 1.0 : -1.0);
+        const int    on  = g->push + g->slope * way > 0;
+        count += on != g->on;
+        g->on = on;
+    }
+    return count;
+}
+
+/* Stops of which the law itself says something else than was supposed go by it from now on. */
+static int settle_stops(skel_state *s) {
+    int count = 0;
+    for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e) {
+        skel__stop_guess *g = &s->em->guess[e];
+        if (!g->is_used || g->is_right) continue;
+        g->on = 2, ++count;
+    }
+    return count;
+}
+
+static void forget_stops(skel_state *s) {
+    for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e)
+        s->em->guess[e] = (skel__stop_guess){.on = -1};
+}
+
+/* ---- Newton's course ---- */
+
 typedef struct course {
     int    it, have;           /* corrections so far; factors of the tree */
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
     double lively, unit;       /* twice the kinetic energy; an energy of the scene */
+    int    guesses;            /* of stops, for the correction at hand */
 } course;
 
 /* Whether the equations are met: the joints closed, and the next correction would be rounding, or
    no longer gets better. An imbalance b shifts the energy by about sqrt(b E). */
-static int is_met(const skel__em *em, const course *c, int wary, double open, double left) {
+static int is_met(const course *c, int wary, double open, double left) {
     const double now = fmax(open, c->size), off = sqrt(left * c->lively);
-    if (c->it == 0 || c->share != 1.0 || em->changes > 0) return 0;
+    if (c->it == 0 || c->share != 1.0) return 0;
     if (open <= CLOSED && c->size * c->rate <= 0.1 * CLOSED) return 1;
     if (wary && open <= CLOSED && off <= ENOUGH * c->unit) return 1;
     const double most = c->it < 10   ? (off <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
@@ -521,18 +579,20 @@ static int newton(skel_state *s, double h) {
     skel__em    *em   = s->em;
     const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
-    course       c     = {0, 0, INFINITY, 1, INFINITY, 1, INFINITY, 0, 0};
-    c.lively           = wary ? liveliness(s) : 0;
-    c.unit             = s->m->weight * s->m->reach;
+    course       c     = {0, 0, INFINITY, 1, INFINITY, 1, INFINITY, 0, 0, 0};
+    em->guesses        = 1;
+    forget_stops(s);
+    c.lively = wary ? liveliness(s) : 0;
+    c.unit   = s->m->weight * s->m->reach;
     for (; c.it <= most; ++c.it) {
-        const double open = equations(s, h, !c.have, c.it > 0 && c.share == 1.0);
+        const double open = equations(s, h, !c.have);
         em->evaluations += 1;
-        if (em->changes > 0) { /* another system: the one at hand is of no use */
-            c.balance = INFINITY, c.rate = 1;
-            if (c.have) c.have = 0, equations(s, h, 1, 0);
-        }
         const double left = wary ? imbalance(s, h) : 0;
-        if (is_met(em, &c, wary, open, left)) return 1;
+        if (is_met(&c, wary, open, left)) {
+            if (settle_stops(s) + skel__em_contacts_settle(s, h) == 0) return 1;
+            c.have = 0, c.balance = c.size = INFINITY;
+            continue;
+        }
         if (c.it == most || !(open < HOPELESS)) return 0;
         if (wary && left > fmax(c.balance, noise) && c.share > LEAST_SHARE && c.size > 1e-11) {
             correct(s, h, -0.5 * c.share);
@@ -545,10 +605,15 @@ static int newton(skel_state *s, double h) {
         if (!c.have && !factor(s, h)) return 0;
         c.have = 1;
         solve(s);
+        if (guess_stops(s) + skel__em_contacts_guess(s, h) > 0 && ++c.guesses < GUESSES_MAX) {
+            c.have = 0, c.share = 1, c.balance = c.size = INFINITY;
+            continue;
+        }
+        c.guesses         = 0;
         const double last = c.size;
         c.share           = 1;
         c.size            = correct(s, h, c.share);
-        c.rate            = c.it > 0 ? fmin(c.size / last, 1.0) : 1.0;
+        c.rate            = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
         if (c.it > 0 && c.rate > SLOW && c.size > 1e-11) c.have = 0;
     }
@@ -575,9 +640,14 @@ static skel__power account(skel_state *s, double h) {
     skel__em         *em  = s->em;
     const double      t   = s->t + 0.5 * h;
     skel__power       sum = {0};
+    em->guesses           = 0;
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         skel__em_joint e;
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
+        em->near[k] = 0;
+        if (skel__em_is_bare(&m->joint[k]) && skel__is_dynamic(m, m->joint[k].a) &&
+            skel__is_dynamic(m, m->joint[k].b))
+            continue; /* does nothing that is accounted for */
         skel__em_joint_terms(s, em, k, h, t, &e, NULL);
         sum.motor += e.motor;
         sum.friction += e.friction;

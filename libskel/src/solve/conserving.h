@@ -52,10 +52,9 @@ typedef struct skel__em_touch {
     v3      normal, lever_i, lever_j; /* world; body axes */
     v3      xi;                       /* bend of the bristle at the start, along the ground */
     double  radius_i, radius_j, radius, gap, rate;
-    double  mobility, mobility_t;      /* of free bodies, along the normal and across it */
-    double  late, late_t, late_d;      /* share of the end of the step in the forces */
-    int     slips, changes, has_along; /* while Newton is under way */
-    v3      along;
+    double  mobility, mobility_t; /* of free bodies, along the normal and across it */
+    double  late, late_t, late_d; /* share of the end of the step in the forces */
+    int     slips, changes;       /* while Newton is under way */
 } skel__em_touch;
 
 /* Two dynamic bodies that touch (conserving_pair.c): dD = dp + turn theta of the first, less the
@@ -79,33 +78,35 @@ typedef struct skel__em_way {
 struct skel__em {
     v3      *vbar, *w; /* (nb + world) mean velocities: world; body axes */
     v3      *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
-    double  *l_past[SKEL__EM_PAST];       /* (6 (nj + npin)) and their multipliers, per second */
-    v3      *half_before;                 /* (nb) half the change of v in the last step */
-    v3      *p1;                          /* (nb + world) end of the step */
-    quat    *q1;                          /* (nb + world) */
-    m3      *r1;                          /* (nb + world) */
-    v3      *pi0;                         /* (nb) angular momentum at the start, world */
-    v3      *jl, *ja;                     /* (nb + world) impulses so far */
-    double  *lambda;                      /* (6 (nj + npin)) multipliers */
-    int32_t *near;                        /* (nj + npin) in the step: near a stop, and those met */
-    skel__wrench   *load;                 /* (nb) from outside, at the middle of the step */
-    skel__em_start *start;                /* (nj) */
-    skel__lu       *lu;                   /* (nb) */
-    skel__lu_full  *full;                 /* of those that need it */
-    double         *rho, *gamma, *y, *dl; /* (6 nb) */
-    int             history;              /* steps of length h behind us */
-    double          h;
-    int32_t         worst; /* the joint that was farthest open when last looked at */
-    double          rejected, evaluations; /* steps that had to be halved, Newton iterations */
+    double  *l_past[SKEL__EM_PAST]; /* (6 (nj + npin)) and their multipliers, per second */
+    v3      *half_before;           /* (nb) half the change of v in the last step */
+    v3      *p1;                    /* (nb + world) end of the step */
+    quat    *q1;                    /* (nb + world) */
+    m3      *r1;                    /* (nb + world) */
+    v3      *pi0;                   /* (nb) angular momentum at the start, world */
+    v3      *jl, *ja;               /* (nb + world) impulses so far */
+    double  *lambda;                /* (6 (nj + npin)) multipliers */
+    int32_t *near;                  /* (nj + npin) in the step: near a stop, and those met */
+    skel__wrench     *load;         /* (nb) from outside, at the middle of the step */
+    skel__em_start   *start;        /* (nj) */
+    int               guesses;      /* of stops are made: not when a step is accounted for */
+    skel__stop_guess *guess;        /* (4 nj) by event */
+    v3               *gradient;     /* (2 nj) of coordinates, at the end of the step */
+    skel__lu         *lu;           /* (nb) */
+    skel__lu_full    *full;         /* of those that need it */
+    double           *rho, *gamma, *y, *dl; /* (6 nb) */
+    int               history;              /* steps of length h behind us */
+    double            h;
+    int32_t           worst; /* the joint that was farthest open when last looked at */
+    double            rejected, evaluations; /* steps that had to be halved, Newton iterations */
     /* loops */
     skel__em_loop  *loop;               /* (nl + npin) */
     double         *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
     double         *schur, *mu, *scale; /* (nr x nr), (nr), (nr) */
     skel__em_touch *touch;              /* (ns) */
     int32_t         touch_count;
-    double          found;   /* the step they were looked for, from the state at hand; 0: none */
-    int             changes; /* of them, in the last look at the equations */
-    skel__em_pair  *pair;    /* (pair_room) */
+    double          found; /* the step they were looked for, from the state at hand; 0: none */
+    skel__em_pair  *pair;  /* (pair_room) */
     int32_t         pair_count, pair_room;
     double  *pair_y, *pair_l; /* (3 pair_room x 6 na) answers of the tree to their unit forces */
     double  *pair_a, *pair_z; /* (3 pair_room)^2, (3 pair_room) */
@@ -123,6 +124,13 @@ void skel__em_joints_begin(skel_state *s, double h);
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks);
 
+/* A ball with nothing else, as most joints of ropes are, all at once: impulses on its bodies, minus
+   what is open into gamma, and derivatives of a tree joint into `build`, its child's record, where
+   wanted. Returns what is open in units of size. */
+int    skel__em_is_bare(const skel__joint *j);
+double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
+                          double *gamma);
+
 /* Fields and the moving frame over the step, at its mean state (conserving_field.c): impulses on
    body i are added to *force and *torque, minus their derivatives to its 6 x 6 block. */
 void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,
@@ -134,8 +142,10 @@ void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t 
    sets their shares; adds impulses and blocks; what they did, and the memory at the end. */
 double skel__em_contacts_find(skel_state *s, double h);
 void   skel__em_contacts_begin(skel_state *s, double h);
-/* choose: they may change between sticking and slipping; returns how many did. */
-int  skel__em_contacts_add(skel_state *s, double h, int build, int choose);
+void   skel__em_contacts_add(skel_state *s, double h, int build);
+/* Sticking and slipping: as the correction at hand leads to; as the law says. How many changed. */
+int  skel__em_contacts_guess(skel_state *s, double h);
+int  skel__em_contacts_settle(skel_state *s, double h);
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
 void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
 

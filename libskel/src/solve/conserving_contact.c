@@ -134,11 +134,11 @@ void skel__em_contacts_begin(skel_state *s, double h) {
         const skel__ground *g    = &s->m->ground[s->m->spot[t->spot].ground];
         const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
         t->slips                 = g->friction == 0 || s->em->slipped[t->spot];
-        t->changes = t->has_along = 0;
-        t->late                   = late_share(stiffness(g, deep), t->mobility, h);
-        t->late_t                 = late_share(g->stick_k, t->mobility_t, h);
-        const double x            = 0.5 * h * g->d * t->mobility;
-        t->late_d                 = x * x / (1.0 + x * x);
+        t->changes               = 0;
+        t->late                  = late_share(stiffness(g, deep), t->mobility, h);
+        t->late_t                = late_share(g->stick_k, t->mobility_t, h);
+        const double x           = 0.5 * h * g->d * t->mobility;
+        t->late_d                = x * x / (1.0 + x * x);
     }
 }
 
@@ -149,9 +149,11 @@ typedef struct result {
     v3     normal_part; /* of it */
     m3     by_shift;    /* d force / d D */
     v3     point, xi1;
-    v3     along; /* direction of the bristle's pull */
-    double most;  /* that friction holds */
-    double over;  /* by which it would be more than friction holds */
+    v3     trial;        /* the bristle's pull if it held, and how that grows */
+    double stiff, slope; /* slope: of the normal force, by the gap */
+    v3     along;        /* direction of the bristle's pull */
+    double most;         /* that friction holds */
+    double over;         /* by which it would be more than friction holds */
     double left;
     double stored, lost; /* change of energy; what went for good */
 } result;
@@ -226,7 +228,8 @@ static result over_step(const skel_state *s, const skel__em_touch *t, double h) 
     const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
     const v3            f     = slips ? v3_scale(along, most) : trial;
     out.left                  = law.left;
-    out.most                  = most;
+    out.trial = trial, out.stiff = stiff, out.slope = law.slope;
+    out.most  = most;
     out.along = along, out.over = full - most;
     out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
     out.normal_part = v3_scale(n, law.force);
@@ -302,36 +305,63 @@ static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
     s->em->ja[i] = v3_mad(s->em->ja[i], h, v3_cross(arm_of(s, i, point), force));
 }
 
-/* Whether a place sticks or slips is tried out, not read off the last guess: what holds with more
-   than friction slips, what would slip backwards or holds with less sticks. A solution is one where
-   nothing changes. Places that cannot make up their mind go by the last guess. */
-static int decide(skel__em_touch *t, const result *e) {
-    const int reversed = t->slips && t->has_along && v3_dot(t->along, e->along) < 0;
-    int       slips    = e->over > (t->slips ? -BORDER : BORDER) * e->most;
-    if (t->changes < CHANGES_MAX) slips = slips && !reversed;
-    t->along     = e->along;
-    t->has_along = 1;
-    if (slips == t->slips) return 0;
-    t->slips = slips;
-    t->changes += 1;
-    return 1;
+static double friction_of(const skel_state *s, const skel__em_touch *t) {
+    return s->m->ground[s->m->spot[t->spot].ground].friction;
 }
 
-int skel__em_contacts_add(skel_state *s, double h, int build, int choose) {
-    int changes = 0;
-    if (build) s->em->pair_count = 0;
+/* Whether a place sticks or slips is supposed before each correction, by where that would lead:
+   what would hold with more than friction slips, what would hold with less or slip backwards
+   sticks. */
+int skel__em_contacts_guess(skel_state *s, double h) {
+    int count = 0;
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        skel__em_touch *t  = &s->em->touch[k];
+        const double    mu = friction_of(s, t);
+        if (!(mu > 0) || t->changes > CHANGES_MAX) continue;
+        const result e = over_step(s, t, h);
+        v3           d = {0, 0, 0};
+        for (int side = 0; side < 2; ++side) {
+            const int32_t i = side == 0 ? t->i : t->other;
+            if (!skel__is_dynamic(s->m, i)) continue;
+            const double *y    = s->em->y + 6 * (size_t)i;
+            const v3      move = v3_add(v3_of(y), m3_mulv(turn_of(s, t, side, h), v3_of(y + 3)));
+            d                  = v3_mad(d, side == 0 ? 1.0 : -1.0, move);
+        }
+        const double dn = v3_dot(t->normal, d), most = fmax(0, e.most + mu * e.slope * dn);
+        const v3     trial = v3_mad(e.trial, e.stiff, v3_mad(d, -dn, t->normal));
+        const int    back  = t->slips && v3_dot(trial, e.trial) < 0;
+        const int    slips = v3_norm(trial) > most && !back;
+        count += slips != t->slips;
+        t->slips = slips;
+    }
+    return count;
+}
+
+/* At a solution: places of which the law says something else than was supposed do as it says. Those
+   that cannot make up their mind stay as they are. */
+int skel__em_contacts_settle(skel_state *s, double h) {
+    int count = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         skel__em_touch *t = &s->em->touch[k];
-        result          e = over_step(s, t, h);
-        if (choose && s->m->ground[s->m->spot[t->spot].ground].friction > 0 && decide(t, &e)) {
-            e = over_step(s, t, h);
-            ++changes;
-        }
+        if (!(friction_of(s, t) > 0)) continue;
+        const result e     = over_step(s, t, h);
+        const int    slips = e.over > (t->slips ? -BORDER : BORDER) * e.most;
+        if (slips == t->slips || ++t->changes > 2 * CHANGES_MAX) continue;
+        t->slips = slips;
+        ++count;
+    }
+    return count;
+}
+
+void skel__em_contacts_add(skel_state *s, double h, int build) {
+    if (build) s->em->pair_count = 0;
+    for (int32_t k = 0; k < s->em->touch_count; ++k) {
+        const skel__em_touch *t = &s->em->touch[k];
+        const result          e = over_step(s, t, h);
         push(s, t->i, h, e.force, e.point);
         push(s, t->other, h, v3_neg(e.force), e.point);
         if (build) add_derivatives(s, t, &e, h);
     }
-    return changes;
 }
 
 void skel__em_contacts_end(skel_state *s) {

@@ -340,6 +340,8 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
     skel__scalar          c1[2];
     const v3              turn =
         v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
+    skel__stop_guess *guess = em->guesses ? em->guess + 4 * (size_t)joint : NULL;
+    for (int k = 0; guess && k < 4; ++k) guess[k].is_used = 0;
     if (v3_norm(turn) < at->clear) return;
     out->is_near = 1;
     skel__scalars_of(j, outer_end(em, j), inner_end(em, j), c1);
@@ -349,8 +351,9 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         const double inertia = at->inertia[k];
         double       end     = c1[k].c;
         if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
-        const skel__element e =
-            skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque);
+        const skel__element e = skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque,
+                                                   guess && !slides ? guess + 2 * k : NULL);
+        em->gradient[2 * joint + k] = c1[k].gradient;
         out->caught |= caught_by(s, joint, k, c0[k].c, end) << (2 * k);
         out->friction += e.friction;
         out->motor += e.motor;
@@ -389,58 +392,54 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
     if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;
 }
 
-static int is_bare(const skel__joint *j) {
+int skel__em_is_bare(const skel__joint *j) {
     return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
            j->motor_curve.count == 0 && !(j->follow_frequency > 0) && !skel__has_elements(j);
 }
 
-/* A ball with nothing else: most joints of ropes and cloths of bones. */
-static void bare_ball(const skel_state *s, const skel__em *em, const skel__joint *j,
-                      const double *lambda, skel__em_joint *out, skel__em_blocks *to) {
-    const int32_t side[2]  = {j->a, j->b};
-    const v3      lever[2] = {j->fa.p, j->fb.p};
-    v3            r[2], r1[2], end[2], mid[2];
+double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
+                          double *gamma) {
+    const skel__joint *j       = &s->m->joint[joint];
+    const int32_t      side[2] = {j->a, j->b};
+    const v3           force   = v3_of(em->lambda + 6 * (size_t)joint);
+    v3                 r[2], r1[2], end[2], mid[2], centre[2];
     for (int e = 0; e < 2; ++e) {
-        const int32_t i = side[e];
-        r1[e]           = m3_mulv(em->r1[i], lever[e]);
-        r[e]            = mean(m3_mulv(s->r[i], lever[e]), r1[e]);
-        end[e]          = v3_add(em->p1[i], r1[e]);
-        mid[e]          = v3_add(mean(s->x[i].p, em->p1[i]), r[e]);
+        const int32_t i     = side[e];
+        const v3      lever = e == 0 ? j->fa.p : j->fb.p;
+        r1[e]               = m3_mulv(em->r1[i], lever);
+        r[e]                = mean(m3_mulv(s->r[i], lever), r1[e]);
+        end[e]              = v3_add(em->p1[i], r1[e]);
+        centre[e]           = mean(s->x[i].p, em->p1[i]);
+        mid[e]              = v3_add(centre[e], r[e]);
     }
-    const v3 gap = v3_sub(end[0], end[1]);
-    out->rows    = 3;
-    out->force   = v3_of(lambda);
-    out->torque  = (v3){0, 0, 0};
-    out->point   = mean(mid[0], mid[1]);
-    v3_to(gap, out->g);
-    out->motor = out->friction = out->stored = 0;
-    out->is_near = out->caught = 0;
-    const double size          = s->m->size + v3_norm(out->point);
-    out->open                  = fmax(fmax(fabs(gap.x), fabs(gap.y)), fabs(gap.z)) / size;
-    if (!isfinite(gap.x + gap.y + gap.z)) out->open = INFINITY;
-    if (!to) return;
+    const v3 gap = v3_sub(end[0], end[1]), point = mean(mid[0], mid[1]);
     for (int e = 0; e < 2; ++e) {
-        to->point->arm[e] = r[e], to->point->arm1[e] = r1[e];
-        double  *own  = e == 0 ? to->aa : to->bb;
-        const m3 lean = m3_mul(m3_skew(out->force), m3_skew(r1[e]));
-        skel__em_add3(own, 3, 3, m3_scale(lean, e == 0 ? -0.5 : 0.5));
+        const int32_t i    = side[e];
+        const double  sign = e == 0 ? 1.0 : -1.0;
+        em->jl[i]          = v3_mad(em->jl[i], sign, force);
+        em->ja[i]          = v3_mad(em->ja[i], sign, v3_cross(v3_sub(point, centre[e]), force));
+        if (!build) continue;
+        build->point.arm[e] = r[e], build->point.arm1[e] = r1[e];
+        if (!skel__is_dynamic(s->m, i)) continue;
+        const m3 lean = m3_mul(m3_skew(force), m3_skew(r1[e]));
+        skel__em_add3(em->lu[i].a, 3, 3, m3_scale(lean, -0.5 * sign));
     }
+    v3_to(v3_neg(gap), gamma);
+    if (build) build->r = 3, build->child = !j->reversed, build->is_coupled = 0;
+    const double worst = fmax(fmax(fabs(gap.x), fabs(gap.y)), fabs(gap.z));
+    return isfinite(gap.x + gap.y + gap.z) ? worst / (s->m->size + v3_norm(point)) : INFINITY;
 }
 
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks) {
     const skel__joint *j      = &s->m->joint[joint];
     const double      *lambda = em->lambda + 6 * (size_t)joint;
-    if (is_bare(j) && (!blocks || blocks->point)) {
-        bare_ball(s, em, j, lambda, out, blocks);
-        return;
-    }
-    const double     beta = skel__motor_at(j, t);
-    const int        axes = j->type != SKEL_JOINT_BALL || beta != 0;
-    const frame_ends a    = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
-    const frame_ends b    = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
-    const v3         gap1 = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
-    slide_way        way;
+    const double       beta   = skel__motor_at(j, t);
+    const int          axes   = j->type != SKEL_JOINT_BALL || beta != 0;
+    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
+    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
+    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    slide_way          way;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
     if (j->type == SKEL_JOINT_SLIDE) {
