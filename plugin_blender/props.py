@@ -208,8 +208,8 @@ class SkelGoal(bpy.types.PropertyGroup):
                                 override=OVERRIDE, description="The target's axes, seen from "
                                 "those of the bone")
     chain: IntProperty(name="Chain Length", default=0, min=0, soft_max=20, override=OVERRIDE,
-                       description="How many bones may move, from this one upwards. 0: up to "
-                       "the root")
+                       description="How many bones may move for this goal, from its own "
+                       "upwards. 0: up to the root")
     weight: FloatProperty(name="Weight", default=1.0, min=0.0, soft_max=10.0, override=OVERRIDE,
                           description="Among goals of one priority. 0 turns it off; may be "
                           "animated")
