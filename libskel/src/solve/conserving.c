@@ -26,7 +26,7 @@
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
 #define ENOUGH 1e-13       /* of the energy of a fall: an error that no receipt shows */
 #define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
-#define GUESSES_MAX 8      /* of which stops push, for one correction */
+#define GUESSES_MAX 5      /* of which stops push, for one correction */
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
 #define SLOW 0.01          /* contraction of the residual that calls for new factors */
 #define HOPELESS 1e4
