@@ -331,6 +331,7 @@ int skel__em_contacts_guess(skel_state *s, double h) {
         const v3     trial = v3_mad(e.trial, e.stiff, v3_mad(d, -dn, t->normal));
         const int    back  = t->slips && v3_dot(trial, e.trial) < 0;
         const int    slips = v3_norm(trial) > most && !back;
+        if (!(most > 0) && !(e.most > 0)) continue; /* out of touch: neither */
         count += slips != t->slips;
         t->slips = slips;
     }
