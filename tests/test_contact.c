@@ -370,6 +370,45 @@ START_TEST(self_contact) {
 }
 END_TEST
 
+/* ---- all at once ---- */
+
+#define LINKS 40
+
+/* A straight chain of light links that falls flat: all of its places meet the ground in one step,
+   to the bit, and those above it have no force at all. */
+START_TEST(a_chain_falls_flat) {
+    static skel_body_desc  b[LINKS];
+    static skel_joint_desc j[LINKS];
+    skel_ground_desc       ground;
+    skel_model_desc        d;
+    double                 rise = -1;
+    for (int k = 0; k < LINKS; ++k) {
+        b[k]             = body_of(SKEL_SHAPE_CAPSULE, 0.076, 0.012, 0, 0.04);
+        b[k].position[0] = 0.1 * k, b[k].position[2] = 3;
+        b[k].orientation[0] = b[k].orientation[2] = sqrt(0.5);
+        skel_joint_desc_init(&j[k]);
+        j[k].type = SKEL_JOINT_BALL, j[k].parent = k, j[k].child = k + 1;
+        j[k].parent_position[2] = 0.05, j[k].child_position[2] = -0.05, j[k].friction = 1e-3;
+    }
+    skel_ground_desc_init(&ground), skel_model_desc_init(&d);
+    d.bodies = b, d.body_count = LINKS, d.joints = j, d.joint_count = LINKS - 1;
+    d.grounds = &ground, d.ground_count = 1;
+    scene                 s     = build(&d);
+    const skel_report_row start = report(s.state);
+    skel_report_row       last  = start;
+    for (int k = 0; k < 480; ++k) {
+        run(s.state, CONSERVING, 1.0 / 240, 1);
+        const skel_report_row row = report(s.state);
+        rise                      = fmax(rise, total(&row) - total(&last));
+        last                      = row;
+    }
+    ck_assert_double_lt(rise / fabs(total(&start)), 1e-9);
+    ck_assert_double_lt(last.kinetic, 1e-6 * total(&start));
+    ck_assert_double_gt(last.contacts, LINKS);
+    scene_free(&s);
+}
+END_TEST
+
 /* ---- the plank ---- */
 
 #define PLANK_K 4000.0
@@ -476,6 +515,7 @@ int main(void) {
     tcase_add_test(one, collision);
     tcase_add_test(one, pass_through);
     tcase_add_test(one, self_contact);
+    tcase_add_test(one, a_chain_falls_flat);
     tcase_add_test(one, plank);
     tcase_add_test(one, force_law);
     suite_add_tcase(suite, one);
