@@ -3,6 +3,7 @@
 #include "math/dense.h"
 #include "shared/chains.h"
 #include "shared/humanoid.h"
+#include "shared/ik.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "solve/ik.h"
@@ -11,34 +12,6 @@
 #include <string.h>
 
 #define MOST 256
-
-static skel_goal_desc goal_of(int32_t body) {
-    skel_goal_desc g;
-    skel_goal_desc_init(&g);
-    g.body = body;
-    return g;
-}
-
-static skel_ik_desc desc_of(const skel_model *m, const skel_goal_desc *g, uint32_t count) {
-    skel_ik_desc d;
-    skel_ik_desc_init(&d);
-    d.model = m, d.goals = g, d.goal_count = count;
-    return d;
-}
-
-static skel_ik *make(const skel_ik_desc *d) {
-    skel_ik   *ik;
-    skel_error err;
-    skel_error_init(&err);
-    ck_assert_msg(skel_ik_create(d, &ik, &err) == SKEL_OK, "%s", err.text);
-    return ik;
-}
-
-static skel_ik_receipt solve(skel_ik *ik, double *q) {
-    skel_ik_receipt r = {.struct_size = sizeof r};
-    ck_assert_int_eq(skel_ik_solve(ik, q, &r, NULL), SKEL_OK);
-    return r;
-}
 
 /* ---- derivatives ---- */
 

@@ -2,6 +2,7 @@
 /* Which joints move: those that go with others (mimic), judged by models without mimic, whose q are
    made to obey here, by arithmetic of our own; and those that a goal may move. */
 #include "shared/humanoid.h"
+#include "shared/ik.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "solve/ik.h"
@@ -11,28 +12,11 @@
 #define MOST 256
 #define H 0.70710678118654752440
 
-static skel_goal_desc goal_of(int32_t body) {
-    skel_goal_desc g;
-    skel_goal_desc_init(&g);
-    g.body = body;
-    return g;
-}
-
-static skel_ik *make(const skel_model *m, const skel_goal_desc *g, uint32_t count, int32_t mode) {
-    skel_ik     *ik;
-    skel_error   err;
-    skel_ik_desc d;
-    skel_ik_desc_init(&d);
-    skel_error_init(&err);
-    d.model = m, d.goals = g, d.goal_count = count, d.mode = mode;
-    ck_assert_msg(skel_ik_create(&d, &ik, &err) == SKEL_OK, "%s", err.text);
-    return ik;
-}
-
-static skel_ik_receipt solve(skel_ik *ik, double *q) {
-    skel_ik_receipt r = {.struct_size = sizeof r};
-    ck_assert_int_eq(skel_ik_solve(ik, q, &r, NULL), SKEL_OK);
-    return r;
+static skel_ik *make_in(const skel_model *m, const skel_goal_desc *g, uint32_t count,
+                        int32_t mode) {
+    skel_ik_desc d = desc_of(m, g, count);
+    d.mode         = mode;
+    return make(&d);
 }
 
 /* The bodies and joints of a model, to be changed and made again. */
@@ -239,7 +223,7 @@ START_TEST(derivatives_of_goals) {
         double         y[MOST] = {0};
         pair_make(&r, 6, k % 3, &p);
         for (int i = 0; i < 2; ++i) g[i] = random_place(&r, p.m->nb, k);
-        skel_ik *ik = make(p.m, g, 2, SKEL_IK_POSE);
+        skel_ik *ik = make_in(p.m, g, 2, SKEL_IK_POSE);
         memcpy(ik->x, p.q, (size_t)p.m->nq * sizeof(double));
         skel__mimic_apply(p.m, ik->x);
         for (int32_t c = 0; c < ik->n; ++c) ik->low[c] = -INFINITY, ik->high[c] = INFINITY;
@@ -324,7 +308,7 @@ START_TEST(grippers_reach_what_they_can) {
         skel_goal_desc g = goal_of(7);
         g.point[2]       = 0.02;
         g.parts          = mode ? SKEL_GOAL_POSITION : SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
-        skel_ik *ik      = make(m, &g, 1, SKEL_IK_POSE);
+        skel_ik *ik      = make_in(m, &g, 1, SKEL_IK_POSE);
         for (int k = 0; k < 100; ++k) {
             double want[8], q[8] = {0}, poses[56], target[3], there[56], far, angle;
             for (int j = 0; j < 8; ++j) want[j] = j < 6 ? rng_range(&r, -0.8, 0.8) : 0.03;
@@ -364,7 +348,7 @@ START_TEST(limits_of_followers_hold_the_leader) {
     p.joint[1].mimic = 0, p.joint[1].mimic_multiplier = -3, p.joint[1].mimic_offset = 0.1;
     skel_model    *m  = assembled(&p);
     skel_goal_desc g  = goal_of(0);
-    skel_ik       *ik = make(m, &g, 1, SKEL_IK_POSE);
+    skel_ik       *ik = make_in(m, &g, 1, SKEL_IK_POSE);
     for (int side = 0; side < 2; ++side) {
         const double target[3] = {0, 0, side ? 5 : -5}, most = side ? 1.1 / 3 : -0.3;
         double       q[2] = {0, 0.7};
@@ -377,7 +361,7 @@ START_TEST(limits_of_followers_hold_the_leader) {
     }
     skel_ik_destroy(ik);
     g                      = goal_of(1); /* the follower is asked, the leader has to go */
-    ik                     = make(m, &g, 1, SKEL_IK_TRACK);
+    ik                     = make_in(m, &g, 1, SKEL_IK_TRACK);
     const double target[3] = {0, 0, 0.4};
     double       q[2]      = {0, 0};
     skel_ik_set_target(ik, 0, target, NULL);
@@ -524,15 +508,15 @@ START_TEST(an_arm_does_not_bend_the_spine) {
         double            alone[MOST], both[MOST], arm[MOST];
         memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
         memcpy(arm, x.q, sizeof arm);
-        skel_ik *ik = make(m, &x.g[0], 1, mode); /* the hand alone: nothing but the arm moves */
+        skel_ik *ik = make_in(m, &x.g[0], 1, mode); /* the hand alone: nothing but the arm moves */
         solve(ik, arm);
         ck_assert_int_gt(only_these_moved(m, x.q, arm, x.arm, x.in_arm), 0);
         skel_ik_destroy(ik);
-        ik = make(m, &x.g[1], 1, mode); /* the head alone; then with the hand: the same bits */
+        ik = make_in(m, &x.g[1], 1, mode); /* the head alone; then with the hand: the same bits */
         solve(ik, alone);
         ck_assert_int_gt(only_these_moved(m, x.q, alone, x.back, x.in_back), 0);
         skel_ik_destroy(ik);
-        ik                            = make(m, x.g, 2, mode);
+        ik                            = make_in(m, x.g, 2, mode);
         const skel_ik_receipt receipt = solve(ik, both);
         only_these_moved(m, alone, both, x.arm, x.in_arm);
         double poses[7 * MOST], far, angle;
@@ -555,8 +539,8 @@ START_TEST(masks_hold_while_tracking) {
     rng      r = rng_seed(5);
     reach    x = reach_make(&r);
     double   alone[MOST], both[MOST], target[3];
-    skel_ik *one = make(x.s.model, &x.g[1], 1, SKEL_IK_TRACK);
-    skel_ik *two = make(x.s.model, x.g, 2, SKEL_IK_TRACK);
+    skel_ik *one = make_in(x.s.model, &x.g[1], 1, SKEL_IK_TRACK);
+    skel_ik *two = make_in(x.s.model, x.g, 2, SKEL_IK_TRACK);
     memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
     for (int k = 0; k < 60; ++k) {
         double turn[4];
@@ -587,7 +571,7 @@ START_TEST(chains_are_lists) {
         if (k % 2) g[1].chain_depth = 2, g[2].chain_depth = 2, g[0].joint_count = 2;
         for (int i = 0; i < 3; ++i) {
             memcpy(q[i], x.q, sizeof q[i]);
-            skel_ik *ik = make(m, &g[i], 1, SKEL_IK_POSE);
+            skel_ik *ik = make_in(m, &g[i], 1, SKEL_IK_POSE);
             solve(ik, q[i]);
             skel_ik_destroy(ik);
         }
@@ -607,7 +591,7 @@ START_TEST(masked_columns_are_zero) {
     x.g[1].kind = SKEL_GOAL_CENTRE, x.g[1].body = SKEL_WORLD,
     x.g[1].parts       = SKEL_GOAL_X | SKEL_GOAL_Y;
     x.g[1].position[0] = 0.01, x.g[1].position[1] = -0.03;
-    skel_ik *ik = make(x.s.model, x.g, 2, SKEL_IK_POSE);
+    skel_ik *ik = make_in(x.s.model, x.g, 2, SKEL_IK_POSE);
     double   q[MOST];
     memcpy(q, x.q, sizeof q);
     const skel_ik_receipt receipt = solve(ik, q);
@@ -645,7 +629,7 @@ START_TEST(masks_take_followers_along) {
         skel_fk(m, want, poses);
         memcpy(g.position, poses + 49, sizeof g.position);
         g.joints = list, g.joint_count = 1;
-        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         memcpy(q, start, sizeof q);
         ck_assert_int_eq(solve(ik, q).reached, 1);
         ck_assert_int_eq(only_these_moved(m, start, q, moved, 2), 2);
@@ -699,7 +683,7 @@ START_TEST(parts_that_move_each_other) {
     g[0].chain_root = chest;
     g[1].kind = SKEL_GOAL_AIM, g[1].relative_to = hand[0], g[1].chain_root = chest;
     g[1].axis[2] = 1;
-    skel_ik *ik  = make(m, g, 2, SKEL_IK_POSE);
+    skel_ik *ik  = make_in(m, g, 2, SKEL_IK_POSE);
     ck_assert_int_eq(ik->nparts, 2);
     const skel_ik_receipt receipt = solve(ik, q);
     ck_assert_msg(receipt.reached, "off by %g", receipt.residual);
@@ -827,7 +811,7 @@ START_TEST(loops_close_at_the_world) {
         skel_goal_desc g    = goal_of(1);
         double         q[4] = {0}, poses[21];
         g.position[0] = 0.5 + sin(0.4), g.position[2] = cos(0.4);
-        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         ck_assert_int_eq(solve(ik, q).reached, 1);
         skel_ik_get_poses(ik, poses);
         const v3 end = point_of(poses, 2, (double[3]){0, 0, -0.5});
@@ -866,7 +850,7 @@ START_TEST(what_is_welded_has_its_mass_where_it_is) {
         skel_goal_desc g    = goal_of(SKEL_WORLD);
         double         q[4] = {0}, poses[21], far, angle, moved[21];
         g.kind = SKEL_GOAL_CENTRE, g.position[2] = 0.3, g.parts = SKEL_GOAL_POSITION;
-        skel_ik *ik = make(m, &g, 1, SKEL_IK_POSE);
+        skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         skel_fk(m, q, moved);
         for (int i = 0; i < 3; ++i) moved[7 * i + 1] += 2; /* only roots are looked at */
         for (int turn = 0; turn < 2; ++turn) {

@@ -28,12 +28,18 @@ def view():
     return {"window": window, "area": area, "region": region}
 
 
-def setup():
+def emptied():
+    """The scene, with the add-on and nothing else."""
     bpy.context.preferences.view.show_splash = False
     common.enable()
     scene = bpy.context.scene
     for ob in list(scene.objects):
         bpy.data.objects.remove(ob)
+    return scene
+
+
+def setup():
+    scene = emptied()
     ob = common.add_armature(common.HUMANOID)
     for n, frame in enumerate((-20, 1, 60, 2000)):
         common.pose(ob, n, 0.1)

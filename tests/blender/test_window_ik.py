@@ -18,11 +18,7 @@ drawn = {}
 
 
 def setup():
-    bpy.context.preferences.view.show_splash = False
-    common.enable()
-    scene = bpy.context.scene
-    for ob in list(scene.objects):
-        bpy.data.objects.remove(ob)
+    scene = window.emptied()
     figure = common.add_armature(common.HUMANOID)
     common.key_all(figure, 1)
     scene.frame_start, scene.frame_end = 1, 2000

@@ -282,6 +282,12 @@ double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3
 static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k, int high) {
     return m->ns + 4 * joint + 2 * k + high;
 }
+/* Where that stop is, with what it gave way to. */
+static inline double skel__stop_edge(const skel_state *s, int32_t joint, int k, int high) {
+    const skel__joint *j    = &s->m->joint[joint];
+    const double       give = s->widen[skel__stop_event(s->m, joint, k, high)];
+    return high ? j->stop_high[k] + give : j->stop_low[k] - give;
+}
 static inline int32_t skel__event_count(const skel_model *m) {
     return m->ns + (m->has_elements ? 4 * m->nj : 0);
 }

@@ -12,10 +12,10 @@
 
 #define STOP_FREQUENCY 150.0  /* [Hz] */
 #define CATCH_FREQUENCY 700.0 /* [Hz], where it catches within a step */
+#define STOP_DAMPING 1.0      /* of critical */
 #define CATCH_DAMPING 3.0
-#define STOP_DAMPING 1.0 /* of critical */
-#define STOP_GIVE 0.001  /* [rad], or of the size: under all of the weight at an arm of the size */
-#define SHORT 1e-9       /* of the numbers themselves: too short a way for a difference */
+#define STOP_GIVE 0.001 /* [rad], or of the size: under what may lean on it */
+#define SHORT 1e-9      /* of the numbers themselves: too short a way for a difference */
 
 /* ---- coordinates ---- */
 
@@ -183,7 +183,7 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const skel__joint *j     = &s->m->joint[joint];
     const double       sign  = high ? 1.0 : -1.0;
     const int32_t      event = skel__stop_event(s->m, joint, k, high);
-    const double       edge  = (high ? j->stop_high[k] : j->stop_low[k]) + sign * s->widen[event];
+    const double       edge  = skel__stop_edge(s, joint, k, high);
     const double       x0    = sign * (c.start - edge);
     const double       x1    = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side               out;

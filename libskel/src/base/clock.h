@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A clock that only goes forward. */
 #ifndef SKEL_BASE_CLOCK_H
 #define SKEL_BASE_CLOCK_H
 
+#include <stdint.h>
 #include <time.h>
 
-/* Milliseconds of a clock that only goes forward. */
-static inline double skel__now_ms(void) {
+static inline int64_t skel__now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline double skel__now_ms(void) {
+    return 1e-6 * (double)skel__now_ns();
 }
 
 #endif

@@ -275,10 +275,10 @@ static void sample(skel_ik_motion *v, int32_t k) {
 
 skel_status skel_ik_motion_advance(skel_ik_motion *motion, double max_ms) {
     if (!motion) return SKEL_E_ARGUMENT;
-    const int64_t begun = skel__ik_now();
+    const int64_t begun = skel__now_ns();
     while (motion->done < motion->n) {
         sample(motion, motion->done++);
-        if (max_ms >= 0 && 1e-6 * (double)(skel__ik_now() - begun) >= max_ms) break;
+        if (max_ms >= 0 && 1e-6 * (double)(skel__now_ns() - begun) >= max_ms) break;
     }
     return motion->done < motion->n ? SKEL_MORE : SKEL_OK;
 }

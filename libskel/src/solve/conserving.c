@@ -549,8 +549,7 @@ typedef struct course {
 static int is_met(const course *c, int wary, double open, double left) {
     const double now = fmax(open, c->size), off = sqrt(left * c->lively);
     if (c->it == 0 || c->share != 1.0) return 0;
-    if (open <= CLOSED && c->size * fmin(c->rate, 1.0) <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED)
-        return 1;
+    if (open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
     if (wary && open <= CLOSED && off <= ENOUGH * c->unit && c->size * c->rate <= CLOSED_STILL)
         return 1;
     const double most = c->it < 10   ? (off <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)

@@ -240,10 +240,9 @@ static double clear_of(const skel_state *s, int32_t joint, const skel__em_start 
         j->spring_damping > 0 || j->muscle >= 0)
         return -1;
     for (int k = 0; k < at->n; ++k) {
-        const int32_t low  = skel__stop_event(s->m, joint, k, 0);
-        const int     cone = j->type == SKEL_JOINT_BALL && k == 0;
-        if (!cone) near = fmin(near, at->c[k].c - j->stop_low[k] + s->widen[low]);
-        near = fmin(near, j->stop_high[k] - at->c[k].c + s->widen[low + 1]);
+        const int cone = j->type == SKEL_JOINT_BALL && k == 0;
+        if (!cone) near = fmin(near, at->c[k].c - skel__stop_edge(s, joint, k, 0));
+        near = fmin(near, skel__stop_edge(s, joint, k, 1) - at->c[k].c);
     }
     if (j->type == SKEL_JOINT_BALL) near = fmin(near, LEANS - at->c[0].c);
     return 0.5 * near;
@@ -321,9 +320,8 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
 /* Which stops, 1 low and 2 high, a coordinate went beyond. */
 static int caught_by(const skel_state *s, int32_t joint, int k, double start, double end) {
     const skel__joint *j    = &s->m->joint[joint];
-    const int32_t      low  = skel__stop_event(s->m, joint, k, 0);
-    const double       from = j->stop_low[k] - s->widen[low];
-    const double       to   = j->stop_high[k] + s->widen[low + 1];
+    const double       from = skel__stop_edge(s, joint, k, 0);
+    const double       to   = skel__stop_edge(s, joint, k, 1);
     const int          cone = j->type == SKEL_JOINT_BALL && k == 0;
     if (!skel__has_stop(j)) return 0;
     return (!cone && start > from && end <= from) | (start < to && end >= to) << 1;

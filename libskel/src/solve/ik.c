@@ -752,7 +752,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     if (!ik || !q) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "ik or q: is NULL");
     if (!all_finite(q, (size_t)ik->m->nq))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "q: must be finite");
-    const int64_t begun = skel__ik_now();
+    const int64_t begun = skel__now_ns();
     ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
     ik->iterations = ik->restarts = ik->is_following = 0;
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
@@ -763,7 +763,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     skel_ik_receipt r = {.struct_size = sizeof r, .iterations = ik->iterations};
     r.restarts        = ik->restarts;
     skel__ik_receipt(ik, &r);
-    r.us = 1e-3 * (double)(skel__ik_now() - begun);
+    r.us = 1e-3 * (double)(skel__now_ns() - begun);
     return skel__desc_export(receipt, &r, sizeof r, sizeof r);
 }
 

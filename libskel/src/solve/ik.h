@@ -6,6 +6,7 @@
 #ifndef SKEL_SOLVE_IK_H
 #define SKEL_SOLVE_IK_H
 
+#include "base/clock.h"
 #include "algo/algo.h"
 
 #include <skel/skel_ik.h>
@@ -224,13 +225,17 @@ int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t 
    the same x with the same e comes next, is_begun spares it to look at the limits again. */
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
 
+/* Whether the time that the solve may take is over. */
+static inline int skel__ik_is_late(const skel_ik *ik) {
+    return ik->deadline && skel__now_ns() > ik->deadline;
+}
+
 /* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
    return |e|^2. */
-int64_t skel__ik_now(void); /* [ns] */
-void    skel__ik_seeds(skel_ik *ik);
-double  skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts); /* any way down, many seeds */
-double  skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
-void    skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J + curvature, full */
+void   skel__ik_seeds(skel_ik *ik);
+double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts); /* any way down, many seeds */
+double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
+void   skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J + curvature, full */
 /* From frame to frame, round what solves a frame: where to begin, and what to remember. */
 void skel__ik_follow_begin(skel_ik *ik);
 void skel__ik_follow_end(skel_ik *ik);

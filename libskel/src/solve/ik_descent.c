@@ -8,7 +8,6 @@
 #include "solve/ik.h"
 
 #include <string.h>
-#include <time.h>
 
 #define HOPELESS 20      /* restarts for what is farther away than the chain is long */
 #define DAMPING 0.02     /* per squared error */
@@ -32,16 +31,6 @@
 #define FLAT 1e-13       /* gradient that counts as none */
 #define EXACT 5e-5       /* of the tolerance: a residual that needs no polish */
 #define POLISH 1e-2      /* longest step of it: the last digits must not cost a way */
-
-int64_t skel__ik_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int is_late(const skel_ik *ik) {
-    return ik->deadline && skel__ik_now() > ik->deadline;
-}
 
 static void take_trial(skel_ik *ik) {
     double *swap = ik->x;
@@ -244,7 +233,7 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
     if (ik->n > SKEL__IK_DENSE) d.least = IDLE; /* creeping: without curvature it never ends */
     int    escapes = 0;
     double least   = INFINITY; /* of the place that a kick left */
-    for (int32_t it = 0; it < most && !is_late(ik); ++it) {
+    for (int32_t it = 0; it < most && !skel__ik_is_late(ik); ++it) {
         ++ik->iterations;
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2, 0);
         skel__ik_jacobian(ik, m);
@@ -310,7 +299,7 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
         const double e2 = descend(ik, m, most, ik->n > 3 * m ? LONG_PATIENCE : PATIENCE);
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
         if (e2 < least) least = e2, keep(ik, ik->memory, ik->x);
-        if (r >= restarts || is_late(ik)) break;
+        if (r >= restarts || skel__ik_is_late(ik)) break;
         ++ik->restarts;
         if (r == 0 && ik->n > 3 * m)
             stretch(ik); /* freedom to spare: a long chain is solved best from straight */

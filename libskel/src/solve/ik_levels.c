@@ -217,7 +217,7 @@ static void refine(skel_ik *ik, int32_t from, int32_t to) {
         const double was = cost;
         if (largest(ik->y, ik->n) < 1e-12 || !advance(ik, from, to, &cost)) break;
         slow = was - cost < 1e-6 * was ? slow + 1 : 0;
-        if (ik->deadline && skel__ik_now() > ik->deadline) break;
+        if (skel__ik_is_late(ik)) break;
     }
 }
 

@@ -57,7 +57,7 @@ static int32_t column_of(const skel__ik_node *nodes, const skel__ik_node *n) {
 }
 
 /* Columns that a goal (or a loop) may move fall together; so do all that only a posture moves, with
-   the first. of_goal: a column of the goal, for now. */
+   the first. of_goal: a column of the goal, whose number it becomes. */
 static void join_columns(const skel_ik *ik, split *s) {
     for (int32_t c = 0; c < ik->n; ++c) s->group[c] = c, s->number[c] = 0;
     for (uint32_t k = 0; k < ik->d.goal_count; ++k) s->of_goal[k] = -1;
@@ -193,6 +193,6 @@ void skel__ik_solve_parts(skel_ik *ik) {
             ik->restarts += part->restarts;
         }
         skel__ik_errors(ik, ik->x, ik->rows);
-        if (!is_disturbed(ik) || (ik->deadline && skel__ik_now() > ik->deadline)) return;
+        if (!is_disturbed(ik) || skel__ik_is_late(ik)) return;
     }
 }

@@ -158,6 +158,11 @@ static int is_catch(const skel_state *s, int32_t event) {
     return skel__has_stop(j) && !(j->limit_restitution > 0);
 }
 
+/* Whether nothing is hit at a moment that must be sought. */
+static int only_catches(const skel_state *s) {
+    return s->catches && !s->m->has_rigid && s->m->nbounce == 0;
+}
+
 /* Rigid ground or hard stop, and its unit of length. */
 static int is_rigid(const skel_model *m, int32_t event, double *unit) {
     *unit = m->reach;
@@ -207,7 +212,7 @@ int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data
     double  low = 0, high = h, way = h;
     *done = h;
     if (!skel__has_impacts(s->m)) return step(s, h, data);
-    if (s->catches && !s->m->has_rigid && s->m->nbounce == 0) return step(s, h, data);
+    if (only_catches(s)) return step(s, h, data);
     skel__event_values(s, before);
     keep(s);
     for (int n = 0; n < HIT_TRIES; ++n) {
@@ -610,7 +615,7 @@ static void settle(skel_state *s) {
 int skel__impacts(skel_state *s) {
     int hits = 0;
     if (!s->impact) return 0;
-    if (s->catches && !s->m->has_rigid && s->m->nbounce == 0 && s->stops_near == 0) return 0;
+    if (only_catches(s) && s->stops_near == 0) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
         const int fast             = find_places(s);
