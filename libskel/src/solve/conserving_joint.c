@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define LEANS 2.0 /* [rad] */
+#define LEANS 2.0      /* [rad] */
+#define ROUNDING 2e-15 /* of numbers, after a few operations */
 
 typedef struct frame_ends {
     v3 r0, r1, r;          /* lever at start, end, mean */
@@ -327,6 +328,12 @@ static int caught_by(const skel_state *s, int32_t joint, int k, double start, do
     return (!cone && start > from && end <= from) | (start < to && end >= to) << 1;
 }
 
+/* A difference of numbers like x, less what rounding may have put into it: divided by the shortest
+   ways, that alone would push bodies at rest about. */
+static double beyond_rounding(double difference, double x) {
+    return copysign(fmax(fabs(difference) - ROUNDING * fmax(fabs(x), 1.0), 0), difference);
+}
+
 /* Limits, spring and muscle. Their gradient, mean of start and end, is corrected along the turn so
    that it gives exactly the change of the coordinate: the forces then work along that. */
 static void element_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
@@ -365,8 +372,8 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         }
         if (e.force == 0 && e.slope == 0) continue;
         v3           g   = mean(c0[k].gradient, c1[k].gradient);
-        const double off = end - c0[k].c - v3_dot(g, turn);
-        if (size > 1e-24) g = v3_mad(g, off / size, turn);
+        const double off = beyond_rounding(end - c0[k].c - v3_dot(g, turn), end);
+        if (off != 0) g = v3_mad(g, off / size, turn);
         out->torque = v3_mad(out->torque, -h * e.force, g);
         if (!to) continue;
         /* how g turns is left out: with forces far too large, as in the first corrections against a
