@@ -14,6 +14,7 @@
 #define CATCH_FREQUENCY 700.0 /* [Hz], where it catches within a step */
 #define STOP_DAMPING 1.0      /* of critical */
 #define CATCH_DAMPING 3.0
+#define STOP_SHARE 1e3  /* of the lighter body's inertia: the most a stop's spring is made for */
 #define STOP_GIVE 0.001 /* [rad], or of the size: under what may lean on it */
 #define SHORT 1e-9      /* of the numbers themselves: too short a way for a difference */
 
@@ -37,14 +38,29 @@ int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__sca
     return n;
 }
 
+/* Of the lighter of the two bodies, the mean about all axes. */
+static double lighter_inertia(const skel_model *m, const skel__joint *j) {
+    const int32_t side[2] = {j->a, j->b};
+    double        least   = INFINITY;
+    for (int e = 0; e < 2; ++e) {
+        if (!skel__is_dynamic(m, side[e])) continue;
+        const m3 d = m->body[side[e]].inertia;
+        least      = fmin(least, (d.r[0].x + d.r[1].y + d.r[2].z) / 3.0);
+    }
+    return least;
+}
+
 /* The same in every pose, lest energy came and went with it: about the axis where that is fixed in
-   what hangs, else the mean about all axes. */
+   what hangs, else the mean about all axes. Thin links of a long chain do not get the stops of all
+   that hangs on them: rounding would throw them about. */
 double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
-    const int32_t type = s->m->joint[joint].type;
-    const m3      d    = s->follow_inertia[joint];
-    if (type == SKEL_JOINT_SLIDE) return d.r[0].x;
-    if (type != SKEL_JOINT_HINGE) return (d.r[0].x + d.r[1].y + d.r[2].z) / 3.0;
-    return fmax(v3_dot(gradient, m3_mulv(skel__follow_inertia(s, r, joint), gradient)), 1e-300);
+    const skel__joint *j = &s->m->joint[joint];
+    const m3           d = s->follow_inertia[joint];
+    if (j->type == SKEL_JOINT_SLIDE) return d.r[0].x;
+    const double most = STOP_SHARE * lighter_inertia(s->m, j);
+    if (j->type != SKEL_JOINT_HINGE) return fmin((d.r[0].x + d.r[1].y + d.r[2].z) / 3.0, most);
+    const double about = v3_dot(gradient, m3_mulv(skel__follow_inertia(s, r, joint), gradient));
+    return fmax(fmin(about, most), 1e-300);
 }
 
 /* ---- the limiting torque ---- */
