@@ -73,7 +73,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.lambda          = skel__carve(&c, 6 * nj, sizeof(double));
     at.guess           = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
     at.gradient        = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
-    at.near            = skel__carve(&c, nj, sizeof *at.near);
+    at.joint           = skel__carve(&c, nj, sizeof *at.joint);
     at.load            = skel__carve(&c, nb, sizeof *at.load);
     at.start           = skel__carve(&c, (size_t)m->nj, sizeof *at.start);
     at.lu              = skel__carve(&c, nb, sizeof *at.lu);
@@ -109,6 +109,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
     if (!block) return SKEL_E_MEMORY;
     layout(s->m, block, &s->em);
     skel__lu_full *full = s->em->full;
+    memset(s->em->joint, 0, (size_t)(s->m->nj + s->m->npin) * sizeof *s->em->joint);
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k];
         memset(&s->em->lu[i], 0, sizeof s->em->lu[i]);
@@ -271,21 +272,21 @@ static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, i
                         double *g) {
     const skel__joint *j  = &s->m->joint[joint];
     skel__em          *em = s->em;
-    skel__em_joint     e;
+    skel__em_joint    *e  = &em->joint[joint];
     skel__em_blocks    b;
     if (build) b = blocks_of(s->m, em, joint, child);
-    skel__em_joint_terms(s, em, joint, h, s->t + 0.5 * h, &e, build ? &b : NULL);
+    skel__em_joint_terms(s, em, joint, h, s->t + 0.5 * h, e, build ? &b : NULL);
     if (build && child >= 0) {
         skel__lu *t   = &em->lu[child];
-        t->r          = e.rows;
+        t->r          = e->rows;
         t->child      = !j->reversed;
         t->is_coupled = b.is_coupled && b.turn_ab != NULL;
-        if (t->full) t->full->r = e.rows, t->full->is_coupled = b.is_coupled && b.ab != NULL;
+        if (t->full) t->full->r = e->rows, t->full->is_coupled = b.is_coupled && b.ab != NULL;
     }
-    apply_wrench(em, s, j->a, 1.0, &e);
-    apply_wrench(em, s, j->b, -1.0, &e);
-    for (int k = 0; k < e.rows; ++k) g[k] = -e.g[k];
-    return e.open;
+    apply_wrench(em, s, j->a, 1.0, e);
+    apply_wrench(em, s, j->b, -1.0, e);
+    for (int k = 0; k < e->rows; ++k) g[k] = -e->g[k];
+    return e->open;
 }
 
 static double add_joints(skel_state *s, double h, int build) {
@@ -549,8 +550,10 @@ typedef struct course {
 static int is_met(const course *c, int wary, double open, double left) {
     const double now = fmax(open, c->size), off = sqrt(left * c->lively);
     if (c->it == 0 || c->share != 1.0) return 0;
+    /* corrections shrink as the imbalance does */
+    const double rate = wary ? fmin(c->rate, sqrt(left / c->balance)) : c->rate;
     if (open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
-    if (wary && open <= CLOSED && off <= ENOUGH * c->unit && c->size * c->rate <= CLOSED_STILL)
+    if (wary && open <= CLOSED && off <= ENOUGH * c->unit && c->size * rate <= CLOSED_STILL)
         return 1;
     const double most = c->it < 10   ? (off <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
                         : c->it < 14 ? 0.1 * STIFF
@@ -581,7 +584,6 @@ static int newton(skel_state *s, double h) {
     const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
     course       c     = {0, 0, INFINITY, 1, INFINITY, 1, INFINITY, 0, 0, 0};
-    em->guesses        = 1;
     forget_stops(s);
     c.lively = wary ? liveliness(s) : 0;
     c.unit   = s->m->weight * s->m->reach;
@@ -590,7 +592,7 @@ static int newton(skel_state *s, double h) {
         em->evaluations += 1;
         const double left = wary ? imbalance(s, h) : 0;
         if (is_met(&c, wary, open, left)) {
-            if (settle_stops(s) + skel__em_contacts_settle(s, h) == 0) return 1;
+            if (settle_stops(s) + skel__em_contacts_settle(s) == 0) return 1;
             c.have = 0, c.balance = c.size = INFINITY;
             continue;
         }
@@ -636,26 +638,25 @@ static void account_anchor(const skel_state *s, int32_t i, double sign, const sk
     sum->torque = v3_mad(sum->torque, -sign, v3_add(e->torque, v3_cross(e->point, e->force)));
 }
 
+/* By the terms of the last look at the equations, which is the one that met them. */
 static skel__power account(skel_state *s, double h) {
     const skel_model *m   = s->m;
     skel__em         *em  = s->em;
-    const double      t   = s->t + 0.5 * h;
     skel__power       sum = {0};
-    em->guesses           = 0;
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
-        skel__em_joint e;
+        const skel__em_joint *e = &em->joint[k];
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
-        em->near[k] = 0;
-        if (skel__em_is_bare(&m->joint[k]) && skel__is_dynamic(m, m->joint[k].a) &&
-            skel__is_dynamic(m, m->joint[k].b))
-            continue; /* does nothing that is accounted for */
-        skel__em_joint_terms(s, em, k, h, t, &e, NULL);
-        sum.motor += e.motor;
-        sum.friction += e.friction;
-        sum.stored += e.stored;
-        em->near[k] = e.is_near | e.caught << 1;
-        account_anchor(s, m->joint[k].a, 1.0, &e, &sum);
-        account_anchor(s, m->joint[k].b, -1.0, &e, &sum);
+        if (skel__em_is_bare(&m->joint[k])) { /* they keep no terms */
+            const int free =
+                skel__is_dynamic(m, m->joint[k].a) && skel__is_dynamic(m, m->joint[k].b);
+            if (free) continue; /* does nothing that is accounted for */
+            skel__em_joint_terms(s, em, k, h, s->t + 0.5 * h, &em->joint[k], NULL);
+        }
+        sum.motor += e->motor;
+        sum.friction += e->friction;
+        sum.stored += e->stored;
+        account_anchor(s, m->joint[k].a, 1.0, e, &sum);
+        account_anchor(s, m->joint[k].b, -1.0, e, &sum);
     }
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t      i      = m->order[k];
@@ -703,10 +704,11 @@ static int is_balanced(const skel_state *s, const skel__power *work) {
 static void note_stops(skel_state *s) {
     s->stops_near = 0;
     for (int32_t k = 0; s->m->nstop > 0 && k < s->m->nj; ++k) {
-        const int near = s->em->near[k];
-        s->stops_near += near & 1;
+        const skel__em_joint *j = &s->em->joint[k];
+        if (skel__em_is_bare(&s->m->joint[k])) continue;
+        s->stops_near += j->is_near;
         for (int e = 0; e < 4; ++e)
-            if (near >> (e + 1) & 1) skel__stop_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));
+            if (j->caught >> e & 1) skel__stop_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));
     }
 }
 

@@ -46,15 +46,31 @@ typedef struct skel__em_joint {
     int    is_near, caught; /* a stop; those that were met, a bit for each event of the joint */
 } skel__em_joint;
 
+/* What a place does over the step, as last looked at. */
+typedef struct skel__em_push {
+    v3     force;       /* mean, on i */
+    v3     normal_part; /* of it */
+    m3     by_shift;    /* d force / d D */
+    v3     point, xi1;
+    v3     trial;        /* the bristle's pull if it held, and how that grows */
+    double stiff, slope; /* slope: of the normal force, by the gap */
+    v3     along;        /* direction of the bristle's pull */
+    double most;         /* that friction holds */
+    double over;         /* by which it would be more than friction holds */
+    double left;
+    double stored, lost; /* change of energy; what went for good */
+} skel__em_push;
+
 /* A place that touches or may do so within the step (conserving_contact.c). */
 typedef struct skel__em_touch {
-    int32_t spot, i, other;
-    v3      normal, lever_i, lever_j; /* world; body axes */
-    v3      xi;                       /* bend of the bristle at the start, along the ground */
-    double  radius_i, radius_j, radius, gap, rate;
-    double  mobility, mobility_t; /* of free bodies, along the normal and across it */
-    double  late, late_t, late_d; /* share of the end of the step in the forces */
-    int     slips, changes;       /* while Newton is under way */
+    int32_t       spot, i, other;
+    v3            normal, lever_i, lever_j; /* world; body axes */
+    v3            xi;                       /* bend of the bristle at the start, along the ground */
+    double        radius_i, radius_j, radius, gap, rate;
+    double        mobility, mobility_t; /* of free bodies, along the normal and across it */
+    double        late, late_t, late_d; /* share of the end of the step in the forces */
+    int           slips, changes;       /* while Newton is under way */
+    skel__em_push now;
 } skel__em_touch;
 
 /* Two dynamic bodies that touch (conserving_pair.c): dD = dp + turn theta of the first, less the
@@ -76,24 +92,23 @@ typedef struct skel__em_way {
 #define SKEL__EM_PAST 3
 
 struct skel__em {
-    v3      *vbar, *w; /* (nb + world) mean velocities: world; body axes */
-    v3      *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
-    double  *l_past[SKEL__EM_PAST]; /* (6 (nj + npin)) and their multipliers, per second */
-    v3      *half_before;           /* (nb) half the change of v in the last step */
-    v3      *p1;                    /* (nb + world) end of the step */
-    quat    *q1;                    /* (nb + world) */
-    m3      *r1;                    /* (nb + world) */
-    v3      *pi0;                   /* (nb) angular momentum at the start, world */
-    v3      *jl, *ja;               /* (nb + world) impulses so far */
-    double  *lambda;                /* (6 (nj + npin)) multipliers */
-    int32_t *near;                  /* (nj + npin) in the step: near a stop, and those met */
-    skel__wrench     *load;         /* (nb) from outside, at the middle of the step */
-    skel__em_start   *start;        /* (nj) */
-    int               guesses;      /* of stops are made: not when a step is accounted for */
-    skel__stop_guess *guess;        /* (4 nj) by event */
-    v3               *gradient;     /* (2 nj) of coordinates, at the end of the step */
-    skel__lu         *lu;           /* (nb) */
-    skel__lu_full    *full;         /* of those that need it */
+    v3     *vbar, *w; /* (nb + world) mean velocities: world; body axes */
+    v3     *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
+    double *l_past[SKEL__EM_PAST];          /* (6 (nj + npin)) and their multipliers, per second */
+    v3     *half_before;                    /* (nb) half the change of v in the last step */
+    v3     *p1;                             /* (nb + world) end of the step */
+    quat   *q1;                             /* (nb + world) */
+    m3     *r1;                             /* (nb + world) */
+    v3     *pi0;                            /* (nb) angular momentum at the start, world */
+    v3     *jl, *ja;                        /* (nb + world) impulses so far */
+    double *lambda;                         /* (6 (nj + npin)) multipliers */
+    skel__em_joint   *joint;                /* (nj + npin) as last looked at, but for bare balls */
+    skel__wrench     *load;                 /* (nb) from outside, at the middle of the step */
+    skel__em_start   *start;                /* (nj) */
+    skel__stop_guess *guess;                /* (4 nj) by event */
+    v3               *gradient;             /* (2 nj) of coordinates, at the end of the step */
+    skel__lu         *lu;                   /* (nb) */
+    skel__lu_full    *full;                 /* of those that need it */
     double           *rho, *gamma, *y, *dl; /* (6 nb) */
     int               history;              /* steps of length h behind us */
     double            h;
@@ -145,7 +160,7 @@ void   skel__em_contacts_begin(skel_state *s, double h);
 void   skel__em_contacts_add(skel_state *s, double h, int build);
 /* Sticking and slipping: as the correction at hand leads to; as the law says. How many changed. */
 int  skel__em_contacts_guess(skel_state *s, double h);
-int  skel__em_contacts_settle(skel_state *s, double h);
+int  skel__em_contacts_settle(skel_state *s);
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
 void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
 

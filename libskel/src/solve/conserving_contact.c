@@ -144,20 +144,6 @@ void skel__em_contacts_begin(skel_state *s, double h) {
 
 /* ---- over the step ---- */
 
-typedef struct result {
-    v3     force;       /* mean, on i */
-    v3     normal_part; /* of it */
-    m3     by_shift;    /* d force / d D */
-    v3     point, xi1;
-    v3     trial;        /* the bristle's pull if it held, and how that grows */
-    double stiff, slope; /* slope: of the normal force, by the gap */
-    v3     along;        /* direction of the bristle's pull */
-    double most;         /* that friction holds */
-    double over;         /* by which it would be more than friction holds */
-    double left;
-    double stored, lost; /* change of energy; what went for good */
-} result;
-
 typedef struct normal_law {
     double force, slope, stored, left; /* slope by the gap at the end; left: stored at the end */
 } normal_law;
@@ -213,9 +199,9 @@ static v3 shift(const skel_state *s, const skel__em_touch *t, double h, v3 *poin
     return v3_sub(move[0], move[1]);
 }
 
-static result over_step(const skel_state *s, const skel__em_touch *t, double h) {
+static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, double h) {
     const skel__ground *g   = &s->m->ground[s->m->spot[t->spot].ground];
-    result              out = {0};
+    skel__em_push       out = {0};
     const v3            d = shift(s, t, h, &out.point), n = t->normal;
     const double        dn  = v3_dot(n, d);
     const v3            u   = v3_mad(d, -dn, n);
@@ -266,8 +252,8 @@ static v3 arm_of(const skel_state *s, int32_t i, v3 point) {
 }
 
 /* Own block of body i or of the other: stiff = 0 leaves the arm's turn alone. */
-static void add_block(skel_state *s, const skel__em_touch *t, const result *r, int e, double h,
-                      m3 stiff) {
+static void add_block(skel_state *s, const skel__em_touch *t, const skel__em_push *r, int e,
+                      double h, m3 stiff) {
     const int32_t i = e == 0 ? t->i : t->other;
     if (!skel__is_dynamic(s->m, i)) return;
     const v3 r1 = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
@@ -284,7 +270,8 @@ static void add_block(skel_state *s, const skel__em_touch *t, const result *r, i
 }
 
 /* The derivatives of a place: in the blocks of its bodies, or as a pair where both are dynamic. */
-static void add_derivatives(skel_state *s, const skel__em_touch *t, const result *r, double h) {
+static void add_derivatives(skel_state *s, const skel__em_touch *t, const skel__em_push *r,
+                            double h) {
     skel__em *em   = s->em;
     const int pair = skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other) &&
                      em->pair_count < em->pair_room && s->nloop == 0;
@@ -318,8 +305,8 @@ int skel__em_contacts_guess(skel_state *s, double h) {
         skel__em_touch *t  = &s->em->touch[k];
         const double    mu = friction_of(s, t);
         if (!(mu > 0) || t->changes > CHANGES_MAX) continue;
-        const result e = over_step(s, t, h);
-        v3           d = {0, 0, 0};
+        const skel__em_push *e = &t->now;
+        v3                   d = {0, 0, 0};
         for (int side = 0; side < 2; ++side) {
             const int32_t i = side == 0 ? t->i : t->other;
             if (!skel__is_dynamic(s->m, i)) continue;
@@ -327,11 +314,11 @@ int skel__em_contacts_guess(skel_state *s, double h) {
             const v3      move = v3_add(v3_of(y), m3_mulv(turn_of(s, t, side, h), v3_of(y + 3)));
             d                  = v3_mad(d, side == 0 ? 1.0 : -1.0, move);
         }
-        const double dn = v3_dot(t->normal, d), most = fmax(0, e.most + mu * e.slope * dn);
-        const v3     trial = v3_mad(e.trial, e.stiff, v3_mad(d, -dn, t->normal));
-        const int    back  = t->slips && v3_dot(trial, e.trial) < 0;
+        const double dn = v3_dot(t->normal, d), most = fmax(0, e->most + mu * e->slope * dn);
+        const v3     trial = v3_mad(e->trial, e->stiff, v3_mad(d, -dn, t->normal));
+        const int    back  = t->slips && v3_dot(trial, e->trial) < 0;
         const int    slips = v3_norm(trial) > most && !back;
-        if (!(most > 0) && !(e.most > 0)) continue; /* out of touch: neither */
+        if (!(most > 0) && !(e->most > 0)) continue; /* out of touch: neither */
         count += slips != t->slips;
         t->slips = slips;
     }
@@ -340,13 +327,13 @@ int skel__em_contacts_guess(skel_state *s, double h) {
 
 /* At a solution: places of which the law says something else than was supposed do as it says. Those
    that cannot make up their mind stay as they are. */
-int skel__em_contacts_settle(skel_state *s, double h) {
+int skel__em_contacts_settle(skel_state *s) {
     int count = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         skel__em_touch *t = &s->em->touch[k];
         if (!(friction_of(s, t) > 0)) continue;
-        const result e     = over_step(s, t, h);
-        const int    slips = e.over > (t->slips ? -BORDER : BORDER) * e.most;
+        const skel__em_push *e     = &t->now;
+        const int            slips = e->over > (t->slips ? -BORDER : BORDER) * e->most;
         if (slips == t->slips || ++t->changes > 2 * CHANGES_MAX) continue;
         t->slips = slips;
         ++count;
@@ -357,11 +344,11 @@ int skel__em_contacts_settle(skel_state *s, double h) {
 void skel__em_contacts_add(skel_state *s, double h, int build) {
     if (build) s->em->pair_count = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        const skel__em_touch *t = &s->em->touch[k];
-        const result          e = over_step(s, t, h);
-        push(s, t->i, h, e.force, e.point);
-        push(s, t->other, h, v3_neg(e.force), e.point);
-        if (build) add_derivatives(s, t, &e, h);
+        skel__em_touch *t = &s->em->touch[k];
+        t->now            = over_step(s, t, h);
+        push(s, t->i, h, t->now.force, t->now.point);
+        push(s, t->other, h, v3_neg(t->now.force), t->now.point);
+        if (build) add_derivatives(s, t, &t->now, h);
     }
 }
 
@@ -417,23 +404,23 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         const skel__em_touch *t    = &s->em->touch[k];
         const skel__spot     *p    = &s->m->spot[t->spot];
         const skel__ground   *g    = &s->m->ground[p->ground];
-        const result          e    = over_step(s, t, h);
+        const skel__em_push  *e    = &t->now;
         const v3              xi   = v3_of(s->memory + p->memory);
         const v3              kept = v3_of(s->em->memory1 + p->memory);
         /* it is held after all; what the turn of the normal took of it is lost */
         const double back   = 0.5 * g->stick_k * (v3_dot(xi, xi) - v3_dot(kept, kept));
         const double turned = 0.5 * g->stick_k * (v3_dot(t->xi, t->xi) - v3_dot(xi, xi));
-        sum->contact += back + turned + e.lost;
-        sum->stored += back + turned + e.stored;
-        v3_to(e.xi1, s->em->memory1 + p->memory);
+        sum->contact += back + turned + e->lost;
+        sum->stored += back + turned + e->stored;
+        v3_to(e->xi1, s->em->memory1 + p->memory);
         s->em->slipped[t->spot] = t->slips;
-        s->em->left1[t->spot]   = e.left;
-        account_outside(s, t->other, h, e.force, e.point, sum);
-        account_outside(s, t->i, h, v3_neg(e.force), e.point, sum);
+        s->em->left1[t->spot]   = e->left;
+        account_outside(s, t->other, h, e->force, e->point, sum);
+        account_outside(s, t->i, h, v3_neg(e->force), e->point, sum);
         if (skel__is_ground(s->m, p))
-            ground = v3_add(ground, e.normal_part);
+            ground = v3_add(ground, e->normal_part);
         else if (!skel__is_dynamic(s->m, t->i))
-            ground = v3_sub(ground, e.normal_part);
+            ground = v3_sub(ground, e->normal_part);
     }
     s->ground_push = v3_norm(ground);
 }

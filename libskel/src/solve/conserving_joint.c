@@ -345,8 +345,8 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
     skel__scalar          c1[2];
     const v3              turn =
         v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
-    skel__stop_guess *guess = em->guesses ? em->guess + 4 * (size_t)joint : NULL;
-    for (int k = 0; guess && k < 4; ++k) guess[k].is_used = 0;
+    skel__stop_guess *guess = em->guess + 4 * (size_t)joint;
+    for (int k = 0; k < 4; ++k) guess[k].is_used = 0;
     if (v3_norm(turn) < at->clear) return;
     out->is_near = 1;
     skel__scalars_of(j, outer_end(em, j), inner_end(em, j), c1);
@@ -357,7 +357,7 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         double       end     = c1[k].c;
         if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
         const skel__element e = skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque,
-                                                   guess && !slides ? guess + 2 * k : NULL);
+                                                   slides ? NULL : guess + 2 * k);
         em->gradient[2 * joint + k] = c1[k].gradient;
         out->caught |= caught_by(s, joint, k, c0[k].c, end) << (2 * k);
         out->friction += e.friction;
