@@ -75,7 +75,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.gradient        = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
     at.joint           = skel__carve(&c, nj, sizeof *at.joint);
     at.load            = skel__carve(&c, nb, sizeof *at.load);
-    at.start           = skel__carve(&c, (size_t)m->nj, sizeof *at.start);
+    at.start           = skel__carve(&c, nj, sizeof *at.start);
     at.lu              = skel__carve(&c, nb, sizeof *at.lu);
     at.full            = skel__carve(&c, full_count(m), sizeof *at.full);
     at.rho             = skel__carve(&c, 6 * nb, sizeof(double));

@@ -19,6 +19,8 @@ typedef struct skel__em_blocks {
 
 /* What a joint's forces know at the start of a step, whatever its end. */
 typedef struct skel__em_start {
+    v3           r[2], e[2][3]; /* levers and axes of a and b, world */
+    pose         outer, inner;
     skel__scalar c[2]; /* limits, springs, muscles */
     int32_t      n;
     double       inertia[2];

@@ -24,16 +24,21 @@ static v3 mean(v3 a, v3 b) {
     return v3_scale(v3_add(a, b), 0.5);
 }
 
-static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t i, v3 lever,
-                          const m3 *axes) {
-    frame_ends f; /* no axes wanted: those are not set */
-    f.r0 = m3_mulv(s->r[i], lever);
-    f.r1 = m3_mulv(em->r1[i], lever);
+/* Of side 0 or 1 of the joint; no axes wanted: those are not set. */
+static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t joint, int side,
+                          int axes) {
+    const skel__joint    *j  = &s->m->joint[joint];
+    const skel__em_start *at = &em->start[joint];
+    const int32_t         i  = side == 0 ? j->a : j->b;
+    const m3             *in = side == 0 ? &j->ea : &j->eb;
+    frame_ends            f;
+    f.r0 = at->r[side];
+    f.r1 = m3_mulv(em->r1[i], side == 0 ? j->fa.p : j->fb.p);
     f.r  = mean(f.r0, f.r1);
     f.p  = mean(s->x[i].p, em->p1[i]);
     for (int k = 0; axes && k < 3; ++k) {
-        f.e0[k] = m3_mulv(s->r[i], axes->r[k]);
-        f.e1[k] = m3_mulv(em->r1[i], axes->r[k]);
+        f.e0[k] = at->e[side][k];
+        f.e1[k] = m3_mulv(em->r1[i], in->r[k]);
         f.e[k]  = mean(f.e0[k], f.e1[k]);
     }
     return f;
@@ -217,13 +222,7 @@ static void sliding_load(const skel__joint *j, double h, double beta, const fram
     if (to) add_push_derivative(to, push, j->friction, way, a, b);
 }
 
-/* The joint's frames at the start and at the end of the step. */
-static pose outer_at(const skel_state *s, const skel__joint *j) {
-    return pose_mul(skel__pose_of(s->x, j->a), j->fa);
-}
-static pose inner_at(const skel_state *s, const skel__joint *j) {
-    return pose_mul(skel__pose_of(s->x, j->b), j->fb);
-}
+/* The joint's frames at the end of the step. */
 static pose outer_end(const skel__em *em, const skel__joint *j) {
     return pose_mul((pose){em->p1[j->a], em->q1[j->a]}, j->fa);
 }
@@ -249,12 +248,32 @@ static double clear_of(const skel_state *s, int32_t joint, const skel__em_start 
     return 0.5 * near;
 }
 
+static void start_frames(const skel_state *s, const skel__joint *j, skel__em_start *at) {
+    for (int side = 0; side < 2; ++side) {
+        const int32_t i  = side == 0 ? j->a : j->b;
+        const m3     *in = side == 0 ? &j->ea : &j->eb;
+        at->r[side]      = m3_mulv(s->r[i], side == 0 ? j->fa.p : j->fb.p);
+        for (int k = 0; k < 3; ++k) at->e[side][k] = m3_mulv(s->r[i], in->r[k]);
+    }
+    at->outer = pose_mul(skel__pose_of(s->x, j->a), j->fa);
+    at->inner = pose_mul(skel__pose_of(s->x, j->b), j->fb);
+}
+
+/* A bare ball of the tree between two bodies that move: skel__em_bare_ball does without. */
+static int is_rope(const skel_model *m, int32_t joint) {
+    const skel__joint *j = &m->joint[joint];
+    return skel__em_is_bare(j) && skel__is_dynamic(m, j->a) && skel__is_dynamic(m, j->b) &&
+           m->body[j->reversed ? j->a : j->b].joint == joint;
+}
+
 void skel__em_joints_begin(skel_state *s, double h) {
-    for (int32_t k = 0; k < s->m->nj; ++k) {
+    for (int32_t k = 0; k < s->m->nj + s->m->npin; ++k) {
         const skel__joint *j  = &s->m->joint[k];
         skel__em_start    *at = &s->em->start[k];
+        if (k < s->m->nj ? is_rope(s->m, k) : !s->is_pinned[k - s->m->nj]) continue;
+        start_frames(s, j, at);
         if (skel__has_elements(j)) {
-            at->n = skel__scalars_of(j, outer_at(s, j), inner_at(s, j), at->c);
+            at->n = skel__scalars_of(j, at->outer, at->inner, at->c);
             for (int c = 0; c < at->n; ++c)
                 at->inertia[c] =
                     skel__has_stop(j) ? skel__element_inertia(s, s->r, k, at->c[c].gradient) : 1;
@@ -262,7 +281,7 @@ void skel__em_joints_begin(skel_state *s, double h) {
         }
         if (!(j->follow_frequency > 0)) continue;
         for (int e = 0; e < 2; ++e) skel__follow_target(j, s->t + e * h, at->want + 4 * e);
-        at->error  = skel__follow_error(j, outer_at(s, j), inner_at(s, j), at->want);
+        at->error  = skel__follow_error(j, at->outer, at->inner, at->want);
         at->weight = skel__follow_weight(j, s->t + 0.5 * h);
         at->d      = skel__follow_inertia(s, s->r, k);
     }
@@ -281,8 +300,8 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
                         skel__em_joint *out, skel__em_blocks *to) {
     const skel__joint    *j        = &s->m->joint[joint];
     const skel__em_start *at       = &em->start[joint];
-    const pose            outer[2] = {outer_at(s, j), outer_end(em, j)};
-    const pose            inner[2] = {inner_at(s, j), inner_end(em, j)};
+    const pose            outer[2] = {at->outer, outer_end(em, j)};
+    const pose            inner[2] = {at->inner, inner_end(em, j)};
     const v3              e1       = skel__follow_error(j, outer[1], inner[1], at->want + 4);
     const double          w        = SKEL__TURN * j->follow_frequency;
     const double          share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
@@ -441,9 +460,8 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     const double      *lambda = em->lambda + 6 * (size_t)joint;
     const double       beta   = skel__motor_at(j, t);
     const int          axes   = j->type != SKEL_JOINT_BALL || beta != 0;
-    const frame_ends   a      = ends_of(s, em, j->a, j->fa.p, axes ? &j->ea : NULL);
-    const frame_ends   b      = ends_of(s, em, j->b, j->fb.p, axes ? &j->eb : NULL);
-    const v3           gap1   = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    const frame_ends   a = ends_of(s, em, joint, 0, axes), b = ends_of(s, em, joint, 1, axes);
+    const v3           gap1 = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
     slide_way          way;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
