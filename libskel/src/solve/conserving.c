@@ -24,6 +24,7 @@
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
+#define NEAR 1e-10         /* of size and of a radian: poses as near to the solution */
 #define ENOUGH 1e-13       /* of the energy of a fall: an error that no receipt shows */
 #define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
 #define GUESSES_MAX 5      /* of which stops push, for one correction */
@@ -461,37 +462,36 @@ static int is_wary(const skel_state *s) {
     return s->em->touch_count > 0 || s->m->has_elements;
 }
 
-/* How far the equations are from being met: momenta out of balance, and gaps as the momenta that
-   closing them takes, both weighed by the bodies' masses. */
-static double imbalance(const skel_state *s, double h) {
-    const skel_model *m   = s->m;
-    double            sum = 0;
+/* How far the equations are from being met. */
+typedef struct unmet {
+    double open;    /* joints, in units of size */
+    double balance; /* momenta out of balance, and gaps as the momenta that closing them takes, both
+                       weighed by the bodies' masses: an energy */
+    double leak;    /* energy that the step would win or lose for it, at most */
+} unmet;
+
+static unmet measure(const skel_state *s, double h, double open) {
+    const skel_model *m  = s->m;
+    const skel__em   *em = s->em;
+    unmet             u  = {open, 0, 0};
     for (int32_t k = 0; k < m->nd; ++k) {
-        const size_t      i = (size_t)m->order[k];
-        const skel__body *b = &m->body[i];
-        sum += skel__mobility(m, (int32_t)i, s->em->r1[i], s->em->rho + 6 * i);
+        const size_t      i    = (size_t)m->order[k];
+        const skel__body *b    = &m->body[i];
+        const v3          spin = m3_mulv(s->r[i], em->w[i]);
+        const double     *rho  = em->rho + 6 * i;
+        u.balance += skel__mobility(m, (int32_t)i, em->r1[i], rho);
+        u.leak += fabs(v3_dot(v3_of(rho), em->vbar[i]) + v3_dot(v3_of(rho + 3), spin));
         if (b->joint < 0) continue;
         const int32_t type  = m->joint[b->joint].type;
         const int     first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
         const double  trace = (b->inertia.r[0].x + b->inertia.r[1].y + b->inertia.r[2].z) / 3.0;
         for (int r = 0; r < rows; ++r) {
-            const double rate = s->em->gamma[6 * i + (size_t)r] / h;
-            sum += (r < first ? b->mass : trace) * rate * rate;
+            const double rate = em->gamma[6 * i + (size_t)r] / h;
+            u.balance += (r < first ? b->mass : trace) * rate * rate;
         }
     }
-    return sum;
-}
-
-/* Twice the kinetic energy at the start. */
-static double liveliness(const skel_state *s) {
-    const skel_model *m   = s->m;
-    double            sum = 0;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const skel__body *b = &m->body[m->order[k]];
-        const skel__kin  *x = &s->x[m->order[k]];
-        sum += b->mass * v3_dot(x->v, x->v) + v3_dot(x->w, m3_mulv(b->inertia, x->w));
-    }
-    return sum;
+    u.leak += u.balance;
+    return u;
 }
 
 /* ---- stops ---- */
@@ -541,24 +541,23 @@ typedef struct course {
     int    it, have;           /* corrections so far; factors of the tree */
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
-    double lively, unit;       /* twice the kinetic energy; an energy of the scene */
+    double unit, near;         /* an energy of the scene; how near poses must come */
     int    guesses;            /* of stops, for the correction at hand */
 } course;
 
 /* Whether the equations are met: the joints closed, and the next correction would be rounding, or
-   no longer gets better. An imbalance b shifts the energy by about sqrt(b E). */
-static int is_met(const course *c, int wary, double open, double left) {
-    const double now = fmax(open, c->size), off = sqrt(left * c->lively);
+   no longer gets better. Where forces set in and let go, it is enough that no receipt shows it. */
+static int is_met(const course *c, int wary, unmet u) {
+    const double now = fmax(u.open, c->size);
     if (c->it == 0 || c->share != 1.0) return 0;
+    if (u.open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
     /* corrections shrink as the imbalance does */
-    const double rate = wary ? fmin(c->rate, sqrt(left / c->balance)) : c->rate;
-    if (open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
-    if (wary && open <= CLOSED && off <= ENOUGH * c->unit && c->size * rate <= CLOSED_STILL)
-        return 1;
-    const double most = c->it < 10   ? (off <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
+    const double next = c->size * fmin(c->rate, sqrt(u.balance / c->balance));
+    if (wary && u.open <= CLOSED && u.leak <= ENOUGH * c->unit && next <= c->near) return 1;
+    const double most = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
                         : c->it < 14 ? 0.1 * STIFF
                                      : STIFF;
-    const int    fine = now <= CLOSED_STILL || (wary && open <= CLOSED_STILL && c->size <= most);
+    const int    fine = now <= CLOSED_STILL || (wary && u.open <= CLOSED_STILL && c->size <= most);
     return c->it > 1 && fine && now > 0.3 * c->before;
 }
 
@@ -583,27 +582,28 @@ static int newton(skel_state *s, double h) {
     skel__em    *em   = s->em;
     const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
-    course       c     = {0, 0, INFINITY, 1, INFINITY, 1, INFINITY, 0, 0, 0};
+    course       c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
     forget_stops(s);
-    c.lively = wary ? liveliness(s) : 0;
-    c.unit   = s->m->weight * s->m->reach;
+    c.balance = INFINITY;
+    c.unit    = s->m->weight * s->m->reach;
+    c.near    = s->em->touch_count > 0 ? CLOSED_STILL : NEAR;
     for (; c.it <= most; ++c.it) {
         const double open = equations(s, h, !c.have);
         em->evaluations += 1;
-        const double left = wary ? imbalance(s, h) : 0;
-        if (is_met(&c, wary, open, left)) {
+        const unmet u = wary ? measure(s, h, open) : (unmet){open, 0, 0};
+        if (is_met(&c, wary, u)) {
             if (settle_stops(s) + skel__em_contacts_settle(s) == 0) return 1;
             c.have = 0, c.balance = c.size = INFINITY;
             continue;
         }
         if (c.it == most || !(open < HOPELESS)) return 0;
-        if (wary && left > fmax(c.balance, noise) && c.share > LEAST_SHARE && c.size > 1e-11) {
+        if (wary && u.balance > fmax(c.balance, noise) && c.share > LEAST_SHARE && c.size > 1e-11) {
             correct(s, h, -0.5 * c.share);
             c.share *= 0.5;
             c.have = 0;
             continue;
         }
-        c.balance = left;
+        c.balance = u.balance;
         c.before  = fmax(open, c.size);
         if (!c.have && !factor(s, h)) return 0;
         c.have = 1;
