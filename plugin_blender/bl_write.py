@@ -14,6 +14,7 @@ from . import bl_read, compat, convert, convert_robot
 
 LINEAR = 1                      # interpolation of new keys, as foreach_set takes it
 NEAR = 1e-3                     # frames: what lies this near the range belongs to it
+CLEAR = 0.1                     # frames: update() makes one key of two that are 0.01 apart
 SUFFIX = r"\.skel(\.\d{3,})?$"  # of an action that is such a copy already
 # All that a key holds: (name, kind of array, numbers each).
 FIELDS = (("co", "f", 2), ("handle_left", "f", 2), ("handle_right", "f", 2), ("back", "f", 1),
@@ -41,13 +42,25 @@ def _handles(keys, side):
     return out
 
 
-def _fill(curve, keys):
-    """A curve with these keys and no others."""
+def _are_apart(channels):
+    """Whether every curve's keys come in order and clear of one another, so that there is nothing
+    to sort or to take out. Channels that are as long and have the same ends have the same frames:
+    one is looked at for all, since a look at each would cost more than it saves."""
+    kinds = {(len(c.keys), c.keys[0], c.keys[-2]): c.keys for c in channels if len(c.keys)}
+    return all(after - frame > CLEAR for keys in kinds.values()
+               for frame, after in zip(keys[0::2], keys[2::2]))
+
+
+def _fill(curve, keys, apart):
+    """A curve with these keys and no others. apart: the curve was empty, and _are_apart."""
     points, count = curve.keyframe_points, len(keys) // 2
     compat.resize_keys(points, count)
     points.foreach_set("co", keys)
-    points.foreach_set("interpolation", array("b", [LINEAR]) * count)
-    curve.update()
+    points.foreach_set("interpolation", array(compat.ENUMS, [LINEAR]) * count)
+    if apart and count > 1:                     # handles of a single key take update()
+        compat.update_handles(curve)
+    else:
+        curve.update()
 
 
 def _merge(curve, keys):
@@ -59,7 +72,7 @@ def _merge(curve, keys):
     first = sum(1 for frame in frames if frame < low)
     last = sum(1 for frame in frames if frame <= high)
     if first == 0 and last == len(frames):
-        _fill(curve, keys)
+        _fill(curve, keys, False)               # handles of old keys may be crossed
         return
     count = len(keys) // 2
     compat.resize_keys(points, first + count + len(frames) - last)
@@ -93,7 +106,7 @@ def write(ob, channels, target, name):
     action = _target(ob, target, name)
     is_new = not (ob.animation_data and ob.animation_data.action == action)
     try:
-        curves = compat.Curves(action, ob)
+        curves, apart = compat.Curves(action, ob), _are_apart(channels)
         for n, channel in enumerate(channels):
             curve = curves.find(channel.path, channel.index)
             if curve is None:
@@ -103,7 +116,7 @@ def write(ob, channels, target, name):
             if len(curve.keyframe_points):
                 _merge(curve, channel.keys)
             else:
-                _fill(curve, channel.keys)
+                _fill(curve, channel.keys, apart)
             yield 0.86 + 0.14 * n / len(channels), "writing keys"
     except GeneratorExit:
         if is_new:

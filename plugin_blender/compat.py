@@ -2,11 +2,17 @@
 """Every difference between the versions of Blender, 3.4 to 5.x. Nothing else asks for a version.
 
 4.0  keyframe_points.clear
+4.3  at the latest: keyframe_points.handles_recalc; enums of keys are unsigned bytes
 4.4  actions have slots, layers, strips and channel bags; an object uses a slot of its action
 5.0  Action.fcurves is gone; PoseBone.select instead of Bone.select
 """
 
 import bpy
+
+HAS_RECALC = bpy.app.version >= (4, 3)
+# The kind of array that foreach_set copies as it is into enums of keys, in a third of the time that
+# any other takes.
+ENUMS = "B" if bpy.app.version >= (4, 3) else "b"
 
 
 def has_slots():
@@ -136,3 +142,12 @@ def resize_keys(points, count):
         points.remove(points[-1], fast=True)
     if excess < 0:
         points.add(-excess)
+
+
+def update_handles(curve):
+    """FCurve.update() for keys that are in order: to find that they are takes it a fifth of its
+    time in 4.3."""
+    if HAS_RECALC:
+        curve.keyframe_points.handles_recalc()
+    else:
+        curve.update()

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import unittest
+from array import array
 
 import bpy
 from mathutils import Matrix
@@ -159,6 +160,66 @@ class Keys(unittest.TestCase):
         for (path, _), curve in common.curves(ob).items():
             self.assertEqual({k.interpolation for k in curve.keyframe_points}, {"LINEAR"})
             self.assertIn(f'"{curve.group.name}"', path)
+
+    # ---- the same as by FCurve.update ----
+
+    def by_update(self, curve, keys):
+        """These keys and no others, the plain way."""
+        points, count = curve.keyframe_points, len(keys) // 2
+        self.skel.compat.resize_keys(points, count)
+        points.foreach_set("co", keys)
+        points.foreach_set("interpolation", [self.skel.bl_write.LINEAR] * count)
+        curve.update()
+
+    def both_ways(self, keys, old=()):
+        """(by the add-on, by update), with the settings of the curve and values between keys. old:
+        (frame, value, kind of handles) of keys that were there before."""
+        found, compat = [], self.skel.compat
+        for name, ours in (("ours", True), ("plain", False)):
+            ob = common.chain(1, name=name)
+            ob.animation_data_create()
+            action = bpy.data.actions.new(name)
+            curve = compat.Curves(action, ob).new('pose.bones["link0"].location', 1, "link0")
+            for frame, value, kind in old:
+                key = curve.keyframe_points.insert(frame, value)
+                key.handle_left_type = key.handle_right_type = kind
+            compat.use_action(ob, action)
+            if ours:
+                channel = self.skel.convert.Channel(curve.data_path, 1, "link0", keys)
+                self.skel.pipeline.run(self.skel.bl_write.write(ob, [channel], "CURRENT", name))
+            else:
+                self.by_update(curve, keys)
+            (curve,) = compat.curves_of(action, ob)
+            low, high = min(keys[0::2]), max(keys[0::2])
+            found.append((
+                {k: v.tobytes() for k, v in self.skel.bl_write.read_keys(
+                    curve.keyframe_points).items()},
+                (curve.extrapolation, curve.auto_smoothing, curve.group.name),
+                [curve.evaluate(low - 2 + n * (high - low + 4) / 97) for n in range(98)]))
+        return found
+
+    def test_same_as_by_update(self):
+        """Every bit of the keys, handles and all. Frames that have to be sorted or thinned out
+        are among them."""
+        wave = [math.sin(0.7 * n) + 0.01 * n * n for n in range(40)]
+        steps = {step: [-7 + step * n for n in range(40)] for step in (1, 3, 0.25, 0.02, 0.004)}
+        cases = {**steps, "far": [16777200 + n for n in range(40)], "back": steps[1][::-1],
+                 "twice": [n // 2 for n in range(40)], "two": [1, 9], "one": [5],
+                 "mixed": [(7 * n) % 40 for n in range(40)]}
+        for name, frames in cases.items():
+            keys = self.skel.convert.pairs(frames, wave[:len(frames)])
+            for values in (wave, [0.5] * 40, [1e-6 * v for v in wave]):
+                keys[1::2] = array("f", values[:len(frames)])
+                ours, plain = self.both_ways(keys)
+                self.assertEqual(ours, plain, name)
+
+    def test_same_as_by_update_over_old_keys(self):
+        keys = self.skel.convert.pairs(range(1, 13), [math.sin(n) for n in range(12)])
+        kinds = ("FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED")
+        for count in (1, 5, 12):
+            old = [(1 + n, 0.1 * n * n, kinds[n % 5]) for n in range(count)]
+            ours, plain = self.both_ways(keys, old)
+            self.assertEqual(ours, plain, count)
 
     # ---- undo and cancel ----
 

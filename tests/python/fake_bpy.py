@@ -33,6 +33,9 @@ class Keys(list):
         for k, value in enumerate(stored[:len(numbers)]):
             numbers[k] = value
 
+    def handles_recalc(self):
+        pass
+
 
 class Curve:
     lock = mute = False
