@@ -79,6 +79,42 @@ START_TEST(follow_slopes) {
 }
 END_TEST
 
+/* ---- limits ---- */
+
+static v3 gradient_at(const skel__joint *j, frames f, int k) {
+    skel__scalar c[2];
+    skel__scalars_of(j, f.outer, f.inner, c);
+    return c[k].gradient;
+}
+
+/* How the gradients of coordinates turn with the bodies, against central differences. */
+START_TEST(gradients_turn) {
+    static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_UNIVERSAL, SKEL_JOINT_BALL};
+    const v3             z       = {0, 0, 1};
+    const double         eps     = 1e-6;
+    rng                  r       = rng_seed(6);
+    for (int n = 0; n < 150; ++n) {
+        const skel__joint j = {.type       = types[n % 3],
+                               .limit_axis = q_rotate(q_exp(random_vector(&r)), z)};
+        frames            f = {{{0, 0, 0}, q_exp(random_vector(&r))}, {{0, 0, 0}, q_identity()}};
+        const int32_t     count = types[n % 3] == SKEL_JOINT_HINGE ? 1 : 2;
+        f.inner.q               = q_mul(f.outer.q, q_exp(v3_scale(random_vector(&r), 1.2)));
+        for (int k = 0; k < count; ++k) {
+            const v3     outer = random_vector(&r), inner = random_vector(&r);
+            skel__scalar c[2];
+            m3           by[2];
+            skel__scalars_of(&j, f.outer, f.inner, c);
+            skel__scalar_turns(&j, f.outer, f.inner, &c[k], k, by);
+            const frames up   = turned(f, v3_scale(outer, eps), v3_scale(inner, eps));
+            const frames down = turned(f, v3_scale(outer, -eps), v3_scale(inner, -eps));
+            const v3     d    = v3_sub(gradient_at(&j, up, k), gradient_at(&j, down, k));
+            near_vector(v3_add(m3_mulv(by[0], outer), m3_mulv(by[1], inner)),
+                        v3_scale(d, 0.5 / eps), 1e-7);
+        }
+    }
+}
+END_TEST
+
 /* ---- elimination ---- */
 
 static void random_block(rng *r, skel__lu *b) {
@@ -163,6 +199,7 @@ int main(void) {
     Suite *suite = suite_create("newton");
     TCase *t     = tcase_create("all");
     tcase_add_test(t, follow_slopes);
+    tcase_add_test(t, gradients_turn);
     tcase_add_loop_test(t, elimination, 0, 40);
     suite_add_tcase(suite, t);
     return run_suite(suite);

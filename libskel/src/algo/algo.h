@@ -260,6 +260,9 @@ double skel__wobble_energy(const skel_state *s, const skel__kin *x);
 
 /* ---- element.c: limits, springs and muscles of joints ---- */
 int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__scalar out[2]);
+/* How the gradient of coordinate k turns with the outer and with the inner body, in world axes. */
+void skel__scalar_turns(const skel__joint *j, pose outer, pose inner, const skel__scalar *c, int k,
+                        m3 by[2]);
 /* At c, c'. inertia: what a stop goes by; t: for the muscle's delay. */
 skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double c, double rate,
                                double inertia, double t, double torque);

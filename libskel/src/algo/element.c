@@ -38,6 +38,35 @@ int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__sca
     return n;
 }
 
+/* x f(theta) with f(theta) = theta x e: d e for a turn theta of what e is fixed in. */
+static m3 turning(v3 e) {
+    return m3_scale(m3_skew(e), -1.0);
+}
+
+void skel__scalar_turns(const skel__joint *j, pose outer, pose inner, const skel__scalar *c, int k,
+                        m3 by[2]) {
+    by[0] = by[1] = m3_zero();
+    if (j->type != SKEL_JOINT_BALL) {
+        const int of = j->type == SKEL_JOINT_UNIVERSAL && k == 1;
+        by[of]       = turning(c->gradient);
+        return;
+    }
+    const v3     axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
+    const v3     across = v3_cross(axis, moved), both = v3_add(axis, moved);
+    const double sine = v3_norm(across), cosine = v3_dot(axis, moved), over = 1.0 + cosine;
+    if (k == 0 && sine > 1e-6) { /* u = across / sine */
+        const m3 off =
+            m3_scale(m3_sub_outer(m3_identity(), 1.0, c->gradient, c->gradient), 1.0 / sine);
+        by[0] = m3_mul(off, m3_sub_outer(m3_diagonal(-cosine), -1.0, axis, moved));
+        by[1] = m3_mul(off, m3_sub_outer(m3_diagonal(cosine), 1.0, moved, axis));
+    }
+    if (k == 0 || over < 1e-3) return;
+    /* both / over, d cosine = across . (theta_a - theta_b) */
+    const double share = 1.0 / (over * over);
+    by[0]              = m3_sub_outer(m3_scale(turning(axis), 1.0 / over), share, both, across);
+    by[1]              = m3_sub_outer(m3_scale(turning(moved), 1.0 / over), -share, both, across);
+}
+
 /* Of the lighter of the two bodies, the mean about all axes. */
 static double lighter_inertia(const skel_model *m, const skel__joint *j) {
     const int32_t side[2] = {j->a, j->b};

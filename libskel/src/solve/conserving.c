@@ -24,12 +24,12 @@
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
-#define NEAR 1e-10         /* of size and of a radian: poses as near to the solution */
-#define ENOUGH 1e-13       /* of the energy of a fall: an error that no receipt shows */
+#define CLOSE 1e-3         /* of size and of a radian: a last correction so small */
+#define ENOUGH 4e-14       /* of the energy of a fall: an error that no receipt shows */
 #define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
-#define GUESSES_MAX 5      /* of which stops push, for one correction */
+#define GUESSES_MAX 6      /* of which stops push and places slip, for one correction */
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
-#define SLOW 0.01          /* contraction of the residual that calls for new factors */
+#define LEFT 1e-11         /* a next correction beyond that calls for new factors */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
 #define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
@@ -541,8 +541,8 @@ typedef struct course {
     int    it, have;           /* corrections so far; factors of the tree */
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
-    double unit, near;         /* an energy of the scene; how near poses must come */
-    int    guesses;            /* of stops, for the correction at hand */
+    double unit;               /* an energy of the scene */
+    int    guesses;            /* of stops and places, for the correction at hand */
 } course;
 
 /* Whether the equations are met: the joints closed, and the next correction would be rounding, or
@@ -553,7 +553,8 @@ static int is_met(const course *c, int wary, unmet u) {
     if (u.open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
     /* corrections shrink as the imbalance does */
     const double next = c->size * fmin(c->rate, sqrt(u.balance / c->balance));
-    if (wary && u.open <= CLOSED && u.leak <= ENOUGH * c->unit && next <= c->near) return 1;
+    const double near = u.leak <= ENOUGH * c->unit ? CLOSED_STILL : 2.0 * CLOSED;
+    if (wary && u.open <= CLOSED && next <= near) return 1;
     const double most = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
                         : c->it < 14 ? 0.1 * STIFF
                                      : STIFF;
@@ -586,8 +587,8 @@ static int newton(skel_state *s, double h) {
     forget_stops(s);
     c.balance = INFINITY;
     c.unit    = s->m->weight * s->m->reach;
-    c.near    = s->em->touch_count > 0 ? CLOSED_STILL : NEAR;
     for (; c.it <= most; ++c.it) {
+        em->is_close      = c.size < CLOSE;
         const double open = equations(s, h, !c.have);
         em->evaluations += 1;
         const unmet u = wary ? measure(s, h, open) : (unmet){open, 0, 0};
@@ -616,9 +617,10 @@ static int newton(skel_state *s, double h) {
         const double last = c.size;
         c.share           = 1;
         c.size            = correct(s, h, c.share);
-        c.rate            = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
+        skel__em_contacts_free(s);
+        c.rate = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
-        if (c.it > 0 && c.rate > SLOW && c.size > 1e-11) c.have = 0;
+        if (c.size * c.rate > LEFT && (c.it > 0 || c.size > CLOSE)) c.have = 0;
     }
     return 0;
 }

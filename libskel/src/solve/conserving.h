@@ -72,6 +72,8 @@ typedef struct skel__em_touch {
     double        mobility, mobility_t; /* of free bodies, along the normal and across it */
     double        late, late_t, late_d; /* share of the end of the step in the forces */
     int           slips, changes;       /* while Newton is under way */
+    v3            led; /* a pull that it slips along in this correction, if is_led */
+    int           is_led;
     skel__em_push now;
 } skel__em_touch;
 
@@ -106,13 +108,14 @@ struct skel__em {
     double *lambda;                         /* (6 (nj + npin)) multipliers */
     skel__em_joint   *joint;                /* (nj + npin) as last looked at, but for bare balls */
     skel__wrench     *load;                 /* (nb) from outside, at the middle of the step */
-    skel__em_start   *start;                /* (nj) */
+    skel__em_start   *start;                /* (nj + npin), not of bare balls of the tree */
     skel__stop_guess *guess;                /* (4 nj) by event */
     v3               *gradient;             /* (2 nj) of coordinates, at the end of the step */
     skel__lu         *lu;                   /* (nb) */
     skel__lu_full    *full;                 /* of those that need it */
     double           *rho, *gamma, *y, *dl; /* (6 nb) */
     int               history;              /* steps of length h behind us */
+    int               is_close;             /* to the solution: forces are about right */
     double            h;
     int32_t           worst; /* the joint that was farthest open when last looked at */
     double            rejected, evaluations; /* steps that had to be halved, Newton iterations */
@@ -160,8 +163,10 @@ void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t 
 double skel__em_contacts_find(skel_state *s, double h);
 void   skel__em_contacts_begin(skel_state *s, double h);
 void   skel__em_contacts_add(skel_state *s, double h, int build);
-/* Sticking and slipping: as the correction at hand leads to; as the law says. How many changed. */
+/* Sticking and slipping: as the correction at hand leads to; no longer by that; as the law says.
+   How many changed. */
 int  skel__em_contacts_guess(skel_state *s, double h);
+void skel__em_contacts_free(skel_state *s);
 int  skel__em_contacts_settle(skel_state *s);
 void skel__em_contacts_account(skel_state *s, double h, skel__power *sum);
 void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */

@@ -45,7 +45,8 @@ static double step_of(const skel_state *s, const skel__em_touch *t, double rate,
     const double deep  = pow(0.5 * (g->b + 1.0) * mass * speed * speed / g->a, 1.0 / (g->b + 1.0));
     const double k     = fmax(stiffness(g, fmax(deep, -t->gap)), 1e-300);
     double       limit = INFINITY;
-    if (speed > quiet) limit = STEEP * sqrt(mass / k);
+    /* a damper that rules the spring lets it creep back, in a time that no mass shortens */
+    if (speed > quiet) limit = STEEP * fmax(sqrt(mass / k), g->d / k);
     if (t->radius > 0 && along > 0) limit = fmin(limit, CURVED * t->radius / along);
     return fmax(limit, until);
 }
@@ -135,6 +136,7 @@ void skel__em_contacts_begin(skel_state *s, double h) {
         const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
         t->slips                 = g->friction == 0 || s->em->slipped[t->spot];
         t->changes               = 0;
+        t->is_led                = 0;
         t->late                  = late_share(stiffness(g, deep), t->mobility, h);
         t->late_t                = late_share(g->stick_k, t->mobility_t, h);
         const double x           = 0.5 * h * g->d * t->mobility;
@@ -211,9 +213,14 @@ static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, dou
     const v3            trial = v3_mad(v3_scale(t->xi, k), stiff, u);
     const double        full = v3_norm(trial), most = g->friction * law.force;
     const int           slips = t->slips;
-    const v3            along = full > 0 ? v3_scale(trial, 1.0 / full) : (v3){0, 0, 0};
-    const v3            f     = slips ? v3_scale(along, most) : trial;
-    out.left                  = law.left;
+    const v3            ahead = t->is_led ? t->led : trial;
+    const double        far   = t->is_led ? v3_norm(t->led) : full;
+    const v3            along = far > 0 ? v3_scale(ahead, 1.0 / far) : (v3){0, 0, 0};
+    const double        held  = !slips ? stiff : far > 0 ? stiff * most / far : 0;
+    v3                  f     = slips ? v3_scale(along, most) : trial;
+    if (slips && t->is_led) /* most (a + (1 - aa) trial / far) */
+        f = v3_mad(f, held / stiff, v3_mad(trial, -v3_dot(along, trial), along));
+    out.left  = law.left;
     out.trial = trial, out.stiff = stiff, out.slope = law.slope;
     out.most  = most;
     out.along = along, out.over = full - most;
@@ -224,9 +231,8 @@ static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, dou
     out.lost        = v3_dot(out.force, d) + out.stored;
     /* d force = slope n (n.dD) - df,
        df = held (1 - nn - aa) dD + mu slope a (n.dD), the a where it slips */
-    const double held = slips ? (full > 0 ? stiff * most / full : 0) : stiff;
-    m3           b    = m3_sub_outer(m3_zero(), -law.slope, n, n);
-    b                 = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
+    m3 b = m3_sub_outer(m3_zero(), -law.slope, n, n);
+    b    = m3_sub(b, m3_sub_outer(m3_diagonal(held), held, n, n));
     if (slips) {
         b = m3_sub_outer(b, -held, along, along);
         b = m3_sub_outer(b, g->friction * law.slope, along, n);
@@ -297,8 +303,8 @@ static double friction_of(const skel_state *s, const skel__em_touch *t) {
 }
 
 /* Whether a place sticks or slips is supposed before each correction, by where that would lead:
-   what would hold with more than friction slips, what would hold with less or slip backwards
-   sticks. */
+   what would hold with more than friction slips, along where it would be pulled then, not where it
+   is now; what would hold with less or slip backwards sticks. */
 int skel__em_contacts_guess(skel_state *s, double h) {
     int count = 0;
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
@@ -317,12 +323,18 @@ int skel__em_contacts_guess(skel_state *s, double h) {
         const double dn = v3_dot(t->normal, d), most = fmax(0, e->most + mu * e->slope * dn);
         const v3     trial = v3_mad(e->trial, e->stiff, v3_mad(d, -dn, t->normal));
         const int    back  = t->slips && v3_dot(trial, e->trial) < 0;
-        const int    slips = v3_norm(trial) > most && !back;
         if (!(most > 0) && !(e->most > 0)) continue; /* out of touch: neither */
-        count += slips != t->slips;
-        t->slips = slips;
+        const int slips = v3_norm(trial) > most && !back;
+        if (slips == t->slips) continue;
+        t->slips = t->is_led = slips;
+        t->led               = trial;
+        ++count;
     }
     return count;
+}
+
+void skel__em_contacts_free(skel_state *s) {
+    for (int32_t k = 0; k < s->em->touch_count; ++k) s->em->touch[k].is_led = 0;
 }
 
 /* At a solution: places of which the law says something else than was supposed do as it says. Those

@@ -347,10 +347,11 @@ static int caught_by(const skel_state *s, int32_t joint, int k, double start, do
     return (!cone && start > from && end <= from) | (start < to && end >= to) << 1;
 }
 
-/* A difference of numbers like x, less what rounding may have put into it: divided by the shortest
-   ways, that alone would push bodies at rest about. */
+/* A difference of numbers like x, faded out where rounding may be all of it: divided by the
+   shortest ways, that alone would push bodies at rest about. */
 static double beyond_rounding(double difference, double x) {
-    return copysign(fmax(fabs(difference) - ROUNDING * fmax(fabs(x), 1.0), 0), difference);
+    const double share = difference / (ROUNDING * fmax(fabs(x), 1.0)), square = share * share;
+    return difference * (1.0 - 1.0 / (1.0 + square * square));
 }
 
 /* Limits, spring and muscle. Their gradient, mean of start and end, is corrected along the turn so
@@ -367,8 +368,9 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
     skel__stop_guess *guess = em->guess + 4 * (size_t)joint;
     for (int k = 0; k < 4; ++k) guess[k].is_used = 0;
     if (v3_norm(turn) < at->clear) return;
-    out->is_near = 1;
-    skel__scalars_of(j, outer_end(em, j), inner_end(em, j), c1);
+    out->is_near     = 1;
+    const pose outer = outer_end(em, j), inner = inner_end(em, j);
+    skel__scalars_of(j, outer, inner, c1);
     const double size = v3_dot(turn, turn), torque = j->muscle >= 0 ? s->memory[j->muscle] : 0;
     for (int k = 0; k < at->n; ++k) {
         const int    slides  = j->type == SKEL_JOINT_SLIDE;
@@ -392,13 +394,16 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         if (e.force == 0 && e.slope == 0) continue;
         v3           g   = mean(c0[k].gradient, c1[k].gradient);
         const double off = beyond_rounding(end - c0[k].c - v3_dot(g, turn), end);
-        if (off != 0) g = v3_mad(g, off / size, turn);
+        if (size > 1e-24) g = v3_mad(g, off / size, turn);
         out->torque = v3_mad(out->torque, -h * e.force, g);
         if (!to) continue;
-        /* how g turns is left out: with forces far too large, as in the first corrections against a
-           stop, it would lead astray */
         const m3 stiff = m3_sub_outer(m3_zero(), -h * e.slope, g, c1[k].gradient);
-        add_torque_derivative(to, stiff, m3_scale(stiff, -1.0));
+        m3       by[2] = {m3_zero(), m3_zero()};
+        /* how g turns is left out at first: with forces far too large, as in the first corrections
+           against a stop, it would lead astray */
+        if (em->is_close) skel__scalar_turns(j, outer, inner, &c1[k], k, by);
+        add_torque_derivative(to, m3_sub(stiff, m3_scale(by[0], 0.5 * h * e.force)),
+                              m3_sub(m3_scale(stiff, -1.0), m3_scale(by[1], 0.5 * h * e.force)));
     }
 }
 
