@@ -203,6 +203,9 @@ def rows_of(report):
     yield "Angular momentum", turn("angular_momentum", "kg m²/s")
     yield "Joints open by", f"{1000 * s['joint_gap']:.2g} mm at most"
     yield "Ground pushes by", f"{s['peak_ground_force']:.4g} N at most"
+    if s["rest_time"] >= 0:
+        before = sum(row["time"] < s["rest_time"] for row in report["rows"])
+        yield "At rest from", f"frame {report['frames'][0] + before}"
     yield "Method", s["integrator"]
     yield "Steps", f"{s['steps']:.0f}, in {s['wall_seconds']:.2f} s"
 

@@ -60,6 +60,7 @@ static void put_drifts(skel__text *t, const skel_bake_summary *sum, const char *
         {"peak_ground_force", sum->peak_ground_force},
         {"peak_ground_time", sum->peak_ground_time},
         {"contact_depth", sum->contact_depth},
+        {"rest_time", sum->rest_time},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         if (k) skel__text_add(t, ", ");

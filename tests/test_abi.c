@@ -313,6 +313,7 @@ static const place k_places[] = {
     AT(skel_bake_summary, peak_ground_time, 120),
     AT(skel_bake_summary, contact_depth, 128),
     AT(skel_bake_summary, energy_gain, 136),
+    AT(skel_bake_summary, rest_time, 144),
 #undef AT
 };
 
@@ -336,7 +337,7 @@ static const struct {
     END(skel_step_desc, h, 24),
     END(skel_report_row, contacts, 240),
     END(skel_bake_desc, preroll, 72),
-    END(skel_bake_summary, energy_gain, 144),
+    END(skel_bake_summary, rest_time, 152),
     END(skel_dh_row, reserved, 72),
     END(skel_dh_desc, allocator, 144),
     END(skel_dh_axes_desc, allocator, 112),

@@ -259,6 +259,111 @@ START_TEST(falls_on_stairs) {
 }
 END_TEST
 
+/* ---- a chain ---- */
+
+#define LINKS 40
+
+/* A straight chain of light links, above a ground. */
+static scene chain_over(void) {
+    static skel_body_desc  b[LINKS];
+    static skel_joint_desc j[LINKS];
+    skel_ground_desc       ground;
+    skel_model_desc        d;
+    for (int k = 0; k < LINKS; ++k) {
+        b[k]             = body_of(SKEL_SHAPE_CAPSULE, 0.076, 0.012, 0, 0.04);
+        b[k].position[0] = 0.1 * k, b[k].position[2] = 3;
+        b[k].orientation[0] = b[k].orientation[2] = sqrt(0.5);
+        skel_joint_desc_init(&j[k]);
+        j[k].type = SKEL_JOINT_BALL, j[k].parent = k, j[k].child = k + 1;
+        j[k].parent_position[2] = 0.05, j[k].child_position[2] = -0.05, j[k].friction = 1e-3;
+    }
+    skel_ground_desc_init(&ground), skel_model_desc_init(&d);
+    d.bodies = b, d.body_count = LINKS, d.joints = j, d.joint_count = LINKS - 1;
+    d.grounds = &ground, d.ground_count = 1;
+    return build(&d);
+}
+
+/* It falls flat: all of its places meet the ground in one step, to the bit, and those above it have
+   no force at all. */
+START_TEST(a_chain_falls_flat) {
+    double                rise  = -1;
+    scene                 s     = chain_over();
+    const skel_report_row start = report(s.state);
+    skel_report_row       last  = start;
+    for (int k = 0; k < 480; ++k) {
+        run(s.state, CONSERVING, 1.0 / 240, 1);
+        const skel_report_row row = report(s.state);
+        rise                      = fmax(rise, total(&row) - total(&last));
+        last                      = row;
+    }
+    ck_assert_double_lt(rise / fabs(total(&start)), 1e-9);
+    ck_assert_double_lt(last.kinetic, 1e-6 * total(&start));
+    ck_assert_double_gt(last.contacts, LINKS);
+    scene_free(&s);
+}
+END_TEST
+
+/* ---- rest ---- */
+
+/* What fell lies still, to the bit, and the receipt holds. */
+START_TEST(lies_at_rest) {
+    scene             s    = chain_over();
+    skel_bake        *b    = bake_all(&s, CONSERVING, 0, 1.0 / 240, 24, 121);
+    const size_t      row  = 7 * (size_t)LINKS;
+    const double     *last = skel_bake_poses(b) + 120 * row;
+    skel_bake_summary sum  = {.struct_size = sizeof sum};
+    ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
+    printf("at rest from %.3g s, energy off by %.3g, momentum by %.3g\n", sum.rest_time,
+           sum.energy_drift, sum.momentum_drift);
+    ck_assert(sum.rest_time > 1 && sum.rest_time < 4);
+    ck_assert(sum.energy_drift < 1e-9 && sum.momentum_drift < 1e-9);
+    for (int k = (int)ceil(24 * sum.rest_time); k < 121; ++k) {
+        ck_assert_mem_eq(skel_bake_poses(b) + (size_t)k * row, last, row * sizeof *last);
+        ck_assert(bake_report(b, k).kinetic == 0);
+        ck_assert(bake_report(b, k).contacts > LINKS);
+    }
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+/* What pushes it wakes it. */
+static double height_after(skel_state *s, int steps) {
+    run(s, CONSERVING, 1.0 / 240, steps);
+    return s->x[0].p.z;
+}
+
+START_TEST(wakes_up) {
+    skel_ground_desc ground;
+    skel_ground_desc_init(&ground);
+    scene        s     = sphere_over(&ground);
+    const double lying = height_after(s.state, 240 * 8), up[6] = {0, 0, 2, 0, 0, 0};
+    ck_assert(report(s.state).kinetic == 0);
+    ck_assert(height_after(s.state, 1) == lying);
+    ck_assert_int_eq(skel_state_set_velocities(s.state, up), SKEL_OK);
+    near1(height_after(s.state, 24) - lying, 2 * 0.1 - 0.5 * G * 0.01, 0.01);
+    scene_free(&s);
+}
+END_TEST
+
+/* A rod that stands on its end a little askew: for seconds it hardly moves, and yet it falls. */
+START_TEST(what_tips_over_does_not_rest) {
+    skel_body_desc   b = body_of(SKEL_SHAPE_CAPSULE, 1, 0.02, 0, 1);
+    skel_ground_desc ground;
+    skel_model_desc  d;
+    b.position[2]    = 0.52;
+    b.orientation[0] = cos(1e-6), b.orientation[1] = sin(1e-6);
+    skel_ground_desc_init(&ground), skel_model_desc_init(&d);
+    ground.friction = 1;
+    d.bodies = &b, d.body_count = 1, d.grounds = &ground, d.ground_count = 1;
+    scene s = build(&d);
+    near1(height_after(s.state, 240), 0.52, 0.01);
+    ck_assert(report(s.state).kinetic > 0);
+    ck_assert(height_after(s.state, 240 * 7) < 0.1);
+    scene_free(&s);
+}
+END_TEST
+
 /* ---- bodies that collide ---- */
 
 enum { FREE_PAIR, NONE_PAIR, GROUP_PAIR };
@@ -372,43 +477,6 @@ END_TEST
 
 /* ---- all at once ---- */
 
-#define LINKS 40
-
-/* A straight chain of light links that falls flat: all of its places meet the ground in one step,
-   to the bit, and those above it have no force at all. */
-START_TEST(a_chain_falls_flat) {
-    static skel_body_desc  b[LINKS];
-    static skel_joint_desc j[LINKS];
-    skel_ground_desc       ground;
-    skel_model_desc        d;
-    double                 rise = -1;
-    for (int k = 0; k < LINKS; ++k) {
-        b[k]             = body_of(SKEL_SHAPE_CAPSULE, 0.076, 0.012, 0, 0.04);
-        b[k].position[0] = 0.1 * k, b[k].position[2] = 3;
-        b[k].orientation[0] = b[k].orientation[2] = sqrt(0.5);
-        skel_joint_desc_init(&j[k]);
-        j[k].type = SKEL_JOINT_BALL, j[k].parent = k, j[k].child = k + 1;
-        j[k].parent_position[2] = 0.05, j[k].child_position[2] = -0.05, j[k].friction = 1e-3;
-    }
-    skel_ground_desc_init(&ground), skel_model_desc_init(&d);
-    d.bodies = b, d.body_count = LINKS, d.joints = j, d.joint_count = LINKS - 1;
-    d.grounds = &ground, d.ground_count = 1;
-    scene                 s     = build(&d);
-    const skel_report_row start = report(s.state);
-    skel_report_row       last  = start;
-    for (int k = 0; k < 480; ++k) {
-        run(s.state, CONSERVING, 1.0 / 240, 1);
-        const skel_report_row row = report(s.state);
-        rise                      = fmax(rise, total(&row) - total(&last));
-        last                      = row;
-    }
-    ck_assert_double_lt(rise / fabs(total(&start)), 1e-9);
-    ck_assert_double_lt(last.kinetic, 1e-6 * total(&start));
-    ck_assert_double_gt(last.contacts, LINKS);
-    scene_free(&s);
-}
-END_TEST
-
 /* ---- the plank ---- */
 
 #define PLANK_K 4000.0
@@ -512,6 +580,9 @@ int main(void) {
     tcase_add_loop_test(one, incline, 0, 12);
     tcase_add_loop_test(one, falls_on_a_plane, 0, 5);
     tcase_add_loop_test(one, falls_on_stairs, 0, 3);
+    tcase_add_test(one, lies_at_rest);
+    tcase_add_test(one, wakes_up);
+    tcase_add_test(one, what_tips_over_does_not_rest);
     tcase_add_test(one, collision);
     tcase_add_test(one, pass_through);
     tcase_add_test(one, self_contact);

@@ -299,6 +299,7 @@ class BakeSummary(Sized):
         ("evaluations", C.c_double), ("last_order", C.c_int32), ("reserved", C.c_int32),
         ("peak_ground_force", C.c_double), ("peak_ground_time", C.c_double),
         ("contact_depth", C.c_double), ("energy_gain", C.c_double),
+        ("rest_time", C.c_double),
     ]
 
 

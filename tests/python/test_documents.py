@@ -474,7 +474,7 @@ class Outputs(Folder):
         self.assertEqual(set(report["summary"]), {
             "energy_drift", "momentum_drift", "angular_momentum_drift", "joint_gap",
             "misalignment", "limit_violation", "energy_gain", "peak_ground_force",
-            "peak_ground_time", "contact_depth"})
+            "peak_ground_time", "contact_depth", "rest_time"})
         with open(self.folder / "r.csv", encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         for row, frame in zip(rows, report["frames"], strict=True):

@@ -80,6 +80,7 @@ typedef struct skel_bake_summary {
     double   contact_depth;     /* largest [m] */
     double   energy_gain;       /* largest rise of kinetic + potential - work of motors, loads and
                                    drives over its lowest value before, relative: 0 where passive */
+    double   rest_time; /* since when all lies at rest and is left there [s]; -1: it moves */
 } skel_bake_summary;
 SKEL_API skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summary);
 /** NULL where there is no such warning. */

@@ -28,7 +28,7 @@
 #define NOT_PASSIVE 1e-3 /* of the energy: a rise that is no rounding */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
-_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, energy_gain) + 8,
+_Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, rest_time) + 8,
                "tail padding");
 #define SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
@@ -466,6 +466,7 @@ static void count_work(const skel_bake *b, skel_bake_summary *s) {
     s->steps       = (double)b->steps;
     s->evaluations = s->steps * evaluations[b->integrator];
     skel__conserving_counts(b->state, &s->rejected_steps, &s->evaluations);
+    s->rest_time  = skel__conserving_rest(b->state);
     s->last_order = b->steps > 0 ? order[b->integrator] : 0;
     if (!b->cvode) return;
     const skel__cvode_counts c = skel__cvode_counted(b->cvode);

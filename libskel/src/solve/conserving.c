@@ -100,6 +100,8 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.pair_l          = skel__carve(&c, pairs * 6 * nb, sizeof(double));
     at.pair_a          = skel__carve(&c, pairs * pairs, sizeof(double));
     at.pair_z          = skel__carve(&c, pairs, sizeof(double));
+    at.rest.x          = skel__carve(&c, nb, sizeof *at.rest.x);
+    at.rest.since      = -1;
     if (em) *em = at, *out = em;
     return c.used;
 }
@@ -841,7 +843,12 @@ int32_t skel__conserving_switch(skel_state *s) {
 }
 
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
-    *body              = -1;
+    *body = -1;
+    if (!s->em->way.is_on && skel__em_rests(s)) {
+        s->t += h;
+        return SKEL_OK;
+    }
+    s->em->rest.since  = -1;
     skel_status status = skel__follow_prepare(s);
     if (!s->em->way.is_on) {
         s->em->way = (skel__em_way){1, h, s->t + h, h, 0};
@@ -852,7 +859,9 @@ skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
     s->em->way.is_on = status == SKEL_MORE;
     if (status != SKEL_OK) return status;
     *body = skel__first_lost(s);
-    return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;
+    if (*body >= 0) return SKEL_E_DIVERGED;
+    skel__em_rest_watch(s);
+    return SKEL_OK;
 }
 
 const char *skel__conserving_worst(const skel_state *s) {

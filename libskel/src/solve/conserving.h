@@ -93,6 +93,16 @@ typedef struct skel__em_way {
     int    hits;
 } skel__em_way;
 
+/* What is known of a coming rest (conserving_rest.c). */
+typedef struct skel__em_rest {
+    skel__kin *x;         /* (na) at the start of the window, or of the rest */
+    double     next;      /* end of the window */
+    double     drift;     /* in the window before */
+    double     since;     /* of the rest */
+    int        is_on;     /* it rests, unless the state was changed */
+    int        has_begun; /* 1 it is watched, -1 it never rests */
+} skel__em_rest;
+
 #define SKEL__EM_PAST 3
 
 struct skel__em {
@@ -134,7 +144,8 @@ struct skel__em {
     double  *memory1;         /* (nm) the state's memory at the end of the step */
     double  *left1;           /* (ns) what the step leaves in the springs of spots */
     double   soft;            /* what keeps implied rows from a singular system */
-    skel__em_way way;
+    skel__em_way  way;
+    skel__em_rest rest;
 };
 typedef struct skel__em skel__em;
 
@@ -175,6 +186,10 @@ void skel__em_contacts_end(skel_state *s); /* s->x is the end of the step */
 int32_t skel__em_pair_room(const skel_model *m);
 void    skel__em_pairs_answer(skel_state *s, double h);
 void    skel__em_pairs_close(skel_state *s);
+
+/* After a whole step: whether all has come to rest. Before one: whether it still lies. */
+void skel__em_rest_watch(skel_state *s);
+int  skel__em_rests(const skel_state *s);
 
 /* Wobbling masses likewise. */
 void skel__em_wobbles_add(skel_state *s, double h, int build);

@@ -34,6 +34,8 @@ void skel__conserving_forget(skel_state *s);
 int32_t skel__conserving_switch(skel_state *s);
 /* Name of the joint (or pinned body) that held out longest in the last failure. */
 const char *skel__conserving_worst(const skel_state *s);
+/* Since when all lies at rest; -1: it moves. */
+double skel__conserving_rest(const skel_state *s);
 /* Adds up over the life of the state; nothing where it never took such a step. */
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations);
 
