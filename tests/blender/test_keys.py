@@ -253,10 +253,13 @@ class Keys(unittest.TestCase):
         self.assertEqual(common.dump_file(), before)
         for words in dict.fromkeys(stages):
             for times in (1, 2, 7):
-                job, seen = work(), 0
-                while seen < min(times, stages.count(words)):
-                    seen += next(job)[1] == words
+                job, left = work(), times
+                while left > 0 and (step := next(job, None)):
+                    left -= step[1] == words
                 job.close()
+                if left > 0:  # a stage has as many steps as its time allows: it was done
+                    self.assertLess(left, times, words)
+                    self.undo_new(ob)
                 self.assertEqual(common.dump_file(), before, (words, times))
         self.assertTrue({"reading", "simulating", "writing keys"} <= set(stages), stages)
 
