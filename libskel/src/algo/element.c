@@ -10,9 +10,9 @@
    and gives back exactly V; dampers use the mean rate and only take. */
 #include "algo/algo.h"
 
-#define STOP_FREQUENCY 150.0  /* [Hz] */
-#define CATCH_FREQUENCY 700.0 /* [Hz], where it catches within a step */
-#define STOP_DAMPING 1.0      /* of critical */
+#define STOP_FREQUENCY 150.0   /* [Hz] */
+#define CATCH_FREQUENCY 1200.0 /* [Hz], where it catches within a step */
+#define STOP_DAMPING 1.0       /* of critical */
 #define CATCH_DAMPING 3.0
 #define STOP_SHARE 1e3  /* of the lighter body's inertia: the most a stop's spring is made for */
 #define STOP_GIVE 0.001 /* [rad], or of the size: under what may lean on it */

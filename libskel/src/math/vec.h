@@ -119,6 +119,20 @@ static inline m3 m3_sub_outer(m3 a, double s, v3 b, v3 c) {
     return (m3){
         {v3_mad(a.r[0], -s * b.x, c), v3_mad(a.r[1], -s * b.y, c), v3_mad(a.r[2], -s * b.z, c)}};
 }
+/* [a] [b]: a x (b x v) = b (a.v) - v (a.b) */
+static inline m3 m3_skew_skew(v3 a, v3 b) {
+    return m3_sub_outer(m3_diagonal(-v3_dot(a, b)), -1.0, b, a);
+}
+/* m [x] and [x] m */
+static inline m3 m3_times_skew(m3 m, v3 x) {
+    return (m3){{v3_cross(m.r[0], x), v3_cross(m.r[1], x), v3_cross(m.r[2], x)}};
+}
+static inline m3 m3_skew_times(v3 x, m3 m) {
+    const v3 a = m.r[0], b = m.r[1], c = m.r[2];
+    return (m3){{v3_sub(v3_scale(c, x.y), v3_scale(b, x.z)),
+                 v3_sub(v3_scale(a, x.z), v3_scale(c, x.x)),
+                 v3_sub(v3_scale(b, x.x), v3_scale(a, x.y))}};
+}
 /* (a + a^T) / 2: rounding must not make an inertia lopsided (DESIGN 6, traps) */
 static inline m3 m3_symmetric(m3 a) {
     const double xy = 0.5 * (a.r[0].y + a.r[1].x);

@@ -30,6 +30,7 @@
 #define GUESSES_MAX 6      /* of which stops push and places slip, for one correction */
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
 #define LEFT 1e-11         /* a next correction beyond that calls for new factors */
+#define REBUILD 1e-4       /* a first correction beyond that, likewise */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
 #define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
@@ -227,12 +228,13 @@ static void find_loads(skel_state *s, double h) {
 
 /* Impulses of gravity, external loads and fields. */
 static void apply_loads(const skel_state *s, double h) {
+    const int has_fields = s->m->nf > 0 || s->m->has_frame;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t      i = s->m->order[k];
         const skel__wrench w = s->em->load[i];
         s->em->jl[i]         = v3_scale(v3_mad(w.f, s->m->body[i].mass, s->m->gravity), h);
         s->em->ja[i]         = v3_scale(w.n, h);
-        skel__em_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
+        if (has_fields) skel__em_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
     }
 }
 
@@ -323,16 +325,19 @@ static void add_body(const skel_state *s, int32_t i, double h, int build) {
     const v3          ang  = v3_sub(v3_add(em->pi0[i], em->ja[i]), turn);
     v3_to(lin, em->rho + 6 * (size_t)i), v3_to(ang, em->rho + 6 * (size_t)i + 3);
     if (!build) return;
-    const m3 e     = skel__cayley_inverse_derivative(em->w[i], h);
-    const m3 d     = m3_mult(m3_mul(m3_mul(em->r1[i], b->inertia), e), em->r1[i]);
-    const m3 a     = m3_sub(m3_scale(d, 2.0), m3_skew(turn));
+    /* 2 I E, E = (1 + x x^T / 4 + [x] / 2) / h */
+    const v3 x     = v3_scale(em->w[i], h);
+    const m3 e     = m3_add(m3_sub_outer(b->inertia, -0.25, m3_mulv(b->inertia, x), x),
+                            m3_times_skew(m3_scale(b->inertia, 0.5), x));
+    const m3 d     = m3_mult(m3_mul(em->r1[i], m3_scale(e, 2.0 / h)), em->r1[i]);
+    const m3 a     = m3_sub(d, m3_skew(turn));
     double  *block = em->lu[i].a;
     for (int r = 0; r < 3; ++r) {
         block[7 * r] += 2.0 * b->mass / h;
         double *row = block + 6 * (3 + r) + 3;
         row[0] += a.r[r].x, row[1] += a.r[r].y, row[2] += a.r[r].z;
     }
-    skel__em_field_derivative(s, em, i, h, block);
+    if (s->m->nf > 0 || s->m->has_frame) skel__em_field_derivative(s, em, i, h, block);
 }
 
 static double equations(skel_state *s, double h, int build) {
@@ -441,9 +446,8 @@ static double correct(skel_state *s, double h, double share) {
         const size_t i    = (size_t)m->order[k];
         const v3     move = v3_scale(v3_of(em->y + 6 * i), share);
         const v3     turn = v3_scale(v3_of(em->y + 6 * i + 3), share);
-        const m3     e    = skel__cayley_inverse_derivative(em->w[i], h);
         em->vbar[i]       = v3_mad(em->vbar[i], 1.0 / h, move);
-        em->w[i]          = v3_add(em->w[i], m3_mulv(e, m3_tmulv(em->r1[i], turn)));
+        em->w[i] = v3_add(em->w[i], skel__cayley_inverse(em->w[i], h, m3_tmulv(em->r1[i], turn)));
         const double unit = m->size + v3_norm(em->p1[i]);
         const double size = fmax(v3_norm(move) / unit, v3_norm(turn));
         if (!(size <= worst)) worst = size;
@@ -622,7 +626,7 @@ static int newton(skel_state *s, double h) {
         skel__em_contacts_free(s);
         c.rate = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
-        if (c.size * c.rate > LEFT && (c.it > 0 || c.size > CLOSE)) c.have = 0;
+        if (c.size * c.rate > LEFT && (c.it > 0 || c.size > REBUILD)) c.have = 0;
     }
     return 0;
 }

@@ -140,7 +140,7 @@ struct skel__em {
     int32_t         pair_count, pair_room;
     double  *pair_y, *pair_l; /* (3 pair_room x 6 na) answers of the tree to their unit forces */
     double  *pair_a, *pair_z; /* (3 pair_room)^2, (3 pair_room) */
-    int32_t *slipped;         /* (ns) in the step before */
+    int32_t *slipped;         /* (ns) in the steps before, a bit each */
     double  *memory1;         /* (nm) the state's memory at the end of the step */
     double  *left1;           /* (ns) what the step leaves in the springs of spots */
     double   soft;            /* what keeps implied rows from a singular system */
@@ -209,6 +209,12 @@ static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {
     const v3 x = v3_scale(w, h);
     const m3 e = m3_sub_outer(m3_identity(), -0.25, x, x);
     return m3_scale(m3_add(e, m3_skew(v3_scale(x, 0.5))), 1.0 / h);
+}
+
+/* That times a turn. */
+static inline v3 skel__cayley_inverse(v3 w, double h, v3 turn) {
+    const v3 x = v3_scale(w, h), t = v3_mad(turn, 0.25 * v3_dot(x, turn), x);
+    return v3_scale(v3_mad(t, 0.5, v3_cross(x, turn)), 1.0 / h);
 }
 
 /* Of the mean spin in world axes by the turn of the end pose: d (R0 W) = R0 E^-1 R1^T theta. */

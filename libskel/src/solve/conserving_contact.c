@@ -129,12 +129,17 @@ static double late_share(double stiff, double mobility, double h) {
     return y2 / (1.0 + y2);
 }
 
+/* By the last three steps, a bit each, the last one lowest: as in that, or in turns. */
+static int will_slip(int32_t steps) {
+    return steps == 2 || (steps != 5 && (steps & 1));
+}
+
 void skel__em_contacts_begin(skel_state *s, double h) {
     for (int32_t k = 0; k < s->em->touch_count; ++k) {
         skel__em_touch     *t    = &s->em->touch[k];
         const skel__ground *g    = &s->m->ground[s->m->spot[t->spot].ground];
         const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
-        t->slips                 = g->friction == 0 || s->em->slipped[t->spot];
+        t->slips                 = g->friction == 0 || will_slip(s->em->slipped[t->spot]);
         t->changes               = 0;
         t->is_led                = 0;
         t->late                  = late_share(stiffness(g, deep), t->mobility, h);
@@ -249,8 +254,10 @@ static m3 turn_of(const skel_state *s, const skel__em_touch *t, int e, double h)
     const int32_t i      = e == 0 ? t->i : t->other;
     const v3      r1     = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
     const double  radius = e == 0 ? -t->radius_i : t->radius_j;
-    const m3      roll   = m3_mul(m3_skew(t->normal), skel__spin_derivative(s, s->em, i, h));
-    return m3_sub(m3_scale(m3_skew(r1), -1.0), m3_scale(roll, h * radius));
+    if (radius == 0) return m3_skew(v3_neg(r1));
+    const m3 roll =
+        m3_skew_times(v3_scale(t->normal, h * radius), skel__spin_derivative(s, s->em, i, h));
+    return m3_sub(m3_skew(v3_neg(r1)), roll);
 }
 
 static v3 arm_of(const skel_state *s, int32_t i, v3 point) {
@@ -264,14 +271,14 @@ static void add_block(skel_state *s, const skel__em_touch *t, const skel__em_pus
     if (!skel__is_dynamic(s->m, i)) return;
     const v3 r1 = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
     const m3 kp = m3_scale(stiff, h), kt = m3_mul(kp, turn_of(s, t, e, h));
-    const m3 x = m3_skew(arm_of(s, i, r->point));
+    const v3 x = arm_of(s, i, r->point);
     double  *a = s->em->lu[i].a;
     skel__em_add3(a, 0, 0, m3_scale(kp, -1.0));
     skel__em_add3(a, 0, 3, m3_scale(kt, -1.0));
-    skel__em_add3(a, 3, 0, m3_scale(m3_mul(x, kp), -1.0));
+    skel__em_add3(a, 3, 0, m3_scale(m3_skew_times(x, kp), -1.0));
     /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, minus that on the other */
-    const m3 lean = m3_mul(m3_skew(r->force), m3_skew(r1));
-    skel__em_add3(a, 3, 3, m3_scale(m3_mul(x, kt), -1.0));
+    const m3 lean = m3_skew_skew(r->force, r1);
+    skel__em_add3(a, 3, 3, m3_scale(m3_skew_times(x, kt), -1.0));
     skel__em_add3(a, 3, 3, m3_scale(lean, (e == 0 ? -0.5 : 0.5) * h));
 }
 
@@ -425,7 +432,7 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         sum->contact += back + turned + e->lost;
         sum->stored += back + turned + e->stored;
         v3_to(e->xi1, s->em->memory1 + p->memory);
-        s->em->slipped[t->spot] = t->slips;
+        s->em->slipped[t->spot] = (s->em->slipped[t->spot] << 1 | t->slips) & 7;
         s->em->left1[t->spot]   = e->left;
         account_outside(s, t->other, h, e->force, e->point, sum);
         account_outside(s, t->i, h, v3_neg(e->force), e->point, sum);

@@ -104,8 +104,8 @@ static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_end
         set_column(to->wb, out->rows, first + k, none, v3_neg(n));
         set_row(to->ga, first + k, none, n1);
         set_row(to->gb, first + k, none, v3_neg(n1));
-        add_torque_derivative(to, m3_scale(m3_mul(m3_skew(z), m3_skew(e1)), 0.5 * d),
-                              m3_scale(m3_mul(m3_skew(e), m3_skew(z1)), -0.5 * d));
+        add_torque_derivative(to, m3_scale(m3_skew_skew(z, e1), 0.5 * d),
+                              m3_scale(m3_skew_skew(e, z1), -0.5 * d));
     }
 }
 
@@ -126,9 +126,9 @@ static void point_rows(const frame_ends *a, const frame_ends *b, const double *l
         set_row(to->ga, k, axis[k], v3_cross(a->r1, axis[k]));
         set_row(to->gb, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r1, axis[k])));
     }
-    const m3 c = m3_skew(out->force); /* d (rbar x c) = [c][r1] theta / 2 */
-    skel__em_add3(to->aa, 3, 3, m3_scale(m3_mul(c, m3_skew(a->r1)), -0.5));
-    skel__em_add3(to->bb, 3, 3, m3_scale(m3_mul(c, m3_skew(b->r1)), 0.5));
+    const v3 half = v3_scale(out->force, 0.5); /* d (rbar x c) = [c][r1] theta / 2 */
+    skel__em_add3(to->aa, 3, 3, m3_skew_skew(v3_neg(half), a->r1));
+    skel__em_add3(to->bb, 3, 3, m3_skew_skew(half, b->r1));
 }
 
 /* Force F on a at b's mean point; dF = f[0] dp_a + f[1] theta_a + f[2] dp_b + f[3] theta_b. */
@@ -450,8 +450,8 @@ double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel
         if (!build) continue;
         build->point.arm[e] = r[e], build->point.arm1[e] = r1[e];
         if (!skel__is_dynamic(s->m, i)) continue;
-        const m3 lean = m3_mul(m3_skew(force), m3_skew(r1[e]));
-        skel__em_add3(em->lu[i].a, 3, 3, m3_scale(lean, -0.5 * sign));
+        const m3 lean = m3_skew_skew(v3_scale(force, -0.5 * sign), r1[e]);
+        skel__em_add3(em->lu[i].a, 3, 3, lean);
     }
     v3_to(v3_neg(gap), gamma);
     if (build) build->r = 3, build->child = !j->reversed, build->is_coupled = 0;

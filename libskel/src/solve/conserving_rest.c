@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define WINDOW 0.25 /* [s] */
-#define STILL 5e-8  /* of size and of a radian, in a window */
+#define STILL 5e-8  /* of size, in a window */
 #define NOISE 2e-8  /* likewise: how much of it rounding may be */
-#define LIVELY 1e-7 /* of the energy of a fall: what may be taken away */
+#define LIVELY 1e-6 /* of the energy of a fall: what may be taken away */
 
 static int is_curve(const skel_curve *c) {
     return c->count > 0;
@@ -30,16 +30,18 @@ static int is_timeless(const skel_model *m) {
     return 1;
 }
 
-/* How far the bodies are from where they were, in sizes and radians. */
+/* How far the bodies' outermost points are from where they were, in sizes. */
 static double drift_of(const skel_state *s) {
     double most = 0;
     for (int32_t k = 0; k < s->m->nd; ++k) {
-        const skel__kin *x = &s->x[s->m->order[k]], *from = &s->em->rest.x[s->m->order[k]];
-        const double     turn = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
-        const double     move = v3_norm(v3_sub(x->p, from->p)) / s->m->size;
-        if (!(fmax(move, turn) <= most)) most = fmax(move, turn);
+        const int32_t    i = s->m->order[k];
+        const skel__kin *x = &s->x[i], *from = &s->em->rest.x[i];
+        const double     reach = s->m->body[i].reach > 0 ? s->m->body[i].reach : s->m->size;
+        const double     turn  = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
+        const double     way   = v3_norm(v3_sub(x->p, from->p)) + reach * turn;
+        if (!(way <= most)) most = way;
     }
-    return most;
+    return most / s->m->size;
 }
 
 static void remember(skel_state *s, double drift) {

@@ -27,17 +27,6 @@ static void add_corner(double *a, int row, int col, m3 m) {
     }
 }
 
-/* m [x] and [x] m */
-static m3 times_skew(m3 m, v3 x) {
-    return (m3){{v3_cross(m.r[0], x), v3_cross(m.r[1], x), v3_cross(m.r[2], x)}};
-}
-static m3 skew_times(v3 x, m3 m) {
-    const v3 a = m.r[0], b = m.r[1], c = m.r[2];
-    return (m3){{v3_sub(v3_scale(c, x.y), v3_scale(b, x.z)),
-                 v3_sub(v3_scale(a, x.z), v3_scale(c, x.x)),
-                 v3_sub(v3_scale(b, x.x), v3_scale(a, x.y))}};
-}
-
 /* Columns dual to the rows v, the first `count` of which are given; the rest are made up. */
 static m3 dual_of(const v3 v[3], int count) {
     m3 b = {{v[0], v[1], v[2]}};
@@ -66,9 +55,9 @@ static int factor_point(skel__lu *b, double *parent) {
     const v3  arm = b->point.arm[c], arm1 = b->point.arm1[c];
     const m3  lin = corner(b->a, 3, 0);
     b->fu         = corner(b->a, 0, 0);
-    b->ft         = m3_add(corner(b->a, 0, 3), times_skew(b->fu, arm1));
-    b->nu         = m3_sub(lin, skew_times(arm, b->fu));
-    b->nt = m3_sub(m3_add(corner(b->a, 3, 3), times_skew(lin, arm1)), skew_times(arm, b->ft));
+    b->ft         = m3_add(corner(b->a, 0, 3), m3_times_skew(b->fu, arm1));
+    b->nu         = m3_sub(lin, m3_skew_times(arm, b->fu));
+    b->nt = m3_sub(m3_add(corner(b->a, 3, 3), m3_times_skew(lin, arm1)), m3_skew_times(arm, b->ft));
     if (rows > 0) b->shut = dual_of(b->point.n1, rows), b->hold = dual_of(b->point.n, rows);
     b->free     = rows > 0 ? free_of(b, rows) : m3_inverse(b->nt);
     b->by_shift = m3_mul(b->free, b->nu);
@@ -80,14 +69,14 @@ static int factor_point(skel__lu *b, double *parent) {
     if (!parent) return 1;
     const v3 up = b->point.arm[!c], up1 = b->point.arm1[!c];
     const m3 force  = m3_sub(b->fu, m3_mul(b->ft, b->by_shift)); /* by u_p, then by theta_p */
-    m3       turned = m3_scale(times_skew(force, up1), -1.0);
+    m3       turned = m3_scale(m3_times_skew(force, up1), -1.0);
     if (!bare) turned = m3_add(turned, m3_mul(b->ft, b->by_turn));
-    m3 torque = skew_times(up, force), twist = skew_times(up, turned);
+    m3 torque = m3_skew_times(up, force), twist = m3_skew_times(up, turned);
     if (!bare) {
         const m3 all = m3_add(b->nt, b->kpc); /* N_t and K_pc act on the child's turn alike */
         const m3 by  = m3_sub(b->nu, m3_mul(all, b->by_shift));
         torque       = m3_add(torque, by);
-        twist        = m3_sub(twist, times_skew(by, up1));
+        twist        = m3_sub(twist, m3_times_skew(by, up1));
         twist        = m3_add(twist, m3_add(m3_mul(all, b->by_turn), b->kcp));
     }
     add_corner(parent, 0, 0, force), add_corner(parent, 0, 3, turned);
