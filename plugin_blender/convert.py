@@ -205,7 +205,7 @@ def cross(a, b):
 
 
 def norm(v):
-    return math.sqrt(sum(x * x for x in v))
+    return math.hypot(*v)
 
 
 def scales(m):
@@ -344,9 +344,12 @@ def _follow(shot, bone):
 
 def check_scale(name, objects, frames=()):
     """Refuses an object that is squeezed, mirrored or gone, or grows. objects: [frame][16]."""
-    size = 0.0
+    size, last = 0.0, None
     for n in range(0, len(objects), 16):
-        m, three = objects[n:n + 16], scales(objects[n:n + 16])
+        m = objects[n:n + 16]
+        if m == last:
+            continue
+        last, three = m, scales(m)
         said = f"The armature '{name}' is scaled by ({', '.join(f'{v:.4g}' for v in three)})"
         said += f" at frame {frames[n // 16]}" if n else ""
         if max(three) <= 0:

@@ -2,6 +2,7 @@
 """What the owners of C objects share: errors, handles that close, buffers."""
 
 import ctypes as C
+import functools
 from array import array
 
 from . import _ffi
@@ -76,15 +77,17 @@ def _doubles(values, count, what):
     return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
 
 
+@functools.lru_cache(maxsize=None)
+def _shown(kind):
+    """Names of a struct's fields that say something, and whether they are lists."""
+    return [(name, issubclass(of, C.Array)) for name, of in kind._fields_
+            if name not in ("struct_size", "reserved")]
+
+
 def _plain(struct):
     """The struct as a dict of numbers and lists."""
-    fields = {}
-    for name, _ in struct._fields_:
-        value = getattr(struct, name)
-        fields[name] = list(value) if isinstance(value, C.Array) else value
-    for name in ("struct_size", "reserved"):
-        fields.pop(name, None)
-    return fields
+    return {name: list(getattr(struct, name)) if is_list else getattr(struct, name)
+            for name, is_list in _shown(type(struct))}
 
 
 def _flat_view(owner, address, count):

@@ -31,6 +31,7 @@
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
 #define LEFT 1e-11         /* a next correction beyond that calls for new factors */
 #define REBUILD 1e-4       /* a first correction beyond that, likewise */
+#define FAST 1e-3          /* a rate that is sure to be squared */
 #define HOPELESS 1e4
 #define BALANCED 1e-5  /* of the energies of a step: a wrong root misses by all of them */
 #define ELSEWHERE 1e-2 /* of size and of a radian: farther a pin does not reach */
@@ -314,46 +315,54 @@ static double add_joints(skel_state *s, double h, int build) {
     return open;
 }
 
-/* Minus the residual of body i into rho, its own derivatives into the block. */
-static void add_body(const skel_state *s, int32_t i, double h, int build) {
-    skel__em         *em   = s->em;
-    const skel__body *b    = &s->m->body[i];
-    const v3          pi_b = m3_tmulv(s->r[i], em->pi0[i]); /* in body axes */
-    const v3          m    = v3_sub(v3_scale(m3_mulv(b->inertia, em->w[i]), 2.0), pi_b);
-    const v3          turn = m3_mulv(em->r1[i], m);
-    const v3          lin  = v3_mad(em->jl[i], -2.0 * b->mass, v3_sub(em->vbar[i], s->x[i].v));
-    const v3          ang  = v3_sub(v3_add(em->pi0[i], em->ja[i]), turn);
+/* What turning over the step takes: R1 (2 I W - R0^T pi0). */
+static v3 turning_of(const skel_state *s, int32_t i) {
+    const skel__body *b = &s->m->body[i];
+    const v3          m = m3_mulv(b->inertia, v3_mad(s->x[i].w, -2.0, s->em->w[i]));
+    return v3_neg(m3_mulv(s->em->r1[i], m));
+}
+
+/* Minus the residual of body i into rho. */
+static void add_body(const skel_state *s, int32_t i) {
+    skel__em    *em   = s->em;
+    const double mass = s->m->body[i].mass;
+    const v3     lin  = v3_mad(em->jl[i], -2.0 * mass, v3_sub(em->vbar[i], s->x[i].v));
+    const v3     ang  = v3_sub(v3_add(em->pi0[i], em->ja[i]), turning_of(s, i));
     v3_to(lin, em->rho + 6 * (size_t)i), v3_to(ang, em->rho + 6 * (size_t)i + 3);
-    if (!build) return;
+}
+
+/* The block of body i holds its own derivatives, and nothing else yet. */
+static void begin_block(const skel_state *s, int32_t i, double h) {
+    const m3  inertia = s->m->body[i].inertia;
+    skel__lu *t       = &s->em->lu[i];
     /* 2 I E, E = (1 + x x^T / 4 + [x] / 2) / h */
-    const v3 x     = v3_scale(em->w[i], h);
-    const m3 e     = m3_add(m3_sub_outer(b->inertia, -0.25, m3_mulv(b->inertia, x), x),
-                            m3_times_skew(m3_scale(b->inertia, 0.5), x));
-    const m3 d     = m3_mult(m3_mul(em->r1[i], m3_scale(e, 2.0 / h)), em->r1[i]);
-    const m3 a     = m3_sub(d, m3_skew(turn));
-    double  *block = em->lu[i].a;
+    const v3     x = v3_scale(s->em->w[i], h);
+    const m3     e = m3_add(m3_sub_outer(inertia, -0.25, m3_mulv(inertia, x), x),
+                            m3_times_skew(m3_scale(inertia, 0.5), x));
+    const m3     d = m3_mult(m3_mul(s->em->r1[i], m3_scale(e, 2.0 / h)), s->em->r1[i]);
+    const m3     a = m3_sub(d, m3_skew(turning_of(s, i)));
+    const double m = 2.0 * s->m->body[i].mass / h;
     for (int r = 0; r < 3; ++r) {
-        block[7 * r] += 2.0 * b->mass / h;
-        double *row = block + 6 * (3 + r) + 3;
-        row[0] += a.r[r].x, row[1] += a.r[r].y, row[2] += a.r[r].z;
+        double *up = t->a + 6 * r, *low = t->a + 6 * (3 + r);
+        up[0] = up[1] = up[2] = up[3] = up[4] = up[5] = 0;
+        low[0] = low[1] = low[2] = 0;
+        up[r]                    = m;
+        low[3] = a.r[r].x, low[4] = a.r[r].y, low[5] = a.r[r].z;
     }
-    if (s->m->nf > 0 || s->m->has_frame) skel__em_field_derivative(s, em, i, h, block);
+    t->kpc = t->kcp = m3_zero();
+    if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
+    if (s->m->nf > 0 || s->m->has_frame) skel__em_field_derivative(s, s->em, i, h, t->a);
 }
 
 static double equations(skel_state *s, double h, int build) {
     const skel_model *m = s->m;
     end_poses(s, h);
     apply_loads(s, h);
-    for (int32_t k = 0; build && k < m->nd; ++k) {
-        skel__lu *t = &s->em->lu[m->order[k]];
-        memset(t->a, 0, sizeof t->a);
-        t->kpc = t->kcp = m3_zero();
-        if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
-    }
+    for (int32_t k = 0; build && k < m->nd; ++k) begin_block(s, m->order[k], h);
     skel__em_wobbles_add(s, h, build);
     skel__em_contacts_add(s, h, build);
     const double open = add_joints(s, h, build);
-    for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k], h, build);
+    for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k]);
     return open;
 }
 
@@ -545,6 +554,7 @@ static void forget_stops(skel_state *s) {
 
 typedef struct course {
     int    it, have;           /* corrections so far; factors of the tree */
+    int    is_exact;           /* the last correction was by the derivatives of its equations */
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
     double unit;               /* an energy of the scene */
@@ -556,7 +566,9 @@ typedef struct course {
 static int is_met(const course *c, int wary, unmet u) {
     const double now = fmax(u.open, c->size);
     if (c->it == 0 || c->share != 1.0) return 0;
-    if (u.open <= CLOSED && c->size * c->rate <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
+    /* by the very derivatives the rate is squared with every correction */
+    const double sure = c->size * c->rate * (c->is_exact && c->rate < FAST ? c->rate : 1.0);
+    if (u.open <= CLOSED && sure <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
     /* corrections shrink as the imbalance does */
     const double next = c->size * fmin(c->rate, sqrt(u.balance / c->balance));
     const double near = u.leak <= ENOUGH * c->unit ? CLOSED_STILL : 2.0 * CLOSED;
@@ -590,6 +602,7 @@ static int newton(skel_state *s, double h) {
     const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
     const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
     course       c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
+    const int    plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
     forget_stops(s);
     c.balance = INFINITY;
     c.unit    = s->m->weight * s->m->reach;
@@ -613,7 +626,8 @@ static int newton(skel_state *s, double h) {
         c.balance = u.balance;
         c.before  = fmax(open, c.size);
         if (!c.have && !factor(s, h)) return 0;
-        c.have = 1;
+        c.is_exact = plain && !c.have;
+        c.have     = 1;
         solve(s);
         if (guess_stops(s) + skel__em_contacts_guess(s, h) > 0 && ++c.guesses < GUESSES_MAX) {
             c.have = 0, c.share = 1, c.balance = c.size = INFINITY;
