@@ -364,6 +364,23 @@ START_TEST(what_tips_over_does_not_rest) {
 }
 END_TEST
 
+/* A push of 1e-8 of a weight on the ice of a moon: slow, not at rest. */
+START_TEST(what_is_slow_does_not_rest) {
+    skel_body_desc   b = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2);
+    skel_ground_desc ground;
+    skel_model_desc  d;
+    skel_ground_desc_init(&ground), skel_model_desc_init(&d);
+    ground.friction = 0;
+    b.position[2]   = 0.1;
+    d.bodies = &b, d.body_count = 1, d.grounds = &ground, d.ground_count = 1;
+    d.gravity[0] = 1e-7, d.gravity[2] = -1e-7;
+    scene s = build(&d);
+    run(s.state, CONSERVING, 1.0 / 24, 2400);
+    near1(s.state->x[0].p.x, 0.5 * 1e-7 * 1e4, 1e-6);
+    scene_free(&s);
+}
+END_TEST
+
 /* ---- bodies that collide ---- */
 
 enum { FREE_PAIR, NONE_PAIR, GROUP_PAIR };
@@ -583,6 +600,7 @@ int main(void) {
     tcase_add_test(one, lies_at_rest);
     tcase_add_test(one, wakes_up);
     tcase_add_test(one, what_tips_over_does_not_rest);
+    tcase_add_test(one, what_is_slow_does_not_rest);
     tcase_add_test(one, collision);
     tcase_add_test(one, pass_through);
     tcase_add_test(one, self_contact);

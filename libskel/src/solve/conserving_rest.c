@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define WINDOW 0.25 /* [s] */
+#define WINDOW 0.25 /* [s] at least, or the time in which things fall by their size */
 #define STILL 5e-8  /* of size, in a window */
 #define NOISE 2e-8  /* likewise: how much of it rounding may be */
 #define LIVELY 1e-6 /* of the energy of a fall: what may be taken away */
@@ -44,10 +44,14 @@ static double drift_of(const skel_state *s) {
     return most / s->m->size;
 }
 
+static double window_of(const skel_model *m) {
+    return fmax(WINDOW, sqrt(m->reach / m->pull));
+}
+
 static void remember(skel_state *s, double drift) {
     skel__em_rest *r = &s->em->rest;
     memcpy(r->x, s->x, (size_t)s->m->na * sizeof *r->x);
-    r->next  = s->t + WINDOW;
+    r->next  = s->t + window_of(s->m);
     r->drift = drift;
     r->is_on = 0;
 }
