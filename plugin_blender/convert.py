@@ -873,7 +873,13 @@ def animate(shot, built, poses, q, offsets):
     by_name = {bone.name: bone for bone in shot.bones}
     for body in built.scene.bodies:
         if body.motion == "driven" and body.curve is None:
-            body.curve = _curve(shot, poses, count, built.body_of[body.name])
+            curve = _curve(shot, poses, count, built.body_of[body.name])
+            first = curve["position"][0], curve["orientation"][0]
+            if body.release is None and all(
+                    row == first for row in zip(curve["position"], curve["orientation"])):
+                body.motion, (body.position, body.orientation) = "fixed", first
+                continue
+            body.curve = curve
             body.position = body.orientation = None
     if q is None:
         return

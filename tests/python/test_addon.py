@@ -83,8 +83,17 @@ class Pure(unittest.TestCase):
         for channel in result.channels:
             self.assertEqual(channel.keys[0::2].tolist(), [float(f) for f in range(1, 11)])
         document = json.loads(result.text)
-        self.assertEqual([b["motion"] for b in document["bodies"][:1]], ["driven"])
+        self.assertEqual(document["bodies"][0]["motion"], "fixed")  # its animation stands still
+        self.assertNotIn("curve", document["bodies"][0])
         self.assertLess(result.report["summary"]["energy_drift"], 1e-6)
+
+    def test_a_root_that_moves_is_driven(self):
+        shot = chain_shot(preset="TAIL")
+        shot.objects[-16 + 12] += 0.01
+        document = json.loads(pipeline.run(pipeline.prepare(shot))[1])
+        self.assertEqual(document["bodies"][0]["motion"], "driven")
+        places = document["bodies"][0]["curve"]["position"]
+        self.assertNotEqual(places[0], places[-1])
 
     def test_document_is_the_bake(self):
         """The text alone gives the same poses."""
