@@ -769,20 +769,24 @@ def _colliders(shot, scene, library):
             caps = 2 * radius if collider.kind == "CAPSULE" else 0.0
             shape = {"type": collider.kind.lower(), "radius": radius,
                      "length": max(size[2] - caps, 1e-3 * radius)}
-        body = documents.Body(name=name, shape=shape, motion="fixed", position=first[:3],
-                              orientation=first[3:])
-        if collider.moves:
-            body.motion, body.curve = "driven", _curve(shot, poses, 1, 0)
-            body.position = body.orientation = None
+        body = documents.Body(name=name, shape=shape)
+        place(body, rows_of(poses, 7, 0), shot.rate, not collider.moves)
         scene.bodies.append(body)
 
 
-def _curve(shot, poses, bodies, k):
-    """Samples of a body as the document's curve."""
-    count, width = len(poses) // (7 * bodies), 7 * bodies
-    rows = [list(poses[n * width + 7 * k:n * width + 7 * k + 7]) for n in range(count)]
-    return {"time": [n / shot.rate for n in range(count)],
-            "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
+def rows_of(poses, width, at):
+    """Seven numbers a sample, from there on in each of that width."""
+    return [list(poses[n + at:n + at + 7]) for n in range(0, len(poses), width)]
+
+
+def place(body, rows, rate, stands):
+    """A body that stands, or goes its own way."""
+    if stands:
+        body.motion, body.position, body.orientation = "fixed", rows[0][:3], rows[0][3:]
+        return
+    body.motion, body.position, body.orientation = "driven", None, None
+    body.curve = {"time": [n / rate for n in range(len(rows))],
+                  "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
 
 
 def _ground(shot, scene, sizes, poses, body_of):
@@ -873,14 +877,9 @@ def animate(shot, built, poses, q, offsets):
     by_name = {bone.name: bone for bone in shot.bones}
     for body in built.scene.bodies:
         if body.motion == "driven" and body.curve is None:
-            curve = _curve(shot, poses, count, built.body_of[body.name])
-            first = curve["position"][0], curve["orientation"][0]
-            if body.release is None and all(
-                    row == first for row in zip(curve["position"], curve["orientation"])):
-                body.motion, (body.position, body.orientation) = "fixed", first
-                continue
-            body.curve = curve
-            body.position = body.orientation = None
+            rows = rows_of(poses, 7 * count, 7 * built.body_of[body.name])
+            stands = body.release is None and all(row == rows[0] for row in rows)
+            place(body, rows, shot.rate, stands)
     if q is None:
         return
     width, samples = offsets[-1], len(poses) // (7 * count)

@@ -437,22 +437,8 @@ class _Maker:
 
 # ---- the whole ----
 
-def _rows(poses, width, k):
-    return [list(poses[n + k:n + k + 7]) for n in range(0, len(poses), width)]
-
-
 def _stands(rows):
     return all(max(row[k] for row in rows) - min(row[k] for row in rows) < STILL for k in range(7))
-
-
-def _place(body, rows, rate):
-    """A body that stands, or goes its own way."""
-    if _stands(rows):
-        body.motion, body.position, body.orientation = "fixed", rows[0][:3], rows[0][3:]
-        return
-    body.motion = "driven"
-    body.curve = {"time": [n / rate for n in range(len(rows))],
-                  "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
 
 
 def _anchor(ik, maker, i, library):
@@ -467,9 +453,9 @@ def _anchor(ik, maker, i, library):
     for k in (12, 13, 14) if ik.joints[i].kind != "slide" else ():
         matrices[k::16] = shot.poses[16 * i + k::16 * count]
     one = rigs.Rig([rigs.Bone(rest=shot.bones[i].rest, body=0)], shot.unit, library)
-    rows = _rows(one.poses(matrices, 1, shot.objects), 7, 0)
+    rows = convert.rows_of(one.poses(matrices, 1, shot.objects), 7, 0)
     body = documents.Body(name)
-    _place(body, rows, shot.rate)
+    convert.place(body, rows, shot.rate, _stands(rows))
     maker.scene.bodies.append(body)
     return name, rows[0]
 
@@ -549,7 +535,8 @@ def build(ik, library=None):
         elif i in along and up in bodies:
             maker.along(i, shot.bones[up].name, maker.pose(up))
         else:
-            _place(scene.bodies[k], _rows(poses, width, 7 * k), shot.rate)
+            rows = convert.rows_of(poses, width, 7 * k)
+            convert.place(scene.bodies[k], rows, shot.rate, _stands(rows))
     _masses(ik, scene, bodies)
     maker.mimics(turns)
     _finish(ik, maker, turns, roots, width, library)
@@ -603,11 +590,11 @@ class _Seen:
 
     def look(self, matrices, rides):
         """(places, turns, body or None) of 16 floats a frame."""
-        rows, name = _rows(self.one.poses(matrices, 1, rigs.STILL), 7, 0), None
+        rows, name = convert.rows_of(self.one.poses(matrices, 1, rigs.STILL), 7, 0), None
         seat = _seat(self.ik.shot, self.turns, rides)
         if seat >= 0:
             name = self.ik.shot.bones[seat].name
-            own = _rows(self.maker.poses, self.width, 7 * self.maker.built.body_of[name])
+            own = convert.rows_of(self.maker.poses, self.width, 7 * self.maker.built.body_of[name])
             rows = [_seen_from(pose, row) for pose, row in zip(own, rows)]
         if len(rows) == 1:
             return rows[0][:3], rows[0][3:], name

@@ -38,9 +38,9 @@ int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__sca
     return n;
 }
 
-/* x f(theta) with f(theta) = theta x e: d e for a turn theta of what e is fixed in. */
+/* d e = theta x e, for a turn theta of what e is fixed in. */
 static m3 turning(v3 e) {
-    return m3_scale(m3_skew(e), -1.0);
+    return m3_skew(v3_neg(e));
 }
 
 void skel__scalar_turns(const skel__joint *j, pose outer, pose inner, const skel__scalar *c, int k,
@@ -73,8 +73,7 @@ static double lighter_inertia(const skel_model *m, const skel__joint *j) {
     double        least   = INFINITY;
     for (int e = 0; e < 2; ++e) {
         if (!skel__is_dynamic(m, side[e])) continue;
-        const m3 d = m->body[side[e]].inertia;
-        least      = fmin(least, (d.r[0].x + d.r[1].y + d.r[2].z) / 3.0);
+        least = fmin(least, m3_trace(m->body[side[e]].inertia) / 3.0);
     }
     return least;
 }
@@ -87,7 +86,7 @@ double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3
     const m3           d = s->follow_inertia[joint];
     if (j->type == SKEL_JOINT_SLIDE) return d.r[0].x;
     const double most = STOP_SHARE * lighter_inertia(s->m, j);
-    if (j->type != SKEL_JOINT_HINGE) return fmin((d.r[0].x + d.r[1].y + d.r[2].z) / 3.0, most);
+    if (j->type != SKEL_JOINT_HINGE) return fmin(m3_trace(d) / 3.0, most);
     const double about = v3_dot(gradient, m3_mulv(skel__follow_inertia(s, r, joint), gradient));
     return fmax(fmin(about, most), 1e-300);
 }

@@ -26,7 +26,7 @@ static double sign_of(double a) {
 static double radius_of(const skel__body *b) {
     const m3 *j = &b->inertia;
     if (b->shape == SKEL_SHAPE_SPHERE) return b->size[0];
-    return sqrt((j->r[0].x + j->r[1].y + j->r[2].z) / (1.2 * b->mass));
+    return sqrt(m3_trace(*j) / (1.2 * b->mass));
 }
 
 static shadow box_shadow(const double *size, v3 u) {
@@ -232,8 +232,7 @@ static frame frame_at(const skel_model *m, double t, skel__side side) {
 
 /* What turns with w beside the frame's O gives the torque  w x g,  g = (tr J) O - 2 J O. */
 static v3 gyro(const m3 *j, v3 spin) {
-    const double trace = j->r[0].x + j->r[1].y + j->r[2].z;
-    return v3_mad(v3_scale(spin, trace), -2.0, m3_mulv(*j, spin));
+    return v3_mad(v3_scale(spin, m3_trace(*j)), -2.0, m3_mulv(*j, spin));
 }
 
 /* Seen from outside, the centre of mass accelerates with a0 + O' x r + O x (O x r) + 2 O x v more

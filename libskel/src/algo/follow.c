@@ -215,7 +215,7 @@ static double lean_on(const skel_state *s, int32_t joint, int32_t c) {
     const m3     d    = s->follow_inertia[joint];
     const double mass = s->lump[c].mass, force = sqrt(s->m->weight * mass * s->m->pull);
     if (s->m->joint[joint].type == SKEL_JOINT_SLIDE || !(mass > 0)) return force;
-    return force * sqrt((d.r[0].x + d.r[1].y + d.r[2].z) / (3.0 * mass));
+    return force * sqrt(m3_trace(d) / (3.0 * mass));
 }
 
 /* Lumps by the joints' own direction, from the ends inward, whichever joints close loops: an arm

@@ -144,6 +144,9 @@ static inline m3 m3_symmetric(m3 a) {
 static inline m3 m3_conjugate(m3 r, m3 a) {
     return m3_symmetric(m3_mult(m3_mul(r, a), r));
 }
+static inline double m3_trace(m3 a) {
+    return a.r[0].x + a.r[1].y + a.r[2].z;
+}
 static inline double m3_det(m3 a) {
     return v3_dot(a.r[0], v3_cross(a.r[1], a.r[2]));
 }

@@ -229,7 +229,7 @@ static void find_loads(skel_state *s, double h) {
 
 /* Impulses of gravity, external loads and fields. */
 static void apply_loads(const skel_state *s, double h) {
-    const int has_fields = s->m->nf > 0 || s->m->has_frame;
+    const int has_fields = skel__em_has_fields(s->m);
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t      i = s->m->order[k];
         const skel__wrench w = s->em->load[i];
@@ -351,7 +351,7 @@ static void begin_block(const skel_state *s, int32_t i, double h) {
     }
     t->kpc = t->kcp = m3_zero();
     if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
-    if (s->m->nf > 0 || s->m->has_frame) skel__em_field_derivative(s, s->em, i, h, t->a);
+    if (skel__em_has_fields(s->m)) skel__em_field_derivative(s, s->em, i, h, t->a);
 }
 
 static double equations(skel_state *s, double h, int build) {
@@ -499,10 +499,10 @@ static unmet measure(const skel_state *s, double h, double open) {
         if (b->joint < 0) continue;
         const int32_t type  = m->joint[b->joint].type;
         const int     first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
-        const double  trace = (b->inertia.r[0].x + b->inertia.r[1].y + b->inertia.r[2].z) / 3.0;
+        const double  mean = m3_trace(b->inertia) / 3.0;
         for (int r = 0; r < rows; ++r) {
             const double rate = em->gamma[6 * i + (size_t)r] / h;
-            u.balance += (r < first ? b->mass : trace) * rate * rate;
+            u.balance += (r < first ? b->mass : mean) * rate * rate;
         }
     }
     u.leak += u.balance;
@@ -686,7 +686,7 @@ static skel__power account(skel_state *s, double h) {
         const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
         const skel__wrench w      = em->load[i];
         v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
-        skel__em_field(s, em, i, h, &f, &n);
+        if (skel__em_has_fields(m)) skel__em_field(s, em, i, h, &f, &n);
         const v3 all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
         sum.force  = v3_add(sum.force, all);

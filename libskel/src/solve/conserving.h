@@ -56,7 +56,6 @@ typedef struct skel__em_push {
     v3     point, xi1;
     v3     trial;        /* the bristle's pull if it held, and how that grows */
     double stiff, slope; /* slope: of the normal force, by the gap */
-    v3     along;        /* direction of the bristle's pull */
     double most;         /* that friction holds */
     double over;         /* by which it would be more than friction holds */
     double left;
@@ -162,6 +161,9 @@ int    skel__em_is_bare(const skel__joint *j);
 double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
                           double *gamma);
 
+static inline int skel__em_has_fields(const skel_model *m) {
+    return m->nf > 0 || m->has_frame;
+}
 /* Fields and the moving frame over the step, at its mean state (conserving_field.c): impulses on
    body i are added to *force and *torque, minus their derivatives to its 6 x 6 block. */
 void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,

@@ -227,8 +227,8 @@ static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, dou
         f = v3_mad(f, held / stiff, v3_mad(trial, -v3_dot(along, trial), along));
     out.left  = law.left;
     out.trial = trial, out.stiff = stiff, out.slope = law.slope;
-    out.most  = most;
-    out.along = along, out.over = full - most;
+    out.most        = most;
+    out.over        = full - most;
     out.xi1         = slips ? v3_mad(t->xi, 1.0 / stiff, v3_mad(f, -k, t->xi)) : v3_add(t->xi, u);
     out.normal_part = v3_scale(n, law.force);
     out.force       = v3_sub(out.normal_part, f);

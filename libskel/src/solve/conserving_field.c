@@ -4,10 +4,6 @@
    energy and the parts of the frame at right angles to the motion do no work, at any step. */
 #include "solve/conserving.h"
 
-static int has_field(const skel_model *m) {
-    return m->nf > 0 || m->has_frame;
-}
-
 /* Half the turn from q0 to q1 = q0 (1, h W / 2) / n. It is about W: in the axes of its end, too,
    the mean spin is W. */
 static skel__kin mean_state(const skel_state *s, const skel__em *em, int32_t i) {
@@ -19,8 +15,7 @@ static skel__kin mean_state(const skel_state *s, const skel__em *em, int32_t i) 
 
 void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,
                     v3 *torque) {
-    skel__wrench w = {{0, 0, 0}, {0, 0, 0}};
-    if (!has_field(s->m)) return;
+    skel__wrench    w = {{0, 0, 0}, {0, 0, 0}};
     const skel__kin x = mean_state(s, em, i);
     skel__field_add(s->m, i, &x, s->t + 0.5 * h, SKEL__AFTER, &w);
     *force  = v3_mad(*force, h, w.f);
@@ -37,7 +32,6 @@ static m3 half_turn_derivative(const skel__em *em, int32_t i, quat middle) {
 /* By (dp, theta) of the end pose: the mean position moves by dp / 2, vbar by dp / h. */
 void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
                                double *block) {
-    if (!has_field(s->m)) return;
     const double    t           = s->t + 0.5 * h;
     double          by_rate[36] = {0}, by_pose[36] = {0};
     const skel__kin x    = mean_state(s, em, i);

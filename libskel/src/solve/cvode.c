@@ -190,8 +190,7 @@ static double natural_length(const skel_model *m) {
     if (m->nj > 0) return m->size;
     for (int32_t k = 0; k < m->nd; ++k) {
         const skel__body *b = &m->body[m->order[k]];
-        square =
-            fmax(square, (b->inertia.r[0].x + b->inertia.r[1].y + b->inertia.r[2].z) / b->mass);
+        square              = fmax(square, m3_trace(b->inertia) / b->mass);
     }
     return square > 0 ? sqrt(square) : 1.0;
 }

@@ -649,7 +649,7 @@ static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_fl
     const v3 mean = v3_scale(v3_sub(f->c1, f->c0), 1 / f->duration);
     f->v0         = v3_mad(mean, -0.5 * f->duration, f->m->gravity);
     const m3 i    = m3_inverse(shape_at(f, 0).inverse);
-    f->inertia    = (i.r[0].x + i.r[1].y + i.r[2].z) / 3;
+    f->inertia    = m3_trace(i) / 3;
     status        = solve(f, d, &out->allocator, &out->sum, &b, err);
     if (status != SKEL_OK) return status;
     const v3 l = momentum_of(f, b.u);

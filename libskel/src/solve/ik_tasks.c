@@ -15,7 +15,7 @@
 /* Rotation vector of a rotation matrix. */
 static v3 log_of(m3 m) {
     const v3     v = {m.r[2].y - m.r[1].z, m.r[0].z - m.r[2].x, m.r[1].x - m.r[0].y};
-    const double s = v3_norm(v), c = m.r[0].x + m.r[1].y + m.r[2].z - 1;
+    const double s = v3_norm(v), c = m3_trace(m) - 1;
     if (s < 1e-5) return q_log(q_from_matrix(m)); /* none, or half a turn */
     return v3_scale(v, atan2(s, c) / s);
 }
