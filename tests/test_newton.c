@@ -3,8 +3,9 @@
    the quick elimination along the tree against the general one. */
 #include "shared/humanoid.h"
 #include "shared/near.h"
+#include "shared/ragdoll.h"
 #include "shared/rng.h"
-#include "solve/treelu.h"
+#include "solve/conserving.h"
 
 #include "algo/algo.h"
 
@@ -118,7 +119,8 @@ END_TEST
 /* ---- elimination ---- */
 
 static void random_block(rng *r, skel__lu *b) {
-    for (int k = 0; k < 36; ++k) b->a[k] = rng_range(r, -0.3, 0.3) + (k % 7 == 0 ? 3 : 0);
+    for (int k = 0; k < 36; ++k)
+        b->a[wide6_at(k / 6, k % 6)] = rng_range(r, -0.3, 0.3) + (k % 7 == 0 ? 3 : 0);
     for (int e = 0; e < 2; ++e) {
         b->point.arm[e]  = random_vector(r);
         b->point.arm1[e] = v3_mad(b->point.arm[e], 0.1, random_vector(r));
@@ -150,48 +152,90 @@ static void spell_out(const skel__lu *b, skel__lu_full *to) {
             for (int e = 0; e < 6; ++e) w[e * b->r + k] = sign * col[e];
             v3_to(v3_scale(force, sign), g + 6 * k), v3_to(v3_scale(turn1, sign), g + 6 * k + 3);
         }
-    for (int k = 0; k < 3; ++k) {
-        v3_to(b->kpc.r[k], to->kab + 6 * (3 + k) + 3);
-        v3_to(b->kcp.r[k], to->kba + 6 * (3 + k) + 3);
-    }
+    corner_set(to->kab, 3, 3, w33_from(&b->kpc));
+    corner_set(to->kba, 3, 3, w33_from(&b->kcp));
 }
 
 #define BODIES 64
 
+typedef struct answer {
+    skel__lu lu[BODIES];
+    double   y[6 * BODIES], l[6 * BODIES];
+} answer;
+
+/* Joints through a point against the same ones by columns and rows; wide vectors against plain
+   ones, bit by bit; both at once against one after the other. */
 START_TEST(elimination) {
-    scene                s = scene_humanoid((humanoid_options){.gravity = 9.81});
-    const skel_model    *m = s.model;
-    static skel__lu      quick[BODIES], judge[BODIES];
+    scene                s    = scene_humanoid((humanoid_options){.gravity = 9.81});
+    const skel_model    *m    = s.model;
+    const skel__sweeps  *best = skel__sweeps_best();
+    static answer        quick, judge, wide, both;
     static skel__lu_full full[BODIES];
     rng                  r = rng_seed((uint64_t)(7 + _i));
-    double               rho[2][6 * BODIES], gamma[6 * BODIES], y[2][6 * BODIES], l[2][6 * BODIES];
+    double               rho[6 * BODIES], gamma[6 * BODIES];
     ck_assert_int_le(m->na, BODIES);
-    memset(l, 0, sizeof l);
+    memset(&quick, 0, sizeof quick);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i     = m->order[k];
         const int     joint = m->body[i].joint;
-        quick[i]            = (skel__lu){.r = joint < 0 ? 0 : 3 + rng_int(&r, 4)};
-        quick[i].child      = rng_int(&r, 2);
-        quick[i].is_coupled = joint >= 0 && m->body[i].is_inner && rng_int(&r, 2);
-        random_block(&r, &quick[i]);
-        judge[i] = quick[i];
-        if (joint >= 0) spell_out(&quick[i], &full[i]), judge[i].full = &full[i];
+        skel__lu     *b     = &quick.lu[i];
+        b->r                = joint < 0 ? 0 : 3 + rng_int(&r, 4);
+        b->child            = rng_int(&r, 2);
+        b->is_coupled       = joint >= 0 && m->body[i].is_inner && rng_int(&r, 2);
+        random_block(&r, b);
     }
-    for (int k = 0; k < 6 * m->na; ++k) {
-        rho[0][k] = rho[1][k] = rng_range(&r, -1, 1);
-        gamma[k]              = rng_range(&r, -1, 1);
+    judge = wide = both = quick;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        if (m->body[i].joint >= 0) spell_out(&quick.lu[i], &full[i]), judge.lu[i].full = &full[i];
     }
-    ck_assert_int_eq(skel__lu_factor(m, quick), 1);
-    ck_assert_int_eq(skel__lu_factor(m, judge), 1);
-    skel__lu_solve(m, quick, rho[0], gamma, y[0], l[0]);
-    skel__lu_solve(m, judge, rho[1], gamma, y[1], l[1]);
+    for (int k = 0; k < 6 * m->na; ++k)
+        rho[k] = rng_range(&r, -1, 1), gamma[k] = rng_range(&r, -1, 1);
+    ck_assert_int_eq(skel__lu_factor_plain(m, quick.lu), 1);
+    ck_assert_int_eq(skel__lu_factor_plain(m, judge.lu), 1);
+    ck_assert_int_eq(best->factor(m, wide.lu), 1);
+    skel__lu_solve_plain(m, quick.lu, rho, gamma, quick.y, quick.l);
+    skel__lu_solve_plain(m, judge.lu, rho, gamma, judge.y, judge.l);
+    best->solve(m, wide.lu, rho, gamma, wide.y, wide.l);
+    ck_assert_int_eq(best->factor_solve(m, both.lu, rho, gamma, both.y, both.l), 1);
     for (int32_t k = 0; k < m->nd; ++k)
         for (int e = 0; e < 6; ++e) {
             const int at = 6 * m->order[k] + e;
-            near1(y[0][at], y[1][at], 1e-9 * (1 + fabs(y[1][at])));
-            if (e < quick[m->order[k]].r) near1(l[0][at], l[1][at], 1e-9 * (1 + fabs(l[1][at])));
+            near1(quick.y[at], judge.y[at], 1e-9 * (1 + fabs(judge.y[at])));
+            ck_assert_double_eq(quick.y[at], wide.y[at]);
+            ck_assert_double_eq(quick.y[at], both.y[at]);
+            if (e >= quick.lu[m->order[k]].r) continue;
+            near1(quick.l[at], judge.l[at], 1e-9 * (1 + fabs(judge.l[at])));
+            ck_assert_double_eq(quick.l[at], wide.l[at]);
+            ck_assert_double_eq(quick.l[at], both.l[at]);
         }
     scene_free(&s);
+}
+END_TEST
+
+/* Bodies after a second of the energy-momentum step, by the sweeps given. */
+static void run_by(scene *s, const skel__sweeps *by, skel__kin *out) {
+    skel_step_desc d;
+    skel_step_desc_init(&d);
+    d.integrator = SKEL_INTEGRATOR_CONSERVING;
+    ck_assert_int_eq(skel__conserving_reserve(s->state), SKEL_OK);
+    s->state->em->by = by;
+    for (int k = 0; k < 240; ++k) ck_assert_int_eq(skel_step(s->state, &d, NULL), SKEL_OK);
+    memcpy(out, s->state->x, (size_t)s->model->na * sizeof *out);
+}
+
+/* Ropes, and a ragdoll that falls on stairs: whatever the processor, the same motion. */
+START_TEST(wide_and_plain_are_alike) {
+    static skel__kin x[2][BODIES];
+    for (int k = 0; k < 2; ++k) {
+        rng   r = rng_seed(3);
+        scene s = _i == 0 ? scene_chain(20, SKEL_JOINT_BALL, SKEL_JOINT_BALL, .2, NULL)
+                          : scene_ragdoll(&r, (ragdoll_options){.stairs = 4});
+        ck_assert_int_le(s.model->na, BODIES);
+        run_by(&s, k == 0 ? &skel__sweeps_plain : skel__sweeps_best(), x[k]);
+        scene_free(&s);
+    }
+    ck_assert_mem_eq(x[0], x[1], sizeof x[0]);
 }
 END_TEST
 
@@ -201,6 +245,7 @@ int main(void) {
     tcase_add_test(t, follow_slopes);
     tcase_add_test(t, gradients_turn);
     tcase_add_loop_test(t, elimination, 0, 40);
+    tcase_add_loop_test(t, wide_and_plain_are_alike, 0, 2);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

@@ -120,6 +120,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
         memset(&s->em->lu[i], 0, sizeof s->em->lu[i]);
         if (needs_full(s->m, i)) s->em->lu[i].full = full++;
     }
+    s->em->by     = skel__sweeps_best();
     s->em->q1[-1] = q_identity();
     s->em->r1[-1] = m3_identity();
     return SKEL_OK;
@@ -194,27 +195,6 @@ static void remember(skel_state *s, double h) {
     memcpy(w, em->w, (size_t)m->na * sizeof *w);
     memcpy(v, em->vbar, (size_t)m->na * sizeof *v);
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) l[k] = em->lambda[k] / h;
-}
-
-static void end_poses(const skel_state *s, double h) {
-    skel__em *em = s->em;
-    for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t i   = s->m->order[k];
-        const v3      x   = v3_scale(em->w[i], 0.5 * h);
-        em->p1[i]         = v3_mad(s->x[i].p, h, em->vbar[i]);
-        const quat   turn = q_mul(s->x[i].q, (quat){1, x.x, x.y, x.z});
-        const double n    = 1.0 / sqrt(q_dot(turn, turn));
-        em->q1[i]         = (quat){turn.w * n, turn.x * n, turn.y * n, turn.z * n};
-        em->r1[i]         = q_matrix(em->q1[i]);
-        if (s->m->body[i].joint < 0 || em->lu[i].full) continue;
-        /* a joint through a point says where, whatever the turns are */
-        const skel__joint *j    = &s->m->joint[s->m->body[i].joint];
-        const int32_t      up   = j->reversed ? j->b : j->a;
-        const v3           from = m3_mulv(em->r1[up], j->reversed ? j->fb.p : j->fa.p);
-        const v3           to   = m3_mulv(em->r1[i], j->reversed ? j->fa.p : j->fb.p);
-        em->p1[i]               = v3_sub(v3_add(em->p1[up], from), to);
-        em->vbar[i]             = v3_scale(v3_sub(em->p1[i], s->x[i].p), 1.0 / h);
-    }
 }
 
 /* ---- equations ---- */
@@ -297,16 +277,12 @@ static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, i
 
 static double add_joints(skel_state *s, double h, int build) {
     const skel_model *m    = s->m;
-    double            open = 0;
+    double            open = s->em->by->add_bare_balls(s, build);
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t i = m->order[k];
-        if (m->body[i].joint < 0) continue;
-        double      *g    = s->em->gamma + 6 * (size_t)i;
-        const int    bare = skel__em_is_bare(&m->joint[m->body[i].joint]);
-        const double e =
-            bare ? skel__em_bare_ball(s, s->em, m->body[i].joint, build ? &s->em->lu[i] : NULL, g)
-                 : add_joint(s, m->body[i].joint, i, h, build, g);
-        if (!(e <= open)) open = e, s->em->worst = m->body[i].joint;
+        const int32_t i = m->order[k], joint = m->body[i].joint;
+        if (joint < 0 || s->em->start[joint].is_bare) continue;
+        const double e = add_joint(s, joint, i, h, build, s->em->gamma + 6 * (size_t)i);
+        if (!(e <= open)) open = e, s->em->worst = joint;
     }
     for (int32_t k = 0; k < s->nloop; ++k) {
         const double e = add_joint(s, s->loop_joint[k], -1 - k, h, build, s->em->loop[k].g);
@@ -315,54 +291,14 @@ static double add_joints(skel_state *s, double h, int build) {
     return open;
 }
 
-/* What turning over the step takes: R1 (2 I W - R0^T pi0). */
-static v3 turning_of(const skel_state *s, int32_t i) {
-    const skel__body *b = &s->m->body[i];
-    const v3          m = m3_mulv(b->inertia, v3_mad(s->x[i].w, -2.0, s->em->w[i]));
-    return v3_neg(m3_mulv(s->em->r1[i], m));
-}
-
-/* Minus the residual of body i into rho. */
-static void add_body(const skel_state *s, int32_t i) {
-    skel__em    *em   = s->em;
-    const double mass = s->m->body[i].mass;
-    const v3     lin  = v3_mad(em->jl[i], -2.0 * mass, v3_sub(em->vbar[i], s->x[i].v));
-    const v3     ang  = v3_sub(v3_add(em->pi0[i], em->ja[i]), turning_of(s, i));
-    v3_to(lin, em->rho + 6 * (size_t)i), v3_to(ang, em->rho + 6 * (size_t)i + 3);
-}
-
-/* The block of body i holds its own derivatives, and nothing else yet. */
-static void begin_block(const skel_state *s, int32_t i, double h) {
-    const m3  inertia = s->m->body[i].inertia;
-    skel__lu *t       = &s->em->lu[i];
-    /* 2 I E, E = (1 + x x^T / 4 + [x] / 2) / h */
-    const v3     x = v3_scale(s->em->w[i], h);
-    const m3     e = m3_add(m3_sub_outer(inertia, -0.25, m3_mulv(inertia, x), x),
-                            m3_times_skew(m3_scale(inertia, 0.5), x));
-    const m3     d = m3_mult(m3_mul(s->em->r1[i], m3_scale(e, 2.0 / h)), s->em->r1[i]);
-    const m3     a = m3_sub(d, m3_skew(turning_of(s, i)));
-    const double m = 2.0 * s->m->body[i].mass / h;
-    for (int r = 0; r < 3; ++r) {
-        double *up = t->a + 6 * r, *low = t->a + 6 * (3 + r);
-        up[0] = up[1] = up[2] = up[3] = up[4] = up[5] = 0;
-        low[0] = low[1] = low[2] = 0;
-        up[r]                    = m;
-        low[3] = a.r[r].x, low[4] = a.r[r].y, low[5] = a.r[r].z;
-    }
-    t->kpc = t->kcp = m3_zero();
-    if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
-    if (skel__em_has_fields(s->m)) skel__em_field_derivative(s, s->em, i, h, t->a);
-}
-
 static double equations(skel_state *s, double h, int build) {
-    const skel_model *m = s->m;
-    end_poses(s, h);
+    s->em->by->end_poses(s, h);
     apply_loads(s, h);
-    for (int32_t k = 0; build && k < m->nd; ++k) begin_block(s, m->order[k], h);
+    if (build) s->em->by->begin_blocks(s, h);
     skel__em_wobbles_add(s, h, build);
     skel__em_contacts_add(s, h, build);
     const double open = add_joints(s, h, build);
-    for (int32_t k = 0; k < m->nd; ++k) add_body(s, m->order[k]);
+    s->em->by->add_bodies(s);
     return open;
 }
 
@@ -412,7 +348,7 @@ static void answer_loops(skel_state *s, double h) {
             const double speed = skel__mobility(m, j->a, em->r1[j->a], em->loop[l].ga + 6 * k) +
                                  skel__mobility(m, j->b, em->r1[j->b], em->loop[l].gb + 6 * k);
             em->scale[at] = 1.0 / sqrt(0.5 * h * speed);
-            skel__lu_solve(m, em->lu, em->y, zero, em->zy + at * n, em->zl + at * n);
+            em->by->solve(m, em->lu, em->y, zero, em->zy + at * n, em->zl + at * n);
         }
     }
 }
@@ -447,29 +383,14 @@ static void close_loops(skel_state *s) {
 
 /* Applies the correction; returns its size, lengths in units of size and distance. */
 static double correct(skel_state *s, double h, double share) {
-    const skel_model *m     = s->m;
-    skel__em         *em    = s->em;
-    double            worst = 0;
-    int32_t           at    = 0;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const size_t i    = (size_t)m->order[k];
-        const v3     move = v3_scale(v3_of(em->y + 6 * i), share);
-        const v3     turn = v3_scale(v3_of(em->y + 6 * i + 3), share);
-        em->vbar[i]       = v3_mad(em->vbar[i], 1.0 / h, move);
-        em->w[i] = v3_add(em->w[i], skel__cayley_inverse(em->w[i], h, m3_tmulv(em->r1[i], turn)));
-        const double unit = m->size + v3_norm(em->p1[i]);
-        const double size = fmax(v3_norm(move) / unit, v3_norm(turn));
-        if (!(size <= worst)) worst = size;
-        if (m->body[i].joint < 0) continue;
-        double *lambda = em->lambda + 6 * (size_t)m->body[i].joint;
-        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += share * em->dl[6 * i + (size_t)c];
-    }
+    skel__em *em = s->em;
+    int32_t   at = 0;
     for (int32_t l = 0; l < s->nloop; ++l) {
         double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
-        for (int c = 0; c < skel__joint_rows(m->joint[s->loop_joint[l]].type); ++c)
+        for (int c = 0; c < skel__joint_rows(s->m->joint[s->loop_joint[l]].type); ++c)
             lambda[c] += share * em->mu[at++];
     }
-    return worst;
+    return em->by->correct(s, h, share);
 }
 
 /* Whether forces set in and let go: contacts, stops, limits. */
@@ -580,18 +501,19 @@ static int is_met(const course *c, int wary, unmet u) {
     return c->it > 1 && fine && now > 0.3 * c->before;
 }
 
-static int factor(skel_state *s, double h) {
-    if (!skel__lu_factor(s->m, s->em->lu)) return 0;
-    if (s->nloop > 0) answer_loops(s, h);
-    if (s->em->pair_count > 0) skel__em_pairs_answer(s, h);
-    return 1;
-}
-
-static void solve(skel_state *s) {
-    skel__em *em = s->em;
-    skel__lu_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
+/* The correction, by new factors where wanted. */
+static int solve(skel_state *s, double h, int fresh) {
+    skel__em *em    = s->em;
+    const int plain = s->nloop == 0 && em->pair_count == 0;
+    if (fresh && plain)
+        return em->by->factor_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
+    if (fresh && !em->by->factor(s->m, em->lu)) return 0;
+    if (fresh && s->nloop > 0) answer_loops(s, h);
+    if (fresh && em->pair_count > 0) skel__em_pairs_answer(s, h);
+    em->by->solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
     if (s->nloop > 0) close_loops(s);
     if (em->pair_count > 0) skel__em_pairs_close(s);
+    return 1;
 }
 
 /* Fills em for the step of length h; nothing of s->x is touched. Returns 0 without convergence.
@@ -625,10 +547,9 @@ static int newton(skel_state *s, double h) {
         }
         c.balance = u.balance;
         c.before  = fmax(open, c.size);
-        if (!c.have && !factor(s, h)) return 0;
+        if (!solve(s, h, !c.have)) return 0;
         c.is_exact = plain && !c.have;
         c.have     = 1;
-        solve(s);
         if (guess_stops(s) + skel__em_contacts_guess(s, h) > 0 && ++c.guesses < GUESSES_MAX) {
             c.have = 0, c.share = 1, c.balance = c.size = INFINITY;
             continue;
@@ -668,12 +589,9 @@ static skel__power account(skel_state *s, double h) {
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         const skel__em_joint *e = &em->joint[k];
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
-        if (skel__em_is_bare(&m->joint[k])) { /* they keep no terms */
-            const int free =
-                skel__is_dynamic(m, m->joint[k].a) && skel__is_dynamic(m, m->joint[k].b);
-            if (free) continue; /* does nothing that is accounted for */
+        if (em->start[k].is_rope) continue; /* does nothing that is accounted for */
+        if (em->start[k].is_bare)
             skel__em_joint_terms(s, em, k, h, s->t + 0.5 * h, &em->joint[k], NULL);
-        }
         sum.motor += e->motor;
         sum.friction += e->friction;
         sum.stored += e->stored;
@@ -727,7 +645,7 @@ static void note_stops(skel_state *s) {
     s->stops_near = 0;
     for (int32_t k = 0; s->m->nstop > 0 && k < s->m->nj; ++k) {
         const skel__em_joint *j = &s->em->joint[k];
-        if (skel__em_is_bare(&s->m->joint[k])) continue;
+        if (s->em->start[k].is_bare) continue;
         s->stops_near += j->is_near;
         for (int e = 0; e < 4; ++e)
             if (j->caught >> e & 1) skel__stop_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));

@@ -19,6 +19,8 @@ typedef struct skel__em_blocks {
 
 /* What a joint's forces know at the start of a step, whatever its end. */
 typedef struct skel__em_start {
+    int          is_bare;       /* a ball of the tree with nothing else: it keeps no terms */
+    int          is_rope;       /* such a one between bodies that move: nothing below is set */
     v3           r[2], e[2][3]; /* levers and axes of a and b, world */
     pose         outer, inner;
     skel__scalar c[2]; /* limits, springs, muscles */
@@ -102,10 +104,31 @@ typedef struct skel__em_rest {
     int        has_begun; /* 1 it is watched, -1 it never rests */
 } skel__em_rest;
 
+/* What every look at the equations does with every body (sweep.c, treelu.c): with wide vectors
+   where the processor has them, or plain. Both give the same bits. */
+typedef struct skel__sweeps {
+    void (*end_poses)(const skel_state *s, double h);
+    void (*begin_blocks)(const skel_state *s, double h); /* the bodies' own derivatives */
+    /* Balls of the tree with nothing else, as most joints of ropes are: impulses, minus what is
+       open into gamma, and derivatives where wanted. Returns what is open in units of size. */
+    double (*add_bare_balls)(skel_state *s, int build);
+    void (*add_bodies)(const skel_state *s); /* minus their residuals into rho */
+    /* The share of y and dl; returns its size, lengths in units of size and distance. */
+    double (*correct)(skel_state *s, double h, double share);
+    int (*factor)(const skel_model *m, skel__lu *blocks);
+    void (*solve)(const skel_model *m, skel__lu *blocks, const double *rho, const double *gamma,
+                  double *y, double *lambda);
+    int (*factor_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
+                        const double *gamma, double *y, double *lambda);
+} skel__sweeps;
+extern const skel__sweeps skel__sweeps_plain, skel__sweeps_wide;
+const skel__sweeps       *skel__sweeps_best(void);
+
 #define SKEL__EM_PAST 3
 
 struct skel__em {
-    v3     *vbar, *w; /* (nb + world) mean velocities: world; body axes */
+    const skel__sweeps *by;
+    v3                 *vbar, *w; /* (nb + world) mean velocities: world; body axes */
     v3     *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
     double *l_past[SKEL__EM_PAST];          /* (6 (nj + npin)) and their multipliers, per second */
     v3     *half_before;                    /* (nb) half the change of v in the last step */
@@ -117,7 +140,7 @@ struct skel__em {
     double *lambda;                         /* (6 (nj + npin)) multipliers */
     skel__em_joint   *joint;                /* (nj + npin) as last looked at, but for bare balls */
     skel__wrench     *load;                 /* (nb) from outside, at the middle of the step */
-    skel__em_start   *start;                /* (nj + npin), not of bare balls of the tree */
+    skel__em_start   *start;                /* (nj + npin) */
     skel__stop_guess *guess;                /* (4 nj) by event */
     v3               *gradient;             /* (2 nj) of coordinates, at the end of the step */
     skel__lu         *lu;                   /* (nb) */
@@ -153,13 +176,6 @@ void skel__em_joints_begin(skel_state *s, double h);
 /* The joint's terms over the step of length h from s->x to em->p1, q1; t is the middle. */
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
                           double t, skel__em_joint *out, skel__em_blocks *blocks);
-
-/* A ball with nothing else, as most joints of ropes are, all at once: impulses on its bodies, minus
-   what is open into gamma, and derivatives of a tree joint into `build`, its child's record, where
-   wanted. Returns what is open in units of size. */
-int    skel__em_is_bare(const skel__joint *j);
-double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
-                          double *gamma);
 
 static inline int skel__em_has_fields(const skel_model *m) {
     return m->nf > 0 || m->has_frame;
@@ -197,12 +213,12 @@ int  skel__em_rests(const skel_state *s);
 void skel__em_wobbles_add(skel_state *s, double h, int build);
 void skel__em_wobbles_account(const skel_state *s, double h, skel__power *sum);
 
-/* Adds m to the 6 x 6 block, from that row and column on; NULL: not wanted. */
+/* Adds m to the (wide) 6 x 6 block, from that row and column on; NULL: not wanted. */
 static inline void skel__em_add3(double *block, int row, int col, m3 m) {
     if (!block) return;
+    double *at = block + wide6_at(row, col);
     for (int r = 0; r < 3; ++r) {
-        double *at = block + 6 * (row + r) + col;
-        at[0] += m.r[r].x, at[1] += m.r[r].y, at[2] += m.r[r].z;
+        at[r] += m.r[r].x, at[r + 4] += m.r[r].y, at[r + 8] += m.r[r].z;
     }
 }
 
@@ -211,12 +227,6 @@ static inline m3 skel__cayley_inverse_derivative(v3 w, double h) {
     const v3 x = v3_scale(w, h);
     const m3 e = m3_sub_outer(m3_identity(), -0.25, x, x);
     return m3_scale(m3_add(e, m3_skew(v3_scale(x, 0.5))), 1.0 / h);
-}
-
-/* That times a turn. */
-static inline v3 skel__cayley_inverse(v3 w, double h, v3 turn) {
-    const v3 x = v3_scale(w, h), t = v3_mad(turn, 0.25 * v3_dot(x, turn), x);
-    return v3_scale(v3_mad(t, 0.5, v3_cross(x, turn)), 1.0 / h);
 }
 
 /* Of the mean spin in world axes by the turn of the end pose: d (R0 W) = R0 E^-1 R1^T theta. */

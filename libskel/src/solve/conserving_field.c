@@ -42,8 +42,8 @@ void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t 
     for (int r = 0; r < 6; ++r) {
         const double *rate = by_rate + 6 * r, *at = by_pose + 6 * r;
         const v3      turn = v3_add(m3_tmulv(spin, v3_of(rate + 3)), m3_tmulv(half, v3_of(at + 3)));
-        double       *row  = block + 6 * r;
-        for (int c = 0; c < 3; ++c) row[c] -= rate[c] + 0.5 * h * at[c];
-        row[3] -= h * turn.x, row[4] -= h * turn.y, row[5] -= h * turn.z;
+        double       *to   = block + wide6_at(r, 0);
+        for (int c = 0; c < 3; ++c) to[4 * c] -= rate[c] + 0.5 * h * at[c];
+        to[12] -= h * turn.x, to[16] -= h * turn.y, to[20] -= h * turn.z;
     }
 }

@@ -259,18 +259,22 @@ static void start_frames(const skel_state *s, const skel__joint *j, skel__em_sta
     at->inner = pose_mul(skel__pose_of(s->x, j->b), j->fb);
 }
 
-/* A bare ball of the tree between two bodies that move: skel__em_bare_ball does without. */
-static int is_rope(const skel_model *m, int32_t joint) {
+/* A ball of the tree with nothing else. */
+static int is_bare(const skel_model *m, int32_t joint) {
     const skel__joint *j = &m->joint[joint];
-    return skel__em_is_bare(j) && skel__is_dynamic(m, j->a) && skel__is_dynamic(m, j->b) &&
-           m->body[j->reversed ? j->a : j->b].joint == joint;
+    return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
+           j->motor_curve.count == 0 && !(j->follow_frequency > 0) && !skel__has_elements(j) &&
+           joint < m->nj && m->body[j->reversed ? j->a : j->b].joint == joint;
 }
 
 void skel__em_joints_begin(skel_state *s, double h) {
     for (int32_t k = 0; k < s->m->nj + s->m->npin; ++k) {
-        const skel__joint *j  = &s->m->joint[k];
-        skel__em_start    *at = &s->em->start[k];
-        if (k < s->m->nj ? is_rope(s->m, k) : !s->is_pinned[k - s->m->nj]) continue;
+        const skel__joint *j    = &s->m->joint[k];
+        skel__em_start    *at   = &s->em->start[k];
+        const int          free = skel__is_dynamic(s->m, j->a) && skel__is_dynamic(s->m, j->b);
+        at->is_bare             = is_bare(s->m, k);
+        at->is_rope             = at->is_bare && free;
+        if (k < s->m->nj ? at->is_rope : !s->is_pinned[k - s->m->nj]) continue;
         start_frames(s, j, at);
         if (skel__has_elements(j)) {
             at->n = skel__scalars_of(j, at->outer, at->inner, at->c);
@@ -419,44 +423,6 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
     const int flips =
         j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_SLIDE || j->type == SKEL_JOINT_FIXED;
     if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;
-}
-
-int skel__em_is_bare(const skel__joint *j) {
-    return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
-           j->motor_curve.count == 0 && !(j->follow_frequency > 0) && !skel__has_elements(j);
-}
-
-double skel__em_bare_ball(const skel_state *s, skel__em *em, int32_t joint, skel__lu *build,
-                          double *gamma) {
-    const skel__joint *j       = &s->m->joint[joint];
-    const int32_t      side[2] = {j->a, j->b};
-    const v3           force   = v3_of(em->lambda + 6 * (size_t)joint);
-    v3                 r[2], r1[2], end[2], mid[2], centre[2];
-    for (int e = 0; e < 2; ++e) {
-        const int32_t i     = side[e];
-        const v3      lever = e == 0 ? j->fa.p : j->fb.p;
-        r1[e]               = m3_mulv(em->r1[i], lever);
-        r[e]                = mean(m3_mulv(s->r[i], lever), r1[e]);
-        end[e]              = v3_add(em->p1[i], r1[e]);
-        centre[e]           = mean(s->x[i].p, em->p1[i]);
-        mid[e]              = v3_add(centre[e], r[e]);
-    }
-    const v3 gap = v3_sub(end[0], end[1]), point = mean(mid[0], mid[1]);
-    for (int e = 0; e < 2; ++e) {
-        const int32_t i    = side[e];
-        const double  sign = e == 0 ? 1.0 : -1.0;
-        em->jl[i]          = v3_mad(em->jl[i], sign, force);
-        em->ja[i]          = v3_mad(em->ja[i], sign, v3_cross(v3_sub(point, centre[e]), force));
-        if (!build) continue;
-        build->point.arm[e] = r[e], build->point.arm1[e] = r1[e];
-        if (!skel__is_dynamic(s->m, i)) continue;
-        const m3 lean = m3_skew_skew(v3_scale(force, -0.5 * sign), r1[e]);
-        skel__em_add3(em->lu[i].a, 3, 3, lean);
-    }
-    v3_to(v3_neg(gap), gamma);
-    if (build) build->r = 3, build->child = !j->reversed, build->is_coupled = 0;
-    const double worst = fmax(fmax(fabs(gap.x), fabs(gap.y)), fabs(gap.z));
-    return isfinite(gap.x + gap.y + gap.z) ? worst / (s->m->size + v3_norm(point)) : INFINITY;
 }
 
 void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,

@@ -48,7 +48,7 @@ void skel__em_pairs_answer(skel_state *s, double h) {
                 v3_to(v3_scale(unit, sign), to);
                 v3_to(v3_scale(v3_cross(p->arm[e], unit), sign), to + 3);
             }
-            skel__lu_solve(s->m, em->lu, em->y, zero, em->pair_y + at, em->pair_l + at);
+            em->by->solve(s->m, em->lu, em->y, zero, em->pair_y + at, em->pair_l + at);
         }
     }
 }

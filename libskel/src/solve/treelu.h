@@ -10,12 +10,13 @@
 #ifndef SKEL_SOLVE_TREELU_H
 #define SKEL_SOLVE_TREELU_H
 
+#include "math/wide.h"
 #include "model/model.h"
 
 typedef struct skel__lu_full {
     int    r;          /* rows of the joint; 0: hangs by springs alone */
     int    is_coupled; /* kab, kba are not zero */
-    double kab[36], kba[36];
+    double kab[SKEL__WIDE6], kba[SKEL__WIDE6];
     double wa[36], wb[36]; /* 6 x r */
     double ga[36], gb[36]; /* r x 6 */
     /* factors */
@@ -38,27 +39,32 @@ typedef struct skel__lu_point {
 } skel__lu_point;
 
 typedef struct skel__lu {
-    skel__lu_full *full;       /* of a joint that is not through a point; else NULL */
-    int            r;          /* rows of the joint, 0 for a free root */
-    int            child;      /* which side of the joint the child is: 0 for a, 1 for b */
-    int            is_coupled; /* kpc, kcp are not zero */
-    double         a[36];      /* A; its inverse after factoring a free root */
-    m3             kpc, kcp;   /* by theta, in the torques */
+    skel__lu_full *full;           /* of a joint that is not through a point; else NULL */
+    int            r;              /* rows of the joint, 0 for a free root */
+    int            child;          /* which side of the joint the child is: 0 for a, 1 for b */
+    int            is_coupled;     /* kpc, kcp are not zero */
+    double         a[SKEL__WIDE6]; /* A; its inverse after factoring a free root */
+    m3             kpc, kcp;       /* by theta, in the torques */
     skel__lu_point point;
     /* factors: child's force F and torque N about the point, by its displacement u and by theta */
-    m3 fu, ft, nu, nt;
-    m3 free;         /* H = Z (T^T N_t Z)^-1 T^T: theta that the joint leaves free, by torque */
-    m3 by_shift;     /* H N_u */
-    m3 by_turn;      /* 1 - H (N_t + K_cp) */
-    m3 shut, hold;   /* turns that unit gammas of axis rows make; their lambdas from torques */
-    v3 shift, theta; /* of the joint alone, while solving */
+    double fu[SKEL__W33], ft[SKEL__W33], nu[SKEL__W33], nt[SKEL__W33];
+    double free[SKEL__W33]; /* H = Z (T^T N_t Z)^-1 T^T: what the joint leaves free, by torque */
+    double by_shift[SKEL__W33];              /* H N_u */
+    double by_turn[SKEL__W33];               /* 1 - H (N_t + K_cp) */
+    double shut[SKEL__W33], hold[SKEL__W33]; /* turns that unit gammas of axis rows make; their
+                                                lambdas from torques */
+    /* while solving: right side; motion of the joint alone, then of the body */
+    double force[SKEL__W3], torque[SKEL__W3], shift[SKEL__W3], theta[SKEL__W3];
 } skel__lu;
 
-/* Returns 0 where a block is singular. */
-int skel__lu_factor(const skel_model *m, skel__lu *blocks);
-/* rho (6 per body) is used up; gamma and lambda have 6 places per body, for its tree joint. */
-void skel__lu_solve(const skel_model *m, skel__lu *blocks, double *rho, const double *gamma,
-                    double *y, double *lambda);
+/* Made twice: skel__lu_factor_plain and so on, and skel__lu_factor_wide (sweep_wide.c).
+   Factoring returns 0 where a block is singular. 6 of rho and y per body; gamma and lambda have 6
+   places per body, for its tree joint. Both at once: the one runs while the other waits. */
+int  SKEL__WAY(skel__lu_factor)(const skel_model *m, skel__lu *blocks);
+void SKEL__WAY(skel__lu_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
+                               const double *gamma, double *y, double *lambda);
+int  SKEL__WAY(skel__lu_factor_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
+                                     const double *gamma, double *y, double *lambda);
 
 /* treelu_full.c; parent: block and right side of the parent, or NULL. */
 int  skel__lu_invert(double *a);

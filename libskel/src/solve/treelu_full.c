@@ -8,11 +8,15 @@
 
 #include <string.h>
 
-#if defined(__GNUC__)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
+
+/* Between wide matrices and such row by row. */
+static void spell(const double *wide, double *out) {
+    for (int k = 0; k < 36; ++k) out[k] = wide[wide6_at(k / 6, k % 6)];
+}
+static void add_spelled(double *wide, double sign, const double *a) {
+    for (int k = 0; k < 36; ++k) wide[wide6_at(k / 6, k % 6)] += sign * a[k];
+}
 
 /* c = a b, sizes m x k and k x n; constants after inlining. */
 static ALWAYS_INLINE void multiply(const double *a, const double *b, double *c, int m, int k,
@@ -59,7 +63,7 @@ static ALWAYS_INLINE int invert(double *a, int n) {
 }
 
 static ALWAYS_INLINE int eliminate(skel__lu_full *b, double *parent, int r) {
-    double t[36], u[36];
+    double t[36], u[36], kab[36], kba[36];
     multiply(b->a, b->wb, b->aw, 6, 6, r);
     multiply(b->gb, b->a, b->gai, r, 6, 6);
     multiply(b->gb, b->aw, b->n, r, 6, r);
@@ -68,36 +72,43 @@ static ALWAYS_INLINE int eliminate(skel__lu_full *b, double *parent, int r) {
     memcpy(b->gh, b->ga, sizeof b->gh);
     memcpy(b->wh, b->wa, sizeof b->wh);
     if (b->is_coupled) {
-        multiply(b->a, b->kba, b->aik, 6, 6, 6);
-        multiply(b->kab, b->a, b->kai, 6, 6, 6);
+        spell(b->kab, kab), spell(b->kba, kba);
+        multiply(b->a, kba, b->aik, 6, 6, 6);
+        multiply(kab, b->a, b->kai, 6, 6, 6);
         multiply(b->gb, b->aik, t, r, 6, 6);
         for (int k = 0; k < 6 * r; ++k) b->gh[k] -= t[k];
-        multiply(b->kab, b->aw, t, 6, 6, r);
+        multiply(kab, b->aw, t, 6, 6, r);
         for (int k = 0; k < 6 * r; ++k) b->wh[k] -= t[k];
-        multiply(b->kab, b->aik, t, 6, 6, 6);
-        for (int k = 0; k < 36; ++k) parent[k] -= t[k];
+        multiply(kab, b->aik, t, 6, 6, 6);
+        add_spelled(parent, -1.0, t);
     }
     multiply(b->n, b->gh, t, r, r, 6);
     multiply(b->wh, t, u, 6, r, 6);
-    for (int k = 0; k < 36; ++k) parent[k] += u[k];
+    add_spelled(parent, 1.0, u);
     return 1;
 }
 
 static void eliminate_loose(skel__lu_full *b, double *parent) {
-    double t[36];
+    double t[36], kab[36], kba[36];
     if (!parent || !b->is_coupled) return;
-    multiply(b->a, b->kba, b->aik, 6, 6, 6);
-    multiply(b->kab, b->a, b->kai, 6, 6, 6);
-    multiply(b->kab, b->aik, t, 6, 6, 6);
-    for (int k = 0; k < 36; ++k) parent[k] -= t[k];
+    spell(b->kab, kab), spell(b->kba, kba);
+    multiply(b->a, kba, b->aik, 6, 6, 6);
+    multiply(kab, b->a, b->kai, 6, 6, 6);
+    multiply(kab, b->aik, t, 6, 6, 6);
+    add_spelled(parent, -1.0, t);
 }
 
 int skel__lu_invert(double *a) {
-    return invert(a, 6);
+    double t[36];
+    spell(a, t);
+    if (!invert(t, 6)) return 0;
+    memset(a, 0, SKEL__WIDE6 * sizeof *a);
+    add_spelled(a, 1.0, t);
+    return 1;
 }
 
 int skel__lu_full_factor(const double *a, skel__lu_full *b, double *parent) {
-    memcpy(b->a, a, sizeof b->a);
+    spell(a, b->a);
     if (!invert(b->a, 6)) return 0;
     switch (b->r) { /* constants, so that the loops unroll */
     case 3: return eliminate(b, parent, 3);
