@@ -329,7 +329,7 @@ int skel__em_contacts_guess(skel_state *s, double h) {
         }
         const double dn = v3_dot(t->normal, d), most = fmax(0, e->most + mu * e->slope * dn);
         const v3     trial = v3_mad(e->trial, e->stiff, v3_mad(d, -dn, t->normal));
-        const int    back  = t->slips && v3_dot(trial, e->trial) < 0;
+        const int    back  = t->slips && v3_dot(trial, t->is_led ? t->led : e->trial) < 0;
         if (!(most > 0) && !(e->most > 0)) continue; /* out of touch: neither */
         const int slips = v3_norm(trial) > most && !back;
         if (slips == t->slips) continue;
