@@ -403,7 +403,7 @@ typedef struct unmet {
     double open;    /* joints, in units of size */
     double balance; /* momenta out of balance, and gaps as the momenta that closing them takes, both
                        weighed by the bodies' masses: an energy */
-    double leak;    /* energy that the step would win or lose for it, at most */
+    double leak;    /* energy that the step would win or lose for it */
 } unmet;
 
 static unmet measure(const skel_state *s, double h, double open) {
@@ -416,7 +416,7 @@ static unmet measure(const skel_state *s, double h, double open) {
         const v3          spin = m3_mulv(s->r[i], em->w[i]);
         const double     *rho  = em->rho + 6 * i;
         u.balance += skel__mobility(m, (int32_t)i, em->r1[i], rho);
-        u.leak += fabs(v3_dot(v3_of(rho), em->vbar[i]) + v3_dot(v3_of(rho + 3), spin));
+        u.leak += v3_dot(v3_of(rho), em->vbar[i]) + v3_dot(v3_of(rho + 3), spin);
         if (b->joint < 0) continue;
         const int32_t type  = m->joint[b->joint].type;
         const int     first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
@@ -426,7 +426,7 @@ static unmet measure(const skel_state *s, double h, double open) {
             u.balance += (r < first ? b->mass : mean) * rate * rate;
         }
     }
-    u.leak += u.balance;
+    u.leak = fabs(u.leak) + u.balance;
     return u;
 }
 
