@@ -449,13 +449,13 @@ def _soft(shot, i, host, size, pose, gravity):
 
 # ---- joints ----
 
-def _basis_now(shot, i, n=0):
-    """How far a bone is turned from rest, seen from its parent, as it stands at sample n."""
-    bone, p, k = shot.bones[i], shot.bones[i].parent, 16 * n * len(shot.bones)
-    now, rest = q_of(shot.poses[k + 16 * i:k + 16 * i + 16]), q_of(bone.rest)
+def _basis_now(shot, i):
+    """How far a bone is turned from rest, seen from its parent, at the first sample."""
+    bone, p = shot.bones[i], shot.bones[i].parent
+    now, rest = q_of(shot.poses[16 * i:16 * i + 16]), q_of(bone.rest)
     if p < 0 or bone.flags & rigs.KEEPS_ROTATION:
         return q_mul(q_conj(rest), now)
-    up, up_rest = q_of(shot.poses[k + 16 * p:k + 16 * p + 16]), q_of(shot.bones[p].rest)
+    up, up_rest = q_of(shot.poses[16 * p:16 * p + 16]), q_of(shot.bones[p].rest)
     return q_mul(q_conj(q_mul(up, q_mul(q_conj(up_rest), rest))), now)
 
 

@@ -81,7 +81,7 @@ class IkShot:
 class Motion:
     """How a bone goes in its parent's axes, a frame each."""
     turns: List[Any] = field(default_factory=list)      # from rest
-    heads: List[Any] = field(default_factory=list)      # in the axes of its rest, m; or none
+    heads: List[Any] = field(default_factory=list)      # x, y, z in the axes of its rest, m; or none
     angles: List[Any] = field(default_factory=list)     # about the axes of its hinges; or none
 
 
@@ -226,33 +226,28 @@ def is_ball(ik, i):
     return not (info.kind or bone.limits or bone.locked or len(set(info.stiffness)) > 1)
 
 
-def _head_in(shot, i, n, rest, grown):
-    """Where a bone's head is in its parent, in the axes of its own rest."""
-    up, k = 16 * (n * len(shot.bones) + shot.bones[i].parent), 16 * (n * len(shot.bones) + i)
-    off = [grown * (a - b) for a, b in zip(shot.poses[k + 12:k + 15], shot.poses[up + 12:up + 15])]
-    turn = convert.q_mul(convert.q_of(shot.poses[up:up + 16]), rest)
-    return convert.q_rotate(convert.q_conj(turn), off)
-
-
-def read_motions(ik):
+def read_motions(ik, library=None):
     """Generator: the animation of all bones that have joints, bone by bone."""
     shot, (turns, _roots) = ik.shot, moving(ik)
     grown = sum(convert.scales(shot.objects[:16])) / 3 * shot.unit
+    rig = rigs.Rig([rigs.Bone(bone.rest, bone.parent, flags=bone.flags) for bone in shot.bones],
+                   library=library)
+    joints, width = rig.joints(shot.poses), 7 * len(shot.bones)
+    yield 0.02, "reading"
     for i in _bodies(ik, turns, _descends(shot, turns)):
         bone, made = shot.bones[i], Motion()
         outer, slides = ik.joints[i].order[::-1], not bone.connected and bone.parent >= 0
-        hinges = not is_ball(ik, i) and not ik.joints[i].kind and free_axes(bone)
-        rest = convert.q_mul(convert.q_conj(convert.q_of(shot.bones[bone.parent].rest)),
-                             convert.q_of(bone.rest)) if slides else None
-        for n in range(len(shot.frames)):
-            made.turns.append(convert._basis_now(shot, i, n))
-            if hinges:
-                last = made.angles[-1] if made.angles else None
-                made.angles.append(angles_after(made.turns[-1], outer, bone, last))
-            if slides:
-                made.heads.append(_head_in(shot, i, n, rest, grown))
-            if n % FRAMES == FRAMES - 1:
-                yield 0.03, "reading"
+        columns = [joints[7 * i + k::width] for k in range(7)]
+        made.turns = list(zip(*columns[3:]))
+        if slides:
+            made.heads = [[grown * x for x in column] for column in columns[:3]]
+        if not is_ball(ik, i) and not ik.joints[i].kind and free_axes(bone):
+            last = None
+            for n, turn in enumerate(made.turns):
+                last = angles_after(turn, outer, bone, last)
+                made.angles.append(last)
+                if n % FRAMES == FRAMES - 1:
+                    yield 0.03, "reading"
         ik.motions[i] = made
         yield 0.03, "reading"
 
@@ -337,10 +332,10 @@ class _Maker:
 
     def slides(self, i):
         """Held slides for a bone whose head moves in its parent's axes."""
-        bone, rows = self.shot.bones[i], self.ik.motions[i].heads
-        out, least = [], 1e-5 * self.grown * bone.length
-        for k, axis in enumerate("XYZ" if rows else ""):
-            values = [row[k] - rows[0][k] for row in rows]
+        bone, out = self.shot.bones[i], []
+        least = 1e-5 * self.grown * bone.length
+        for axis, column in zip("XYZ", self.ik.motions[i].heads):
+            values = [x - column[0] for x in column]
             if _varies(values, least):
                 out.append(_Part(f"{bone.name}.move{axis}", "slide", values, axis, TURN[axis],
                                  stiffness=1.0))
@@ -351,7 +346,7 @@ class _Maker:
         there is none. end: a turn that stays, after them."""
         bone, pose = self.shot.bones[i], self.pose(i)
         child = {"position": [0.0, -convert._half(self.shot, i), 0.0]}
-        socket = convert.q_mul(pose[3:], convert.q_conj(convert._basis_now(self.shot, i)))
+        socket = convert.q_mul(pose[3:], convert.q_conj(self.ik.motions[i].turns[0]))
         frame = self.at(host_pose, self.head(i), socket)
         if not parts:
             frame["orientation"] = list(convert.q_mul(frame["orientation"], end))
@@ -509,7 +504,7 @@ def build(ik, library=None):
                               "reach something, and press Add Goal")
     convert.check_scale(shot.name, shot.objects, shot.frames)
     if not ik.motions:
-        pipeline.run(read_motions(ik))
+        pipeline.run(read_motions(ik, library))
     turns, roots = moving(ik)
     along = _descends(shot, turns)
     bodies = _bodies(ik, turns, along)
@@ -719,7 +714,7 @@ def motion_of(ik, built, scene):
 def solve(ik, library=None):
     """Generator; a pipeline.Result whose report is the receipt."""
     if ik.goals:
-        yield from read_motions(ik)
+        yield from read_motions(ik, library)
     built = build(ik, library)
     yield 0.05, "reading"
     text = json.dumps(built.scene.to_dict(), ensure_ascii=False)

@@ -340,6 +340,45 @@ START_TEST(matrices_give_poses) { /* keys -> matrices in the rig -> poses, by th
 }
 END_TEST
 
+/* Pose in the rig = parent's turned by the joint's; heads likewise; turns never jump. */
+START_TEST(matrices_give_joints) {
+    rng r = rng_seed(10);
+    for (int n = 0; n < 20; ++n) {
+        rig_case *c = random_case(&r, n % 2);
+        double    got[SAMPLES][BONES][7];
+        m4        rig[BONES];
+        for (int k = 0; k < SAMPLES; ++k)
+            for (int i = 0; i < BONES; ++i)
+                m4_to_floats(m4_of(random_vector(&r, 2), random_quat(&r), 0.5 + 0.1 * i),
+                             c->matrices[k][i]);
+        c->d.matrices = &c->matrices[0][0][0], c->d.matrix_count = SAMPLES;
+        ck_assert_int_eq(skel_rig_joints(&c->d, &got[0][0][0], NULL), SKEL_OK);
+        for (int k = 0; k < SAMPLES; ++k)
+            for (int i = 0; i < BONES; ++i) {
+                const skel_bone_desc *b    = &c->bones[i];
+                const m4              rest = m4_of_rest(b->rest);
+                const quat            turn = q_of(got[k][i] + 3);
+                m4                    from = rest, up = m4_of((v3){0, 0, 0}, q_identity(), 1);
+                rig[i] = m4_of_floats(c->matrices[k][i]);
+                for (int e = 0; e < 9; ++e) rig[i].m[e / 3][e % 3] /= 0.5 + 0.1 * i;
+                if (b->parent >= 0) {
+                    from = m4_mul(m4_inverse(m4_of_rest(c->bones[b->parent].rest)), rest);
+                    up   = rig[b->parent];
+                }
+                for (int e = 0; e < 3; ++e) from.m[e][3] = 0;
+                const m4 at   = m4_mul(up, m4_mul(from, m4_of(v3_of(got[k][i]), turn, 1)));
+                const m4 kept = m4_mul(rest, m4_of((v3){0, 0, 0}, turn, 1));
+                const m4 way  = b->flags & SKEL_BONE_KEEPS_ROTATION ? kept : at;
+                for (int e = 0; e < 9; ++e)
+                    near1(way.m[e / 3][e % 3], rig[i].m[e / 3][e % 3], 3e-6);
+                for (int e = 0; e < 3; ++e) near1(at.m[e][3], rig[i].m[e][3], 3e-6);
+                if (k) ck_assert_double_gt(q_dot(turn, q_of(got[k - 1][i] + 3)), 0);
+            }
+        free_case(c);
+    }
+}
+END_TEST
+
 /* A bone that spins through every gimbal lock: no channel ever jumps. */
 START_TEST(channels_are_continuous) {
     for (int mode = -1; mode <= 6; ++mode)
@@ -481,6 +520,7 @@ START_TEST(says_what_is_wrong) {
     c->d.object_count = 2, refused(c, "object_count");
     ck_assert_int_eq(skel_bake_channels(NULL, NULL, 0, NULL, NULL), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_rig_poses(NULL, NULL, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_rig_joints(NULL, NULL, NULL), SKEL_E_ARGUMENT);
     free_case(c);
 }
 END_TEST
@@ -493,6 +533,7 @@ int main(void) {
     tcase_add_test(cases, keys_beside_bones_that_go_their_own_way);
     tcase_add_loop_test(cases, posed_parents, 0, 2);
     tcase_add_test(cases, matrices_give_poses);
+    tcase_add_test(cases, matrices_give_joints);
     tcase_add_test(cases, channels_are_continuous);
     tcase_add_test(cases, angles_go_on);
     tcase_add_test(cases, goes_on_from_near);

@@ -542,6 +542,7 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_rig_desc_init_sized": (None, _P(RigDesc), _size),
     "skel_bake_channels": (_status, _P(RigDesc), Floats, _size, _P(_size), _P(Error)),
     "skel_rig_poses": (_status, _P(RigDesc), Doubles, _P(Error)),
+    "skel_rig_joints": (_status, _P(RigDesc), Doubles, _P(Error)),
     # skel_scene.h
     "skel_scene_parse": (_status, C.c_char_p, _size, Handles, _P(Error)),
     "skel_scene_destroy": (None, Handle),

@@ -108,6 +108,17 @@ class Rig:
             C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
         return out
 
+    def joints(self, matrices):
+        """[sample][bone][7], flat: how bones stand in their parents, of matrices in the rig: heads,
+        and turns from rest (skel_rig_joints)."""
+        matrices, placed = _array("f", matrices), array("f", STILL)
+        samples, error = len(matrices) // (16 * len(self.bones)), _ffi.Error()
+        out = array("d", bytes(8 * 7 * len(self.bones) * samples))
+        desc = self._desc(samples, 1 + max(bone.body for bone in self.bones), placed, matrices)
+        _check(self._lib, self._lib.skel_rig_joints(
+            C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
+        return out
+
 
 class Track:
     """A `skel-track/1` (or `skel-pose/1`), read for a scene: poses in the order of its bodies."""

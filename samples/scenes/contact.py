@@ -58,7 +58,7 @@ def ragdoll_stairs():
         body.collide = True
     stairs(b)
     b.scene.ground.append(Ground(friction=0.5))
-    return b.frames(73)
+    return b.frames(97)
 
 
 # Soft masses of the landing figure [RUD 4.3]: share of the segment, capsule (length, radius), along

@@ -37,6 +37,15 @@ class Rigs(unittest.TestCase):
         for channel, wanted in zip(keys, (0, 0, 0, 1, 0, 0, 0)):
             self.assertAlmostEqual(channel[1], wanted, places=4)
 
+    def test_joints(self):
+        """A child whose head is half a unit up its parent's y, which lies along -x after a turn."""
+        up = [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 3, 0, 0, 1]      # a quarter about z
+        at = [0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 2.5, 0, 0, 1]
+        joints = rig.Rig([rig.Bone(rig.STILL), rig.Bone(rig.STILL, 0)]).joints([*up, *at])
+        quarter = (0.7071067811865476, 0, 0, 0.7071067811865476)
+        for got, wanted in zip(joints, (3, 0, 0, *quarter, 0, 0.5, 0, 1, 0, 0, 0)):
+            self.assertAlmostEqual(got, wanted, places=12)
+
     def test_says_what_is_wrong(self):
         with self.assertRaises(skelpy.SkelError) as caught:
             rig.Rig([rig.Bone(rest=rig.STILL, parent=4)]).channels([0] * 7, 1, rig.STILL)

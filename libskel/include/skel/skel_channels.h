@@ -92,6 +92,12 @@ SKEL_API skel_status skel_bake_channels(const skel_rig_desc *desc, float *keys, 
     other bodies are left alone. Consecutive quaternions have a positive dot. */
 SKEL_API skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, skel_error *err);
 
+/** How every bone stands in its parent, from the same matrices: joints [sample][bone][7], first
+    where its head is from its parent's (from the rig's origin where it has none), in host units
+    along its own axes at rest as the parent has turned them, then w x y z, how far it is turned
+    from rest. Consecutive quaternions have a positive dot. */
+SKEL_API skel_status skel_rig_joints(const skel_rig_desc *desc, double *joints, skel_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -385,15 +385,49 @@ static skel_status read_poses(rig *r, uint32_t sample, double *poses, skel_error
     return status;
 }
 
-skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, skel_error *err) {
+/* All bones of a sample, or what `read` makes of them. */
+typedef skel_status (*reader)(rig *r, uint32_t sample, double *out, skel_error *err);
+
+static skel_status read_all(const skel_rig_desc *desc, reader read, const char *name, double *out,
+                            skel_error *err) {
     rig         r      = {0};
     skel_status status = rig_open(&r, desc, err);
     if (status != SKEL_OK) return status;
-    if (!poses || !r.d.matrices || r.d.matrix_count != r.d.sample_count)
+    if (!out || !r.d.matrices || r.d.matrix_count != r.d.sample_count)
         status = skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                            "poses, matrices: must be given, one matrix per sample and bone");
+                            "%s, matrices: must be given, one matrix per sample and bone", name);
     for (uint32_t k = 0; status == SKEL_OK && k < r.d.sample_count; ++k)
-        status = read_poses(&r, k, poses, err);
+        status = read(&r, k, out, err);
     skel__free(&r.allocator, r.bones);
     return status;
+}
+
+skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, skel_error *err) {
+    return read_all(desc, read_poses, "poses", poses, err);
+}
+
+/* The head by the parent's rotation alone, and the turn from rest as write_bone makes it. */
+static skel_status read_joints(rig *r, uint32_t sample, double *joints, skel_error *err) {
+    static const affine k_world = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
+    for (uint32_t i = 0; i < r->d.bone_count; ++i) {
+        bone             *b = &r->bones[i];
+        placing           given;
+        const skel_status status = given_of(r, i, sample, &given, err);
+        if (status != SKEL_OK) return status;
+        b->now             = (affine){q_matrix(given.x.q), given.x.p};
+        const affine up    = b->parent < 0 ? k_world : r->bones[b->parent].now;
+        const m3     along = m3_mul(up.m, b->from.m);
+        const m3     undo  = m3_inverse(b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : along);
+        double      *row   = joints + 7 * ((size_t)sample * r->d.bone_count + i);
+        const quat   turn =
+            q_of_axes(m3_mulv(undo, m3_column(b->now.m, 1)), m3_mulv(undo, m3_column(b->now.m, 2)));
+        const double *was = sample > 0 ? row - 7 * (size_t)r->d.bone_count : row;
+        v3_to(m3_mulv(m3_inverse(along), v3_sub(given.x.p, up.p)), row);
+        q_to(sample > 0 && q_dot(turn, q_of(was + 3)) < 0 ? q_neg(turn) : turn, row + 3);
+    }
+    return SKEL_OK;
+}
+
+skel_status skel_rig_joints(const skel_rig_desc *desc, double *joints, skel_error *err) {
+    return read_all(desc, read_joints, "joints", joints, err);
 }
