@@ -735,26 +735,32 @@ static v3 point_of(const double *poses, int32_t body, const double point[3]) {
     return v3_add(v3_of(x), q_rotate(q_of(x + 3), v3_of(point)));
 }
 
-/* How far the elbow at m is from the plane of the pole p, along the arc about the line a b. */
-static double arc_of(v3 a, v3 b, v3 m, v3 p) {
+#define BLUR 3e-12 /* m: points by rounding, some tens of metres away */
+
+/* How far the elbow at m is from the plane of the pole p, along the arc about the line a b; and what
+   that turns by where the points move by one unit: much where the pole is close to the line. */
+static double arc_of(v3 a, v3 b, v3 m, v3 p, double *blur) {
     const v3     line = v3_sub(b, a);
     const double n    = v3_norm(line);
+    *blur             = 0;
     if (!(n > 0)) return 0;
     const v3     u = v3_scale(line, 1 / n), w = v3_sub(m, a), s = v3_sub(p, a);
     const v3     wx = v3_mad(w, -v3_dot(u, w), u), sx = v3_mad(s, -v3_dot(u, s), u);
     const double far = v3_norm(wx);
     if (!(far > 1e-12 && v3_norm(sx) > 1e-12)) return 0;
+    *blur = (1 + far / v3_norm(sx)) * (1 + (v3_norm(w) + v3_norm(s)) / n);
     return far * atan2(fabs(v3_dot(u, v3_cross(wx, sx))), v3_dot(wx, sx));
 }
 
-/* Distance and angle that the goal is off by, from nothing but the poses. */
-static void judge(const skel_model *m, const double *poses, const skel_goal_desc *g, double *far,
-                  double *angle) {
+/* Distance and angle that the goal is off by, from nothing but the poses, and the error of the
+   distance by rounding. */
+static double judge(const skel_model *m, const double *poses, const skel_goal_desc *g, double *far,
+                    double *angle) {
     static const double world[7] = {0, 0, 0, 1, 0, 0, 0};
     const double       *to       = g->relative_to >= 0 ? poses + 7 * g->relative_to : world;
     const v3            target   = v3_add(v3_of(to), q_rotate(q_of(to + 3), v3_of(g->position)));
     const v3 at = g->kind == SKEL_GOAL_CENTRE ? target : point_of(poses, g->body, g->point);
-    double   d[3];
+    double   d[3], blur = 1;
     *far = *angle = 0;
     if (g->kind == SKEL_GOAL_AIM) {
         const double n    = v3_norm(v3_sub(target, at));
@@ -763,7 +769,7 @@ static void judge(const skel_model *m, const double *poses, const skel_goal_desc
         *angle            = atan2(v3_norm(v3_cross(axis, u)), v3_dot(axis, u));
     } else if (g->kind == SKEL_GOAL_POLE) {
         *far = arc_of(point_of(poses, g->from, g->from_point), point_of(poses, g->to, g->to_point),
-                      at, target);
+                      at, target, &blur);
     } else {
         v3     place = at;
         double mass  = 0;
@@ -779,11 +785,12 @@ static void judge(const skel_model *m, const double *poses, const skel_goal_desc
         v3_to(q_rotate(q_conj(q_of(to + 3)), v3_sub(target, place)), d);
         for (int a = 0; a < 3; ++a)
             if (g->parts >> a & 1) *far = hypot(*far, d[a]);
-        if (g->kind != SKEL_GOAL_PLACE || !(g->parts & SKEL_GOAL_ORIENTATION)) return;
+        if (g->kind != SKEL_GOAL_PLACE || !(g->parts & SKEL_GOAL_ORIENTATION)) return BLUR;
         const quat turn = q_mul(q_of(poses + 7 * g->body + 3), q_of(g->frame));
         const quat want = q_mul(q_of(to + 3), q_unit(q_of(g->orientation)));
         *angle          = v3_norm(q_log(q_mul(want, q_conj(turn))));
     }
+    return BLUR * blur;
 }
 
 /* A four-bar linkage that closes at the world, said either way round. */
@@ -954,9 +961,9 @@ static void try_anything(rng *r, int k) {
         for (uint32_t i = 0; i < d.goal_count; ++i) {
             skel_goal_desc unit = g[i];
             v3_to(v3_scale(v3_of(g[i].axis), 1 / v3_norm(v3_of(g[i].axis))), unit.axis);
-            judge(m, poses, &unit, &off[0], &off[1]);
+            const double blur = judge(m, poses, &unit, &off[0], &off[1]);
             skel_ik_get_residual(ik, (int32_t)i, &off[2], &off[3]);
-            near1(off[0], off[2], (g[i].kind == SKEL_GOAL_POLE ? 1e-7 : 1e-9) * (1 + off[0]));
+            near1(off[0], off[2], blur * (1 + off[0]));
             near1(off[1], off[3], 1e-7);
             most = fmax(most, fmax(off[2], off[3]));
         }
