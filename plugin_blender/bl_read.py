@@ -5,6 +5,7 @@ Frames are evaluated in a scene of their own that holds the armature alone, so s
 nothing, and the user's scene stays on its frame."""
 
 import json
+import math
 from array import array
 
 import bpy
@@ -297,7 +298,7 @@ class _Stage:
         return self.layer.depsgraph
 
     def look(self, frame):
-        self.scene.frame_set(frame)
+        self.scene.frame_set(math.floor(frame), subframe=frame % 1)
         return self.ob.evaluated_get(self.graph)
 
     def weight(self, k):
@@ -357,6 +358,22 @@ def sample(shot, ob, frames, before=()):
     finally:
         stage.close()
     return shot
+
+
+def look_again(ob, frames):
+    """Generator: what plays, (poses of the bones, places of the object), frame by frame."""
+    stage, poses, objects = _Stage(ob, []), array("f"), array("f")
+    room = array("f", bytes(64 * len(ob.pose.bones)))
+    try:
+        for frame in frames:
+            now = stage.look(frame)
+            now.pose.bones.foreach_get("matrix", room)
+            poses.extend(room)
+            objects.extend(flat(now.matrix_world))
+            yield 0.97, "looking at what plays"
+    finally:
+        stage.close()
+    return poses, objects
 
 
 def frame_range(scene, ob):

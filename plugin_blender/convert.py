@@ -426,7 +426,7 @@ def _body(shot, i, role, size, pose):
     if bone.robot and bone.robot.inertia:   # as its document has it; it touches with its end
         grown = sum(scales(shot.objects[:16])) / 3
         body.inertia = [v * grown ** 2 for v in turned(bone.robot.inertia, QUARTER)]
-        body.shape, body.contacts = None, [list(_place(shot, i, (0.0, 2 * _half(shot, i), 0.0)))]
+        body.shape, body.contacts = None, [list(_place(shot, i, (0.0, 2 * half(shot, i), 0.0)))]
     return body
 
 
@@ -661,14 +661,14 @@ def _joint(shot, i, up, pose, parent_pose, size, weight):
 def _place(shot, i, at=(0.0, 0.0, 0.0)):
     """A point of a bone, from its head in its axes, m: in its body, whose origin is its centre of
     mass (in the middle, where a robot does not say otherwise)."""
-    bone, middle = shot.bones[i], (0.0, _half(shot, i), 0.0)
+    bone, middle = shot.bones[i], (0.0, half(shot, i), 0.0)
     if bone.robot and bone.robot.com and bone.robot.inertia:
         grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
         middle = [v * grown for v in bone.robot.com]
     return q_rotate(QUARTER, [a - b for a, b in zip(at, middle)])
 
 
-def _half(shot, i):
+def half(shot, i):
     """Half the length of a bone, metres, as it stands."""
     grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
     return 0.5 * shot.bones[i].length * grown * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3
@@ -742,7 +742,7 @@ def _soft_offsets(shot, roles, bones, body_of, poses):
             continue
         k, h = 7 * body_of[shot.bones[i].name], 7 * body_of[shot.bones[_host(shot, roles, i)].name]
         own, back = poses[k + 3:k + 7], q_conj(poses[h + 3:h + 7])
-        head = q_rotate(q_mul(back, own), (0, 0, -_half(shot, i)))
+        head = q_rotate(q_mul(back, own), (0, 0, -half(shot, i)))
         bones[i].offset = (*head, *q_mul(back, q_mul(own, QUARTER)))
 
 

@@ -277,7 +277,7 @@ class _Maker:
     def head(self, i):
         pose = self.pose(i)
         return [p + d for p, d in zip(pose[:3], convert.q_rotate(
-            pose[3:], (0, -convert._half(self.shot, i), 0)))]
+            pose[3:], (0, -convert.half(self.shot, i), 0)))]
 
     def at(self, pose, place, turn):
         """A frame of the world, seen from a body."""
@@ -345,7 +345,7 @@ class _Maker:
         """Joints one after the other, with bodies without size between them; a fixed one where
         there is none. end: a turn that stays, after them."""
         bone, pose = self.shot.bones[i], self.pose(i)
-        child = {"position": [0.0, -convert._half(self.shot, i), 0.0]}
+        child = {"position": [0.0, -convert.half(self.shot, i), 0.0]}
         socket = convert.q_mul(pose[3:], convert.q_conj(self.ik.motions[i].turns[0]))
         frame = self.at(host_pose, self.head(i), socket)
         if not parts:
@@ -409,7 +409,7 @@ class _Maker:
                 socket, [x * info.sign * values[0] for x in unit]))]
             limits = [v * self.grown for v in limits] if limits else None
         frames = [self.at(host_pose, head, convert.q_mul(socket, spin)),
-                  {"position": [0.0, -convert._half(self.shot, i), 0.0],
+                  {"position": [0.0, -convert.half(self.shot, i), 0.0],
                    "orientation": list(spin)}]
         part = _Part(bone.name, info.kind, values, info.axis, limits=limits,
                      stiffness=info.stiffness["XYZ".index(info.axis)])
@@ -474,7 +474,7 @@ def _make_rig(ik, turns, roots, bodies):
             rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
             flags=bone.flags if i in free else bone.flags | rigs.POSED,
             body=body_of.get(bone.name, -1),
-            offset=(0.0, -convert._half(shot, i), 0.0, 1.0, 0.0, 0.0, 0.0),
+            offset=(0.0, -convert.half(shot, i), 0.0, 1.0, 0.0, 0.0, 0.0),
             channels=channels, scale=sum(bone.scale) / 3, near=bone.near))
     return out, body_of
 
@@ -631,7 +631,7 @@ def _goal(ik, maker, goal, seen, joints, library):
                                           **common))
         return
     i = _index(shot, goal.bone)
-    half = convert._half(shot, i)
+    half = convert.half(shot, i)
     if goal.kind == "LOOK":
         sign = -1.0 if goal.axis[0] == "-" else 1.0
         scene.goals.append(documents.Goal(
@@ -680,8 +680,8 @@ def _pole(ik, maker, goal, made, common, seen):
     common = {**common, "name": f"{goal.name} pole", "relative_to": seat,
               "priority": min(goal.priority + 1, 15)}
     maker.scene.goals.append(documents.Goal(
-        body=shot.bones[middle].name, point=[0.0, -convert._half(shot, middle), 0.0], pole=places,
-        from_=shot.bones[upper].name, from_point=[0.0, -convert._half(shot, upper), 0.0],
+        body=shot.bones[middle].name, point=[0.0, -convert.half(shot, middle), 0.0], pole=places,
+        from_=shot.bones[upper].name, from_point=[0.0, -convert.half(shot, upper), 0.0],
         to=made.body, to_point=list(made.point), **common))
 
 
@@ -728,10 +728,12 @@ def solve(ik, library=None):
             yield 0.1 + 0.75 * motion.progress, "solving"
         channels = pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)
+        wanted = pipeline.wanted_of(ik.shot, built, motion.poses, ik.shot.frames[0],
+                                    ik.shot.frame_step)
         yield 0.85, "solving"
         report = receipt(ik, built, scene, motion)
     yield 0.86, "writing keys"
-    return pipeline.Result(text, channels, (ik.shot.frames[0], ik.shot.frames[-1]), report)
+    return pipeline.Result(text, channels, (ik.shot.frames[0], ik.shot.frames[-1]), report, wanted)
 
 
 def _off(goals, n, each):

@@ -71,6 +71,8 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
         ob = ops.again(name)
         action = yield from bl_write.write(ob, result.channels, target, f"{name} ik")
         muted = bl_write.mute_others(ob, result.channels, ik=True)
+        for warning in (yield from ops.look_again(ob, result)):
+            self.report({"WARNING"}, warning)
         bl_write.refresh(scene)
         REPORTS[name] = result.report
         return f"{len(result.bones)} bones, frames {first} to {last}, '{action.name}': " + \

@@ -12,6 +12,7 @@ from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
 from . import bl_read, bl_write, convert, pipeline, props
 from .binding import skelpy
 
+PLAYS = 1e-3                    # of a bone's length, and radians: keys that play as computed
 TICK = 0.012                    # s of work between two looks at the window
 REPORTS = {}                    # of the last bake, by the armature's name; gone with the session
 RUNNING = []                    # the work that is being done in slices; at most one
@@ -171,6 +172,19 @@ class _Work(OnArmature):
             self._slices.end()
 
 
+def look_again(ob, result):
+    """Generator: the report says how far what plays is from what was computed. What to warn of, or
+    nothing."""
+    each = pipeline.off_by(result.wanted, *(yield from bl_read.look_again(
+        ob, result.wanted.frames)))
+    result.report["plays"] = max(each)[0]
+    for off, bone, frame in each:
+        if off > PLAYS:         # the first: those below go along
+            return [f"'{bone}' does not play as computed, off by {off:.2g} of its length at frame "
+                    f"{frame:g}: something acts on top of its keys (a constraint, driver or strip)"]
+    return []
+
+
 class _Ranged:
     """Frames, as properties of the operator; what is not set comes from the armature's panel."""
 
@@ -213,9 +227,11 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
         ob = again(name)
         action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
         muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
+        seen = yield from look_again(ob, result)
         bl_write.refresh(scene)
         REPORTS[name] = result.report
-        for warning in result.report["loud"]:
+        result.report["warnings"] += seen
+        for warning in [*result.report["loud"], *seen]:
             self.report({"WARNING"}, warning)
         words = f"{len(result.bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
                 f"'{action.name}'"
@@ -343,6 +359,8 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
         result = yield from pipeline.track(shot, text)
         self.closing = True
         action = yield from bl_write.write(ob, result.channels, self.target, f"{ob.name} track")
+        for warning in (yield from look_again(ob, result)):
+            self.report({"WARNING"}, warning)
         bl_write.refresh(scene)
         return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'"
 

@@ -111,6 +111,8 @@ def rows_of(report):
         yield "Off by at most", f"{report['worst']:.1e} m or rad", "NONE"
     for name, count in sorted(report["limits"].items(), key=lambda item: -item[1])[:8]:
         yield "At its limit", f"{name}, {count} frames" if report["frames"] > 1 else name, "NONE"
+    if "plays" in report:
+        yield "Keys play within", f"{report['plays']:.1e} of bone length", "NONE"
     yield "Bones", str(report["bones"]), "NONE"
     yield "Time per frame", f"{report['us']:.0f} µs", "NONE"
 

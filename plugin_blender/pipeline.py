@@ -6,7 +6,9 @@ progress bar, stop it, or run it to its end. Its result is what it returns (`yie
 
 import copy
 import json
+import math
 import os
+from array import array
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
 
@@ -19,11 +21,21 @@ SLICE = 8.0         # ms of simulation between two yields
 
 
 @dataclass
+class Wanted:
+    """Where bones were computed to be in some frames: what the keys must play."""
+    shot: convert.Shot
+    built: convert.Build
+    frames: List[float]
+    poses: Any                              # [frame][body][7], flat
+
+
+@dataclass
 class Result:
     text: str                               # the scene document
     channels: List[convert.Channel]
     frames: Any                             # (first, last) that were written
     report: Dict[str, Any] = field(default_factory=dict)
+    wanted: Any = None
 
     @property
     def bones(self):
@@ -139,6 +151,37 @@ def keys_of(shot, built, poses, first, step):
     return convert.name_channels(shot, built, keys)
 
 
+def wanted_of(shot, built, poses, first, step):
+    """The first frame, the last and one between."""
+    width = 7 * built.body_count
+    samples = len(poses) // width
+    picks = sorted({0, samples // 2, samples - 1})
+    rows = array("d")
+    for k in picks:
+        rows.extend(poses[k * width:(k + 1) * width])
+    return Wanted(shot, built, [first + k * step for k in picks], rows)
+
+
+def off_by(wanted, matrices, objects):
+    """[(how far, bone, frame)]: the worst of each bone, parents first, of what plays, as matrices
+    of the rig [frame][bone][16] and of its object, in lengths of the bone or radians."""
+    shot, built, each = wanted.shot, wanted.built, []
+    got = built.rig.poses(matrices, built.body_count, objects)
+    moves = shot.settings.channels & rigs.LOCATION      # else bones are where their parents are
+    for i in built.parts:
+        bone, length, worst = shot.bones[i], 2 * convert.half(shot, i), (-1.0, "", 0.0)
+        for n, frame in enumerate(wanted.frames):
+            k = 7 * (n * built.body_count + built.body_of[bone.name])
+            a, b = wanted.poses[k:k + 7], got[k:k + 7]
+            turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
+            off = 2 * math.atan2(convert.norm(turn[1:]), abs(turn[0]))
+            if moves:
+                off = max(off, math.dist(a[:3], b[:3]) / length)
+            worst = max(worst, (off, bone.name, frame))
+        each.append(worst)
+    return each
+
+
 def bake(shot, library=None):
     """Physics, from the first frame to the last."""
     built, text = yield from prepare(shot, library)
@@ -150,12 +193,13 @@ def bake(shot, library=None):
             done = job.advance(SLICE)
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
+        wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
         report["loud"] = mimic_warning(scene)       # those that are said beside the panel, too
         report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
-    return Result(text, channels, (shot.frame_start, last), report)
+    return Result(text, channels, (shot.frame_start, last), report, wanted)
 
 
 def mimic_warning(scene):
@@ -251,7 +295,8 @@ def track(shot, text, library=None):
     yield 0.5, "writing keys"
     channels = keys_of(shot, built, given.poses, given.frame_start, step)
     last = given.frame_start + (given.samples - 1) * step
-    return Result(document, channels, (given.frame_start, last))
+    wanted = wanted_of(shot, built, given.poses, given.frame_start, step)
+    return Result(document, channels, (given.frame_start, last), wanted=wanted)
 
 
 # ---- inverse dynamics ----

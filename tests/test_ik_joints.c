@@ -737,8 +737,8 @@ static v3 point_of(const double *poses, int32_t body, const double point[3]) {
 
 #define BLUR 3e-12 /* m: points by rounding, some tens of metres away */
 
-/* How far the elbow at m is from the plane of the pole p, along the arc about the line a b; and what
-   that turns by where the points move by one unit: much where the pole is close to the line. */
+/* How far the elbow at m is from the plane of the pole p, along the arc about the line a b; and by
+   what that turns where points move by one unit: much where the pole is close to the line. */
 static double arc_of(v3 a, v3 b, v3 m, v3 p, double *blur) {
     const v3     line = v3_sub(b, a);
     const double n    = v3_norm(line);

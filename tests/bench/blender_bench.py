@@ -8,8 +8,8 @@ bake    65 bones, 250 frames: the whole of Bake Physics, and `bpy.ops.nla.bake` 
 rope    the same of a chain whose 65 bones are all bodies
 chain   20 links for 10 s: joint gap and energy lost, of Bake Physics and of rigid bodies
 All are done three times, in turns, and the quickest counts.
---check leaves out the ropes and fails where writing keys takes more than 1/8 of nla.bake (4.3 on), a
-whole bake (one that follows an animation, a ragdoll that falls and lies) more than nla.bake (4.3
+--check leaves out the ropes and fails where writing keys takes more than 1/8 of nla.bake (4.3 on),
+a whole bake (one that follows an animation, a ragdoll that falls and lies) more than nla.bake (4.3
 on), the chain more than rigid bodies, or a joint opens; after three tries, for machines have moods.
 """
 

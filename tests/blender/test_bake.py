@@ -90,6 +90,7 @@ class Baked(unittest.TestCase):
             self.id().rsplit(".", 1)[-1], *worst))
         worst = worst[0]
         self.assertLess(worst, bound + 2 * askew(ob))
+        self.assertLess(self.skel.ops.REPORTS[ob.name]["plays"], 2 * (bound + 2 * askew(ob)))
         return worst
 
     def figure(self):

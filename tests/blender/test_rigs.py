@@ -45,6 +45,28 @@ class Rigs(Baked):
         self.bake(ob)
         self.assertFalse(ob.animation_data.drivers[0].mute)
 
+    def test_what_acts_on_top_of_the_keys_is_named(self):
+        ob = self.figure()
+        target = bpy.data.objects.new("target", None)
+        self.scene.collection.objects.link(target)
+        target.keyframe_insert("rotation_euler", frame=1)
+        target.rotation_euler.x = 1.0
+        target.keyframe_insert("rotation_euler", frame=12)
+        turns = ob.pose.bones["forearm.L"].constraints.new("COPY_ROTATION")
+        turns.target = target
+        for mute in (False, True):
+            ob.skel.mute_constraints = mute
+            self.bake(ob)
+            report = self.skel.ops.REPORTS[ob.name]
+            words = [w for w in report["warnings"] if "does not play as computed" in w]
+            self.assertEqual(len(words), 0 if mute else 1, report["warnings"])
+            self.assertEqual(turns.mute, mute)
+            if mute:
+                self.assertLess(report["plays"], 1e-4)
+            else:
+                self.assertGreater(report["plays"], 0.05)
+                self.assertRegex(words[0], r"^'forearm\.L' .* at frame 12:")
+
     def test_modifiers_of_curves(self):
         ob = self.animated()
         for (path, _index), curve in common.curves(ob).items():

@@ -420,8 +420,8 @@ class Scene:
         self.view_layers = [types.SimpleNamespace(
             depsgraph=graph, update=lambda: None, objects=types.SimpleNamespace(active=None))]
 
-    def frame_set(self, frame):
-        self.frame_current = frame
+    def frame_set(self, frame, subframe=0.0):
+        self.frame_current = frame + subframe
 
 
 class World:
