@@ -323,7 +323,9 @@ void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3
 double skel__follow_weight(const skel__joint *j, double t);
 /* Factor that keeps the pull below follow_max. */
 double skel__follow_bound(const skel__joint *j, v3 pull);
-/* Inertia of what follows, world axes; r are the rotation matrices of the pose. */
+/* The body that hangs from the joint: its child, or the parent where the child is an anchor. */
+int32_t skel__follow_hangs(const skel_model *m, const skel__joint *j);
+/* Inertia of what follows, world axes, turning with that body; r are the rotation matrices of the pose. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
 /* Torque (slide: force) on b at the prepared pose; a gets the opposite. */
 v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,

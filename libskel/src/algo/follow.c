@@ -150,13 +150,12 @@ double skel__follow_bound(const skel__joint *j, v3 pull) {
     return 1.0 / sqrt(1.0 + ratio * ratio);
 }
 
-/* The body that hangs from the joint: its child, or the parent where the child is an anchor. */
-static int32_t hanging(const skel_model *m, const skel__joint *j) {
+int32_t skel__follow_hangs(const skel_model *m, const skel__joint *j) {
     return skel__is_dynamic(m, j->b) ? j->b : j->a;
 }
 
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint) {
-    return m3_conjugate(r[hanging(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
+    return m3_conjugate(r[skel__follow_hangs(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
 }
 
 v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,
@@ -226,14 +225,16 @@ skel_status skel__follow_prepare(skel_state *s) {
     skel__prepare(s, s->x);
     for (int32_t i = 0; i < m->nb; ++i) s->lump[i] = lump_of(s, i);
     for (int32_t e = 0; e < m->nj; ++e) {
-        const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
+        const int32_t c = skel__follow_hangs(m, &m->joint[e]),
+                      p = m->joint[e].a + m->joint[e].b - c;
         if (p >= 0) s->lump[p].waiting += 1;
         s->follow_inertia[e].r[0].x = -1; /* not yet known */
     }
     int force = 0;
     for (int32_t left = m->nj, before = left; left > 0; before = left) {
         for (int32_t e = m->nj - 1; e >= 0; --e) {
-            const int32_t c = hanging(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
+            const int32_t c = skel__follow_hangs(m, &m->joint[e]),
+                          p = m->joint[e].a + m->joint[e].b - c;
             if (s->follow_inertia[e].r[0].x >= 0 || (s->lump[c].waiting > 0 && !force)) continue;
             s->follow_inertia[e] = lump_at_joint(s, &m->joint[e], c);
             s->stop_lean[e]      = lean_on(s, e, c);

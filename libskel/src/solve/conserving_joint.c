@@ -298,7 +298,15 @@ static double end_share(double w, double h) {
     return 0.5 + 0.5 * x * x / (1.0 + x * x);
 }
 
-/* Spring toward the animation, implicit in the error e at the end of the step. */
+/* d (A x) by a small turn of the axes of A. */
+static m3 turned_by(m3 a, v3 x) {
+    return m3_sub(m3_mul(a, m3_skew(x)), m3_skew(m3_mulv(a, x)));
+}
+
+/* Spring toward the animation, implicit in the error e at the end of the step. The inertia d that it
+   goes by turns with the bone within the step: along a straight rope it is next to nothing, across
+   it that of all that hangs there, and what the one lends to the other by standing a little askew
+   would twist the rope up. */
 static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
                         const frame_ends *a, const frame_ends *b, const slide_way *way,
                         skel__em_joint *out, skel__em_blocks *to) {
@@ -309,7 +317,8 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     const v3              e1       = skel__follow_error(j, outer[1], inner[1], at->want + 4);
     const double          w        = SKEL__TURN * j->follow_frequency;
     const double          share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
-    const m3              d      = at->d;
+    const m3              d1     = skel__follow_inertia(s, em->r1, joint);
+    const m3              d      = m3_scale(m3_add(at->d, d1), 0.5);
     const v3              change = skel__follow_change(j, outer, inner, at->want);
     const v3 swing = v3_add(v3_scale(v3_mad(v3_scale(at->error, 1.0 - share), share, e1), w * w),
                             v3_scale(change, rub));
@@ -333,6 +342,8 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     for (int e = 0; e < 2; ++e) {
         const m3 all = m3_add(m3_scale(by_error[e], w * w * share), m3_scale(by_change[e], rub));
         stiff[e]     = m3_scale(m3_mul(d, all), k);
+        if (skel__follow_hangs(s->m, j) == (e ? j->b : j->a))
+            stiff[e] = m3_add(stiff[e], m3_scale(turned_by(d1, swing), 0.5 * k));
         if (bound == 1.0) continue;
         /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
         const v3 f = v3_scale(full, bound / (h * j->follow_max));
