@@ -325,7 +325,8 @@ class _Maker:
                 continue
             part = _Part(f"{bone.name}.{axis}", "hinge", values, axis, TURN[axis], still)
             part.stiffness = 1.0 if axis not in free else info.stiffness["XYZ".index(axis)]
-            part.limits = bone.limits.get(axis) if axis in free else None
+            limits = bone.limits.get(axis) if axis in free else None
+            part.limits = limits if limits and limits[1] - limits[0] < 2 * math.pi else None
             parts.append(part)
             still = IDENTITY
         return parts, still
@@ -368,8 +369,7 @@ class _Maker:
             host, frame = to, {"orientation": [1.0, 0.0, 0.0, 0.0]}
 
     def add(self, part, bone, joint):
-        if part.limits and (part.limits[1] - part.limits[0] < 2 * math.pi or
-                            part.kind == "slide"):
+        if part.limits:
             joint.limits = list(part.limits)
             self.built.limits.append((bone, part.axis, joint.name, *joint.limits))
         if part.stiffness > 0:
@@ -398,6 +398,8 @@ class _Maker:
         head, limits = self.head(i), info.limits
         if info.kind == "hinge":
             values = [info.sign * convert.twist_about(turn, unit) for turn in turns]
+            if bone.rotation not in convert.PROPERTIES:                 # whole turns and all
+                values[0] = _near(values[0], info.sign * bone.near["XYZ".index(info.axis)])
             if limits and not limits[0] <= values[0] <= limits[1]:      # a turn further on
                 values[0] = _near(values[0], (limits[0] + limits[1]) / 2)
             for n in range(1, len(values)):
@@ -711,6 +713,20 @@ def motion_of(ik, built, scene):
                            **{"posture": "base"} if ik.posture else {})
 
 
+def _put_turns(ik, built, scene, motion, channels):
+    """Hinges of robots get the numbers that were found, whole turns and all: poses do not tell a
+    limit beyond half a turn from what lies across the gap, nor how far what goes along has to."""
+    at = {bone.name: i for i, bone in enumerate(ik.shot.bones)}
+    for channel in channels:
+        i = at[channel.group]
+        info = ik.joints[i]
+        if info.kind != "hinge" or not channel.path.endswith(".rotation_euler") or \
+                channel.index != "XYZ".index(info.axis) or channel.group not in built.base:
+            continue
+        q = motion.q[scene.joint_q_offset(scene.find_joint(channel.group))::scene.q_count]
+        channel.keys[1::2] = array("f", [info.sign * v for v in q])
+
+
 def solve(ik, library=None):
     """Generator; a pipeline.Result whose report is the receipt."""
     if ik.goals:
@@ -728,6 +744,7 @@ def solve(ik, library=None):
             yield 0.1 + 0.75 * motion.progress, "solving"
         channels = pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)
+        _put_turns(ik, built, scene, motion, channels)
         wanted = pipeline.wanted_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)
         yield 0.85, "solving"

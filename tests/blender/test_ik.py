@@ -2,6 +2,7 @@
 """Inverse kinematics in a real Blender: bones reach their goals where the user sees them."""
 
 import math
+import os
 import unittest
 
 import bpy
@@ -9,6 +10,7 @@ from mathutils import Euler, Matrix, Vector
 
 import common
 from test_bake import askew, bone_line, in_world
+from test_robots import joint, limit
 
 EXACT = 1e-5                    # of the bone's length
 
@@ -494,6 +496,56 @@ class Ik(unittest.TestCase):
                 self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
                 got = ob.matrix_world @ ob.pose.bones["tool"].matrix
                 self.assertLess((got.translation - wanted.translation).length, 2e-5)
+
+    def robot(self, links, joints):
+        path = os.path.join(common.TEMP, "robot.urdf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('<robot name="r">' + "".join(f'<link name="{name}"/>' for name in links) +
+                       "".join(joints) + "</robot>")
+        bpy.ops.skel.import_robot(filepath=path, shapes=False)
+        return bpy.context.view_layer.objects.active
+
+    def values(self, ob):
+        now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return {bone.name: self.skel.bl_read.joint_value(now.pose.bones[bone.name])
+                for bone in self.skel.bl_read.joint_bones(ob)}
+
+    def test_joints_of_robots_keep_their_turns(self):
+        """Beyond half a turn a pose does not tell the joint's value; what goes along depends on
+        it."""
+        ob = self.robot(("base", "arm", "tcp", "gear", "hand"), (
+            joint("j", "revolute", "base", "arm", "0 0 0", "0 0 1", limit(-3.9, 0.8)),
+            joint("t", "fixed", "arm", "tcp", "1 0 0", "1 0 0"),
+            joint("g", "revolute", "base", "gear", "0 0 0.5", "0 0 1",
+                  limit(-9, 9) + '<mimic joint="j" multiplier="0.5"/>'),
+            joint("h", "fixed", "gear", "hand", "1 0 0", "1 0 0")))
+        angle = 2.4 - 2 * math.pi
+        for bone, turn, z in (("tcp", angle, 0), ("hand", angle / 2, 0.5)):
+            add_goal(ob, bone, empty(bone, (math.cos(turn), math.sin(turn), z)), end="HEAD")
+        bpy.context.view_layer.update()
+        for solve in (bpy.ops.skel.solve_ik, lambda: bpy.ops.skel.bake_ik(frame_end=3)):
+            self.assertEqual(solve(), {"FINISHED"})
+            self.scene.frame_set(2)
+            self.assertAlmostEqual(self.values(ob)["arm"], angle, 5)
+            for goal in ob.skel_ik.goals:
+                self.assertLess((self.end(ob, goal.bone, False) - goal.target.location).length,
+                                1e-5)
+            bpy.ops.skel.set_joints()
+
+    def test_wide_limits_of_robots_hold(self):
+        ob = self.robot(("base", "arm", "tcp"), (
+            joint("j", "revolute", "base", "arm", "0 0 0", "0 0 1", limit(-6.2, 6.2)),
+            joint("t", "fixed", "arm", "tcp", "1 0 0", "1 0 0")))
+        bpy.ops.skel.set_joints(values="4.5")
+        add_goal(ob, "tcp", empty("t", (math.cos(6.8), math.sin(6.8), 0)), end="HEAD")
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertAlmostEqual(self.values(ob)["arm"], 6.8 - 2 * math.pi, 5)
+        ob.skel_ik.goals[0].target.location = (math.cos(5.8), math.sin(5.8), 0)
+        bpy.ops.skel.set_joints(values="4.5")
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertAlmostEqual(self.values(ob)["arm"], 5.8, 5)
 
 
 if __name__ == "__main__":
