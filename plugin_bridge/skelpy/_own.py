@@ -67,14 +67,22 @@ class _Closing:
 def _buffer(count):
     """count zeros and the pointer that C wants; keep the first while using the second."""
     numbers = array("d", bytes(8 * count))
-    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+    return numbers, _first(numbers)
+
+
+_NONE = C.c_double()
+
+
+def _first(numbers):
+    """Where they begin; of none, too, for the library takes no null for them."""
+    return C.cast(numbers.buffer_info()[0] or C.addressof(_NONE), _ffi.Doubles)
 
 
 def _doubles(values, count, what):
     numbers = array("d", values)
     if len(numbers) != count:
         raise ValueError(f"{what}: has {len(numbers)} numbers, must have {count}")
-    return numbers, C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+    return numbers, _first(numbers)
 
 
 @functools.lru_cache(maxsize=None)

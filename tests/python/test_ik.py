@@ -373,6 +373,19 @@ def documents_point(track, frame, body, local):
 
 
 class Python(unittest.TestCase):
+    def test_a_body_without_joints(self):
+        """It has no coordinates at all, and goes to its target."""
+        scene = skelpy.Scene.from_json(json.dumps({
+            "format": "skel-scene/1", "bodies": [{"name": "a", "position": [0, 0, 0]}],
+            "goals": [{"body": "a", "position": [1, 2, 3]}], "ik": {"root": "moves"}}))
+        with skelpy.State(scene) as state:
+            self.assertEqual(list(state.q), [])
+        with skelpy.Ik(scene) as ik:
+            q, receipt = ik.solve()
+            self.assertEqual((list(q), receipt["reached"]), ([], True))
+            for got, wanted in zip(ik.poses, (1, 2, 3)):
+                self.assertAlmostEqual(got, wanted, 5)
+
     def setUp(self):
         self.scene = skelpy.Scene.from_json(documents.to_text(ARM))
 
