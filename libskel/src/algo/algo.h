@@ -325,7 +325,7 @@ double skel__follow_weight(const skel__joint *j, double t);
 double skel__follow_bound(const skel__joint *j, v3 pull);
 /* The body that hangs from the joint: its child, or the parent where the child is an anchor. */
 int32_t skel__follow_hangs(const skel_model *m, const skel__joint *j);
-/* Inertia of what follows, world axes, turning with that body; r are the rotation matrices of the pose. */
+/* Inertia of what follows, world axes, turning with that body; r are the rotations of the pose. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
 /* Torque (slide: force) on b at the prepared pose; a gets the opposite. */
 v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,

@@ -303,10 +303,10 @@ static m3 turned_by(m3 a, v3 x) {
     return m3_sub(m3_mul(a, m3_skew(x)), m3_skew(m3_mulv(a, x)));
 }
 
-/* Spring toward the animation, implicit in the error e at the end of the step. The inertia d that it
-   goes by turns with the bone within the step: along a straight rope it is next to nothing, across
-   it that of all that hangs there, and what the one lends to the other by standing a little askew
-   would twist the rope up. */
+/* Spring toward the animation, implicit in the error e at the end of the step. The inertia d that
+   it goes by turns with the bone within the step: along a straight rope it is next to nothing,
+   across it that of all that hangs there, and what the one lends to the other by standing a little
+   askew would twist the rope up. */
 static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
                         const frame_ends *a, const frame_ends *b, const slide_way *way,
                         skel__em_joint *out, skel__em_blocks *to) {
