@@ -360,9 +360,11 @@ def sample(shot, ob, frames, before=()):
     return shot
 
 
-def look_again(ob, frames):
-    """Generator: what plays, (poses of the bones, places of the object), frame by frame."""
-    stage, poses, objects = _Stage(ob, []), array("f"), array("f")
+def look_again(ob, frames, others=()):
+    """Generator: what plays, (poses of the bones, places of the object, [frame][other] places),
+    frame by frame. others: (name of an object, its bone)."""
+    stage = _Stage(ob, [bpy.data.objects[name] for name in sorted({at[0] for at in others})])
+    poses, objects, places = array("f"), array("f"), []
     room = array("f", bytes(64 * len(ob.pose.bones)))
     try:
         for frame in frames:
@@ -370,10 +372,20 @@ def look_again(ob, frames):
             now.pose.bones.foreach_get("matrix", room)
             poses.extend(room)
             objects.extend(flat(now.matrix_world))
+            places.append([stage.place(*at) for at in others])
             yield 0.97, "looking at what plays"
     finally:
         stage.close()
-    return poses, objects
+    return poses, objects, places
+
+
+def places_now(ob, graph, others):
+    """Likewise of others, in the frame as it is."""
+    stage = _Now(ob, graph, [at[0] for at in others])
+    try:
+        return [[stage.place(*at) for at in others]]
+    finally:
+        stage.close()
 
 
 def frame_range(scene, ob):
@@ -395,19 +407,38 @@ def _joint(pose_bone):
     joint = convert_ik.JointShot(order=order, stiffness=(
         pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z))
     robot = _robot(pose_bone)
-    if robot:
+    if robot and robot.kind not in ("ball", "free"):    # which turn as any bone does
         joint.kind, joint.axis, joint.sign = robot.kind, robot.axis, robot.sign
         joint.limits, joint.mimic, joint.name = robot.limits, robot.mimic, robot.joint
     return joint
 
 
-def _rides(ob, target, bone):
-    """The bone of an armature that a target is on: one of its own, or what it is parented to."""
+def _held_by(ob, target, place_only):
+    """The bone that a target is held to by its last constraint; "" where there is none. Others are
+    found out by looking again."""
+    acting = [c for c in target.constraints if not c.mute and c.influence > 0]
+    c = acting[-1] if acting and acting[-1].influence == 1 else None
+    if c is None or getattr(c, "target", None) != ob:
+        return ""
+    holds = {"CHILD_OF": lambda: all(getattr(c, f"use_{what}_{axis}") for what in
+                                     ("location", "rotation") for axis in "xyz"),
+             "COPY_TRANSFORMS": lambda: getattr(c, "mix_mode", "REPLACE") == "REPLACE",
+             "COPY_LOCATION": lambda: place_only and not c.use_offset and
+             all(getattr(c, f"use_{axis}") and not getattr(c, f"invert_{axis}") for axis in "xyz")}
+    return c.subtarget if c.type in holds and holds[c.type]() else ""
+
+
+def _rides(ob, target, bone, place_only=True):
+    """The bone of an armature that a target is on: one of its own, or what it is held by or
+    parented to."""
     if target == ob:
         return bone
-    while target is not None and target.parent != ob:
+    while target is not None:
+        held = _held_by(ob, target, place_only)
+        if held or target.parent == ob:
+            return held or (target.parent_bone if target.parent_type == "BONE" else "")
         target = target.parent
-    return target.parent_bone if target is not None and target.parent_type == "BONE" else ""
+    return ""
 
 
 def _goal(ob, goal, number):
@@ -420,7 +451,7 @@ def _goal(ob, goal, number):
         level=goal.level, number=number,
         at=(goal.target.name, goal.target_bone) if goal.target else None,
         pole_at=(pole.name, goal.pole_bone) if pole else None,
-        rides=_rides(ob, goal.target, goal.target_bone),
+        rides=_rides(ob, goal.target, goal.target_bone, not goal.use_orientation),
         pole_rides=_rides(ob, pole, goal.pole_bone))
 
 
@@ -447,7 +478,7 @@ class _Now:
 
     def __init__(self, ob, graph, seen):
         self.ob, self.graph, self.aside = ob, graph, None
-        hidden = [bpy.data.objects[name] for name in sorted(seen) if name != ob.name]
+        hidden = [bpy.data.objects[name] for name in sorted(set(seen)) if name != ob.name]
         self.hidden = [other for other in hidden if not other.visible_get()]
         if self.hidden:
             self.aside = _Stage(self.hidden[0], self.hidden)
@@ -480,12 +511,29 @@ def place_of(graph, name, bone):
     return flat(there.matrix_world)
 
 
+def _looked_at(ik):
+    return sorted({at[0] for goal in ik.goals for at in (goal.at, goal.pole_at) if at})
+
+
+def refuse_simulated(scene, ik):
+    """Objects of a rigid body world move in its own scene only."""
+    world = getattr(scene, "rigidbody_world", None)
+    for name in _looked_at(ik) if world and world.enabled else ():
+        ob = bpy.data.objects[name]
+        while ob is not None:
+            if ob.rigid_body and ob.rigid_body.type == "ACTIVE" and not ob.rigid_body.kinematic:
+                raise convert.Refused(f"The target '{name}' is moved by rigid bodies ('{ob.name}') "
+                                      "and cannot be read ahead. Give it keys first (Object > "
+                                      "Rigid Body > Bake To Keyframes)")
+            ob = ob.parent
+
+
 def sample_ik(ik, ob, frames, graph=None):
     """Generator: fills in the samples, a frame at a time. graph: the one to look at, which stands
     at the only frame; else frames are looked at in a scene of their own."""
-    seen = {at[0] for goal in ik.goals for at in (goal.at, goal.pole_at) if at}
+    seen = _looked_at(ik)
     stage = _Now(ob, graph, seen) if graph is not None else _Stage(
-        ob, [bpy.data.objects[name] for name in sorted(seen)])
+        ob, [bpy.data.objects[name] for name in seen])
     shot = ik.shot
     shot.frames, room = list(frames), array("f", bytes(64 * len(shot.bones)))
     shot.poses, shot.basis, shot.objects = array("f"), array("f"), array("f")

@@ -310,6 +310,25 @@ def add_goal(ob, **fields):
     return goal
 
 
+def remove_goal(ob, number):
+    """Without its keys and drivers; those of the goals behind it keep theirs."""
+    data, start = ob.animation_data, "skel_ik.goals["
+    ob.skel_ik.goals.remove(number)
+    ob.skel_ik.active = max(0, min(ob.skel_ik.active, len(ob.skel_ik.goals) - 1))
+    if data is None:
+        return
+    held = [data.drivers]
+    if data.action and not data.action.library:
+        held.append(compat.curves_of(data.action, ob))
+    for curves in held:
+        for curve in [c for c in curves if c.data_path.startswith(start)]:
+            at, rest = curve.data_path[len(start):].split("]", 1)
+            if int(at) == number:
+                curves.remove(curve)
+            elif int(at) > number:
+                curve.data_path = f"{start}{int(at) - 1}]{rest}"
+
+
 def add_target(collection, ob, bone, label, looks):
     """An empty at the end of a bone (at the armature where there is none), with its axes; far
     ahead of it where the bone is to look at it."""

@@ -27,6 +27,7 @@ MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
         "Y": convert.q_about((1, 0, 0), -math.pi / 2), "Z": IDENTITY}
+FREE = {"SHIFTS": "shifts", "MOVES": "moves"}   # roots that move, in words of the document
 
 
 @dataclass
@@ -104,6 +105,15 @@ class _Part:
     stiffness: float = 0.0                      # 1: held, goes as animated
 
 
+@dataclass
+class Aimed:
+    """Where a goal looked for what does not go along with the bones."""
+    goal: str
+    at: Any                                     # (object, bone)
+    places: Any                                 # [frame][16]
+    least: float                                # Blender units: what counts as elsewhere
+
+
 # ---- which bones move ----
 
 def _index(shot, name):
@@ -113,14 +123,15 @@ def _index(shot, name):
     return found
 
 
-def chain_of(shot, goal):
+def chain_of(ik, goal):
     """Bones that a goal moves, tip first."""
-    tip = _index(shot, goal.bone)
-    if goal.kind == "REACH" and goal.end == "HEAD" and not goal.orientation:
+    shot, tip = ik.shot, _index(ik.shot, goal.bone)
+    if goal.kind == "REACH" and goal.end == "HEAD" and not goal.orientation and \
+            (shot.bones[tip].parent >= 0 or ik.root not in FREE):
         tip = shot.bones[tip].parent            # a bone does not move its own head
         if tip < 0:
-            raise convert.Refused(f"'{goal.bone}' has no parent that could move its head; "
-                                  "let its tail reach the target")
+            raise convert.Refused(f"'{goal.bone}' has no parent that could move its head; let its "
+                                  "tail reach the target, or let the root bone move")
     chain = [tip, *convert._ancestors(shot.bones, tip)]
     return chain[:goal.chain] if goal.chain > 0 else chain
 
@@ -137,9 +148,9 @@ def moving(ik):
     shot, chains = ik.shot, []
     for goal in ik.goals:
         if goal.kind != "CENTRE":
-            chains.append(chain_of(shot, goal))
+            chains.append(chain_of(ik, goal))
         elif goal.bone:
-            chains.append(chain_of(shot, goal))
+            chains.append(chain_of(ik, goal))
     if not chains:
         raise convert.Refused("No goal moves a bone. Add one for the bone that is to reach")
     turns = {i for chain in chains for i in chain}
@@ -323,7 +334,8 @@ class _Maker:
             if axis not in free and not _varies(values, ANIMATED):
                 still = convert.q_mul(still, convert.q_about(convert.AXES[axis], values[0]))
                 continue
-            part = _Part(f"{bone.name}.{axis}", "hinge", values, axis, TURN[axis], still)
+            part = _Part(self.unused(f"{bone.name}.{axis}"), "hinge", values, axis, TURN[axis],
+                         still)
             part.stiffness = 1.0 if axis not in free else info.stiffness["XYZ".index(axis)]
             limits = bone.limits.get(axis) if axis in free else None
             part.limits = limits if limits and limits[1] - limits[0] < 2 * math.pi else None
@@ -338,8 +350,8 @@ class _Maker:
         for axis, column in zip("XYZ", self.ik.motions[i].heads):
             values = [x - column[0] for x in column]
             if _varies(values, least):
-                out.append(_Part(f"{bone.name}.move{axis}", "slide", values, axis, TURN[axis],
-                                 stiffness=1.0))
+                out.append(_Part(self.unused(f"{bone.name}.move{axis}"), "slide", values, axis,
+                                 TURN[axis], stiffness=1.0))
         return out
 
     def row(self, i, host, host_pose, parts, end):
@@ -379,12 +391,16 @@ class _Maker:
         self.built.base[joint.name] = part.values
         self.scene.joints.append(joint)
 
+    def unused(self, name):
+        """A name that no bone and no body has."""
+        taken = {bone.name for bone in self.shot.bones}
+        while name in taken or name in self.built.body_of:
+            name += "'"
+        return name
+
     def between(self, name):
         """A body without size."""
-        known = self.built.body_of
-        name = f"{name} (between)"
-        while name in known:
-            name += "'"
+        known, name = self.built.body_of, self.unused(f"{name} (between)")
         known[name] = len(known)
         self.scene.bodies.append(documents.Body(name))
         return name
@@ -442,9 +458,7 @@ def _anchor(ik, maker, i, library):
     """A body for the armature itself: where the head of a root bone is (of a slide: where it would
     be without it), turned as at rest."""
     shot, count = ik.shot, len(ik.shot.bones)
-    name, known = f"{shot.name} (armature)", maker.built.body_of
-    while name in known:
-        name += "'"
+    name, known = maker.unused(f"{shot.name} (armature)"), maker.built.body_of
     known[name] = len(known)
     matrices = array("f", shot.bones[i].rest) * len(shot.frames)
     for k in (12, 13, 14) if ik.joints[i].kind != "slide" else ():
@@ -470,7 +484,7 @@ def _make_rig(ik, turns, roots, bodies):
                 channels = rigs.LOCATION
             elif info.kind == "fixed" or not info.kind and not free_axes(bone):
                 channels = 0
-            if roots.get(i) in ("SHIFTS", "MOVES"):
+            if roots.get(i) in FREE:
                 channels = rigs.LOCATION | rigs.ROTATION
         out.append(rigs.Bone(
             rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
@@ -498,6 +512,30 @@ def _bodies(ik, turns, along):
     return sorted(out)
 
 
+def _check_sizes(ik, bones):
+    """Refuses bones that are squeezed or grow, whatever does that to them: they have no bodies."""
+    shot, count = ik.shot, len(ik.shot.bones)
+    frames = range(len(shot.frames))
+    if not any(bone.scales for bone in shot.bones):
+        frames = sorted({0, len(shot.frames) // 2, len(shot.frames) - 1})
+    for i in bones:
+        first = None
+        for n in frames:
+            at = 16 * (n * count + i)
+            three = convert.scales(shot.poses[at:at + 16])
+            size, words = sum(three) / 3, f"the bone '{shot.bones[i].name}' at frame " \
+                f"{shot.frames[n]} by ({', '.join(f'{v:.4g}' for v in three)})"
+            first = size if first is None else first
+            if not convert.is_even(three):
+                raise convert.Refused(f"Something scales {words}, not alike along all axes. Clear "
+                                      "its scale (Alt+S) and that of the bones above it, or mute "
+                                      "the constraint that stretches it")
+            if abs(size - first) > convert.EVEN * first:
+                raise convert.Refused(f"Something scales {words}, and by {first:.4g} at frame "
+                                      f"{shot.frames[0]}. Bones that goals move do not grow: "
+                                      "choose frames in which their size stays the same")
+
+
 def build(ik, library=None):
     """The scene with its goals as it stands at the first frame, and the rig."""
     shot = ik.shot
@@ -510,6 +548,7 @@ def build(ik, library=None):
     turns, roots = moving(ik)
     along = _descends(shot, turns)
     bodies = _bodies(ik, turns, along)
+    _check_sizes(ik, bodies)
     bones, body_of = _make_rig(ik, turns, roots, bodies)
     rig = rigs.Rig(bones, shot.unit, library)
     poses = rig.poses(shot.poses, len(body_of), shot.objects)
@@ -522,7 +561,7 @@ def build(ik, library=None):
         scene.bodies.append(documents.Body(shot.bones[i].name))
     for k, i in enumerate(bodies):
         up = shot.bones[i].parent
-        if i in turns and roots.get(i) in ("SHIFTS", "MOVES"):
+        if i in turns and roots.get(i) in FREE:
             scene.bodies[k].position = list(poses[7 * k:7 * k + 3])
             scene.bodies[k].orientation = list(poses[7 * k + 3:7 * k + 7])
         elif i in turns and up >= 0:
@@ -560,9 +599,9 @@ def _only(ik, maker, goal, roots):
     """The joints that may move for a goal with a chain of its own; None: all above it."""
     if goal.chain <= 0 or not goal.bone:
         return None
-    chain = chain_of(ik.shot, goal)
+    chain = chain_of(ik, goal)
     out = [name for i in chain for name in maker.joints.get(ik.shot.bones[i].name, ())]
-    if any(roots.get(i) in ("SHIFTS", "MOVES") for i in chain):
+    if any(roots.get(i) in FREE for i in chain):
         out.append("world")
     if not out:
         raise convert.Refused(f"The goal '{goal.name}' has no bone that may turn among the "
@@ -585,8 +624,19 @@ class _Seen:
         self.ik, self.maker, self.turns, self.width = ik, maker, turns, width
         self.one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], ik.shot.unit, library)
 
-    def look(self, matrices, rides):
-        """(places, turns, body or None) of 16 floats a frame."""
+    def look(self, matrices, rides, goal, turned=False):
+        """(places, turns, body or None) of 16 floats a frame. turned: the turns count, else the
+        target may be mirrored, or have no size."""
+        if turned:
+            for k in range(0, len(matrices), 16):
+                x, y, z = (matrices[k + c:k + c + 3] for c in (0, 4, 8))
+                if not sum(a * b for a, b in zip(convert.cross(x, y), z)) > 0:
+                    raise convert.Refused(f"The target of the goal '{goal.name}' is mirrored or "
+                                          "has no size, so it tells no rotation. Apply its scale")
+        else:
+            matrices = array("f", matrices)
+            for k, value in enumerate(rigs.STILL[:12]):
+                matrices[k::16] = array("f", [value]) * (len(matrices) // 16)
         rows, name = convert.rows_of(self.one.poses(matrices, 1, rigs.STILL), 7, 0), None
         seat = _seat(self.ik.shot, self.turns, rides)
         if seat >= 0:
@@ -606,11 +656,14 @@ def _seen_from(pose, other):
 
 def _finish(ik, maker, turns, roots, width, library):
     shot, scene = ik.shot, maker.scene
+    if not maker.joints and not any(root in FREE for root in roots.values()):
+        names = ", ".join(f"'{shot.bones[i].name}'" for i in sorted(turns)[:3])
+        raise convert.Refused(f"No bone that the goals could move may turn ({names or 'none'}): "
+                              "unlock an axis of one, or take a longer chain")
     seen = _Seen(ik, maker, turns, width, library)
     for goal in ik.goals:
         _goal(ik, maker, goal, seen, _only(ik, maker, goal, roots), library)
-    free = {"SHIFTS": "shifts", "MOVES": "moves"}
-    root = next((free[r] for r in roots.values() if r in free), None)
+    root = next((FREE[r] for r in roots.values() if r in FREE), None)
     samples = len(shot.frames)
     scene.ik = documents.IkSettings(
         mode="track" if ik.smooth and samples > 1 else "pose", tolerance=ik.tolerance, root=root,
@@ -624,7 +677,10 @@ def _goal(ik, maker, goal, seen, joints, library):
     shot, scene = ik.shot, maker.scene
     if goal.target is None:
         raise convert.Refused(f"The goal '{goal.name}' has no target. Choose an object for it")
-    places, turns, seat = seen.look(goal.target, goal.rides)
+    places, turns, seat = seen.look(goal.target, goal.rides, goal, goal.orientation)
+    if seat == goal.bone:
+        raise convert.Refused(f"The target of the goal '{goal.name}' is on its own bone, which "
+                              "never comes nearer to it. Choose another target")
     weight = goal.weight[0] if len(set(goal.weight)) == 1 else list(goal.weight)
     common = {"name": goal.name, "priority": goal.priority, "weight": weight,
               "relative_to": seat, "joints": joints}
@@ -667,18 +723,22 @@ def _head_of(shot, maker, k, library):
 def _pole(ik, maker, goal, made, common, seen):
     """The joint in the middle of the limb bends to the side of the pole."""
     shot = ik.shot
-    limb = chain_of(shot, goal)
+    limb = chain_of(ik, goal)
     if goal.orientation and goal.end == "HEAD":
         limb = limb[1:]
     limb = [i for i in limb if shot.bones[i].name in maker.built.body_of]
-    if goal.chain == 0:                         # two bones, and a hand or foot at their end
+    elbow = next((k for k, i in enumerate(limb[:-1])
+                  if convert.part_of(shot.bones[i].name) == "hinge"), -1)
+    if elbow >= 0:
+        limb = limb[:elbow + 2]
+    elif goal.chain == 0:                       # two bones, and a hand or foot at their end
         hand = len(limb) > 2 and 2 * shot.bones[limb[0]].length < 1.3 * shot.bones[limb[1]].length
         limb = limb[:3] if hand else limb[:2]
     if len(limb) < 2:
         raise convert.Refused(f"The goal '{goal.name}' has a pole, which takes a limb of two bones "
                               "or more")
-    middle, upper = limb[(len(limb) - 1) // 2], limb[-1]
-    places, _turns, seat = seen.look(goal.pole, goal.pole_rides)
+    middle, upper = limb[elbow if elbow >= 0 else (len(limb) - 1) // 2], limb[-1]
+    places, _turns, seat = seen.look(goal.pole, goal.pole_rides, goal)
     common = {**common, "name": f"{goal.name} pole", "relative_to": seat,
               "priority": min(goal.priority + 1, 15)}
     maker.scene.goals.append(documents.Goal(
@@ -711,6 +771,19 @@ def motion_of(ik, built, scene):
             seed, _ = first.solve()
     return skelpy.IkMotion(scene, seed=seed, base=base, base_poses=poses,
                            **{"posture": "base"} if ik.posture else {})
+
+
+def _aimed(ik, picks):
+    out, (turns, _roots) = [], moving(ik)
+    for goal in ik.goals:
+        length = 2 * convert.half(ik.shot, _index(ik.shot, goal.bone)) / ik.shot.unit \
+            if goal.bone else 1.0
+        for at, matrices, rides in ((goal.at, goal.target, goal.rides),
+                                    (goal.pole_at, goal.pole, goal.pole_rides)):
+            if at and _seat(ik.shot, turns, rides) < 0:
+                out.append(Aimed(goal.name, at, [matrices[16 * k:16 * k + 16] for k in picks],
+                                 1e-3 * length))
+    return out
 
 
 def _put_turns(ik, built, scene, motion, channels):
@@ -747,6 +820,7 @@ def solve(ik, library=None):
         _put_turns(ik, built, scene, motion, channels)
         wanted = pipeline.wanted_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)
+        wanted.targets = _aimed(ik, wanted.picks)
         yield 0.85, "solving"
         report = receipt(ik, built, scene, motion)
     yield 0.86, "writing keys"

@@ -7,7 +7,7 @@ a scene of its own, as physics does, and runs in slices; Esc leaves the file as 
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import bl_read, bl_write, convert, convert_ik, ops, props
+from . import bl_read, bl_write, convert, convert_ik, ops, pipeline, props
 
 REPORTS = {}                    # of the last solve, by the armature's name
 
@@ -42,6 +42,10 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
         muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None)
         bl_write.set_pose(ob, result.channels, key)
         context.view_layer.update()
+        wanted = result.wanted
+        for warning in pipeline.gone_from(wanted, bl_read.places_now(
+                ob, context.evaluated_depsgraph_get(), [each.at for each in wanted.targets])):
+            self.report({"WARNING"}, warning)
         REPORTS[ob.name] = result.report
         return f"{result.report['bones']} bones: {words_of(result.report)}{muted}"
 
@@ -63,6 +67,7 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
             raise convert.Refused(f"The range ends at frame {last}, but it starts at {first}")
         name, target = ob.name, self.given("target", ob.skel_ik.target)
         ik = bl_read.read_ik(scene, ob, first, last, step)
+        bl_read.refuse_simulated(scene, ik)
         yield from bl_read.sample_ik(ik, ob, range(first, last + 1, step))
         if ik.goals:
             bl_write.check(ob, target, convert_ik.keyed(ik))
@@ -108,6 +113,11 @@ class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
 
     def execute(self, context):
         ob = ops.armature(context)
+        for name, known, words in ((self.bone, ob.pose.bones, f"'{ob.name}' has no bone"),
+                                   (self.target, bpy.data.objects, "There is no object")):
+            if name and name not in known:
+                self.report({"ERROR"}, f"{words} '{name}'")
+                return {"CANCELLED"}
         bone = ob.pose.bones.get(self.bone) if self.bone else context.active_pose_bone
         if bone is None and ob.data.bones.active is not None:
             bone = ob.pose.bones[ob.data.bones.active.name]
@@ -132,11 +142,10 @@ class SKEL_OT_remove_goal(_OnGoals, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context):
-        s = ops.armature(context).skel_ik
-        if not 0 <= s.active < len(s.goals):
+        ob = ops.armature(context)
+        if not 0 <= ob.skel_ik.active < len(ob.skel_ik.goals):
             return {"CANCELLED"}
-        s.goals.remove(s.active)
-        s.active = max(0, min(s.active, len(s.goals) - 1))
+        bl_write.remove_goal(ob, ob.skel_ik.active)
         return {"FINISHED"}
 
 

@@ -175,14 +175,18 @@ class _Work(OnArmature):
 def look_again(ob, result):
     """Generator: the report says how far what plays is from what was computed. What to warn of, or
     nothing."""
-    each = pipeline.off_by(result.wanted, *(yield from bl_read.look_again(
-        ob, result.wanted.frames)))
+    wanted = result.wanted
+    poses, objects, places = yield from bl_read.look_again(
+        ob, wanted.frames, [target.at for target in wanted.targets])
+    each = pipeline.off_by(wanted, poses, objects)
     result.report["plays"] = max(each)[0]
+    words = pipeline.gone_from(wanted, places)
     for off, bone, frame in each:
         if off > PLAYS:         # the first: those below go along
-            return [f"'{bone}' does not play as computed, off by {off:.2g} of its length at frame "
-                    f"{frame:g}: something acts on top of its keys (a constraint, driver or strip)"]
-    return []
+            return [*words, f"'{bone}' does not play as computed, off by {off:.2g} of its length "
+                    f"at frame {frame:g}: something acts on top of its keys (a constraint, driver "
+                    "or strip)"]
+    return words
 
 
 class _Ranged:

@@ -26,7 +26,9 @@ class Wanted:
     shot: convert.Shot
     built: convert.Build
     frames: List[float]
+    picks: List[int]                        # which these are of all
     poses: Any                              # [frame][body][7], flat
+    targets: List[Any] = field(default_factory=list)    # of goals: convert_ik.Aimed
 
 
 @dataclass
@@ -159,7 +161,7 @@ def wanted_of(shot, built, poses, first, step):
     rows = array("d")
     for k in picks:
         rows.extend(poses[k * width:(k + 1) * width])
-    return Wanted(shot, built, [first + k * step for k in picks], rows)
+    return Wanted(shot, built, [first + k * step for k in picks], picks, rows)
 
 
 def off_by(wanted, matrices, objects):
@@ -180,6 +182,19 @@ def off_by(wanted, matrices, objects):
             worst = max(worst, (off, bone.name, frame))
         each.append(worst)
     return each
+
+
+def gone_from(wanted, places):
+    """What to say of targets that went elsewhere with the bones: [frame][target][16 floats]."""
+    words = []
+    for k, target in enumerate(wanted.targets):
+        far, frame = max((math.dist(target.places[n][12:15], row[k][12:15]), wanted.frames[n])
+                         for n, row in enumerate(places))
+        if far > target.least:
+            words.append(f"The target of the goal '{target.goal}' moves with the bones that goals "
+                         f"move: at frame {frame:g} it is {far:.3g} units from where the goal "
+                         "looked for it. Parent it to a bone, or give it keys")
+    return words
 
 
 def bake(shot, library=None):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inverse kinematics in a real Blender: bones reach their goals where the user sees them."""
 
+import json
 import math
 import os
 import unittest
@@ -430,6 +431,166 @@ class Ik(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
         bpy.context.view_layer.update()
         self.assertLess((self.end(ob, "hand.L") - self.place(inner).translation).length, 1e-5)
+
+    def test_targets_that_constraints_hold(self):
+        """A prop in the other hand; what no bone holds is said to have gone elsewhere."""
+        ob = self.figure(modes=False)
+        self.scene.frame_end = 4
+        prop = empty("prop", self.end(ob, "hand.R"))
+        grip = empty("grip", (0.15, 0, 0.1))
+        grip.parent = prop
+        add_goal(ob, "hand.R", empty("t", (-0.1, -0.4, 1.2)), chain=3)
+        add_goal(ob, "hand.L", grip, chain=3)
+        for kind in ("CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION"):
+            ob.animation_data_clear()
+            for bone in ob.pose.bones:
+                bone.matrix_basis = Matrix()
+            prop.constraints.clear()
+            c = prop.constraints.new(kind)
+            c.target, c.subtarget = ob, "hand.R"
+            if kind == "CHILD_OF":
+                c.inverse_matrix = (ob.matrix_world @ ob.pose.bones["hand.R"].matrix).inverted()
+            if kind == "COPY_LOCATION":         # a child of what moves and does not turn
+                ob.skel_ik.goals[1].target = prop
+            for solve in (bpy.ops.skel.solve_ik, bpy.ops.skel.bake_ik):
+                bpy.context.view_layer.update()
+                self.assertEqual(solve(), {"FINISHED"})
+                self.scene.frame_set(3)
+                off = (self.end(ob, "hand.L") -
+                       self.place(ob.skel_ik.goals[1].target).translation).length
+                self.assertLess(off, 1e-5)
+        wanted = self.skel.pipeline.Wanted(None, None, [1, 2], [0, 1], None)
+        wanted.targets = [self.skel.convert_ik.Aimed("reach", ("x", ""), [[0.0] * 16] * 2, 0.01)]
+        moved = [0.0] * 12 + [0.3, 0.4, 0.0, 1.0]
+        words = self.skel.pipeline.gone_from(wanted, [[[0.0] * 16], [moved]])
+        self.assertRegex(words[0], "goal 'reach' moves with the bones.*frame 2 it is 0.5 units")
+        self.assertEqual(self.skel.pipeline.gone_from(wanted, [[[0.0] * 16]] * 2), [])
+
+    def test_targets_of_rigid_bodies_are_refused(self):
+        ob = self.figure(modes=False)
+        ball = empty("ball", (0.4, -0.3, 1.2))
+        mesh = bpy.data.objects.new("mesh", bpy.data.meshes.new("mesh"))
+        self.scene.collection.objects.link(mesh)
+        bpy.ops.rigidbody.world_add()
+        bpy.context.view_layer.objects.active = mesh
+        bpy.ops.rigidbody.object_add()
+        ball.parent = mesh
+        add_goal(ob, "hand.L", ball, chain=3)
+        bpy.context.view_layer.objects.active = ob
+        with self.assertRaisesRegex(RuntimeError, "'ball' is moved by rigid bodies .'mesh'"):
+            bpy.ops.skel.bake_ik()
+
+    def test_squeezed_and_growing_bones_are_refused(self):
+        ob = self.figure(modes=False)
+        add_goal(ob, "hand.L", empty("t", (0.5, -0.2, 1.3)), chain=3)
+        arm = ob.pose.bones["upper_arm.L"]
+        arm.scale = (1, 1.4, 1)
+        with self.assertRaisesRegex(RuntimeError, "'upper_arm.L' at frame 1 by .1, 1.4, 1., not"):
+            bpy.ops.skel.bake_ik()
+        arm.scale = (1, 1, 1)
+        for frame, size in ((1, 1.0), (10, 1.5)):
+            ob.pose.bones["pelvis"].scale = (size, size, size)
+            ob.pose.bones["pelvis"].keyframe_insert("scale", frame=frame)
+        self.scene.frame_set(1)
+        with self.assertRaisesRegex(RuntimeError, "do not grow"):
+            bpy.ops.skel.bake_ik()
+
+    def test_mirrored_targets_have_places(self):
+        ob = self.figure(modes=False)
+        target = empty("t", (0.5, -0.2, 1.3))
+        goal = add_goal(ob, "hand.L", target, chain=3)
+        for scale in ((-1, 1, 1), (0, 0, 0)):
+            target.scale = scale
+            bpy.context.view_layer.update()
+            self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+            self.assertLess((self.end(ob, "hand.L") - target.location).length, 1e-4)
+        goal.use_orientation = True
+        with self.assertRaisesRegex(RuntimeError, "target of the goal 'hand.L' is mirrored"):
+            bpy.ops.skel.solve_ik()
+
+    def test_goals_of_roots(self):
+        """The hips are moved as a whole, by their head, and alone."""
+        ob = self.figure(modes=False)
+        target = empty("t", (0.2, -0.3, 0.7))
+        add_goal(ob, "pelvis", target, end="HEAD")
+        bpy.context.view_layer.update()
+        with self.assertRaisesRegex(RuntimeError, "let the root bone move"):
+            bpy.ops.skel.solve_ik()
+        for root in ("MOVES", "SHIFTS"):
+            ob.skel_ik.root = root
+            target.location.x += 0.1
+            bpy.context.view_layer.update()
+            self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+            self.assertLess((self.end(ob, "pelvis", False) - target.location).length, 1e-5)
+
+    def test_poles_bend_the_elbow_of_any_chain(self):
+        ob = self.figure(modes=False)
+        target, pole = empty("t", (0.35, -0.35, 1.2)), empty("pole", (0.6, 0.5, 0.2))
+        goal = add_goal(ob, "hand.L", target, pole=pole)
+        for chain in (0, 3, 4, 5):
+            goal.chain = chain
+            for bone in ob.pose.bones:
+                bone.matrix_basis = Matrix()
+            bpy.context.view_layer.update()
+            self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+            start, end = self.end(ob, "upper_arm.L", False), self.end(ob, "hand.L")
+            line = (end - start).normalized()
+            sides = [v - line * v.dot(line) for v in (self.end(ob, "forearm.L", False) - start,
+                                                      pole.location - start)]
+            self.assertLess(sides[0].angle(sides[1]), 1e-3, chain)
+
+    def test_what_cannot_move_is_said(self):
+        ob = self.figure(modes=False)
+        goal = add_goal(ob, "hand.L", ob, target_bone="hand.L", chain=2)
+        with self.assertRaisesRegex(RuntimeError, "on its own bone"):
+            bpy.ops.skel.solve_ik()
+        goal.target = empty("t", (0.5, -0.2, 1.3))
+        for name in ("hand.L", "forearm.L"):
+            for axis in "xyz":
+                setattr(ob.pose.bones[name], f"lock_ik_{axis}", True)
+        with self.assertRaisesRegex(RuntimeError, "may turn"):
+            bpy.ops.skel.solve_ik()
+        for fields in ({"bone": "nobody"}, {"target": "nothing"}):
+            with self.assertRaisesRegex(RuntimeError, "'no"):
+                bpy.ops.skel.add_goal(**fields)
+        self.assertEqual(len(ob.skel_ik.goals), 1)
+
+    def test_keys_of_weights_stay_with_their_goals(self):
+        ob = self.figure(modes=False)
+        for k, bone in enumerate(("hand.L", "hand.R", "head")):
+            add_goal(ob, bone, empty(bone, (0, 0, 0)), weight=0.2 * k)
+            ob.keyframe_insert(f"skel_ik.goals[{k}].weight", frame=1)
+        ob.driver_add("skel_ik.goals[2].priority").driver.expression = "3"
+        ob.skel_ik.active = 0
+        self.assertEqual(bpy.ops.skel.remove_goal(), {"FINISHED"})
+        self.scene.frame_set(1)
+        self.assertEqual([goal.bone for goal in ob.skel_ik.goals], ["hand.R", "head"])
+        for goal, weight in zip(ob.skel_ik.goals, (0.2, 0.4)):
+            self.assertAlmostEqual(goal.weight, weight, 5)
+        self.assertEqual(sorted(path for path, _ in common.curves(ob)),
+                         ["skel_ik.goals[0].weight", "skel_ik.goals[1].weight"])
+        self.assertEqual(ob.animation_data.drivers[0].data_path, "skel_ik.goals[1].priority")
+
+    def test_balls_of_documents_turn(self):
+        path = os.path.join(common.TEMP, "ball.json")
+        bodies = [{"name": "base", "motion": "fixed", "position": [0, 0, 0]}] + [
+            {"name": name, "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [x, 0, 0]}
+            for name, x in (("upper", 0.5), ("lower", 1.5))]
+        joints = [{"name": "shoulder", "type": "ball", "bodies": ["base", "upper"],
+                   "anchor": [0, 0, 0]},
+                  {"name": "elbow", "type": "hinge", "bodies": ["upper", "lower"],
+                   "anchor": [1, 0, 0], "axis": [0, 0, 1]}]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"format": "skel-scene/1", "bodies": bodies, "joints": joints,
+                       "robot": {"frames": [{"name": "tool", "body": "lower",
+                                             "position": [0.5, 0, 0]}], "tool": "tool"}}, file)
+        bpy.ops.skel.import_robot(filepath=path, shapes=False)
+        ob = bpy.context.view_layer.objects.active
+        target = empty("t", (0.6, 0.5, 0.9))
+        add_goal(ob, "tool", target, end="HEAD")
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
+        self.assertLess((self.end(ob, "tool", False) - target.location).length, 1e-5)
 
     def test_hidden_targets(self):
         ob = self.figure(modes=False)
