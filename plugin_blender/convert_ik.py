@@ -23,6 +23,7 @@ ANIMATED = 1e-5             # rad: an angle that moves; less is rounding of Blen
 NARROW = math.radians(0.01)  # a range that is none
 SLICE = 8.0                 # ms of solving between two yields
 FRAMES = 200                # of one bone, between two yields
+JUMP = math.radians(10)     # from frame to frame; less is no jump
 MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges of one joint
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
@@ -834,6 +835,23 @@ def _off(goals, n, each):
             if weights[k] > 0]
 
 
+def jumps_of(ik, built, poses):
+    """[(rad, frame, bone)], the largest first: bones that turn far more from one frame to the next
+    than just before and after."""
+    shot, found = ik.shot, []
+    width = 7 * built.body_count
+    for i in built.parts if len(shot.frames) > 3 else ():
+        at = 7 * built.body_of[shot.bones[i].name] + 3
+        w, x, y, z = (poses[at + k::width] for k in range(4))
+        both = zip(w, x, y, z, w[1:], x[1:], y[1:], z[1:])
+        turns = [2 * math.acos(min(1.0, abs(a * e + b * f + c * g + d * h)))
+                 for a, b, c, d, e, f, g, h in both]
+        for n, (before, now, after) in enumerate(zip(turns, turns[1:], turns[2:])):
+            if now > JUMP and now > 3 * max(before, after):
+                found.append((now, shot.frames[n + 2], shot.bones[i].name))
+    return sorted(found, reverse=True)
+
+
 def receipt(ik, built, scene, motion):
     """What the panel shows: frames that were not reached, the worst, limits that were met."""
     frames, receipts, goals = ik.shot.frames, motion.receipts, built.scene.goals
@@ -854,4 +872,4 @@ def receipt(ik, built, scene, motion):
             "limits": limits, "distance": receipts[worst]["goals"][goal]["distance"],
             "angle": receipts[worst]["goals"][goal]["angle"],
             "us": sum(each["us"] for each in receipts) / max(1, len(receipts)),
-            "bones": len(built.parts)}
+            "bones": len(built.parts), "jumps": jumps_of(ik, built, motion.poses)}

@@ -4,6 +4,8 @@
 Solve works on the pose as it is now and is one undo step. Bake reads the targets frame by frame in
 a scene of its own, as physics does, and runs in slices; Esc leaves the file as it was."""
 
+import math
+
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
@@ -13,12 +15,14 @@ REPORTS = {}                    # of the last solve, by the armature's name
 
 
 def words_of(report):
-    missed = report["missed"]
-    if not missed:
-        return "all goals reached"
-    return (f"{len(missed)} of {report['frames']} frames not reached, the first {missed[0]}; worst "
-            f"at {report['worst_frame']}: '{report['worst_goal']}' off by "
-            f"{report['distance']:.3g} m, {report['angle']:.3g} rad")
+    missed, words = report["missed"], "all goals reached"
+    if missed:
+        words = (f"{len(missed)} of {report['frames']} frames not reached, the first {missed[0]}; "
+                 f"worst at {report['worst_frame']}: '{report['worst_goal']}' off by "
+                 f"{report['distance']:.3g} m, {report['angle']:.3g} rad")
+    for turn, frame, bone in report["jumps"][:1]:
+        words += f"; '{bone}' jumps at frame {frame} by {math.degrees(turn):.0f} degrees"
+    return words
 
 
 class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The panel of inverse kinematics in the tab "Skel". It only draws."""
 
+import math
+
 import bpy
 
 from . import ik, ops, panel, props
@@ -111,6 +113,8 @@ def rows_of(report):
         yield "Off by at most", f"{report['worst']:.1e} m or rad", "NONE"
     for name, count in sorted(report["limits"].items(), key=lambda item: -item[1])[:8]:
         yield "At its limit", f"{name}, {count} frames" if report["frames"] > 1 else name, "NONE"
+    for turn, frame, bone in report["jumps"][:4]:
+        yield "Jumps", f"{bone}, frame {frame}, {math.degrees(turn):.0f}°", "ERROR"
     if "plays" in report:
         yield "Keys play within", f"{report['plays']:.1e} of bone length", "NONE"
     yield "Bones", str(report["bones"]), "NONE"

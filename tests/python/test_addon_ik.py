@@ -142,6 +142,18 @@ class Goals(unittest.TestCase):
         with self.assertRaisesRegex(convert.Refused, "two bones"):
             convert_ik.build(ik)
 
+    def test_jumps_are_named(self):
+        ik = chain_shot(frames=20)
+        result = pipeline.run(convert_ik.solve(ik))
+        self.assertEqual(result.report["jumps"], [])
+        places = ik.goals[0].target                 # and in frame 12 it is elsewhere
+        for n in range(11, 20):
+            places[16 * n + 14] -= 0.6
+        jumps = pipeline.run(convert_ik.solve(ik)).report["jumps"]
+        self.assertTrue(jumps)
+        self.assertEqual({frame for _turn, frame, _bone in jumps}, {12})
+        self.assertEqual(jumps[0][0], max(turn for turn, _frame, _bone in jumps))
+
     def test_out_of_reach_says_so(self):
         ik = chain_shot(3, frames=4)
         for k in (12, 13, 14):
