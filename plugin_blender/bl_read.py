@@ -214,6 +214,10 @@ def _obstacles(ob, unit):
 
 # ---- the shot ----
 
+def _is_animated(data):
+    return bool(data and (data.action or data.nla_tracks or data.drivers))
+
+
 def _object_curves(ob):
     data = ob.animation_data
     if not data:
@@ -257,7 +261,7 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
-        animated=bool(data and (data.action or data.nla_tracks or data.drivers)))
+        animated=_is_animated(data))
 
 
 class _Stage:
@@ -300,6 +304,10 @@ class _Stage:
     def look(self, frame):
         self.scene.frame_set(math.floor(frame), subframe=frame % 1)
         return self.ob.evaluated_get(self.graph)
+
+    def drop(self):
+        """From now on only the others are looked at."""
+        self.scene.collection.objects.unlink(self.ob)
 
     def weight(self, k):
         return self.ob.evaluated_get(self.graph).skel_ik.goals[k].weight
@@ -464,7 +472,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
-        animated=bool(data and (data.action or data.nla_tracks or data.drivers)))
+        animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")
     return convert_ik.IkShot(shot, [_joint(pose_bone) for pose_bone in ordered(ob)], goals,
@@ -528,13 +536,19 @@ def refuse_simulated(scene, ik):
             ob = ob.parent
 
 
+def _is_still(ob):
+    """Whether an armature stands alike in all frames."""
+    return not (_is_animated(ob.animation_data) or _is_animated(ob.data.animation_data) or
+                ob.parent or ob.constraints or any(bone.constraints for bone in ob.pose.bones))
+
+
 def sample_ik(ik, ob, frames, graph=None):
     """Generator: fills in the samples, a frame at a time. graph: the one to look at, which stands
     at the only frame; else frames are looked at in a scene of their own."""
     seen = _looked_at(ik)
     stage = _Now(ob, graph, seen) if graph is not None else _Stage(
         ob, [bpy.data.objects[name] for name in seen])
-    shot = ik.shot
+    shot, still = ik.shot, graph is None and ob.name not in seen and _is_still(ob)
     shot.frames, room = list(frames), array("f", bytes(64 * len(shot.bones)))
     shot.poses, shot.basis, shot.objects = array("f"), array("f"), array("f")
     for goal in ik.goals:
@@ -543,16 +557,21 @@ def sample_ik(ik, ob, frames, graph=None):
     try:
         for n, frame in enumerate(shot.frames):
             now = stage.look(frame)
-            keep_frame(now, shot, room)
             if n == 0:
                 _channels_now(now, shot)
+            if n == 0 or not still:
+                keep_frame(now, shot, room)
             for goal in ik.goals:
                 if goal.at:
                     goal.target.extend(stage.place(*goal.at))
                 if goal.pole_at:
                     goal.pole.extend(stage.place(*goal.pole_at))
-                goal.weight.append(stage.weight(goal.number))
+                goal.weight.append(goal.weight[0] if n and still else stage.weight(goal.number))
+            if n == 0 and still:
+                stage.drop()
             yield n / len(shot.frames), "reading the targets"
+        for room in (shot.poses, shot.basis, shot.objects) if still else ():
+            room *= len(shot.frames)
     finally:
         stage.close()
 

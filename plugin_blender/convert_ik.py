@@ -837,15 +837,17 @@ def _off(goals, n, each):
 
 def jumps_of(ik, built, poses):
     """[(rad, frame, bone)], the largest first: bones that turn far more from one frame to the next
-    than just before and after."""
+    than just before and after, where they should not."""
     shot, found = ik.shot, []
     width = 7 * built.body_count
-    for i in built.parts if len(shot.frames) > 3 else ():
+    for i in built.parts if ik.smooth and len(shot.frames) > 3 else ():
         at = 7 * built.body_of[shot.bones[i].name] + 3
         w, x, y, z = (poses[at + k::width] for k in range(4))
         both = zip(w, x, y, z, w[1:], x[1:], y[1:], z[1:])
-        turns = [2 * math.acos(min(1.0, abs(a * e + b * f + c * g + d * h)))
-                 for a, b, c, d, e, f, g, h in both]
+        halves = [a * e + b * f + c * g + d * h for a, b, c, d, e, f, g, h in both]
+        if min(halves) > math.cos(JUMP / 2):
+            continue
+        turns = [2 * math.acos(min(1.0, abs(cosine))) for cosine in halves]
         for n, (before, now, after) in enumerate(zip(turns, turns[1:], turns[2:])):
             if now > JUMP and now > 3 * max(before, after):
                 found.append((now, shot.frames[n + 2], shot.bones[i].name))

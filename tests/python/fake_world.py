@@ -238,6 +238,9 @@ class Named(list):
         self.append(self.make(name, *values, **named))
         return self[-1]
 
+    def unlink(self, each):
+        self.remove(each)
+
     def get(self, name, otherwise=None):
         return next((each for each in self if each.name == name), otherwise)
 
@@ -369,7 +372,7 @@ def value_at(curve, frame):
 
 
 class Armature:
-    kind, pose_position = "ARMATURE", "POSE"
+    kind, pose_position, animation_data = "ARMATURE", "POSE", None
 
     def __init__(self, name):
         self.name, self.bones, self.edit_bones = name, Named(), Named(EditBone)
