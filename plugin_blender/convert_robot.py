@@ -224,19 +224,27 @@ def _bone(tree, name, heads):
     return out
 
 
+def _rest(document, library):
+    """Poses of all bodies where every joint is at zero, those that go with others too: their
+    drivers add what the others give."""
+    joints = [{k: v for k, v in joint.items() if k != "mimic"}
+              for joint in document.get("joints", [])]
+    with skelpy.Scene.from_json(json.dumps({**document, "joints": joints}), library) as scene:
+        q = [0.0] * scene.q_count
+        for k, joint in enumerate(joints):
+            if joint["type"] == "ball":
+                q[scene.joint_q_offset(k)] = 1.0
+        return skelpy.fk(scene, q) if q else skelpy.State(scene).poses
+
+
 def robot_of(text, name="", library=None):
     """A Robot of the text of a document: skel-dh/1, CSV, URDF or skel-scene/1."""
     with skelpy.Scene.from_json(text, library) as scene:
         document = json.loads(scene.to_json())
-        q = [0.0] * scene.q_count
-        for k, joint in enumerate(document.get("joints", [])):
-            if joint["type"] == "ball":
-                q[scene.joint_q_offset(k)] = 1.0
-        tree = _Tree(document, skelpy.fk(scene, q) if q else skelpy.State(scene).poses)
-        reach = reach_of(scene, tree)
         names = scene.joint_names
         mimics = {names[k]: {"joint": names[leader], "multiplier": factor, "offset": offset}
                   for k, (leader, factor, offset) in scene.mimics.items()}
+    tree = _Tree(document, _rest(document, library))
     heads, bones = {}, {}
     for body in reversed(tree.order()):
         bones[body] = _bone(tree, body, heads)
@@ -244,7 +252,7 @@ def robot_of(text, name="", library=None):
     rows = _rows(text)
     for bone in out:
         bone.row, bone.mimic = rows.get(bone.joint, ""), mimics.get(bone.joint)
-    robot = Robot(document.get("name") or name or "robot", out, reach,
+    robot = Robot(document.get("name") or name or "robot", out, reach_of(tree),
                   joints=[j["name"] for j in document.get("joints", [])])
     extra = document.get("robot", {})
     robot.poses = extra.get("poses", {})
@@ -264,7 +272,7 @@ def robot_of(text, name="", library=None):
     return robot
 
 
-def reach_of(scene, tree):
+def reach_of(tree):
     """The sum of the lengths from joint to joint: how far it may reach."""
     total = 0.0
     for name in tree.joint_of:

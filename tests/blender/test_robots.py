@@ -45,6 +45,16 @@ GRIPPER = '<robot name="gripper">' + "".join((
           limit(0, 0.04) + '<mimic joint="left"/>'),
     joint("turn", "continuous", "lift", "wheel", "0 0.1 0", "0 1 0",
           '<mimic joint="spin" multiplier="-3" offset="0.5"/>'))) + "</robot>"
+BOX = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual></link>'
+RACK = '<robot name="rack"><link name="base"/><link name="tcp"/>' + "".join((
+    link("pin", 1), link("arm", 2, "0.2 0 0").replace("</link>", BOX),
+    link("rack", 1).replace("</link>", BOX),
+    joint("p", "revolute", "base", "pin", "0 0 0.2", "0 0 1", limit(-1, 1)),
+    joint("h", "revolute", "pin", "arm", "0.3 0 0", "0 1 0",
+          limit(-3, 3) + '<mimic joint="p" multiplier="-2" offset="0.4"/>'),
+    joint("r", "prismatic", "pin", "rack", "0 0.1 0.1", "1 0 0",
+          limit(-1, 1) + '<mimic joint="p" multiplier="0.1" offset="0.05"/>'),
+    joint("end", "fixed", "arm", "tcp", "0.25 0 0.05", "0 0 1"))) + "</robot>"
 ARM = '<robot name="arm"><link name="base"/>' + link("l1", 2, "0.3 0.1 0", 0.7) + \
     joint("j1", "continuous", "base", "l1", "0 0 0", "AXIS") + "</robot>"
 
@@ -237,10 +247,14 @@ class Robots(unittest.TestCase):
         for value, wanted in zip(got, (0.6, 2.0, 0.2)):
             self.assertAlmostEqual(value, wanted, 4)
 
-    def gripper(self):
-        path = os.path.join(common.TEMP, "gripper.urdf")
+    def written(self, name, text):
+        path = os.path.join(common.TEMP, name)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(GRIPPER)
+            file.write(text)
+        return path
+
+    def gripper(self):
+        path = self.written("gripper.urdf", GRIPPER)
         return path, self.bring(filepath=path)
 
     def joints(self, ob):
@@ -279,6 +293,37 @@ class Robots(unittest.TestCase):
         self.assertEqual(sorted(found), ["right", "turn"])
         self.assertEqual(found["turn"][0], "spin")
         self.near(found["turn"][1:], (-3.0, 0.5), 6)
+
+    def test_offsets_of_joints_that_go_with_others(self):
+        """They count once: links, tables and torques are those of the library."""
+        path = self.written("rack.urdf", RACK)
+        ob, scene = self.bring(filepath=path), self.skelpy.Scene.from_file(path)
+        out, table = (os.path.join(common.TEMP, name) for name in ("again.urdf", "rack.json"))
+        self.assertEqual(bpy.ops.skel.export_urdf(filepath=out, from_bones=True), {"FINISHED"})
+        self.assertEqual(bpy.ops.skel.extract_dh(filepath=table, tip="tcp"), {"FINISHED"})
+        made, chain = self.skelpy.Scene.from_file(out), self.skelpy.Scene.from_file(table)
+        self.assertEqual(made.joint_names, scene.joint_names)
+        for p in (0.0, 0.5, -0.8):
+            self.assertEqual(set_joints([p]), {"FINISHED"})
+            q = [{"p": p}.get(name, 0.0) for name in scene.joint_names]
+            expected, again = (frames_of(self.skelpy, each, q) for each in (scene, made))
+            graph = bpy.context.evaluated_depsgraph_get()
+            for name in ("arm", "rack"):
+                matrix = bpy.data.objects[f"{name} visual"].evaluated_get(graph).matrix_world
+                self.assertLess(math.dist(matrix.translation, expected[name][:3]), EXACT)
+                turn = turn_between(expected[name][3:], matrix.to_quaternion().normalized())
+                self.assertLess(turn, EXACT)
+            tip = ob.evaluated_get(graph).pose.bones["tcp"].matrix.translation
+            tool = frames_of(self.skelpy, chain, [p, 0.4 - 2 * p])["tool"]
+            for place in (tip, tool[:3], again["tcp"][:3]):
+                self.assertLess(math.dist(place, expected["tcp"][:3]), EXACT)
+        set_joints([0.0])
+        out = os.path.join(common.TEMP, "torque.csv")
+        self.assertEqual(bpy.ops.skel.inverse_dynamics(frame_start=1, frame_end=9, filepath=out),
+                         {"FINISHED"})
+        head, *rows = [line.split(",") for line in self.text_of(out).splitlines()]
+        self.assertAlmostEqual(float(rows[4][head.index("h.torque")]),
+                               -2 * 9.81 * 0.2 * math.cos(0.4), 3)
 
     def test_goals_obey_joints_that_go_with_others(self):
         _path, ob = self.gripper()

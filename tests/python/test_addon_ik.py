@@ -333,6 +333,18 @@ class Robots(unittest.TestCase):
                 file.write("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1/1 2/2 4/3 -2\n")
             self.assertEqual(robot.read_mesh(path)[1], [[0, 1, 3, 2]])
 
+    def test_followers_rest_at_zero(self):
+        """What a joint goes with is added by its driver, not by the bones' rest."""
+        link = '<link name="base"/><link name="a"/><link name="b"/>'
+        joint = '<joint name="%s" type="%s"><parent link="base"/><child link="%s"/>%s</joint>'
+        text = "<robot name='m'>" + link + joint % ("p", "continuous", "a", "") + joint % (
+            "r", "prismatic", "b", '<origin xyz="0.3 0 0.2"/><limit lower="-1" upper="1"/>'
+            '<mimic joint="p" multiplier="0.1" offset="0.05"/>') + "</robot>"
+        made = robot.robot_of(text)
+        self.assertEqual(made.links["b"][:3], [0.3, 0.0, 0.2])
+        self.assertEqual({bone.joint: bone.mimic for bone in made.bones if bone.mimic},
+                         {"r": {"joint": "p", "multiplier": 0.1, "offset": 0.05}})
+
     def test_loops_are_refused(self):
         with self.assertRaisesRegex(convert.Refused, "loop"):
             robot.robot_of(common.sample("four_bar"))
