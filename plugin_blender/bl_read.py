@@ -667,6 +667,11 @@ def read_chain(ob, unit):
             convert_robot.by_locks(each, *limits_of(pose_bone))
             each.mass, each.radius = pose_bone.skel.mass, pose_bone.skel.radius * scale
         out.append(each)
+    kinds = {each.joint: each.kind for each in out}
+    for each in out:
+        if each.mimic:
+            each.mimic = convert.grown_mimic(each.mimic, each.kind,
+                                             kinds.get(each.mimic["joint"]), scale / unit)
     return out
 
 

@@ -584,6 +584,14 @@ def _joint_of_robot(shot, i, joint, pose, _parent_pose, _head):
         joint.limits = [v * grown - now for v in robot.limits]
 
 
+def grown_mimic(mimic, kind, leader, size):
+    """What a joint goes with, of a robot that is scaled: lengths grow, angles do not. kind, leader:
+    of the joint, and of the one that it goes with."""
+    own, of = (size if each == "slide" else 1.0 for each in (kind, leader))
+    return {"joint": mimic["joint"], "multiplier": mimic["multiplier"] * own / of,
+            "offset": mimic["offset"] * own}
+
+
 def _mimics(shot, scene):
     """Joints that go with others, in coordinates that are zero at the start."""
     known = {joint.name: joint for joint in scene.joints}
@@ -594,12 +602,9 @@ def _mimics(shot, scene):
         if not mimic or bone.robot.joint not in known or mimic["joint"] not in known:
             continue
         i, leader = at[bone.robot.joint], at[mimic["joint"]]
-        own = size if bone.robot.kind == "slide" else 1.0
-        factor = mimic["multiplier"] * own / (
-            size if shot.bones[leader].robot.kind == "slide" else 1.0)
-        offset = mimic["offset"] * own + factor * _coordinate(shot, leader) - _coordinate(shot, i)
-        known[bone.robot.joint].mimic = {"joint": mimic["joint"], "multiplier": factor,
-                                         "offset": offset}
+        grown = grown_mimic(mimic, bone.robot.kind, shot.bones[leader].robot.kind, size)
+        grown["offset"] += grown["multiplier"] * _coordinate(shot, leader) - _coordinate(shot, i)
+        known[bone.robot.joint].mimic = grown
 
 
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):

@@ -325,6 +325,30 @@ class Robots(unittest.TestCase):
         self.assertAlmostEqual(float(rows[4][head.index("h.torque")]),
                                -2 * 9.81 * 0.2 * math.cos(0.4), 3)
 
+    def test_mimics_of_a_scaled_robot(self):
+        """Between hinges and slides they grow with it, as what Blender shows."""
+        for p, r in (("revolute", "prismatic"), ("prismatic", "revolute")):
+            self.scene = common.clear()
+            text = '<robot name="mixed"><link name="base"/>' + "".join((
+                link("pin", 1), link("rack", 1),
+                joint("p", p, "base", "pin", "0 0 0.2", "0 0 1", limit(-1, 1)),
+                joint("r", r, "pin", "rack", "0.3 0 0.2", "1 0 0", limit(-9, 9) +
+                      '<mimic joint="p" multiplier="0.1" offset="0.05"/>'))) + "</robot>"
+            ob = self.bring(filepath=self.written("mixed.urdf", text))
+            ob.scale = (2, 2, 2)
+            set_joints([0.5])
+            now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            bone = now.pose.bones["rack"]
+            out = os.path.join(common.TEMP, "again.urdf")
+            self.assertEqual(bpy.ops.skel.export_urdf(filepath=out, from_bones=True), {"FINISHED"})
+            made = self.skelpy.Scene.from_file(out)
+            q = [(0.5 if p == "revolute" else 1.0) if name == "p" else 0.0
+                 for name in made.joint_names]
+            pose = frames_of(self.skelpy, made, q)["rack"]
+            self.assertLess(math.dist(pose[:3], now.matrix_world @ bone.head), 2 * EXACT)
+            turn = turn_between(pose[3:], bone.matrix.to_quaternion().normalized())
+            self.assertLess(turn, EXACT)
+
     def test_goals_obey_joints_that_go_with_others(self):
         _path, ob = self.gripper()
         target = bpy.data.objects.new("target", None)
