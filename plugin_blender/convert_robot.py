@@ -25,6 +25,7 @@ from .binding import skelpy
 
 NEAR = 1e-4                 # of the reach: what lies this near an axis lies on it
 STUB = 0.04                 # of the reach: length of a bone that has none
+NAME = 63                   # bytes that Blender keeps of a bone's name
 SNAP = 1e-5                 # of angles and of the reach: bones are float32
 ZERO = (0.0, 0.0, 0.0)
 UNIT = (1.0, 0.0, 0.0, 0.0)
@@ -269,7 +270,24 @@ def robot_of(text, name="", library=None):
         y, z = (convert.q_rotate(pose[3:], v) for v in ((0, 1, 0), (0, 0, 1)))
         out.append(RobotBone(label, body if body in bones else "", pose[:3],
                              add(pose[:3], times(y, STUB * tree.reach)), z, frame=True))
+    _cut_names(robot)
     return robot
+
+
+def _cut_names(robot):
+    """Bones with names that Blender would cut get shorter ones; the document keeps the long."""
+    taken, short = {bone.name for bone in robot.bones}, {}
+    for bone in robot.bones:
+        label, k = bone.name, 0
+        while len(label.encode()) > NAME or (k and label in taken):
+            tail = f".{k:03d}" if k else ""
+            label = bone.name.encode()[:NAME - len(tail)].decode(errors="ignore") + tail
+            k += 1
+        taken.add(label)
+        short[bone.name] = label
+    for bone in robot.bones:
+        bone.name, bone.parent = short[bone.name], short.get(bone.parent, "")
+    robot.bone_of = {frame: short.get(name, "") for frame, name in robot.bone_of.items()}
 
 
 def reach_of(tree):

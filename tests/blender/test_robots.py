@@ -349,6 +349,28 @@ class Robots(unittest.TestCase):
             turn = turn_between(pose[3:], bone.matrix.to_quaternion().normalized())
             self.assertLess(turn, EXACT)
 
+    def test_names_that_blender_cuts(self):
+        """The document keeps them; bones have shorter ones, each its own."""
+        for letter in ("l", "\u30ea"):
+            self.scene = common.clear()
+            text = RACK
+            for name in ("pin", "arm", "rack", "tcp"):
+                text = text.replace(f'"{name}"', f'"{letter * 70}{name}"')
+            ob = self.bring(filepath=self.written("long.urdf", text))
+            self.assertEqual(len(ob.pose.bones), 5)
+            self.assertTrue(all(len(bone.name.encode()) < 64 for bone in ob.pose.bones))
+            arm = next(bone for bone in ob.pose.bones if bone["joint_type"] == "hinge" and
+                       bone["joint"] == "h")
+            shown = [o for o in bpy.data.objects if o.type == "MESH"]
+            self.assertIn(arm.name, [o.parent_bone for o in shown])
+            self.assertIn(f"{letter * 70}arm", bpy.data.texts[0].as_string())
+            set_joints([0.2])
+            self.near(self.joints(ob), (0.2, 0.0, 0.07))
+            for run in (lambda: bpy.ops.skel.extract_dh(tip=arm.name), bpy.ops.skel.bake_physics,
+                        lambda: bpy.ops.skel.export_urdf(
+                            filepath=os.path.join(common.TEMP, "cut.urdf"), from_bones=True)):
+                self.assertEqual(run(), {"FINISHED"})
+
     def test_goals_obey_joints_that_go_with_others(self):
         _path, ob = self.gripper()
         target = bpy.data.objects.new("target", None)
