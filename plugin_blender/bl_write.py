@@ -449,10 +449,10 @@ def _pose_matrix(pose, unit):
         Quaternion(pose[3:]).to_matrix().to_4x4()
 
 
-def _add_visuals(context, ob, robot, text, folder, unit):
+def _add_visuals(context, ob, robot, folder, unit):
     """What the URDF shows; (attached, left out)."""
     made, left = 0, 0
-    for visual in convert_robot.visuals_of(text):
+    for visual in robot.visuals:
         bone = robot.bone_of.get(visual.link, visual.link)
         pose = convert_robot.compose(robot.links.get(visual.link, [0, 0, 0, 1, 0, 0, 0]),
                                      visual.pose)
@@ -515,10 +515,26 @@ def add_text(name, text):
     return block.name
 
 
+def _blocks():
+    """All data that a robot is made of."""
+    data = bpy.data
+    return {*data.objects, *data.armatures, *data.meshes, *data.texts}
+
+
 def make_robot(context, robot, text, folder, shapes, unit):
-    """An armature of it, selected and active; what to say about it."""
+    """An armature of it, selected and active; what to say about it. What fails leaves nothing."""
     if context.mode == "POSE":
         bpy.ops.object.mode_set(mode="OBJECT")
+    before, active = _blocks(), context.view_layer.objects.active
+    try:
+        return _make_robot(context, robot, text, folder, shapes, unit)
+    except BaseException:
+        bpy.data.batch_remove(_blocks() - before)
+        context.view_layer.objects.active = active
+        raise
+
+
+def _make_robot(context, robot, text, folder, shapes, unit):
     data = bpy.data.armatures.new(robot.name)
     ob = bpy.data.objects.new(robot.name, data)
     context.collection.objects.link(ob)
@@ -531,8 +547,8 @@ def make_robot(context, robot, text, folder, shapes, unit):
                                    "reach": robot.reach})
     _add_mimics(ob, unit)
     words = f"{robot.name}: {len(bl_read.joint_bones(ob))} joints"
-    if shapes and text.lstrip().startswith("<"):
-        made, left = _add_visuals(context, ob, robot, text, folder, unit)
+    if shapes and robot.visuals is not None:
+        made, left = _add_visuals(context, ob, robot, folder, unit)
         words += f", {made} shapes" + (f", {left} meshes not found or not readable" if left else "")
     elif shapes:
         _add_shapes(context, ob, robot, unit)

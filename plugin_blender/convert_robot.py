@@ -14,9 +14,10 @@ import math
 import os
 import re
 import struct
-import xml.etree.ElementTree as xml
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
+from xml.etree.ElementTree import TreeBuilder
+from xml.parsers import expat
 
 from . import convert
 from .convert import dot, turned
@@ -63,6 +64,7 @@ class Robot:
     source: str = ""
     links: Dict[str, Any] = field(default_factory=dict)  # pose (x y z, w x y z) of frames, by name
     bone_of: Dict[str, str] = field(default_factory=dict)  # of frames: the bone they go with
+    visuals: Any = None                     # [Visual] of a URDF
 
 
 # ---- small algebra ----
@@ -271,6 +273,8 @@ def robot_of(text, name="", library=None):
         out.append(RobotBone(label, body if body in bones else "", pose[:3],
                              add(pose[:3], times(y, STUB * tree.reach)), z, frame=True))
     _cut_names(robot)
+    if text.lstrip().startswith("<"):
+        robot.visuals = visuals_of(text)
     return robot
 
 
@@ -478,9 +482,18 @@ def rpy(angles):
     return q
 
 
+def _xml(text):
+    """The root of a document. As in the library, a prefix that nothing declares (what xacro has
+    left) is part of the name, and no error."""
+    builder, parser = TreeBuilder(), expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.Parse(text, True)
+    return builder.close()
+
+
 def visuals_of(text):
     """The visuals of a URDF, which the library has read before."""
-    root = xml.fromstring(text.strip())
+    root = _xml(text)
     colors = {}
     for material in root.iter("material"):
         color = material.find("color")

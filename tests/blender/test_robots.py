@@ -6,6 +6,7 @@ import math
 import os
 import random
 import unittest
+import unittest.mock
 
 import bpy
 from mathutils import Matrix
@@ -464,6 +465,26 @@ class Robots(unittest.TestCase):
         self.bring(preset="puma560")
         with self.assertRaisesRegex(RuntimeError, "none/t.json: No such file"):
             bpy.ops.skel.extract_dh(filepath=os.path.join(common.TEMP, "none", "t.json"))
+
+    def test_what_xacro_leaves(self):
+        """Prefixes that nothing declares are no error, as for the library."""
+        text = ARM.replace("AXIS", "0 0 1").replace(
+            '<link name="base"/>', '<xacro:property name="a" value="1"/><link name="base">'
+            '<visual xacro:if="1"><geometry><box size="1 1 1"/></geometry></visual></link>')
+        self.bring(filepath=self.written("xacro.urdf", text))
+        self.assertIn("base visual", bpy.data.objects)
+
+    def test_a_failure_leaves_nothing(self):
+        path, write = self.gripper()[0], self.skel.bl_write
+        bpy.ops.object.mode_set(mode="POSE")
+        before, active = write._blocks(), bpy.context.view_layer.objects.active
+        for name in ("_add_bones", "_add_mimics", "_add_visuals"):
+            with self.subTest(step=name), unittest.mock.patch.object(
+                    write, name, side_effect=self.skel.convert.Refused("no more")), \
+                    self.assertRaisesRegex(RuntimeError, "no more"):
+                bpy.ops.skel.import_robot(filepath=path)
+            self.assertEqual(write._blocks(), before)
+            self.assertEqual(bpy.context.view_layer.objects.active, active)
 
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01
