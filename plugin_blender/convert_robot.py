@@ -240,6 +240,19 @@ def _rest(document, library):
         return skelpy.fk(scene, q) if q else skelpy.State(scene).poses
 
 
+def text_of(data):
+    """The text of a file: UTF-8, or as an XML document says of itself; that word is left out, for
+    whoever reads the text from here on gets UTF-8."""
+    said = re.match(rb"""(?:\xef\xbb\xbf)?(<\?xml[^>]*?)\s+encoding\s*=\s*["']([^"']*)["']""", data)
+    if not said:
+        return data.decode("utf-8-sig")
+    rest = said.group(1) + data[said.end():]
+    try:
+        return rest.decode(said.group(2).decode("ascii", "replace"))
+    except LookupError:                                 # as the library has it
+        return rest.decode("utf-8")
+
+
 def robot_of(text, name="", library=None):
     """A Robot of the text of a document: skel-dh/1, CSV, URDF or skel-scene/1."""
     with skelpy.Scene.from_json(text, library) as scene:

@@ -75,13 +75,14 @@ class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
             path = bpy.path.abspath(self.filepath)
         if not path:
             raise convert.Refused("Choose a robot or a file")
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
-        name = os.path.splitext(os.path.basename(path))[0]
+        with open(path, "rb") as file:
+            data = file.read()
+        name = os.path.basename(path)
         try:
-            robot = convert_robot.robot_of(text, name)
-        except (convert.Refused, skelpy.SkelError) as error:
-            raise convert.Refused(f"{os.path.basename(path)}: {error}") from None
+            text = convert_robot.text_of(data)
+            robot = convert_robot.robot_of(text, os.path.splitext(name)[0])
+        except ops.FAILURES as error:
+            raise convert.Refused(f"{name}: {ops.words_of(error)}") from None
         return bl_write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
                                    context.scene.unit_settings.scale_length)
 

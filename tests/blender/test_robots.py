@@ -455,7 +455,7 @@ class Robots(unittest.TestCase):
     def test_files_are_named(self):
         for name, data, words in (("a.urdf", b"<robot", "a.urdf: line 1"),
                                   ("b.json", b"{}", "b.json: format"),
-                                  ("c.urdf", bytes(range(256)), "not text in UTF-8")):
+                                  ("c.urdf", bytes(range(256)), "c.urdf: .*not text in UTF-8")):
             path = os.path.join(common.TEMP, name)
             with open(path, "wb") as file:
                 file.write(data)
@@ -473,6 +473,20 @@ class Robots(unittest.TestCase):
             '<visual xacro:if="1"><geometry><box size="1 1 1"/></geometry></visual></link>')
         self.bring(filepath=self.written("xacro.urdf", text))
         self.assertIn("base visual", bpy.data.objects)
+
+    def test_other_encodings(self):
+        """As a document says of itself; its text is UTF-8 from then on."""
+        text = ARM.replace("AXIS", "0 0 1").replace('"l1"', '"\xe9paule"')
+        for name, codec in (("ISO-8859-1", "latin-1"), ("utf8", "utf-8"), ("nonsense", "utf-8")):
+            common.clear()
+            path = os.path.join(common.TEMP, "said.urdf")
+            with open(path, "wb") as file:
+                file.write((f'<?xml version="1.0" encoding="{name}"?>\n' + text).encode(codec))
+            ob = self.bring(filepath=path)
+            self.assertIn("\xe9paule", ob.pose.bones)
+            out = os.path.join(common.TEMP, "again.urdf")
+            self.assertEqual(bpy.ops.skel.export_urdf(filepath=out), {"FINISHED"})
+            self.assertIn('"\xe9paule"', self.text_of(out))
 
     def test_a_failure_leaves_nothing(self):
         path, write = self.gripper()[0], self.skel.bl_write
