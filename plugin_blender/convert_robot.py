@@ -65,6 +65,7 @@ class Robot:
     links: Dict[str, Any] = field(default_factory=dict)  # pose (x y z, w x y z) of frames, by name
     bone_of: Dict[str, str] = field(default_factory=dict)  # of frames: the bone they go with
     visuals: Any = None                     # [Visual] of a URDF
+    warnings: List[str] = field(default_factory=list)
 
 
 # ---- small algebra ----
@@ -288,6 +289,8 @@ def robot_of(text, name="", library=None):
     _cut_names(robot)
     if text.lstrip().startswith("<"):
         robot.visuals = visuals_of(text)
+    robot.warnings = [line.split(": ", 1)[1] for line in skelpy.check(text, library)
+                      if line.startswith("warning: ")]
     return robot
 
 

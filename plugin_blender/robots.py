@@ -25,6 +25,7 @@ CONVENTIONS = (
     ("modified", "Modified", "A = Rx(alpha) Tx(a) Rz(theta) Tz(d), as Craig has it: frame i "
      "begins link i"),
 )
+WARNINGS = 8                    # of a file that are told one by one
 _items = []                     # of the list of robots; Blender wants them kept
 
 
@@ -83,8 +84,14 @@ class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
             robot = convert_robot.robot_of(text, os.path.splitext(name)[0])
         except ops.FAILURES as error:
             raise convert.Refused(f"{name}: {ops.words_of(error)}") from None
-        return bl_write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
-                                   context.scene.unit_settings.scale_length)
+        words = bl_write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
+                                    context.scene.unit_settings.scale_length)
+        for warning in robot.warnings[:WARNINGS]:
+            self.report({"WARNING"}, f"{name}: {warning}")
+        if len(robot.warnings) > WARNINGS:
+            self.report({"WARNING"}, f"{name}: {len(robot.warnings) - WARNINGS} more warnings; "
+                        "'skel check' tells them all")
+        return words
 
 
 class _OnRobot:

@@ -471,8 +471,14 @@ class Robots(unittest.TestCase):
         text = ARM.replace("AXIS", "0 0 1").replace(
             '<link name="base"/>', '<xacro:property name="a" value="1"/><link name="base">'
             '<visual xacro:if="1"><geometry><box size="1 1 1"/></geometry></visual></link>')
-        self.bring(filepath=self.written("xacro.urdf", text))
+        path = self.written("xacro.urdf", text)
+        self.bring(filepath=path)
         self.assertIn("base visual", bpy.data.objects)
+        operator = unittest.mock.Mock(preset="NONE", filepath=path)     # to see what it reports
+        self.skel.robots.SKEL_OT_import_robot.run(operator, bpy.context)
+        operator.report.assert_called_once_with(
+            {"WARNING"}, "xacro.urdf: line 1: xacro:property: is a macro that xacro should have "
+            "expanded")
 
     def test_other_encodings(self):
         """As a document says of itself; its text is UTF-8 from then on."""
