@@ -4,7 +4,6 @@
 Frames are evaluated in a scene of their own that holds the armature alone, so skinned meshes cost
 nothing, and the user's scene stays on its frame."""
 
-import json
 import math
 from array import array
 
@@ -69,17 +68,7 @@ def limits_of(pose_bone):
 
 def _robot(pose_bone):
     """What a bone of an imported robot says of itself; None of another's."""
-    if "joint_type" not in pose_bone:
-        return None
-    limits, mass = pose_bone.get("joint_limits"), float(pose_bone.get("mass", 0.0))
-    mimic = json.loads(pose_bone.get("joint_mimic", "null"))
-    return convert.RobotShot(
-        joint=pose_bone.get("joint", ""), kind=pose_bone["joint_type"],
-        axis=pose_bone.get("joint_axis", "Z"), sign=float(pose_bone.get("joint_sign", 1)),
-        limits=tuple(limits) if limits is not None else None, mimic=mimic,
-        com=tuple(pose_bone["com"]) if mass > 0 else None,
-        inertia=tuple(pose_bone["inertia"]) if mass > 0 else None,
-        frame=bool(pose_bone.get("robot_frame", 0)))
+    return convert_robot.robot_shot(pose_bone.name, pose_bone)
 
 
 def _flags(bone):
@@ -603,14 +592,23 @@ def ik_constraints(ob):
 
 # ---- robots ----
 
+def has_joints(ob):
+    """Whether it is a robot that can be moved. What its bones say may be wrong."""
+    return any(bone.get("joint_type") in ("hinge", "slide") for bone in ob.pose.bones)
+
+
 def joint_channel(bone):
     """(property, index, sign) that is the joint's coordinate; None where it has none."""
-    kind = bone.get("joint_type", "")
-    if kind not in ("hinge", "slide"):
+    robot = _robot(bone)
+    if robot is None or robot.kind not in ("hinge", "slide"):
         return None
-    index = "XYZ".index(bone.get("joint_axis", "Z"))
-    return ("rotation_euler" if kind == "hinge" else "location", index,
-            float(bone.get("joint_sign", 1)))
+    return ("rotation_euler" if robot.kind == "hinge" else "location", "XYZ".index(robot.axis),
+            robot.sign)
+
+
+def joint_limits(bone):
+    """(low, high) of a robot's joint; None where it has none."""
+    return _robot(bone).limits
 
 
 def joint_value(bone):
@@ -626,17 +624,15 @@ def joint_bones(ob):
 
 
 def robot_data(ob):
-    try:
-        return json.loads(ob.get("skel_robot", "{}"))
-    except ValueError:
-        return {}
+    """What the armature of a robot keeps of it: joints in the order of q, poses, reach."""
+    return convert_robot.robot_words(ob.name, ob.get("skel_robot", "{}"))
 
 
-def _link(each, robot, mass, scale, grown):
+def _link(each, robot, scale, grown):
     """A ChainBone of a robot's bone. scale: to m; grown: by how much the object is scaled."""
     each.kind, each.axis, each.sign, each.joint = robot.kind, robot.axis, robot.sign, robot.joint
-    each.frame, each.mass, each.mimic = robot.frame, mass, robot.mimic
-    if mass > 0:
+    each.frame, each.mass, each.mimic = robot.frame, robot.mass, robot.mimic
+    if robot.mass > 0:
         each.com = [v * scale for v in robot.com]
         each.inertia = [v * grown ** 2 for v in robot.inertia]
     if robot.limits:
@@ -662,7 +658,7 @@ def read_chain(ob, unit):
             [v * scale for v in rest[12:15]], convert.q_of(rest), bone.length * scale)
         robot = _robot(pose_bone)
         if robot:
-            _link(each, robot, float(pose_bone.get("mass", 0.0)), scale, scale / unit)
+            _link(each, robot, scale, scale / unit)
         else:
             convert_robot.by_locks(each, *limits_of(pose_bone))
             each.mass, each.radius = pose_bone.skel.mass, pose_bone.skel.radius * scale

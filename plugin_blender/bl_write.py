@@ -283,8 +283,8 @@ def _put(bone, value):
 
 def set_joint(bone, value):
     """A joint of a robot, within its limits."""
-    limits = bone.get("joint_limits")
     if bl_read.joint_channel(bone) is not None:
+        limits = bl_read.joint_limits(bone)
         _put(bone, min(max(value, limits[0]), limits[1]) if limits is not None else value)
 
 

@@ -82,6 +82,7 @@ class RobotShot:
     com: Any = None                         # from the head, in the bone's axes, Blender units
     inertia: Any = None                     # xx yy zz xy xz yz about com, bone's axes, kg m²
     frame: bool = False                     # a frame, not a link
+    mass: float = 0.0                       # kg; 0: not known
 
     @property
     def turns(self):

@@ -365,6 +365,83 @@ def parse_joints(text, names, angles=(), followers=()):
     return q
 
 
+# ---- what an armature says of itself, in properties that anyone may edit ----
+
+KINDS = ("hinge", "slide", "ball", "fixed", "free")
+
+
+def _check(good, owner, name, must):
+    if not good:
+        raise convert.Refused(f"{owner}: the property '{name}' must be {must}. Correct it, or "
+                              "import the robot again")
+
+
+def _floats(value, count):
+    """So many finite numbers, or None."""
+    try:
+        out = tuple(float(v) for v in value) if not isinstance(value, str) else ()
+    except (TypeError, ValueError):
+        return None
+    return out if len(out) == count and all(map(math.isfinite, out)) else None
+
+
+def _mimic_of(owner, text):
+    """What a joint goes with, of its JSON."""
+    try:
+        mimic = json.loads(text)
+        found = {"joint": mimic["joint"], "multiplier": float(mimic["multiplier"]),
+                 "offset": float(mimic["offset"])}
+    except (TypeError, ValueError, KeyError):
+        found = {"joint": None}
+    good = isinstance(found["joint"], str) and _floats(list(found.values())[1:], 2)
+    _check(good, owner, "joint_mimic",
+           'JSON like {"joint": "name", "multiplier": 1.0, "offset": 0.0}')
+    return found
+
+
+def robot_shot(name, properties):
+    """What a bone of an imported robot says of itself; None of another's."""
+    if "joint_type" not in properties:
+        return None
+    owner, get = f"The bone '{name}'", properties.get
+    out = convert.RobotShot(joint=get("joint", ""), kind=get("joint_type"),
+                            axis=get("joint_axis", "Z"), frame=bool(get("robot_frame", 0)))
+    _check(out.kind in KINDS, owner, "joint_type", "one of " + ", ".join(KINDS))
+    _check(isinstance(out.joint, str) and (out.joint or out.kind not in ("hinge", "slide")),
+           owner, "joint", "the name of a joint")
+    _check(out.axis in ("X", "Y", "Z"), owner, "joint_axis", "X, Y or Z")
+    _check(get("joint_sign", 1) in (1, -1), owner, "joint_sign", "1 or -1")
+    out.sign = float(get("joint_sign", 1))
+    if "joint_limits" in properties:
+        out.limits = _floats(get("joint_limits"), 2)
+        _check(out.limits and out.limits[0] <= out.limits[1], owner, "joint_limits",
+               "two numbers, the lower one first")
+    if "joint_mimic" in properties:
+        out.mimic = _mimic_of(owner, get("joint_mimic"))
+    mass = _floats([get("mass", 0.0)], 1)
+    _check(mass and mass[0] >= 0, owner, "mass", "a number, not negative")
+    out.mass = mass[0]
+    if out.mass > 0:
+        out.com, out.inertia = _floats(get("com"), 3), _floats(get("inertia"), 6)
+        _check(out.com, owner, "com", "three numbers")
+        _check(out.inertia, owner, "inertia", "six numbers: xx yy zz xy xz yz")
+    return out
+
+
+def robot_words(name, text):
+    """What an armature keeps of its robot, of its JSON."""
+    try:
+        data = json.loads(text)
+        joints, poses = data.get("joints", []), data.get("poses", {})
+        good = isinstance(joints, list) and all(isinstance(joint, str) for joint in joints) and \
+            all(_floats(q, len(q)) is not None for q in poses.values())
+    except (TypeError, ValueError, AttributeError):
+        good = False
+    _check(good, f"The armature '{name}'", "skel_robot",
+           'JSON like {"joints": ["name"], "poses": {"name": [0.0]}}')
+    return data
+
+
 # ---- bones to a document ----
 
 @dataclass

@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import bl_read, ops, panel
+from . import bl_read, convert, ops, panel
 
 
 class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
@@ -39,14 +39,19 @@ class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
     def draw(self, context):
         layout, ob = self.columns(), ops.armature(context)
         column = layout.column(align=True)
-        followers = bl_read.mimics(ob)
-        for bone in bl_read.joint_bones(ob):
+        try:
+            followers, bones, data = (read(ob) for read in (
+                bl_read.mimics, bl_read.joint_bones, bl_read.robot_data))
+        except convert.Refused as error:            # someone has edited its properties
+            column.label(text=str(error), icon="ERROR")
+            return
+        for bone in bones:
             name = "skel_angle" if bone["joint_type"] == "hinge" else "skel_distance"
             row = column.row()
             row.enabled = bone["joint"] not in followers    # a driver moves it
             row.prop(bone, name, text=bone["joint"])
         layout.operator("skel.set_joints", text="All to Zero", icon="LOOP_BACK")
-        for pose in list(bl_read.robot_data(ob).get("poses", {}))[:8]:
+        for pose in list(data.get("poses", {}))[:8]:
             layout.operator("skel.set_joints", text=f"Pose '{pose}'").pose = pose
 
 

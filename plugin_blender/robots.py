@@ -98,7 +98,7 @@ class _OnRobot:
     @classmethod
     def poll(cls, context):
         ob = ops.armature(context)
-        if ob is None or not bl_read.joint_bones(ob):
+        if ob is None or not bl_read.has_joints(ob):
             cls.poll_message_set("Select a robot that Skel has imported")
             return False
         return ops.not_editing(cls, context)
@@ -129,7 +129,11 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
             if values is None:
                 known = ", ".join(data.get("poses", {})) or "none"
                 raise convert.Refused(f"There is no pose '{self.pose}'; there are: {known}")
-            q = dict(zip(names, values))
+            order = data.get("joints") or names
+            if len(values) != len(order):
+                raise convert.Refused(f"The pose '{self.pose}' has {len(values)} numbers, but the "
+                                      f"robot has {len(order)} joints")
+            q = dict(zip(order, values))
         else:
             angles = {bone["joint"] for bone in bones if bone["joint_type"] == "hinge"}
             q = convert_robot.parse_joints(self.values or "0 " * len(names), names,
@@ -197,7 +201,7 @@ class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):
             raise convert.Refused("Name a file to write")
         ob = ops.armature(context)
         bl_read.check_object(ob)
-        source = bpy.data.texts.get(ob.get("skel_source", ""))
+        source = bpy.data.texts.get(str(ob.get("skel_source", "")))
         if source is not None and not self.from_bones:
             with skelpy.Scene.from_json(source.as_string()) as scene:
                 text = scene.to_urdf()

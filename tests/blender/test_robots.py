@@ -494,6 +494,33 @@ class Robots(unittest.TestCase):
             self.assertEqual(bpy.ops.skel.export_urdf(filepath=out), {"FINISHED"})
             self.assertIn('"\xe9paule"', self.text_of(out))
 
+    def test_properties_that_were_edited(self):
+        """Operators say what is wrong; polls and panels do not fail."""
+        ob = self.bring(preset="puma560")
+        bone, path = ob.pose.bones["link2"], os.path.join(common.TEMP, "edited.urdf")
+        runs = (bpy.ops.skel.set_joints, bpy.ops.skel.extract_dh, bpy.ops.skel.bake_physics,
+                lambda: bpy.ops.skel.export_urdf(filepath=path, from_bones=True))
+        panel = unittest.mock.Mock()
+        for owner, name, value in ((bone, "joint_axis", "x"), (bone, "joint_limits", "ab"),
+                                   (bone, "joint_mimic", "{"), (bone, "joint_sign", -5),
+                                   (ob, "skel_robot", "[]"), (ob, "skel_robot", 5)):
+            kept = owner.get(name)
+            kept = kept.to_list() if hasattr(kept, "to_list") else kept
+            owner[name] = value
+            for run in runs if owner == bone else runs[:1]:
+                with self.subTest(name=name), self.assertRaisesRegex(
+                        RuntimeError, f"'{owner.name}': the property '{name}' must be"):
+                    run()
+            self.skel.panel_robots.SKEL_PT_joints.draw(panel, bpy.context)
+            said = panel.columns().column().label.call_args.kwargs["text"]
+            self.assertIn(f"'{name}' must be", said)
+            del owner[name]
+            if kept is not None:
+                owner[name] = kept
+        self.assertEqual(bpy.ops.skel.set_joints(), {"FINISHED"})
+        ob["skel_source"] = 5
+        self.assertEqual(bpy.ops.skel.export_urdf(filepath=path), {"FINISHED"})
+
     def test_a_failure_leaves_nothing(self):
         path, write = self.gripper()[0], self.skel.bl_write
         bpy.ops.object.mode_set(mode="POSE")

@@ -345,6 +345,35 @@ class Robots(unittest.TestCase):
         self.assertEqual({bone.joint: bone.mimic for bone in made.bones if bone.mimic},
                          {"r": {"joint": "p", "multiplier": 0.1, "offset": 0.05}})
 
+    def test_properties_that_were_edited(self):
+        """What they must be is said, with the bone and the property."""
+        good = {"joint": "j", "joint_type": "hinge", "joint_axis": "Y", "joint_sign": -1,
+                "joint_limits": [-1, 2.5], "mass": 2, "com": [0, 1, 2], "inertia": [1] * 6,
+                "joint_mimic": '{"joint": "k", "multiplier": 2, "offset": 0}'}
+        shot = robot.robot_shot("b", good)
+        self.assertEqual((shot.kind, shot.axis, shot.sign, shot.limits, shot.mass),
+                         ("hinge", "Y", -1.0, (-1.0, 2.5), 2.0))
+        self.assertEqual(shot.mimic, {"joint": "k", "multiplier": 2.0, "offset": 0.0})
+        self.assertIsNone(robot.robot_shot("b", {"joint": "j"}))
+        wrong = {"joint": ("", 5), "joint_type": ("", 5, "Hinge"), "joint_axis": ("x", "", 2),
+                 "joint_sign": (0, -5, "a", [1]), "mass": ("a", -1, math.nan, [1]),
+                 "joint_limits": ("12", 3, [1], [2, 1], [0, math.inf], ["a", 1]),
+                 "com": ("abc", [1, 2], None), "inertia": ("", [1] * 5, None),
+                 "joint_mimic": ("", "{", "[]", "{}", 5, '{"joint": "k"}', "null",
+                                 '{"joint": 1, "multiplier": 2, "offset": 0}',
+                                 '{"joint": "k", "multiplier": "a", "offset": 0}')}
+        for name, values in wrong.items():
+            for value in values:
+                with self.subTest(name=name, value=value), \
+                        self.assertRaisesRegex(convert.Refused, f"bone 'b'.*'{name}' must be"):
+                    robot.robot_shot("b", {**good, name: value})
+        self.assertEqual(robot.robot_words("a", '{"joints": ["j"]}'), {"joints": ["j"]})
+        for text in ("", "[]", 5, "5", "null", '{"joints": "ab"}', '{"joints": [1]}',
+                     '{"poses": []}', '{"poses": {"a": 1}}', '{"poses": {"a": ["x"]}}'):
+            with self.subTest(text=text), \
+                    self.assertRaisesRegex(convert.Refused, "armature 'a'.*'skel_robot' must be"):
+                robot.robot_words("a", text)
+
     def test_loops_are_refused(self):
         with self.assertRaisesRegex(convert.Refused, "loop"):
             robot.robot_of(common.sample("four_bar"))
