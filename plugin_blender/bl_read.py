@@ -669,21 +669,3 @@ def read_chain(ob, unit):
             each.mimic = convert.grown_mimic(each.mimic, each.kind,
                                              kinds.get(each.mimic["joint"]), scale / unit)
     return out
-
-
-def tip_of(ob, active, named):
-    """The last bone of the chain that is meant."""
-    if named:
-        if named not in ob.pose.bones:
-            raise convert.Refused(f"There is no bone '{named}'")
-        return named
-    if active is not None and active.id_data == ob:
-        return active.name
-    frames = [bone.name for bone in ob.pose.bones if bone.get("robot_frame", 0)]
-    if "tool" in frames or len(frames) == 1:
-        return "tool" if "tool" in frames else frames[0]
-    ends = [bone.name for bone in ob.pose.bones if not bone.children]
-    if len(ends) != 1:
-        raise convert.Refused("Make the last bone of the chain active: this armature has several "
-                              "ends")
-    return ends[0]

@@ -26,6 +26,7 @@ from .binding import skelpy
 
 NEAR = 1e-4                 # of the reach: what lies this near an axis lies on it
 STUB = 0.04                 # of the reach: length of a bone that has none
+TOOLS = ("tool", "tool0")   # frames that are the end of a robot: tables have one, ROS the other
 NAME = 63                   # bytes that Blender keeps of a bone's name
 SNAP = 1e-5                 # of angles and of the reach: bones are float32
 ZERO = (0.0, 0.0, 0.0)
@@ -529,6 +530,33 @@ def scene_of(name, bones, tip="", tip_tail=True):
 def _inverse(pose):
     back = convert.q_conj(pose[3:])
     return [*times(convert.q_rotate(back, pose[:3]), -1.0), *back]
+
+
+def tip_of(bones, wanted=""):
+    """The last bone of the chain that is meant: the one that is wanted, else the tool, else the
+    only end. What no joint leads to (the base, and frames on it) is no end."""
+    moved, hosts = {}, {bone.parent for bone in bones if not bone.frame}
+    for bone in bones:                                  # parents first
+        moved[bone.name] = bone.kind in ("hinge", "slide", "ball") or moved.get(bone.parent, False)
+    if wanted:
+        if not moved.get(wanted, False):
+            raise convert.Refused(f"No joint leads to '{wanted}'. Name a bone behind a joint, or "
+                                  "make it active" if wanted in moved else
+                                  f"There is no bone '{wanted}'")
+        return wanted
+    frames = {bone.name: bone.parent for bone in bones if bone.frame and moved[bone.name]}
+    ends = [bone.name for bone in bones
+            if not bone.frame and moved[bone.name] and bone.name not in hosts]
+    if not ends:
+        raise convert.Refused("This armature has no joint that moves")
+    for name in TOOLS:
+        if name in frames:
+            return name
+    if len(ends) > 1:
+        raise convert.Refused("Make the last bone of the chain active: this armature has several "
+                              f"ends ({', '.join(ends[:4])}{', ...' if ends[4:] else ''})")
+    there = [name for name, parent in frames.items() if parent == ends[0]]
+    return there[0] if len(there) == 1 else ends[0]
 
 
 def table_of(name, bones, tip, convention, csv=False, snap=SNAP, library=None):

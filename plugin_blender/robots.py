@@ -146,8 +146,8 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
 
 
 class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
-    """Write the Denavit-Hartenberg table of the chain that ends at the active bone (of a robot: at
-    its tool), to a file or to a text in the text editor"""
+    """Write the Denavit-Hartenberg table of the chain that ends at the active bone (else at the
+    tool or the only end), to a file or to a text in the text editor"""
     bl_idname = "skel.extract_dh"
     bl_label = "Extract DH Table"
     bl_options = {"REGISTER", "UNDO"}
@@ -155,7 +155,8 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
     convention: EnumProperty(name="Convention", items=CONVENTIONS, default="standard",
                              description="Which of the two conventions")
     tip: StringProperty(name="Tip", options={"SKIP_SAVE"},
-                        description="Last bone of the chain. Empty: the active one")
+                        description="Last bone of the chain. Empty: the active one, else the tool "
+                        "or the only end")
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"SKIP_SAVE"},
                              description="File to write: .json or .csv. Empty: a text in the text "
                              "editor")
@@ -168,14 +169,16 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
         bl_read.check_object(ob)
         path = bpy.path.abspath(self.filepath) if self.filepath else ""
         bones = bl_read.read_chain(ob, context.scene.unit_settings.scale_length)
-        tip = bl_read.tip_of(ob, context.active_pose_bone, self.tip)
+        active = context.active_pose_bone
+        tip = convert_robot.tip_of(bones, self.tip or (
+            active.name if active is not None and active.id_data == ob else ""))
         text = convert_robot.table_of(ob.name, bones, tip, self.convention,
                                       path.lower().endswith(".csv"), self.snap)
         if path:
             pipeline.save(path, text)
-            return f"Wrote {path}"
+            return f"Wrote {path}, up to '{tip}'"
         name = bl_write.add_text(f"{ob.name} DH {self.convention}.json", text)
-        return f"'{name}' in the text editor"
+        return f"'{name}' in the text editor, up to '{tip}'"
 
 
 class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):

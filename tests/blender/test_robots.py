@@ -557,6 +557,27 @@ class Robots(unittest.TestCase):
         tool = frames_of(self.skelpy, table, [0, 0, 0])["tool"]
         self.assertLess(math.dist(tool[:3], (1.5, 0, 2)), EXACT)
 
+    def test_table_of_an_ordinary_urdf(self):
+        """With a tool or without, no bone need be named; the base is no end."""
+        table = os.path.join(common.TEMP, "serial.json")
+        for tool in ("", '<link name="tool0"/>' +
+                     joint("f", "fixed", "l2", "tool0", "0.4 0 0", "0 0 1")):
+            self.scene = common.clear()
+            text = '<robot name="arm"><link name="base"/><link name="l1"/><link name="l2"/>' + \
+                tool + joint("j1", "revolute", "base", "l1", "0 0 0.2", "0 0 1", limit(-1, 1)) + \
+                joint("j2", "revolute", "l1", "l2", "0 0 0.3", "0 1 0", limit(-1, 1)) + "</robot>"
+            path = self.written("serial.urdf", text)
+            ob, scene = self.bring(filepath=path), self.skelpy.Scene.from_file(path)
+            self.assertEqual(bpy.ops.skel.extract_dh(filepath=table), {"FINISHED"})
+            made, q = self.skelpy.Scene.from_file(table), [0.3, -0.4]
+            self.assertEqual(made.joint_names, ["j1", "j2"])
+            if tool:
+                self.assertLess(math.dist(frames_of(self.skelpy, made, q)["tool"][:3],
+                                          frames_of(self.skelpy, scene, q)["tool0"][:3]), EXACT)
+            with self.assertRaisesRegex(RuntimeError, "No joint leads to 'base'"):
+                bpy.ops.skel.extract_dh(tip="base")
+            self.assertEqual(len(ob.pose.bones), 4 if tool else 3)
+
     def test_undo_and_bad_files(self):
         bpy.ops.ed.undo_push(message="before")
         before = len(bpy.data.objects)

@@ -374,6 +374,29 @@ class Robots(unittest.TestCase):
                     self.assertRaisesRegex(convert.Refused, "armature 'a'.*'skel_robot' must be"):
                 robot.robot_words("a", text)
 
+    def test_where_a_chain_ends(self):
+        def bones(*rows):
+            return [robot.ChainBone(name, parent, kind=kind, frame=kind == "frame")
+                    for name, parent, kind in rows]
+        arm = (("l1", "", "hinge"), ("l2", "l1", "slide"))
+        for more, tip in (((), "l2"), ((("base", "", "frame"),), "l2"),
+                          ((("base", "", "frame"), ("end", "l2", "frame")), "end"),
+                          ((("a", "l2", "frame"), ("b", "l2", "frame")), "l2"),
+                          ((("a", "l2", "frame"), ("tool0", "l2", "frame")), "tool0"),
+                          ((("cam", "l1", "frame"),), "l2"),
+                          ((("flange", "l2", "fixed"),), "flange"),
+                          ((("f1", "l2", "slide"), ("f2", "l2", "slide"), ("tool", "l2", "frame")),
+                           "tool")):
+            self.assertEqual(robot.tip_of(bones(*arm, *more)), tip)
+        self.assertEqual(robot.tip_of(bones(*arm), "l1"), "l1")
+        base = ("base", "", "fixed")
+        for given, wanted, words in (((base, *arm), "base", "No joint leads to 'base'"),
+                                     (arm, "x", "no bone 'x'"),
+                                     ((base,), "", "no joint that moves"),
+                                     ((*arm, ("l3", "l1", "hinge")), "", "several ends .l2, l3.")):
+            with self.assertRaisesRegex(convert.Refused, words):
+                robot.tip_of(bones(*given), wanted)
+
     def test_loops_are_refused(self):
         with self.assertRaisesRegex(convert.Refused, "loop"):
             robot.robot_of(common.sample("four_bar"))
