@@ -612,8 +612,15 @@ def joint_limits(bone):
 
 
 def joint_value(bone):
+    """Where a robot's joint stands, rad or Blender units; of a hinge in a mode that has no angles
+    (the import has XYZ), within half a turn."""
     found = joint_channel(bone)
-    return found[2] * getattr(bone, found[0])[found[1]] if found else 0.0
+    if not found:
+        return 0.0
+    name, index, sign = found
+    if name == "rotation_euler" and len(bone.rotation_mode) != 3:
+        return sign * convert.angle_about(bone.matrix_basis.to_quaternion(), index)
+    return sign * getattr(bone, name)[index]
 
 
 def joint_bones(ob):

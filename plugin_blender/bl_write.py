@@ -278,6 +278,8 @@ def set_pose(ob, channels, key):
 
 def _put(bone, value):
     name, index, sign = bl_read.joint_channel(bone)
+    if name == "rotation_euler" and len(bone.rotation_mode) != 3:   # it has no angles to set
+        bone.rotation_mode = "XYZ"
     getattr(bone, name)[index] = sign * value
 
 

@@ -197,6 +197,11 @@ def q_about(axis, angle):
     return (math.cos(angle / 2), *(s * x for x in axis))
 
 
+def angle_about(q, axis):
+    """How far a rotation turns about its own axis 0, 1 or 2: within half a turn."""
+    return math.remainder(2 * math.atan2(q[1 + axis], q[0]), 2 * math.pi)
+
+
 def dot(a, b):
     return sum(x * y for x, y in zip(a, b))
 
@@ -562,9 +567,11 @@ def _joint_limited(shot, i, joint, pose, parent_pose, head):
 
 def _coordinate(shot, i):
     """Where a robot's joint stands at the start, rad or m: angles as they are keyed, turns and
-    all."""
+    all, where the bone's mode has angles."""
     robot = shot.bones[i].robot
     axis = "XYZ".index(robot.axis)
+    if robot.kind == "hinge" and shot.bones[i].rotation in (rigs.QUATERNION, rigs.AXIS_ANGLE):
+        return robot.sign * angle_about(q_of(shot.basis[16 * i:16 * i + 16]), axis)
     if robot.kind == "hinge":
         return robot.sign * shot.bones[i].near[axis]
     grown = sum(scales(shot.objects[:16])) / 3 * shot.unit

@@ -578,6 +578,31 @@ class Robots(unittest.TestCase):
                 bpy.ops.skel.extract_dh(tip="base")
             self.assertEqual(len(ob.pose.bones), 4 if tool else 3)
 
+    def test_bones_without_angles(self):
+        """A joint is set whatever the mode of its bone; its slider and physics tell the truth."""
+        ob, q = self.bring(preset="puma560"), [0.5, -0.4, 0.3, -0.2, 0.1, 0.6]
+        set_joints(q)
+        tool = ob.pose.bones["tool"].head.copy()
+        path, limits = os.path.join(common.TEMP, "scene.json"), []
+        for mode in ("XYZ", "ZYX", "QUATERNION", "AXIS_ANGLE"):
+            for bone in ob.pose.bones:
+                bone.rotation_mode = mode
+            self.near(self.joints(ob), q)
+            self.assertAlmostEqual(ob.pose.bones["link2"].skel_angle, -0.4, 5)
+            self.assertEqual(bpy.ops.skel.export_scene(filepath=path), {"FINISHED"})
+            limits.append([v for each in json.loads(self.text_of(path))["joints"]
+                           for v in each.get("limits", [])])
+            self.assertEqual(len(limits[-1]), 12)
+            self.near(limits[-1], limits[0])
+            set_joints([0.0] * 6)
+            self.near(self.joints(ob), [0.0] * 6)
+            for bone in ob.pose.bones:
+                bone.rotation_mode = mode
+            ob.pose.bones["link2"].skel_angle = -0.4
+            self.near(self.joints(ob), [0.0, -0.4, 0.0, 0.0, 0.0, 0.0])
+            set_joints(q)
+            self.assertLess((ob.pose.bones["tool"].head - tool).length, EXACT)
+
     def test_undo_and_bad_files(self):
         bpy.ops.ed.undo_push(message="before")
         before = len(bpy.data.objects)
