@@ -400,6 +400,8 @@ def _lock(pose_bone, bone, unit):
         pose_bone["dh"] = bone.row
     if bone.mimic:
         pose_bone["joint_mimic"] = json.dumps(bone.mimic)
+    if bone.drive:
+        pose_bone["joint_drive"] = [float(v) for v in bone.drive]
     if bone.mass > 0:
         pose_bone.skel.mass = pose_bone["mass"] = float(bone.mass)
         pose_bone["com"] = [float(v) / unit for v in bone.com]

@@ -83,6 +83,7 @@ class RobotShot:
     inertia: Any = None                     # xx yy zz xy xz yz about com, bone's axes, kg m²
     frame: bool = False                     # a frame, not a link
     mass: float = 0.0                       # kg; 0: not known
+    drive: Any = None                       # (velocity, effort): rad and m, N m and N
 
     @property
     def turns(self):

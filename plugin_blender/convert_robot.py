@@ -46,6 +46,7 @@ class RobotBone:
     sign: float = 1.0
     limits: Any = None
     mimic: Any = None                       # {"joint", "multiplier", "offset"}: rad and m
+    drive: Any = None                       # (velocity, effort): rad, m, N m, N; 0: not known
     row: str = ""                           # of the DH table, as JSON
     stub: bool = False
     frame: bool = False                     # a frame, not a link
@@ -267,12 +268,14 @@ def robot_of(text, name="", library=None):
     for body in reversed(tree.order()):
         bones[body] = _bone(tree, body, heads)
     out = [bones[body] for body in tree.order()]
-    rows = _rows(text)
+    rows, extra = _rows(text), document.get("robot", {})
+    drives = {drive["joint"]: (drive.get("velocity", 0.0), drive.get("effort", 0.0))
+              for drive in extra.get("drives", [])}
     for bone in out:
         bone.row, bone.mimic = rows.get(bone.joint, ""), mimics.get(bone.joint)
+        bone.drive = drives.get(bone.joint)
     robot = Robot(document.get("name") or name or "robot", out, reach_of(tree),
                   joints=[j["name"] for j in document.get("joints", [])])
-    extra = document.get("robot", {})
     robot.poses = extra.get("poses", {})
     robot.notes, robot.source = extra.get("notes", []), extra.get("source", "")
     taken = set(bones)
@@ -419,6 +422,10 @@ def robot_shot(name, properties):
                "two numbers, the lower one first")
     if "joint_mimic" in properties:
         out.mimic = _mimic_of(owner, get("joint_mimic"))
+    if "joint_drive" in properties:
+        out.drive = _floats(get("joint_drive"), 2)
+        _check(out.drive and min(out.drive) >= 0, owner, "joint_drive",
+               "two numbers, velocity and effort (0: not known)")
     mass = _floats([get("mass", 0.0)], 1)
     _check(mass and mass[0] >= 0, owner, "mass", "a number, not negative")
     out.mass = mass[0]
@@ -464,6 +471,7 @@ class ChainBone:
     inertia: Any = None                     # as of a RobotBone
     radius: float = 0.0                     # of its capsule, where it has a mass but no inertia
     mimic: Any = None                       # as of a RobotBone
+    drive: Any = None                       # as of a RobotBone
 
 
 def _body(bone):
@@ -523,7 +531,10 @@ def scene_of(name, bones, tip="", tip_tail=True):
                       [0.0, bone.length if tip_tail else 0.0, 0.0, *UNIT])
         at = compose(_inverse(poses[tip]), end)
         frames.append({"name": tool, "body": tip, "orientation": at[3:], "position": at[:3]})
-    scene.robot = {"frames": frames, **({"tool": tool} if tool else {})}
+    drives = [{"joint": bone.joint, "velocity": bone.drive[0], "effort": bone.drive[1]}
+              for bone in bones if bone.drive and bone.joint in known]
+    scene.robot = {"frames": frames, **({"tool": tool} if tool else {}),
+                   **({"drives": drives} if drives else {})}
     return scene
 
 

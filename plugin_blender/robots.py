@@ -5,8 +5,9 @@ table or the URDF of bones back.
 What a bone's axes mean is in convert_robot.py. Of the joint a bone keeps custom properties:
   joint, joint_type (hinge, slide, ball, fixed, free), joint_axis (Y, Z), joint_sign (1, -1),
   joint_limits (rad, or Blender units), joint_mimic (what it goes with, as JSON: rad and m; a driver
-  moves it), dh (its row, as JSON), mass (kg), com (from the bone's head
-  in its axes, Blender units), inertia (about com in the bone's axes, xx yy zz xy xz yz, kg m²)
+  moves it), joint_drive (velocity and effort that it can do: rad, m, N m, N), dh (its row, as
+  JSON), mass (kg), com (from the bone's head in its axes, Blender units), inertia (about com in
+  the bone's axes, xx yy zz xy xz yz, kg m²)
 A hinge is one angle of rotation_euler, a slide one number of location: sign times q. All others are
 locked, for IK too. Limits are IK limits where they fit in half a turn to either side; a Limit
 Rotation constraint could not hold a wrist that turns further than that."""

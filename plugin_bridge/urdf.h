@@ -7,6 +7,7 @@
 #include "robot.h"
 
 #define SKEL__URDF_LINKS 100000
+#define SKEL__URDF_NO_LIMIT 1e6 /* velocity and effort of a drive that is not known */
 
 enum {
     SKEL__URDF_REVOLUTE,

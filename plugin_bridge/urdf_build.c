@@ -3,7 +3,6 @@
    the link's frame; the root is fixed where it stands. */
 #include "urdf.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,6 +141,11 @@ static void add_joint(builder *b, int32_t k) {
 
 /* ---- the robot ------------------------------------------------------------------------------- */
 
+/* 0: not known. */
+static double drive_of(double limit) {
+    return limit > 0.0 && limit < SKEL__URDF_NO_LIMIT ? limit : 0.0;
+}
+
 static void fill_robot(const builder *b, skel__robot *r) {
     const skel__urdf *u = b->u;
     r->frames           = skel__arena_alloc(&r->arena, (size_t)u->link_count, sizeof *r->frames);
@@ -156,7 +160,7 @@ static void fill_robot(const builder *b, skel__robot *r) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
         const skel__urdf_joint *j = &u->joints[k];
         if (j->index < 0) continue;
-        r->drives[j->index] = (skel__drive){fmax(j->velocity, 0.0), fmax(j->effort, 0.0)};
+        r->drives[j->index] = (skel__drive){drive_of(j->velocity), drive_of(j->effort)};
     }
 }
 

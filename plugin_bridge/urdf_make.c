@@ -178,13 +178,20 @@ static bool choose_frame(maker *m, const step *s) {
     return true;
 }
 
+/* What a drive can do; URDF wants a number where that is not known. */
+static void set_drive(const skel__drive *d, skel__urdf_joint *j) {
+    j->velocity = d && d->velocity > 0.0 ? d->velocity : SKEL__URDF_NO_LIMIT;
+    j->effort   = d && d->effort > 0.0 ? d->effort : SKEL__URDF_NO_LIMIT;
+}
+
 static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_joint *j) {
-    const skel__drive *d     = m->s->robot ? m->s->robot->drives : NULL;
+    const skel__robot *r     = m->s->robot;
+    const skel__drive *d     = r && r->drives ? &r->drives[s->index] : NULL;
     const bool         has   = s->j.has_limits && s->j.type != SKEL_JOINT_BALL;
     const bool         turns = s->j.type != SKEL_JOINT_SLIDE;
     j->type = turns ? has ? SKEL__URDF_REVOLUTE : SKEL__URDF_CONTINUOUS : SKEL__URDF_PRISMATIC;
-    if (d) j->velocity = d[s->index].velocity, j->effort = d[s->index].effort;
-    j->has_limit = has || !turns || (d && (j->velocity > 0.0 || j->effort > 0.0));
+    set_drive(d, j);
+    j->has_limit = has || !turns || (d && (d->velocity > 0.0 || d->effort > 0.0));
     j->has_lower = j->has_upper = has;
     j->lower                    = has ? s->j.limit_low[part] : 0.0;
     j->upper                    = has ? s->j.limit_high[part] : 0.0;

@@ -220,6 +220,12 @@ class Robots(unittest.TestCase):
         self.assertGreater(len(masses), 2)
         for mass in masses:
             self.assertIn(f'<mass value="{mass:g}"/>', self.text_of(path))
+        self.assertIn('effort="80" velocity="3"', self.text_of(path))
+        ob.scale = (2, 2, 2)
+        bpy.context.view_layer.update()
+        self.assertEqual(bpy.ops.skel.export_urdf(filepath=path, from_bones=True), {"FINISHED"})
+        self.assertIn('effort="20" velocity="0.19999', self.text_of(path))  # of a slide
+        self.assertNotIn('velocity="0"', self.text_of(path))
 
     def text_of(self, path):
         with open(path, encoding="utf-8") as file:

@@ -348,7 +348,8 @@ class Robots(unittest.TestCase):
     def test_properties_that_were_edited(self):
         """What they must be is said, with the bone and the property."""
         good = {"joint": "j", "joint_type": "hinge", "joint_axis": "Y", "joint_sign": -1,
-                "joint_limits": [-1, 2.5], "mass": 2, "com": [0, 1, 2], "inertia": [1] * 6,
+                "joint_limits": [-1, 2.5], "joint_drive": [0, 3], "mass": 2,
+                "com": [0, 1, 2], "inertia": [1] * 6,
                 "joint_mimic": '{"joint": "k", "multiplier": 2, "offset": 0}'}
         shot = robot.robot_shot("b", good)
         self.assertEqual((shot.kind, shot.axis, shot.sign, shot.limits, shot.mass),
@@ -357,6 +358,7 @@ class Robots(unittest.TestCase):
         self.assertIsNone(robot.robot_shot("b", {"joint": "j"}))
         wrong = {"joint": ("", 5), "joint_type": ("", 5, "Hinge"), "joint_axis": ("x", "", 2),
                  "joint_sign": (0, -5, "a", [1]), "mass": ("a", -1, math.nan, [1]),
+                 "joint_drive": ("ab", [1], [-1, 0]),
                  "joint_limits": ("12", 3, [1], [2, 1], [0, math.inf], ["a", 1]),
                  "com": ("abc", [1, 2], None), "inertia": ("", [1] * 5, None),
                  "joint_mimic": ("", "{", "[]", "{}", 5, '{"joint": "k"}', "null",

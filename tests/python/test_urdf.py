@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import unittest
@@ -217,6 +218,25 @@ class AnyTree(unittest.TestCase):
                 self.assertAlmostEqual(a["position"][k], b["position"][k], 12)
         done = run("convert", "-", "-", "--to", "urdf", input=text)
         self.assertEqual(done.stdout, text)
+
+    def test_drives_that_are_not_known_limit_nothing(self):
+        """ROS takes 0 for a joint that cannot move; read again, they are still not known."""
+        scene = {"format": "skel-scene/1", "bodies": [
+            {"name": "a", "position": [1, 0, 0]}, {"name": "b", "position": [2, 0, 0]}],
+            "joints": [{"name": "one", "type": "hinge", "bodies": ["world", "a"],
+                        "anchor": [0, 0, 0], "axis": [0, 0, 1], "limits": [-1, 2]},
+                       {"name": "two", "type": "slide", "bodies": ["a", "b"], "axis": [1, 0, 0]}]}
+        for drives, wanted in (([], ["1000000"] * 4), (
+                [{"joint": "one", "velocity": 2, "effort": 0},
+                 {"joint": "two", "velocity": 0, "effort": 7}], ["1000000", "2", "7", "1000000"])):
+            scene["robot"] = {"drives": drives}
+            with skelpy.Scene.from_json(json.dumps(scene)) as one:
+                text = one.to_urdf()
+            found = re.findall(r'effort="([^"]*)" velocity="([^"]*)"', text)
+            self.assertEqual([number for pair in found for number in pair], wanted)
+            with skelpy.Scene.from_json(text) as again:
+                kept = json.loads(again.to_json()).get("robot", {}).get("drives", [])
+            self.assertEqual(kept, drives)
 
     def test_what_urdf_cannot_hold_is_said(self):
         for name, reason in (("four_bar", b"loop"), ("driven_root", b"driven")):
