@@ -364,6 +364,27 @@ static bool read_units(reader *r) {
     return r->doc->error_count == 0;
 }
 
+/* Whether a line can be the heading; else what a table must look like. */
+static bool is_heading(reader *r, const char *line) {
+    static const char k_must[] = "must be column names with commas between them: name,type,a,alpha,"
+                                 "d,theta";
+    const char       *cut      = strchr(line, ';') ? "semicolons" : "tabs";
+    if (strchr("+-.0123456789", line[0]))
+        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: begins with a number, but is the heading, %s",
+                   (int)r->line, k_must);
+    else if (!strchr(line, ',') && strpbrk(line, ";\t"))
+        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: has %s between its cells, %s", (int)r->line,
+                   cut, k_must);
+    else if (!strchr(line, ','))
+        skel__note(r->doc, SKEL_E_SYNTAX,
+                   "line %d: begins no JSON, no URDF and no DH table. A table has lines like '# "
+                   "convention: standard', then a heading, then a line per joint; the heading %s",
+                   (int)r->line, k_must);
+    else
+        return true;
+    return false;
+}
+
 /* False: no line after this one is read. */
 static bool read_line(reader *r, char *line) {
     char *cell[MAX_COLUMNS];
@@ -373,6 +394,7 @@ static bool read_line(reader *r, char *line) {
         if (r->column_count == 0) read_key(r, line + 1);
         return true;
     }
+    if (r->column_count == 0 && !is_heading(r, line)) return false;
     const int32_t n = split(line, cell);
     if (n < 0) {
         skel__note(r->doc, SKEL_E_DOCUMENT,
@@ -397,8 +419,10 @@ bool skel__dh_parse_csv(skel__doc *doc, const char *text, size_t length, skel__d
     *d       = (skel__dh_doc){.base = {0, 0, 0, 1}, .tool = {0, 0, 0, 1}, .angle = 1, .length = 1};
     reader r = {.doc = doc, .d = d};
     if (length > MAX_TEXT || memchr(text, 0, length)) {
-        skel__note(doc, length > MAX_TEXT ? SKEL_E_TOO_LARGE : SKEL_E_SYNTAX,
-                   "document: is too large or has zero bytes, must be a table of text");
+        skel__note(
+            doc, length > MAX_TEXT ? SKEL_E_TOO_LARGE : SKEL_E_SYNTAX,
+            "document: is too large or has zero bytes, must be text in UTF-8: JSON, a URDF or "
+            "a DH table");
         return false;
     }
     const size_t skip = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;

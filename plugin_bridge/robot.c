@@ -5,7 +5,6 @@
 
 #include <skel/skel_robot.h>
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,15 +176,14 @@ bool skel__is_name(const char *text) {
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Whether the line has a comma and the column that every table has. */
-static bool is_heading(const char *line, size_t length) {
-    bool comma = false, alpha = false;
-    for (size_t i = 0; i < length && line[i] != '\n'; ++i) {
-        comma = comma || line[i] == ',';
-        if (i + 5 <= length && tolower((unsigned char)line[i]) == 'a')
-            alpha = alpha || strncmp(line + i + 1, "lpha", 4) == 0;
-    }
-    return comma && alpha && line[0] != '{' && line[0] != '[';
+/* Whether a text that is no XML goes to the reader of tables: what no JSON begins with, or a first
+   line of cells. One that is cut wrongly goes there, too: that reader says how it must be. */
+static bool is_table(const char *line, size_t length) {
+    bool cells = line[0] == '#';
+    if (line[0] == '{' || line[0] == '[') return false;
+    for (size_t i = 0; i < length && line[i] != '\n'; ++i)
+        cells = cells || line[i] == ',' || line[i] == ';' || line[i] == '\t';
+    return cells || !strchr("\"-0123456789", line[0]);
 }
 
 skel__kind skel__kind_of(const char *text, size_t length) {
@@ -194,7 +192,7 @@ skel__kind skel__kind_of(const char *text, size_t length) {
     while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'))
         ++i;
     if (i < length && text[i] == '<') return SKEL__KIND_URDF;
-    if (i < length && (text[i] == '#' || is_heading(text + i, length - i))) return SKEL__KIND_CSV;
+    if (i < length && is_table(text + i, length - i)) return SKEL__KIND_CSV;
     return SKEL__KIND_JSON;
 }
 
