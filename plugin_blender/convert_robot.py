@@ -246,7 +246,8 @@ def _rest(document, library):
 def text_of(data):
     """The text of a file: UTF-8, or as an XML document says of itself; that word is left out, for
     whoever reads the text from here on gets UTF-8."""
-    said = re.match(rb"""(?:\xef\xbb\xbf)?(<\?xml[^>]*?)\s+encoding\s*=\s*["']([^"']*)["']""", data)
+    said = re.match(rb"""(?:\xef\xbb\xbf)?\s*(<\?xml[^>]*?)\s+encoding\s*=\s*["']([^"']*)["']""",
+                    data)
     if not said:
         return data.decode("utf-8-sig")
     rest = said.group(1) + data[said.end():]
@@ -615,11 +616,15 @@ def rpy(angles):
 
 
 def _xml(text):
-    """The root of a document. As in the library, a prefix that nothing declares (what xacro has
-    left) is part of the name, and no error."""
+    """The root of a document, as leniently as the library reads it: comments with "--" in them,
+    blanks before the declaration; a prefix that nothing declares (what xacro has left) is part of
+    the name."""
     builder, parser = TreeBuilder(), expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
-    parser.Parse(text, True)
+    try:
+        parser.Parse(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).strip(), True)
+    except expat.ExpatError as error:
+        raise convert.Refused(f"What it shows cannot be read: {error}") from None
     return builder.close()
 
 

@@ -477,6 +477,7 @@ class Robots(unittest.TestCase):
         text = ARM.replace("AXIS", "0 0 1").replace(
             '<link name="base"/>', '<xacro:property name="a" value="1"/><link name="base">'
             '<visual xacro:if="1"><geometry><box size="1 1 1"/></geometry></visual></link>')
+        text = '\n <?xml version="1.0" encoding="UTF-8"?><!-- a -- b -->' + text
         path = self.written("xacro.urdf", text)
         self.bring(filepath=path)
         self.assertIn("base visual", bpy.data.objects)
