@@ -532,8 +532,9 @@ def _is_still(ob):
 
 
 def sample_ik(ik, ob, frames, graph=None):
-    """Generator: fills in the samples, a frame at a time. graph: the one to look at, which stands
-    at the only frame; else frames are looked at in a scene of their own."""
+    """Generator: fills in the samples, a frame at a time; of an armature that stands still only
+    one. graph: the one to look at, which stands at the only frame; else frames are looked at in a
+    scene of their own."""
     seen = _looked_at(ik)
     stage = _Now(ob, graph, seen) if graph is not None else _Stage(
         ob, [bpy.data.objects[name] for name in seen])
@@ -559,8 +560,6 @@ def sample_ik(ik, ob, frames, graph=None):
             if n == 0 and still:
                 stage.drop()
             yield n / len(shot.frames), "reading the targets"
-        for room in (shot.poses, shot.basis, shot.objects) if still else ():
-            room *= len(shot.frames)
     finally:
         stage.close()
 

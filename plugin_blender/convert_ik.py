@@ -69,7 +69,7 @@ class GoalShot:
 
 @dataclass
 class IkShot:
-    shot: convert.Shot
+    shot: convert.Shot                          # with one sample where it stands still
     joints: List[JointShot]
     goals: List[GoalShot]
     root: str = "AUTO"                          # HELD, TURNS, SHIFTS, MOVES
@@ -442,11 +442,10 @@ class _Maker:
         for i, leader in leaders(self.ik).items():
             if i not in turns or leader not in turns:
                 continue
-            own, info = size if self.ik.joints[i].kind == "slide" else 1.0, self.ik.joints[i].mimic
-            of = size if self.ik.joints[leader].kind == "slide" else 1.0
+            info, of = self.ik.joints[i], self.ik.joints[leader]
             joints[self.shot.bones[i].name].mimic = {
-                "joint": self.shot.bones[leader].name, "offset": own * info["offset"],
-                "multiplier": own * info["multiplier"] / of}
+                **convert.grown_mimic(info.mimic, info.kind, of.kind, size),
+                "joint": self.shot.bones[leader].name}
 
 
 # ---- the whole ----
@@ -461,7 +460,7 @@ def _anchor(ik, maker, i, library):
     shot, count = ik.shot, len(ik.shot.bones)
     name, known = maker.unused(f"{shot.name} (armature)"), maker.built.body_of
     known[name] = len(known)
-    matrices = array("f", shot.bones[i].rest) * len(shot.frames)
+    matrices = array("f", shot.bones[i].rest) * (len(shot.poses) // (16 * count))
     for k in (12, 13, 14) if ik.joints[i].kind != "slide" else ():
         matrices[k::16] = shot.poses[16 * i + k::16 * count]
     one = rigs.Rig([rigs.Bone(rest=shot.bones[i].rest, body=0)], shot.unit, library)
@@ -516,9 +515,10 @@ def _bodies(ik, turns, along):
 def _check_sizes(ik, bones):
     """Refuses bones that are squeezed or grow, whatever does that to them: they have no bodies."""
     shot, count = ik.shot, len(ik.shot.bones)
-    frames = range(len(shot.frames))
+    samples = len(shot.poses) // (16 * count)
+    frames = range(samples)
     if not any(bone.scales for bone in shot.bones):
-        frames = sorted({0, len(shot.frames) // 2, len(shot.frames) - 1})
+        frames = sorted({0, samples // 2, samples - 1})
     for i in bones:
         first = None
         for n in frames:
@@ -643,6 +643,7 @@ class _Seen:
         if seat >= 0:
             name = self.ik.shot.bones[seat].name
             own = convert.rows_of(self.maker.poses, self.width, 7 * self.maker.built.body_of[name])
+            own *= len(rows) // len(own)
             rows = [_seen_from(pose, row) for pose, row in zip(own, rows)]
         if len(rows) == 1:
             return rows[0][:3], rows[0][3:], name
@@ -759,8 +760,9 @@ def base_of(ik, built, scene):
         at = scene.joint_q_offset(scene.find_joint(name))
         columns = zip(*values) if isinstance(values[0], (tuple, list)) else (values,)
         for k, column in enumerate(columns):
-            q[at + k::width] = array("d", column)
-    return q, built.rig.poses(ik.shot.poses, scene.body_count, ik.shot.objects, start)
+            q[at + k::width] = array("d", column) * (frames // len(column))
+    poses = built.rig.poses(ik.shot.poses, scene.body_count, ik.shot.objects, start)
+    return q, poses * (frames * 7 * scene.body_count // len(poses))
 
 
 def motion_of(ik, built, scene):
