@@ -46,11 +46,17 @@ def read_bone_settings(pose_bone):
     return convert.BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
 
 
+def is_obeyed(pose_bone, constraint):
+    """Whether a constraint is a limit of the joint: one that the user muted is not, one that a bake
+    muted, for keys to play as computed, is."""
+    return constraint.type == "LIMIT_ROTATION" and constraint.owner_space == "LOCAL" and (
+        not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
+
+
 def limits_of(pose_bone):
     """(ranges by axis, locked axes) of the first Limit Rotation constraint, else of IK."""
     for constraint in pose_bone.constraints:
-        if constraint.type == "LIMIT_ROTATION" and not constraint.mute and \
-                constraint.owner_space == "LOCAL":
+        if is_obeyed(pose_bone, constraint):
             ranges = {axis: (getattr(constraint, f"min_{axis.lower()}"),
                              getattr(constraint, f"max_{axis.lower()}"))
                       for axis in "XYZ" if getattr(constraint, f"use_limit_{axis.lower()}")}
@@ -398,7 +404,7 @@ def frame_range(scene, ob):
 def _joint(pose_bone):
     order = pose_bone.rotation_mode if len(pose_bone.rotation_mode) == 3 else "XYZ"
     for constraint in pose_bone.constraints:
-        if constraint.type == "LIMIT_ROTATION" and not constraint.mute and \
+        if is_obeyed(pose_bone, constraint) and \
                 len(getattr(constraint, "euler_order", "AUTO")) == 3:
             order = constraint.euler_order
     joint = convert_ik.JointShot(order=order, stiffness=(

@@ -221,6 +221,12 @@ def _constraints(ob, names, but_limits):
                 yield each
 
 
+def _remember(ob, names):
+    """Limits of these bones that are about to be muted still count in the next bake."""
+    for bone in [ob.pose.bones[name] for name in names if ob.pose.bones[name].constraints]:
+        bone.skel.muted = "\n".join(c.name for c in bone.constraints if bl_read.is_obeyed(bone, c))
+
+
 def _mute(things):
     count = 0
     for each in things:
@@ -239,6 +245,8 @@ def mute_others(ob, channels, ik=False, keyed=True):
     obeyed = {name for name in names if ik and "joint_mimic" in ob.pose.bones[name]}
     driven = {(c.path, c.index) for c in channels if c.group not in obeyed}
     data, counts = ob.animation_data, {}
+    if not ik:
+        _remember(ob, names)
     counts["constraint"] = _mute(_constraints(ob, names, ik))
     counts["driver"] = _mute(d for d in (data.drivers if data else ())
                              if (d.data_path, d.array_index) in driven)

@@ -117,6 +117,9 @@ class SkelBone(bpy.types.PropertyGroup):
     softness: FloatProperty(name="Softness", default=0.05, min=0.001, max=1.0, override=OVERRIDE,
                             subtype="FACTOR", description="Of a soft bone: how far its weight "
                             "pulls it, in parts of its length")
+    muted: StringProperty(name="Muted Limits", override=OVERRIDE, options={"HIDDEN"},
+                          description="Limit Rotation constraints that a bake has muted, by line: "
+                          "the next one obeys them all the same")
 
 
 class SkelArmature(bpy.types.PropertyGroup):

@@ -67,6 +67,30 @@ class Rigs(Baked):
                 self.assertGreater(report["plays"], 0.05)
                 self.assertRegex(words[0], r"^'forearm\.L' .* at frame 12:")
 
+    def test_limit_that_a_bake_muted_counts_again(self):
+        """One that the user muted does not."""
+        ob = common.chain(3, 0.4)
+        ob.skel.preset, ob.skel.ground, self.scene.frame_end = "TAIL", False, 40
+        bone = ob.pose.bones["link1"]
+        limit = bone.constraints.new("LIMIT_ROTATION")
+        limit.owner_space = "LOCAL"
+        limit.use_limit_x = limit.use_limit_y = limit.use_limit_z = True
+        limit.min_x, limit.max_x = -0.3, 0.2
+        for by_user in (False, False, True):
+            if by_user:
+                bone.skel.muted = ""
+            self.scene.frame_set(1)
+            self.compare(ob)
+            self.assertTrue(limit.mute)
+            turns = []
+            for frame in range(1, 41):
+                self.scene.frame_set(frame)
+                turns.append(bone.matrix_basis.to_euler().x)
+            self.assertEqual(min(turns) < -0.31, by_user, min(turns))
+        limit.mute = False                      # and again
+        self.compare(ob)
+        self.assertEqual(bone.skel.muted, limit.name)
+
     def test_modifiers_of_curves(self):
         ob = self.animated()
         for (path, _index), curve in common.curves(ob).items():
