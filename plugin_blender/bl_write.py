@@ -126,9 +126,11 @@ def write(ob, channels, target, name):
         raise
     if target == "NLA":
         _push(ob, action, name, channels)
-    elif is_new:
-        compat.use_action(ob, action)
-        ob.animation_data.action_blend_type, ob.animation_data.action_influence = "REPLACE", 1.0
+    else:
+        compat.use_action(ob, action)           # where it was the object's, with the slot written
+        if is_new:
+            ob.animation_data.action_blend_type = "REPLACE"
+            ob.animation_data.action_influence = 1.0
     action.update_tag()                         # keys that are written in bulk do not do it
     ob.update_tag()
     return action

@@ -120,7 +120,8 @@ def use_action(ob, action):
     """The object plays this action from now on."""
     data = ob.animation_data or ob.animation_data_create()
     slot = slot_of(action, ob)
-    data.action = action
+    if data.action != action:
+        data.action = action
     if slot is not None:
         data.action_slot = slot
 

@@ -88,6 +88,19 @@ class Keys(unittest.TestCase):
                 if 1 <= key.co.x <= 12:
                     self.assertAlmostEqual(curve.evaluate(key.co.x), key.co.y, places=5)
 
+    def test_action_of_which_no_slot_is_chosen(self):
+        """New keys play, wherever they go."""
+        for call in (bpy.ops.skel.bake_physics, bpy.ops.skel.inverse_dynamics):
+            self.setUp()
+            ob = self.figure()
+            ob.animation_data_create().action = bpy.data.actions.new("walk")
+            if self.skel.compat.has_slots():
+                self.assertIsNone(ob.animation_data.action_slot)
+            ob.skel.target = "CURRENT"
+            self.assertEqual(call(), {"FINISHED"})
+            self.assertEqual(ob.animation_data.action.name, "walk")
+            self.assertGreater(len(common.curves(ob)), 60)  # of the slot in use
+
     def test_new_action_leaves_the_old(self):
         ob = self.animated()
         old = ob.animation_data.action
