@@ -136,26 +136,45 @@ def write(ob, channels, target, name):
     return action
 
 
-def _strip(ob, action, name, start):
-    data = ob.animation_data
-    track = data.nla_tracks.new()
+def _strip(ob, action, name, first, last):
+    """On a track of its own; the action plays in it at its own frames."""
+    track, last = ob.animation_data.nla_tracks.new(), max(last, first + 1)
     track.name = name
-    strip = track.strips.new(name, int(start), action)
+    strip = track.strips.new(name, int(first), action)
     compat.use_in_strip(strip, action, ob)
-    strip.blend_type = "REPLACE"
+    strip.use_sync_length = False               # or it goes back to the keys of the action
+    strip.action_frame_start, strip.action_frame_end = first, last
+    strip.frame_start, strip.frame_end = first, last
     return strip
+
+
+def _push_down(ob, first, last):
+    """The action that plays goes into a strip that plays the same, as far as the bake and the scene
+    reach: what its curves do beyond their keys is part of it."""
+    data, action = ob.animation_data, ob.animation_data.action
+    low, high = action.curve_frame_range
+    blend, influence, beyond = "REPLACE", 1.0, "HOLD"
+    if len(data.nla_tracks):                    # else Blender does not look at these
+        blend, influence = data.action_blend_type, data.action_influence
+        beyond = data.action_extrapolation
+    if beyond == "HOLD":
+        low = min(low, first, *(scene.frame_start for scene in ob.users_scene))
+    if beyond != "NOTHING":
+        high = max(high, last, *(scene.frame_end for scene in ob.users_scene))
+    strip = _strip(ob, action, action.name, low, high)
+    strip.blend_type, strip.extrapolation, strip.influence = blend, beyond, influence
+    if influence != 1:
+        strip.use_animated_influence = True     # after it is set: it begins with what is there
+    data.action = None
 
 
 def _push(ob, action, name, channels):
     """The action that was there goes down into a strip, the new one into a strip above it."""
-    data = ob.animation_data
-    slot_owner = data.action
-    if slot_owner:
-        strip = _strip(ob, slot_owner, slot_owner.name, slot_owner.frame_range[0])
-        strip.extrapolation = "HOLD"
-        data.action = None
-    strip = _strip(ob, action, name, channels[0].keys[0])
-    strip.extrapolation = "NOTHING"
+    first, last = channels[0].keys[0], max(channel.keys[-2] for channel in channels)
+    if ob.animation_data.action:
+        _push_down(ob, first, last)
+    strip = _strip(ob, action, name, first, last)
+    strip.blend_type, strip.extrapolation = "REPLACE", "NOTHING"
 
 
 # ---- what else would move the bones ----
@@ -167,6 +186,16 @@ def _shut(ob, names):
         head, _dot, label = curve.data_path.rpartition(".")
         if head in heads and label in convert.KEYED and compat.is_shut(curve):
             return heads[head], label
+    return None
+
+
+def _left_alone(ob, names):
+    """The first bone or channel that the action moves and that gets no keys."""
+    keyed = {convert.escape(name) for name in names}
+    for curve in compat.curves_of(ob.animation_data.action, ob):
+        head, mark, _rest = curve.data_path.removeprefix('pose.bones["').partition('"]')
+        if not mark or head not in keyed:
+            return head
     return None
 
 
@@ -183,8 +212,19 @@ def check(ob, target, names):
     if target == "NLA" and data and not data.use_nla:
         raise convert.Refused(f"The NLA of '{ob.name}' is turned off. Turn it on, or write to a "
                               "new action")
+    if target == "NEW" and data and data.action and _is_mixed(data):
+        other = _left_alone(ob, names)
+        if other:
+            raise convert.Refused(
+                f"The action '{data.action.name}' is mixed with the NLA strips below it, and moves "
+                f"'{other}', which gets no keys. Write to an NLA strip, or it would move otherwise")
     if target == "CURRENT" and data and data.action:
         _check_current(ob, data, names)
+
+
+def _is_mixed(data):
+    return len(data.nla_tracks) and data.use_nla and (
+        data.action_blend_type, data.action_influence) != ("REPLACE", 1)
 
 
 def _check_current(ob, data, names):
@@ -194,9 +234,9 @@ def _check_current(ob, data, names):
                               "in the NLA editor), or write to a new action")
     if data.action.library:
         raise convert.Refused(f"{what} is linked from another file. Write to a new action")
-    if len(data.nla_tracks) and (data.action_blend_type, data.action_influence) != ("REPLACE", 1):
+    if _is_mixed(data):
         raise convert.Refused(f"{what} is mixed with the NLA strips below it. Set its blending to "
-                              "Replace and its influence to 1, or write to a new action")
+                              "Replace and its influence to 1, or write to an NLA strip")
     shut = _shut(ob, names)
     if shut:
         raise convert.Refused(f"{what} has a locked or muted curve: {shut[1]} of the bone "

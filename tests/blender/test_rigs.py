@@ -137,6 +137,67 @@ class Rigs(Baked):
         ob = self.strips("ADD")
         self.compare(ob, target="NLA")
 
+    def leg_and_hand(self, blend=None):
+        """Keys on a leg; the hand alone is baked."""
+        self.scene = common.clear()
+        ob = self.figure()
+        thigh = ob.pose.bones["thigh.L"]
+        thigh.rotation_mode, self.scene.frame_end = "XYZ", 40
+        for frame, turn in ((1, -0.5), (8, 0.5), (16, -0.5)):
+            thigh.rotation_euler.x = turn
+            thigh.keyframe_insert("rotation_euler", frame=frame)
+        ob.skel.only_selected = True
+        for bone in ob.pose.bones:
+            self.skel.compat.select(bone, bone.name == "hand.L")
+        if blend:
+            data = ob.animation_data
+            data.nla_tracks.new().strips.new("below", 1, data.action)
+            self.skel.compat.use_action(ob, data.action.copy())
+            data.action_blend_type, data.action_influence = blend, 0.5
+        return ob
+
+    def knees(self, ob):
+        return [at["shin.L"].translation for at in common.bone_matrices(ob, (-3, 1, 8, 20, 33, 40))]
+
+    def test_strips_leave_other_bones_as_they_were(self):
+        def cycles(ob):
+            for curve in common.curves(ob).values():
+                curve.modifiers.new("CYCLES")
+
+        def by_half_a_frame(ob):
+            for curve in common.curves(ob).values():
+                for key in curve.keyframe_points:
+                    key.co.x += 0.5
+                curve.update()
+
+        def cut(ob):
+            action = ob.animation_data.action
+            action.use_frame_range, action.frame_start, action.frame_end = True, 4, 9
+
+        def forward(ob):
+            ob.animation_data.action_extrapolation = "HOLD_FORWARD"
+
+        for change, blend in ((cycles, None), (by_half_a_frame, None), (cut, None), (cut, "ADD"),
+                              (cycles, "REPLACE"), (cycles, "COMBINE"), (forward, "ADD")):
+            ob = self.leg_and_hand(blend)
+            change(ob)
+            before = self.knees(ob)
+            self.scene.frame_set(1)
+            self.compare(ob, target="NLA")
+            early = change in (cycles, forward)         # before the scene begins, they stand
+            for a, b in zip(before[early:], self.knees(ob)[early:]):
+                self.assertLess((a - b).length, 1e-6, (change.__name__, blend))
+
+    def test_new_action_does_not_unmix_other_bones(self):
+        ob = self.leg_and_hand("ADD")
+        self.refused("mixed with the NLA strips below it, and moves 'thigh.L'", target="NEW")
+        ob.animation_data.use_nla = False       # then nothing is mixed
+        before = self.knees(ob)
+        self.scene.frame_set(1)
+        self.compare(ob, target="NEW")
+        for a, b in zip(before, self.knees(ob)):
+            self.assertLess((a - b).length, 1e-6)
+
     def test_current_action_again_and_again(self):
         """Keys that are written into an action that plays already do show."""
         ob = self.animated()

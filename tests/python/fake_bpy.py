@@ -110,7 +110,7 @@ class Action:
     library, tags = None, 0
 
     def __init__(self, name, version):
-        self.name, self.version, self.frame_range = name, version, (1.0, 10.0)
+        self.name, self.version, self.curve_frame_range = name, version, (1.0, 10.0)
         self.slots = Listed(make_slot)
         self.layers = Listed(lambda _name: types.SimpleNamespace(
             strips=Listed(lambda type: Strip(version))))
@@ -142,6 +142,7 @@ class AnimationData:
     def __init__(self):
         self._action, self.action_slot, self.use_tweak_mode = None, None, True
         self.use_nla, self.action_blend_type, self.action_influence = True, "ADD", 0.5
+        self.action_extrapolation = "HOLD"
         self.nla_tracks, self.drivers = Listed(lambda: types.SimpleNamespace(
             is_solo=False, strips=Listed(lambda name, start, action: types.SimpleNamespace(
                 name=name, frame_start=start, action=action, action_slot=None)))), []
@@ -157,6 +158,8 @@ class AnimationData:
 
 
 class Thing:
+    users_scene = ()
+
     def __init__(self, name):
         self.name, self.animation_data, self.tags = name, None, 0
 
