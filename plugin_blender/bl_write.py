@@ -204,7 +204,7 @@ def check(ob, target, names):
     data = ob.animation_data
     if ob.data.pose_position == "REST":
         raise convert.Refused(f"'{ob.name}' shows its rest position. Choose Pose Position "
-                              "(Armature properties > Skeleton), then bake again")
+                              "(Armature properties > Skeleton), then try again")
     solo = next((t.name for t in data.nla_tracks if t.is_solo), "") if data else ""
     if solo:
         raise convert.Refused(f"The NLA track '{solo}' of '{ob.name}' plays alone. Turn its star "
@@ -233,7 +233,8 @@ def _check_current(ob, data, names):
         raise convert.Refused(f"{what} is a strip that is being edited. Leave its tweak mode (Tab "
                               "in the NLA editor), or write to a new action")
     if data.action.library:
-        raise convert.Refused(f"{what} is linked from another file. Write to a new action")
+        raise convert.Refused(f"{what} is linked from another file. Give '{ob.name}' an action of "
+                              "its own, or write to a new action")
     if _is_mixed(data):
         raise convert.Refused(f"{what} is mixed with the NLA strips below it. Set its blending to "
                               "Replace and its influence to 1, or write to an NLA strip")

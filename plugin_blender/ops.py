@@ -258,6 +258,7 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         scene, ob = context.scene, armature(context)
         first, last, step = self.frames(context, ob)
         shot = pipeline.for_inverse(bl_read.read_shot(scene, ob, first, last, step))
+        bl_write.check(ob, "CURRENT", ())
         name, cutoff = ob.name, self.given("cutoff", ob.skel.cutoff)
         yield from bl_read.sample(shot, ob, range(first, last + 1, step))
         result = yield from pipeline.inverse(shot, cutoff)

@@ -340,6 +340,25 @@ class Keys(unittest.TestCase):
         a, b = common.bone_matrices(own, [1, 12])
         self.assertGreater((a["pelvis"].translation - b["pelvis"].translation).length, 0.01)
 
+    def test_torques_do_not_go_into_a_linked_action(self):
+        """They would be gone when the file is opened again."""
+        ob = self.animated()
+        path = os.path.join(common.TEMP, "walk.blend")
+        bpy.data.libraries.write(path, {ob.animation_data.action})
+        with bpy.data.libraries.load(path, link=True) as (there, here):
+            here.actions = there.actions
+        self.skel.compat.use_action(ob, here.actions[0])
+        before = list(common.curves(ob))
+        for call in (bpy.ops.skel.inverse_dynamics, bpy.ops.skel.bake_physics):
+            with self.assertRaisesRegex(RuntimeError, "linked from another file. Give 'figure' an"):
+                ob.skel.target = "CURRENT"
+                call()
+        self.assertEqual(list(common.curves(ob)), before)
+        ob.animation_data.action = None
+        ob.data.pose_position = "REST"
+        with self.assertRaisesRegex(RuntimeError, "shows its rest position"):
+            bpy.ops.skel.inverse_dynamics()
+
     # ---- files ----
 
     def test_export_bake_import_gives_the_same_keys(self):
