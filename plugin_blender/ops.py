@@ -4,6 +4,7 @@
 From a script, or without a window, they run to the end. From a button they run in slices between
 the events of the window; Esc stops them and leaves the file as it was."""
 
+import math
 import time
 
 import bpy
@@ -356,18 +357,21 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
         scene, ob = context.scene, armature(context)
         with open(bpy.path.abspath(self.filepath), encoding="utf-8") as file:
             text = file.read()
-        first, last, step = pipeline.track_frames(text, bl_read.fps(scene))
-        shot = bl_read.read_shot(scene, ob, first, max(last, first + 1), step)
-        frames, _before = convert.frames_needed(shot)
-        yield from bl_read.sample(shot, ob, frames)
+        name, frames = ob.name, pipeline.track_frames(text, bl_read.fps(scene))
+        first, last = int(frames[0]), math.ceil(frames[-1])
+        shot = bl_read.read_shot(scene, ob, first, max(last, first + 1))
+        moves = len(convert.frames_needed(shot)[0]) > 1
+        yield from bl_read.sample(shot, ob, frames if moves else frames[:1])
         bl_write.check(ob, self.target, convert.keyed(shot))
-        result = yield from pipeline.track(shot, text)
+        result = yield from pipeline.track(shot, text, frames)
         self.closing = True
-        action = yield from bl_write.write(ob, result.channels, self.target, f"{ob.name} track")
+        ob = again(name)
+        action = yield from bl_write.write(ob, result.channels, self.target, f"{name} track")
+        muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         for warning in (yield from look_again(ob, result)):
             self.report({"WARNING"}, warning)
         bl_write.refresh(scene)
-        return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'"
+        return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'{muted}"
 
 
 class SKEL_OT_set_role(bpy.types.Operator):

@@ -17,6 +17,7 @@ from .binding import rig as rigs
 from .binding import skelpy
 
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
+LAST_FRAME = 1048574    # of Blender's time line
 SLICE = 8.0         # ms of simulation between two yields
 
 
@@ -283,18 +284,28 @@ def save(path, text):
 
 
 def track_frames(text, fps):
-    """(first, last, step) of a track in frames of Blender."""
+    """The frames of Blender, whole or not, that the samples of a track are at."""
     try:
         given = json.loads(text)
-        first, count = int(given["frame_start"]), len(given["position"])
-        step = max(1, round(fps / float(given["fps"])))
-    except (ValueError, KeyError, TypeError) as error:
+        first, count, rate = int(given["frame_start"]), len(given["position"]), float(given["fps"])
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise convert.Refused(f"The file is not a skel-track/1: {error}") from None
-    return first, first + (count - 1) * step, step
+    if not 0 < rate < math.inf:
+        raise convert.Refused(f"The track has {rate:g} samples a second: \"fps\" must be above 0")
+    if not count:
+        raise convert.Refused("The track has no samples")
+    step = fps / rate
+    if abs(step - round(step)) < 1e-6:
+        step = round(step)
+    frames = [first + k * step for k in range(count)]
+    if max(-first, frames[-1]) > LAST_FRAME:
+        raise convert.Refused(f"The track goes from frame {first:g} to {frames[-1]:g}. Blender has "
+                              f"frames from -{LAST_FRAME} to {LAST_FRAME}")
+    return frames
 
 
-def track(shot, text, library=None):
-    """A skel-track/1 of this armature's scene, as keys."""
+def track(shot, text, frames, library=None):
+    """A skel-track/1 of this armature's scene, as keys. frames: of track_frames."""
     built = convert.build(shot, library)
     for body in built.scene.bodies:         # names and their order are all that counts here
         body.motion = "fixed" if body.motion == "driven" and not body.curve else body.motion
@@ -304,14 +315,11 @@ def track(shot, text, library=None):
     given = rigs.Track(scene, text)
     if given.fps <= 0:
         raise convert.Refused("The file is a pose, not a track")
-    step = shot.fps / given.fps
-    if abs(step - round(step)) < 1e-6:
-        step = round(step)
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
     yield 0.5, "writing keys"
-    channels = keys_of(shot, built, given.poses, given.frame_start, step)
-    last = given.frame_start + (given.samples - 1) * step
-    wanted = wanted_of(shot, built, given.poses, given.frame_start, step)
-    return Result(document, channels, (given.frame_start, last), wanted=wanted)
+    channels = keys_of(shot, built, given.poses, frames[0], step)
+    wanted = wanted_of(shot, built, given.poses, frames[0], step)
+    return Result(document, channels, (frames[0], frames[-1]), wanted=wanted)
 
 
 # ---- inverse dynamics ----

@@ -386,7 +386,13 @@ class Keys(unittest.TestCase):
     def test_bad_track(self):
         ob = self.figure()
         path = os.path.join(common.TEMP, "bad.json")
+        track = '{"frame_start": %s, "position": [%s], "fps": %s}'
         for text, words in (("{", "not a skel-track"), ('{"format": "skel-track/1"}', "skel-track"),
+                            (track % (1, "0", 0), "must be above 0"),
+                            (track % (1, "", 24), "no samples"), ("[]", "not a skel-track"),
+                            (track % ("1e400", "0", 24), "not a skel-track"),
+                            (track % ("1e300", "0", 24), "Blender has frames from"),
+                            (track % (1, "0, 0", "1e-300"), "Blender has frames from"),
                             (json.dumps({"format": "skel-track/1", "fps": 24, "frame_start": 1,
                                          "bodies": ["x"], "position": [[[0, 0, 0]]],
                                          "orientation": [[[1, 0, 0, 0]]]}), "bodies")):
@@ -396,6 +402,39 @@ class Keys(unittest.TestCase):
                 bpy.ops.skel.import_track(filepath=path)
             self.assertIn(words, str(caught.exception))
         self.assertIsNone(ob.animation_data)
+
+    def test_track_of_another_rate(self):
+        """The root is where it is animated to be when the sample was made; what else moves bones is
+        muted."""
+        ob = common.chain(4, 0.3)
+        ob.skel.preset, ob.skel.ground, root = "TAIL", False, ob.pose.bones[0]
+        root.rotation_mode, self.scene.frame_end = "XYZ", 21
+        for frame, turn in ((-5, 0), (1, 0), (10, 1.5), (20, -1), (40, 0)):
+            root.rotation_euler.z = turn
+            root.keyframe_insert("rotation_euler", frame=frame)
+        self.scene.frame_set(1)
+        scene, track = (os.path.join(common.TEMP, n) for n in ("scene.json", "track.json"))
+        bpy.ops.skel.export_scene(filepath=scene)
+        with open(scene, encoding="utf-8") as file:
+            document = json.load(file)
+        turns = ob.pose.bones["link2"].constraints.new("COPY_ROTATION")
+        turns.target, old = ob, ob.animation_data.action
+        for fps in (10, 48):
+            document["bake"].update(fps=fps, frame_end=1 + fps * 20 // 24)
+            with open(scene, "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            subprocess.run([os.environ["SKEL_BIN"], "bake", scene, "-o", track], check=True)
+            with open(track, encoding="utf-8") as file:
+                given = json.load(file)
+            turns.mute = False
+            self.skel.compat.use_action(ob, old)
+            bpy.ops.skel.import_track(filepath=track, target="NEW")
+            self.assertTrue(turns.mute)
+            for k, row in enumerate(given["position"]):
+                frame = 1 + k * 24 / fps
+                self.scene.frame_set(int(frame), subframe=frame % 1)
+                bone = ob.pose.bones["link3"]
+                self.assertLess(math.dist((bone.head + bone.tail) / 2, row[3]), 5e-3, (fps, k))
 
     # ---- analysis ----
 

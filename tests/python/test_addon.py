@@ -217,9 +217,13 @@ class Pure(unittest.TestCase):
 
     def test_track_frames(self):
         text = json.dumps({"frame_start": 5, "fps": 12, "position": [[]] * 3})
-        self.assertEqual(pipeline.track_frames(text, 24), (5, 9, 2))
-        with self.assertRaises(convert.Refused):
-            pipeline.track_frames("[]", 24)
+        self.assertEqual(pipeline.track_frames(text, 24), [5, 7, 9])
+        self.assertEqual(pipeline.track_frames(text, 30), [5, 7.5, 10])
+        for text in ("[]", '{"frame_start": 1, "fps": 0, "position": [1]}',
+                     '{"frame_start": 1e400, "fps": 24, "position": [1]}',
+                     '{"frame_start": 9999999, "fps": 24, "position": [1]}'):
+            with self.assertRaises(convert.Refused):
+                pipeline.track_frames(text, 24)
 
     def test_stops_anywhere(self):
         """A generator that is closed raises nothing and leaves nothing."""
