@@ -17,6 +17,7 @@ ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ"
              "XZY": rigs.XZY, "YXZ": rigs.YXZ, "YZX": rigs.YZX, "ZXY": rigs.ZXY, "ZYX": rigs.ZYX}
 VERTICES = 4000         # of a mesh that are looked at to tell how thick a bone is
 ROUND = 0.05            # of its size: what is round to this is a ball
+THIN = 1e-4             # of its size: what is thinner is flat
 SCRATCH = "skel (temporary)"
 
 
@@ -117,10 +118,14 @@ def _bones(ob):
 
 # ---- meshes that are bound to the bones ----
 
+def _is_bound(ob, other):
+    return any(m.type == "ARMATURE" and m.object == ob for m in other.modifiers) or \
+        other.parent == ob and other.parent_type == "ARMATURE"
+
+
 def _bound(ob, scene):
     for other in scene.objects:
-        if other.type == "MESH" and any(m.type == "ARMATURE" and m.object == ob
-                                        for m in other.modifiers):
+        if other.type == "MESH" and _is_bound(ob, other):
             yield other
 
 
@@ -169,9 +174,15 @@ def _moves(ob):
                 (data.action or data.drivers or data.nla_tracks))
 
 
+def _bounds(ob):
+    """(lowest, highest) corner of a mesh, in its own axes."""
+    return [Vector(end(corner[k] for corner in ob.bound_box) for k in range(3))
+            for end in (min, max)]
+
+
 def _kind(ob, low, high, size):
     """A ball where all vertices are as far from the middle as a ball's would be; else a box."""
-    if max(size) - min(size) > ROUND * max(size) or not ob.data.vertices:
+    if max(size) - min(size) >= ROUND * max(size) or not ob.data.vertices:
         return "BOX"
     middle, radius = (low + high) / 2, (high - low) / 2
     return "SPHERE" if all(
@@ -179,32 +190,75 @@ def _kind(ob, low, high, size):
         for v in ob.data.vertices) else "BOX"
 
 
-def _collider(ob, unit):
-    low = Vector(min(c[k] for c in ob.bound_box) for k in range(3))
-    high = Vector(max(c[k] for c in ob.bound_box) for k in range(3))
-    scale = ob.matrix_world.to_scale()
+def _shape(collider, world, unit):
+    """Kind, size, thin axes and place of an obstacle whose object stands like this."""
+    ob, scale = collider.source, world.to_scale()
+    low, high = _bounds(ob)
     size = [abs((b - a) * s) * unit for a, b, s in zip(low, high, scale)]
-    turn, flatness = Matrix.Identity(4), max(size) * 1e-4
     kind = ob.rigid_body.collision_shape if ob.rigid_body else _kind(ob, low, high, size)
     if kind not in ("BOX", "SPHERE", "CAPSULE", "CYLINDER"):
         kind = "BOX"
-    thin = [k for k in range(3) if size[k] <= flatness]
-    if max(size) <= 0 or len(thin) > 1:
-        return None
+    turn, thin = Matrix.Identity(4), [k for k in range(3) if size[k] <= THIN * max(size)]
     if thin:
         kind = "PLANE"
         if thin[0] != 2:                    # its normal becomes z
             turn = Vector((0, 0, 1)).rotation_difference(
                 Vector((1, 0, 0)) if thin[0] == 0 else Vector((0, 1, 0))).to_matrix().to_4x4()
-    place = Matrix.Translation((low + high) / 2) @ turn
-    return convert.Collider(ob.name, kind, size, _moves(ob) and kind != "PLANE", place)
+    collider.kind, collider.size, collider.thin = kind, size, thin
+    collider.scale, collider.place = scale, Matrix.Translation((low + high) / 2) @ turn
 
 
 def _obstacles(ob, unit):
-    collection = ob.skel.obstacles
-    found = [_collider(other, unit) for other in (collection.all_objects if collection else ())
-             if other.type == "MESH"]
-    return [collider for collider in found if collider is not None]
+    """Meshes to fall on; not the armature's own skin, nor what is a line or a point. Full names: a
+    linked object may have the name of another."""
+    found = []
+    for other in ob.skel.obstacles.all_objects if ob.skel.obstacles else ():
+        if other.type == "MESH" and not _is_bound(ob, other) and \
+                sum(a < b for a, b in zip(*_bounds(other))) > 1:
+            found.append(convert.Collider(other.name_full, source=other, moves=_moves(other)))
+            _shape(found[-1], other.matrix_world, unit)
+    return found
+
+
+def _upright(matrix):
+    """16 numbers of a place that is not mirrored, nor flat along z."""
+    m = flat(matrix)
+    if convert.norm(m[8:11]) <= THIN * convert.norm(m[0:3]):
+        z = Vector(m[0:3]).cross(Vector(m[4:7])).normalized()
+        m[8:11] = z * convert.norm(m[0:3])
+    if convert.dot(convert.cross(m[0:3], m[4:7]), m[8:11]) < 0:     # shapes look the same from
+        m[:12] = [-v for v in m[:12]]                               # both sides
+    return m
+
+
+def _turn_to(collider, world, point):
+    """A plane has no back: it faces what it is there for."""
+    m = _upright(world @ collider.place)
+    if convert.dot(m[8:11], [a - b for a, b in zip(point, m[12:15])]) < 0:
+        collider.place = collider.place @ Matrix.Rotation(math.pi, 4, "X")
+
+
+def _keep_obstacle(collider, shot, world, frame):
+    """Where an obstacle is in a frame; in the first one, what it is."""
+    is_first = not collider.matrices
+    if is_first:
+        _shape(collider, world, shot.unit)
+    scale = world.to_scale()
+    most = max(map(abs, scale))
+    if len(collider.thin) > 1 or any(abs(s) <= THIN * most for k, s in enumerate(scale)
+                                     if k not in collider.thin):
+        raise convert.Refused(f"The obstacle '{collider.name}' has no size at frame {frame:g}. "
+                              "Give it one, or take it out of the collection")
+    if is_first and collider.kind == "PLANE":
+        heads = [shot.poses[k + 12:k + 15] for k in range(0, len(shot.poses), 16)]
+        middle = Vector(sum(values) / len(heads) for values in zip(*heads))
+        place = Matrix([shot.objects[k::4] for k in range(4)])
+        _turn_to(collider, world, place @ middle)
+    if any(abs(a - b) > convert.EVEN * most for a, b in zip(scale, collider.scale or ())):
+        collider.scale = None               # it is said once
+        shot.warnings.append(f"The obstacle '{collider.name}' changes its size at frame {frame:g}. "
+                             f"It keeps that of frame {shot.frames[0]:g}: bodies do not grow")
+    collider.matrices.extend(_upright(world @ collider.place))
 
 
 # ---- the shot ----
@@ -266,7 +320,7 @@ class _Stage:
         self.ob, self.others = ob, others
         self.scene = bpy.data.scenes.new(SCRATCH)
         self.followers = []
-        for each in {ob.name: ob, **{other.name: other for other in others}}.values():
+        for each in dict.fromkeys((ob, *others)):
             self.scene.collection.objects.link(each)
             if each.hide_viewport:
                 self.follow(each)
@@ -334,7 +388,7 @@ def keep_frame(now, shot, room):
 
 def sample(shot, ob, frames, before=()):
     """Generator: fills in the samples of the shot, a frame at a time."""
-    stage = _Stage(ob, [bpy.data.objects[collider.name] for collider in shot.colliders])
+    stage = _Stage(ob, [collider.source for collider in shot.colliders])
     shot.frames, shot.before = list(frames), list(before)
     room = array("f", bytes(64 * len(shot.bones)))
     shot.poses, shot.basis, shot.objects = array("f"), array("f"), array("f")
@@ -355,8 +409,8 @@ def sample(shot, ob, frames, before=()):
                 _channels_now(now, shot)
             for collider in shot.colliders:
                 if n == 0 or collider.moves:
-                    other = bpy.data.objects[collider.name].evaluated_get(stage.graph)
-                    collider.matrices.extend(flat(other.matrix_world @ collider.place))
+                    there = collider.source.evaluated_get(stage.graph)
+                    _keep_obstacle(collider, shot, there.matrix_world, frame)
             yield n / len(shot.frames), "reading the animation"
     finally:
         stage.close()

@@ -21,6 +21,7 @@ DETAIL = 0.05               # of the armature's size: what is shorter may be lef
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
+THE_WORLD = "world"         # a name that the engine has for itself
 WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its body
 
@@ -115,9 +116,12 @@ class BoneShot:
 @dataclass
 class Collider:
     name: str
-    kind: str                               # PLANE, BOX, SPHERE, CAPSULE, CYLINDER
+    kind: str = "BOX"                       # PLANE, SPHERE, CAPSULE, CYLINDER
     size: Any = (1.0, 1.0, 1.0)             # metres, full edges; z is the long axis or the normal
     moves: bool = False
+    source: Any = None                      # Blender's: the object
+    thin: Any = ()                          # axes along which it has no size: a plane has one
+    scale: Any = None                       # of the object, when its size was taken
     place: Any = None                       # Blender's: its middle and axes, seen from the object
     matrices: Any = None                    # [frame][16] floats, world, Blender units
 
@@ -165,6 +169,7 @@ class Shot:
     objects: Any = None                     # [frame][16]
     before_poses: Any = None
     before_objects: Any = None
+    warnings: List[str] = field(default_factory=list)  # of what was read
 
     @property
     def rate(self):
@@ -716,7 +721,7 @@ def make_rig(shot, roles):
     """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
     hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
     soft = [i for i, role in enumerate(roles) if role == "SOFT"]
-    solid = [c.name for c in shot.colliders if c.kind != "PLANE"]
+    solid = [c.name for c in shot.colliders if c.kind != "PLANE" or c.moves]
     names = [shot.bones[i].name for i in hard] + [_collider_name(shot, n) for n in solid]
     names += [shot.bones[i].name for i in soft]
     body_of = {name: k for k, name in enumerate(names)}
@@ -761,7 +766,8 @@ def _soft_offsets(shot, roles, bones, body_of, poses):
 
 
 def _collider_name(shot, name):
-    return f"{name} (object)" if any(bone.name == name for bone in shot.bones) else name
+    taken = name == THE_WORLD or any(bone.name == name for bone in shot.bones)
+    return f"{name} (object)" if taken else name
 
 
 def _colliders(shot, scene, library):
@@ -769,14 +775,16 @@ def _colliders(shot, scene, library):
         one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
         poses = one.poses(collider.matrices, 1, rigs.STILL)
         first = list(poses[:7])
-        if collider.kind == "PLANE":
-            scene.ground.append(documents.Ground(
-                point=first[:3], normal=list(q_rotate(first[3:7], (0, 0, 1))),
-                friction=shot.settings.ground_friction))
-            continue
         size, name = list(collider.size), _collider_name(shot, collider.name)
         shape = {"type": "box", "size": size}
-        if collider.kind == "SPHERE":
+        if collider.kind == "PLANE":
+            shape = None
+            scene.ground.append(documents.Ground(
+                point=first[:3], normal=list(q_rotate(first[3:7], (0, 0, 1))),
+                friction=shot.settings.ground_friction, body=name if collider.moves else None))
+            if not collider.moves:
+                continue
+        elif collider.kind == "SPHERE":
             shape = {"type": "sphere", "radius": max(size) / 2}
         elif collider.kind in ("CAPSULE", "CYLINDER"):
             radius = max(size[0], size[1]) / 2

@@ -2,6 +2,9 @@
 """Rigs as they come: drivers, constraints, modifiers, strips and scales that would keep keys from
 playing as they were simulated."""
 
+import math
+import os
+
 import bpy
 
 import common
@@ -298,6 +301,94 @@ class Rigs(Baked):
         self.scene.frame_set(30)
         self.assertAlmostEqual(ob.pose.bones[1].head.z, 0.612, 2)   # on the box: 0.4 + 0.2 + 0.012
         self.assertNotIn("skel", " ".join(o.name for o in bpy.data.objects))
+
+    def obstacle(self, name, size, place=(0, 0, 0), scale=(1, 1, 1)):
+        """A box, or a plane where the last size is 0; not yet among the obstacles."""
+        mesh, (x, y, z) = bpy.data.meshes.new(name), (v / 2 for v in size)
+        mesh.from_pydata([(a, b, c) for a in (-x, x) for b in (-y, y) for c in (-z, z)], [], [])
+        box = bpy.data.objects.new(name, mesh)
+        box.location, box.scale = place, scale
+        return box
+
+    def obstacles(self, *boxes, end=40):
+        """A stick 0.4 m above the ground that falls on them."""
+        ob = common.chain(3, name="stick", height=0.4)
+        self.scene.frame_end, ob.skel.ground = end, False
+        ob.skel.obstacles = bpy.data.collections.new("obstacles")
+        for box in boxes:
+            ob.skel.obstacles.objects.link(box)
+        return ob
+
+    def lands(self, ob, height):
+        """With its middle link, whose radius is 0.012."""
+        self.scene.frame_set(1)
+        self.bake(ob)
+        self.scene.frame_set(self.scene.frame_end)
+        self.assertAlmostEqual(ob.pose.bones[1].head.z, height + 0.012, 2)
+
+    def animate(self, box, name, *pairs):
+        for frame, value in pairs:
+            setattr(box, name, value)
+            box.keyframe_insert(name, frame=frame)
+
+    def test_mirrored_obstacle(self):
+        self.lands(self.obstacles(self.obstacle("b", (1, 1, 1), (0, 0, -0.5), (-8, 6, 1))), 0.0)
+        self.scene = common.clear()
+        box = self.obstacle("b", (1, 1, 1), (0, 0, -0.5), (8, 6, -1))
+        self.animate(box, "location", (1, (0, 0, -0.5)), (20, (0, 0, -0.4)))
+        self.lands(self.obstacles(box), 0.1)
+
+    def test_obstacle_without_size(self):
+        box = self.obstacle("prop", (5, 5, 1), (0, 0, -0.5))
+        self.animate(box, "scale", (1, (1, 1, 1)), (20, (0, 0, 0)))
+        self.obstacles(box)
+        self.refused("'prop' has no size at frame 20")
+        box.animation_data_clear()
+        box.scale = (0, 0, 0)
+        self.refused("'prop' has no size at frame 1")
+        box.scale, box.location = (1, 1, 0), (0, 0, 0)          # flat: a plane
+        self.lands(bpy.context.view_layer.objects.active, 0.0)
+
+    def test_obstacle_that_grows(self):
+        """It is as large as in the first frame, wherever the time line stands."""
+        for now in (1, 30):
+            self.scene = common.clear()
+            box = self.obstacle("prop", (8, 8, 1), (0, 0, -0.5))
+            self.animate(box, "scale", (1, (1, 1, 1)), (30, (1, 1, 1.4)))
+            ob = self.obstacles(box)
+            self.scene.frame_set(now)
+            self.bake(ob)
+            self.assertEqual(self.skel.ops.REPORTS["stick"]["warnings"], [
+                "The obstacle 'prop' changes its size at frame 2. It keeps that of frame 1: bodies "
+                "do not grow"])
+            self.scene.frame_set(40)
+            self.assertAlmostEqual(ob.pose.bones[1].head.z, 0.012, 2)
+
+    def test_obstacles_of_one_name(self):
+        path = os.path.join(common.TEMP, "box.blend")
+        box = self.obstacle("box", (1, 8, 1), (0, 0, -0.3))
+        bpy.data.libraries.write(path, {box})
+        self.scene = common.clear()
+        with bpy.data.libraries.load(path, link=True) as (_there, here):
+            here.objects = ["box"]
+        self.lands(self.obstacles(here.objects[0], self.obstacle("box", (1, 8, 1), (9, 0, 0)),
+                                  self.obstacle("world", (1, 1, 1), (-9, 0, 0))), 0.2)
+
+    def test_planes(self):
+        """They face the armature, and go as they are animated."""
+        plane = self.obstacle("plane", (4, 4, 0))
+        plane.rotation_euler.x = math.pi
+        self.lands(self.obstacles(plane), 0.0)
+        self.scene = common.clear()
+        plane = self.obstacle("plane", (4, 4, 0))
+        self.animate(plane, "location", (1, (0, 0, -0.5)), (20, (0, 0, 0.7)), (30, (0, 0, 0.7)))
+        self.lands(self.obstacles(plane, end=50), 0.7)
+
+    def test_own_skin_is_no_obstacle(self):
+        skin = self.obstacle("skin", (8, 8, 1), (0, 0, -0.3))   # it would stop the fall
+        ob = self.obstacles(skin, self.obstacle("box", (8, 8, 1), (0, 0, -0.5)))
+        skin.modifiers.new("a", "ARMATURE").object = ob
+        self.lands(ob, 0.0)
 
     def test_names_of_copies_do_not_pile_up(self):
         ob = self.animated()
