@@ -304,6 +304,7 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     data, unit = ob.animation_data, scene.unit_settings.scale_length
     bones = _bones(ob)
     read_thickness(ob, scene, bones, settings.mass_from == "MESH")
+    convert.name_bodies(bones)
     return convert.Shot(
         name=ob.name, bones=bones, settings=settings, unit=unit, colliders=_obstacles(ob, unit),
         fps=fps(scene),

@@ -93,7 +93,7 @@ class RobotShot:
 
 @dataclass
 class BoneShot:
-    name: str
+    name: str                               # of its body, too
     parent: int = -1
     length: float = 1.0                     # Blender units, at rest
     rest: Any = None                        # 16 numbers, column after column: in the armature
@@ -111,6 +111,12 @@ class BoneShot:
     volume: float = 0.0                     # Blender units cubed: its share of the mesh
     robot: Any = None                       # a RobotShot
     settings: BoneSettings = field(default_factory=BoneSettings)
+    label: str = ""                         # Blender's name, where the body needs another
+
+    @property
+    def own(self):
+        """Blender's name."""
+        return self.label or self.name
 
 
 @dataclass
@@ -263,6 +269,16 @@ def turned(inertia, q):
 
 
 # ---- which bones have bodies ----
+
+def name_bodies(bones):
+    """A bone that has the name of the world has another in the engine."""
+    taken = {bone.name for bone in bones}
+    for bone in bones:
+        if bone.name == THE_WORLD:
+            bone.label = bone.name
+            while bone.name in taken:
+                bone.name += " (bone)"
+
 
 def part_of(name):
     low = name.lower()
@@ -621,6 +637,15 @@ def _mimics(shot, scene):
         known[bone.robot.joint].mimic = grown
 
 
+def _custom_range(bone):
+    """The angles of its panel."""
+    low, high = bone.settings.limit_low, bone.settings.limit_high
+    if low > high:
+        raise Refused(f"The joint of '{bone.own}' turns from {math.degrees(low):.4g}° to "
+                      f"{math.degrees(high):.4g}°. Set From below To, in its panel")
+    return low, high
+
+
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
     bone, part = shot.bones[i], part_of(shot.bones[i].name)
@@ -641,10 +666,10 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
         else:
             low_high = (-bend, HINGE_RANGE - bend)
         if custom:
-            low_high = (given.limit_low, given.limit_high)
+            low_high = _custom_range(bone)
         _hinge(shot, i, joint, pose, axis, None if given.limits == "NONE" else low_high)
     elif kind == "UNIVERSAL":
-        span = (given.limit_low, given.limit_high) if custom else (-0.8, 0.8)
+        span = _custom_range(bone) if custom else (-0.8, 0.8)
         span = None if given.limits == "NONE" else span
         _universal(shot, i, joint, pose, "X", "Z", [span, span])
     else:
@@ -663,7 +688,7 @@ def _joint(shot, i, up, pose, parent_pose, size, weight):
     reach = size[0] / 2 + size[1]
     head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], _place(shot, i)))]
     joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=head,
-                            bodies=[shot.bones[up].name if up >= 0 else "world", bone.name])
+                            bodies=[shot.bones[up].name if up >= 0 else THE_WORLD, bone.name])
     guess = not _has_rig_limits(bone) or bone.settings.limits in ("CUSTOM", "NONE")
     place = _joint_guessed if guess else _joint_limited
     if bone.robot and bone.settings.joint == "AUTO":
@@ -746,7 +771,7 @@ def make_rig(shot, roles):
 
 def keyed(shot):
     """Names of the bones that get keys."""
-    return [shot.bones[i].name for i in make_rig(shot, roles_of(shot))[2]]
+    return [shot.bones[i].own for i in make_rig(shot, roles_of(shot))[2]]
 
 
 def _host(shot, roles, i):
@@ -976,15 +1001,15 @@ def name_channels(shot, built, keys):
         for name, width in zip(("location", PROPERTIES.get(data.rotation, "rotation_euler")),
                                data.widths):
             for index in range(width):
-                path = f'pose.bones["{escape(bone.name)}"].{name}'
-                out.append(Channel(path, index, bone.name, keys[at]))
+                path = f'pose.bones["{escape(bone.own)}"].{name}'
+                out.append(Channel(path, index, bone.own, keys[at]))
                 at += 1
         if bone.scales and data.channels and i in parents:
             first, last = keys[at - 1][0], keys[at - 1][-2]
             for index, size in enumerate(bone.scale):
-                path = f'pose.bones["{escape(bone.name)}"].scale'
+                path = f'pose.bones["{escape(bone.own)}"].scale'
                 held = array("f", (first, size, last, size) if last > first else (first, size))
-                out.append(Channel(path, index, bone.name, held))
+                out.append(Channel(path, index, bone.own, held))
     return out
 
 

@@ -180,7 +180,7 @@ def off_by(wanted, matrices, objects):
             off = 2 * math.atan2(convert.norm(turn[1:]), abs(turn[0]))
             if moves:
                 off = max(off, math.dist(a[:3], b[:3]) / length)
-            worst = max(worst, (off, bone.name, frame))
+            worst = max(worst, (off, bone.own, frame))
         each.append(worst)
     return each
 
@@ -198,6 +198,16 @@ def gone_from(wanted, places):
     return words
 
 
+def _advance(job, shot):
+    try:
+        return job.advance(SLICE)
+    except skelpy.SkelError as error:
+        if shot.settings.integrator == "conserving":
+            raise
+        raise convert.Refused(f"The method gave up: {error}. Choose the method Robust, then bake "
+                              "again") from None
+
+
 def bake(shot, library=None):
     """Physics, from the first frame to the last."""
     built, text = yield from prepare(shot, library)
@@ -206,7 +216,7 @@ def bake(shot, library=None):
     with skelpy.Bake(scene) as job:
         done = False
         while not done:
-            done = job.advance(SLICE)
+            done = _advance(job, shot)
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
@@ -361,8 +371,9 @@ def inverse(shot, cutoff=0.0, library=None):
     result = Result(text, [], (shot.frames[0], shot.frames[-1]))
     result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
     torque, power, frames = forces.torque, forces.power, shot.frames
+    own = {bone.name: bone.own for bone in shot.bones}
     for k, joint in enumerate(built.scene.joints):
-        bone, first = joint.bodies[1], scene.joint_dof_offset(k)
+        bone, first = own[joint.bodies[1]], scene.joint_dof_offset(k)
         names = convert.columns(joint)
         for n, name in enumerate(names):
             label = f"skel_{name}" if len(names) == 1 else f"skel_torque_{name[1:]}"

@@ -240,6 +240,34 @@ class Rigs(Baked):
         ob.data.pose_position = "REST"
         self.refused("rest position")
 
+    def test_bone_that_has_the_name_of_the_world(self):
+        rows = [("world", None, (0, 0, 0), (0, 0, 0.5), 0.0, False)]
+        rows += [(name, up or "world", *rest) for name, up, *rest in common.HUMANOID]
+        ob = common.add_armature(rows)
+        self.scene.frame_end = 12
+        for preset in ("RAGDOLL", "TAIL", "FOLLOW"):
+            ob.skel.preset = preset
+            self.bake(ob)
+            self.assertLess(self.skel.ops.REPORTS["figure"]["plays"], 1e-4)
+        self.assertEqual(bpy.ops.skel.inverse_dynamics(), {"FINISHED"})
+        paths = [path for path, _index in common.curves(ob)]
+        self.assertIn('pose.bones["world"].location', paths)
+        self.assertFalse([path for path in paths if "(bone)" in path])
+
+    def test_limits_from_above_to(self):
+        ob = self.figure()
+        settings = ob.pose.bones["shin.L"].skel
+        settings.joint, settings.limits = "HINGE", "CUSTOM"
+        settings.limit_low, settings.limit_high = 0.5, -0.5
+        self.refused("'shin.L' turns from 28.65° to -28.65°. Set From below To")
+        settings.joint = "UNIVERSAL"
+        self.refused("'shin.L' turns from")
+
+    def test_a_method_that_gives_up_names_the_one_that_does_not(self):
+        ob = common.chain(8)
+        ob.skel.preset, ob.skel.integrator, self.scene.frame_end = "TAIL", "adams", 60
+        self.refused("'link3': .*Choose the method Robust")
+
     def test_bones_that_grow(self):
         """What hangs from a bone is where physics has it, whatever its animated scale."""
         ob = self.animated()
