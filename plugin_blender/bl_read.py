@@ -332,10 +332,12 @@ class _Stage:
         follower = bpy.data.objects.new(SCRATCH, None)
         self.followers.append(follower)
         self.scene.collection.objects.link(follower)
-        constraint = follower.constraints.new("COPY_TRANSFORMS")
-        constraint.target = hidden
-        if hidden.type == "ARMATURE" and hidden.pose.bones:
-            constraint.subtarget = hidden.pose.bones[0].name
+        bones = hidden.pose.bones if hidden.type == "ARMATURE" else ()
+        for end in [bone.name for bone in bones if not bone.children] or [""]:
+            constraint = follower.constraints.new("COPY_TRANSFORMS")
+            constraint.target = hidden
+            if end:                             # and all bones above it
+                constraint.subtarget = end
 
     def close(self):
         try:

@@ -165,6 +165,21 @@ def wanted_of(shot, built, poses, first, step):
     return Wanted(shot, built, [first + k * step for k in picks], picks, rows)
 
 
+def _is_held(bone, role):
+    """Whether it is a soft mass that its bone cannot follow, since it takes no location."""
+    return role == "SOFT" and bone.connected
+
+
+def soft_warning(shot, built):
+    """Names the first of the soft bones that are connected."""
+    found = [bone.own for bone, role in zip(shot.bones, built.roles) if _is_held(bone, role)]
+    if not found or not shot.settings.channels & rigs.LOCATION:
+        return []
+    more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+    return [f"'{found[0]}'{more} is connected to its parent: only its rotation wobbles. Disconnect "
+            "it (Edit Mode > Bone > Relations > Connected), and it moves, too"]
+
+
 def off_by(wanted, matrices, objects):
     """[(how far, bone, frame)]: the worst of each bone, parents first, of what plays, as matrices
     of the rig [frame][bone][16] and of its object, in lengths of the bone or radians."""
@@ -178,7 +193,7 @@ def off_by(wanted, matrices, objects):
             a, b = wanted.poses[k:k + 7], got[k:k + 7]
             turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
             off = 2 * math.atan2(convert.norm(turn[1:]), abs(turn[0]))
-            if moves:
+            if moves and not _is_held(bone, built.roles[i]):
                 off = max(off, math.dist(a[:3], b[:3]) / length)
             worst = max(worst, (off, bone.own, frame))
         each.append(worst)
@@ -221,7 +236,8 @@ def bake(shot, library=None):
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = [*shot.warnings, *mimic_warning(scene)]    # said beside the panel, too
+        report["loud"] = [*shot.warnings, *mimic_warning(scene),    # said beside the panel, too
+                          *soft_warning(shot, built)]
         report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"

@@ -254,6 +254,18 @@ class Rigs(Baked):
         self.assertIn('pose.bones["world"].location', paths)
         self.assertFalse([path for path in paths if "(bone)" in path])
 
+    def test_soft_bone_that_is_connected(self):
+        for connected in (True, False):
+            self.scene = common.clear()
+            ob = common.add_armature([("body", None, (0, 0, 1), (0, 0, 1.5), 0.0, False),
+                                      ("ear", "body", (0, 0, 1.5), (0, 0, 1.6), 0.0, connected)])
+            ob.skel.preset, self.scene.frame_end = "SOFT", 20
+            self.bake(ob)
+            report = self.skel.ops.REPORTS[ob.name]
+            self.assertLess(report["plays"], 1e-4)
+            self.assertEqual(["'ear' is connected to its parent: only its rotation" in words
+                              for words in report["warnings"]], [True] * connected)
+
     def test_limits_from_above_to(self):
         ob = self.figure()
         settings = ob.pose.bones["shin.L"].skel
@@ -309,6 +321,26 @@ class Rigs(Baked):
             q = [0.3] * len(self.skel.bl_read.joint_bones(ob))
             self.assertEqual(bpy.ops.skel.set_joints(values=" ".join(map(str, q))), {"FINISHED"})
             self.compare(ob)
+
+    def test_armature_that_is_off_in_viewports(self):
+        """All its bones count."""
+        seen = []
+        for hidden in (False, True):
+            self.scene = common.clear()
+            ob = self.animated()
+            ob.skel.preset = "FOLLOW"
+            skin = self.obstacle("skin", (1, 1, 1))
+            self.scene.collection.objects.link(skin)
+            skin.modifiers.new("a", "ARMATURE").object = ob
+            ob.hide_viewport = hidden
+            bpy.context.view_layer.objects.active = skin
+            self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
+            self.assertLess(self.skel.ops.REPORTS[ob.name]["plays"], 1e-4)
+            ob.hide_viewport = False
+            seen.append(common.bone_matrices(ob, [1, 6, 12]))
+        for a, b in zip(*seen):
+            for name in a:
+                self.assertLess((a[name].translation - b[name].translation).length, 1e-6, name)
 
     def test_hidden_obstacle(self):
         """A box that Blender has not looked at yet is where, and as large as, it should be."""
