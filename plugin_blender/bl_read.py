@@ -18,6 +18,7 @@ ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ"
 VERTICES = 4000         # of a mesh that are looked at to tell how thick a bone is
 ROUND = 0.05            # of its size: what is round to this is a ball
 THIN = 1e-4             # of its size: what is thinner is flat
+TIMES = ("frame_current", "frame_current_final", "frame_float", "frame_subframe")   # of a scene
 SCRATCH = "skel (temporary)"
 
 
@@ -279,6 +280,27 @@ def _object_curves(ob):
                                     for c in compat.curves_of(data.action, ob)))
 
 
+def _reads_scene(variable):
+    """Whether what a driver reads is another in the scene in which frames are looked at."""
+    target = variable.targets[0]
+    of_time = target.data_path in TIMES
+    if variable.type == "CONTEXT_PROP":         # that scene goes with time, but has no settings
+        return not of_time
+    return variable.type == "SINGLE_PROP" and target.id_type == "SCENE" and \
+        target.id is not None and bool(of_time or target.id.animation_data)
+
+
+def _scene_drivers(*owners):
+    """A warning for the first driver of each that is not read right."""
+    for owner in dict.fromkeys(owners):
+        for curve in owner.animation_data.drivers if owner.animation_data else ():
+            if not curve.mute and any(map(_reads_scene, curve.driver.variables)):
+                yield (f"'{owner.name}' has a driver that reads the scene, which stands still "
+                       f"while frames are looked at: of {curve.data_path}. Let it use the word "
+                       "frame, or bake what it drives to keys before")
+                break
+
+
 def check_object(ob):
     if ob is None or ob.type != "ARMATURE":
         raise convert.Refused("Select an armature")
@@ -302,12 +324,12 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     if not settings.channels:
         raise convert.Refused("Nothing to write: choose Location, Rotation or both")
     data, unit = ob.animation_data, scene.unit_settings.scale_length
-    bones = _bones(ob)
+    bones, colliders = _bones(ob), _obstacles(ob, unit)
     read_thickness(ob, scene, bones, settings.mass_from == "MESH")
     convert.name_bodies(bones)
     return convert.Shot(
-        name=ob.name, bones=bones, settings=settings, unit=unit, colliders=_obstacles(ob, unit),
-        fps=fps(scene),
+        name=ob.name, bones=bones, settings=settings, unit=unit, colliders=colliders,
+        fps=fps(scene), warnings=list(_scene_drivers(ob, ob.data, *(c.source for c in colliders))),
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
@@ -515,6 +537,11 @@ def _goal(ob, goal, number):
         pole_rides=_rides(ob, pole, goal.pole_bone))
 
 
+def _targets(s):
+    """Objects that goals look at."""
+    return [each for goal in s.goals for each in (goal.target, goal.pole) if each]
+
+
 def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
     """Everything but the samples."""
     check_object(ob)
@@ -524,6 +551,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
+        warnings=list(_scene_drivers(ob, ob.data, *_targets(s))),
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")

@@ -174,14 +174,14 @@ class _Work(OnArmature):
 
 
 def look_again(ob, result):
-    """Generator: the report says how far what plays is from what was computed. What to warn of, or
-    nothing."""
+    """Generator: the report says how far what plays is from what was computed. What to warn of, of
+    what was read and of what plays, or nothing."""
     wanted = result.wanted
     poses, objects, places = yield from bl_read.look_again(
         ob, wanted.frames, [target.at for target in wanted.targets])
     each = pipeline.off_by(wanted, poses, objects)
     result.report["plays"] = max(each)[0]
-    words = pipeline.gone_from(wanted, places)
+    words = [*wanted.shot.warnings, *pipeline.gone_from(wanted, places)]
     for off, bone, frame in each:
         if off > PLAYS:         # the first: those below go along
             return [*words, f"'{bone}' does not play as computed, off by {off:.2g} of its length "
@@ -269,6 +269,8 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         ob = again(name)
         bl_write.ensure_properties(ob, result.channels)
         yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
+        for warning in shot.warnings:
+            self.report({"WARNING"}, warning)
         summary = result.report["summary"]
         words = f"Torques of {len(result.bones)} joints"
         if summary["suggested_cutoff"] > 0:
@@ -301,6 +303,8 @@ class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
         _built, text = yield from pipeline.prepare(shot)
         path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
         pipeline.save(path, text)
+        for warning in shot.warnings:
+            self.report({"WARNING"}, warning)
         return f"Wrote {path}"
 
 

@@ -236,8 +236,7 @@ def bake(shot, library=None):
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = [*shot.warnings, *mimic_warning(scene),    # said beside the panel, too
-                          *soft_warning(shot, built)]
+        report["loud"] = [*mimic_warning(scene), *soft_warning(shot, built)]
         report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"

@@ -41,6 +41,27 @@ class Rigs(Baked):
         self.compare(ob)
         self.assertTrue(ob.animation_data.drivers[0].mute)
 
+    def test_driver_that_reads_the_scene(self):
+        """Frames are looked at in another scene: what stands still there is named."""
+        self.scene["sway"] = 0.3
+        kinds = [("SINGLE_PROP", "frame_current", True), ("SINGLE_PROP", '["sway"]', False)]
+        if bpy.app.version >= (4, 0):
+            kinds += [("CONTEXT_PROP", "frame_current", False), ("CONTEXT_PROP", '["sway"]', True)]
+        for kind, path, warns in kinds:
+            ob = self.figure()
+            bone = ob.pose.bones["chest"]
+            driver = bone.driver_add("rotation_quaternion", 1).driver
+            variable = driver.variables.new()
+            variable.type, target = kind, variable.targets[0]
+            if kind == "SINGLE_PROP":
+                target.id_type, target.id = "SCENE", self.scene
+            target.data_path, driver.expression = path, f"0.01 * {variable.name}"
+            said = self.skel.bl_read.read_ik(self.scene, ob, 1, 12).shot.warnings
+            self.bake(ob)
+            for words in said, self.skel.ops.REPORTS[ob.name]["warnings"]:
+                self.assertEqual([f"'{ob.name}' has a driver that reads the scene" in each
+                                  for each in words], [True] * warns, (kind, path, words))
+
     def test_driver_may_stay(self):
         ob = self.figure()
         ob.pose.bones["forearm.L"].driver_add("location", 0).driver.expression = "0"
