@@ -4,7 +4,8 @@
 4.0  keyframe_points.clear
 4.3  at the latest: keyframe_points.handles_recalc; enums of keys are unsigned bytes
 4.4  actions have slots, layers, strips and channel bags; an object uses a slot of its action
-5.0  Action.fcurves is gone; PoseBone.select instead of Bone.select
+5.0  Action.fcurves is gone; PoseBone.select instead of Bone.select; a library override forgets
+     settings in a group that the linked object does not have
 """
 
 import bpy
@@ -12,6 +13,7 @@ import bpy
 HAS_RECALC = bpy.app.version >= (4, 3)
 # The kind of array that foreach_set copies as it is into enums of keys, in a third of the time that
 # any other takes.
+FORGETS_GROUPS = bpy.app.version >= (5, 0)
 ENUMS = "B" if bpy.app.version >= (4, 3) else "b"
 
 

@@ -8,6 +8,8 @@ import bpy
 from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProperty,
                        FloatVectorProperty, IntProperty, PointerProperty, StringProperty)
 
+from . import compat
+
 OVERRIDE = {"LIBRARY_OVERRIDABLE"}
 DEGREE = math.pi / 180
 
@@ -161,10 +163,10 @@ class SkelArmature(bpy.types.PropertyGroup):
     bounce: FloatProperty(name="Bounce", default=0.0, min=0.0, max=1.0, subtype="FACTOR",
                           override=OVERRIDE, description="0: it lands softly, as flesh does; "
                           "above: hard impacts, 1 gives all speed back")
-    obstacles: PointerProperty(type=bpy.types.Collection, name="Obstacles", description="Objects "
-                               "to fall on. Boxes by their bounds, balls where they are round, "
-                               "flat meshes as planes without end; the shape of a rigid body "
-                               "counts where an object has one")
+    obstacles: PointerProperty(type=bpy.types.Collection, name="Obstacles", override=OVERRIDE,
+                               description="Objects to fall on. Boxes by their bounds, balls where "
+                               "they are round, flat meshes as planes without end; the shape of a "
+                               "rigid body counts where an object has one")
     follow: FloatProperty(name="Follow", default=-1.0, min=-1.0, soft_max=20.0, override=OVERRIDE,
                           description="How fast springs pull the bones towards their animation, "
                           "swings per second. 0: not at all. Negative: as the preset has it")
@@ -199,8 +201,8 @@ class SkelGoal(bpy.types.PropertyGroup):
                          "the end of the chain that may move, or none")
     end: EnumProperty(name="End", items=ENDS, default="TAIL", override=OVERRIDE,
                       description="Which end of the bone")
-    target: PointerProperty(type=bpy.types.Object, name="Target", description="The object to reach,"
-                            " an empty for example. It may move")
+    target: PointerProperty(type=bpy.types.Object, name="Target", override=OVERRIDE,
+                            description="The object to reach, an empty for example. It may move")
     target_bone: StringProperty(name="Target Bone", override=OVERRIDE, description="Where the "
                                 "target is an armature: the bone of it, whose head is the target")
     use_position: BoolProperty(name="Position", default=True, override=OVERRIDE,
@@ -219,8 +221,8 @@ class SkelGoal(bpy.types.PropertyGroup):
     priority: IntProperty(name="Priority", default=0, min=0, max=14, override=OVERRIDE,
                           description="0 comes first; a later goal only gets what the earlier "
                           "ones leave")
-    pole: PointerProperty(type=bpy.types.Object, name="Pole", description="The elbow or knee bends "
-                          "towards this object")
+    pole: PointerProperty(type=bpy.types.Object, name="Pole", override=OVERRIDE,
+                          description="The elbow or knee bends towards this object")
     pole_bone: StringProperty(name="Pole Bone", override=OVERRIDE, description="Where the pole is "
                               "an armature: the bone of it")
     axis: EnumProperty(name="Axis", items=LOOK_AXES, default="Y", override=OVERRIDE,
@@ -254,14 +256,28 @@ CLASSES = (SkelBone, SkelArmature, SkelGoal, SkelIk)
 _register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
+@bpy.app.handlers.persistent
+def _touch_linked(*_given):
+    """Asking for a group makes it: a linked armature has those that its override has."""
+    for ob in bpy.data.objects:
+        linked = ob.override_library.reference if ob.override_library else None
+        if ob.type == "ARMATURE" and linked:
+            for each in (ob, linked):
+                _ = [each.skel, each.skel_ik, *(bone.skel for bone in each.pose.bones)]
+
+
 def register():
     _register()
+    if compat.FORGETS_GROUPS:
+        bpy.app.handlers.save_pre.append(_touch_linked)
     bpy.types.PoseBone.skel = PointerProperty(type=SkelBone, override=OVERRIDE)
     bpy.types.Object.skel = PointerProperty(type=SkelArmature, override=OVERRIDE)
     bpy.types.Object.skel_ik = PointerProperty(type=SkelIk, override=OVERRIDE)
 
 
 def unregister():
+    if compat.FORGETS_GROUPS:
+        bpy.app.handlers.save_pre.remove(_touch_linked)
     del bpy.types.Object.skel_ik
     del bpy.types.Object.skel
     del bpy.types.PoseBone.skel

@@ -340,6 +340,37 @@ class Keys(unittest.TestCase):
         a, b = common.bone_matrices(own, [1, 12])
         self.assertGreater((a["pelvis"].translation - b["pelvis"].translation).length, 0.01)
 
+    def test_settings_of_an_override_stay(self):
+        """Also where the linked file has none, and the file is saved again."""
+        self.figure()
+        library, shot = (os.path.join(common.TEMP, n) for n in ("figure.blend", "shot.blend"))
+        bpy.ops.wm.save_as_mainfile(filepath=library)
+        self.setUp()
+        with bpy.data.libraries.load(library, link=True) as (_there, here):
+            here.objects = ["figure"]
+        self.scene.collection.objects.link(here.objects[0])
+        ob = here.objects[0].override_create(remap_local_usages=True)
+        things, target = bpy.data.collections.new("things"), bpy.data.objects.new("target", None)
+        self.scene.collection.children.link(things)
+        things.objects.link(target)
+        ob.skel.preset, ob.skel.obstacles = "TAIL", things
+        ob.pose.bones["hand.L"].skel.role = "PINNED"
+        goal = ob.skel_ik.goals.add()
+        goal.bone, goal.target = "hand.L", target
+        for n in range(1, 4):
+            ob.pose.bones["hand.R"].location.x = n      # so that Blender looks at it again
+            ob.update_tag()
+            bpy.context.view_layer.update()
+            bpy.ops.wm.save_as_mainfile(filepath=shot)
+            bpy.ops.wm.open_mainfile(filepath=shot)
+            common.enable()
+            ob = next(o for o in bpy.data.objects if o.override_library)
+            self.assertEqual(ob.pose.bones["hand.R"].location.x, n)
+            goal = ob.skel_ik.goals[0]
+            self.assertEqual(
+                (ob.skel.preset, ob.skel.obstacles.name, ob.pose.bones["hand.L"].skel.role,
+                 goal.bone, goal.target.name), ("TAIL", "things", "PINNED", "hand.L", "target"))
+
     def test_torques_do_not_go_into_a_linked_action(self):
         """They would be gone when the file is opened again."""
         ob = self.animated()

@@ -180,7 +180,8 @@ def make(version):
     bpy.types = types.SimpleNamespace(ActionSlot=object)
     actions = Listed(lambda name: Action(name, version))
     bpy.data = types.SimpleNamespace(actions=actions)
-    bpy.app = types.SimpleNamespace(version=(*version, 0))
+    bpy.app = types.SimpleNamespace(version=(*version, 0), handlers=types.SimpleNamespace(
+        save_pre=[], persistent=lambda function: function))
     return bpy
 
 
