@@ -51,8 +51,9 @@ def read_bone_settings(pose_bone):
 def is_obeyed(pose_bone, constraint):
     """Whether a constraint is a limit of the joint: one that the user muted is not, one that a bake
     muted, for keys to play as computed, is."""
-    return constraint.type == "LIMIT_ROTATION" and constraint.owner_space == "LOCAL" and (
-        not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
+    return constraint.type == "LIMIT_ROTATION" and constraint.owner_space == "LOCAL" and \
+        constraint.influence > 0 and (
+            not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
 
 
 def limits_of(pose_bone):
@@ -555,6 +556,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")
+    convert_ik.name_bodies(shot, goals)
     return convert_ik.IkShot(shot, [_joint(pose_bone) for pose_bone in ordered(ob)], goals,
                              root=s.root, smooth=s.smooth, posture=s.posture,
                              tolerance=s.tolerance)

@@ -254,11 +254,19 @@ def _chain(bone, constraint):
     return out
 
 
-def _constraints(ob, names, but_limits):
+def _stays(bone, constraint, moved):
+    """Whether goals obey a limit, or it leaves alone what they move. moved: bones whose location
+    gets keys."""
+    return bl_read.is_obeyed(bone, constraint) or constraint.type == "LIMIT_SCALE" or \
+        constraint.type == "LIMIT_LOCATION" and bone.name not in moved
+
+
+def _constraints(ob, names, moved=None):
+    """moved: of goals, whose limits stay (`_stays`)."""
     for bone in ob.pose.bones:
         for each in bone.constraints:
             if bone.name in names:
-                if not (but_limits and each.type.startswith("LIMIT_")):
+                if moved is None or not _stays(bone, each, moved):
                     yield each
             elif each.type in ("IK", "SPLINE_IK") and names.intersection(_chain(bone, each)):
                 yield each
@@ -290,7 +298,8 @@ def mute_others(ob, channels, ik=False, keyed=True):
     data, counts = ob.animation_data, {}
     if not ik:
         _remember(ob, names)
-    counts["constraint"] = _mute(_constraints(ob, names, ik))
+    moved = {c.group for c in channels if c.path.endswith(".location")}
+    counts["constraint"] = _mute(_constraints(ob, names, moved if ik else None))
     counts["driver"] = _mute(d for d in (data.drivers if data else ())
                              if (d.data_path, d.array_index) in driven)
     curves = compat.curves_of(data.action, ob) if keyed and data and data.action else ()

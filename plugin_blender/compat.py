@@ -11,9 +11,9 @@
 import bpy
 
 HAS_RECALC = bpy.app.version >= (4, 3)
+FORGETS_GROUPS = bpy.app.version >= (5, 0)
 # The kind of array that foreach_set copies as it is into enums of keys, in a third of the time that
 # any other takes.
-FORGETS_GROUPS = bpy.app.version >= (5, 0)
 ENUMS = "B" if bpy.app.version >= (4, 3) else "b"
 
 

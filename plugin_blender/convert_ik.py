@@ -117,6 +117,15 @@ class Aimed:
 
 # ---- which bones move ----
 
+def name_bodies(shot, goals):
+    """A bone that has the name of the world has another in the engine, and in goals."""
+    convert.name_bodies(shot.bones)
+    names = {bone.own: bone.name for bone in shot.bones}
+    for goal in goals:
+        for what in ("bone", "rides", "pole_rides"):
+            setattr(goal, what, names.get(getattr(goal, what), getattr(goal, what)))
+
+
 def _index(shot, name):
     found = next((i for i, bone in enumerate(shot.bones) if bone.name == name), -1)
     if found < 0:
@@ -178,7 +187,7 @@ def moving(ik):
 
 def keyed(ik):
     """Names of the bones that may get keys."""
-    return [ik.shot.bones[i].name for i in moving(ik)[0]]
+    return [ik.shot.bones[i].own for i in moving(ik)[0]]
 
 
 def _descends(shot, among):
@@ -792,14 +801,13 @@ def _aimed(ik, picks):
 def _put_turns(ik, built, scene, motion, channels):
     """Hinges of robots get the numbers that were found, whole turns and all: poses do not tell a
     limit beyond half a turn from what lies across the gap, nor how far what goes along has to."""
-    at = {bone.name: i for i, bone in enumerate(ik.shot.bones)}
+    at = {bone.own: i for i, bone in enumerate(ik.shot.bones)}
     for channel in channels:
-        i = at[channel.group]
-        info = ik.joints[i]
+        info, joint = ik.joints[at[channel.group]], ik.shot.bones[at[channel.group]].name
         if info.kind != "hinge" or not channel.path.endswith(".rotation_euler") or \
-                channel.index != "XYZ".index(info.axis) or channel.group not in built.base:
+                channel.index != "XYZ".index(info.axis) or joint not in built.base:
             continue
-        q = motion.q[scene.joint_q_offset(scene.find_joint(channel.group))::scene.q_count]
+        q = motion.q[scene.joint_q_offset(scene.find_joint(joint))::scene.q_count]
         channel.keys[1::2] = array("f", [info.sign * v for v in q])
 
 
@@ -852,7 +860,7 @@ def jumps_of(ik, built, poses):
         turns = [2 * math.acos(min(1.0, abs(cosine))) for cosine in halves]
         for n, (before, now, after) in enumerate(zip(turns, turns[1:], turns[2:])):
             if now > JUMP and now > 3 * max(before, after):
-                found.append((now, shot.frames[n + 2], shot.bones[i].name))
+                found.append((now, shot.frames[n + 2], shot.bones[i].own))
     return sorted(found, reverse=True)
 
 

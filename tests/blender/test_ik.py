@@ -293,6 +293,33 @@ class Ik(unittest.TestCase):
         self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
         self.assertLess((self.end(ob, "link2") - target.location).length, 1e-4)
 
+    def test_limits_that_goals_do_not_obey_are_muted(self):
+        """Else they would act on top of the keys."""
+        ob = self.figure(modes=False)
+        ob.skel_ik.root = "MOVES"
+        target = empty("t", (0.9, -0.6, 1.5))
+        add_goal(ob, "hand.L", target)
+        for name, kind, space, stays in (
+                ("forearm.L", "LIMIT_ROTATION", "LOCAL", True),
+                ("upper_arm.L", "LIMIT_ROTATION", "POSE", False),
+                ("pelvis", "LIMIT_LOCATION", "LOCAL", False),
+                ("chest", "LIMIT_LOCATION", "LOCAL", True),
+                ("hand.L", "LIMIT_SCALE", "LOCAL", True)):
+            c = ob.pose.bones[name].constraints.new(kind)
+            c.owner_space, c.name = space, "stays" if stays else "goes"
+            if kind == "LIMIT_LOCATION":
+                c.use_min_x = c.use_max_x = True
+            elif kind == "LIMIT_ROTATION":
+                c.use_limit_x, c.min_x, c.max_x = True, -0.5, 0.5
+        self.scene.frame_end = 3
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        for bone in ob.pose.bones:
+            for c in bone.constraints:
+                self.assertEqual(c.mute, c.name == "goes", (bone.name, c.type))
+        self.scene.frame_set(2)
+        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertLess((self.end(ob, "hand.L") - target.location).length, 1e-4)
+
     def test_solve_keys_only_when_asked(self):
         ob = self.figure()
         target = empty("target", (0.4, -0.4, 1.2))
@@ -522,6 +549,22 @@ class Ik(unittest.TestCase):
             bpy.context.view_layer.update()
             self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
             self.assertLess((self.end(ob, "pelvis", False) - target.location).length, 1e-5)
+
+    def test_names_that_the_engine_has_itself(self):
+        rows = [("world", None, (0, 0, 0), (0, 0, 0.5), 0.0, False),
+                ("arm", "world", (0, 0, 0.5), (0, 0, 1), 0.0, True),
+                ("arm.X", "arm", (0, 0, 1), (0, 0, 1.5), 0.0, True)]
+        ob = common.add_armature(rows)
+        for bone in ob.pose.bones:
+            bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -2, 2
+        target = empty("t", (0.3, 0.2, 1.1))
+        add_goal(ob, "arm.X", target)
+        self.scene.frame_end = 3
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        self.scene.frame_set(2)
+        self.assertLess((self.end(ob, "arm.X") - target.location).length, 1e-5)
+        self.assertIn('pose.bones["world"].rotation_quaternion',
+                      {path for path, _index in common.curves(ob)})
 
     def test_poles_bend_the_elbow_of_any_chain(self):
         ob = self.figure(modes=False)
