@@ -487,7 +487,7 @@ def _free_axes(bone):
         low_high = bone.limits.get(axis)
         if axis in bone.locked or low_high and low_high[1] - low_high[0] < math.radians(1):
             continue
-        free[axis] = low_high
+        free[axis] = low_high if low_high and low_high[1] - low_high[0] < 2 * math.pi else None
     return free
 
 
@@ -506,13 +506,16 @@ def _hinge(shot, i, joint, pose, axis, low_high):
 
 
 def _universal(shot, i, joint, pose, first, second, ranges):
-    turned, world = _basis_now(shot, i), q_mul(pose[3:7], QUARTER)
+    """Turns about the first axis of the rest pose, then about the second of the bone. A range of a
+    whole turn is no limit."""
+    basis, world = _basis_now(shot, i), q_mul(pose[3:7], QUARTER)
+    now = [twist_about(basis, AXES[axis]) for axis in (first, second)]
     joint.type = "universal"
-    joint.axis = list(q_rotate(world, AXES[first]))
+    joint.axis = list(q_rotate(q_mul(world, q_about(AXES[second], -now[1])), AXES[first]))
     joint.axis2 = list(q_rotate(world, AXES[second]))
-    if ranges[0] and ranges[1]:
-        now = [twist_about(turned, AXES[axis]) for axis in (first, second)]
-        joint.limits = [[low - at, high - at] for (low, high), at in zip(ranges, now)]
+    if any(ranges):
+        joint.limits = [[span[0] - at, span[1] - at] if span else [-math.pi, math.pi]
+                        for span, at in zip(ranges, now)]
 
 
 def _ball(shot, i, joint, pose, parent_pose, head, limits):
@@ -534,17 +537,17 @@ def _ball(shot, i, joint, pose, parent_pose, head, limits):
     joint.limits = {"cone": min(cone, math.pi), "twist": [low, high]}
 
 
-def _ball_limits(bone, free):
-    """Cone and twist of the rig's limits, from rest. The cone is the larger of the two ranges."""
-    around = []
-    for axis in "XZ":
-        low, high = free.get(axis) or ((0.0, 0.0) if axis not in free else (-math.pi, math.pi))
-        around.append(((low + high) / 2, (high - low) / 2))
+def _ball_limits(free):
+    """Cone and twist of the rig's limits, from rest. The cone is the larger of the two ranges;
+    where one of the two axes is free, the range of the other."""
+    spans = [free.get(axis) or (0.0, 0.0) for axis in "XZ"]
     low, high = free.get("Y") or ((-1e-3, 1e-3) if "Y" not in free else (-math.pi, math.pi))
-    cone = max(around[0][1], around[1][1], 1e-3)
+    cone = max((high - low) / 2 for low, high in spans)
+    if not any(free.get(axis) for axis in "XZ"):
+        cone = math.pi if "X" in free or "Z" in free else 1e-3
     if cone >= math.pi and high - low >= 2 * math.pi:
         return None
-    return around[0][0], around[1][0], cone, low, high
+    return sum(spans[0]) / 2, sum(spans[1]) / 2, cone, low, high
 
 
 def _joint_limited(shot, i, joint, pose, parent_pose, head):
@@ -560,10 +563,10 @@ def _joint_limited(shot, i, joint, pose, parent_pose, head):
         axis = named if named != "AUTO" else next(iter(free), "X")
         _hinge(shot, i, joint, pose, AXES[axis], bone.limits.get(axis))
     elif kind == "UNIVERSAL":
-        first, second = (list(free) + [a for a in "XZ" if a not in free])[:2]
+        second, first = (list(free) + [a for a in "XZ" if a not in free])[:2]   # Euler's XYZ
         _universal(shot, i, joint, pose, first, second, [free.get(first), free.get(second)])
     else:
-        _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(bone, free))
+        _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(free))
 
 
 def _coordinate(shot, i):

@@ -165,6 +165,39 @@ class Pure(unittest.TestCase):
         self.assertEqual(convert.roles_of(shot), ["DRIVEN"] * 4 + ["SOFT"])
         shot = chain_shot(5, preset="TAIL", only_selected=True)
         for k, bone in enumerate(shot.bones):
+    def test_one_limit_of_two_holds(self):
+        for axis, limits in (("X", [[-math.pi, math.pi], [-0.2, 0.2]]),
+                             ("Z", [[-0.2, 0.2], [-math.pi, math.pi]])):
+            shot = chain_shot(2)
+            shot.bones[1].limits, shot.bones[1].locked = {axis: (-0.2, 0.2)}, "Y"
+            joint = convert.build(shot).scene.joints[0]
+            self.assertEqual((joint.type, joint.limits), ("universal", limits))
+            shot.bones[1].locked = ""
+            joint = convert.build(shot).scene.joints[0]
+            self.assertEqual(joint.type, "ball")
+            self.assertAlmostEqual(joint.limits["cone"], 0.2)
+        shot.bones[1].limits = {"Y": (-0.2, 0.2)}
+        self.assertAlmostEqual(convert.build(shot).scene.joints[0].limits["cone"], math.pi)
+
+    def test_universal_limits_count_from_rest(self):
+        """Outer Z as Euler angles have it, at rest; the locked axis stays."""
+        shot = chain_shot(2, 30, preset="TAIL", start_velocity=False)
+        shot.bones[1].limits, shot.bones[1].locked = {"X": (-0.4, 0.2)}, "Y"
+        turn = convert.q_mul(convert.q_about((0, 0, 1), 1.0), convert.q_about((1, 0, 0), 0.1))
+        now = matrix((0.3, 0, 2), convert.q_mul(ALONG_X, turn))
+        shot.poses = array("f", shot.bones[0].rest + now) * len(shot.frames)
+        joint = convert.build(shot).scene.joints[0]
+        self.assertAlmostEqual(joint.limits[1][0], -0.5, places=5)
+        for got, want in zip(joint.axis, (0, 0, 1)):
+            self.assertAlmostEqual(got, want, places=6)
+        keys = [c.keys[1::2] for c in pipeline.run(pipeline.bake(shot)).channels]
+        angles = []
+        for w, x, y, z in zip(*keys):
+            self.assertAlmostEqual(w * y - x * z, 0, places=5)          # Euler's y
+            angles.append(math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
+        self.assertGreater(min(angles), -0.41)
+        self.assertLess(min(angles), -0.39)
+
             bone.selected = k >= 3
         self.assertEqual(convert.roles_of(shot), ["NONE", "NONE", "DRIVEN", "DYNAMIC", "DYNAMIC"])
         for bone in shot.bones:
