@@ -27,12 +27,14 @@ QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its 
 # What bodies of men and animals do, by words in the names of bones: (word, kind).
 PARTS = (
     ("shin|calf|knee|lower.?leg|leg.?lower|forearm|fore.?arm|lower.?arm|arm.?lower|elbow", "hinge"),
-    ("toe|finger|thumb|index|middle|ring|pinky|digit|f_", "finger"),
-    ("hand|wrist|palm", "hand"), ("foot|ankle|heel", "foot"), ("thigh|upper.?leg|hip|leg", "hip"),
+    ("toe|finger|thumb|index|middle|ring|pinky|little|digit|(?<![a-z])(f_|ball_[lr])", "finger"),
+    ("hand|wrist|palm", "hand"), ("foot|ankle|heel", "foot"), ("hips", "spine"),
+    ("thigh|upper.?leg|hip|leg", "hip"),
     ("clavicle|collar|shoulder", "collar"), ("upper.?arm|arm", "shoulder"),
     ("neck|head|skull", "neck"), ("spine|chest|torso|abdomen|belly|waist|pelvis|rib", "spine"),
     ("tail|rope|chain|hair|ear|tentacle|cable|strap", "tail"),
 )
+UPPER_LEG = "thigh|up(per)?.?leg|leg.?up"
 # Cone and twist to either side, degrees; friction, in parts of weight times length.
 RANGES = {"finger": (40, 5), "hand": (50, 20), "foot": (35, 15), "hip": (60, 30),
           "collar": (20, 10), "shoulder": (85, 45), "neck": (40, 45), "spine": (25, 20),
@@ -259,7 +261,7 @@ def turned(inertia, q):
 
 # ---- which bones have bodies ----
 
-def part_of(name):
+def _named(name):
     low = name.lower()
     return next((kind for words, kind in PARTS if re.search(words, low)), "other")
 
@@ -270,10 +272,20 @@ def _ancestors(bones, i):
         yield i
 
 
-def _is_detail(bone, parent, extent):
+def part_of(bones, i):
+    """What a bone is, by its name: a "leg" below an upper leg is a shin."""
+    kind = _named(bones[i].name)
+    if kind == "hip" and not re.search(UPPER_LEG, bones[i].name.lower()):
+        up = next((a for a in _ancestors(bones, i) if _named(bones[a].name) == "hip"), None)
+        kind = "hinge" if up is not None and re.search(UPPER_LEG, bones[up].name.lower()) else kind
+    return kind
+
+
+def _is_detail(bones, i, up, extent):
     """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
-    small = bone.length < DETAIL * extent and 4 * bone.length < parent.length
-    return small or part_of(bone.name) == "finger" and 2 * bone.length < parent.length
+    length, parent = bones[i].length, bones[up].length
+    small = length < DETAIL * extent and 4 * length < parent
+    return small or part_of(bones, i) == "finger" and 2 * length < parent
 
 
 def _robot_role(shot, bone):
@@ -309,7 +321,7 @@ def roles_of(shot):
             role = _robot_role(shot, bone)
         elif role == "AUTO":
             if not s.only_selected and (any_deform and not bone.deform or
-                                        up >= 0 and _is_detail(bone, bones[up], extent)):
+                                        up >= 0 and _is_detail(bones, i, up, extent)):
                 role = "NONE"
             elif up < 0:
                 role = preset["roots"]
@@ -621,7 +633,7 @@ def _mimics(shot, scene):
 
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
-    bone, part = shot.bones[i], part_of(shot.bones[i].name)
+    bone, part = shot.bones[i], part_of(shot.bones, i)
     kind, given = bone.settings.joint, bone.settings
     if shot.settings.preset == "TAIL":
         part = "tail"

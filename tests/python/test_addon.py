@@ -137,10 +137,24 @@ class Pure(unittest.TestCase):
                                places=3)
 
     def test_names_of_joints(self):
-        for name, part in (("shin.L", "hinge"), ("forearm_R", "hinge"), ("upper_arm.L", "shoulder"),
-                           ("thigh", "hip"), ("spine.003", "spine"), ("f_index.01", "finger"),
-                           ("Bone", "other")):
-            self.assertEqual(convert.part_of(name), part, name)
+        leg, arm = ("hip", "hinge", "foot", "finger"), ("collar", "shoulder", "hinge", "hand")
+        for names, parts in (
+                ("Hips LeftUpLeg LeftLeg LeftFoot LeftToeBase", ("spine", *leg)),
+                ("Spine2 LeftShoulder LeftArm LeftForeArm LeftHand", ("spine", *arm)),
+                ("pelvis thigh_l calf_l foot_l ball_l", ("spine", *leg)),
+                ("spine_01 clavicle_l upperarm_l lowerarm_l hand_l", ("spine", *arm)),
+                ("spine thigh.L shin.L foot.L toe.L", ("spine", *leg)),
+                ("spine.003 shoulder.L upper_arm.L forearm_L hand.L f_index.01",
+                 ("spine", *arm, "finger")),
+                ("J_Bip_C_Hips J_Bip_L_UpperLeg J_Bip_L_LowerLeg J_Bip_L_Foot J_Bip_L_ToeBase",
+                 ("spine", *leg)),
+                ("Bip01-Pelvis Bip01-L-Thigh Bip01-L-Calf Bip01-L-Foot Bip01-L-Toe0",
+                 ("spine", *leg)),
+                ("Hip leg_a leg_b", ("hip", "hip", "hip")), ("Neck Head", ("neck", "neck")),
+                ("Bone DEF_spine", ("other", "spine"))):
+            bones = [convert.BoneShot(name, k - 1) for k, name in enumerate(names.split())]
+            got = tuple(convert.part_of(bones, k) for k in range(len(bones)))
+            self.assertEqual(got, parts, names)
 
     def test_limits_make_joints(self):
         cases = (({"X": (-1, 1)}, "YZ", "hinge"), ({"X": (-1, 1), "Z": (0, 1)}, "Y", "universal"),
@@ -151,20 +165,6 @@ class Pure(unittest.TestCase):
             joint = convert.build(shot).scene.joints[0]
             self.assertEqual(joint.type, kind)
 
-    def test_hinge_limits_count_from_rest(self):
-        shot = chain_shot(2)
-        shot.bones[1].limits, shot.bones[1].locked = {"X": (-0.5, 1.0)}, "YZ"
-        now = convert.q_mul(ALONG_X, convert.q_about((1, 0, 0), 0.25))
-        shot.poses = array("f", shot.bones[0].rest + matrix((0.3, 0, 2), now)) * len(shot.frames)
-        joint = convert.build(shot).scene.joints[0]
-        self.assertAlmostEqual(joint.limits[0], -0.75, places=5)
-        self.assertAlmostEqual(joint.limits[1], 0.75, places=5)
-
-    def test_roles(self):
-        shot = chain_shot(5, preset="SOFT")
-        self.assertEqual(convert.roles_of(shot), ["DRIVEN"] * 4 + ["SOFT"])
-        shot = chain_shot(5, preset="TAIL", only_selected=True)
-        for k, bone in enumerate(shot.bones):
     def test_one_limit_of_two_holds(self):
         for axis, limits in (("X", [[-math.pi, math.pi], [-0.2, 0.2]]),
                              ("Z", [[-0.2, 0.2], [-math.pi, math.pi]])):
@@ -198,6 +198,20 @@ class Pure(unittest.TestCase):
         self.assertGreater(min(angles), -0.41)
         self.assertLess(min(angles), -0.39)
 
+    def test_hinge_limits_count_from_rest(self):
+        shot = chain_shot(2)
+        shot.bones[1].limits, shot.bones[1].locked = {"X": (-0.5, 1.0)}, "YZ"
+        now = convert.q_mul(ALONG_X, convert.q_about((1, 0, 0), 0.25))
+        shot.poses = array("f", shot.bones[0].rest + matrix((0.3, 0, 2), now)) * len(shot.frames)
+        joint = convert.build(shot).scene.joints[0]
+        self.assertAlmostEqual(joint.limits[0], -0.75, places=5)
+        self.assertAlmostEqual(joint.limits[1], 0.75, places=5)
+
+    def test_roles(self):
+        shot = chain_shot(5, preset="SOFT")
+        self.assertEqual(convert.roles_of(shot), ["DRIVEN"] * 4 + ["SOFT"])
+        shot = chain_shot(5, preset="TAIL", only_selected=True)
+        for k, bone in enumerate(shot.bones):
             bone.selected = k >= 3
         self.assertEqual(convert.roles_of(shot), ["NONE", "NONE", "DRIVEN", "DYNAMIC", "DYNAMIC"])
         for bone in shot.bones:
