@@ -713,6 +713,7 @@ class Build:
     roles: List[str]
     body_of: Dict[str, int]                 # by name, in the order of the track
     parts: List[int]                        # bones that get keys
+    warnings: List[str] = field(default_factory=list)
 
     @property
     def bones(self):
@@ -818,27 +819,31 @@ def place(body, rows, rate, stands):
                   "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
 
 
-def _ground(shot, scene, sizes, poses, body_of):
-    """The floor; bones that would start in it are as thin as it takes."""
-    s = shot.settings
+def _ground(shot, roles, scene, sizes, poses, body_of):
+    """The floor, level whatever gravity is; bones that would start in it are as thin as it takes.
+    What to warn of: bones that start below it."""
+    s, below = shot.settings, []
     if not s.ground:
-        return
+        return []
     height = s.ground_height * shot.unit
-    up = [-g for g in shot.gravity]
-    n = norm(up)
-    normal = [g / n for g in up] if n > 0 else [0.0, 0.0, 1.0]
     scene.ground.insert(0, documents.Ground(
-        point=[0.0, 0.0, height], normal=normal, friction=s.ground_friction,
+        point=[0.0, 0.0, height], normal=[0.0, 0.0, 1.0], friction=s.ground_friction,
         restitution=s.bounce if s.bounce > 0 else None))
     for i, size in sizes.items():
-        if shot.bones[i].robot and shot.bones[i].robot.inertia:
-            continue
         k = 7 * body_of[shot.bones[i].name]
-        middle = sum(a * (b - c) for a, b, c in zip(normal, poses[k:k + 3], (0, 0, height)))
         along = q_rotate(poses[k + 3:k + 7], (0, 0, size[0] / 2))
-        low = middle - abs(sum(a * b for a, b in zip(normal, along)))
-        if 0.1 * size[1] < low < size[1]:
+        low = poses[k + 2] - height - abs(along[2])
+        if low < -0.1 * size[1] and roles[i] == "DYNAMIC":
+            below.append((low, shot.bones[i].name))
+        if 0.1 * size[1] < low < size[1] and not (shot.bones[i].robot and
+                                                  shot.bones[i].robot.inertia):
             size[1] = low
+    if not below:
+        return []
+    low, name = min(below)
+    more = f" (and {len(below) - 1} more)" if len(below) > 1 else ""
+    return [f"The bone '{name}'{more} starts {-low / shot.unit:.3g} below the ground, which then "
+            "holds it at that depth. Lower the ground's height, or lift the armature"]
 
 
 def build(shot, library=None):
@@ -853,7 +858,7 @@ def build(shot, library=None):
         rig = rigs.Rig(bones, shot.unit, library)
     sizes, s, weight = _sizes(shot, roles), shot.settings, norm(shot.gravity) or 9.81
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
-    _ground(shot, scene, sizes, poses, body_of)
+    warnings = _ground(shot, roles, scene, sizes, poses, body_of)
     for i, role in enumerate(roles):
         if role == "NONE":
             continue
@@ -877,7 +882,7 @@ def build(shot, library=None):
     scene.bake = documents.BakeSettings(
         fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + len(frames) - 1,
         integrator=s.integrator, step=s.step or None, preroll=s.preroll or None)
-    return Build(scene, rig, roles, body_of, parts)
+    return Build(scene, rig, roles, body_of, parts, warnings)
 
 
 def matrices_for(shot, built):

@@ -210,7 +210,7 @@ def bake(shot, library=None):
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = mimic_warning(scene)       # those that are said beside the panel, too
+        report["loud"] = [*built.warnings, *mimic_warning(scene)]   # said beside the panel, too
         report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"

@@ -256,6 +256,21 @@ class Pure(unittest.TestCase):
         body = convert.build(shot).scene.bodies[0]
         self.assertAlmostEqual(body.shape["radius"], 0.02, places=6)
 
+    def test_ground_is_level(self):
+        for gravity in ((4.9, 0, -8.5), (0, 0, 3), (0, 0, 0)):
+            shot = chain_shot(2)
+            shot.settings.ground, shot.gravity = True, gravity
+            built = convert.build(shot)
+            self.assertEqual(built.scene.ground[0].normal, [0, 0, 1])
+            self.assertEqual(built.warnings, [])
+
+    def test_what_starts_below_the_ground_is_named(self):
+        shot = chain_shot(3)
+        shot.settings.ground, shot.settings.ground_height = True, 2.5
+        report = pipeline.run(pipeline.bake(shot)).report
+        self.assertRegex(report["loud"][0], r"^The bone 'link0' \(and 2 more\) starts 0\.5 below")
+        self.assertIn(report["loud"][0], report["warnings"])
+
     def test_escapes(self):
         self.assertEqual(convert.escape('a"b\\c'), 'a\\"b\\\\c')
 
