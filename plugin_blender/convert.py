@@ -19,6 +19,7 @@ DENSITY = 1000.0            # kg/m3, of flesh
 THICKNESS = 0.12            # radius of a bone that says nothing, of its length
 DETAIL = 0.05               # of the armature's size: what is shorter may be left out
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
+SAME = 1e-3                 # of its length: how near the ends of a bone's twin are
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
 WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -281,6 +282,67 @@ def part_of(bones, i):
     return kind
 
 
+def _ends(bone):
+    """Head and tail at rest."""
+    head, along = bone.rest[12:15], bone.rest[4:7]
+    return (*head, *(h + bone.length * a for h, a in zip(head, along)))
+
+
+class _Hosts:
+    """Which bone's body a bone hangs on: the first above it that has one, or that has a twin with
+    one, which lies where it lies at rest: rigs steer the bones that deform by such."""
+
+    def __init__(self, bones, has_body):
+        self.bones, self.has_body, self.twins, self.known = bones, has_body, {}, {}
+        self.ends = [_ends(bone) for bone in bones]
+
+    def _twin(self, a):
+        if a not in self.twins:
+            at, near = self.ends[a], SAME * self.bones[a].length
+            self.twins[a] = [k for k, ends in enumerate(self.ends) if k != a and
+                             all(abs(x - y) <= near for x, y in zip(at, ends))]
+        return next((k for k in self.twins[a] if self.has_body(k)), -1)
+
+    def _hangs_on(self, k, i):
+        while k >= 0 and k != i:
+            k = self.of(k)[0]
+        return k == i
+
+    def of(self, i):
+        """(the bone, whether it is a twin's); (-1, False): none."""
+        if i not in self.known:
+            self.known[i] = (-1, False)     # while it is looked for: rings end here
+            for a in _ancestors(self.bones, i):
+                if self.has_body(a):
+                    self.known[i] = (a, False)
+                    break
+                twin = -1 if self.bones[a].robot else self._twin(a)
+                if twin >= 0 and not self._hangs_on(twin, i):
+                    self.known[i] = (twin, True)
+                    break
+        return self.known[i]
+
+
+def _hosts_of(shot, roles):
+    """(the bone whose body a bone's body hangs on, whether it is a twin's), per bone."""
+    hosts = _Hosts(shot.bones, lambda k: roles[k] not in ("NONE", "SOFT"))
+    return [hosts.of(i) for i in range(len(roles))]
+
+
+def _pieces(shot, roles, hosts):
+    """What to warn of: simulated bones that nothing joins, though a bone without a body is above
+    them all."""
+    tops = {}
+    for i, role in enumerate(roles):
+        above = list(_ancestors(shot.bones, i))
+        if role == "DYNAMIC" and hosts[i][0] < 0 and above:
+            tops.setdefault(above[-1], []).append(f"'{shot.bones[i].name}'")
+    return [f"{len(names)} pieces fall apart, for '{shot.bones[top].name}' above them has no body: "
+            f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}. Set the part of the bones "
+            "between to Simulated, or of pieces that are to stay to Animated"
+            for top, names in tops.items() if len(names) > 1]
+
+
 def _is_detail(bones, i, up, extent):
     """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
     length, parent = bones[i].length, bones[up].length
@@ -310,9 +372,12 @@ def roles_of(shot):
     support = {bone.parent for i, bone in enumerate(bones)
                if chosen[i] and bone.parent >= 0 and not chosen[bone.parent]}
     roles = []
+    hosts = _Hosts(bones, lambda k: roles[k] != "NONE" if k < len(roles) else
+                   chosen[k] and (bones[k].deform or not any_deform))
     for i, bone in enumerate(bones):
-        up = next((k for k in _ancestors(bones, i) if roles[k] != "NONE"), -1)
-        role = bone.settings.role
+        hosts.known.clear()
+        up, role = hosts.of(i)[0], bone.settings.role
+        soft = 0 <= up < i and roles[up] == "SOFT"
         if bone.length < SHORTEST * longest:
             role = "NONE"
         elif not chosen[i]:
@@ -330,9 +395,7 @@ def roles_of(shot):
                 if s.preset == "SOFT":
                     leaf = not any(b.parent == i and b.length >= SHORTEST * longest for b in bones)
                     role = "SOFT" if leaf or s.only_selected else "DRIVEN"
-        if role == "SOFT" and (up < 0 or roles[up] == "SOFT"):
-            role = "NONE"
-        elif up >= 0 and roles[up] == "SOFT":  # nothing hangs from a soft mass: it goes along
+        if soft or role == "SOFT" and up < 0:   # nothing hangs from a soft mass: it goes along
             role = "NONE"
         roles.append(role)
     if not any(role in ("DYNAMIC", "SOFT") for role in roles):
@@ -760,17 +823,12 @@ def keyed(shot):
     return [shot.bones[i].name for i in make_rig(shot, roles_of(shot))[2]]
 
 
-def _host(shot, roles, i):
-    """The bone whose body a bone's body hangs on; -1: none."""
-    return next((a for a in _ancestors(shot.bones, i) if roles[a] not in ("NONE", "SOFT")), -1)
-
-
-def _soft_offsets(shot, roles, bones, body_of, poses):
+def _soft_offsets(shot, roles, hosts, bones, body_of, poses):
     """A soft mass has the axes of the bone it hangs on; its bone is turned in them."""
     for i, role in enumerate(roles):
         if role != "SOFT":
             continue
-        k, h = 7 * body_of[shot.bones[i].name], 7 * body_of[shot.bones[_host(shot, roles, i)].name]
+        k, h = (7 * body_of[shot.bones[n].name] for n in (i, hosts[i][0]))
         own, back = poses[k + 3:k + 7], q_conj(poses[h + 3:h + 7])
         head = q_rotate(q_mul(back, own), (0, 0, -half(shot, i)))
         bones[i].offset = (*head, *q_mul(back, q_mul(own, QUARTER)))
@@ -850,21 +908,22 @@ def build(shot, library=None):
     """The scene as it stands at the first frame, without velocities and curves, and the rig."""
     check(shot)
     roles = roles_of(shot)
+    hosts = _hosts_of(shot, roles)
     bones, body_of, parts = make_rig(shot, roles)
     rig = rigs.Rig(bones, shot.unit, library)
     poses = rig.poses(shot.poses[:16 * len(bones)], len(body_of), shot.objects[:16])
     if "SOFT" in roles:
-        _soft_offsets(shot, roles, bones, body_of, poses)
+        _soft_offsets(shot, roles, hosts, bones, body_of, poses)
         rig = rigs.Rig(bones, shot.unit, library)
     sizes, s, weight = _sizes(shot, roles), shot.settings, norm(shot.gravity) or 9.81
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
-    warnings = _ground(shot, roles, scene, sizes, poses, body_of)
+    warnings = _pieces(shot, roles, hosts) + _ground(shot, roles, scene, sizes, poses, body_of)
     for i, role in enumerate(roles):
         if role == "NONE":
             continue
         k = 7 * body_of[shot.bones[i].name]
         pose = list(poses[k:k + 7])
-        up = _host(shot, roles, i)
+        up = hosts[i][0]
         if role == "SOFT":
             host = shot.bones[up].name
             scene.wobble.append(_soft(shot, i, host, sizes[i], pose, weight))

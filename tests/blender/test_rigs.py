@@ -182,6 +182,27 @@ class Rigs(Baked):
         bpy.ops.skel.add_goal(bone="hand.L")
         self.refused("mirrored", bpy.ops.skel.solve_ik)
 
+    def rigify(self):
+        """A figure of Rigify, whose bones that deform hang from others that do not."""
+        import addon_utils
+        if addon_utils.enable("rigify", default_set=True) is None:
+            self.skipTest("this Blender comes without Rigify")
+        bpy.ops.object.armature_basic_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        ob = bpy.context.view_layer.objects.active
+        self.scene.frame_end = 12
+        return ob
+
+    def test_rigify_holds_together(self):
+        ob = self.rigify()
+        start = common.bone_matrices(ob, [1])[0]
+        self.compare(ob)
+        self.assertEqual(self.skel.ops.REPORTS[ob.name]["loud"], [])
+        end = common.bone_matrices(ob, [12])[0]
+        for a, b in (("DEF-spine", "DEF-thigh.L"), ("DEF-shoulder.R", "DEF-upper_arm.R")):
+            far = [(m[a].translation - m[b].translation).length for m in (start, end)]
+            self.assertAlmostEqual(*far, 4)
+
     def test_robots(self):
         """Their bodies have their origins at the centres of mass of their documents."""
         for preset in ("puma560", "stanford", "franka_panda"):

@@ -219,6 +219,47 @@ class Pure(unittest.TestCase):
         with self.assertRaises(convert.Refused):
             convert.roles_of(shot)
 
+    def rigged(self):
+        """A chain that deforms, and a branch that hangs from the twin of its second link."""
+        shot = chain_shot(3)
+        for name, parent, twin in (("ORG-0", -1, 0), ("ORG-1", 3, 1), ("branch", 4, None)):
+            rest = list(shot.bones[twin].rest) if twin is not None else matrix(
+                (0.4, 0, 2), convert.q_about((0, 0, 1), 0.3))
+            shot.bones.append(convert.BoneShot(name, parent, 0.3, rest, deform=twin is None))
+        one = array("f", [v for bone in shot.bones for v in bone.rest])
+        shot.poses, shot.before_poses = one * len(shot.frames), one * len(shot.before)
+        shot.basis = array("f", STILL) * (len(shot.bones) * len(shot.frames))
+        return shot
+
+    def test_bodies_hang_on_the_twins_of_bones_without(self):
+        for preset in ("RAGDOLL", "TAIL"):
+            shot = self.rigged()
+            shot.settings.preset = preset
+            built = convert.build(shot)
+            self.assertEqual(built.roles[3:], ["NONE", "NONE", "DYNAMIC"])
+            self.assertIn(["link1", "branch"], [joint.bodies for joint in built.scene.joints])
+            self.assertEqual(built.warnings, [])
+
+    def test_pieces_are_named(self):
+        shot = self.rigged()
+        shot.bones[0].parent, shot.bones[4].rest[12] = 3, 0.5
+        shot.bones = [shot.bones[k] for k in (3, 0, 1, 2, 4, 5)]
+        for bone, parent in zip(shot.bones, (-1, 0, 1, 2, 0, 4)):
+            bone.parent = parent
+        shot.bones[0].rest[12] = -0.5
+        words = convert.build(shot).warnings[0]
+        self.assertRegex(words, "^2 pieces fall apart, for 'ORG-0' .*: 'link0', 'branch'")
+
+    def test_twins_make_no_rings(self):
+        """Each of two bones is below the twin of the other."""
+        shot = self.rigged()
+        shot.bones = shot.bones[:2] + shot.bones[3:5]
+        for bone, parent in zip(shot.bones, (-1, 0, -1, -1)):
+            bone.parent = parent
+        shot.bones = [shot.bones[k] for k in (2, 3, 0, 1)]
+        shot.bones[2].parent, shot.bones[3].parent = 1, 0       # link0 below ORG-1, link1 ORG-0
+        self.assertEqual(len(convert.build(shot).scene.joints), 1)
+
     def test_fingers_go_along_unless_asked_for(self):
         shot = chain_shot(3)
         for k, name in enumerate(("finger_a", "finger_b")):
