@@ -106,6 +106,7 @@ class BoneShot:
     selected: bool = True
     scale: Any = (1.0, 1.0, 1.0)            # of the basis, at the first frame
     scales: bool = False                    # and it is animated
+    constrained: bool = False               # constraints act on it
     near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
     limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
     locked: str = ""                        # axes that do not turn, "XZ"
@@ -791,6 +792,26 @@ def _offset(shot, i):
     return (*_place(shot, i), *QUARTER)
 
 
+def _moved(shot, roles):
+    """Bones that physics moves, itself or from above, or keys hold where they are pinned."""
+    out = set()
+    for i, bone in enumerate(shot.bones):
+        pinned = roles[i] == "PINNED" and bone.settings.role == "PINNED"
+        if pinned or roles[i] in ("DYNAMIC", "SOFT") or bone.parent in out:
+            out.add(i)
+    return out
+
+
+def _channels(shot, i):
+    """Those that keys of a bone may have."""
+    bone, channels = shot.bones[i], shot.settings.channels
+    if bone.connected:
+        channels &= ~rigs.LOCATION          # Blender takes no location of a connected bone
+    if channels and bone.robot and bone.robot.turns:
+        channels &= rigs.LOCATION if bone.robot.kind == "slide" else rigs.ROTATION
+    return channels
+
+
 def make_rig(shot, roles):
     """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
     hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
@@ -799,22 +820,15 @@ def make_rig(shot, roles):
     names = [shot.bones[i].name for i in hard] + [_collider_name(shot, n) for n in solid]
     names += [shot.bones[i].name for i in soft]
     body_of = {name: k for k, name in enumerate(names)}
-    bones, free = [], set()                 # free: bones that physics moves, itself or from above
+    bones, moved = [], _moved(shot, roles)
     for i, bone in enumerate(shot.bones):
-        moved = roles[i] in ("DYNAMIC", "SOFT") or bone.parent in free
-        if moved:
-            free.add(i)
-        channels = shot.settings.channels if moved and roles[i] != "NONE" else 0
-        if bone.connected:
-            channels &= ~rigs.LOCATION      # Blender takes no location of a connected bone
-        if channels and bone.robot and bone.robot.turns:
-            channels &= rigs.LOCATION if bone.robot.kind == "slide" else rigs.ROTATION
-        flags = bone.flags if moved else bone.flags | rigs.POSED
-        even = sum(bone.scale) / 3
+        has_body = roles[i] != "NONE"
         bones.append(rigs.Bone(
-            rest=bone.rest, parent=bone.parent, rotation=bone.rotation, flags=flags,
-            body=body_of[bone.name] if roles[i] != "NONE" else -1, offset=_offset(shot, i),
-            channels=channels, scale=even, near=bone.near))
+            rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
+            flags=bone.flags if i in moved else bone.flags | rigs.POSED,
+            body=body_of[bone.name] if has_body else -1, offset=_offset(shot, i),
+            channels=_channels(shot, i) if i in moved and has_body else 0,
+            scale=sum(bone.scale) / 3, near=bone.near))
     return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
 
 

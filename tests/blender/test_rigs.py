@@ -182,6 +182,22 @@ class Rigs(Baked):
         bpy.ops.skel.add_goal(bone="hand.L")
         self.refused("mirrored", bpy.ops.skel.solve_ik)
 
+    def test_pinned_roots_stay(self):
+        for what in ("object", "bone"):
+            self.scene = common.clear()
+            ob = common.chain(4, 0.3)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.pose.bones["link0"].skel.role = "PINNED"
+            moves = ob if what == "object" else ob.pose.bones["link0"]
+            for frame, far in ((1, 0.0), (12, 1.0)):
+                moves.location.y = far
+                moves.keyframe_insert("location", frame=frame)
+            self.scene.frame_set(1)
+            start = common.bone_matrices(ob, [1])[0]["link0"]
+            self.compare(ob)
+            end = common.bone_matrices(ob, [12])[0]["link0"]
+            self.assertLess((end.translation - start.translation).length, 1e-5)
+
     def rigify(self):
         """A figure of Rigify, whose bones that deform hang from others that do not."""
         import addon_utils

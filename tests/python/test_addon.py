@@ -95,6 +95,20 @@ class Pure(unittest.TestCase):
         places = document["bodies"][0]["curve"]["position"]
         self.assertNotEqual(places[0], places[-1])
 
+    def test_a_pinned_root_is_held_by_keys(self):
+        """Whatever its own animation and its object do."""
+        shot = chain_shot(preset="RAGDOLL", channels=3)
+        shot.bones[0].settings.role, shot.object_moves = "PINNED", True
+        shot.frames = convert.frames_needed(shot)[0]
+        self.assertEqual(len(shot.frames), 10)
+        shot.poses, shot.basis = shot.poses * 10, shot.basis * 10
+        shot.objects = array("f", [v + (k == 13) * 0.1 * n for n in range(10)
+                                   for k, v in enumerate(STILL)])
+        held = {c.path: c.keys for c in pipeline.run(pipeline.bake(shot)).channels
+                if c.group == "link0" and c.index == 0}         # its x is the world's -y
+        self.assertAlmostEqual(held['pose.bones["link0"].location'][-1], 0.9, places=5)
+        self.assertEqual(convert.keyed(shot), ["link0", "link1", "link2", "link3"])
+
     def test_document_is_the_bake(self):
         """The text alone gives the same poses."""
         shot = chain_shot(preset="RAGDOLL")
