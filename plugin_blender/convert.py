@@ -9,7 +9,7 @@ import json
 import math
 import re
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List
 
 from .binding import rig as rigs
@@ -20,6 +20,7 @@ THICKNESS = 0.12            # radius of a bone that says nothing, of its length
 DETAIL = 0.05               # of the armature's size: what is shorter may be left out
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
 SAME = 1e-3                 # of its length: how near the ends of a bone's twin are
+STIRS = 1e-6                # of a bone's basis: what counts as moved
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
 WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -300,7 +301,8 @@ class _Hosts:
     def _twin(self, a):
         if a not in self.twins:
             at, near = self.ends[a], SAME * self.bones[a].length
-            self.twins[a] = [k for k, ends in enumerate(self.ends) if k != a and
+            self.twins[a] = [k for k, ends in enumerate(self.ends)
+                             if abs(ends[0] - at[0]) <= near and k != a and
                              all(abs(x - y) <= near for x, y in zip(at, ends))]
         return next((k for k in self.twins[a] if self.has_body(k)), -1)
 
@@ -412,7 +414,8 @@ def frames_needed(shot):
     follows = any(_follow(shot, bone) > 0 for bone, role in zip(shot.bones, roles)
                   if role == "DYNAMIC")
     moving = (follows or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
-              shot.object_moves or shot.animated and "NONE" in roles)
+              shot.object_moves or "NONE" in roles and
+              (shot.animated or any(bone.constrained for bone in shot.bones)))
     before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
     return all_frames if moving else all_frames[:1], before
 
@@ -776,12 +779,16 @@ class Build:
     rig: rigs.Rig
     roles: List[str]
     body_of: Dict[str, int]                 # by name, in the order of the track
-    parts: List[int]                        # bones that get keys
+    parts: List[int]                        # bones with bodies of their own that get keys
     warnings: List[str] = field(default_factory=list)
+    writer: Any = None                      # the rig that shows bones, those that ride along too
+
+    def __post_init__(self):
+        self.writer = self.writer or self.rig
 
     @property
     def bones(self):
-        return self.rig.bones
+        return self.writer.bones
 
     @property
     def body_count(self):
@@ -812,7 +819,45 @@ def _channels(shot, i):
     return channels
 
 
-def make_rig(shot, roles):
+def _stirs(shot, i):
+    """Whether keys or drivers move a bone."""
+    values = (shot.basis[k::16 * len(shot.bones)] for k in range(16 * i, 16 * i + 16))
+    return any(max(each) - min(each) > STIRS for each in values)
+
+
+def _riders(shot, roles, hosts, moved):
+    """{bone: host}: bones without a body that keys hold to the host's body, as they stand at the
+    first frame. Those between bodies that constraints move, or keys where what is connected to them
+    could not make up for it; and those that deform with a body, but hang from the twin of it."""
+    out, bones, moved = {}, shot.bones, set(moved)
+    between = {a for i, role in enumerate(roles) if role != "NONE"
+               for a in _ancestors(bones, i) if roles[a] == "NONE"}
+    fixed = {bone.parent for i, bone in enumerate(bones)
+             if (roles[i] != "NONE" or i in between) and not _channels(shot, i) & rigs.LOCATION}
+    for i, bone in enumerate(bones):
+        host, twin = hosts[i]
+        if roles[i] == "NONE" and host in moved:
+            along = bone.parent in moved
+            if along and i in between:
+                rides = bone.constrained or i in fixed and _stirs(shot, i)
+            else:
+                rides = twin and bone.deform and (bone.constrained or not along)
+            if rides:
+                out[i] = host
+        if i in out or bone.parent in moved:
+            moved.add(i)
+    return out, moved
+
+
+def _ride(shot, i, host):
+    """Where a bone is in the body of another, at the first frame."""
+    a, b = (shot.poses[16 * k:16 * k + 16] for k in (host, i))
+    grown, back = sum(scales(shot.objects[:16])) / 3 * shot.unit, q_conj(q_of(a))
+    head = q_rotate(back, [grown * (y - x) for x, y in zip(a[12:15], b[12:15])])
+    return (*_place(shot, host, head), *q_mul(QUARTER, q_mul(back, q_of(b))))
+
+
+def make_rig(shot, roles, hosts):
     """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
     hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
     soft = [i for i, role in enumerate(roles) if role == "SOFT"]
@@ -820,21 +865,32 @@ def make_rig(shot, roles):
     names = [shot.bones[i].name for i in hard] + [_collider_name(shot, n) for n in solid]
     names += [shot.bones[i].name for i in soft]
     body_of = {name: k for k, name in enumerate(names)}
-    bones, moved = [], _moved(shot, roles)
+    bones = []
+    riders, moved = _riders(shot, roles, hosts, _moved(shot, roles))
     for i, bone in enumerate(shot.bones):
-        has_body = roles[i] != "NONE"
+        on = riders.get(i, i if roles[i] != "NONE" else -1)     # the bone whose body it shows
         bones.append(rigs.Bone(
             rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
             flags=bone.flags if i in moved else bone.flags | rigs.POSED,
-            body=body_of[bone.name] if has_body else -1, offset=_offset(shot, i),
-            channels=_channels(shot, i) if i in moved and has_body else 0,
+            body=body_of[shot.bones[on].name] if on >= 0 else -1,
+            offset=_ride(shot, i, on) if i in riders else _offset(shot, i),
+            channels=_channels(shot, i) if i in moved and on >= 0 else 0,
             scale=sum(bone.scale) / 3, near=bone.near))
-    return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
+    return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels and i not in riders]
+
+
+def _reader(bones, roles, unit, library):
+    """The rig that tells poses of bodies: each by the bone that has it."""
+    own = [bone if roles[i] != "NONE" else replace(bone, body=-1, channels=0)
+           for i, bone in enumerate(bones)]
+    return rigs.Rig(own, unit, library)
 
 
 def keyed(shot):
     """Names of the bones that get keys."""
-    return [shot.bones[i].name for i in make_rig(shot, roles_of(shot))[2]]
+    roles = roles_of(shot)
+    bones, _body_of, _parts = make_rig(shot, roles, _hosts_of(shot, roles))
+    return [bone.name for bone, data in zip(shot.bones, bones) if data.channels]
 
 
 def _soft_offsets(shot, roles, hosts, bones, body_of, poses):
@@ -923,12 +979,12 @@ def build(shot, library=None):
     check(shot)
     roles = roles_of(shot)
     hosts = _hosts_of(shot, roles)
-    bones, body_of, parts = make_rig(shot, roles)
-    rig = rigs.Rig(bones, shot.unit, library)
+    bones, body_of, parts = make_rig(shot, roles, hosts)
+    rig = _reader(bones, roles, shot.unit, library)
     poses = rig.poses(shot.poses[:16 * len(bones)], len(body_of), shot.objects[:16])
     if "SOFT" in roles:
         _soft_offsets(shot, roles, hosts, bones, body_of, poses)
-        rig = rigs.Rig(bones, shot.unit, library)
+        rig = _reader(bones, roles, shot.unit, library)
     sizes, s, weight = _sizes(shot, roles), shot.settings, norm(shot.gravity) or 9.81
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
     warnings = _pieces(shot, roles, hosts) + _ground(shot, roles, scene, sizes, poses, body_of)
@@ -955,7 +1011,8 @@ def build(shot, library=None):
     scene.bake = documents.BakeSettings(
         fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + len(frames) - 1,
         integrator=s.integrator, step=s.step or None, preroll=s.preroll or None)
-    return Build(scene, rig, roles, body_of, parts, warnings)
+    writer = rigs.Rig(bones, shot.unit, library)
+    return Build(scene, rig, roles, body_of, parts, warnings, writer)
 
 
 def matrices_for(shot, built):
@@ -963,7 +1020,7 @@ def matrices_for(shot, built):
     of those that physics does not move, the basis of the others; the rest does not matter."""
     bones, count = built.bones, len(built.bones)
     needed = set()
-    for i in built.parts:
+    for i in (i for i, bone in enumerate(bones) if bone.channels):
         if bones[i].channels != rigs.LOCATION | rigs.ROTATION and not shot.bones[i].connected:
             needed.add(i)
         needed.update(a for a in _ancestors(shot.bones, i) if not bones[a].channels)
@@ -971,8 +1028,9 @@ def matrices_for(shot, built):
         return None
     out = array("f", rigs.STILL) * (len(shot.poses) // 16)
     for i in needed:
-        source = shot.poses if bones[i].flags & rigs.POSED else shot.basis
-        for k in range(16 * i, 16 * i + 16):
+        posed = bones[i].flags & rigs.POSED
+        source = shot.poses if posed else shot.basis
+        for k in range(16 * i, 16 * i + (12 if shot.bones[i].connected and not posed else 16)):
             out[k::16 * count] = source[k::16 * count]
     return out
 

@@ -148,8 +148,8 @@ def keys_of(shot, built, poses, first, step):
         matrices = matrices[:16 * len(shot.bones)]
     if len(objects) // 16 not in (1, samples):
         objects = objects[:16]
-    keys = built.rig.channels(poses, built.body_count, objects, matrices, float(first),
-                              float(step))
+    keys = built.writer.channels(poses, built.body_count, objects, matrices, float(first),
+                                 float(step))
     return convert.name_channels(shot, built, keys)
 
 

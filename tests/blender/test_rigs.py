@@ -198,6 +198,31 @@ class Rigs(Baked):
             end = common.bone_matrices(ob, [12])[0]["link0"]
             self.assertLess((end.translation - start.translation).length, 1e-5)
 
+    def test_helpers_between(self):
+        """Without a body, between simulated bones: one with a constraint, one with keys."""
+        for connected in (False, True):
+            self.scene = common.clear()
+            rows = [("a", None, (0, 0, 2), (0.5, 0, 2), 0.0, False),
+                    ("h", "a", (0.5, 0, 2), (0.6, 0, 2), 0.0, connected),
+                    ("b", "h", (0.6, 0, 2), (1.0, 0, 2), 0.0, connected)]
+            ob = common.add_armature(rows)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.data.bones["h"].use_deform = False
+            turns = helper = ob.pose.bones["h"]
+            helper.rotation_mode = "XYZ"
+            if not connected:
+                turns = bpy.data.objects.new("turns", None)
+                self.scene.collection.objects.link(turns)
+                helper.constraints.new("COPY_ROTATION").target = turns
+            for frame, angle in ((1, 0.3), (12, 2.0)):
+                turns.rotation_euler.z = angle
+                turns.keyframe_insert("rotation_euler", frame=frame)
+            self.scene.frame_set(1)
+            before = common.bone_matrices(ob, [1])[0]["b"]
+            self.compare(ob)
+            after = common.bone_matrices(ob, [1])[0]["b"]
+            self.assertLess((after.translation - before.translation).length, 1e-5)
+
     def rigify(self):
         """A figure of Rigify, whose bones that deform hang from others that do not."""
         import addon_utils

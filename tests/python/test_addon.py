@@ -274,6 +274,38 @@ class Pure(unittest.TestCase):
         shot.bones[2].parent, shot.bones[3].parent = 1, 0       # link0 below ORG-1, link1 ORG-0
         self.assertEqual(len(convert.build(shot).scene.joints), 1)
 
+    def test_helpers_between_are_held(self):
+        """One that a constraint moves; one whose keys a connected bone could not make up for."""
+        for constrained, connected, keys, held in (
+                (True, False, False, True), (False, True, True, True), (False, False, True, False),
+                (False, True, False, False)):
+            shot = chain_shot(3, channels=3)
+            shot.bones[1].deform, shot.bones[1].constrained = False, constrained
+            shot.bones[2].connected, shot.animated = connected, keys
+            shot.frames = convert.frames_needed(shot)[0]
+            count = len(shot.frames)
+            shot.poses, shot.basis = shot.poses * count, shot.basis * count
+            shot.objects = shot.objects * count
+            if keys:
+                shot.basis[-32:-16] = array("f", matrix((0, 0, 0), ALONG_X))
+            built = convert.build(shot)
+            self.assertEqual("link1" in convert.keyed(shot), held)
+            self.assertEqual(built.parts, [0, 2])
+            self.assertEqual(built.rig.bones[1].body, -1)
+            if held:
+                self.assertEqual(built.bones[1].body, built.bones[0].body)
+                self.assertAlmostEqual(built.bones[1].offset[2], 0.15, places=6)
+
+    def test_fingers_of_twins_ride_along(self):
+        shot = self.rigged()
+        shot.bones.append(convert.BoneShot("finger", 4, 0.02, matrix((0.6, 0, 2), ALONG_X)))
+        one = array("f", [v for bone in shot.bones for v in bone.rest])
+        shot.poses, shot.basis = one, array("f", STILL) * len(shot.bones)
+        built = convert.build(shot)
+        self.assertEqual(built.roles[6], "NONE")
+        self.assertEqual(built.bones[6].body, built.body_of["link1"])
+        self.assertIn("finger", convert.keyed(shot))
+
     def test_fingers_go_along_unless_asked_for(self):
         shot = chain_shot(3)
         for k, name in enumerate(("finger_a", "finger_b")):
