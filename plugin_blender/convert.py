@@ -163,7 +163,7 @@ class Shot:
     colliders: List[Collider] = field(default_factory=list)
     object_moves: bool = False              # the armature object itself
     animated: bool = False                  # its bones
-    frames: List[int] = field(default_factory=list)    # that were sampled, even steps
+    frames: List[int] = field(default_factory=list)    # that were sampled, evenly
     before: List[int] = field(default_factory=list)    # for the velocity at the start
     poses: Any = None                       # of frames: in the armature
     basis: Any = None
@@ -173,7 +173,19 @@ class Shot:
 
     @property
     def rate(self):
+        """Keys per second."""
         return self.fps / self.frame_step
+
+    @property
+    def stride(self):
+        """Samples from key to key."""
+        apart = self.frames[1] - self.frames[0] if len(self.frames) > 1 else self.frame_step
+        return self.frame_step // apart
+
+    @property
+    def sampled(self):
+        """Samples per second."""
+        return self.rate * self.stride
 
 
 def frame_rate(fps, fps_base):
@@ -410,14 +422,14 @@ def roles_of(shot):
 def frames_needed(shot):
     """(frames, before): to be sampled for the bake, and for the velocity at its start."""
     s, roles = shot.settings, roles_of(shot)
-    all_frames = list(range(shot.frame_start, shot.frame_end + 1, shot.frame_step))
+    last = shot.frame_end - (shot.frame_end - shot.frame_start) % shot.frame_step
     follows = any(_follow(shot, bone) > 0 for bone, role in zip(shot.bones, roles)
                   if role == "DYNAMIC")
     moving = (follows or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
               shot.object_moves or "NONE" in roles and
               (shot.animated or any(bone.constrained for bone in shot.bones)))
     before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
-    return all_frames if moving else all_frames[:1], before
+    return list(range(shot.frame_start, last + 1 if moving else shot.frame_start + 1)), before
 
 
 def _follow(shot, bone):
@@ -928,7 +940,7 @@ def _colliders(shot, scene, library):
             shape = {"type": collider.kind.lower(), "radius": radius,
                      "length": max(size[2] - caps, 1e-3 * radius)}
         body = documents.Body(name=name, shape=shape)
-        place(body, rows_of(poses, 7, 0), shot.rate, not collider.moves)
+        place(body, rows_of(poses, 7, 0), shot.sampled, not collider.moves)
         scene.bodies.append(body)
 
 
@@ -1016,7 +1028,7 @@ def build(shot, library=None):
 
 
 def matrices_for(shot, built):
-    """What the library must know of bones that get no keys, or not all: [frame][bone][16]. Poses
+    """What the library must know of bones that get no keys, or not all: [sample][bone][16]. Poses
     of those that physics does not move, the basis of the others; the rest does not matter."""
     bones, count = built.bones, len(built.bones)
     needed = set()
@@ -1044,11 +1056,11 @@ def animate(shot, built, poses, q, offsets):
         if body.motion == "driven" and body.curve is None:
             rows = rows_of(poses, 7 * count, 7 * built.body_of[body.name])
             stands = body.release is None and all(row == rows[0] for row in rows)
-            place(body, rows, shot.rate, stands)
+            place(body, rows, shot.sampled, stands)
     if q is None:
         return
     width, samples = offsets[-1], len(poses) // (7 * count)
-    times = [n / shot.rate for n in range(samples)]
+    times = [n / shot.sampled for n in range(samples)]
     damping = s.damping if s.damping >= 0 else PRESETS[s.preset]["damping"]
     for k, joint in enumerate(built.scene.joints):
         stiffness = _follow(shot, by_name[joint.bodies[1]])

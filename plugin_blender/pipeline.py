@@ -127,7 +127,7 @@ def prepare(shot, library=None):
         poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
         yield 0.1, "reading the animation"
         offsets = [scene.joint_q_offset(k) for k in range(scene.joint_count)] + [scene.q_count]
-        q = skelpy.Inverse(scene, poses, shot.rate).q
+        q = skelpy.Inverse(scene, poses, shot.sampled).q
         convert.animate(shot, built, poses, q, offsets)
         changed = True
     if shot.before:
@@ -140,14 +140,21 @@ def prepare(shot, library=None):
     return built, text
 
 
+def _thinned(numbers, width, stride, samples):
+    """Those of the frames that get keys; of the first where there are not as many."""
+    if stride > 1 and len(numbers) > width:
+        rows = (numbers[n:n + width] for n in range(0, len(numbers), stride * width))
+        numbers = array(numbers.typecode, b"".join(row.tobytes() for row in rows))
+    return numbers if len(numbers) // width in (1, samples) else numbers[:width]
+
+
 def keys_of(shot, built, poses, first, step):
     """Channels with names, of poses [frame][body][7]. first, step: frames."""
     samples = len(poses) // (7 * built.body_count)
-    matrices, objects = convert.matrices_for(shot, built), shot.objects
-    if matrices is not None and len(matrices) // (16 * len(shot.bones)) not in (1, samples):
-        matrices = matrices[:16 * len(shot.bones)]
-    if len(objects) // 16 not in (1, samples):
-        objects = objects[:16]
+    matrices = convert.matrices_for(shot, built)
+    if matrices is not None:
+        matrices = _thinned(matrices, 16 * len(shot.bones), shot.stride, samples)
+    objects = _thinned(shot.objects, 16, shot.stride, samples)
     keys = built.writer.channels(poses, built.body_count, objects, matrices, float(first),
                                  float(step))
     return convert.name_channels(shot, built, keys)
@@ -348,20 +355,21 @@ def inverse(shot, cutoff=0.0, library=None):
     scene = skelpy.Scene.from_json(text, library)
     yield 0.7, "reading the animation"
     poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
-    forces = skelpy.Inverse(scene, poses, shot.rate, cutoff)
+    forces = skelpy.Inverse(scene, poses, shot.sampled, cutoff)
     yield 0.8, "finding the torques"
     result = Result(text, [], (shot.frames[0], shot.frames[-1]))
     result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
-    torque, power, frames = forces.torque, forces.power, shot.frames
+    torque, power, each = forces.torque, forces.power, shot.stride
+    frames = shot.frames[::each]
     for k, joint in enumerate(built.scene.joints):
         bone, first = joint.bodies[1], scene.joint_dof_offset(k)
         names = convert.columns(joint)
         for n, name in enumerate(names):
             label = f"skel_{name}" if len(names) == 1 else f"skel_torque_{name[1:]}"
-            values = torque[first + n::scene.dof]
+            values = torque[first + n::each * scene.dof]
             result.channels.append(_property(bone, label, frames, values))
         if names:
-            values = power[k::scene.joint_count]
+            values = power[k::each * scene.joint_count]
             result.channels.append(_property(bone, "skel_power", frames, values))
         yield 0.9, "writing curves"
     return result
@@ -390,8 +398,8 @@ def _table(shot, built, scene, forces):
                 head.append(f"{body.name}.residual.{name}")
                 columns.append(forces.residual[k + n::6 * scene.body_count])
     lines = [",".join(_quote(name) for name in head)]
-    for n in range(samples):
-        row = [str(shot.frames[n]), repr(n / shot.rate)] + [repr(c[n]) for c in columns]
+    for n in range(0, samples, shot.stride):
+        row = [str(shot.frames[n]), repr(n / shot.sampled)] + [repr(c[n]) for c in columns]
         lines.append(",".join(row))
     return lines
 

@@ -87,6 +87,31 @@ class Pure(unittest.TestCase):
         self.assertNotIn("curve", document["bodies"][0])
         self.assertLess(result.report["summary"]["energy_drift"], 1e-6)
 
+    def swung(self, step, **settings):
+        """A chain on an object that swings fast, with keys every so many frames."""
+        shot = chain_shot(frames=13, channels=3, **settings)
+        shot.frame_step, shot.object_moves = step, True
+        shot.frames = convert.frames_needed(shot)[0]
+        shot.poses, shot.basis = shot.poses[:64] * 13, array("f", STILL) * (4 * 13)
+        shot.objects = array("f", [v + (k == 13) * 0.1 * math.sin(2 * n) for n in range(13)
+                                   for k, v in enumerate(STILL)])
+        return shot
+
+    def test_a_step_thins_keys_and_nothing_else(self):
+        """What drives is sampled every frame; the keys are those that every frame would have."""
+        works = (lambda shot: pipeline.bake(shot),
+                 lambda shot: pipeline.inverse(pipeline.for_inverse(shot)))
+        for work in works:
+            full, thin = (pipeline.run(work(self.swung(step, preset="TAIL"))) for step in (1, 3))
+            self.assertEqual(len(full.channels), len(thin.channels))
+            for a, b in zip(full.channels, thin.channels):
+                self.assertEqual(b.keys[0::2].tolist(), [1, 4, 7, 10, 13])
+                for want, got in zip(a.keys[1::6], b.keys[1::2]):
+                    self.assertAlmostEqual(got, want, places=5)
+        rows = [line.split(",")[:2] for line in thin.report["table"][1:]]
+        self.assertEqual([row[0] for row in rows], ["1", "4", "7", "10", "13"])
+        self.assertAlmostEqual(float(rows[-1][1]), 0.5)
+
     def test_a_root_that_moves_is_driven(self):
         shot = chain_shot(preset="TAIL")
         shot.objects[-16 + 12] += 0.01
