@@ -22,6 +22,7 @@ SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
 SAME = 1e-3                 # of its length: how near the ends of a bone's twin are
 STIRS = 1e-6                # of a bone's basis: what counts as moved
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
+STRETCH = 1e-2              # of a scale that constraints make: what cannot be seen
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
 WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its body
@@ -107,6 +108,7 @@ class BoneShot:
     selected: bool = True
     scale: Any = (1.0, 1.0, 1.0)            # of the basis, at the first frame
     scales: bool = False                    # and it is animated
+    stretched: bool = False                 # scale is what constraints make of it
     constrained: bool = False               # constraints act on it
     near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
     limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
@@ -237,9 +239,9 @@ def scales(m):
     return tuple(norm(m[k:k + 3]) for k in (0, 4, 8))
 
 
-def is_even(three):
+def is_even(three, bound=EVEN):
     middle = sum(three) / 3
-    return middle > 0 and all(abs(s - middle) <= EVEN * middle for s in three)
+    return middle > 0 and all(abs(s - middle) <= bound * middle for s in three)
 
 
 def q_of(m):
@@ -473,12 +475,54 @@ def check(shot):
         raise Refused(f"The step of {shot.frame_step} frames is longer than the range, "
                       f"{shot.frame_start} to {shot.frame_end}")
     check_scale(shot.name, shot.objects, shot.frames)
-    parents = {bone.parent for bone in shot.bones}
     for i, bone in enumerate(shot.bones):
-        if i in parents and not is_even(bone.scale):
-            raise Refused(f"The bone '{bone.name}' is scaled by "
-                          f"({', '.join(f'{v:.4g}' for v in bone.scale)}), not alike along all "
-                          "axes, and others hang from it. Clear its scale (Alt+S), then bake again")
+        _stretch(shot, i, bone)
+
+
+def _scale_at(shot, i, sample=0):
+    """Along the three axes of a bone, as it stands."""
+    k = 16 * (sample * len(shot.bones) + i)
+    return scales(shot.poses[k:k + 16])
+
+
+def _stretch(shot, i, bone):
+    """Takes the scale that a bone has in its parent where it is not that of its own channels."""
+    inherits = bone.parent >= 0 and not bone.flags & rigs.KEEPS_SCALE
+    up = _scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
+    now = tuple(3 * v / sum(up) for v in _scale_at(shot, i))
+    if is_even(up) and any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
+        bone.scale, bone.stretched = now, True
+
+
+def _uneven(bone, three, frame):
+    by = ", ".join(f"{v:.4g}" for v in three)
+    hint = "Clear the keys of its scale" if bone.scales else "Clear its scale (Alt+S)"
+    if bone.stretched or bone.constrained:
+        hint = "Mute the constraints that stretch it"
+    return Refused(f"The bone '{bone.name}' is scaled by ({by}) at frame {frame}, not alike along "
+                   f"all axes, and others hang from it. {hint}, then bake again")
+
+
+def _check_scales(shot, roles, hosts, bones):
+    """Refuses bones that are stretched, or grow, where what hangs from them would come off."""
+    hung = [i for i, bone in enumerate(bones) if bone.channels and roles[i] != "NONE"]
+    near = {shot.bones[i].parent for i in hung} | {hosts[i][0] for i in hung}
+    above = near.union(a for i in hung for a in _ancestors(shot.bones, i))
+    for i in sorted(above - {-1}):
+        bone, first = shot.bones[i], _scale_at(shot, i)
+        if not bones[i].flags & rigs.POSED:
+            if not is_even(bone.scale, STRETCH if bone.stretched else EVEN):
+                raise _uneven(bone, bone.scale, shot.frames[0])
+            continue
+        for n, frame in enumerate(shot.frames if i in near else ()):    # these have the others'
+            now = _scale_at(shot, i, n)
+            if not is_even(now, STRETCH if n or bone.constrained else EVEN):
+                raise _uneven(bone, now, frame)
+            if abs(sum(now) - sum(first)) > STRETCH * sum(first):
+                raise Refused(f"The bone '{bone.name}' is scaled by {sum(now) / 3:.4g} at frame "
+                              f"{frame}, and by {sum(first) / 3:.4g} at frame {shot.frames[0]}, "
+                              "and simulated bones hang from it. Bones do not grow: clear the keys "
+                              "of its scale, or choose frames in which it stays the same")
 
 
 # ---- shapes and masses ----
@@ -851,7 +895,7 @@ def _riders(shot, roles, hosts, moved):
         if roles[i] == "NONE" and host in moved:
             along = bone.parent in moved
             if along and i in between:
-                rides = bone.constrained or i in fixed and _stirs(shot, i)
+                rides = bone.constrained or bone.scales or i in fixed and _stirs(shot, i)
             else:
                 rides = twin and bone.deform and (bone.constrained or not along)
             if rides:
@@ -992,6 +1036,7 @@ def build(shot, library=None):
     roles = roles_of(shot)
     hosts = _hosts_of(shot, roles)
     bones, body_of, parts = make_rig(shot, roles, hosts)
+    _check_scales(shot, roles, hosts, bones)
     rig = _reader(bones, roles, shot.unit, library)
     poses = rig.poses(shot.poses[:16 * len(bones)], len(body_of), shot.objects[:16])
     if "SOFT" in roles:
@@ -1123,8 +1168,8 @@ def escape(name):
 
 
 def name_channels(shot, built, keys):
-    """The library's channels with the names that Blender's curves have. Bones that others hang from
-    keep the size of the first frame, where their scale is animated."""
+    """The library's channels with the names that Blender's curves have. Bones keep the size of the
+    first frame where constraints make it, or where it is animated and others hang from them."""
     out, at = [], 0
     parents = {bone.parent for bone in shot.bones}
     for i, (bone, data) in enumerate(zip(shot.bones, built.bones)):
@@ -1134,7 +1179,7 @@ def name_channels(shot, built, keys):
                 path = f'pose.bones["{escape(bone.name)}"].{name}'
                 out.append(Channel(path, index, bone.name, keys[at]))
                 at += 1
-        if bone.scales and data.channels and i in parents:
+        if data.channels and (bone.stretched or bone.scales and i in parents):
             first, last = keys[at - 1][0], keys[at - 1][-2]
             for index, size in enumerate(bone.scale):
                 path = f'pose.bones["{escape(bone.name)}"].scale'

@@ -164,6 +164,47 @@ class Rigs(Baked):
         self.assertAlmostEqual(ob.pose.bones["chest"].scale.x, 1.2, 5)
         self.assertAlmostEqual(ob.pose.bones["head"].scale.x, 1.8, 5)   # nothing hangs from it
 
+    def test_constraints_that_scale(self):
+        """One that is alike along all axes goes into keys, others are refused with their frame."""
+        rows = [("a", None, (0, 0, 2), (0.5, 0, 2), 0.0, False),
+                ("b", "a", (0.5, 0, 2), (0.9, 0, 2), 0.0, True),
+                ("c", "b", (0.9, 0, 2), (1.3, 0, 2), 0.0, True)]
+        for kind, bone, words in (("COPY_SCALE", "b", ""),
+                                  ("STRETCH_TO", "b", "'b' is scaled by .* at frame 1, .*Mute"),
+                                  ("STRETCH_TO", "a", "'a' is scaled by .* at frame 2, .*Mute")):
+            self.scene = common.clear()
+            ob = common.add_armature(rows)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.skel.preset = "TAIL" if bone == "a" else "RAGDOLL"
+            target = bpy.data.objects.new("target", None)
+            self.scene.collection.objects.link(target)
+            target.scale = (1.5,) * 3
+            constraint = ob.pose.bones[bone].constraints.new(kind)
+            constraint.target = target
+            for frame, far in ((1, 0.5 if bone == "a" else 1.1), (12, 1.2)):
+                target.location = (far, 0, 2)
+                target.keyframe_insert("location", frame=frame)
+            if kind == "STRETCH_TO":
+                constraint.rest_length = 0.5 if bone == "a" else 0.4
+            self.scene.frame_set(1)
+            if words:
+                self.refused(words)
+                continue
+            before = common.bone_matrices(ob, [1])[0]["c"]
+            self.compare(ob)
+            after = common.bone_matrices(ob, [1])[0]["c"]
+            self.assertLess((after.translation - before.translation).length, 1e-5)
+            self.assertAlmostEqual(after.to_scale().y, 1.5, 4)
+
+    def test_driven_roots_that_grow(self):
+        ob = self.animated()
+        ob.skel.preset = "TAIL"
+        for frame, size in ((1, 1.0), (12, 1.5)):
+            ob.pose.bones["pelvis"].scale = (size,) * 3
+            ob.pose.bones["pelvis"].keyframe_insert("scale", frame=frame)
+        self.scene.frame_set(1)
+        self.refused("'pelvis' is scaled by 1.0.* Bones do not grow")
+
     def test_objects_that_grow(self):
         ob = self.figure()
         for scale, words in (((2, 2, 2), "by 1 at frame 1. Bones do not grow"),

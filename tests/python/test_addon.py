@@ -357,10 +357,30 @@ class Pure(unittest.TestCase):
         shot.objects = array("f", [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
         with self.assertRaisesRegex(convert.Refused, "Apply"):
             convert.build(shot)
-        shot = chain_shot(2)
-        shot.bones[0].scale = (1, 1, 2)
-        with self.assertRaisesRegex(convert.Refused, "link0"):
-            convert.build(shot)
+        for constrained, words in ((False, "Alt"), (True, "Mute the constraints")):
+            shot = chain_shot(2)
+            shot.bones[0].constrained = constrained
+            shot.poses[8:11] = array("f", [0, 0, 2])
+            shot.bones[0].scale = (1, 1, 1 if constrained else 2)
+            with self.assertRaisesRegex(convert.Refused, f"'link0' .* at frame 1, .*{words}"):
+                convert.build(shot)
+
+    def test_what_drives_may_not_grow(self):
+        for sizes, words in (((2, 2, 2), "'link0' is scaled by 2 at frame 13, and by 1 at frame 1"),
+                             ((1, 1, 2), r"'link0' is scaled by \(1, 1, 2\) at frame 13")):
+            shot = self.swung(1, preset="TAIL")
+            for k, size in zip((0, 4, 8), sizes):
+                for n in range(12 * 64 + k, 12 * 64 + k + 3):
+                    shot.poses[n] *= size
+            with self.assertRaisesRegex(convert.Refused, words):
+                convert.build(shot)
+
+    def test_what_constraints_scale_keeps_its_size(self):
+        shot = chain_shot(2, preset="RAGDOLL")
+        shot.poses[16:28] = array("f", [1.5 * v for v in shot.poses[16:28]])
+        result = pipeline.run(pipeline.bake(shot))
+        held = [c.keys.tolist() for c in result.channels if c.path.endswith(".scale")]
+        self.assertEqual(held, [[1, 1.5, 10, 1.5]] * 3)
 
     def test_ground_thins_what_touches_it(self):
         shot = chain_shot(1)
