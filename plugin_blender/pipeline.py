@@ -16,6 +16,7 @@ from . import convert
 from .binding import rig as rigs
 from .binding import skelpy
 
+JUMP = 0.25         # of a bone's length, and radians: in one frame, and not before or after it
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
 SLICE = 8.0         # ms of simulation between two yields
 
@@ -72,21 +73,53 @@ def _moves(poses, width, a, b):
                                           poses[b * width:(b + 1) * width])) > STILL
 
 
+def _ways(shot, built, poses, i):
+    """How far a bone goes from sample to sample, in lengths of it and radians."""
+    rows = convert.rows_of(poses, 7 * built.body_count, 7 * built.body_of[shot.bones[i].name])
+    length, out = 2 * convert.half(shot, i), []
+    for a, b in zip(rows, rows[1:]):
+        turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
+        out.append(math.dist(a[:3], b[:3]) / length +
+                   2 * math.atan2(convert.norm(turn[1:]), abs(turn[0])))
+    return out
+
+
+def _jumps(shot, built, poses):
+    """{sample: bone} where one goes much further to the next sample than before and after."""
+    found = {}
+    for i in built.parts:
+        ways = _ways(shot, built, poses, i)
+        for k, way in enumerate(ways):
+            beside = sum(ways[max(k - 1, 0):k + 2]) - way
+            if built.roles[i] == "DYNAMIC" and way > JUMP + 5 * beside:
+                found.setdefault(k, shot.bones[i].name)
+    return found
+
+
 def _velocities(shot, built, scene):
-    """As the animation comes to the first frame; where it rests before, as it goes on; None where
-    it stands still."""
+    """As the animation comes to the first frame; where it rests before or jumps, as it goes on;
+    None where it stands still, or jumps there, too."""
     width = 7 * built.body_count
     poses = built.rig.poses(shot.before_poses, built.body_count, shot.before_objects,
                             _start(scene))
     middle = shot.before.index(shot.frame_start)
-    if _moves(poses, width, middle - 1, middle):
-        first, at = middle - 4, 4
-    elif _moves(poses, width, middle, middle + 1):
-        first, at = middle, 0
-    else:
+    jumps = _jumps(shot, built, poses)
+    first, words = None, ""
+    for begin, last in ((middle - 4, middle), (middle, middle + 4)):
+        if not _moves(poses, width, *((last - 1, last) if begin < middle else (begin, begin + 1))):
+            continue
+        cut = next((k for k in range(begin, last) if k in jumps), None)
+        if cut is None:
+            first = begin
+            break
+        words = words or f"'{jumps[cut]}' jumps from frame {shot.before[cut]} to " \
+            f"{shot.before[cut + 1]}: bones start "
+    if words:
+        built.warnings.append(words + ("at rest" if first is None else "as it goes on after that"))
+    if first is None:
         return None
     part = poses[first * width:(first + 5) * width]
-    return skelpy.Inverse(scene, part, shot.fps).state(at).velocities
+    return skelpy.Inverse(scene, part, shot.fps).state(middle - first).velocities
 
 
 def _tree(built, text, library):

@@ -239,6 +239,40 @@ class Rigs(Baked):
             end = common.bone_matrices(ob, [12])[0]["link0"]
             self.assertLess((end.translation - start.translation).length, 1e-5)
 
+    def test_cut_before_the_start(self):
+        ob = self.figure()
+        root = ob.pose.bones["pelvis"]
+        for frame, far in ((-10, 5), (9, 5), (10, 0), (40, 0)):
+            root.location.x = far
+            root.keyframe_insert("location", frame=frame)
+        for curve in common.curves(ob).values():
+            for key in curve.keyframe_points:
+                key.interpolation = "CONSTANT"
+        self.bake(ob, frame_start=10, frame_end=20)
+        self.assertRegex(self.skel.ops.REPORTS[ob.name]["loud"][0], "'pelvis' jumps from frame 9")
+        self.assertLess(abs(common.bone_matrices(ob, [20])[0]["pelvis"].translation.x), 0.1)
+
+    def test_one_limit_of_two_holds(self):
+        for kind in ("IK", "LIMIT_ROTATION"):
+            self.scene = common.clear()
+            ob = common.chain(3, 0.4)
+            ob.skel.preset, ob.skel.ground, self.scene.frame_end = "TAIL", False, 40
+            bone = ob.pose.bones["link1"]
+            if kind == "IK":
+                bone.lock_ik_y = bone.use_ik_limit_x = True
+                bone.ik_min_x, bone.ik_max_x = -0.2, 0.2
+            else:
+                limit = bone.constraints.new(kind)
+                limit.owner_space, limit.use_limit_x, limit.use_limit_y = "LOCAL", True, True
+                limit.min_x, limit.max_x = -0.2, 0.2
+            self.compare(ob)
+            angles = []
+            for frame in range(1, 41):
+                self.scene.frame_set(frame)
+                angles.append(bone.matrix_basis.to_euler().x)
+            self.assertLess(max(map(abs, angles)), 0.21)
+            self.assertGreater(max(map(abs, angles)), 0.19)
+
     def test_helpers_between(self):
         """Without a body, between simulated bones: one with a constraint, one with keys."""
         for connected in (False, True):

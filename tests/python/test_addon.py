@@ -175,6 +175,31 @@ class Pure(unittest.TestCase):
         self.assertAlmostEqual(math.dist(tuple(drop[k] for k in range(3)), (0, 0, 0)), -fall,
                                places=3)
 
+    def started(self, places):
+        """(speed along x at the start, what is said): of a chain that is there in nine frames."""
+        shot = chain_shot(2, preset="RAGDOLL")
+        shot.before_objects = array("f", [v + (k == 12) * x for x in places
+                                          for k, v in enumerate(STILL)])
+        built, text = pipeline.run(pipeline.prepare(shot))
+        velocity = json.loads(text)["bodies"][0].get("velocity", [0, 0, 0])
+        return velocity[0], built.warnings
+
+    def test_a_cut_before_the_start_throws_nothing(self):
+        steady = [0.05 * n for n in range(-4, 5)]
+        for places, speed, words in (
+                (steady, 1.2, None),
+                ([min(x, 0) for x in steady], 1.2, None),               # thrown, and let go
+                ([max(x, 0) for x in steady], 1.2, None),               # starts here
+                ([-5] * 4 + [0] * 5, 0, "'link0' jumps from frame 0 to 1: .* at rest"),
+                ([x - 5 for x in steady[:4]] + steady[4:], 1.2, "jumps .* as it goes on"),
+                ([x - 5 for x in steady[:1]] + steady[1:], 1.2, "from frame -3 to -2"),
+                ([0] * 5 + [5] * 4, 0, "from frame 1 to 2: bones start at rest")):
+            got, said = self.started(places)
+            self.assertAlmostEqual(got, speed, places=4)
+            self.assertEqual(len(said), 1 if words else 0)
+            if words:
+                self.assertRegex(said[0], words)
+
     def test_names_of_joints(self):
         leg, arm = ("hip", "hinge", "foot", "finger"), ("collar", "shoulder", "hinge", "hand")
         for names, parts in (
