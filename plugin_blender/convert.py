@@ -754,6 +754,15 @@ def _mimics(shot, scene):
         known[bone.robot.joint].mimic = grown
 
 
+def _goes_on(shot, i):
+    """Whether a bone is the rest of its parent, in line and of its name: Rigify cuts limbs."""
+    own, up = shot.bones[i], shot.bones[shot.bones[i].parent]
+    stem = re.match(r"(DEF-.*)\.\d+$", own.name)
+    return bool(stem and own.connected and re.sub(r"\.\d+$", "", up.name) == stem[1] and
+                part_of(shot.bones, i) in ("hip", "shoulder", "hinge") and
+                _rest_bend(shot, i)[1] < STRAIGHT)
+
+
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
     bone, part = shot.bones[i], part_of(shot.bones, i)
@@ -763,6 +772,8 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     follows = _follow(shot, bone) > 0       # what it follows knows better than a guess
     if kind == "AUTO":
         kind = "HINGE" if part == "hinge" and not follows else "BALL"
+        if not follows and part != "tail" and _goes_on(shot, i):
+            kind = "FIXED"
     custom = given.limits == "CUSTOM"
     if kind == "FIXED":
         joint.type = "fixed"

@@ -229,6 +229,15 @@ class Pure(unittest.TestCase):
             joint = convert.build(shot).scene.joints[0]
             self.assertEqual(joint.type, kind)
 
+    def test_limbs_that_rigify_cuts_do_not_bend_there(self):
+        for prefix, rest in (("DEF-", "fixed"), ("", "ball")):
+            shot = chain_shot(5)
+            for bone, name in zip(shot.bones, ("spine", "spine.001", "thigh.L", "thigh.L.001",
+                                               "shin.L")):
+                bone.name = prefix + name
+            kinds = [joint.type for joint in convert.build(shot).scene.joints]
+            self.assertEqual(kinds, ["ball", "ball", rest, "hinge"])
+
     def test_one_limit_of_two_holds(self):
         for axis, limits in (("X", [[-math.pi, math.pi], [-0.2, 0.2]]),
                              ("Z", [[-0.2, 0.2], [-math.pi, math.pi]])):
