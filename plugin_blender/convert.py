@@ -329,13 +329,13 @@ class _Hosts:
         """(the bone, whether it is a twin's); (-1, False): none."""
         if i not in self.known:
             self.known[i] = (-1, False)     # while it is looked for: rings end here
+            tried = False
             for a in _ancestors(self.bones, i):
-                if self.has_body(a):
-                    self.known[i] = (a, False)
-                    break
-                twin = -1 if self.bones[a].robot else self._twin(a)
-                if twin >= 0 and not self._hangs_on(twin, i):
-                    self.known[i] = (twin, True)
+                own = self.has_body(a)
+                k = a if own else -1 if self.bones[a].robot else self._twin(a)
+                tried = tried or k >= 0 and not own
+                if k >= 0 and not (tried and self._hangs_on(k, i)):
+                    self.known[i] = (k, not own)
                     break
         return self.known[i]
 
@@ -390,7 +390,7 @@ def roles_of(shot):
                if chosen[i] and bone.parent >= 0 and not chosen[bone.parent]}
     roles = []
     hosts = _Hosts(bones, lambda k: roles[k] != "NONE" if k < len(roles) else
-                   chosen[k] and (bones[k].deform or not any_deform))
+                   chosen[k] and bones[k].deform and bones[k].settings.role != "NONE")
     for i, bone in enumerate(bones):
         hosts.known.clear()
         up, role = hosts.of(i)[0], bone.settings.role
@@ -415,6 +415,10 @@ def roles_of(shot):
         if soft or role == "SOFT" and up < 0:   # nothing hangs from a soft mass: it goes along
             role = "NONE"
         roles.append(role)
+    if "SOFT" in roles:                         # a twin that it would hang on may have no body
+        hung = _hosts_of(shot, roles)
+        roles = ["NONE" if role == "SOFT" and hung[i][0] < 0 else role
+                 for i, role in enumerate(roles)]
     if not any(role in ("DYNAMIC", "SOFT") for role in roles):
         raise Refused("No bone is simulated. Select the bones to simulate, turn off Only Selected, "
                       "or set a bone's part to Simulated")
@@ -489,8 +493,10 @@ def _stretch(shot, i, bone):
     """Takes the scale that a bone has in its parent where it is not that of its own channels."""
     inherits = bone.parent >= 0 and not bone.flags & rigs.KEEPS_SCALE
     up = _scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
+    if not is_even(up):                     # or gone: nothing to compare with
+        return
     now = tuple(3 * v / sum(up) for v in _scale_at(shot, i))
-    if is_even(up) and any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
+    if any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
         bone.scale, bone.stretched = now, True
 
 
@@ -909,7 +915,7 @@ def _riders(shot, roles, hosts, moved):
                 rides = bone.constrained or bone.scales or i in fixed and _stirs(shot, i)
             else:
                 rides = twin and bone.deform and (bone.constrained or not along)
-            if rides:
+            if rides and min(_scale_at(shot, i) + _scale_at(shot, host)) > 0:
                 out[i] = host
         if i in out or bone.parent in moved:
             moved.add(i)
@@ -942,7 +948,7 @@ def make_rig(shot, roles, hosts):
             body=body_of[shot.bones[on].name] if on >= 0 else -1,
             offset=_ride(shot, i, on) if i in riders else _offset(shot, i),
             channels=_channels(shot, i) if i in moved and on >= 0 else 0,
-            scale=sum(bone.scale) / 3, near=bone.near))
+            scale=sum(bone.scale) / 3 or 1.0, near=bone.near))  # 0: hidden so
     return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels and i not in riders]
 
 

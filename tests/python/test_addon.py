@@ -355,6 +355,23 @@ class Pure(unittest.TestCase):
                 self.assertEqual(built.bones[1].body, built.bones[0].body)
                 self.assertAlmostEqual(built.bones[1].offset[2], 0.15, places=6)
 
+    def test_what_is_hidden_by_its_scale_does_not_matter(self):
+        shot = self.rigged()
+        shot.bones[5].length, shot.bones[5].settings.role = 0.02, "NONE"
+        shot.poses[80:92] = array("f", bytes(4 * 12))
+        self.assertNotIn("branch", convert.keyed(shot))
+        self.assertEqual(len(convert.build(shot).scene.bodies), 3)
+
+    def test_soft_bones_need_a_body(self):
+        """That of the twin may be left out later."""
+        shot = self.rigged()
+        shot.bones[1].settings.role, shot.bones[5].settings.role = "SOFT", "SOFT"
+        shot.bones = [shot.bones[k] for k in (3, 4, 5, 0, 1, 2)]
+        for bone, parent in zip(shot.bones, (-1, 0, 1, -1, 3, 4)):
+            bone.parent = parent
+        shot.bones[0].rest[12] = -0.5
+        self.assertEqual(convert.roles_of(shot), ["NONE"] * 3 + ["DYNAMIC", "SOFT", "NONE"])
+
     def test_fingers_of_twins_ride_along(self):
         shot = self.rigged()
         shot.bones.append(convert.BoneShot("finger", 4, 0.02, matrix((0.6, 0, 2), ALONG_X)))
