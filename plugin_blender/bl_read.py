@@ -114,6 +114,7 @@ def _bones(ob):
             connected=bone.use_connect, deform=bone.use_deform,
             selected=compat.is_selected(pose_bone), limits=ranges, locked=locked,
             robot=_robot(pose_bone), settings=read_bone_settings(pose_bone),
+            constrained=any(not c.mute and c.influence > 0 for c in pose_bone.constraints),
             scales=f'pose.bones["{convert.escape(pose_bone.name)}"].scale' in scaled))
     return out
 

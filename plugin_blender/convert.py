@@ -9,7 +9,7 @@ import json
 import math
 import re
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List
 
 from .binding import rig as rigs
@@ -19,7 +19,10 @@ DENSITY = 1000.0            # kg/m3, of flesh
 THICKNESS = 0.12            # radius of a bone that says nothing, of its length
 DETAIL = 0.05               # of the armature's size: what is shorter may be left out
 SHORTEST = 1e-4             # of the longest bone: what is shorter has no body
+SAME = 1e-3                 # of its length: how near the ends of a bone's twin are
+STIRS = 1e-6                # of a bone's basis: what counts as moved
 EVEN = 1e-4                 # of a scale: what counts as the same along all axes
+STRETCH = 1e-2              # of a scale that constraints make: what cannot be seen
 STRAIGHT = math.radians(3)  # a joint bent less than this at rest tells no axis
 THE_WORLD = "world"         # a name that the engine has for itself
 WORLD = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -28,12 +31,14 @@ QUARTER = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # bone axes seen from its 
 # What bodies of men and animals do, by words in the names of bones: (word, kind).
 PARTS = (
     ("shin|calf|knee|lower.?leg|leg.?lower|forearm|fore.?arm|lower.?arm|arm.?lower|elbow", "hinge"),
-    ("toe|finger|thumb|index|middle|ring|pinky|digit|f_", "finger"),
-    ("hand|wrist|palm", "hand"), ("foot|ankle|heel", "foot"), ("thigh|upper.?leg|hip|leg", "hip"),
+    ("toe|finger|thumb|index|middle|ring|pinky|little|digit|(?<![a-z])(f_|ball_[lr])", "finger"),
+    ("hand|wrist|palm", "hand"), ("foot|ankle|heel", "foot"), ("hips", "spine"),
+    ("thigh|upper.?leg|hip|leg", "hip"),
     ("clavicle|collar|shoulder", "collar"), ("upper.?arm|arm", "shoulder"),
     ("neck|head|skull", "neck"), ("spine|chest|torso|abdomen|belly|waist|pelvis|rib", "spine"),
     ("tail|rope|chain|hair|ear|tentacle|cable|strap", "tail"),
 )
+UPPER_LEG = "thigh|up(per)?.?leg|leg.?up"
 # Cone and twist to either side, degrees; friction, in parts of weight times length.
 RANGES = {"finger": (40, 5), "hand": (50, 20), "foot": (35, 15), "hip": (60, 30),
           "collar": (20, 10), "shoulder": (85, 45), "neck": (40, 45), "spine": (25, 20),
@@ -104,6 +109,8 @@ class BoneShot:
     selected: bool = True
     scale: Any = (1.0, 1.0, 1.0)            # of the basis, at the first frame
     scales: bool = False                    # and it is animated
+    stretched: bool = False                 # scale is what constraints make of it
+    constrained: bool = False               # constraints act on it
     near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
     limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
     locked: str = ""                        # axes that do not turn, "XZ"
@@ -168,7 +175,7 @@ class Shot:
     colliders: List[Collider] = field(default_factory=list)
     object_moves: bool = False              # the armature object itself
     animated: bool = False                  # its bones
-    frames: List[int] = field(default_factory=list)    # that were sampled, even steps
+    frames: List[int] = field(default_factory=list)    # that were sampled, evenly
     before: List[int] = field(default_factory=list)    # for the velocity at the start
     poses: Any = None                       # of frames: in the armature
     basis: Any = None
@@ -179,7 +186,19 @@ class Shot:
 
     @property
     def rate(self):
+        """Keys per second."""
         return self.fps / self.frame_step
+
+    @property
+    def stride(self):
+        """Samples from key to key."""
+        apart = self.frames[1] - self.frames[0] if len(self.frames) > 1 else self.frame_step
+        return self.frame_step // apart
+
+    @property
+    def sampled(self):
+        """Samples per second."""
+        return self.rate * self.stride
 
 
 def frame_rate(fps, fps_base):
@@ -231,9 +250,9 @@ def scales(m):
     return tuple(norm(m[k:k + 3]) for k in (0, 4, 8))
 
 
-def is_even(three):
+def is_even(three, bound=EVEN):
     middle = sum(three) / 3
-    return middle > 0 and all(abs(s - middle) <= EVEN * middle for s in three)
+    return middle > 0 and all(abs(s - middle) <= bound * middle for s in three)
 
 
 def q_of(m):
@@ -280,7 +299,7 @@ def name_bodies(bones):
                 bone.name += " (bone)"
 
 
-def part_of(name):
+def _named(name):
     low = name.lower()
     return next((kind for words, kind in PARTS if re.search(words, low)), "other")
 
@@ -291,10 +310,82 @@ def _ancestors(bones, i):
         yield i
 
 
-def _is_detail(bone, parent, extent):
+def part_of(bones, i):
+    """What a bone is, by its name: a "leg" below an upper leg is a shin."""
+    kind = _named(bones[i].name)
+    if kind == "hip" and not re.search(UPPER_LEG, bones[i].name.lower()):
+        up = next((a for a in _ancestors(bones, i) if _named(bones[a].name) == "hip"), None)
+        kind = "hinge" if up is not None and re.search(UPPER_LEG, bones[up].name.lower()) else kind
+    return kind
+
+
+def _ends(bone):
+    """Head and tail at rest."""
+    head, along = bone.rest[12:15], bone.rest[4:7]
+    return (*head, *(h + bone.length * a for h, a in zip(head, along)))
+
+
+class _Hosts:
+    """Which bone's body a bone hangs on: the first above it that has one, or that has a twin with
+    one, which lies where it lies at rest: rigs steer the bones that deform by such."""
+
+    def __init__(self, bones, has_body):
+        self.bones, self.has_body, self.twins, self.known = bones, has_body, {}, {}
+        self.ends = [_ends(bone) for bone in bones]
+
+    def _twin(self, a):
+        if a not in self.twins:
+            at, near = self.ends[a], SAME * self.bones[a].length
+            self.twins[a] = [k for k, ends in enumerate(self.ends)
+                             if abs(ends[0] - at[0]) <= near and k != a and
+                             all(abs(x - y) <= near for x, y in zip(at, ends))]
+        return next((k for k in self.twins[a] if self.has_body(k)), -1)
+
+    def _hangs_on(self, k, i):
+        while k >= 0 and k != i:
+            k = self.of(k)[0]
+        return k == i
+
+    def of(self, i):
+        """(the bone, whether it is a twin's); (-1, False): none."""
+        if i not in self.known:
+            self.known[i] = (-1, False)     # while it is looked for: rings end here
+            tried = False
+            for a in _ancestors(self.bones, i):
+                own = self.has_body(a)
+                k = a if own else -1 if self.bones[a].robot else self._twin(a)
+                tried = tried or k >= 0 and not own
+                if k >= 0 and not (tried and self._hangs_on(k, i)):
+                    self.known[i] = (k, not own)
+                    break
+        return self.known[i]
+
+
+def _hosts_of(shot, roles):
+    """(the bone whose body a bone's body hangs on, whether it is a twin's), per bone."""
+    hosts = _Hosts(shot.bones, lambda k: roles[k] not in ("NONE", "SOFT"))
+    return [hosts.of(i) for i in range(len(roles))]
+
+
+def _pieces(shot, roles, hosts):
+    """What to warn of: simulated bones that nothing joins, though a bone without a body is above
+    them all."""
+    tops = {}
+    for i, role in enumerate(roles):
+        above = list(_ancestors(shot.bones, i))
+        if role == "DYNAMIC" and hosts[i][0] < 0 and above:
+            tops.setdefault(above[-1], []).append(f"'{shot.bones[i].name}'")
+    return [f"{len(names)} pieces fall apart, for '{shot.bones[top].name}' above them has no body: "
+            f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}. Set the part of the bones "
+            "between to Simulated, or of pieces that are to stay to Animated"
+            for top, names in tops.items() if len(names) > 1]
+
+
+def _is_detail(bones, i, up, extent):
     """Fingers, toes, faces: too small to matter, they go along unless one asks for them."""
-    small = bone.length < DETAIL * extent and 4 * bone.length < parent.length
-    return small or part_of(bone.name) == "finger" and 2 * bone.length < parent.length
+    length, parent = bones[i].length, bones[up].length
+    small = length < DETAIL * extent and 4 * length < parent
+    return small or part_of(bones, i) == "finger" and 2 * length < parent
 
 
 def _robot_role(shot, bone):
@@ -319,9 +410,12 @@ def roles_of(shot):
     support = {bone.parent for i, bone in enumerate(bones)
                if chosen[i] and bone.parent >= 0 and not chosen[bone.parent]}
     roles = []
+    hosts = _Hosts(bones, lambda k: roles[k] != "NONE" if k < len(roles) else
+                   chosen[k] and bones[k].deform and bones[k].settings.role != "NONE")
     for i, bone in enumerate(bones):
-        up = next((k for k in _ancestors(bones, i) if roles[k] != "NONE"), -1)
-        role = bone.settings.role
+        hosts.known.clear()
+        up, role = hosts.of(i)[0], bone.settings.role
+        soft = 0 <= up < i and roles[up] == "SOFT"
         if bone.length < SHORTEST * longest:
             role = "NONE"
         elif not chosen[i]:
@@ -330,7 +424,7 @@ def roles_of(shot):
             role = _robot_role(shot, bone)
         elif role == "AUTO":
             if not s.only_selected and (any_deform and not bone.deform or
-                                        up >= 0 and _is_detail(bone, bones[up], extent)):
+                                        up >= 0 and _is_detail(bones, i, up, extent)):
                 role = "NONE"
             elif up < 0:
                 role = preset["roots"]
@@ -339,11 +433,13 @@ def roles_of(shot):
                 if s.preset == "SOFT":
                     leaf = not any(b.parent == i and b.length >= SHORTEST * longest for b in bones)
                     role = "SOFT" if leaf or s.only_selected else "DRIVEN"
-        if role == "SOFT" and (up < 0 or roles[up] == "SOFT"):
-            role = "NONE"
-        elif up >= 0 and roles[up] == "SOFT":  # nothing hangs from a soft mass: it goes along
+        if soft or role == "SOFT" and up < 0:   # nothing hangs from a soft mass: it goes along
             role = "NONE"
         roles.append(role)
+    if "SOFT" in roles:                         # a twin that it would hang on may have no body
+        hung = _hosts_of(shot, roles)
+        roles = ["NONE" if role == "SOFT" and hung[i][0] < 0 else role
+                 for i, role in enumerate(roles)]
     if not any(role in ("DYNAMIC", "SOFT") for role in roles):
         raise Refused("No bone is simulated. Select the bones to simulate, turn off Only Selected, "
                       "or set a bone's part to Simulated")
@@ -353,13 +449,14 @@ def roles_of(shot):
 def frames_needed(shot):
     """(frames, before): to be sampled for the bake, and for the velocity at its start."""
     s, roles = shot.settings, roles_of(shot)
-    all_frames = list(range(shot.frame_start, shot.frame_end + 1, shot.frame_step))
+    last = shot.frame_end - (shot.frame_end - shot.frame_start) % shot.frame_step
     follows = any(_follow(shot, bone) > 0 for bone, role in zip(shot.bones, roles)
                   if role == "DYNAMIC")
     moving = (follows or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
-              shot.object_moves or shot.animated and "NONE" in roles)
+              shot.object_moves or "NONE" in roles and
+              (shot.animated or any(bone.constrained for bone in shot.bones)))
     before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
-    return all_frames if moving else all_frames[:1], before
+    return list(range(shot.frame_start, last + 1 if moving else shot.frame_start + 1)), before
 
 
 def _follow(shot, bone):
@@ -403,12 +500,56 @@ def check(shot):
         raise Refused(f"The step of {shot.frame_step} frames is longer than the range, "
                       f"{shot.frame_start} to {shot.frame_end}")
     check_scale(shot.name, shot.objects, shot.frames)
-    parents = {bone.parent for bone in shot.bones}
     for i, bone in enumerate(shot.bones):
-        if i in parents and not is_even(bone.scale):
-            raise Refused(f"The bone '{bone.name}' is scaled by "
-                          f"({', '.join(f'{v:.4g}' for v in bone.scale)}), not alike along all "
-                          "axes, and others hang from it. Clear its scale (Alt+S), then bake again")
+        _stretch(shot, i, bone)
+
+
+def _scale_at(shot, i, sample=0):
+    """Along the three axes of a bone, as it stands."""
+    k = 16 * (sample * len(shot.bones) + i)
+    return scales(shot.poses[k:k + 16])
+
+
+def _stretch(shot, i, bone):
+    """Takes the scale that a bone has in its parent where it is not that of its own channels."""
+    inherits = bone.parent >= 0 and not bone.flags & rigs.KEEPS_SCALE
+    up = _scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
+    if not is_even(up):                     # or gone: nothing to compare with
+        return
+    now = tuple(3 * v / sum(up) for v in _scale_at(shot, i))
+    if any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
+        bone.scale, bone.stretched = now, True
+
+
+def _uneven(bone, three, frame):
+    by = ", ".join(f"{v:.4g}" for v in three)
+    hint = "Clear the keys of its scale" if bone.scales else "Clear its scale (Alt+S)"
+    if bone.stretched or bone.constrained:
+        hint = "Mute the constraints that stretch it"
+    return Refused(f"The bone '{bone.name}' is scaled by ({by}) at frame {frame}, not alike along "
+                   f"all axes, and others hang from it. {hint}, then bake again")
+
+
+def _check_scales(shot, roles, hosts, bones):
+    """Refuses bones that are stretched, or grow, where what hangs from them would come off."""
+    hung = [i for i, bone in enumerate(bones) if bone.channels and roles[i] != "NONE"]
+    near = {shot.bones[i].parent for i in hung} | {hosts[i][0] for i in hung}
+    above = near.union(a for i in hung for a in _ancestors(shot.bones, i))
+    for i in sorted(above - {-1}):
+        bone, first = shot.bones[i], _scale_at(shot, i)
+        if not bones[i].flags & rigs.POSED:
+            if not is_even(bone.scale, STRETCH if bone.stretched else EVEN):
+                raise _uneven(bone, bone.scale, shot.frames[0])
+            continue
+        for n, frame in enumerate(shot.frames if i in near else ()):    # these have the others'
+            now = _scale_at(shot, i, n)
+            if not is_even(now, STRETCH if n or bone.constrained else EVEN):
+                raise _uneven(bone, now, frame)
+            if abs(sum(now) - sum(first)) > STRETCH * sum(first):
+                raise Refused(f"The bone '{bone.name}' is scaled by {sum(now) / 3:.4g} at frame "
+                              f"{frame}, and by {sum(first) / 3:.4g} at frame {shot.frames[0]}, "
+                              "and simulated bones hang from it. Bones do not grow: clear the keys "
+                              "of its scale, or choose frames in which it stays the same")
 
 
 # ---- shapes and masses ----
@@ -508,7 +649,7 @@ def _free_axes(bone):
         low_high = bone.limits.get(axis)
         if axis in bone.locked or low_high and low_high[1] - low_high[0] < math.radians(1):
             continue
-        free[axis] = low_high
+        free[axis] = low_high if low_high and low_high[1] - low_high[0] < 2 * math.pi else None
     return free
 
 
@@ -527,13 +668,16 @@ def _hinge(shot, i, joint, pose, axis, low_high):
 
 
 def _universal(shot, i, joint, pose, first, second, ranges):
-    turned, world = _basis_now(shot, i), q_mul(pose[3:7], QUARTER)
+    """Turns about the first axis of the rest pose, then about the second of the bone. A range of a
+    whole turn is no limit."""
+    basis, world = _basis_now(shot, i), q_mul(pose[3:7], QUARTER)
+    now = [twist_about(basis, AXES[axis]) for axis in (first, second)]
     joint.type = "universal"
-    joint.axis = list(q_rotate(world, AXES[first]))
+    joint.axis = list(q_rotate(q_mul(world, q_about(AXES[second], -now[1])), AXES[first]))
     joint.axis2 = list(q_rotate(world, AXES[second]))
-    if ranges[0] and ranges[1]:
-        now = [twist_about(turned, AXES[axis]) for axis in (first, second)]
-        joint.limits = [[low - at, high - at] for (low, high), at in zip(ranges, now)]
+    if any(ranges):
+        joint.limits = [[span[0] - at, span[1] - at] if span else [-math.pi, math.pi]
+                        for span, at in zip(ranges, now)]
 
 
 def _ball(shot, i, joint, pose, parent_pose, head, limits):
@@ -555,17 +699,17 @@ def _ball(shot, i, joint, pose, parent_pose, head, limits):
     joint.limits = {"cone": min(cone, math.pi), "twist": [low, high]}
 
 
-def _ball_limits(bone, free):
-    """Cone and twist of the rig's limits, from rest. The cone is the larger of the two ranges."""
-    around = []
-    for axis in "XZ":
-        low, high = free.get(axis) or ((0.0, 0.0) if axis not in free else (-math.pi, math.pi))
-        around.append(((low + high) / 2, (high - low) / 2))
+def _ball_limits(free):
+    """Cone and twist of the rig's limits, from rest. The cone is the larger of the two ranges;
+    where one of the two axes is free, the range of the other."""
+    spans = [free.get(axis) or (0.0, 0.0) for axis in "XZ"]
     low, high = free.get("Y") or ((-1e-3, 1e-3) if "Y" not in free else (-math.pi, math.pi))
-    cone = max(around[0][1], around[1][1], 1e-3)
+    cone = max((high - low) / 2 for low, high in spans)
+    if not any(free.get(axis) for axis in "XZ"):
+        cone = math.pi if "X" in free or "Z" in free else 1e-3
     if cone >= math.pi and high - low >= 2 * math.pi:
         return None
-    return around[0][0], around[1][0], cone, low, high
+    return sum(spans[0]) / 2, sum(spans[1]) / 2, cone, low, high
 
 
 def _joint_limited(shot, i, joint, pose, parent_pose, head):
@@ -581,10 +725,10 @@ def _joint_limited(shot, i, joint, pose, parent_pose, head):
         axis = named if named != "AUTO" else next(iter(free), "X")
         _hinge(shot, i, joint, pose, AXES[axis], bone.limits.get(axis))
     elif kind == "UNIVERSAL":
-        first, second = (list(free) + [a for a in "XZ" if a not in free])[:2]
+        second, first = (list(free) + [a for a in "XZ" if a not in free])[:2]   # Euler's XYZ
         _universal(shot, i, joint, pose, first, second, [free.get(first), free.get(second)])
     else:
-        _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(bone, free))
+        _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(free))
 
 
 def _coordinate(shot, i):
@@ -646,15 +790,26 @@ def _custom_range(bone):
     return low, high
 
 
+def _goes_on(shot, i):
+    """Whether a bone is the rest of its parent, in line and of its name: Rigify cuts limbs."""
+    own, up = shot.bones[i], shot.bones[shot.bones[i].parent]
+    stem = re.match(r"(DEF-.*)\.\d+$", own.name)
+    return bool(stem and own.connected and re.sub(r"\.\d+$", "", up.name) == stem[1] and
+                part_of(shot.bones, i) in ("hip", "shoulder", "hinge") and
+                _rest_bend(shot, i)[1] < STRAIGHT)
+
+
 def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     """As bodies usually move, by the name of the bone and the bend of the rig at rest."""
-    bone, part = shot.bones[i], part_of(shot.bones[i].name)
+    bone, part = shot.bones[i], part_of(shot.bones, i)
     kind, given = bone.settings.joint, bone.settings
     if shot.settings.preset == "TAIL":
         part = "tail"
     follows = _follow(shot, bone) > 0       # what it follows knows better than a guess
     if kind == "AUTO":
         kind = "HINGE" if part == "hinge" and not follows else "BALL"
+        if not follows and part != "tail" and _goes_on(shot, i):
+            kind = "FIXED"
     custom = given.limits == "CUSTOM"
     if kind == "FIXED":
         joint.type = "fixed"
@@ -727,11 +882,16 @@ class Build:
     rig: rigs.Rig
     roles: List[str]
     body_of: Dict[str, int]                 # by name, in the order of the track
-    parts: List[int]                        # bones that get keys
+    parts: List[int]                        # bones with bodies of their own that get keys
+    warnings: List[str] = field(default_factory=list)
+    writer: Any = None                      # the rig that shows bones, those that ride along too
+
+    def __post_init__(self):
+        self.writer = self.writer or self.rig
 
     @property
     def bones(self):
-        return self.rig.bones
+        return self.writer.bones
 
     @property
     def body_count(self):
@@ -742,7 +902,65 @@ def _offset(shot, i):
     return (*_place(shot, i), *QUARTER)
 
 
-def make_rig(shot, roles):
+def _moved(shot, roles):
+    """Bones that physics moves, itself or from above, or keys hold where they are pinned."""
+    out = set()
+    for i, bone in enumerate(shot.bones):
+        pinned = roles[i] == "PINNED" and bone.settings.role == "PINNED"
+        if pinned or roles[i] in ("DYNAMIC", "SOFT") or bone.parent in out:
+            out.add(i)
+    return out
+
+
+def _channels(shot, i):
+    """Those that keys of a bone may have."""
+    bone, channels = shot.bones[i], shot.settings.channels
+    if bone.connected:
+        channels &= ~rigs.LOCATION          # Blender takes no location of a connected bone
+    if channels and bone.robot and bone.robot.turns:
+        channels &= rigs.LOCATION if bone.robot.kind == "slide" else rigs.ROTATION
+    return channels
+
+
+def _stirs(shot, i):
+    """Whether keys or drivers move a bone."""
+    values = (shot.basis[k::16 * len(shot.bones)] for k in range(16 * i, 16 * i + 16))
+    return any(max(each) - min(each) > STIRS for each in values)
+
+
+def _riders(shot, roles, hosts, moved):
+    """{bone: host}: bones without a body that keys hold to the host's body, as they stand at the
+    first frame. Those between bodies that constraints move, or keys where what is connected to them
+    could not make up for it; and those that deform with a body, but hang from the twin of it."""
+    out, bones, moved = {}, shot.bones, set(moved)
+    between = {a for i, role in enumerate(roles) if role != "NONE"
+               for a in _ancestors(bones, i) if roles[a] == "NONE"}
+    fixed = {bone.parent for i, bone in enumerate(bones)
+             if (roles[i] != "NONE" or i in between) and not _channels(shot, i) & rigs.LOCATION}
+    for i, bone in enumerate(bones):
+        host, twin = hosts[i]
+        if roles[i] == "NONE" and host in moved:
+            along = bone.parent in moved
+            if along and i in between:
+                rides = bone.constrained or bone.scales or i in fixed and _stirs(shot, i)
+            else:
+                rides = twin and bone.deform and (bone.constrained or not along)
+            if rides and min(_scale_at(shot, i) + _scale_at(shot, host)) > 0:
+                out[i] = host
+        if i in out or bone.parent in moved:
+            moved.add(i)
+    return out, moved
+
+
+def _ride(shot, i, host):
+    """Where a bone is in the body of another, at the first frame."""
+    a, b = (shot.poses[16 * k:16 * k + 16] for k in (host, i))
+    grown, back = sum(scales(shot.objects[:16])) / 3 * shot.unit, q_conj(q_of(a))
+    head = q_rotate(back, [grown * (y - x) for x, y in zip(a[12:15], b[12:15])])
+    return (*_place(shot, host, head), *q_mul(QUARTER, q_mul(back, q_of(b))))
+
+
+def make_rig(shot, roles, hosts):
     """Bones for the library; bodies count as in the scene: links, colliders, soft masses."""
     hard = [i for i, role in enumerate(roles) if role not in ("NONE", "SOFT")]
     soft = [i for i, role in enumerate(roles) if role == "SOFT"]
@@ -750,41 +968,40 @@ def make_rig(shot, roles):
     names = [shot.bones[i].name for i in hard] + [_collider_name(shot, n) for n in solid]
     names += [shot.bones[i].name for i in soft]
     body_of = {name: k for k, name in enumerate(names)}
-    bones, free = [], set()                 # free: bones that physics moves, itself or from above
+    bones = []
+    riders, moved = _riders(shot, roles, hosts, _moved(shot, roles))
     for i, bone in enumerate(shot.bones):
-        moved = roles[i] in ("DYNAMIC", "SOFT") or bone.parent in free
-        if moved:
-            free.add(i)
-        channels = shot.settings.channels if moved and roles[i] != "NONE" else 0
-        if bone.connected:
-            channels &= ~rigs.LOCATION      # Blender takes no location of a connected bone
-        if channels and bone.robot and bone.robot.turns:
-            channels &= rigs.LOCATION if bone.robot.kind == "slide" else rigs.ROTATION
-        flags = bone.flags if moved else bone.flags | rigs.POSED
-        even = sum(bone.scale) / 3
+        on = riders.get(i, i if roles[i] != "NONE" else -1)     # the bone whose body it shows
         bones.append(rigs.Bone(
-            rest=bone.rest, parent=bone.parent, rotation=bone.rotation, flags=flags,
-            body=body_of[bone.name] if roles[i] != "NONE" else -1, offset=_offset(shot, i),
-            channels=channels, scale=even, near=bone.near))
-    return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels]
+            rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
+            flags=bone.flags if i in moved else bone.flags | rigs.POSED,
+            body=body_of[shot.bones[on].name] if on >= 0 else -1,
+            offset=_ride(shot, i, on) if i in riders else _offset(shot, i),
+            channels=_channels(shot, i) if i in moved and on >= 0 else 0,
+            scale=sum(bone.scale) / 3 or 1.0, near=bone.near))  # 0: hidden so
+    return bones, body_of, [i for i, bone in enumerate(bones) if bone.channels and i not in riders]
+
+
+def _reader(bones, roles, unit, library):
+    """The rig that tells poses of bodies: each by the bone that has it."""
+    own = [bone if roles[i] != "NONE" else replace(bone, body=-1, channels=0)
+           for i, bone in enumerate(bones)]
+    return rigs.Rig(own, unit, library)
 
 
 def keyed(shot):
     """Names of the bones that get keys."""
-    return [shot.bones[i].own for i in make_rig(shot, roles_of(shot))[2]]
+    roles = roles_of(shot)
+    bones, _body_of, _parts = make_rig(shot, roles, _hosts_of(shot, roles))
+    return [bone.own for bone, data in zip(shot.bones, bones) if data.channels]
 
 
-def _host(shot, roles, i):
-    """The bone whose body a bone's body hangs on; -1: none."""
-    return next((a for a in _ancestors(shot.bones, i) if roles[a] not in ("NONE", "SOFT")), -1)
-
-
-def _soft_offsets(shot, roles, bones, body_of, poses):
+def _soft_offsets(shot, roles, hosts, bones, body_of, poses):
     """A soft mass has the axes of the bone it hangs on; its bone is turned in them."""
     for i, role in enumerate(roles):
         if role != "SOFT":
             continue
-        k, h = 7 * body_of[shot.bones[i].name], 7 * body_of[shot.bones[_host(shot, roles, i)].name]
+        k, h = (7 * body_of[shot.bones[n].name] for n in (i, hosts[i][0]))
         own, back = poses[k + 3:k + 7], q_conj(poses[h + 3:h + 7])
         head = q_rotate(q_mul(back, own), (0, 0, -half(shot, i)))
         bones[i].offset = (*head, *q_mul(back, q_mul(own, QUARTER)))
@@ -817,7 +1034,7 @@ def _colliders(shot, scene, library):
             shape = {"type": collider.kind.lower(), "radius": radius,
                      "length": max(size[2] - caps, 1e-3 * radius)}
         body = documents.Body(name=name, shape=shape)
-        place(body, rows_of(poses, 7, 0), shot.rate, not collider.moves)
+        place(body, rows_of(poses, 7, 0), shot.sampled, not collider.moves)
         scene.bodies.append(body)
 
 
@@ -836,48 +1053,54 @@ def place(body, rows, rate, stands):
                   "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
 
 
-def _ground(shot, scene, sizes, poses, body_of):
-    """The floor; bones that would start in it are as thin as it takes."""
-    s = shot.settings
+def _ground(shot, roles, scene, sizes, poses, body_of):
+    """The floor, level whatever gravity is; bones that would start in it are as thin as it takes.
+    What to warn of: bones that start below it."""
+    s, below = shot.settings, []
     if not s.ground:
-        return
+        return []
     height = s.ground_height * shot.unit
-    up = [-g for g in shot.gravity]
-    n = norm(up)
-    normal = [g / n for g in up] if n > 0 else [0.0, 0.0, 1.0]
     scene.ground.insert(0, documents.Ground(
-        point=[0.0, 0.0, height], normal=normal, friction=s.ground_friction,
+        point=[0.0, 0.0, height], normal=[0.0, 0.0, 1.0], friction=s.ground_friction,
         restitution=s.bounce if s.bounce > 0 else None))
     for i, size in sizes.items():
-        if shot.bones[i].robot and shot.bones[i].robot.inertia:
-            continue
         k = 7 * body_of[shot.bones[i].name]
-        middle = sum(a * (b - c) for a, b, c in zip(normal, poses[k:k + 3], (0, 0, height)))
         along = q_rotate(poses[k + 3:k + 7], (0, 0, size[0] / 2))
-        low = middle - abs(sum(a * b for a, b in zip(normal, along)))
-        if 0.1 * size[1] < low < size[1]:
+        low = poses[k + 2] - height - abs(along[2])
+        if low < -0.1 * size[1] and roles[i] == "DYNAMIC":
+            below.append((low, shot.bones[i].name))
+        if 0.1 * size[1] < low < size[1] and not (shot.bones[i].robot and
+                                                  shot.bones[i].robot.inertia):
             size[1] = low
+    if not below:
+        return []
+    low, name = min(below)
+    more = f" (and {len(below) - 1} more)" if len(below) > 1 else ""
+    return [f"The bone '{name}'{more} starts {-low / shot.unit:.3g} below the ground, which then "
+            "holds it at that depth. Lower the ground's height, or lift the armature"]
 
 
 def build(shot, library=None):
     """The scene as it stands at the first frame, without velocities and curves, and the rig."""
     check(shot)
     roles = roles_of(shot)
-    bones, body_of, parts = make_rig(shot, roles)
-    rig = rigs.Rig(bones, shot.unit, library)
+    hosts = _hosts_of(shot, roles)
+    bones, body_of, parts = make_rig(shot, roles, hosts)
+    _check_scales(shot, roles, hosts, bones)
+    rig = _reader(bones, roles, shot.unit, library)
     poses = rig.poses(shot.poses[:16 * len(bones)], len(body_of), shot.objects[:16])
     if "SOFT" in roles:
-        _soft_offsets(shot, roles, bones, body_of, poses)
-        rig = rigs.Rig(bones, shot.unit, library)
+        _soft_offsets(shot, roles, hosts, bones, body_of, poses)
+        rig = _reader(bones, roles, shot.unit, library)
     sizes, s, weight = _sizes(shot, roles), shot.settings, norm(shot.gravity) or 9.81
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
-    _ground(shot, scene, sizes, poses, body_of)
+    warnings = _pieces(shot, roles, hosts) + _ground(shot, roles, scene, sizes, poses, body_of)
     for i, role in enumerate(roles):
         if role == "NONE":
             continue
         k = 7 * body_of[shot.bones[i].name]
         pose = list(poses[k:k + 7])
-        up = _host(shot, roles, i)
+        up = hosts[i][0]
         if role == "SOFT":
             host = shot.bones[up].name
             scene.wobble.append(_soft(shot, i, host, sizes[i], pose, weight))
@@ -895,15 +1118,16 @@ def build(shot, library=None):
     scene.bake = documents.BakeSettings(
         fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + len(frames) - 1,
         integrator=s.integrator, step=s.step or None, preroll=s.preroll or None)
-    return Build(scene, rig, roles, body_of, parts)
+    writer = rigs.Rig(bones, shot.unit, library)
+    return Build(scene, rig, roles, body_of, parts, warnings, writer)
 
 
 def matrices_for(shot, built):
-    """What the library must know of bones that get no keys, or not all: [frame][bone][16]. Poses
+    """What the library must know of bones that get no keys, or not all: [sample][bone][16]. Poses
     of those that physics does not move, the basis of the others; the rest does not matter."""
     bones, count = built.bones, len(built.bones)
     needed = set()
-    for i in built.parts:
+    for i in (i for i, bone in enumerate(bones) if bone.channels):
         if bones[i].channels != rigs.LOCATION | rigs.ROTATION and not shot.bones[i].connected:
             needed.add(i)
         needed.update(a for a in _ancestors(shot.bones, i) if not bones[a].channels)
@@ -911,8 +1135,9 @@ def matrices_for(shot, built):
         return None
     out = array("f", rigs.STILL) * (len(shot.poses) // 16)
     for i in needed:
-        source = shot.poses if bones[i].flags & rigs.POSED else shot.basis
-        for k in range(16 * i, 16 * i + 16):
+        posed = bones[i].flags & rigs.POSED
+        source = shot.poses if posed else shot.basis
+        for k in range(16 * i, 16 * i + (12 if shot.bones[i].connected and not posed else 16)):
             out[k::16 * count] = source[k::16 * count]
     return out
 
@@ -926,11 +1151,11 @@ def animate(shot, built, poses, q, offsets):
         if body.motion == "driven" and body.curve is None:
             rows = rows_of(poses, 7 * count, 7 * built.body_of[body.name])
             stands = body.release is None and all(row == rows[0] for row in rows)
-            place(body, rows, shot.rate, stands)
+            place(body, rows, shot.sampled, stands)
     if q is None:
         return
     width, samples = offsets[-1], len(poses) // (7 * count)
-    times = [n / shot.rate for n in range(samples)]
+    times = [n / shot.sampled for n in range(samples)]
     damping = s.damping if s.damping >= 0 else PRESETS[s.preset]["damping"]
     for k, joint in enumerate(built.scene.joints):
         stiffness = _follow(shot, by_name[joint.bodies[1]])
@@ -993,8 +1218,8 @@ def escape(name):
 
 
 def name_channels(shot, built, keys):
-    """The library's channels with the names that Blender's curves have. Bones that others hang from
-    keep the size of the first frame, where their scale is animated."""
+    """The library's channels with the names that Blender's curves have. Bones keep the size of the
+    first frame where constraints make it, or where it is animated and others hang from them."""
     out, at = [], 0
     parents = {bone.parent for bone in shot.bones}
     for i, (bone, data) in enumerate(zip(shot.bones, built.bones)):
@@ -1004,7 +1229,7 @@ def name_channels(shot, built, keys):
                 path = f'pose.bones["{escape(bone.own)}"].{name}'
                 out.append(Channel(path, index, bone.own, keys[at]))
                 at += 1
-        if bone.scales and data.channels and i in parents:
+        if data.channels and (bone.stretched or bone.scales and i in parents):
             first, last = keys[at - 1][0], keys[at - 1][-2]
             for index, size in enumerate(bone.scale):
                 path = f'pose.bones["{escape(bone.own)}"].scale'

@@ -739,7 +739,7 @@ def _pole(ik, maker, goal, made, common, seen):
         limb = limb[1:]
     limb = [i for i in limb if shot.bones[i].name in maker.built.body_of]
     elbow = next((k for k, i in enumerate(limb[:-1])
-                  if convert.part_of(shot.bones[i].name) == "hinge"), -1)
+                  if convert.part_of(shot.bones, i) == "hinge"), -1)
     if elbow >= 0:
         limb = limb[:elbow + 2]
     elif goal.chain == 0:                       # two bones, and a hand or foot at their end

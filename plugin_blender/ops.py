@@ -261,7 +261,7 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         shot = pipeline.for_inverse(bl_read.read_shot(scene, ob, first, last, step))
         bl_write.check(ob, "CURRENT", ())
         name, cutoff = ob.name, self.given("cutoff", ob.skel.cutoff)
-        yield from bl_read.sample(shot, ob, range(first, last + 1, step))
+        yield from bl_read.sample(shot, ob, range(first, last + 1))
         result = yield from pipeline.inverse(shot, cutoff)
         if self.filepath:
             pipeline.save(bpy.path.abspath(self.filepath), "\n".join(result.report["table"]) + "\n")

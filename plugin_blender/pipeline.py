@@ -16,6 +16,7 @@ from . import convert
 from .binding import rig as rigs
 from .binding import skelpy
 
+JUMP = 0.25         # of a bone's length, and radians: in one frame, and not before or after it
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
 LAST_FRAME = 1048574    # of Blender's time line
 SLICE = 8.0         # ms of simulation between two yields
@@ -73,21 +74,53 @@ def _moves(poses, width, a, b):
                                           poses[b * width:(b + 1) * width])) > STILL
 
 
+def _ways(shot, built, poses, i):
+    """How far a bone goes from sample to sample, in lengths of it and radians."""
+    rows = convert.rows_of(poses, 7 * built.body_count, 7 * built.body_of[shot.bones[i].name])
+    length, out = 2 * convert.half(shot, i), []
+    for a, b in zip(rows, rows[1:]):
+        turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
+        out.append(math.dist(a[:3], b[:3]) / length +
+                   2 * math.atan2(convert.norm(turn[1:]), abs(turn[0])))
+    return out
+
+
+def _jumps(shot, built, poses):
+    """{sample: bone} where one goes much further to the next sample than before and after."""
+    found = {}
+    for i in built.parts:
+        ways = _ways(shot, built, poses, i)
+        for k, way in enumerate(ways):
+            beside = sum(ways[max(k - 1, 0):k + 2]) - way
+            if built.roles[i] == "DYNAMIC" and way > JUMP + 5 * beside:
+                found.setdefault(k, shot.bones[i].name)
+    return found
+
+
 def _velocities(shot, built, scene):
-    """As the animation comes to the first frame; where it rests before, as it goes on; None where
-    it stands still."""
+    """As the animation comes to the first frame; where it rests before or jumps, as it goes on;
+    None where it stands still, or jumps there, too."""
     width = 7 * built.body_count
     poses = built.rig.poses(shot.before_poses, built.body_count, shot.before_objects,
                             _start(scene))
     middle = shot.before.index(shot.frame_start)
-    if _moves(poses, width, middle - 1, middle):
-        first, at = middle - 4, 4
-    elif _moves(poses, width, middle, middle + 1):
-        first, at = middle, 0
-    else:
+    jumps = _jumps(shot, built, poses)
+    first, words = None, ""
+    for begin, last in ((middle - 4, middle), (middle, middle + 4)):
+        if not _moves(poses, width, *((last - 1, last) if begin < middle else (begin, begin + 1))):
+            continue
+        cut = next((k for k in range(begin, last) if k in jumps), None)
+        if cut is None:
+            first = begin
+            break
+        words = words or f"'{jumps[cut]}' jumps from frame {shot.before[cut]} to " \
+            f"{shot.before[cut + 1]}: bones start "
+    if words:
+        built.warnings.append(words + ("at rest" if first is None else "as it goes on after that"))
+    if first is None:
         return None
     part = poses[first * width:(first + 5) * width]
-    return skelpy.Inverse(scene, part, shot.fps).state(at).velocities
+    return skelpy.Inverse(scene, part, shot.fps).state(middle - first).velocities
 
 
 def _tree(built, text, library):
@@ -128,7 +161,7 @@ def prepare(shot, library=None):
         poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
         yield 0.1, "reading the animation"
         offsets = [scene.joint_q_offset(k) for k in range(scene.joint_count)] + [scene.q_count]
-        q = skelpy.Inverse(scene, poses, shot.rate).q
+        q = skelpy.Inverse(scene, poses, shot.sampled).q
         convert.animate(shot, built, poses, q, offsets)
         changed = True
     if shot.before:
@@ -141,16 +174,23 @@ def prepare(shot, library=None):
     return built, text
 
 
+def _thinned(numbers, width, stride, samples):
+    """Those of the frames that get keys; of the first where there are not as many."""
+    if stride > 1 and len(numbers) > width:
+        rows = (numbers[n:n + width] for n in range(0, len(numbers), stride * width))
+        numbers = array(numbers.typecode, b"".join(row.tobytes() for row in rows))
+    return numbers if len(numbers) // width in (1, samples) else numbers[:width]
+
+
 def keys_of(shot, built, poses, first, step):
     """Channels with names, of poses [frame][body][7]. first, step: frames."""
     samples = len(poses) // (7 * built.body_count)
-    matrices, objects = convert.matrices_for(shot, built), shot.objects
-    if matrices is not None and len(matrices) // (16 * len(shot.bones)) not in (1, samples):
-        matrices = matrices[:16 * len(shot.bones)]
-    if len(objects) // 16 not in (1, samples):
-        objects = objects[:16]
-    keys = built.rig.channels(poses, built.body_count, objects, matrices, float(first),
-                              float(step))
+    matrices = convert.matrices_for(shot, built)
+    if matrices is not None:
+        matrices = _thinned(matrices, 16 * len(shot.bones), shot.stride, samples)
+    objects = _thinned(shot.objects, 16, shot.stride, samples)
+    keys = built.writer.channels(poses, built.body_count, objects, matrices, float(first),
+                                 float(step))
     return convert.name_channels(shot, built, keys)
 
 
@@ -236,7 +276,7 @@ def bake(shot, library=None):
         channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = [*mimic_warning(scene), *soft_warning(shot, built)]
+        report["loud"] = [*built.warnings, *mimic_warning(scene), *soft_warning(shot, built)]
         report["warnings"] = [*report["warnings"], *report["loud"]]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
@@ -381,21 +421,21 @@ def inverse(shot, cutoff=0.0, library=None):
     scene = skelpy.Scene.from_json(text, library)
     yield 0.7, "reading the animation"
     poses = built.rig.poses(shot.poses, built.body_count, shot.objects, _start(scene))
-    forces = skelpy.Inverse(scene, poses, shot.rate, cutoff)
+    forces = skelpy.Inverse(scene, poses, shot.sampled, cutoff)
     yield 0.8, "finding the torques"
     result = Result(text, [], (shot.frames[0], shot.frames[-1]))
     result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
-    torque, power, frames = forces.torque, forces.power, shot.frames
-    own = {bone.name: bone.own for bone in shot.bones}
+    torque, power, each = forces.torque, forces.power, shot.stride
+    frames, own = shot.frames[::each], {bone.name: bone.own for bone in shot.bones}
     for k, joint in enumerate(built.scene.joints):
         bone, first = own[joint.bodies[1]], scene.joint_dof_offset(k)
         names = convert.columns(joint)
         for n, name in enumerate(names):
             label = f"skel_{name}" if len(names) == 1 else f"skel_torque_{name[1:]}"
-            values = torque[first + n::scene.dof]
+            values = torque[first + n::each * scene.dof]
             result.channels.append(_property(bone, label, frames, values))
         if names:
-            values = power[k::scene.joint_count]
+            values = power[k::each * scene.joint_count]
             result.channels.append(_property(bone, "skel_power", frames, values))
         yield 0.9, "writing curves"
     return result
@@ -424,8 +464,8 @@ def _table(shot, built, scene, forces):
                 head.append(f"{body.name}.residual.{name}")
                 columns.append(forces.residual[k + n::6 * scene.body_count])
     lines = [",".join(_quote(name) for name in head)]
-    for n in range(samples):
-        row = [str(shot.frames[n]), repr(n / shot.rate)] + [repr(c[n]) for c in columns]
+    for n in range(0, samples, shot.stride):
+        row = [str(shot.frames[n]), repr(n / shot.sampled)] + [repr(c[n]) for c in columns]
         lines.append(",".join(row))
     return lines
 

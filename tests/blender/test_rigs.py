@@ -313,6 +313,47 @@ class Rigs(Baked):
         self.assertAlmostEqual(ob.pose.bones["chest"].scale.x, 1.2, 5)
         self.assertAlmostEqual(ob.pose.bones["head"].scale.x, 1.8, 5)   # nothing hangs from it
 
+    def test_constraints_that_scale(self):
+        """One that is alike along all axes goes into keys, others are refused with their frame."""
+        rows = [("a", None, (0, 0, 2), (0.5, 0, 2), 0.0, False),
+                ("b", "a", (0.5, 0, 2), (0.9, 0, 2), 0.0, True),
+                ("c", "b", (0.9, 0, 2), (1.3, 0, 2), 0.0, True)]
+        for kind, bone, words in (("COPY_SCALE", "b", ""),
+                                  ("STRETCH_TO", "b", "'b' is scaled by .* at frame 1, .*Mute"),
+                                  ("STRETCH_TO", "a", "'a' is scaled by .* at frame 2, .*Mute")):
+            self.scene = common.clear()
+            ob = common.add_armature(rows)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.skel.preset = "TAIL" if bone == "a" else "RAGDOLL"
+            target = bpy.data.objects.new("target", None)
+            self.scene.collection.objects.link(target)
+            target.scale = (1.5,) * 3
+            constraint = ob.pose.bones[bone].constraints.new(kind)
+            constraint.target = target
+            for frame, far in ((1, 0.5 if bone == "a" else 1.1), (12, 1.2)):
+                target.location = (far, 0, 2)
+                target.keyframe_insert("location", frame=frame)
+            if kind == "STRETCH_TO":
+                constraint.rest_length = 0.5 if bone == "a" else 0.4
+            self.scene.frame_set(1)
+            if words:
+                self.refused(words)
+                continue
+            before = common.bone_matrices(ob, [1])[0]["c"]
+            self.compare(ob)
+            after = common.bone_matrices(ob, [1])[0]["c"]
+            self.assertLess((after.translation - before.translation).length, 1e-5)
+            self.assertAlmostEqual(after.to_scale().y, 1.5, 4)
+
+    def test_driven_roots_that_grow(self):
+        ob = self.animated()
+        ob.skel.preset = "TAIL"
+        for frame, size in ((1, 1.0), (12, 1.5)):
+            ob.pose.bones["pelvis"].scale = (size,) * 3
+            ob.pose.bones["pelvis"].keyframe_insert("scale", frame=frame)
+        self.scene.frame_set(1)
+        self.refused("'pelvis' is scaled by 1.0.* Bones do not grow")
+
     def test_objects_that_grow(self):
         ob = self.figure()
         for scale, words in (((2, 2, 2), "by 1 at frame 1. Bones do not grow"),
@@ -330,6 +371,102 @@ class Rigs(Baked):
         self.refused("mirrored", bpy.ops.skel.extract_dh, tip="hand.L")
         bpy.ops.skel.add_goal(bone="hand.L")
         self.refused("mirrored", bpy.ops.skel.solve_ik)
+
+    def test_pinned_roots_stay(self):
+        for what in ("object", "bone"):
+            self.scene = common.clear()
+            ob = common.chain(4, 0.3)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.pose.bones["link0"].skel.role = "PINNED"
+            moves = ob if what == "object" else ob.pose.bones["link0"]
+            for frame, far in ((1, 0.0), (12, 1.0)):
+                moves.location.y = far
+                moves.keyframe_insert("location", frame=frame)
+            self.scene.frame_set(1)
+            start = common.bone_matrices(ob, [1])[0]["link0"]
+            self.compare(ob)
+            end = common.bone_matrices(ob, [12])[0]["link0"]
+            self.assertLess((end.translation - start.translation).length, 1e-5)
+
+    def test_cut_before_the_start(self):
+        ob = self.figure()
+        root = ob.pose.bones["pelvis"]
+        for frame, far in ((-10, 5), (9, 5), (10, 0), (40, 0)):
+            root.location.x = far
+            root.keyframe_insert("location", frame=frame)
+        for curve in common.curves(ob).values():
+            for key in curve.keyframe_points:
+                key.interpolation = "CONSTANT"
+        self.bake(ob, frame_start=10, frame_end=20)
+        self.assertRegex(self.skel.ops.REPORTS[ob.name]["loud"][0], "'pelvis' jumps from frame 9")
+        self.assertLess(abs(common.bone_matrices(ob, [20])[0]["pelvis"].translation.x), 0.1)
+
+    def test_one_limit_of_two_holds(self):
+        for kind in ("IK", "LIMIT_ROTATION"):
+            self.scene = common.clear()
+            ob = common.chain(3, 0.4)
+            ob.skel.preset, ob.skel.ground, self.scene.frame_end = "TAIL", False, 40
+            bone = ob.pose.bones["link1"]
+            if kind == "IK":
+                bone.lock_ik_y = bone.use_ik_limit_x = True
+                bone.ik_min_x, bone.ik_max_x = -0.2, 0.2
+            else:
+                limit = bone.constraints.new(kind)
+                limit.owner_space, limit.use_limit_x, limit.use_limit_y = "LOCAL", True, True
+                limit.min_x, limit.max_x = -0.2, 0.2
+            self.compare(ob)
+            angles = []
+            for frame in range(1, 41):
+                self.scene.frame_set(frame)
+                angles.append(bone.matrix_basis.to_euler().x)
+            self.assertLess(max(map(abs, angles)), 0.21)
+            self.assertGreater(max(map(abs, angles)), 0.19)
+
+    def test_helpers_between(self):
+        """Without a body, between simulated bones: one with a constraint, one with keys."""
+        for connected in (False, True):
+            self.scene = common.clear()
+            rows = [("a", None, (0, 0, 2), (0.5, 0, 2), 0.0, False),
+                    ("h", "a", (0.5, 0, 2), (0.6, 0, 2), 0.0, connected),
+                    ("b", "h", (0.6, 0, 2), (1.0, 0, 2), 0.0, connected)]
+            ob = common.add_armature(rows)
+            self.scene.frame_end, ob.skel.ground = 12, False
+            ob.data.bones["h"].use_deform = False
+            turns = helper = ob.pose.bones["h"]
+            helper.rotation_mode = "XYZ"
+            if not connected:
+                turns = bpy.data.objects.new("turns", None)
+                self.scene.collection.objects.link(turns)
+                helper.constraints.new("COPY_ROTATION").target = turns
+            for frame, angle in ((1, 0.3), (12, 2.0)):
+                turns.rotation_euler.z = angle
+                turns.keyframe_insert("rotation_euler", frame=frame)
+            self.scene.frame_set(1)
+            before = common.bone_matrices(ob, [1])[0]["b"]
+            self.compare(ob)
+            after = common.bone_matrices(ob, [1])[0]["b"]
+            self.assertLess((after.translation - before.translation).length, 1e-5)
+
+    def rigify(self):
+        """A figure of Rigify, whose bones that deform hang from others that do not."""
+        import addon_utils
+        if addon_utils.enable("rigify", default_set=True) is None:
+            self.skipTest("this Blender comes without Rigify")
+        bpy.ops.object.armature_basic_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        ob = bpy.context.view_layer.objects.active
+        self.scene.frame_end = 12
+        return ob
+
+    def test_rigify_holds_together(self):
+        ob = self.rigify()
+        start = common.bone_matrices(ob, [1])[0]
+        self.compare(ob)
+        self.assertEqual(self.skel.ops.REPORTS[ob.name]["loud"], [])
+        end = common.bone_matrices(ob, [12])[0]
+        for a, b in (("DEF-spine", "DEF-thigh.L"), ("DEF-shoulder.R", "DEF-upper_arm.R")):
+            far = [(m[a].translation - m[b].translation).length for m in (start, end)]
+            self.assertAlmostEqual(*far, 4)
 
     def test_robots(self):
         """Their bodies have their origins at the centres of mass of their documents."""

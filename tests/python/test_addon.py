@@ -87,6 +87,31 @@ class Pure(unittest.TestCase):
         self.assertNotIn("curve", document["bodies"][0])
         self.assertLess(result.report["summary"]["energy_drift"], 1e-6)
 
+    def swung(self, step, **settings):
+        """A chain on an object that swings fast, with keys every so many frames."""
+        shot = chain_shot(frames=13, channels=3, **settings)
+        shot.frame_step, shot.object_moves = step, True
+        shot.frames = convert.frames_needed(shot)[0]
+        shot.poses, shot.basis = shot.poses[:64] * 13, array("f", STILL) * (4 * 13)
+        shot.objects = array("f", [v + (k == 13) * 0.1 * math.sin(2 * n) for n in range(13)
+                                   for k, v in enumerate(STILL)])
+        return shot
+
+    def test_a_step_thins_keys_and_nothing_else(self):
+        """What drives is sampled every frame; the keys are those that every frame would have."""
+        works = (lambda shot: pipeline.bake(shot),
+                 lambda shot: pipeline.inverse(pipeline.for_inverse(shot)))
+        for work in works:
+            full, thin = (pipeline.run(work(self.swung(step, preset="TAIL"))) for step in (1, 3))
+            self.assertEqual(len(full.channels), len(thin.channels))
+            for a, b in zip(full.channels, thin.channels):
+                self.assertEqual(b.keys[0::2].tolist(), [1, 4, 7, 10, 13])
+                for want, got in zip(a.keys[1::6], b.keys[1::2]):
+                    self.assertAlmostEqual(got, want, places=5)
+        rows = [line.split(",")[:2] for line in thin.report["table"][1:]]
+        self.assertEqual([row[0] for row in rows], ["1", "4", "7", "10", "13"])
+        self.assertAlmostEqual(float(rows[-1][1]), 0.5)
+
     def test_a_root_that_moves_is_driven(self):
         shot = chain_shot(preset="TAIL")
         shot.objects[-16 + 12] += 0.01
@@ -94,6 +119,20 @@ class Pure(unittest.TestCase):
         self.assertEqual(document["bodies"][0]["motion"], "driven")
         places = document["bodies"][0]["curve"]["position"]
         self.assertNotEqual(places[0], places[-1])
+
+    def test_a_pinned_root_is_held_by_keys(self):
+        """Whatever its own animation and its object do."""
+        shot = chain_shot(preset="RAGDOLL", channels=3)
+        shot.bones[0].settings.role, shot.object_moves = "PINNED", True
+        shot.frames = convert.frames_needed(shot)[0]
+        self.assertEqual(len(shot.frames), 10)
+        shot.poses, shot.basis = shot.poses * 10, shot.basis * 10
+        shot.objects = array("f", [v + (k == 13) * 0.1 * n for n in range(10)
+                                   for k, v in enumerate(STILL)])
+        held = {c.path: c.keys for c in pipeline.run(pipeline.bake(shot)).channels
+                if c.group == "link0" and c.index == 0}         # its x is the world's -y
+        self.assertAlmostEqual(held['pose.bones["link0"].location'][-1], 0.9, places=5)
+        self.assertEqual(convert.keyed(shot), ["link0", "link1", "link2", "link3"])
 
     def test_document_is_the_bake(self):
         """The text alone gives the same poses."""
@@ -136,11 +175,50 @@ class Pure(unittest.TestCase):
         self.assertAlmostEqual(math.dist(tuple(drop[k] for k in range(3)), (0, 0, 0)), -fall,
                                places=3)
 
+    def started(self, places):
+        """(speed along x at the start, what is said): of a chain that is there in nine frames."""
+        shot = chain_shot(2, preset="RAGDOLL")
+        shot.before_objects = array("f", [v + (k == 12) * x for x in places
+                                          for k, v in enumerate(STILL)])
+        built, text = pipeline.run(pipeline.prepare(shot))
+        velocity = json.loads(text)["bodies"][0].get("velocity", [0, 0, 0])
+        return velocity[0], built.warnings
+
+    def test_a_cut_before_the_start_throws_nothing(self):
+        steady = [0.05 * n for n in range(-4, 5)]
+        for places, speed, words in (
+                (steady, 1.2, None),
+                ([min(x, 0) for x in steady], 1.2, None),               # thrown, and let go
+                ([max(x, 0) for x in steady], 1.2, None),               # starts here
+                ([-5] * 4 + [0] * 5, 0, "'link0' jumps from frame 0 to 1: .* at rest"),
+                ([x - 5 for x in steady[:4]] + steady[4:], 1.2, "jumps .* as it goes on"),
+                ([x - 5 for x in steady[:1]] + steady[1:], 1.2, "from frame -3 to -2"),
+                ([0] * 5 + [5] * 4, 0, "from frame 1 to 2: bones start at rest")):
+            got, said = self.started(places)
+            self.assertAlmostEqual(got, speed, places=4)
+            self.assertEqual(len(said), 1 if words else 0)
+            if words:
+                self.assertRegex(said[0], words)
+
     def test_names_of_joints(self):
-        for name, part in (("shin.L", "hinge"), ("forearm_R", "hinge"), ("upper_arm.L", "shoulder"),
-                           ("thigh", "hip"), ("spine.003", "spine"), ("f_index.01", "finger"),
-                           ("Bone", "other")):
-            self.assertEqual(convert.part_of(name), part, name)
+        leg, arm = ("hip", "hinge", "foot", "finger"), ("collar", "shoulder", "hinge", "hand")
+        for names, parts in (
+                ("Hips LeftUpLeg LeftLeg LeftFoot LeftToeBase", ("spine", *leg)),
+                ("Spine2 LeftShoulder LeftArm LeftForeArm LeftHand", ("spine", *arm)),
+                ("pelvis thigh_l calf_l foot_l ball_l", ("spine", *leg)),
+                ("spine_01 clavicle_l upperarm_l lowerarm_l hand_l", ("spine", *arm)),
+                ("spine thigh.L shin.L foot.L toe.L", ("spine", *leg)),
+                ("spine.003 shoulder.L upper_arm.L forearm_L hand.L f_index.01",
+                 ("spine", *arm, "finger")),
+                ("J_Bip_C_Hips J_Bip_L_UpperLeg J_Bip_L_LowerLeg J_Bip_L_Foot J_Bip_L_ToeBase",
+                 ("spine", *leg)),
+                ("Bip01-Pelvis Bip01-L-Thigh Bip01-L-Calf Bip01-L-Foot Bip01-L-Toe0",
+                 ("spine", *leg)),
+                ("Hip leg_a leg_b", ("hip", "hip", "hip")), ("Neck Head", ("neck", "neck")),
+                ("Bone DEF_spine", ("other", "spine"))):
+            bones = [convert.BoneShot(name, k - 1) for k, name in enumerate(names.split())]
+            got = tuple(convert.part_of(bones, k) for k in range(len(bones)))
+            self.assertEqual(got, parts, names)
 
     def test_limits_make_joints(self):
         cases = (({"X": (-1, 1)}, "YZ", "hinge"), ({"X": (-1, 1), "Z": (0, 1)}, "Y", "universal"),
@@ -150,6 +228,48 @@ class Pure(unittest.TestCase):
             shot.bones[1].limits, shot.bones[1].locked = limits, locked
             joint = convert.build(shot).scene.joints[0]
             self.assertEqual(joint.type, kind)
+
+    def test_limbs_that_rigify_cuts_do_not_bend_there(self):
+        for prefix, rest in (("DEF-", "fixed"), ("", "ball")):
+            shot = chain_shot(5)
+            for bone, name in zip(shot.bones, ("spine", "spine.001", "thigh.L", "thigh.L.001",
+                                               "shin.L")):
+                bone.name = prefix + name
+            kinds = [joint.type for joint in convert.build(shot).scene.joints]
+            self.assertEqual(kinds, ["ball", "ball", rest, "hinge"])
+
+    def test_one_limit_of_two_holds(self):
+        for axis, limits in (("X", [[-math.pi, math.pi], [-0.2, 0.2]]),
+                             ("Z", [[-0.2, 0.2], [-math.pi, math.pi]])):
+            shot = chain_shot(2)
+            shot.bones[1].limits, shot.bones[1].locked = {axis: (-0.2, 0.2)}, "Y"
+            joint = convert.build(shot).scene.joints[0]
+            self.assertEqual((joint.type, joint.limits), ("universal", limits))
+            shot.bones[1].locked = ""
+            joint = convert.build(shot).scene.joints[0]
+            self.assertEqual(joint.type, "ball")
+            self.assertAlmostEqual(joint.limits["cone"], 0.2)
+        shot.bones[1].limits = {"Y": (-0.2, 0.2)}
+        self.assertAlmostEqual(convert.build(shot).scene.joints[0].limits["cone"], math.pi)
+
+    def test_universal_limits_count_from_rest(self):
+        """Outer Z as Euler angles have it, at rest; the locked axis stays."""
+        shot = chain_shot(2, 30, preset="TAIL", start_velocity=False)
+        shot.bones[1].limits, shot.bones[1].locked = {"X": (-0.4, 0.2)}, "Y"
+        turn = convert.q_mul(convert.q_about((0, 0, 1), 1.0), convert.q_about((1, 0, 0), 0.1))
+        now = matrix((0.3, 0, 2), convert.q_mul(ALONG_X, turn))
+        shot.poses = array("f", shot.bones[0].rest + now) * len(shot.frames)
+        joint = convert.build(shot).scene.joints[0]
+        self.assertAlmostEqual(joint.limits[1][0], -0.5, places=5)
+        for got, want in zip(joint.axis, (0, 0, 1)):
+            self.assertAlmostEqual(got, want, places=6)
+        keys = [c.keys[1::2] for c in pipeline.run(pipeline.bake(shot)).channels]
+        angles = []
+        for w, x, y, z in zip(*keys):
+            self.assertAlmostEqual(w * y - x * z, 0, places=5)          # Euler's y
+            angles.append(math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)))
+        self.assertGreater(min(angles), -0.41)
+        self.assertLess(min(angles), -0.39)
 
     def test_hinge_limits_count_from_rest(self):
         shot = chain_shot(2)
@@ -171,6 +291,96 @@ class Pure(unittest.TestCase):
             bone.selected = False
         with self.assertRaises(convert.Refused):
             convert.roles_of(shot)
+
+    def rigged(self):
+        """A chain that deforms, and a branch that hangs from the twin of its second link."""
+        shot = chain_shot(3)
+        for name, parent, twin in (("ORG-0", -1, 0), ("ORG-1", 3, 1), ("branch", 4, None)):
+            rest = list(shot.bones[twin].rest) if twin is not None else matrix(
+                (0.4, 0, 2), convert.q_about((0, 0, 1), 0.3))
+            shot.bones.append(convert.BoneShot(name, parent, 0.3, rest, deform=twin is None))
+        one = array("f", [v for bone in shot.bones for v in bone.rest])
+        shot.poses, shot.before_poses = one * len(shot.frames), one * len(shot.before)
+        shot.basis = array("f", STILL) * (len(shot.bones) * len(shot.frames))
+        return shot
+
+    def test_bodies_hang_on_the_twins_of_bones_without(self):
+        for preset in ("RAGDOLL", "TAIL"):
+            shot = self.rigged()
+            shot.settings.preset = preset
+            built = convert.build(shot)
+            self.assertEqual(built.roles[3:], ["NONE", "NONE", "DYNAMIC"])
+            self.assertIn(["link1", "branch"], [joint.bodies for joint in built.scene.joints])
+            self.assertEqual(built.warnings, [])
+
+    def test_pieces_are_named(self):
+        shot = self.rigged()
+        shot.bones[0].parent, shot.bones[4].rest[12] = 3, 0.5
+        shot.bones = [shot.bones[k] for k in (3, 0, 1, 2, 4, 5)]
+        for bone, parent in zip(shot.bones, (-1, 0, 1, 2, 0, 4)):
+            bone.parent = parent
+        shot.bones[0].rest[12] = -0.5
+        words = convert.build(shot).warnings[0]
+        self.assertRegex(words, "^2 pieces fall apart, for 'ORG-0' .*: 'link0', 'branch'")
+
+    def test_twins_make_no_rings(self):
+        """Each of two bones is below the twin of the other."""
+        shot = self.rigged()
+        shot.bones = shot.bones[:2] + shot.bones[3:5]
+        for bone, parent in zip(shot.bones, (-1, 0, -1, -1)):
+            bone.parent = parent
+        shot.bones = [shot.bones[k] for k in (2, 3, 0, 1)]
+        shot.bones[2].parent, shot.bones[3].parent = 1, 0       # link0 below ORG-1, link1 ORG-0
+        self.assertEqual(len(convert.build(shot).scene.joints), 1)
+
+    def test_helpers_between_are_held(self):
+        """One that a constraint moves; one whose keys a connected bone could not make up for."""
+        for constrained, connected, keys, held in (
+                (True, False, False, True), (False, True, True, True), (False, False, True, False),
+                (False, True, False, False)):
+            shot = chain_shot(3, channels=3)
+            shot.bones[1].deform, shot.bones[1].constrained = False, constrained
+            shot.bones[2].connected, shot.animated = connected, keys
+            shot.frames = convert.frames_needed(shot)[0]
+            count = len(shot.frames)
+            shot.poses, shot.basis = shot.poses * count, shot.basis * count
+            shot.objects = shot.objects * count
+            if keys:
+                shot.basis[-32:-16] = array("f", matrix((0, 0, 0), ALONG_X))
+            built = convert.build(shot)
+            self.assertEqual("link1" in convert.keyed(shot), held)
+            self.assertEqual(built.parts, [0, 2])
+            self.assertEqual(built.rig.bones[1].body, -1)
+            if held:
+                self.assertEqual(built.bones[1].body, built.bones[0].body)
+                self.assertAlmostEqual(built.bones[1].offset[2], 0.15, places=6)
+
+    def test_what_is_hidden_by_its_scale_does_not_matter(self):
+        shot = self.rigged()
+        shot.bones[5].length, shot.bones[5].settings.role = 0.02, "NONE"
+        shot.poses[80:92] = array("f", bytes(4 * 12))
+        self.assertNotIn("branch", convert.keyed(shot))
+        self.assertEqual(len(convert.build(shot).scene.bodies), 3)
+
+    def test_soft_bones_need_a_body(self):
+        """That of the twin may be left out later."""
+        shot = self.rigged()
+        shot.bones[1].settings.role, shot.bones[5].settings.role = "SOFT", "SOFT"
+        shot.bones = [shot.bones[k] for k in (3, 4, 5, 0, 1, 2)]
+        for bone, parent in zip(shot.bones, (-1, 0, 1, -1, 3, 4)):
+            bone.parent = parent
+        shot.bones[0].rest[12] = -0.5
+        self.assertEqual(convert.roles_of(shot), ["NONE"] * 3 + ["DYNAMIC", "SOFT", "NONE"])
+
+    def test_fingers_of_twins_ride_along(self):
+        shot = self.rigged()
+        shot.bones.append(convert.BoneShot("finger", 4, 0.02, matrix((0.6, 0, 2), ALONG_X)))
+        one = array("f", [v for bone in shot.bones for v in bone.rest])
+        shot.poses, shot.basis = one, array("f", STILL) * len(shot.bones)
+        built = convert.build(shot)
+        self.assertEqual(built.roles[6], "NONE")
+        self.assertEqual(built.bones[6].body, built.body_of["link1"])
+        self.assertIn("finger", convert.keyed(shot))
 
     def test_fingers_go_along_unless_asked_for(self):
         shot = chain_shot(3)
@@ -198,16 +408,51 @@ class Pure(unittest.TestCase):
         shot.objects = array("f", [1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
         with self.assertRaisesRegex(convert.Refused, "Apply"):
             convert.build(shot)
-        shot = chain_shot(2)
-        shot.bones[0].scale = (1, 1, 2)
-        with self.assertRaisesRegex(convert.Refused, "link0"):
-            convert.build(shot)
+        for constrained, words in ((False, "Alt"), (True, "Mute the constraints")):
+            shot = chain_shot(2)
+            shot.bones[0].constrained = constrained
+            shot.poses[8:11] = array("f", [0, 0, 2])
+            shot.bones[0].scale = (1, 1, 1 if constrained else 2)
+            with self.assertRaisesRegex(convert.Refused, f"'link0' .* at frame 1, .*{words}"):
+                convert.build(shot)
+
+    def test_what_drives_may_not_grow(self):
+        for sizes, words in (((2, 2, 2), "'link0' is scaled by 2 at frame 13, and by 1 at frame 1"),
+                             ((1, 1, 2), r"'link0' is scaled by \(1, 1, 2\) at frame 13")):
+            shot = self.swung(1, preset="TAIL")
+            for k, size in zip((0, 4, 8), sizes):
+                for n in range(12 * 64 + k, 12 * 64 + k + 3):
+                    shot.poses[n] *= size
+            with self.assertRaisesRegex(convert.Refused, words):
+                convert.build(shot)
+
+    def test_what_constraints_scale_keeps_its_size(self):
+        shot = chain_shot(2, preset="RAGDOLL")
+        shot.poses[16:28] = array("f", [1.5 * v for v in shot.poses[16:28]])
+        result = pipeline.run(pipeline.bake(shot))
+        held = [c.keys.tolist() for c in result.channels if c.path.endswith(".scale")]
+        self.assertEqual(held, [[1, 1.5, 10, 1.5]] * 3)
 
     def test_ground_thins_what_touches_it(self):
         shot = chain_shot(1)
         shot.settings.ground, shot.settings.ground_height = True, 1.98
         body = convert.build(shot).scene.bodies[0]
         self.assertAlmostEqual(body.shape["radius"], 0.02, places=6)
+
+    def test_ground_is_level(self):
+        for gravity in ((4.9, 0, -8.5), (0, 0, 3), (0, 0, 0)):
+            shot = chain_shot(2)
+            shot.settings.ground, shot.gravity = True, gravity
+            built = convert.build(shot)
+            self.assertEqual(built.scene.ground[0].normal, [0, 0, 1])
+            self.assertEqual(built.warnings, [])
+
+    def test_what_starts_below_the_ground_is_named(self):
+        shot = chain_shot(3)
+        shot.settings.ground, shot.settings.ground_height = True, 2.5
+        report = pipeline.run(pipeline.bake(shot)).report
+        self.assertRegex(report["loud"][0], r"^The bone 'link0' \(and 2 more\) starts 0\.5 below")
+        self.assertIn(report["loud"][0], report["warnings"])
 
     def test_escapes(self):
         self.assertEqual(convert.escape('a"b\\c'), 'a\\"b\\\\c')
