@@ -191,9 +191,9 @@ class Shot:
 
     @property
     def stride(self):
-        """Samples from key to key."""
+        """Samples from key to key, one at least."""
         apart = self.frames[1] - self.frames[0] if len(self.frames) > 1 else self.frame_step
-        return self.frame_step // apart
+        return max(1, int(self.frame_step // apart))
 
     @property
     def sampled(self):

@@ -176,7 +176,7 @@ def prepare(shot, library=None):
 
 def _thinned(numbers, width, stride, samples):
     """Those of the frames that get keys; of the first where there are not as many."""
-    if stride > 1 and len(numbers) > width:
+    if stride > 1 and len(numbers) // width not in (1, samples):
         rows = (numbers[n:n + width] for n in range(0, len(numbers), stride * width))
         numbers = array(numbers.typecode, b"".join(row.tobytes() for row in rows))
     return numbers if len(numbers) // width in (1, samples) else numbers[:width]
