@@ -310,6 +310,17 @@ def _ancestors(bones, i):
         yield i
 
 
+def _above(bones, some):
+    """All that some bones hang from."""
+    out = set()
+    for i in some:
+        up = bones[i].parent
+        while up >= 0 and up not in out:
+            out.add(up)
+            up = bones[up].parent
+    return out
+
+
 def part_of(bones, i):
     """What a bone is, by its name: a "leg" below an upper leg is a shin."""
     kind = _named(bones[i].name)
@@ -372,8 +383,8 @@ def _pieces(shot, roles, hosts):
     them all."""
     tops = {}
     for i, role in enumerate(roles):
-        above = list(_ancestors(shot.bones, i))
-        if role == "DYNAMIC" and hosts[i][0] < 0 and above:
+        above = list(_ancestors(shot.bones, i)) if role == "DYNAMIC" and hosts[i][0] < 0 else ()
+        if above:
             tops.setdefault(above[-1], []).append(f"'{shot.bones[i].name}'")
     return [f"{len(names)} pieces fall apart, for '{shot.bones[top].name}' above them has no body: "
             f"{', '.join(names[:4])}{' ...' if len(names) > 4 else ''}. Set the part of the bones "
@@ -534,8 +545,7 @@ def _check_scales(shot, roles, hosts, bones):
     """Refuses bones that are stretched, or grow, where what hangs from them would come off."""
     hung = [i for i, bone in enumerate(bones) if bone.channels and roles[i] != "NONE"]
     near = {shot.bones[i].parent for i in hung} | {hosts[i][0] for i in hung}
-    above = near.union(a for i in hung for a in _ancestors(shot.bones, i))
-    for i in sorted(above - {-1}):
+    for i in sorted((near | _above(shot.bones, hung)) - {-1}):
         bone, first = shot.bones[i], _scale_at(shot, i)
         if not bones[i].flags & rigs.POSED:
             if not is_even(bone.scale, STRETCH if bone.stretched else EVEN):
@@ -933,8 +943,8 @@ def _riders(shot, roles, hosts, moved):
     first frame. Those between bodies that constraints move, or keys where what is connected to them
     could not make up for it; and those that deform with a body, but hang from the twin of it."""
     out, bones, moved = {}, shot.bones, set(moved)
-    between = {a for i, role in enumerate(roles) if role != "NONE"
-               for a in _ancestors(bones, i) if roles[a] == "NONE"}
+    between = {a for a in _above(bones, [i for i, role in enumerate(roles) if role != "NONE"])
+               if roles[a] == "NONE"}
     fixed = {bone.parent for i, bone in enumerate(bones)
              if (roles[i] != "NONE" or i in between) and not _channels(shot, i) & rigs.LOCATION}
     for i, bone in enumerate(bones):
@@ -1126,11 +1136,10 @@ def matrices_for(shot, built):
     """What the library must know of bones that get no keys, or not all: [sample][bone][16]. Poses
     of those that physics does not move, the basis of the others; the rest does not matter."""
     bones, count = built.bones, len(built.bones)
-    needed = set()
-    for i in (i for i, bone in enumerate(bones) if bone.channels):
-        if bones[i].channels != rigs.LOCATION | rigs.ROTATION and not shot.bones[i].connected:
-            needed.add(i)
-        needed.update(a for a in _ancestors(shot.bones, i) if not bones[a].channels)
+    shown = [i for i, bone in enumerate(bones) if bone.channels]
+    needed = {a for a in _above(shot.bones, shown) if not bones[a].channels}
+    needed |= {i for i in shown if bones[i].channels != rigs.LOCATION | rigs.ROTATION and
+               not shot.bones[i].connected}
     if not needed:
         return None
     out = array("f", rigs.STILL) * (len(shot.poses) // 16)

@@ -826,8 +826,8 @@ def solve(ik, library=None):
         while not done:
             done = motion.advance(SLICE)
             yield 0.1 + 0.75 * motion.progress, "solving"
-        channels = pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
-                                    ik.shot.frame_step)
+        channels = yield from pipeline.keys_of(ik.shot, built, motion.poses, ik.shot.frames[0],
+                                               ik.shot.frame_step)
         _put_turns(ik, built, scene, motion, channels)
         wanted = pipeline.wanted_of(ik.shot, built, motion.poses, ik.shot.frames[0],
                                     ik.shot.frame_step)

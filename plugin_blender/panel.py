@@ -191,7 +191,7 @@ def rows_of(report):
         return f"{first[name]:.4g} to {last[name]:.4g} {unit}"
 
     def turn(name, unit):
-        return f"{size(first[name]):.4g} to {size(last[name]):.4g} {unit}"
+        return f"{size(first[name]):.2g} to {size(last[name]):.2g} {unit}"
 
     yield "Frames", "{} to {}".format(*report["frames"])
     yield "Kinetic energy", change("kinetic", "J")
@@ -202,7 +202,7 @@ def rows_of(report):
     yield "Momentum", turn("momentum", "kg m/s")
     yield "Angular momentum", turn("angular_momentum", "kg m²/s")
     yield "Joints open by", f"{1000 * s['joint_gap']:.2g} mm at most"
-    yield "Keys play within", f"{report['plays']:.1e} of bone length"
+    yield "Keys play within", f"{report['plays']:.1e} of length"
     yield "Ground pushes by", f"{s['peak_ground_force']:.4g} N at most"
     if s["rest_time"] >= 0:
         before = sum(row["time"] < s["rest_time"] for row in report["rows"])

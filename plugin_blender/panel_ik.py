@@ -116,7 +116,7 @@ def rows_of(report):
     for turn, frame, bone in report["jumps"][:4]:
         yield "Jumps", f"{bone}, frame {frame}, {math.degrees(turn):.0f}°", "ERROR"
     if "plays" in report:
-        yield "Keys play within", f"{report['plays']:.1e} of bone length", "NONE"
+        yield "Keys play within", f"{report['plays']:.1e} of length", "NONE"
     yield "Bones", str(report["bones"]), "NONE"
     yield "Time per frame", f"{report['us']:.0f} µs", "NONE"
 

@@ -20,6 +20,7 @@ JUMP = 0.25         # of a bone's length, and radians: in one frame, and not bef
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
 LAST_FRAME = 1048574    # of Blender's time line
 SLICE = 8.0         # ms of simulation between two yields
+KEYED = 60000       # bones times frames whose keys are made between two yields
 
 
 @dataclass
@@ -182,15 +183,30 @@ def _thinned(numbers, width, stride, samples):
     return numbers if len(numbers) // width in (1, samples) else numbers[:width]
 
 
+def _part(numbers, width, start, count):
+    """So many samples, of numbers that may be one sample for all."""
+    if numbers is None or len(numbers) == width:
+        return numbers
+    return numbers[start * width:(start + count) * width]
+
+
 def keys_of(shot, built, poses, first, step):
-    """Channels with names, of poses [frame][body][7]. first, step: frames."""
-    samples = len(poses) // (7 * built.body_count)
+    """Generator: channels with names, of poses [frame][body][7]. first, step: frames."""
+    width, bones = 7 * built.body_count, 16 * len(shot.bones)
+    samples = len(poses) // width
     matrices = convert.matrices_for(shot, built)
     if matrices is not None:
-        matrices = _thinned(matrices, 16 * len(shot.bones), shot.stride, samples)
+        matrices = _thinned(matrices, bones, shot.stride, samples)
     objects = _thinned(shot.objects, 16, shot.stride, samples)
-    keys = built.writer.channels(poses, built.body_count, objects, matrices, float(first),
-                                 float(step))
+    keys, count = [], max(1, KEYED // len(shot.bones))
+    for start in range(0, samples, count):
+        if keys:
+            yield 0.86, "making keys"
+            built.writer.go_on(keys)
+        more = built.writer.channels(
+            _part(poses, width, start, count), built.body_count, _part(objects, 16, start, count),
+            _part(matrices, bones, start, count), float(first + start * step), float(step))
+        keys = [a + b for a, b in zip(keys, more)] if keys else more
     return convert.name_channels(shot, built, keys)
 
 
@@ -273,7 +289,7 @@ def bake(shot, library=None):
         while not done:
             done = _advance(job, shot)
             yield 0.15 + 0.7 * job.progress, "simulating"
-        channels = keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
+        channels = yield from keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
         report["loud"] = [*built.warnings, *mimic_warning(scene), *soft_warning(shot, built)]
@@ -382,7 +398,7 @@ def track(shot, text, frames, library=None):
         raise convert.Refused("The file is a pose, not a track")
     step = frames[1] - frames[0] if len(frames) > 1 else 1
     yield 0.5, "writing keys"
-    channels = keys_of(shot, built, given.poses, frames[0], step)
+    channels = yield from keys_of(shot, built, given.poses, frames[0], step)
     wanted = wanted_of(shot, built, given.poses, frames[0], step)
     return Result(document, channels, (frames[0], frames[-1]), wanted=wanted)
 

@@ -96,6 +96,14 @@ class Rig:
         width = 2 * samples
         return [keys[at:at + width] for at in range(0, len(keys), width)] if width else []
 
+    def go_on(self, keys):
+        """The next channels go on from the last of these: turns do not jump between them."""
+        at = 0
+        for desc, bone in zip(self._descs, self.bones):
+            move, turn = bone.widths
+            desc.near[:turn] = [keys[at + move + k][-1] for k in range(turn)]
+            at += move + turn
+
     def poses(self, matrices, bodies, object, start=None):
         """[sample][body][7], flat, of matrices [sample][bone][16] in the rig. start: 7 numbers per
         body, for those that have no bone."""

@@ -139,9 +139,30 @@ class Pure(unittest.TestCase):
         shot = chain_shot(preset="RAGDOLL")
         built, text = pipeline.run(pipeline.prepare(shot))
         job = pipeline.skelpy.bake(text)
-        keys = pipeline.keys_of(shot, built, job.poses, 1, 1)
+        keys = pipeline.run(pipeline.keys_of(shot, built, job.poses, 1, 1))
         again = pipeline.run(pipeline.bake(shot))
         self.assertEqual([c.keys for c in keys], [c.keys for c in again.channels])
+
+    def test_keys_that_are_made_in_parts_are_the_same(self):
+        """Whole turns and signs go on from part to part."""
+        shot = chain_shot(preset="RAGDOLL")
+        for bone, mode in zip(shot.bones, (convert.rigs.XYZ, convert.rigs.QUATERNION,
+                                           convert.rigs.AXIS_ANGLE, convert.rigs.ZYX)):
+            bone.rotation = mode
+        built = convert.build(shot)
+        poses, turn = array("d"), (1.0, 0.0, 0.0, 0.0)
+        for n in range(30):
+            turn = convert.q_mul(turn, convert.q_about((0.6, 0.48, 0.64), 0.5))
+            for k in range(built.body_count):
+                poses.extend((0.1 * k, 0.01 * n, 0.0, *turn))
+        whole = pipeline.run(pipeline.keys_of(shot, built, poses, 1, 1))
+        kept, pipeline.KEYED = pipeline.KEYED, 7 * len(shot.bones)
+        try:
+            parts = pipeline.run(pipeline.keys_of(shot, convert.build(shot), poses, 1, 1))
+        finally:
+            pipeline.KEYED = kept
+        self.assertEqual([c.keys for c in parts], [c.keys for c in whole])
+        self.assertGreater(max(max(c.keys[1::2]) for c in whole), 4)    # beyond half a turn
 
     def test_report_is_that_of_the_command(self):
         """The same columns and numbers, the same document."""
