@@ -522,14 +522,16 @@ def _scale_at(shot, i, sample=0):
 
 
 def _stretch(shot, i, bone):
-    """Takes the scale that a bone has in its parent where it is not that of its own channels."""
+    """Takes the scale that a bone has in its parent where it is not that of its own channels. What
+    constraints stretch is as long as they make it, and scaled alike along all axes: its keys have
+    no other scale, and they are muted."""
     inherits = bone.parent >= 0 and not bone.flags & rigs.KEEPS_SCALE
     up = _scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
-    if not is_even(up):                     # or gone: nothing to compare with
-        return
-    now = tuple(3 * v / sum(up) for v in _scale_at(shot, i))
+    if min(up) <= 0 or not is_even(up) and not shot.bones[bone.parent].constrained:
+        return                              # gone, or nothing to compare with
+    now = tuple(v / up[1] for v in _scale_at(shot, i))
     if any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
-        bone.scale, bone.stretched = now, True
+        bone.scale, bone.stretched = (now[1],) * 3 if bone.constrained else now, True
 
 
 def _uneven(bone, three, frame):
@@ -577,7 +579,7 @@ def _sizes(shot, roles):
     for i, bone in enumerate(shot.bones):
         if roles[i] == "NONE":
             continue
-        grown = object_scale * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3 * shot.unit
+        grown = object_scale * _scale_at(shot, i)[1] * shot.unit
         length = bone.length * grown
         middle, radius = capsule_of(length, (bone.settings.radius or bone.thickness) * grown)
         volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
@@ -880,7 +882,7 @@ def _place(shot, i, at=(0.0, 0.0, 0.0)):
 def half(shot, i):
     """Half the length of a bone, metres, as it stands."""
     grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
-    return 0.5 * shot.bones[i].length * grown * sum(scales(shot.poses[16 * i:16 * i + 16])) / 3
+    return 0.5 * shot.bones[i].length * grown * _scale_at(shot, i)[1]
 
 
 # ---- the whole ----
