@@ -56,6 +56,16 @@ def is_obeyed(pose_bone, constraint):
             not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
 
 
+def _order(pose_bone):
+    """In which limits count angles: the bone's, or that of the constraint that has them."""
+    order = pose_bone.rotation_mode if len(pose_bone.rotation_mode) == 3 else "XYZ"
+    for constraint in pose_bone.constraints:
+        if is_obeyed(pose_bone, constraint) and \
+                len(getattr(constraint, "euler_order", "AUTO")) == 3:
+            order = constraint.euler_order
+    return order
+
+
 def limits_of(pose_bone):
     """(ranges by axis, locked axes) of the first Limit Rotation constraint, else of IK."""
     for constraint in pose_bone.constraints:
@@ -113,7 +123,8 @@ def _bones(ob):
             rotation=ROTATIONS[pose_bone.rotation_mode], flags=_flags(bone),
             connected=bone.use_connect, deform=bone.use_deform,
             selected=compat.is_selected(pose_bone), limits=ranges, locked=locked,
-            robot=_robot(pose_bone), settings=read_bone_settings(pose_bone),
+            order=_order(pose_bone), robot=_robot(pose_bone),
+            settings=read_bone_settings(pose_bone),
             constrained=any(not c.mute and c.influence > 0 for c in pose_bone.constraints),
             scales=f'pose.bones["{convert.escape(pose_bone.name)}"].scale' in scaled))
     return out
@@ -483,12 +494,7 @@ def frame_range(scene, ob):
 # ---- goals ----
 
 def _joint(pose_bone):
-    order = pose_bone.rotation_mode if len(pose_bone.rotation_mode) == 3 else "XYZ"
-    for constraint in pose_bone.constraints:
-        if is_obeyed(pose_bone, constraint) and \
-                len(getattr(constraint, "euler_order", "AUTO")) == 3:
-            order = constraint.euler_order
-    joint = convert_ik.JointShot(order=order, stiffness=(
+    joint = convert_ik.JointShot(order=_order(pose_bone), stiffness=(
         pose_bone.ik_stiffness_x, pose_bone.ik_stiffness_y, pose_bone.ik_stiffness_z))
     robot = _robot(pose_bone)
     if robot and robot.kind not in ("ball", "free"):    # which turn as any bone does

@@ -307,7 +307,7 @@ def mute_others(ob, channels, ik=False, keyed=True):
         m for c in curves if (c.data_path, c.array_index) in paths
         for m in c.modifiers if m.type != "CYCLES")
     said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items() if n]
-    return f"; {' and '.join(said)} muted" if said else ""
+    return f"; {' and '.join(said)} muted, in all frames" if said else ""
 
 
 def ensure_properties(ob, channels):

@@ -114,6 +114,7 @@ class BoneShot:
     near: Any = (0.0, 0.0, 0.0, 0.0)        # rotation channels at the first frame
     limits: Dict[str, Any] = field(default_factory=dict)  # "X": (low, high), rad, from rest
     locked: str = ""                        # axes that do not turn, "XZ"
+    order: str = "XYZ"                      # of the angles that limits are for
     thickness: float = 0.0                  # Blender units: radius of what is bound to it
     volume: float = 0.0                     # Blender units cubed: its share of the mesh
     robot: Any = None                       # a RobotShot
@@ -342,14 +343,22 @@ class _Hosts:
 
     def __init__(self, bones, has_body):
         self.bones, self.has_body, self.twins, self.known = bones, has_body, {}, {}
-        self.ends = [_ends(bone) for bone in bones]
+        self.ends, self.cells = [_ends(bone) for bone in bones], {}
+        self.size = SAME * max((bone.length for bone in bones), default=1.0) or 1.0
+        for k, ends in enumerate(self.ends):
+            self.cells.setdefault(self._cell(ends), []).append(k)
+
+    def _cell(self, ends):
+        return tuple(math.floor(v / self.size) for v in ends[:3])
 
     def _twin(self, a):
         if a not in self.twins:
             at, near = self.ends[a], SAME * self.bones[a].length
-            self.twins[a] = [k for k, ends in enumerate(self.ends)
-                             if abs(ends[0] - at[0]) <= near and k != a and
-                             all(abs(x - y) <= near for x, y in zip(at, ends))]
+            x, y, z = self._cell(at)
+            around = sorted(k for n in range(27) for k in self.cells.get(
+                (x + n // 9 - 1, y + n // 3 % 3 - 1, z + n % 3 - 1), ()))
+            self.twins[a] = [k for k in around if k != a and
+                             all(abs(p - q) <= near for p, q in zip(at, self.ends[k]))]
         return next((k for k in self.twins[a] if self.has_body(k)), -1)
 
     def _hangs_on(self, k, i):
@@ -737,7 +746,8 @@ def _joint_limited(shot, i, joint, pose, parent_pose, head):
         axis = named if named != "AUTO" else next(iter(free), "X")
         _hinge(shot, i, joint, pose, AXES[axis], bone.limits.get(axis))
     elif kind == "UNIVERSAL":
-        second, first = (list(free) + [a for a in "XZ" if a not in free])[:2]   # Euler's XYZ
+        second, first = sorted((list(free) + [a for a in "XZ" if a not in free])[:2],
+                               key=bone.order.index)    # the last angle turns the others
         _universal(shot, i, joint, pose, first, second, [free.get(first), free.get(second)])
     else:
         _ball(shot, i, joint, pose, parent_pose, head, _ball_limits(free))

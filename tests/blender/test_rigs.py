@@ -62,6 +62,25 @@ class Rigs(Baked):
                 self.assertEqual([f"'{ob.name}' has a driver that reads the scene" in each
                                   for each in words], [True] * warns, (kind, path, words))
 
+    def test_limits_in_the_order_of_the_angles(self):
+        """Two free axes: the keyed angles hold the limits, in any order, from any start."""
+        for mode in ("XYZ", "YXZ", "ZYX", "XZY"):
+            self.scene = common.clear()
+            ob = common.chain(3, 0.3, height=3.0)
+            self.scene.frame_end, ob.skel.ground, ob.skel.preset = 60, False, "TAIL"
+            bone = ob.pose.bones[1]
+            bone.rotation_mode, bone.rotation_euler = mode, (0.2, 0.3, 0.0)
+            c = bone.constraints.new("LIMIT_ROTATION")
+            c.owner_space = "LOCAL"
+            c.use_limit_x = c.use_limit_y = c.use_limit_z = True
+            c.min_x, c.max_x, c.min_y, c.max_y = -0.8, 0.9, -1.0, 0.8
+            bpy.context.view_layer.update()
+            self.bake(ob)
+            for frame in range(1, 61):
+                self.scene.frame_set(frame)
+                for angle, low, high in zip(bone.rotation_euler, (-0.8, -1.0, 0), (0.9, 0.8, 0)):
+                    self.assertTrue(low - 0.01 <= angle <= high + 0.01, (mode, frame, angle))
+
     def test_driver_may_stay(self):
         ob = self.figure()
         ob.pose.bones["forearm.L"].driver_add("location", 0).driver.expression = "0"
