@@ -63,11 +63,17 @@ def _fill(curve, keys, apart):
         curve.update()
 
 
+def _slope(curve, frame):
+    """Per frame, of its keys."""
+    return (curve.evaluate(frame + 0.05) - curve.evaluate(frame - 0.05)) / 0.1
+
+
 def _merge(curve, keys):
-    """New keys instead of those in their range; all others keep every bit. No update() here: it
-    would shift the handles of the neighbours."""
+    """New keys instead of those in their range; all others keep every bit. The curve comes to the
+    first of them as it did: the next bake starts with that speed. No update() here: it would shift
+    the handles of the neighbours."""
     points, low, high = curve.keyframe_points, keys[0] - NEAR, keys[-2] + NEAR
-    old = read_keys(points)
+    old, slope = read_keys(points), 0.0 if curve.modifiers else _slope(curve, keys[0])
     frames = old["co"][0::2]
     first = sum(1 for frame in frames if frame < low)
     last = sum(1 for frame in frames if frame <= high)
@@ -78,6 +84,9 @@ def _merge(curve, keys):
     compat.resize_keys(points, first + count + len(frames) - last)
     fresh = {"co": keys, "handle_left": _handles(keys, -1), "handle_right": _handles(keys, 1),
              "interpolation": array("i", [LINEAR]) * count}
+    if first:
+        gap = (keys[0] - frames[first - 1]) / 3
+        fresh["handle_left"][:2] = array("f", (keys[0] - gap, keys[1] - slope * gap))
     for name, kind, width in FIELDS:
         new = fresh.get(name)
         if new is None:

@@ -80,6 +80,22 @@ class Keys(unittest.TestCase):
             changed += 1
         self.assertGreater(changed, 60)
 
+    def test_comes_to_the_range_as_before(self):
+        """So that baking again starts with the same speed."""
+        ob = self.figure(60)
+        common.key_all(ob, 1)
+        common.pose(ob, 2, 0.6)
+        ob.pose.bones["pelvis"].location = (0, 0, 3)
+        common.key_all(ob, 60)
+        speeds = []
+        for _ in range(3):
+            curve = common.curves(ob)['pose.bones["pelvis"].location', 2]
+            speeds.append(curve.evaluate(30) - curve.evaluate(29))
+            bpy.ops.skel.bake_physics(frame_start=30, frame_end=40, target="CURRENT")
+        self.assertGreater(speeds[0], 0.05)
+        for speed in speeds[1:]:
+            self.assertLess(abs(speed / speeds[0] - 1), 0.1)
+
     def test_evaluates_what_was_written(self):
         ob = self.animated()
         bpy.ops.skel.bake_physics(target="CURRENT")
