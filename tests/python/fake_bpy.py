@@ -47,6 +47,18 @@ class Curve:
     def update(self):
         self.updates += 1
 
+    def evaluate(self, frame):
+        """Linear between the keys."""
+        pairs = self.keyframe_points.fields["co"]
+        frames, values = pairs[0::2], pairs[1::2]
+        if frame <= frames[0]:
+            return values[0]
+        for k in range(1, len(frames)):
+            if frame <= frames[k]:
+                part = (frame - frames[k - 1]) / (frames[k] - frames[k - 1])
+                return values[k - 1] + part * (values[k] - values[k - 1])
+        return values[-1]
+
 
 class Groups(list):
     def get(self, name):

@@ -355,20 +355,7 @@ class Object(fake_bpy.Thing, Custom):
                     if curve.data_path.endswith('"]'):      # a custom property
                         continue
                     bone, name = self.find(curve.data_path)
-                    getattr(bone, name)[curve.array_index] = value_at(curve, frame)
-
-
-def value_at(curve, frame):
-    """Linear between the keys."""
-    pairs = curve.keyframe_points.fields["co"]
-    frames, values = pairs[0::2], pairs[1::2]
-    if frame <= frames[0]:
-        return values[0]
-    for k in range(1, len(frames)):
-        if frame <= frames[k]:
-            part = (frame - frames[k - 1]) / (frames[k] - frames[k - 1])
-            return values[k - 1] + part * (values[k] - values[k - 1])
-    return values[-1]
+                    getattr(bone, name)[curve.array_index] = curve.evaluate(frame)
 
 
 class Armature:
