@@ -182,10 +182,12 @@ def read_thickness(ob, scene, bones, with_volume):
 
 # ---- obstacles ----
 
+def _is_animated(data):
+    return bool(data and (data.action or data.nla_tracks or data.drivers))
+
+
 def _moves(ob):
-    data = ob.animation_data
-    return bool(ob.parent or ob.constraints or data and
-                (data.action or data.drivers or data.nla_tracks))
+    return bool(ob.parent or ob.constraints or _is_animated(ob.animation_data))
 
 
 def _bounds(ob):
@@ -240,8 +242,8 @@ def _upright(matrix):
     if convert.norm(m[8:11]) <= THIN * convert.norm(m[0:3]):
         z = Vector(m[0:3]).cross(Vector(m[4:7])).normalized()
         m[8:11] = z * convert.norm(m[0:3])
-    if convert.dot(convert.cross(m[0:3], m[4:7]), m[8:11]) < 0:     # shapes look the same from
-        m[:12] = [-v for v in m[:12]]                               # both sides
+    if convert.spanned(m) < 0:                  # shapes look the same from both sides
+        m[:12] = [-v for v in m[:12]]
     return m
 
 
@@ -254,10 +256,9 @@ def _turn_to(collider, world, point):
 
 def _keep_obstacle(collider, shot, world, frame):
     """Where an obstacle is in a frame; in the first one, what it is."""
-    is_first = not collider.matrices
-    if is_first:
+    is_first, scale = not collider.matrices, world.to_scale()
+    if is_first and scale != collider.scale:    # else it is what it was when it was read
         _shape(collider, world, shot.unit)
-    scale = world.to_scale()
     most = max(map(abs, scale))
     if len(collider.thin) > 1 or any(abs(s) <= THIN * most for k, s in enumerate(scale)
                                      if k not in collider.thin):
@@ -276,10 +277,6 @@ def _keep_obstacle(collider, shot, world, frame):
 
 
 # ---- the shot ----
-
-def _is_animated(data):
-    return bool(data and (data.action or data.nla_tracks or data.drivers))
-
 
 def _object_curves(ob):
     data = ob.animation_data

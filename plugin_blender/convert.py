@@ -246,6 +246,22 @@ def norm(v):
     return math.hypot(*v)
 
 
+def spanned(m):
+    """By the axes of a matrix: 0 where they are flat, negative where they are mirrored."""
+    return dot(cross(m[0:3], m[4:7]), m[8:11])
+
+
+def turn_between(a, b):
+    """The angle from one rotation to another, on the short way."""
+    turn = q_mul(q_conj(a), b)
+    return 2 * math.atan2(norm(turn[1:]), abs(turn[0]))
+
+
+def said(three):
+    """Scales, in words."""
+    return f"({', '.join(f'{v:.4g}' for v in three)})"
+
+
 def scales(m):
     """Lengths of the three columns of 16 numbers."""
     return tuple(norm(m[k:k + 3]) for k in (0, 4, 8))
@@ -495,19 +511,19 @@ def check_scale(name, objects, frames=()):
         if m == last:
             continue
         last, three = m, scales(m)
-        said = f"The armature '{name}' is scaled by ({', '.join(f'{v:.4g}' for v in three)})"
-        said += f" at frame {frames[n // 16]}" if n else ""
+        words = f"The armature '{name}' is scaled by {said(three)}"
+        words += f" at frame {frames[n // 16]}" if n else ""
         if max(three) <= 0:
-            raise Refused(f"{said}. Give it a size")
+            raise Refused(f"{words}. Give it a size")
         if not is_even(three):
-            raise Refused(f"{said}, not alike along all axes. Apply its scale (Object > Apply > "
+            raise Refused(f"{words}, not alike along all axes. Apply its scale (Object > Apply > "
                           "Scale), then try again")
-        if dot(cross(m[0:3], m[4:7]), m[8:11]) < 0:
+        if spanned(m) < 0:
             raise Refused(f"The armature '{name}' is mirrored (a negative scale). Apply its scale "
                           "(Object > Apply > Scale), then try again")
         size = size or sum(three) / 3
         if abs(sum(three) / 3 - size) > EVEN * size:
-            raise Refused(f"{said}, and by {size:.4g} at frame {frames[0]}. Bones do not grow: "
+            raise Refused(f"{words}, and by {size:.4g} at frame {frames[0]}. Bones do not grow: "
                           "choose frames in which its scale stays the same")
 
 
@@ -524,7 +540,7 @@ def check(shot):
         _stretch(shot, i, bone)
 
 
-def _scale_at(shot, i, sample=0):
+def scale_at(shot, i, sample=0):
     """Along the three axes of a bone, as it stands."""
     k = 16 * (sample * len(shot.bones) + i)
     return scales(shot.poses[k:k + 16])
@@ -535,21 +551,20 @@ def _stretch(shot, i, bone):
     constraints stretch is as long as they make it, and scaled alike along all axes: its keys have
     no other scale, and they are muted."""
     inherits = bone.parent >= 0 and not bone.flags & rigs.KEEPS_SCALE
-    up = _scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
+    up = scale_at(shot, bone.parent) if inherits else (1.0, 1.0, 1.0)
     if min(up) <= 0 or not is_even(up) and not shot.bones[bone.parent].constrained:
         return                              # gone, or nothing to compare with
-    now = tuple(v / up[1] for v in _scale_at(shot, i))
+    now = tuple(v / up[1] for v in scale_at(shot, i))
     if any(abs(v - abs(w)) > EVEN * v for v, w in zip(now, bone.scale)):
         bone.scale, bone.stretched = (now[1],) * 3 if bone.constrained else now, True
 
 
 def _uneven(bone, three, frame):
-    by = ", ".join(f"{v:.4g}" for v in three)
     hint = "Clear the keys of its scale" if bone.scales else "Clear its scale (Alt+S)"
     if bone.stretched or bone.constrained:
         hint = "Mute the constraints that stretch it"
-    return Refused(f"The bone '{bone.name}' is scaled by ({by}) at frame {frame}, not alike along "
-                   f"all axes, and others hang from it. {hint}, then bake again")
+    return Refused(f"The bone '{bone.name}' is scaled by {said(three)} at frame {frame}, not alike "
+                   f"along all axes, and others hang from it. {hint}, then bake again")
 
 
 def _check_scales(shot, roles, hosts, bones):
@@ -557,13 +572,13 @@ def _check_scales(shot, roles, hosts, bones):
     hung = [i for i, bone in enumerate(bones) if bone.channels and roles[i] != "NONE"]
     near = {shot.bones[i].parent for i in hung} | {hosts[i][0] for i in hung}
     for i in sorted((near | _above(shot.bones, hung)) - {-1}):
-        bone, first = shot.bones[i], _scale_at(shot, i)
+        bone, first = shot.bones[i], scale_at(shot, i)
         if not bones[i].flags & rigs.POSED:
             if not is_even(bone.scale, STRETCH if bone.stretched else EVEN):
                 raise _uneven(bone, bone.scale, shot.frames[0])
             continue
         for n, frame in enumerate(shot.frames if i in near else ()):    # these have the others'
-            now = _scale_at(shot, i, n)
+            now = scale_at(shot, i, n)
             if not is_even(now, STRETCH if n or bone.constrained else EVEN):
                 raise _uneven(bone, now, frame)
             if abs(sum(now) - sum(first)) > STRETCH * sum(first):
@@ -588,7 +603,7 @@ def _sizes(shot, roles):
     for i, bone in enumerate(shot.bones):
         if roles[i] == "NONE":
             continue
-        grown = object_scale * _scale_at(shot, i)[1] * shot.unit
+        grown = object_scale * scale_at(shot, i)[1] * shot.unit
         length = bone.length * grown
         middle, radius = capsule_of(length, (bone.settings.radius or bone.thickness) * grown)
         volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
@@ -892,7 +907,7 @@ def _place(shot, i, at=(0.0, 0.0, 0.0)):
 def half(shot, i):
     """Half the length of a bone, metres, as it stands."""
     grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
-    return 0.5 * shot.bones[i].length * grown * _scale_at(shot, i)[1]
+    return 0.5 * shot.bones[i].length * grown * scale_at(shot, i)[1]
 
 
 # ---- the whole ----
@@ -967,7 +982,7 @@ def _riders(shot, roles, hosts, moved):
                 rides = bone.constrained or bone.scales or i in fixed and _stirs(shot, i)
             else:
                 rides = twin and bone.deform and (bone.constrained or not along)
-            if rides and min(_scale_at(shot, i) + _scale_at(shot, host)) > 0:
+            if rides and min(scale_at(shot, i) + scale_at(shot, host)) > 0:
                 out[i] = host
         if i in out or bone.parent in moved:
             moved.add(i)

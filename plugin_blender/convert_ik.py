@@ -288,6 +288,7 @@ class _Maker:
     def __init__(self, ik, built, poses):
         self.ik, self.shot, self.built, self.poses = ik, ik.shot, built, poses
         self.scene, self.stiffness, self.joints = built.scene, {}, {}
+        self.taken = {bone.name for bone in ik.shot.bones}
         self.grown = sum(convert.scales(ik.shot.objects[:16])) / 3 * ik.shot.unit
 
     def pose(self, i):
@@ -403,8 +404,7 @@ class _Maker:
 
     def unused(self, name):
         """A name that no bone and no body has."""
-        taken = {bone.name for bone in self.shot.bones}
-        while name in taken or name in self.built.body_of:
+        while name in self.taken or name in self.built.body_of:
             name += "'"
         return name
 
@@ -523,27 +523,27 @@ def _bodies(ik, turns, along):
 
 def _check_sizes(ik, bones):
     """Refuses bones that are squeezed or grow, whatever does that to them: they have no bodies."""
-    shot, count = ik.shot, len(ik.shot.bones)
-    samples = len(shot.poses) // (16 * count)
+    shot = ik.shot
+    samples = len(shot.poses) // (16 * len(shot.bones))
     frames = range(samples)
     if not any(bone.scales for bone in shot.bones):
         frames = sorted({0, samples // 2, samples - 1})
     for i in bones:
-        first = None
+        first = sum(convert.scale_at(shot, i)) / 3
         for n in frames:
-            at = 16 * (n * count + i)
-            three = convert.scales(shot.poses[at:at + 16])
-            size, words = sum(three) / 3, f"the bone '{shot.bones[i].name}' at frame " \
-                f"{shot.frames[n]} by ({', '.join(f'{v:.4g}' for v in three)})"
-            first = size if first is None else first
-            if not convert.is_even(three):
-                raise convert.Refused(f"Something scales {words}, not alike along all axes. Clear "
-                                      "its scale (Alt+S) and that of the bones above it, or mute "
-                                      "the constraint that stretches it")
-            if abs(size - first) > convert.EVEN * first:
-                raise convert.Refused(f"Something scales {words}, and by {first:.4g} at frame "
-                                      f"{shot.frames[0]}. Bones that goals move do not grow: "
-                                      "choose frames in which their size stays the same")
+            three = convert.scale_at(shot, i, n)
+            is_even = convert.is_even(three)
+            if is_even and abs(sum(three) / 3 - first) <= convert.EVEN * first:
+                continue
+            words = f"Something scales the bone '{shot.bones[i].name}' at frame " \
+                f"{shot.frames[n]} by {convert.said(three)}"
+            if not is_even:
+                raise convert.Refused(f"{words}, not alike along all axes. Clear its scale (Alt+S) "
+                                      "and that of the bones above it, or mute the constraint that "
+                                      "stretches it")
+            raise convert.Refused(f"{words}, and by {first:.4g} at frame {shot.frames[0]}. Bones "
+                                  "that goals move do not grow: choose frames in which their size "
+                                  "stays the same")
 
 
 def build(ik, library=None):
@@ -639,8 +639,7 @@ class _Seen:
         target may be mirrored, or have no size."""
         if turned:
             for k in range(0, len(matrices), 16):
-                x, y, z = (matrices[k + c:k + c + 3] for c in (0, 4, 8))
-                if not sum(a * b for a, b in zip(convert.cross(x, y), z)) > 0:
+                if not convert.spanned(matrices[k:k + 16]) > 0:
                     raise convert.Refused(f"The target of the goal '{goal.name}' is mirrored or "
                                           "has no size, so it tells no rotation. Apply its scale")
         else:

@@ -80,9 +80,7 @@ def _ways(shot, built, poses, i):
     rows = convert.rows_of(poses, 7 * built.body_count, 7 * built.body_of[shot.bones[i].name])
     length, out = 2 * convert.half(shot, i), []
     for a, b in zip(rows, rows[1:]):
-        turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
-        out.append(math.dist(a[:3], b[:3]) / length +
-                   2 * math.atan2(convert.norm(turn[1:]), abs(turn[0])))
+        out.append(math.dist(a[:3], b[:3]) / length + convert.turn_between(a[3:], b[3:]))
     return out
 
 
@@ -105,11 +103,11 @@ def _velocities(shot, built, scene):
     poses = built.rig.poses(shot.before_poses, built.body_count, shot.before_objects,
                             _start(scene))
     middle = shot.before.index(shot.frame_start)
-    jumps = _jumps(shot, built, poses)
-    first, words = None, ""
-    for begin, last in ((middle - 4, middle), (middle, middle + 4)):
-        if not _moves(poses, width, *((last - 1, last) if begin < middle else (begin, begin + 1))):
-            continue
+    parts = [part for part, at in (((middle - 4, middle), middle - 1),
+                                   ((middle, middle + 4), middle))
+             if _moves(poses, width, at, at + 1)]
+    jumps, first, words = _jumps(shot, built, poses) if parts else {}, None, ""
+    for begin, last in parts:
         cut = next((k for k in range(begin, last) if k in jumps), None)
         if cut is None:
             first = begin
@@ -226,14 +224,17 @@ def _is_held(bone, role):
     return role == "SOFT" and bone.connected
 
 
+def _more(found):
+    return f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+
+
 def soft_warning(shot, built):
     """Names the first of the soft bones that are connected."""
     found = [bone.own for bone, role in zip(shot.bones, built.roles) if _is_held(bone, role)]
     if not found or not shot.settings.channels & rigs.LOCATION:
         return []
-    more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-    return [f"'{found[0]}'{more} is connected to its parent: only its rotation wobbles. Disconnect "
-            "it (Edit Mode > Bone > Relations > Connected), and it moves, too"]
+    return [f"'{found[0]}'{_more(found)} is connected to its parent: only its rotation wobbles. "
+            "Disconnect it (Edit Mode > Bone > Relations > Connected), and it moves, too"]
 
 
 def off_by(wanted, matrices, objects):
@@ -247,8 +248,7 @@ def off_by(wanted, matrices, objects):
         for n, frame in enumerate(wanted.frames):
             k = 7 * (n * built.body_count + built.body_of[bone.name])
             a, b = wanted.poses[k:k + 7], got[k:k + 7]
-            turn = convert.q_mul(convert.q_conj(a[3:]), b[3:])
-            off = 2 * math.atan2(convert.norm(turn[1:]), abs(turn[0]))
+            off = convert.turn_between(a[3:], b[3:])
             if moves and not _is_held(bone, built.roles[i]):
                 off = max(off, math.dist(a[:3], b[:3]) / length)
             worst = max(worst, (off, bone.own, frame))
@@ -305,9 +305,8 @@ def mimic_warning(scene):
     if not found:
         return []
     (follower, (leader, _factor, _offset)), names = found[0], scene.joint_names
-    more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-    return [f"joint '{names[follower]}' mimics '{names[leader]}'{more}: dynamics has no such "
-            "constraint, it moves on its own"]
+    return [f"joint '{names[follower]}' mimics '{names[leader]}'{_more(found)}: dynamics has no "
+            "such constraint, it moves on its own"]
 
 
 def report_of(job, shot):

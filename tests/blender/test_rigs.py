@@ -399,9 +399,8 @@ class Rigs(Baked):
             self.scene.frame_end, ob.skel.ground = 12, False
             ob.pose.bones["link0"].skel.role = "PINNED"
             moves = ob if what == "object" else ob.pose.bones["link0"]
-            for frame, far in ((1, 0.0), (12, 1.0)):
-                moves.location.y = far
-                moves.keyframe_insert("location", frame=frame)
+            at = tuple(moves.location)
+            self.animate(moves, "location", (1, (at[0], 0, at[2])), (12, (at[0], 1, at[2])))
             self.scene.frame_set(1)
             start = common.bone_matrices(ob, [1])[0]["link0"]
             self.compare(ob)
@@ -458,9 +457,7 @@ class Rigs(Baked):
                 turns = bpy.data.objects.new("turns", None)
                 self.scene.collection.objects.link(turns)
                 helper.constraints.new("COPY_ROTATION").target = turns
-            for frame, angle in ((1, 0.3), (12, 2.0)):
-                turns.rotation_euler.z = angle
-                turns.keyframe_insert("rotation_euler", frame=frame)
+            self.animate(turns, "rotation_euler", (1, (0, 0, 0.3)), (12, (0, 0, 2)))
             self.scene.frame_set(1)
             before = common.bone_matrices(ob, [1])[0]["b"]
             self.compare(ob)
