@@ -447,6 +447,37 @@ START_TEST(pass_through) {
 }
 END_TEST
 
+/* A ball that starts `depth` inside a fixed box below it, and how the bake warns of it. */
+static int is_overlap_told(double depth, int32_t collide) {
+    skel_body_desc  b[2];
+    skel_model_desc d;
+    b[0]             = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 1);
+    b[1]             = body_of(SKEL_SHAPE_BOX, 1, 1, 1, 1);
+    b[0].name        = "ball";
+    b[0].position[2] = 0.6 - depth;
+    b[0].collide     = collide;
+    b[1].name        = "step";
+    b[1].motion      = SKEL_MOTION_FIXED;
+    skel_model_desc_init(&d);
+    d.bodies     = b;
+    d.body_count = 2;
+
+    scene       s    = build(&d);
+    skel_bake  *bake = bake_all(&s, CONSERVING, 1e-8, 1.0 / 240, 24, 2);
+    const char *text = skel_bake_warning(bake, 0);
+    const int   told = text && strstr(text, "'ball' and 'step' overlap at the start");
+    skel_bake_destroy(bake);
+    scene_free(&s);
+    return told;
+}
+
+START_TEST(overlap_at_the_start_is_told) {
+    ck_assert(is_overlap_told(0.05, SKEL_COLLIDE_OTHERS));
+    ck_assert(!is_overlap_told(-0.05, SKEL_COLLIDE_OTHERS));
+    ck_assert(!is_overlap_told(0.05, SKEL_COLLIDE_NONE)); /* nobody expects a contact there */
+}
+END_TEST
+
 /* Three capsules in a U that closes: the outer two meet, or not. */
 static int steps_of_contact(int32_t collide) {
     skel_body_desc  b[3];
@@ -603,6 +634,7 @@ int main(void) {
     tcase_add_test(one, what_is_slow_does_not_rest);
     tcase_add_test(one, collision);
     tcase_add_test(one, pass_through);
+    tcase_add_test(one, overlap_at_the_start_is_told);
     tcase_add_test(one, self_contact);
     tcase_add_test(one, a_chain_falls_flat);
     tcase_add_test(one, plank);

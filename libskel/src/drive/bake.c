@@ -137,6 +137,22 @@ static void warn_implied(skel_bake *b) {
     }
 }
 
+/* A pair that overlaps at the start is taken to be meant so and never touches. */
+static void warn_overlap(skel_bake *b) {
+    const skel_model *m  = b->m;
+    char             *at = m->overlap_count > 0 ? next_warning(b) : NULL;
+    if (!at) return;
+
+    char more[48] = "";
+    if (m->overlap_count > 1)
+        snprintf(more, sizeof more, " (and %d more pairs like it)", m->overlap_count - 1);
+
+    snprintf(at, WARNING_ROOM,
+             "'%s' and '%s' overlap at the start, so they pass through each other%s; move them "
+             "apart, or make one of them smaller",
+             m->body[m->overlap_first[0]].name, m->body[m->overlap_first[1]].name, more);
+}
+
 /* The start must satisfy [HAK (1), (2)]; what had to be moved for that is said. */
 static skel_status settle(skel_bake *b, skel_error *err) {
     double            gap = 0, speed = 0;
@@ -151,6 +167,7 @@ static skel_status settle(skel_bake *b, skel_error *err) {
     if (b->m->nl > 0) warn_implied(b);
     if (b->m->pairs_left_out)
         warn(b, "too many bodies: they do not touch each other unless `collide` says so", 0);
+    warn_overlap(b);
     return SKEL_OK;
 }
 

@@ -236,12 +236,34 @@ static survey survey_of(const skel_model *m) {
     return all;
 }
 
+/* Shapes of one skeleton overlap by design. A body that starts inside another skeleton or inside an
+   obstacle passes through it, which the user should know: such pairs are counted. */
+static void note_overlap(skel_model *m, int32_t i, int32_t j) {
+    if (m->body[i].skeleton == m->body[j].skeleton) return;
+
+    if (m->overlap_count == 0) {
+        m->overlap_first[0] = i;
+        m->overlap_first[1] = j;
+    }
+    ++m->overlap_count;
+}
+
 static void add_pairs(finder *f) {
-    const skel_model *m = f->m;
+    skel_model *m = f->m;
+    m->overlap_count =
+        0; /* the pairs are walked twice: to count the candidates, and to fill them */
+
     for (int32_t i = 0; i < m->nb; ++i) {
         if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > SPOTS_MAX) continue;
-        for (int32_t j = i + 1; j < m->nb; ++j)
-            if (may_touch(m, i, j) && !overlaps(m, i, j)) add_pair(f, i, j);
+
+        for (int32_t j = i + 1; j < m->nb; ++j) {
+            if (!may_touch(m, i, j)) continue;
+
+            if (overlaps(m, i, j))
+                note_overlap(m, i, j);
+            else
+                add_pair(f, i, j);
+        }
     }
 }
 

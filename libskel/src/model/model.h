@@ -143,10 +143,13 @@ struct skel_model {
     int32_t          has_elements;   /* some joint has limits, a spring or a muscle */
     int32_t          pairs_left_out; /* too many bodies that nobody asked to touch each other */
     int32_t          has_rigid;      /* some ground has impacts */
-    double           weight;         /* of all dynamic bodies [N] */
-    double           pull;           /* size of gravity; where there is none, the one on earth */
-    double           reach;          /* length that contacts go by: of the skeleton or its shapes */
-    int32_t          na; /* nb + npin: behind the caller's bodies, one hidden prescribed body
+    int32_t          overlap_count;  /* pairs of different skeletons that overlap at the start, and
+                                        therefore never touch each other */
+    int32_t          overlap_first[2]; /* the first such pair */
+    double           weight;           /* of all dynamic bodies [N] */
+    double           pull;             /* size of gravity; where there is none, the one on earth */
+    double           reach; /* length that contacts go by: of the skeleton or its shapes */
+    int32_t          na;    /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
