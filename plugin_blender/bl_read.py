@@ -10,7 +10,7 @@ from array import array
 import bpy
 from mathutils import Matrix, Vector
 
-from . import compat, convert, convert_ik, convert_robot
+from . import bl_survey, compat, convert, convert_ik, convert_robot
 from .binding import rig as rigs
 
 ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ": rigs.XYZ,
@@ -18,6 +18,9 @@ ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ"
 VERTICES = 4000         # of a mesh that are looked at to tell how thick a bone is
 ROUND = 0.05            # of its size: what is round to this is a ball
 THIN = 1e-4             # of its size: what is thinner is flat
+FULL = 0.98             # of its bounding box: a mesh that fills so much of it is a box
+FACES = 50000           # of a mesh that are looked at to tell what shape it is
+UPRIGHT = 1e-4          # cosine of the angle between two faces that are at right angles
 TIMES = ("frame_current", "frame_current_final", "frame_float", "frame_subframe")   # of a scene
 SCRATCH = "skel (temporary)"
 
@@ -190,38 +193,99 @@ def _moves(ob):
     return bool(ob.parent or ob.constraints or _is_animated(ob.animation_data))
 
 
+def _mesh(ob):
+    """Its mesh as modifiers make it."""
+    if not ob.modifiers:
+        return ob.data
+    return ob.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+
+
 def _bounds(ob):
     """(lowest, highest) corner of a mesh, in its own axes."""
     return [Vector(end(corner[k] for corner in ob.bound_box) for k in range(3))
             for end in (min, max)]
 
 
-def _kind(ob, low, high, size):
+def _bounds_along(mesh, axes):
+    """(lowest, highest) corner of a mesh, seen along other axes: the columns of a matrix."""
+    rows = axes.transposed()
+    points = [rows @ vertex.co for vertex in mesh.vertices]
+    return [Vector(end(point[k] for point in points) for k in range(3)) for end in (min, max)]
+
+
+def _face_axes(mesh):
+    """Axes along the largest face and the largest one at right angles to it; None without faces.
+    They are those of a box or a plane whose rotation was applied to its mesh."""
+    if not 0 < len(mesh.polygons) <= FACES:
+        return None
+    face = max(mesh.polygons, key=lambda each: each.area)
+    z = Vector(face.normal)
+    beside = [each for each in mesh.polygons if abs(each.normal.dot(z)) < UPRIGHT]
+    if beside:
+        x = Vector(max(beside, key=lambda each: each.area).normal)
+    else:
+        a, b = (mesh.vertices[k].co for k in list(face.vertices)[:2])
+        x = b - a
+    x = (x - x.dot(z) * z).normalized()
+    return Matrix((x, z.cross(x), z)).transposed()
+
+
+def _content(low, high):
+    return math.prod(b - a for a, b in zip(low, high))
+
+
+def _fitted(ob, scale):
+    """(axes, lowest corner, highest corner) of the box about a mesh: along the object's own axes,
+    unless the mesh has others in which its box is smaller."""
+    low, high = _bounds(ob)
+    axes = _face_axes(_mesh(ob)) if convert.is_even(tuple(map(abs, scale))) else None
+    if axes is not None:
+        along = _bounds_along(_mesh(ob), axes)
+        if _content(*along) < FULL * _content(low, high):
+            return axes, *along
+    return Matrix.Identity(3), low, high
+
+
+def _kind(mesh, axes, low, high, size):
     """A ball where all vertices are as far from the middle as a ball's would be; else a box."""
-    if max(size) - min(size) >= ROUND * max(size) or not ob.data.vertices:
+    if max(size) - min(size) >= ROUND * max(size) or not mesh.vertices:
         return "BOX"
-    middle, radius = (low + high) / 2, (high - low) / 2
+    middle, radius, rows = (low + high) / 2, (high - low) / 2, axes.transposed()
     return "SPHERE" if all(
-        abs(sum(((p - m) / r) ** 2 for p, m, r in zip(v.co, middle, radius)) - 1) < ROUND
-        for v in ob.data.vertices) else "BOX"
+        abs(sum(((p - m) / r) ** 2 for p, m, r in zip(rows @ v.co, middle, radius)) - 1) < ROUND
+        for v in mesh.vertices) else "BOX"
+
+
+def _is_box(mesh, axes, low, high):
+    """Whether a mesh fills its bounding box."""
+    if len(mesh.polygons) > FACES:
+        return False
+    middle = axes @ ((low + high) / 2)
+    return _volume(mesh, Matrix.Translation(-middle)) >= FULL * _content(low, high)
 
 
 def _shape(collider, world, unit):
     """Kind, size, thin axes and place of an obstacle whose object stands like this."""
-    ob, scale = collider.source, world.to_scale()
-    low, high = _bounds(ob)
+    ob, scale, mesh = collider.source, world.to_scale(), _mesh(collider.source)
+    axes, low, high = _fitted(ob, scale)
     size = [abs((b - a) * s) * unit for a, b, s in zip(low, high, scale)]
-    kind = ob.rigid_body.collision_shape if ob.rigid_body else _kind(ob, low, high, size)
-    if kind not in ("BOX", "SPHERE", "CAPSULE", "CYLINDER"):
-        kind = "BOX"
+
+    # What the user chose as the shape of its rigid body wins, as far as the engine has it.
+    chosen = ob.rigid_body.collision_shape if ob.rigid_body else ""
+    kind = chosen if chosen in ("BOX", "SPHERE", "CAPSULE", "CYLINDER") else _kind(
+        mesh, axes, low, high, size)
+
     turn, thin = Matrix.Identity(4), [k for k in range(3) if size[k] <= THIN * max(size)]
     if thin:
         kind = "PLANE"
         if thin[0] != 2:                    # its normal becomes z
             turn = Vector((0, 0, 1)).rotation_difference(
                 Vector((1, 0, 0)) if thin[0] == 0 else Vector((0, 1, 0))).to_matrix().to_4x4()
+
+    collider.exact = kind != "BOX" or chosen == "BOX" or _is_box(mesh, axes, low, high)
     collider.kind, collider.size, collider.thin = kind, size, thin
-    collider.scale, collider.place = scale, Matrix.Translation((low + high) / 2) @ turn
+    collider.scale = scale
+    collider.place = axes.to_4x4() @ Matrix.Translation((low + high) / 2) @ turn
 
 
 def _obstacles(ob, unit):
@@ -337,9 +401,11 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     bones, colliders = _bones(ob), _obstacles(ob, unit)
     read_thickness(ob, scene, bones, settings.mass_from == "MESH")
     convert.name_bodies(bones)
+    warnings = [*_scene_drivers(ob, ob.data, *(c.source for c in colliders)),
+                *bl_survey.omissions(scene, ob, colliders)]
     return convert.Shot(
         name=ob.name, bones=bones, settings=settings, unit=unit, colliders=colliders,
-        fps=fps(scene), warnings=list(_scene_drivers(ob, ob.data, *(c.source for c in colliders))),
+        fps=fps(scene), warnings=warnings, props=bl_survey.props(scene, ob),
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
@@ -556,7 +622,8 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
-        warnings=list(_scene_drivers(ob, ob.data, *_targets(s))),
+        warnings=[*_scene_drivers(ob, ob.data, *_targets(s)),
+                  *bl_survey.other_armatures(scene, ob)],
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")

@@ -133,6 +133,7 @@ class Collider:
     kind: str = "BOX"                       # PLANE, SPHERE, CAPSULE, CYLINDER
     size: Any = (1.0, 1.0, 1.0)             # metres, full edges; z is the long axis or the normal
     moves: bool = False
+    exact: bool = True                      # the shape is that of the mesh, not only around it
     source: Any = None                      # Blender's: the object
     thin: Any = ()                          # axes along which it has no size: a plane has one
     scale: Any = None                       # of the object, when its size was taken
@@ -184,6 +185,7 @@ class Shot:
     before_poses: Any = None
     before_objects: Any = None
     warnings: List[str] = field(default_factory=list)  # of what was read
+    props: Any = ()                         # [(object, bone)]: meshes that hang on bones
 
     @property
     def rate(self):
@@ -1050,6 +1052,8 @@ def _collider_name(shot, name):
 
 
 def _colliders(shot, scene, library):
+    """Adds the obstacles to the scene. [(name, ground)] of those that are planes."""
+    planes = []
     for collider in shot.colliders:
         one = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
         poses = one.poses(collider.matrices, 1, rigs.STILL)
@@ -1061,6 +1065,7 @@ def _colliders(shot, scene, library):
             scene.ground.append(documents.Ground(
                 point=first[:3], normal=list(q_rotate(first[3:7], (0, 0, 1))),
                 friction=shot.settings.ground_friction, body=name if collider.moves else None))
+            planes.append((collider.name, scene.ground[-1]))
             if not collider.moves:
                 continue
         elif collider.kind == "SPHERE":
@@ -1073,6 +1078,7 @@ def _colliders(shot, scene, library):
         body = documents.Body(name=name, shape=shape)
         place(body, rows_of(poses, 7, 0), shot.sampled, not collider.moves)
         scene.bodies.append(body)
+    return planes
 
 
 def rows_of(poses, width, at):
@@ -1090,31 +1096,90 @@ def place(body, rows, rate, stands):
                   "position": [row[:3] for row in rows], "orientation": [row[3:] for row in rows]}
 
 
-def _ground(shot, roles, scene, sizes, poses, body_of):
-    """The floor, level whatever gravity is; bones that would start in it are as thin as it takes.
-    What to warn of: bones that start below it."""
-    s, below = shot.settings, []
-    if not s.ground:
-        return []
-    height = s.ground_height * shot.unit
-    scene.ground.insert(0, documents.Ground(
-        point=[0.0, 0.0, height], normal=[0.0, 0.0, 1.0], friction=s.ground_friction,
-        restitution=s.bounce if s.bounce > 0 else None))
+def _height(pose, size, point, normal):
+    """How far the lower end of a capsule's axis is above a plane, metres."""
+    along = q_rotate(pose[3:7], (0, 0, size[0] / 2))
+    return dot([a - b for a, b in zip(pose[:3], point)], normal) - abs(dot(along, normal))
+
+
+def _below(shot, roles, sizes, poses, body_of, plane):
+    """[(height, bone)]: simulated bones that start below a plane."""
+    found = []
     for i, size in sizes.items():
         k = 7 * body_of[shot.bones[i].name]
-        along = q_rotate(poses[k + 3:k + 7], (0, 0, size[0] / 2))
-        low = poses[k + 2] - height - abs(along[2])
-        if low < -0.1 * size[1] and roles[i] == "DYNAMIC":
-            below.append((low, shot.bones[i].name))
-        if 0.1 * size[1] < low < size[1] and not (shot.bones[i].robot and
-                                                  shot.bones[i].robot.inertia):
-            size[1] = low
+        height = _height(poses[k:k + 7], size, plane.point, plane.normal)
+        if height < -0.1 * size[1] and roles[i] == "DYNAMIC":
+            found.append((height, shot.bones[i].own))
+    return found
+
+
+def _below_words(shot, below, what, remedy):
+    """The warning about bones that start below a plane; none where there are none."""
     if not below:
         return []
     low, name = min(below)
     more = f" (and {len(below) - 1} more)" if len(below) > 1 else ""
-    return [f"The bone '{name}'{more} starts {-low / shot.unit:.3g} below the ground, which then "
-            "holds it at that depth. Lower the ground's height, or lift the armature"]
+    return [f"The bone '{name}'{more} starts {-low / shot.unit:.3g} below {what}, which then "
+            f"holds it at that depth. {remedy}"]
+
+
+def _ground(shot, roles, scene, sizes, poses, body_of):
+    """The floor, level whatever gravity is; bones that would start in it are as thin as it takes.
+    What to warn of: bones that start below it."""
+    s = shot.settings
+    if not s.ground:
+        return []
+    floor = documents.Ground(
+        point=[0.0, 0.0, s.ground_height * shot.unit], normal=[0.0, 0.0, 1.0],
+        friction=s.ground_friction, restitution=s.bounce if s.bounce > 0 else None)
+    scene.ground.insert(0, floor)
+
+    below = _below(shot, roles, sizes, poses, body_of, floor)
+    for i, size in sizes.items():
+        k = 7 * body_of[shot.bones[i].name]
+        height = _height(poses[k:k + 7], size, floor.point, floor.normal)
+        if 0.1 * size[1] < height < size[1] and not (shot.bones[i].robot and
+                                                     shot.bones[i].robot.inertia):
+            size[1] = height
+    return _below_words(shot, below, "the ground",
+                        "Lower the ground's height, or lift the armature")
+
+
+def _extent(shot):
+    """The largest distance of a bone's head from the first one's, metres."""
+    grown = sum(scales(shot.objects[:16])) / 3 * shot.unit
+    first = shot.bones[0].rest[12:15]
+    return grown * max(math.dist(bone.rest[12:15], first) for bone in shot.bones)
+
+
+def _plane_words(shot, planes, below_of):
+    """What to warn of planes: bones that start behind them, and edges that are not there."""
+    words = []
+    edges = {c.name: sorted(c.size)[1] for c in shot.colliders if c.kind == "PLANE"}
+    for name, plane in planes:
+        words += _below_words(shot, below_of(plane), f"the plane '{name}'",
+                              "Move the plane or the armature, or turn the plane")
+        if edges[name] < _extent(shot):
+            words.append(f"The plane '{name}' is {edges[name]:.3g} m wide, but acts as one without "
+                         "end. Give it some thickness, and it ends where its mesh does")
+    return words
+
+
+def _prop_words(shot, roles):
+    """What to warn of: objects that hang on bones which physics moves."""
+    moved = {shot.bones[i].own for i in _moved(shot, roles)}
+    obstacles = {collider.name for collider in shot.colliders}
+    hung = [(name, bone) for name, bone in shot.props if bone in moved]
+    words = [f"The obstacle '{name}' hangs on the simulated bone '{bone}'. As an obstacle it moves "
+             "as in the animation, not as simulated: take it out of the collection"
+             for name, bone in hung if name in obstacles]
+    loose = [pair for pair in hung if pair[0] not in obstacles]
+    if loose:
+        name, bone = loose[0]
+        more = f" (and {len(loose) - 1} more objects)" if len(loose) > 1 else ""
+        words.append(f"'{name}'{more} moves with the bone '{bone}', but has no weight and touches "
+                     "nothing. Add its weight to the bone's mass if it matters")
+    return words
 
 
 def build(shot, library=None):
@@ -1150,7 +1215,9 @@ def build(shot, library=None):
         elif up < 0 and held:               # a robot whose first joint is on the world
             scene.joints.append(_joint(shot, i, up, pose, list(WORLD), sizes[i], weight))
     _mimics(shot, scene)
-    _colliders(shot, scene, library)
+    warnings += _plane_words(shot, _colliders(shot, scene, library),
+                             lambda plane: _below(shot, roles, sizes, poses, body_of, plane))
+    warnings += _prop_words(shot, roles)
     frames = range(shot.frame_start, shot.frame_end + 1, shot.frame_step)
     scene.bake = documents.BakeSettings(
         fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + len(frames) - 1,

@@ -292,8 +292,9 @@ def bake(shot, library=None):
         channels = yield from keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = [*built.warnings, *mimic_warning(scene), *soft_warning(shot, built)]
-        report["warnings"] = [*report["warnings"], *report["loud"]]
+        report["loud"] = [*job.warnings, *built.warnings, *mimic_warning(scene),
+                          *soft_warning(shot, built)]
+        report["warnings"] = list(report["loud"])
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
     return Result(text, channels, (shot.frame_start, last), report, wanted)

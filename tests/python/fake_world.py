@@ -274,6 +274,7 @@ class Object(fake_bpy.Thing, Custom):
     library = parent = bone_type = None
     mode, scale, color = "OBJECT", (1, 1, 1), (1, 1, 1, 1)
     hide_viewport, parent_type = False, "OBJECT"
+    field = None
 
     def __init__(self, name, data=None, version=(5, 0)):
         fake_bpy.Thing.__init__(self, name)
@@ -291,6 +292,9 @@ class Object(fake_bpy.Thing, Custom):
 
     def visible_get(self):
         return True
+
+    def select_get(self):
+        return False
 
     def select_set(self, _state):
         pass
