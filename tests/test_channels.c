@@ -513,6 +513,9 @@ START_TEST(says_what_is_wrong) {
     c->bones[3] = bone, c->bones[3].body = -1, refused(c, "channels without a body");
     c->bones[3] = bone, c->poses[2][3][0] = NAN, refused(c, "sample 2 of bone 3");
     c->poses[2][3][0] = 0;
+    for (int k = 0; k < 3; ++k) c->object[0][4 + k] += 0.01f * c->object[0][k]; /* a shear */
+    refused(c, "not scaled alike");
+    for (int k = 0; k < 3; ++k) c->object[0][4 + k] -= 0.01f * c->object[0][k];
     for (int k = 0; k < 3; ++k) c->object[0][k] *= 1.01f;
     refused(c, "not scaled alike");
     for (int k = 0; k < 3; ++k) c->object[0][k] *= -1;
