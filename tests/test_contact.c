@@ -447,6 +447,45 @@ START_TEST(pass_through) {
 }
 END_TEST
 
+/* A corner inside a box is let out by the nearest face. A face on whose side the body is counts as
+   twice as near, so a corner just inside another face still leaves by that one. */
+START_TEST(corner_leaves_by_the_nearest_face) {
+    skel_body_desc  b[2];
+    skel_model_desc d;
+    b[0]             = body_of(SKEL_SHAPE_BOX, 0.8, 0.8, 0.8, 1);
+    b[1]             = body_of(SKEL_SHAPE_BOX, 1, 3, 1, 1);
+    b[0].position[2] = 3;
+    b[1].motion      = SKEL_MOTION_FIXED;
+    skel_model_desc_init(&d);
+    d.bodies     = b;
+    d.body_count = 2;
+    scene s      = build(&d);
+
+    /* The upper box stands 0.2 m deep in the lower one and ends 0.05 m inside its side. */
+    const skel_model *m       = s.model;
+    const pose        upper   = {{0.05, 0, 0.7}, q_identity()};
+    const pose        lower   = {{0, 0, 0}, q_identity()};
+    int               by_side = 0, by_top = 0;
+    for (int32_t k = 0; k < m->ns; ++k) {
+        if (m->spot[k].i != 0 || m->spot[k].at.z > 0) continue; /* the corners below */
+
+        const skel__touch t = skel__touch_of(m, &m->spot[k], upper, lower);
+        if (m->spot[k].at.x > 0) {
+            near1(t.gap, -0.05, 1e-12);
+            near1(t.normal.x, 1, 1e-12);
+            ++by_side;
+        } else {
+            near1(t.gap, -0.2, 1e-12);
+            near1(t.normal.z, 1, 1e-12);
+            ++by_top;
+        }
+    }
+    ck_assert_int_eq(by_side, 2);
+    ck_assert_int_eq(by_top, 2);
+    scene_free(&s);
+}
+END_TEST
+
 /* A ball that starts `depth` inside a fixed box below it, and how the bake warns of it. */
 static int is_overlap_told(double depth, int32_t collide) {
     skel_body_desc  b[2];
@@ -634,6 +673,7 @@ int main(void) {
     tcase_add_test(one, what_is_slow_does_not_rest);
     tcase_add_test(one, collision);
     tcase_add_test(one, pass_through);
+    tcase_add_test(one, corner_leaves_by_the_nearest_face);
     tcase_add_test(one, overlap_at_the_start_is_told);
     tcase_add_test(one, self_contact);
     tcase_add_test(one, a_chain_falls_flat);
