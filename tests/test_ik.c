@@ -617,6 +617,40 @@ START_TEST(hands_take_what_the_feet_leave) { /* a root that moves can serve both
 }
 END_TEST
 
+/* Three priorities: the head cannot get where it is wanted, the right hand can, the left one is far
+   off. How far the last one is off must not end the search for the one before it. */
+START_TEST(a_later_priority_does_not_blunt_an_earlier_one) {
+    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m       = s.model;
+    const char       *name[3] = {"head", "hand.R", "hand.L"};
+    double            q[MOST], poses[7 * MOST], far;
+    skel_goal_desc    g[3];
+    skel_state_get_q(s.state, q);
+    skel_state_get_poses(s.state, poses);
+    for (int k = 0; k < 3; ++k) {
+        g[k]          = goal_of(body_named(m, name[k]));
+        g[k].parts    = SKEL_GOAL_POSITION;
+        g[k].priority = k;
+        memcpy(g[k].position, poses + 7 * g[k].body, sizeof g[k].position);
+    }
+    g[0].position[2] += 0.5;
+    g[1].position[0] += 0.2;
+    g[1].position[2] += 0.2;
+    g[2].position[1] += 50.0;
+
+    skel_ik_desc d = desc_of(m, g, 3);
+    d.root         = SKEL_IK_ROOT_HELD;
+    skel_ik *ik    = make(&d);
+    solve(ik, q);
+    skel_ik_get_residual(ik, 0, &far, NULL);
+    ck_assert(far > 0.1);
+    skel_ik_get_residual(ik, 1, &far, NULL);
+    ck_assert_msg(far < 1e-9, "%g m", far);
+    skel_ik_destroy(ik);
+    scene_free(&s);
+}
+END_TEST
+
 START_TEST(the_centre_of_mass_over_the_feet) {
     scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
@@ -1160,6 +1194,7 @@ int main(void) {
     tcase_add_loop_test(c, characters_keep_their_limits, 0, 6);
     tcase_add_test(c, hands_cost_the_feet_nothing);
     tcase_add_test(c, hands_take_what_the_feet_leave);
+    tcase_add_test(c, a_later_priority_does_not_blunt_an_earlier_one);
     tcase_add_test(c, the_centre_of_mass_over_the_feet);
     tcase_add_test(c, a_pole_turns_the_elbow);
     tcase_add_test(c, two_hands_hold_one_thing);
