@@ -106,7 +106,8 @@ static const command k_commands[] = {
      "  --convention C  standard (default) or modified\n"
      "  --root A        body or frame the chain begins at; default the world\n"
      "  --tip B         body or frame it ends in; default the tool, or the only end\n"
-     "  --snap S        axes nearer to parallel or to meeting are taken to be it; default 1e-6\n"
+     "  --snap S        axes nearer to parallel or to meeting are taken to be it; default 1e-6,\n"
+     "                  and up to 1e-3 where parallel axes give a better table at little cost\n"
      "  --to FORMAT     json or csv\n"
      "skel dh convert TABLE --convention C [-o FILE]: the rows in the other convention, exactly\n"},
     {"robots", cli_robots, "skel robots: robots that are known by name: name, joints, title\n"},

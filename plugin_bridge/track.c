@@ -235,15 +235,6 @@ static void put_cells(skel__text *t, const double *x, int count) {
     for (int k = 0; k < count; ++k) put_cell(t, x[k]);
 }
 
-/* In quotes, and quotes doubled, where a reader would else be led astray (RFC 4180). */
-static void put_csv_name(skel__text *t, const char *name) {
-    const int quoted = strpbrk(name, ",\"") != NULL;
-    if (quoted) skel__text_add(t, "\"");
-    for (const char *c = name; *c; ++c)
-        skel__text_bytes(t, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-    if (quoted) skel__text_add(t, "\"");
-}
-
 int track_write_csv(FILE *stream, const track_source *s) {
     const int32_t nb   = skel_model_body_count(s->model);
     const double *pose = s->poses, *v = s->velocities;
@@ -256,7 +247,7 @@ int track_write_csv(FILE *stream, const track_source *s) {
             skel__text_addf(&t, "%d", (int)(s->frame_start + f));
             put_cell(&t, time);
             skel__text_add(&t, ",");
-            put_csv_name(&t, skel_model_body_name(s->model, b));
+            skel__text_csv_name(&t, skel_model_body_name(s->model, b), "", 0);
             put_cells(&t, pose, 7);
             if (v) put_cells(&t, v + 6 * ((size_t)f * (size_t)nb + (size_t)b), 6);
             skel__text_add(&t, "\n");
