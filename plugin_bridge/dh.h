@@ -52,12 +52,11 @@ void skel__dh_suspect(skel__doc *doc, const skel__dh_doc *d);
 void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s);
 /** The table of rows; NULL where there is no memory. */
 skel_dh *skel__dh_table(const skel__dh_doc *d);
-/** Axes that are nearly parallel and were read as such, or that spoil the table: a line each in
-    words, to be kept; and what the table costs. */
+/** Whether the next axis was turned to be parallel, or was not although it should be. */
 bool skel__dh_is_turned(const skel__dh_doc *d, int32_t row);
 bool skel__dh_is_spoilt(const skel__dh_doc *d, int32_t row);
-void skel__dh_put_turned(skel__text *t, const skel__dh_doc *d, int32_t row);
-void skel__dh_put_spoilt(skel__text *t, const skel__dh_doc *d, int32_t row);
+/** That in words, and what the whole table costs. */
+void skel__dh_put_pair(skel__text *t, const skel__dh_doc *d, int32_t row);
 void skel__dh_put_cost(skel__text *t, const skel_dh_receipt *r);
 /** The receipt as a member of skel-dh/1, or as lines of a CSV; nothing where there is none. */
 void skel__dh_put_receipt(skel__text *t, const skel__dh_doc *d);

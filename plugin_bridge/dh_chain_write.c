@@ -336,11 +336,10 @@ static void note_rows(chain *c, const char *text, bool (*takes)(const chain *, i
 /* A line for every pair of nearly parallel axes. */
 static void note_pairs(chain *c) {
     for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
-        const bool spoilt = skel__dh_is_spoilt(&c->doc, i);
-        skel__text t      = {0};
-        if (!spoilt && !skel__dh_is_turned(&c->doc, i)) continue;
+        skel__text t = {0};
+        if (!skel__dh_is_spoilt(&c->doc, i) && !skel__dh_is_turned(&c->doc, i)) continue;
 
-        (spoilt ? skel__dh_put_spoilt : skel__dh_put_turned)(&t, &c->doc, i);
+        skel__dh_put_pair(&t, &c->doc, i);
         if (t.failed)
             c->arena.failed = true;
         else
@@ -454,7 +453,7 @@ static void put_report(skel__text *t, const chain *c, const skel_scene_dh_desc *
         const bool spoilt = skel__dh_is_spoilt(&c->doc, i);
         if (!spoilt && !(c->doc.joints[i].row.turned >= d->snap)) continue;
         skel__text_add(t, "warning: ");
-        (spoilt ? skel__dh_put_spoilt : skel__dh_put_turned)(t, &c->doc, i);
+        skel__dh_put_pair(t, &c->doc, i);
         if (!spoilt) skel__text_addf(t, " (--snap %g keeps them apart)", d->snap);
         skel__text_add(t, "\n");
     }

@@ -17,7 +17,7 @@ bool skel__dh_is_spoilt(const skel__dh_doc *d, int32_t row) {
     return !(r->turned > 0.0) && r->normal_distance > NORMAL_FAR_REACHES * d->receipt.reach;
 }
 
-void skel__dh_put_turned(skel__text *t, const skel__dh_doc *d, int32_t row) {
+static void put_turned(skel__text *t, const skel__dh_doc *d, int32_t row) {
     const skel_dh_row *r = &d->joints[row].row;
     skel__text_addf(
         t,
@@ -27,14 +27,15 @@ void skel__dh_put_turned(skel__text *t, const skel__dh_doc *d, int32_t row) {
         d->receipt.reach);
 }
 
-/* The angle between the axis of a row and the next one, 0 where they are parallel in either sense. */
+/* The angle between the axis of a row and the next one, 0 where they are parallel or antiparallel.
+ */
 static double angle_off(const skel__dh_doc *d, int32_t row) {
     const int32_t at    = d->convention == SKEL_DH_STANDARD ? row : row + 1;
     const double  alpha = fabs(d->joints[at].row.alpha);
     return fmin(alpha, fabs(SKEL__DOC_PI - alpha));
 }
 
-void skel__dh_put_spoilt(skel__text *t, const skel__dh_doc *d, int32_t row) {
+static void put_spoilt(skel__text *t, const skel__dh_doc *d, int32_t row) {
     const double angle = angle_off(d, row);
     skel__text_addf(t,
                     "the axes of '%s' and '%s' are %.3g rad off parallel: their common normal is "
@@ -42,6 +43,13 @@ void skel__dh_put_spoilt(skel__text *t, const skel__dh_doc *d, int32_t row) {
                     "number of this table (--snap %.2g reads them as parallel)",
                     d->joints[row].name, d->joints[row + 1].name, angle,
                     d->joints[row].row.normal_distance, d->receipt.reach, 1.1 * angle);
+}
+
+void skel__dh_put_pair(skel__text *t, const skel__dh_doc *d, int32_t row) {
+    if (skel__dh_is_spoilt(d, row))
+        put_spoilt(t, d, row);
+    else
+        put_turned(t, d, row);
 }
 
 void skel__dh_put_cost(skel__text *t, const skel_dh_receipt *r) {

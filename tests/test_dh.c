@@ -328,8 +328,8 @@ END_TEST
 #define OFF_AXES 3
 static const double k_reach = 0.5 + 0.3 + 0.4; /* of the points below, from one to the next */
 
-/* Three axes; the second is off parallel to the first by `off` radians. Their common normal is 0.3 m
-   long and 0.4 m / tan(off) away. */
+/* Three axes; the second is off parallel to the first by `off` radians. Their common normal is
+   0.3 m long and 0.4 m / tan(off) away. */
 static void off_axes(double off, double points[9], double directions[9], double tip[7]) {
     const double p[9] = {0, 0, 0, 0.3, 0.4, 0, 0.3, 0.4, 0.3}, x[7] = {0.7, 0.4, 0.3, 1};
     const double u[9] = {0, 0, 1, 0, sin(off), cos(off), 0, 1, 0};
@@ -363,8 +363,8 @@ static double test_number(long long *s) {
     return 2.0 * (double)*s / 2147483647 - 1.0;
 }
 
-/* Largest errors of a table against the three axes, by matrices: x -> p + R (x - p), R by Rodrigues'
-   formula. errors: [m], [rad]. */
+/* Largest errors of a table against the three axes: x -> p + R (x - p), R by Rodrigues' formula.
+   errors: [m], [rad]. */
 static void off_errors(const skel_dh *dh, double off, double errors[2]) {
     double    p[9], u[9], tip[7], q[OFF_AXES], frames[7 * (OFF_AXES + 1)];
     long long s = 1;
