@@ -185,7 +185,7 @@ int cli_robots(int argc, char **argv) {
         list_robot(folder, names[i]);
         free(names[i]);
     }
-    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
 /* ---- dh -------------------------------------------------------------------------------------- */

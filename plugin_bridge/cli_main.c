@@ -402,19 +402,13 @@ static int show_help(const char *name) {
     const command *c = name ? find_command(name) : NULL;
     if (name && (!c || !c->run)) return unknown_command(name);
     fputs(c ? c->help : k_help, stdout);
-    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
-int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors like others: */
-    signal(SIGXFSZ, SIG_IGN); /* then nothing is left behind */
-    if (argc < 2) {
-        fputs(k_help, stderr);
-        return CLI_WRONG;
-    }
+static int run_command(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0) {
         printf("skel %s\n", skel_version());
-        return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+        return CLI_DONE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return show_help(NULL);
     if (strcmp(argv[1], "help") == 0) return show_help(argc > 2 ? argv[2] : NULL);
@@ -425,4 +419,23 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--help") == 0) return show_help(c->name);
     }
     return c->run(argc - 2, argv + 2);
+}
+
+/* What a command printed must have arrived. One that failed has said why. */
+static int finish_output(int code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code != CLI_FAILED)
+        cli_error(CLI_FAILED, "standard output", "%s", strerror(errno ? errno : EIO));
+    return CLI_FAILED;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors like others: */
+    signal(SIGXFSZ, SIG_IGN); /* then nothing is left behind */
+    if (argc < 2) {
+        fputs(k_help, stderr);
+        return CLI_WRONG;
+    }
+    return finish_output(run_command(argc, argv));
 }
