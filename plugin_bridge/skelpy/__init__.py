@@ -14,12 +14,14 @@ import ctypes as C
 from array import array
 
 from . import _ffi
+from ._ffi import ignore_environment, use_library
 from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain,
                    _Samples)
 from .ik import Ik, IkMotion, jacobian
 
 __all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
-           "accelerations", "bake", "check", "fk", "flight", "inverse", "jacobian", "version"]
+           "accelerations", "bake", "check", "fk", "flight", "ignore_environment", "inverse", "jacobian",
+           "use_library", "version"]
 
 
 def _number_of(name_of, name):

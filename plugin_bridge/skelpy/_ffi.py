@@ -619,9 +619,26 @@ _SIGNATURES = {  # name: (result, *arguments)
 }
 
 
+_CHOICE = {"path": None, "environment": True}
+
+
+def use_library(path):
+    """Take this library where a call names none."""
+    _CHOICE["path"] = os.fspath(path)
+
+
+def ignore_environment():
+    """Do not look at $SKEL_LIB any more: for hosts that bring their own library, such as the add-on
+    for Blender."""
+    _CHOICE["environment"] = False
+
+
 def find():
-    """Path of the library: $SKEL_LIB, else libskel.so in the package or beside it."""
-    if os.environ.get("SKEL_LIB"):
+    """Path of the library: the one of use_library, else $SKEL_LIB, else libskel.so in the package or
+    beside it."""
+    if _CHOICE["path"]:
+        return _CHOICE["path"]
+    if _CHOICE["environment"] and os.environ.get("SKEL_LIB"):
         return os.environ["SKEL_LIB"]
     package = pathlib.Path(__file__).resolve().parent
     for folder in (package, package.parent):
