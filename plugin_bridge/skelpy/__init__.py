@@ -20,8 +20,8 @@ from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _fla
 from .ik import Ik, IkMotion, jacobian
 
 __all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
-           "accelerations", "bake", "check", "fk", "flight", "ignore_environment", "inverse", "jacobian",
-           "use_library", "version"]
+           "accelerations", "bake", "check", "fk", "flight", "ignore_environment", "inverse",
+           "jacobian", "use_library", "version"]
 
 
 def _number_of(name_of, name):

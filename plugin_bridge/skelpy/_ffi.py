@@ -634,8 +634,8 @@ def ignore_environment():
 
 
 def find():
-    """Path of the library: the one of use_library, else $SKEL_LIB, else libskel.so in the package or
-    beside it."""
+    """Path of the library: the one of use_library, else $SKEL_LIB, else libskel.so in the package
+    or beside it."""
     if _CHOICE["path"]:
         return _CHOICE["path"]
     if _CHOICE["environment"] and os.environ.get("SKEL_LIB"):
