@@ -474,6 +474,21 @@ START_TEST(a_run_keeps_one_direction) {
 }
 END_TEST
 
+/* Three axes in one point to rounding, as URDFs have it: no length is long, whatever the reach. */
+START_TEST(a_wrist_of_no_reach) {
+    const double      p[9] = {1e-17, 0, 0, 0, 2e-17, 0, 0, 0, 0};
+    const double      u[9] = {0, 0, 1, 0, 1, 0, 0, 1e-4, 1};
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_dh_axes_desc_init(&d);
+    d.count = 3, d.points = p, d.directions = u;
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
+    for (int i = 0; i < 3; ++i) ck_assert_double_eq(row_of(dh, i).normal_distance, 0.0);
+    ck_assert_int_eq(receipt_of(dh).turned_count, 0);
+    skel_dh_destroy(dh);
+}
+END_TEST
+
 /* Of ordinary chains: receipts are those of the model's own kinematics; the tolerance changes no
    bit; the other convention is the same table to rounding. */
 START_TEST(receipts_of_ordinary_chains) {
@@ -563,6 +578,7 @@ static Suite *suite(void) {
     tcase_add_loop_test(t, axes_off_parallel, 0, 13);
     tcase_add_test(t, tolerances_are_honoured);
     tcase_add_test(t, a_run_keeps_one_direction);
+    tcase_add_test(t, a_wrist_of_no_reach);
     tcase_add_loop_test(t, receipts_of_ordinary_chains, 0, 4);
     tcase_add_test(t, old_callers);
     suite_add_tcase(s, t);

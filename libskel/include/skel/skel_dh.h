@@ -43,7 +43,7 @@ typedef struct skel_dh_row {
     int32_t  reserved; /* 0 */
     /* Of a table that was extracted, both about this axis and the next one as they were given: */
     double turned; /* [rad] by which the next axis was turned to be parallel; 0: it was not */
-    double normal_distance; /* [m] from the axes' points to the feet of their common normal */
+    double normal_distance; /* [m] from the axes' points to their common normal; 0 below 1e-9 */
 } skel_dh_row;
 
 typedef struct skel_dh_desc {

@@ -24,6 +24,7 @@ _Static_assert(sizeof(skel_dh_axes_desc) == offsetof(skel_dh_axes_desc, parallel
 #define NORMAL_FAR_REACHES 5.0 /* of the reach: a normal that is farther away spoils a table */
 #define PARALLEL_COST_MAX 2e-4 /* of the reach: what reading axes as parallel may move the tool */
 #define DIRECTION_NOISE_RAD 1e-12 /* axes that are nearer to parallel have no normal to speak of */
+#define NORMAL_NOISE_M 1e-9       /* a wrist has all points in one, and a reach of rounding */
 
 static const skel_dh_axes_desc k_desc = {
     .struct_size = sizeof k_desc, .tip = {0, 0, 0, 1}, .snap = 1e-6, .parallel_tolerance = 1e-3};
@@ -114,6 +115,7 @@ static normal common_normal(const walker *w, const skel__dh_axis *here, const sk
 
     normal n   = skew_normal(w, next->point, u, k, s);
     n.distance = fmax(v3_norm(v3_sub(n.origin, here->point)), v3_norm(v3_sub(n.foot, next->point)));
+    if (!(n.distance > NORMAL_NOISE_M)) n.distance = 0.0;
     const int is_far = n.distance > NORMAL_FAR_REACHES * w->reach;
     if (!snaps && !(is_far && is_cheap(w, next->type, s))) return n;
 
