@@ -8,4 +8,6 @@ except ImportError:
     import skelpy
     from skelpy import rig, scene
 
+skelpy.ignore_environment()     # the library is the one that came with it
+
 __all__ = ["rig", "scene", "skelpy"]

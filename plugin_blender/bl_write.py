@@ -522,6 +522,16 @@ def _pose_matrix(pose, unit):
         Quaternion(pose[3:]).to_matrix().to_4x4()
 
 
+def _find_mesh(filename, folder, warnings):
+    """The path of a mesh; None where there is none, or where it is refused, which is told."""
+    try:
+        return convert_robot.find_mesh(filename, folder)
+    except convert.Refused as error:
+        if str(error) not in warnings:
+            warnings.append(str(error))
+        return None
+
+
 def _add_visuals(context, ob, robot, folder, unit):
     """What the URDF shows; (attached, left out)."""
     made, left = 0, 0
@@ -533,7 +543,7 @@ def _add_visuals(context, ob, robot, folder, unit):
         if visual.kind != "mesh":
             shape = convert_robot.shape_of(visual)
         else:
-            path = convert_robot.find_mesh(visual.filename, folder)
+            path = _find_mesh(visual.filename, folder, robot.warnings)
             shape = convert_robot.read_mesh(path) if path else None
             scale = scale @ Matrix.Diagonal((*visual.size, 1))
             holder = ob.pose.bones[bone] if bone else ob

@@ -57,6 +57,14 @@ class Refused(Exception):
     """The scene cannot be done; the text says what to do about it."""
 
 
+def json_of(text, what):
+    """What a JSON text holds. `what` says in the message whose text it is."""
+    try:
+        return documents.read_json(text)
+    except ValueError as error:
+        raise Refused(f"{what} is not JSON: {error}") from None
+
+
 @dataclass
 class BoneSettings:
     """Of a bone's panel. 0 and "AUTO" leave it to the preset and to the rig."""

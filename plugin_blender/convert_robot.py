@@ -29,6 +29,10 @@ STUB = 0.04                 # of the reach: length of a bone that has none
 TOOLS = ("tool", "tool0")   # frames that are the end of a robot: tables have one, ROS the other
 NAME = 63                   # bytes that Blender keeps of a bone's name
 SNAP = 1e-5                 # of angles and of the reach: bones are float32
+MESH_BYTES_MAX = 256 << 20  # of a mesh's file
+MANIFESTS = ("package.xml", "manifest.xml", "model.config")     # of packages of ROS and Gazebo
+URDF_FOLDERS = ("urdf", "urdfs", "xacro", "robots")     # where packages keep their URDFs
+PACKAGE_LEVELS = 8          # how far above a URDF its package is looked for
 ZERO = (0.0, 0.0, 0.0)
 UNIT = (1.0, 0.0, 0.0, 0.0)
 
@@ -260,7 +264,7 @@ def text_of(data):
 def robot_of(text, name="", library=None):
     """A Robot of the text of a document: skel-dh/1, CSV, URDF or skel-scene/1."""
     with skelpy.Scene.from_json(text, library) as scene:
-        document = json.loads(scene.to_json())
+        document = convert.json_of(scene.to_json(), "The document")
         names = scene.joint_names
         mimics = {names[k]: {"joint": names[leader], "multiplier": factor, "offset": offset}
                   for k, (leader, factor, offset) in scene.mimics.items()}
@@ -330,8 +334,8 @@ def reach_of(tree):
 def _rows(text):
     """{joint: row as JSON} of a skel-dh/1."""
     try:
-        table = json.loads(text)
-    except ValueError:
+        table = convert.json_of(text, "The table")
+    except convert.Refused:
         return {}
     if table.get("format") != "skel-dh/1":
         return {}
@@ -393,10 +397,10 @@ def _floats(value, count):
 def _mimic_of(owner, text):
     """What a joint goes with, of its JSON."""
     try:
-        mimic = json.loads(text)
+        mimic = convert.json_of(text, owner)
         found = {"joint": mimic["joint"], "multiplier": float(mimic["multiplier"]),
                  "offset": float(mimic["offset"])}
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, convert.Refused):
         found = {"joint": None}
     good = isinstance(found["joint"], str) and _floats(list(found.values())[1:], 2)
     _check(good, owner, "joint_mimic",
@@ -440,11 +444,11 @@ def robot_shot(name, properties):
 def robot_words(name, text):
     """What an armature keeps of its robot, of its JSON."""
     try:
-        data = json.loads(text)
+        data = convert.json_of(text, name)
         joints, poses = data.get("joints", []), data.get("poses", {})
         good = isinstance(joints, list) and all(isinstance(joint, str) for joint in joints) and \
             all(_floats(q, len(q)) is not None for q in poses.values())
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, convert.Refused):
         good = False
     _check(good, f"The armature '{name}'", "skel_robot",
            'JSON like {"joints": ["name"], "poses": {"name": [0.0]}}')
@@ -661,23 +665,74 @@ def _size(shape):
     return [*_numbers(shape.get("radius"), [0.1]), *_numbers(shape.get("length"), [0.1])]
 
 
-def find_mesh(filename, folder):
-    """The file that a URDF names, or None. package://NAME/PATH is looked for in the folders above
-    the URDF."""
-    match = re.match(r"(?:package|model)://([^/]+)/(.*)", filename)
+def _is_package(folder):
+    return any(os.path.isfile(os.path.join(folder, name)) for name in MANIFESTS)
+
+
+def package_of(folder):
+    """The folder that a URDF in `folder` may take meshes from: the ROS package around it, else the
+    one that holds its urdf/ (with meshes/ beside that), else its own."""
+    own = at = os.path.realpath(folder)
+    around = None
+    for _ in range(PACKAGE_LEVELS):
+        if _is_package(at):
+            return at
+        above, name = os.path.split(at)
+        if around is None and name.lower() in URDF_FOLDERS:
+            around = above
+        if above == at:
+            break
+        at = above
+    return around or own
+
+
+def _mesh_places(filename, folder):
+    """(folder that the file must be in, path) pairs, in the order in which they are looked at."""
+    root = package_of(folder)
+    match = re.match(r"(?:package|model)://([^/]+)/(.*)", filename, re.DOTALL)
     if not match:
         name = filename[len("file://"):] if filename.startswith("file://") else filename
-        path = os.path.join(folder, name)
-        return path if os.path.isfile(path) else None
+        return [(root, os.path.join(folder, name))]
     package, rest = match.groups()
-    at = os.path.abspath(folder)
-    while True:
-        for path in (os.path.join(at, package, rest), os.path.join(at, rest)):
-            if os.path.isfile(path):
-                return path
-        if os.path.dirname(at) == at:
-            return None
+    if package in (".", ".."):
+        return [(root, os.path.join(root, package, rest))]
+
+    # its own package, by whatever name the folder has here; then packages beside it, above it
+    found, at = [(root, os.path.join(root, rest.lstrip("/")))], root
+    for _ in range(PACKAGE_LEVELS):
         at = os.path.dirname(at)
+        other = os.path.join(at, package)
+        if _is_package(other):
+            found.append((os.path.realpath(other), os.path.join(other, rest.lstrip("/"))))
+    return found
+
+
+def _is_inside(root, path):
+    try:
+        return os.path.commonpath([root, path]) == root
+    except ValueError:                                  # on two drives
+        return False
+
+
+def find_mesh(filename, folder):
+    """The file that a URDF in `folder` names, or None. package://NAME/PATH is looked for in its own
+    package and in ROS packages of that name beside or above it. What leads out of the package, or
+    is too large, is refused."""
+    outside = None
+    for root, path in _mesh_places(filename, folder):
+        real = os.path.realpath(path)
+        if not _is_inside(root, real):
+            outside = outside or root
+        elif os.path.isfile(real):
+            size = os.path.getsize(real)
+            if size > MESH_BYTES_MAX:
+                raise convert.Refused(f"mesh '{filename}' has {size / 2 ** 20:.0f} MiB; at most "
+                                      f"{MESH_BYTES_MAX // 2 ** 20} MiB are read. Reduce it")
+            return real
+    if outside is not None:
+        raise convert.Refused(f"mesh '{filename}' leads out of the robot's package, '{outside}'. "
+                              "Copy it there")
+    return None
 
 
 def read_mesh(path):

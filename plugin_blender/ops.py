@@ -52,7 +52,7 @@ class OnArmature:
 def words_of(error):
     """What an error says to people: files by their names."""
     if isinstance(error, OSError) and error.filename:
-        return f"{str(error.filename).removesuffix('.part')}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}"
     if isinstance(error, UnicodeDecodeError):
         return "The file is not text in UTF-8"
     if isinstance(error, ReferenceError):

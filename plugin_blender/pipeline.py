@@ -5,9 +5,13 @@ Long work is a generator that yields (fraction, words) often, so that whoever dr
 progress bar, stop it, or run it to its end. Its result is what it returns (`yield from`)."""
 
 import copy
+import errno
 import json
 import math
 import os
+import re
+import stat
+import tempfile
 from array import array
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
@@ -20,6 +24,7 @@ JUMP = 0.25         # of a bone's length, and radians: in one frame, and not bef
 STILL = 1e-7        # m and parts of a turn between frames: what does not move
 LAST_FRAME = 1048574    # of Blender's time line
 SLICE = 8.0         # ms of simulation between two yields
+FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")     # as a spreadsheet sees a cell
 KEYED = 60000       # bones times frames whose keys are made between two yields
 
 
@@ -353,21 +358,40 @@ def report_json(report):
 
 
 def save(path, text):
-    """The file whole or not at all."""
-    beside = f"{path}.part"
+    """The file whole or not at all: written beside its place under a name that nothing else has,
+    synced, renamed. A link stays one."""
+    target, beside = os.path.realpath(path), None
     try:
-        with open(beside, "w", encoding="utf-8", newline="\n") as file:
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise OSError(errno.EINVAL, "is no file that could be replaced")
+        handle, beside = tempfile.mkstemp(prefix=".skel-", dir=os.path.dirname(target))
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.replace(beside, path)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, _mode_of(target))
+        os.replace(beside, target)
+        beside = None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        if os.path.exists(beside):
+        if beside is not None:
             os.remove(beside)
+
+
+def _mode_of(path):
+    """The mode of the file that is to be replaced, or that of an ordinary new one."""
+    if os.path.exists(path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def track_frames(text, fps):
     """The frames of Blender, whole or not, that the samples of a track are at."""
+    given = convert.json_of(text, "The file")
     try:
-        given = json.loads(text)
         first, count, rate = int(given["frame_start"]), len(given["position"]), float(given["fps"])
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise convert.Refused(f"The file is not a skel-track/1: {error}") from None
@@ -487,4 +511,8 @@ def _table(shot, built, scene, forces):
 
 
 def _quote(name):
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
+    """A name as a cell of CSV, written as the library does: what a spreadsheet would take for a
+    formula gets an apostrophe, what begins with apostrophes and a formula one more."""
+    if FORMULA.match(name):
+        name = "'" + name
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name

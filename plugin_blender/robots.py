@@ -12,7 +12,6 @@ A hinge is one angle of rotation_euler, a slide one number of location: sign tim
 locked, for IK too. Limits are IK limits where they fit in half a turn to either side; a Limit
 Rotation constraint could not hold a wrist that turns further than that."""
 
-import json
 import os
 
 import bpy
@@ -35,7 +34,7 @@ def _presets(_self, _context):
         _items.append(("NONE", "From a File", "Choose a DH table or a URDF"))
         for name, path in convert_robot.bundled().items():
             with open(path, encoding="utf-8") as file:
-                label = json.load(file).get("name", name)
+                label = convert.json_of(file.read(), path).get("name", name)
             _items.append((name, label, f"The {label} that comes with Skel"))
     return _items
 

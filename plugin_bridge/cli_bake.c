@@ -110,7 +110,7 @@ static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *des
 static skel_status run(skel_bake *bake, int shown) {
     cli_progress p      = cli_progress_start(shown);
     skel_status  status = SKEL_MORE;
-    while (status == SKEL_MORE && !*cli_signal()) {
+    while (status == SKEL_MORE) {
         status = skel_bake_advance(bake, CLI_SLICE_MS);
         cli_progress_show(&p, skel_bake_progress(bake));
     }
@@ -120,32 +120,15 @@ static skel_status run(skel_bake *bake, int shown) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-typedef struct outputs {
-    outfile track, report;
-} outputs;
-
-/* Before the work, so that a wrong folder does not cost a long bake. */
-static int open_outputs(const call *c, outputs *o) {
-    int error = outfile_open(&o->track, c->out);
-    if (error) return cli_error(CLI_WRONG, c->out, "%s", strerror(error));
-    error = c->report ? outfile_open(&o->report, c->report) : 0;
-    if (error) return cli_error(CLI_WRONG, c->report, "%s", strerror(error));
-    return CLI_DONE;
-}
-
-static int write_outputs(const call *c, outputs *o, const track_source *source) {
+static int write_outputs(const call *c, const track_source *source) {
     int code = CLI_DONE;
-    if (source->failed)
-        outfile_abort(&o->track);
-    else
-        code = cli_write_track(&o->track, c->out ? c->out : "-", c->write_track, source);
-    if (code == CLI_DONE && c->report)
-        code = cli_write_track(&o->report, c->report, c->write_report, source);
+    if (!source->failed) code = cli_write_track(c->out, c->write_track, source);
+    if (code == CLI_DONE && c->report) code = cli_write_track(c->report, c->write_report, source);
     return code;
 }
 
 static int bake_and_write(const call *c, const skel_scene *scene, const skel_bake_desc *desc,
-                          int32_t start, outputs *o) {
+                          int32_t start) {
     skel_bake *bake = NULL;
     skel_error err;
     skel_error_init(&err);
@@ -155,7 +138,6 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     track_source source = {.model       = skel_scene_model(scene),
                            .bake        = bake,
                            .scene       = skel_scene_name(scene),
-                           .stop        = cli_signal(),
                            .fps         = desc->sample_rate,
                            .frame_start = start,
                            .frames      = skel_bake_samples_done(bake),
@@ -164,15 +146,15 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
                            .q           = skel_bake_q(bake)};
     int          code   = CLI_DONE;
     char         mimic[256];
-    for (int32_t i = 0; !*cli_signal() && skel_bake_warning(bake, i); ++i)
+    for (int32_t i = 0; skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
-    if (!*cli_signal() && mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
+    if (mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {
         skel_bake_error(bake, &err);
         source.failed = err.text;
         code          = cli_error(CLI_FAILED, c->file, "%s", err.text);
     }
-    const int written = *cli_signal() ? CLI_FAILED : write_outputs(c, o, &source);
+    const int written = write_outputs(c, &source);
     skel_bake_destroy(bake);
     return code != CLI_DONE ? code : written;
 }
@@ -180,15 +162,10 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
 static int bake_scene(const call *c, const skel_scene *scene) {
     skel_bake_desc desc;
     int32_t        start;
-    outputs        o    = {{0}, {0}};
     int            code = read_desc(c, scene, &desc, &start);
-    if (code != CLI_DONE) return code;
-    cli_catch_signals();
-    code = open_outputs(c, &o);
-    if (code == CLI_DONE) code = bake_and_write(c, scene, &desc, start, &o);
-    outfile_abort(&o.track);
-    outfile_abort(&o.report);
-    return *cli_signal() ? cli_die_of_signal() : code;
+    if (code == CLI_DONE) code = cli_check_out(c->out);
+    if (code == CLI_DONE) code = cli_check_out(c->report);
+    return code == CLI_DONE ? bake_and_write(c, scene, &desc, start) : code;
 }
 
 int cli_bake(int argc, char **argv) {

@@ -18,8 +18,8 @@
 typedef skel_status (*text_maker)(const void *what, char *text, size_t capacity, size_t *needed,
                                   skel_error *err);
 
-static int write_made(const char *file, const char *out, text_maker make, const void *what) {
-    skel__text t      = {0};
+/* t.failed where there is no memory. */
+static int make_text(const char *file, text_maker make, const void *what, skel__text *t) {
     size_t     needed = 0;
     skel_error err;
     skel_error_init(&err);
@@ -27,10 +27,33 @@ static int write_made(const char *file, const char *out, text_maker make, const 
     if (status != SKEL_E_BUFFER)
         return cli_error(cli_code(status), file, "%s",
                          err.text[0] ? err.text : skel_status_text(status));
-    t.data = calloc(1, needed + 1);
-    if (!t.data || make(what, t.data, needed + 1, &needed, &err) != SKEL_OK) t.failed = 1;
-    t.length       = needed;
-    const int code = cli_write(out, &t);
+    t->data = calloc(1, needed + 1);
+    if (!t->data || make(what, t->data, needed + 1, &needed, &err) != SKEL_OK) t->failed = 1;
+    t->length = needed;
+    return CLI_DONE;
+}
+
+static int write_made(const char *file, const char *out, text_maker make, const void *what) {
+    skel__text t    = {0};
+    int        code = make_text(file, make, what, &t);
+    if (code == CLI_DONE) code = cli_write(out, &t);
+    skel__text_free(&t);
+    return code;
+}
+
+/* The lines of a report of a table, on standard error. */
+static int say_made(const char *file, text_maker make, const void *what) {
+    static const char warning[] = "warning: ";
+    skel__text        t         = {0};
+    int               code      = make_text(file, make, what, &t);
+    if (code == CLI_DONE && t.failed) code = cli_error(CLI_FAILED, NULL, "out of memory");
+    char *line = code == CLI_DONE ? strtok(t.data, "\n") : NULL;
+    for (; line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, warning, sizeof warning - 1) == 0)
+            cli_warn(file, line + sizeof warning - 1);
+        else
+            fprintf(stderr, "skel: %s: %s\n", file, line);
+    }
     skel__text_free(&t);
     return code;
 }
@@ -44,6 +67,12 @@ static skel_status make_table(const void *what, char *text, size_t capacity, siz
                               skel_error *err) {
     const table_call *c = what;
     return skel_scene_write_dh(c->scene, &c->desc, text, capacity, needed, err);
+}
+
+static skel_status make_report(const void *what, char *text, size_t capacity, size_t *needed,
+                               skel_error *err) {
+    const table_call *c = what;
+    return skel_scene_dh_report(c->scene, &c->desc, text, capacity, needed, err);
 }
 
 static skel_status make_urdf(const void *what, char *text, size_t capacity, size_t *needed,
@@ -67,8 +96,9 @@ int cli_write_urdf(const char *file, const char *out, const skel_scene *scene) {
 
 int cli_write_table(const char *file, const char *out, const skel_scene *scene,
                     const skel_scene_dh_desc *desc) {
-    const table_call c = {scene, *desc};
-    return write_made(file, out, make_table, &c);
+    const table_call c    = {scene, *desc};
+    const int        code = write_made(file, out, make_table, &c);
+    return code == CLI_DONE ? say_made(file, make_report, &c) : code;
 }
 
 /* ---- robots by name -------------------------------------------------------------------------- */
@@ -155,7 +185,7 @@ int cli_robots(int argc, char **argv) {
         list_robot(folder, names[i]);
         free(names[i]);
     }
-    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
 /* ---- dh -------------------------------------------------------------------------------------- */
@@ -244,6 +274,7 @@ static int dh_extract(int argc, char **argv) {
     int              code = cli_options(argc, argv, options, "skel dh extract SCENE", &file, 1);
     if (code == CLI_DONE) code = cli_convention(convention, &d.convention);
     if (code == CLI_DONE) code = cli_number("--snap", snap, 1, &d.snap);
+    if (snap) d.parallel_tolerance = 0.0; /* whoever says what is parallel is not second-guessed */
     if (code == CLI_DONE) code = pick_csv(out, to, &d.is_csv);
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
@@ -265,6 +296,12 @@ static skel_status make_rewrite(const void *what, char *text, size_t capacity, s
                            err);
 }
 
+static skel_status make_rewrite_report(const void *what, char *text, size_t capacity,
+                                       size_t *needed, skel_error *err) {
+    const rewrite_call *c = what;
+    return skel_dh_rewrite_report(c->data, c->length, c->convention, text, capacity, needed, err);
+}
+
 static int dh_convert(int argc, char **argv) {
     const char      *file = NULL, *out = NULL, *convention = NULL, *to = NULL;
     char            *data      = NULL, path[CLI_PATH];
@@ -282,6 +319,7 @@ static int dh_convert(int argc, char **argv) {
     if (code == CLI_DONE) code = cli_read(cli_find(file, path), &data, &c.length);
     c.data = data;
     if (code == CLI_DONE) code = write_made(file, out, make_rewrite, &c);
+    if (code == CLI_DONE) code = say_made(file, make_rewrite_report, &c);
     free(data);
     return code;
 }

@@ -152,7 +152,7 @@ static int judge(const call *c, const skel_scene *scene, const skel_ik_motion_de
 static skel_status run(skel_ik_motion *motion, int shown) {
     cli_progress p      = cli_progress_start(shown);
     skel_status  status = SKEL_MORE;
-    while (status == SKEL_MORE && !*cli_signal()) {
+    while (status == SKEL_MORE) {
         status = skel_ik_motion_advance(motion, CLI_SLICE_MS);
         cli_progress_show(&p, skel_ik_motion_progress(motion));
     }
@@ -160,8 +160,7 @@ static skel_status run(skel_ik_motion *motion, int shown) {
     return status;
 }
 
-static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
-                           outfile *file) {
+static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d) {
     skel_ik_motion *motion = NULL;
     skel_error      err;
     skel_error_init(&err);
@@ -176,14 +175,12 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
                                  .ik          = motion,
                                  .goals       = (int32_t)d->ik->goal_count,
                                  .scene       = skel_scene_name(scene),
-                                 .stop        = cli_signal(),
                                  .fps         = d->sample_rate,
                                  .frame_start = skel_scene_frame_start(scene),
                                  .frames      = skel_ik_motion_samples_done(motion),
                                  .poses       = skel_ik_motion_poses(motion),
                                  .q           = skel_ik_motion_q(motion)};
-    int                code   = CLI_FAILED;
-    if (!*cli_signal()) code = cli_write_track(file, c->out ? c->out : "-", c->write, &source);
+    int                code   = cli_write_track(c->out, c->write, &source);
     if (code == CLI_DONE) code = judge(c, scene, d, motion);
     skel_ik_motion_destroy(motion);
     return code;
@@ -194,17 +191,11 @@ static int solve_scene(const call *c, const skel_scene *scene) {
     skel_ik_desc        ik;
     skel_goal_desc      goal;
     double             *seed = NULL;
-    outfile             file = {0};
     int                 code = read_desc(c, scene, &d, &ik, &goal, &seed);
-    if (code == CLI_DONE) {
-        cli_catch_signals();
-        const int error = outfile_open(&file, c->out);
-        code            = error ? cli_error(CLI_WRONG, c->out, "%s", strerror(error))
-                                : solve_and_write(c, scene, &d, &file);
-        outfile_abort(&file);
-    }
+    if (code == CLI_DONE) code = cli_check_out(c->out);
+    if (code == CLI_DONE) code = solve_and_write(c, scene, &d);
     free(seed);
-    return *cli_signal() ? cli_die_of_signal() : code;
+    return code;
 }
 
 int cli_ik(int argc, char **argv) {

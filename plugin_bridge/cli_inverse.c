@@ -56,13 +56,12 @@ static int32_t next_root(const motion *m, int32_t k) {
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* ",NAME.WHAT", in quotes where a reader would else be led astray (RFC 4180). */
+/* ",NAME.WHAT" */
 static void put_head(skel__text *t, const char *name, const char *what) {
-    const int quoted = strpbrk(name, ",\"") != NULL;
-    skel__text_add(t, quoted ? ",\"" : ",");
-    for (const char *c = name; *c; ++c)
-        skel__text_bytes(t, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-    skel__text_addf(t, ".%s%s", what, quoted ? "\"" : "");
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, ".%s", what);
+    skel__text_add(t, ",");
+    skel__text_csv_name(t, name, suffix, 0);
 }
 
 static void put_cells(skel__text *t, const double *x, int32_t count) {

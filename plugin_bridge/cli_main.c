@@ -106,7 +106,8 @@ static const command k_commands[] = {
      "  --convention C  standard (default) or modified\n"
      "  --root A        body or frame the chain begins at; default the world\n"
      "  --tip B         body or frame it ends in; default the tool, or the only end\n"
-     "  --snap S        axes nearer to parallel or to meeting are taken to be it; default 1e-6\n"
+     "  --snap S        axes nearer to parallel or to meeting are taken to be it; default 1e-6,\n"
+     "                  and up to 1e-3 where parallel axes give a better table at little cost\n"
      "  --to FORMAT     json or csv\n"
      "skel dh convert TABLE --convention C [-o FILE]: the rows in the other convention, exactly\n"},
     {"robots", cli_robots, "skel robots: robots that are known by name: name, joints, title\n"},
@@ -401,19 +402,13 @@ static int show_help(const char *name) {
     const command *c = name ? find_command(name) : NULL;
     if (name && (!c || !c->run)) return unknown_command(name);
     fputs(c ? c->help : k_help, stdout);
-    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
-int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors like others: */
-    signal(SIGXFSZ, SIG_IGN); /* then nothing is left behind */
-    if (argc < 2) {
-        fputs(k_help, stderr);
-        return CLI_WRONG;
-    }
+static int run_command(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0) {
         printf("skel %s\n", skel_version());
-        return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+        return CLI_DONE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return show_help(NULL);
     if (strcmp(argv[1], "help") == 0) return show_help(argc > 2 ? argv[2] : NULL);
@@ -424,4 +419,23 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--help") == 0) return show_help(c->name);
     }
     return c->run(argc - 2, argv + 2);
+}
+
+/* What a command printed must have arrived. One that failed has said why. */
+static int finish_output(int code) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code != CLI_FAILED)
+        cli_error(CLI_FAILED, "standard output", "%s", strerror(errno ? errno : EIO));
+    return CLI_FAILED;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe and a full quota are write errors like others: */
+    signal(SIGXFSZ, SIG_IGN); /* then nothing is left behind */
+    if (argc < 2) {
+        fputs(k_help, stderr);
+        return CLI_WRONG;
+    }
+    return finish_output(run_command(argc, argv));
 }

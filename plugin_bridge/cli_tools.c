@@ -322,7 +322,6 @@ static int check(const char *file, const char *data, size_t length) {
                (int)skel_model_joint_count(model), (int)skel_model_dof(model));
     }
     skel_scene_destroy(scene);
-    if (fflush(stdout) != 0) return CLI_FAILED;
     return cli_code(status);
 }
 

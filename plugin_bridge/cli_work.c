@@ -1,40 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `skel bake` and `skel ik` share: signals, progress, the formats of a track. */
+/* What `skel bake` and `skel ik` share: progress, the formats of a track. */
 #include "cli_work.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- signals --------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t g_signal; /* the one that asked us to stop; 0: none */
-
-static void on_signal(int number) {
-    g_signal = number;
-}
-
-void cli_catch_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
-const volatile sig_atomic_t *cli_signal(void) {
-    return &g_signal;
-}
-
-int cli_die_of_signal(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_DFL;
-    sigaction(g_signal, &action, NULL);
-    raise(g_signal);
-    return CLI_FAILED;
-}
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
@@ -105,14 +75,23 @@ int cli_pick_track(const char *out, const char *to, track_writer **writer) {
     return cli_error(CLI_WRONG, what, "must end in .json, .npy or .csv, or --to must say which");
 }
 
-int cli_write_track(outfile *file, const char *name, track_writer *writer,
-                    const track_source *source) {
+int cli_check_out(const char *out) {
+    const int error = outfile_check(out);
+    return error ? cli_error(CLI_WRONG, out, "%s", strerror(error)) : CLI_DONE;
+}
+
+int cli_write_track(const char *out, track_writer *writer, const track_source *source) {
+    const char *name = out ? out : "-";
+    outfile     file;
+    int         error = outfile_open(&file, out);
+    if (error) return cli_error(CLI_WRONG, name, "%s", strerror(error));
+
     errno = 0;
-    if (!writer(file->stream, source)) {
-        const int error = errno ? errno : EIO;
-        outfile_abort(file);
-        return g_signal ? CLI_FAILED : cli_error(CLI_FAILED, name, "%s", strerror(error));
+    if (writer(file.stream, source)) {
+        error = outfile_commit(&file);
+    } else {
+        error = errno ? errno : EIO;
+        outfile_abort(&file);
     }
-    const int error = outfile_commit(file);
     return error ? cli_error(CLI_FAILED, name, "%s", strerror(error)) : CLI_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the commands that work for long and write a track share: signals, progress, formats. */
+/* What the commands that work for long and write a track share: progress, formats. */
 #ifndef SKEL_BRIDGE_CLI_WORK_H
 #define SKEL_BRIDGE_CLI_WORK_H
 
@@ -7,14 +7,7 @@
 #include "outfile.h"
 #include "track.h"
 
-#define CLI_SLICE_MS 100.0 /* between two looks at signals and progress */
-
-/** From here on a signal that would end the command is only noted. */
-void cli_catch_signals(void);
-/** Points to the one that asked us to stop; 0: none. */
-const volatile sig_atomic_t *cli_signal(void);
-/** Ends as the signal would have, now that nothing is left behind. */
-int cli_die_of_signal(void);
+#define CLI_SLICE_MS 100.0 /* between two looks at progress */
 
 typedef struct cli_progress {
     int shown;    /* wanted at all */
@@ -31,8 +24,10 @@ const char *cli_extension(const char *path);
 int cli_is_later_format(const char *name);
 /** The writer by --to, or by the name of the file, or JSON on standard output. */
 int cli_pick_track(const char *out, const char *to, track_writer **writer);
-/** Writes and puts the file in its place; `name` is for messages. */
-int cli_write_track(outfile *file, const char *name, track_writer *writer,
-                    const track_source *source);
+/** Says so where a file cannot be put there: before the work, so that a wrong folder does not cost
+    a long bake. */
+int cli_check_out(const char *out);
+/** Makes the file, writes it and puts it in its place; NULL or "-" is standard output. */
+int cli_write_track(const char *out, track_writer *writer, const track_source *source);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct skel__dh_doc {
     skel__dh_pose  *poses;
     double          angle, length; /* rad and m per unit of the document */
     bool            is_deg, is_mm;
+    skel_dh_receipt receipt; /* of a document that was read: only the two errors */
 } skel__dh_doc;
 
 /** The table of skel-dh/1; false where there are errors. Words (source, notes) go into s->robot. */
@@ -51,6 +52,15 @@ void skel__dh_suspect(skel__doc *doc, const skel__dh_doc *d);
 void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s);
 /** The table of rows; NULL where there is no memory. */
 skel_dh *skel__dh_table(const skel__dh_doc *d);
+/** Whether the next axis was turned to be parallel, or was not although it should be. */
+bool skel__dh_is_turned(const skel__dh_doc *d, int32_t row);
+bool skel__dh_is_spoilt(const skel__dh_doc *d, int32_t row);
+/** That in words, and what the whole table costs. */
+void skel__dh_put_pair(skel__text *t, const skel__dh_doc *d, int32_t row);
+void skel__dh_put_cost(skel__text *t, const skel_dh_receipt *r);
+/** The receipt as a member of skel-dh/1, or as lines of a CSV; nothing where there is none. */
+void skel__dh_put_receipt(skel__text *t, const skel__dh_doc *d);
+void skel__dh_put_receipt_csv(skel__text *t, const skel__dh_doc *d);
 /** As skel-dh/1, in m and rad, or as CSV. r: source and notes; may be NULL. */
 void skel__dh_put(skel__text *t, const skel__dh_doc *d, const skel__robot *r);
 void skel__dh_put_csv(skel__text *t, const skel__dh_doc *d, const skel__robot *r);

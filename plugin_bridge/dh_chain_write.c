@@ -24,8 +24,11 @@ typedef struct chain {
     double            tool[7], snap;
 } chain;
 
+#define DESC_DH_V1 offsetof(skel_scene_dh_desc, parallel_tolerance)
+
 void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size) {
-    const skel_scene_dh_desc none = {.struct_size = (uint32_t)size, .snap = 1e-6};
+    const skel_scene_dh_desc none = {
+        .struct_size = (uint32_t)size, .snap = 1e-6, .parallel_tolerance = 1e-3};
     if (!desc || size < sizeof(uint32_t)) return;
     memset(desc, 0, size);
     memcpy(desc, &none, size < sizeof none ? size : sizeof none);
@@ -330,6 +333,21 @@ static void note_rows(chain *c, const char *text, bool (*takes)(const chain *, i
     skel__text_free(&t);
 }
 
+/* A line for every pair of nearly parallel axes. */
+static void note_pairs(chain *c) {
+    for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
+        skel__text t = {0};
+        if (!skel__dh_is_spoilt(&c->doc, i) && !skel__dh_is_turned(&c->doc, i)) continue;
+
+        skel__dh_put_pair(&t, &c->doc, i);
+        if (t.failed)
+            c->arena.failed = true;
+        else
+            c->words.notes[c->words.note_count++] = skel__arena_string(&c->arena, t.data);
+        skel__text_free(&t);
+    }
+}
+
 static int32_t relation(const chain *c, int32_t i) {
     return c->doc.joints[i].row.relation;
 }
@@ -361,8 +379,9 @@ static bool is_first(const chain *c, int32_t i) {
 
 static bool write_notes(chain *c) {
     char text[160];
-    c->words.tool  = -1;
-    c->words.notes = skel__arena_alloc(&c->arena, 16, sizeof *c->words.notes);
+    c->words.tool = -1;
+    c->words.notes =
+        skel__arena_alloc(&c->arena, 16 + (size_t)c->doc.count, sizeof *c->words.notes);
     if (!c->words.notes) return false;
     if (c->s->robot) c->words.source = c->s->robot->source;
     note_rows(c,
@@ -383,6 +402,7 @@ static bool write_notes(chain *c) {
               of_ball);
     note_rows(c, "a universal joint as two hinges: ", of_universal);
     note_rows(c, "goes with a joint that is not of this chain, here it is free: ", goes_elsewhere);
+    note_pairs(c);
     snprintf(text, sizeof text,
              "axes that are parallel to %g rad, or meet to %g of the reach, were taken to be so",
              c->snap, c->snap);
@@ -398,6 +418,7 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     if (status != SKEL_OK) return status;
     skel_dh_chain_desc_init(&e);
     e.convention = d->convention, e.root = c->root, e.tip = c->tip, e.snap = d->snap;
+    e.parallel_tolerance = d->parallel_tolerance;
     memcpy(e.tool, c->tool, sizeof e.tool);
     c->snap = d->snap;
     status  = skel_dh_extract(c->model, &e, &c->dh, err);
@@ -411,6 +432,8 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     c->doc.joints = skel__arena_alloc(&c->arena, (size_t)c->doc.count, sizeof *c->doc.joints);
     if (!c->doc.joints || !find_islands(c)) return SKEL_E_MEMORY;
     skel_dh_get_ends(c->dh, c->doc.base, c->doc.tool);
+    c->doc.receipt.struct_size = sizeof c->doc.receipt;
+    skel_dh_get_receipt(c->dh, &c->doc.receipt);
     for (int32_t i = 0; i < c->doc.count; ++i) fill_row(c, i);
     if (!fill_links(c)) return SKEL_E_MEMORY;
     fill_poses(c);
@@ -418,23 +441,47 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     return write_notes(c) ? SKEL_OK : SKEL_E_MEMORY;
 }
 
-skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_desc *desc, char *text,
-                                size_t capacity, size_t *needed, skel_error *err) {
+static void put_table(skel__text *t, const chain *c, const skel_scene_dh_desc *d) {
+    if (d->is_csv)
+        skel__dh_put_csv(t, &c->doc, &c->words);
+    else
+        skel__dh_put(t, &c->doc, &c->words);
+}
+
+static void put_report(skel__text *t, const chain *c, const skel_scene_dh_desc *d) {
+    for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
+        const bool spoilt = skel__dh_is_spoilt(&c->doc, i);
+        if (!spoilt && !(c->doc.joints[i].row.turned >= d->snap)) continue;
+        skel__text_add(t, "warning: ");
+        skel__dh_put_pair(t, &c->doc, i);
+        if (!spoilt) skel__text_addf(t, " (--snap %g keeps them apart)", d->snap);
+        skel__text_add(t, "\n");
+    }
+    skel__text_add(t, "receipt: ");
+    skel__dh_put_cost(t, &c->doc.receipt);
+    skel__text_add(t, "\n");
+}
+
+/* Extracts the chain and gives the caller what `put` writes of it. */
+static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
+                        void (*put)(skel__text *, const chain *, const skel_scene_dh_desc *),
+                        char *text, size_t capacity, size_t *needed, skel_error *err) {
     skel_scene_dh_desc d;
     if (!scene || !desc || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
-    if (desc->struct_size < sizeof d)
+    if (desc->struct_size < DESC_DH_V1)
         return skel__error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
                                desc->struct_size, (unsigned)sizeof d);
-    d                         = *desc;
+
+    /* The fields that the caller knows; the others keep their defaults. */
+    skel_scene_dh_desc_init(&d);
+    memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
+
     const skel__locale locale = skel__locale_enter();
     chain              c      = {.s = scene, .model = scene->model};
     skel__text         t      = {0};
     skel_status        status = extract(&c, &d, err);
     if (status == SKEL_OK) {
-        if (d.is_csv)
-            skel__dh_put_csv(&t, &c.doc, &c.words);
-        else
-            skel__dh_put(&t, &c.doc, &c.words);
+        put(&t, &c, &d);
         status = skel__text_give(&t, text, capacity, needed);
     } else if (status == SKEL_E_MEMORY) {
         skel__error_say(err, status, "%s", skel_status_text(status));
@@ -444,4 +491,14 @@ skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_des
     skel__arena_free(&c.arena);
     skel__locale_leave(locale);
     return status;
+}
+
+skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_desc *desc, char *text,
+                                size_t capacity, size_t *needed, skel_error *err) {
+    return give(scene, desc, put_table, text, capacity, needed, err);
+}
+
+skel_status skel_scene_dh_report(const skel_scene *scene, const skel_scene_dh_desc *desc,
+                                 char *text, size_t capacity, size_t *needed, skel_error *err) {
+    return give(scene, desc, put_report, text, capacity, needed, err);
 }

@@ -80,6 +80,7 @@ static char *trim(char *text) {
     return text;
 }
 
+/* A name, in memory of the document. */
 static const char *keep(reader *r, const char *text) {
     if (!skel__is_name(text)) {
         wrong(r, "name", "not a name", "1 to 255 bytes of UTF-8 without control characters");
@@ -129,6 +130,11 @@ static void read_pose(reader *r, const char *key, char *value, double out[7]) {
     memcpy(out, x, sizeof x);
 }
 
+/* Of the receipt: m or rad, whatever the units of the file are. */
+static void read_error(reader *r, const char *key, const char *value, double *out) {
+    if (!number_of(value, out) || *out < 0.0) wrong(r, key, value, "a number >= 0");
+}
+
 static void read_key(reader *r, char *line) {
     bool  second = false;
     char *colon  = strchr(line, ':');
@@ -149,6 +155,10 @@ static void read_key(reader *r, char *line) {
         read_pose(r, key, value, r->d->base);
     } else if (strcmp(key, "tool") == 0) {
         read_pose(r, key, value, r->d->tool);
+    } else if (strcmp(key, "position_error") == 0) {
+        read_error(r, key, value, &r->d->receipt.position_error);
+    } else if (strcmp(key, "angle_error") == 0) {
+        read_error(r, key, value, &r->d->receipt.angle_error);
     }
 }
 
@@ -298,9 +308,9 @@ static void read_row(reader *r, char **cell, int32_t count) {
         if (c == C_TYPE || !cell[i][0]) continue;
         has[c] = true;
         if (c == C_NAME)
-            j->name = keep(r, cell[i]);
+            j->name = keep(r, skel__csv_name(cell[i]));
         else if (c == C_LINK)
-            j->link = keep(r, cell[i]);
+            j->link = keep(r, skel__csv_name(cell[i]));
         else if (!number_of(cell[i], &x))
             wrong(r, k_columns[c].name, cell[i], "a number");
         else
@@ -317,6 +327,21 @@ static void read_row(reader *r, char **cell, int32_t count) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* Ends the cell that begins after a quote, in place: two quotes are one. Returns what follows the
+   closing quote, or NULL where there is none. */
+static char *unquote(char *cell) {
+    char *to = cell;
+    for (char *from = cell; *from; ++from) {
+        if (*from == '"' && from[1] != '"') {
+            *to = 0;
+            return from + 1;
+        }
+        if (*from == '"') ++from;
+        *to++ = *from;
+    }
+    return NULL;
+}
+
 /* Cuts a line at commas; quotes hold a cell together. Returns the
    number of cells, or -1. */
 static int32_t split(char *line, char **cell) {
@@ -326,11 +351,10 @@ static int32_t split(char *line, char **cell) {
         while (*at == ' ' || *at == '\t') ++at;
         char *end;
         if (*at == '"') {
-            end = strchr(at + 1, '"');
+            end = unquote(at + 1);
             if (!end) return -1;
-            *end      = 0;
             cell[n++] = at + 1;
-            end       = strchr(end + 1, ',');
+            end       = strchr(end, ',');
         } else {
             end       = strchr(at, ',');
             cell[n++] = at;
@@ -390,6 +414,7 @@ static bool read_line(reader *r, char *line) {
     char *cell[MAX_COLUMNS];
     line = trim(line);
     if (!*line) return true;
+    if (strncmp(line, "\"#", 2) == 0 && unquote(line + 1)) ++line; /* a comment in quotes */
     if (*line == '#') {
         if (r->column_count == 0) read_key(r, line + 1);
         return true;

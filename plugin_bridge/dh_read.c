@@ -20,11 +20,16 @@ enum {
     D_JOINTS,
     D_POSES,
     D_SOURCE,
-    D_NOTES
+    D_NOTES,
+    D_RECEIPT
 };
-static const skel__field k_dh[] = {{"format"},      {"name"},   {"convention"}, {"angle_unit"},
-                                   {"length_unit"}, {"base"},   {"tool"},       {"joints"},
-                                   {"poses"},       {"source"}, {"notes"},      {NULL}};
+static const skel__field k_dh[] = {
+    {"format"}, {"name"},  {"convention"}, {"angle_unit"}, {"length_unit"}, {"base"}, {"tool"},
+    {"joints"}, {"poses"}, {"source"},     {"notes"},      {"receipt"},     {NULL}};
+
+enum { R_POSES, R_POSITION, R_ANGLE, R_REACH, R_LONGEST, R_PARALLEL };
+static const skel__field k_receipt[] = {{"poses"},   {"position_error"}, {"angle_error"}, {"reach"},
+                                        {"longest"}, {"parallel"},       {NULL}};
 
 enum {
     J_NAME,
@@ -260,6 +265,16 @@ static void read_poses(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {
     }
 }
 
+/* Of what was extracted; only its errors are used again, by skel_dh_rewrite. */
+static void read_receipt(skel__doc *doc, const skel__at *at, skel_dh_receipt *r) {
+    skel__fields f;
+    if (!at->node || !skel__doc_fields(doc, at, k_receipt, "a receipt", &f)) return;
+    const skel__at position = skel__doc_member(&f, R_POSITION),
+                   angle    = skel__doc_member(&f, R_ANGLE);
+    skel__doc_number(doc, &position, SKEL__NOT_NEGATIVE, &r->position_error);
+    skel__doc_number(doc, &angle, SKEL__NOT_NEGATIVE, &r->angle_error);
+}
+
 static void read_head(skel__doc *doc, const skel__fields *f, skel__dh_doc *d) {
     static const char *const angles[] = {"rad", "deg", NULL}, *const lengths[] = {"m", "mm", NULL};
     const skel__at name = skel__doc_member(f, D_NAME), angle = skel__doc_member(f, D_ANGLE);
@@ -284,7 +299,9 @@ bool skel__dh_parse(skel__doc *doc, const cJSON *root, skel__dh_doc *d, skel_sce
     const skel__at base = skel__doc_member(&f, D_BASE), tool = skel__doc_member(&f, D_TOOL);
     const skel__at joints = skel__doc_member(&f, D_JOINTS), poses = skel__doc_member(&f, D_POSES);
     const skel__at source = skel__doc_member(&f, D_SOURCE), notes = skel__doc_member(&f, D_NOTES);
+    const skel__at receipt = skel__doc_member(&f, D_RECEIPT);
     read_head(doc, &f, d);
+    read_receipt(doc, &receipt, &d->receipt);
     read_end(doc, &base, d->length, d->base);
     read_end(doc, &tool, d->length, d->tool);
     if (skel__doc_need(doc, &f, D_JOINTS, "[joint, ...], at least one")) {

@@ -90,6 +90,7 @@ void skel__dh_put(skel__text *t, const skel__dh_doc *d, const skel__robot *r) {
         put_numbers(t, ": ", d->poses[i].q, (size_t)d->count);
     }
     if (d->pose_count) skel__text_add(t, "}");
+    skel__dh_put_receipt(t, d);
     if (r) skel__put_words(t, "  ", r);
     skel__text_add(t, "\n}\n");
 }
@@ -101,14 +102,6 @@ static void put_cell(skel__text *t, bool given, double x) {
     if (given) skel__text_number(t, x);
 }
 
-/* A quote in a name has no way out in CSV as it is read here: it is left out. */
-static void put_word(skel__text *t, const char *word) {
-    skel__text_add(t, "\"");
-    for (const char *c = word; *c; ++c)
-        if (*c != '"' && (unsigned char)*c >= 0x20) skel__text_bytes(t, c, 1);
-    skel__text_add(t, "\"");
-}
-
 static void put_pose_line(skel__text *t, const char *key, const double x[7]) {
     if (!is_place(x)) return;
     skel__text_addf(t, "# %s:", key);
@@ -116,24 +109,36 @@ static void put_pose_line(skel__text *t, const char *key, const double x[7]) {
     skel__text_add(t, "\n");
 }
 
+/* "# HEAD WORDS" as one cell. */
+static void put_comment(skel__text *t, const char *head, const char *words) {
+    skel__text line = {0};
+    skel__text_addf(&line, "%s%s", head, words);
+    if (line.failed)
+        t->failed = 1;
+    else
+        skel__text_csv_comment(t, line.data);
+    skel__text_free(&line);
+}
+
 void skel__dh_put_csv(skel__text *t, const skel__dh_doc *d, const skel__robot *r) {
-    if (d->name && d->name[0]) skel__text_addf(t, "# name: %s\n", d->name);
+    if (d->name && d->name[0]) put_comment(t, "name: ", d->name);
     skel__text_addf(t, "# convention: %s\n# angle_unit: rad\n# length_unit: m\n",
                     d->convention == SKEL_DH_STANDARD ? "standard" : "modified");
     put_pose_line(t, "base", d->base);
     put_pose_line(t, "tool", d->tool);
-    for (int32_t i = 0; r && i < r->note_count; ++i) skel__text_addf(t, "# - %s\n", r->notes[i]);
+    skel__dh_put_receipt_csv(t, d);
+    for (int32_t i = 0; r && i < r->note_count; ++i) put_comment(t, "- ", r->notes[i]);
     for (int32_t i = 0; i < d->count; ++i)
         if (d->joints[i].mimic.of)
-            skel__text_addf(t, "# - goes with another joint, which this table does not hold: %s\n",
-                            d->joints[i].name);
+            put_comment(t, "- goes with another joint, which this table does not hold: ",
+                        d->joints[i].name);
     skel__text_add(t, "name,link,type,a,alpha,d,theta,offset,sign,limit_low,limit_high,mass,com_x,"
                       "com_y,com_z,ixx,iyy,izz,ixy,ixz,iyz,friction,velocity_limit,torque_limit\n");
     for (int32_t i = 0; i < d->count; ++i) {
         const skel__dh_joint *j = &d->joints[i];
-        put_word(t, j->name);
+        skel__text_csv_name(t, j->name, "", 1);
         skel__text_add(t, ",");
-        put_word(t, j->link);
+        skel__text_csv_name(t, j->link, "", 1);
         skel__text_add(t, j->row.type == SKEL_JOINT_HINGE ? ",revolute" : ",prismatic");
         const double row[] = {j->row.a,     j->row.alpha,  j->row.d,
                               j->row.theta, j->row.offset, j->row.sign};
@@ -170,9 +175,21 @@ static void move_bodies(skel__dh_doc *d, const skel_dh *standard, bool to_modifi
     }
 }
 
+/* The new table against the one it was made from, on top of what that one says of itself. */
+static skel_status add_receipt(const skel_dh *made, const skel_dh *from, skel_dh_receipt *r) {
+    const skel_dh_receipt said   = *r;
+    skel_dh_receipt       found  = {.struct_size = sizeof found};
+    const skel_status     status = skel_dh_compare(made, from, &found);
+    *r                           = found;
+    r->position_error += said.position_error;
+    r->angle_error += said.angle_error;
+    return status;
+}
+
 static skel_status rewrite(skel__dh_doc *d, int32_t convention, skel_error *err) {
     skel_dh    *dh = skel__dh_table(d), *to = NULL;
     skel_status status = dh ? skel_dh_convert(dh, convention, &to, err) : SKEL_E_MEMORY;
+    if (status == SKEL_OK) status = add_receipt(to, dh, &d->receipt);
     if (status == SKEL_OK && convention != d->convention) {
         move_bodies(d, d->convention == SKEL_DH_STANDARD ? dh : to,
                     d->convention == SKEL_DH_STANDARD);
@@ -199,31 +216,60 @@ static bool parse(skel__doc *doc, const char *table, size_t length, skel__dh_doc
     return skel__dh_parse(doc, doc->root, d, s);
 }
 
+/* Reads the table and brings it into the convention; then `put` writes what is wanted of it. */
+typedef struct rewriting {
+    skel__dh_doc d;
+    skel_scene   s; /* its source and notes */
+} rewriting;
+
+static skel_status rewrite_text(const char *table, size_t length, int32_t convention,
+                                skel__doc *doc, rewriting *w, skel_error *err) {
+    if (parse(doc, table, length, &w->d, &w->s)) return rewrite(&w->d, convention, err);
+    skel__doc_sort(doc);
+    return skel__doc_result(doc, err);
+}
+
 skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention, int32_t is_csv,
                             char *text, size_t capacity, size_t *needed, skel_error *err) {
     if (!table || (!text && capacity > 0) ||
         (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
         return SKEL_E_ARGUMENT;
     const skel__locale locale = skel__locale_enter();
-    skel_scene         s      = {0};
+    rewriting          w      = {0};
     skel__doc          doc;
-    skel__dh_doc       d;
-    skel__text         t = {0};
-    skel_status        status;
-    if (parse(&doc, table, length, &d, &s)) {
-        status = rewrite(&d, convention, err);
-        if (status == SKEL_OK && is_csv)
-            skel__dh_put_csv(&t, &d, s.robot);
-        else if (status == SKEL_OK)
-            skel__dh_put(&t, &d, s.robot);
-    } else {
-        skel__doc_sort(&doc);
-        status = skel__doc_result(&doc, err);
-    }
+    skel__text         t      = {0};
+    skel_status        status = rewrite_text(table, length, convention, &doc, &w, err);
+    if (status == SKEL_OK && is_csv)
+        skel__dh_put_csv(&t, &w.d, w.s.robot);
+    else if (status == SKEL_OK)
+        skel__dh_put(&t, &w.d, w.s.robot);
     if (status == SKEL_OK) status = skel__text_give(&t, text, capacity, needed);
     skel__text_free(&t);
     skel__doc_close(&doc);
-    skel__robot_free(s.robot);
+    skel__robot_free(w.s.robot);
+    skel__locale_leave(locale);
+    return status;
+}
+
+skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t convention, char *text,
+                                   size_t capacity, size_t *needed, skel_error *err) {
+    if (!table || (!text && capacity > 0) ||
+        (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
+        return SKEL_E_ARGUMENT;
+    const skel__locale locale = skel__locale_enter();
+    rewriting          w      = {0};
+    skel__doc          doc;
+    skel__text         t      = {0};
+    skel_status        status = rewrite_text(table, length, convention, &doc, &w, err);
+    if (status == SKEL_OK) {
+        skel__text_add(&t, "receipt: ");
+        skel__dh_put_cost(&t, &w.d.receipt);
+        skel__text_add(&t, "\n");
+        status = skel__text_give(&t, text, capacity, needed);
+    }
+    skel__text_free(&t);
+    skel__doc_close(&doc);
+    skel__robot_free(w.s.robot);
     skel__locale_leave(locale);
     return status;
 }

@@ -114,3 +114,55 @@ void skel__text_string(skel__text *text, const char *string) {
     for (const char *c = string; *c; ++c) text_escaped(text, (unsigned char)*c);
     skel__text_bytes(text, "\"", 1);
 }
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* = + - @ and the wide forms of them (U+FF1D, FF0B, FF0D, FF20), which some spreadsheets take too.
+ */
+static int begins_formula(const char *text) {
+    static const char *const wide[] = {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+                                       "\xef\xbc\xa0"};
+    if (*text && strchr("=+-@", *text)) return 1;
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; ++k)
+        if (strncmp(text, wide[k], 3) == 0) return 1;
+    return 0;
+}
+
+static int is_guarded(const char *cell) {
+    return begins_formula(cell + strspn(cell, "'"));
+}
+
+/* Quotes are doubled; control characters, which no name may have, are left out. */
+static void csv_bytes(skel__text *text, const char *string) {
+    for (const char *c = string; *c; ++c) {
+        if (*c == '"') skel__text_bytes(text, c, 1);
+        if ((unsigned char)*c >= 0x20) skel__text_bytes(text, c, 1);
+    }
+}
+
+void skel__text_csv_name(skel__text *text, const char *name, const char *suffix, int quoted) {
+    const int in_quotes = quoted || strpbrk(name, ",\"") != NULL;
+    if (in_quotes) skel__text_add(text, "\"");
+    if (is_guarded(name)) skel__text_add(text, "'");
+    csv_bytes(text, name);
+    csv_bytes(text, suffix);
+    if (in_quotes) skel__text_add(text, "\"");
+}
+
+const char *skel__csv_name(const char *cell) {
+    return *cell == '\'' && is_guarded(cell) ? cell + 1 : cell;
+}
+
+void skel__text_csv_comment(skel__text *text, const char *line) {
+    int quoted = 0;
+    for (const char *at = strchr(line, ','); at && !quoted; at = strchr(at + 1, ','))
+        quoted = begins_formula(at + 1 + strspn(at + 1, " "));
+
+    if (!quoted) {
+        skel__text_addf(text, "# %s\n", line);
+        return;
+    }
+    skel__text_add(text, "\"# ");
+    csv_bytes(text, line);
+    skel__text_add(text, "\"\n");
+}

@@ -37,4 +37,16 @@ void skel__text_numbers(skel__text *text, const double *x, size_t count);
 /** The string in quotes, escaped. */
 void skel__text_string(skel__text *text, const char *string);
 
+/* CSV (RFC 4180) that a spreadsheet shows and does not evaluate. A cell that begins with = + - @ is
+   a formula to it, in quotes too; such a name gets an apostrophe before it, which spreadsheets take
+   for "this is text". A name that begins with apostrophes and one of these signs gets one more, so
+   that taking one away always gives the name back. */
+
+/** `name` and `suffix` as one cell; in quotes where it needs them, or always. */
+void skel__text_csv_name(skel__text *text, const char *name, const char *suffix, int quoted);
+/** A whole line, "# " before it; in quotes where a part after a comma would be a formula. */
+void skel__text_csv_comment(skel__text *text, const char *line);
+/** The name that a cell holds: without the apostrophe of skel__text_csv_name. */
+const char *skel__csv_name(const char *cell);
+
 #endif

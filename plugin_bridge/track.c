@@ -7,15 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Sends what is collected; 0 where that failed or was stopped. */
-static int flush_text(skel__text *t, FILE *stream, const track_source *s) {
-    const int good = !t->failed && !*s->stop && fwrite(t->data, 1, t->length, stream) == t->length;
+/* Sends what is collected; 0 where that failed. */
+static int flush_text(skel__text *t, FILE *stream) {
+    const int good = !t->failed && fwrite(t->data, 1, t->length, stream) == t->length;
     skel__text_clear(t);
     return good;
 }
 
-static int finish(skel__text *t, FILE *stream, const track_source *s, int good) {
-    good = good && (t->length == 0 || flush_text(t, stream, s));
+static int finish(skel__text *t, FILE *stream, int good) {
+    good = good && (t->length == 0 || flush_text(t, stream));
     skel__text_free(t);
     return good;
 }
@@ -132,7 +132,7 @@ static int put_field(skel__text *t, FILE *stream, const track_source *s, const c
             skel__text_numbers(t, rows, (size_t)count);
         }
         skel__text_add(t, "]");
-        if (!flush_text(t, stream, s)) return 0;
+        if (!flush_text(t, stream)) return 0;
     }
     skel__text_add(t, "\n  ],\n");
     return 1;
@@ -144,7 +144,7 @@ static int put_q(skel__text *t, FILE *stream, const track_source *s) {
     for (int32_t f = 0; f < s->frames; ++f) {
         skel__text_add(t, f ? ",\n    " : "    ");
         skel__text_numbers(t, nq ? s->q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
-        if (!flush_text(t, stream, s)) return 0;
+        if (!flush_text(t, stream)) return 0;
     }
     skel__text_add(t, "\n  ],\n");
     return 1;
@@ -200,7 +200,7 @@ static int put_receipts(skel__text *t, FILE *stream, const track_source *s) {
     for (int32_t f = 0; f < s->frames; ++f, goals += 2 * s->goals) {
         skel__text_add(t, f ? ",\n    " : "    ");
         put_receipt(t, &receipts[f], goals, s->goals);
-        if (!flush_text(t, stream, s)) return 0;
+        if (!flush_text(t, stream)) return 0;
     }
     skel__text_add(t, "\n  ]\n}\n");
     return 1;
@@ -218,7 +218,7 @@ int track_write_json(FILE *stream, const track_source *s) {
     good = good && put_q(&t, stream, s);
     if (good && s->ik) good = put_receipts(&t, stream, s);
     if (good && s->bake) put_report(&t, s);
-    return finish(&t, stream, s, good);
+    return finish(&t, stream, good);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
@@ -235,15 +235,6 @@ static void put_cells(skel__text *t, const double *x, int count) {
     for (int k = 0; k < count; ++k) put_cell(t, x[k]);
 }
 
-/* In quotes, and quotes doubled, where a reader would else be led astray (RFC 4180). */
-static void put_csv_name(skel__text *t, const char *name) {
-    const int quoted = strpbrk(name, ",\"") != NULL;
-    if (quoted) skel__text_add(t, "\"");
-    for (const char *c = name; *c; ++c)
-        skel__text_bytes(t, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-    if (quoted) skel__text_add(t, "\"");
-}
-
 int track_write_csv(FILE *stream, const track_source *s) {
     const int32_t nb   = skel_model_body_count(s->model);
     const double *pose = s->poses, *v = s->velocities;
@@ -256,14 +247,14 @@ int track_write_csv(FILE *stream, const track_source *s) {
             skel__text_addf(&t, "%d", (int)(s->frame_start + f));
             put_cell(&t, time);
             skel__text_add(&t, ",");
-            put_csv_name(&t, skel_model_body_name(s->model, b));
+            skel__text_csv_name(&t, skel_model_body_name(s->model, b), "", 0);
             put_cells(&t, pose, 7);
             if (v) put_cells(&t, v + 6 * ((size_t)f * (size_t)nb + (size_t)b), 6);
             skel__text_add(&t, "\n");
         }
-        good = flush_text(&t, stream, s);
+        good = flush_text(&t, stream);
     }
-    return finish(&t, stream, s, good);
+    return finish(&t, stream, good);
 }
 
 /* ---- report --------------------------------------------------------------------------------- */
@@ -339,10 +330,10 @@ int report_write_json(FILE *stream, const track_source *s) {
         const skel_report_row row = row_of(s->bake, f);
         skel__text_add(&t, f ? ",\n    " : "\n    ");
         put_row(&t, s->frame_start + f, &row);
-        good = flush_text(&t, stream, s);
+        good = flush_text(&t, stream);
     }
     skel__text_add(&t, "\n  ]\n}\n");
-    return finish(&t, stream, s, good);
+    return finish(&t, stream, good);
 }
 
 int report_write_csv(FILE *stream, const track_source *s) {
@@ -375,7 +366,7 @@ int report_write_csv(FILE *stream, const track_source *s) {
         put_cell(&t, r.contact_depth);
         put_cell(&t, r.contacts);
         skel__text_add(&t, "\n");
-        good = flush_text(&t, stream, s);
+        good = flush_text(&t, stream);
     }
-    return finish(&t, stream, s, good);
+    return finish(&t, stream, good);
 }

@@ -8,6 +8,7 @@
 
 #include <skel/skel.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -322,6 +323,246 @@ START_TEST(float32_models_there_and_back) {
 }
 END_TEST
 
+/* ---- nearly parallel axes and receipts ------------------------------------------------------- */
+
+#define OFF_AXES 3
+static const double k_reach = 0.5 + 0.3 + 0.4; /* of the points below, from one to the next */
+
+/* Three axes; the second is off parallel to the first by `off` radians. Their common normal is
+   0.3 m long and 0.4 m / tan(off) away. */
+static void off_axes(double off, double points[9], double directions[9], double tip[7]) {
+    const double p[9] = {0, 0, 0, 0.3, 0.4, 0, 0.3, 0.4, 0.3}, x[7] = {0.7, 0.4, 0.3, 1};
+    const double u[9] = {0, 0, 1, 0, sin(off), cos(off), 0, 1, 0};
+    memcpy(points, p, sizeof p);
+    memcpy(directions, u, sizeof u);
+    memcpy(tip, x, sizeof x);
+}
+
+static skel_dh *off_table(double off, double snap, double tolerance, int32_t convention) {
+    double            p[9], u[9];
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_dh_axes_desc_init(&d);
+    off_axes(off, p, u, d.tip);
+    d.count = OFF_AXES, d.points = p, d.directions = u, d.convention = convention;
+    if (snap > 0) d.snap = snap;
+    if (tolerance >= 0) d.parallel_tolerance = tolerance;
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
+    return dh;
+}
+
+static skel_dh_receipt receipt_of(const skel_dh *dh) {
+    skel_dh_receipt r = {.struct_size = sizeof r};
+    ck_assert_int_eq(skel_dh_get_receipt(dh, &r), SKEL_OK);
+    return r;
+}
+
+/* The generator that skel_dh.h describes, written again. */
+static double test_number(long long *s) {
+    *s = *s * 48271 % 2147483647;
+    return 2.0 * (double)*s / 2147483647 - 1.0;
+}
+
+/* Largest errors of a table against the three axes: x -> p + R (x - p), R by Rodrigues' formula.
+   errors: [m], [rad]. */
+static void off_errors(const skel_dh *dh, double off, double errors[2]) {
+    double    p[9], u[9], tip[7], q[OFF_AXES], frames[7 * (OFF_AXES + 1)];
+    long long s = 1;
+    off_axes(off, p, u, tip);
+    errors[0] = errors[1] = 0;
+    for (int k = 0; k < SKEL_DH_TEST_POSES; ++k) {
+        for (int i = 0; i < OFF_AXES; ++i) q[i] = 0.5 * SKEL__TURN * test_number(&s);
+        double
+            x[12]; /* the origin and the three axes of the tool, which all stand as the world's */
+        for (int c = 0; c < 12; ++c) x[c] = tip[c % 3] + (c / 3 == c % 3 + 1);
+        for (int i = OFF_AXES - 1; i >= 0; --i)
+            for (int c = 0; c < 4; ++c) {
+                const v3 at = v3_of(p + 3 * i), n = v3_of(u + 3 * i);
+                const v3 r = v3_sub(v3_of(x + 3 * c), at);
+                v3       y = v3_scale(r, cos(q[i]));
+                y          = v3_mad(y, sin(q[i]), v3_cross(n, r));
+                y          = v3_mad(y, (1 - cos(q[i])) * v3_dot(n, r), n);
+                v3_to(v3_add(at, y), x + 3 * c);
+            }
+        ck_assert_int_eq(skel_dh_frames(dh, q, frames), SKEL_OK);
+        const pose tool = pose_from(frames + 7 * OFF_AXES);
+        errors[0]       = fmax(errors[0], v3_norm(v3_sub(tool.p, v3_of(x))));
+        const m3 is  = m3_transpose(q_matrix(tool.q)); /* |A - B| of rotations: 2 sqrt2 sin(a/2) */
+        double   sum = 0;
+        for (int c = 0; c < 3; ++c) {
+            const v3 must = v3_sub(v3_of(x + 3 * c + 3), v3_of(x)), e = v3_sub(is.r[c], must);
+            sum += v3_dot(e, e);
+        }
+        errors[1] = fmax(errors[1], 2 * asin(sqrt(sum / 8)));
+    }
+}
+
+/* 1e-9 to 1e-3 rad by half decades: the table keeps to the size of the chain as long as that costs
+   little, says what it cost, and what was turned. Its receipt is what a test finds itself. */
+START_TEST(axes_off_parallel) {
+    const double off = pow(10, -9 + 0.5 * _i), lever = 0.3 + 0.4;
+    for (int32_t convention = 0; convention < 2; ++convention) {
+        skel_dh              *dh = off_table(off, 0, -1, convention);
+        const skel_dh_receipt r  = receipt_of(dh);
+        const skel_dh_row     a  = row_of(dh, 0);
+        double                must[2];
+        off_errors(dh, off, must);
+        near1(r.reach, k_reach, 1e-15);
+        near1(r.position_error, must[0], 1e-12 * (1 + r.longest));
+        near1(r.angle_error, must[1], 1e-14);
+        near1(a.normal_distance, 0.4 / tan(off), 1e-6 * a.normal_distance + k_reach);
+
+        const int cheap = off < 1e-6 || 2 * off * lever <= 2e-4 * k_reach;
+        ck_assert_int_eq(a.relation, cheap ? SKEL_DH_PARALLEL : SKEL_DH_SKEW);
+        ck_assert_int_eq(r.turned_count, cheap);
+        near1(a.turned, cheap ? off : 0.0, 1e-15);
+        if (cheap) {
+            ck_assert_double_le(r.longest, k_reach);
+            ck_assert_double_le(r.position_error, 2 * off * lever + 1e-14);
+            ck_assert_double_le(r.angle_error, 2 * off + 1e-14);
+        } else {
+            near1(r.longest, 0.4 / off, 1);
+            ck_assert_double_le(r.position_error, 1e-15 * r.longest * 4);
+        }
+        skel_dh_destroy(dh);
+    }
+}
+END_TEST
+
+/* What the caller says of both tolerances holds. */
+START_TEST(tolerances_are_honoured) {
+    const struct {
+        double  off, snap, tolerance;
+        int32_t relation;
+    } cases[] = {{7.3e-6, 1e-6, 0, SKEL_DH_SKEW},        {7.3e-6, 1e-5, 0, SKEL_DH_PARALLEL},
+                 {7.3e-6, 1e-6, 1e-5, SKEL_DH_PARALLEL}, {7.3e-6, 1e-6, 7e-6, SKEL_DH_SKEW},
+                 {1e-3, 2e-3, 0, SKEL_DH_PARALLEL},      {0.09, 1e-6, 0.0999, SKEL_DH_SKEW}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        skel_dh *dh = off_table(cases[k].off, cases[k].snap, cases[k].tolerance, SKEL_DH_STANDARD);
+        ck_assert_msg(row_of(dh, 0).relation == cases[k].relation, "case %zu", k);
+        skel_dh_destroy(dh);
+    }
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_error        err;
+    double            p[9], u[9];
+    skel_error_init(&err);
+    skel_dh_axes_desc_init(&d);
+    off_axes(1e-5, p, u, d.tip);
+    d.count = OFF_AXES, d.points = p, d.directions = u, d.parallel_tolerance = -1;
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, &err), SKEL_E_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(err.text, "parallel_tolerance: is -1 rad, must be >= 0"));
+}
+END_TEST
+
+/* A run of parallel axes keeps one direction: angles are taken against the first, not summed. */
+START_TEST(a_run_keeps_one_direction) {
+    const double      off  = 7.3e-6;
+    const double      p[9] = {0, 0, 0, 0.3, 0.4, 0, 0.6, 0.4, 0};
+    const double      u[9] = {0, 0, 1, 0, sin(off), cos(off), sin(off), 0, cos(off)};
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_dh_axes_desc_init(&d);
+    d.count = 3, d.points = p, d.directions = u, d.tip[0] = 0.9;
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
+    for (int i = 0; i < 2; ++i) {
+        ck_assert_int_eq(row_of(dh, i).relation, SKEL_DH_PARALLEL);
+        ck_assert(row_of(dh, i).alpha == 0 && row_of(dh, i).d == 0);
+        near1(row_of(dh, i).turned, off, 1e-15);
+    }
+    skel_dh_destroy(dh);
+}
+END_TEST
+
+/* Three axes in one point to rounding, as URDFs have it: no length is long, whatever the reach. */
+START_TEST(a_wrist_of_no_reach) {
+    const double      p[9] = {1e-17, 0, 0, 0, 2e-17, 0, 0, 0, 0};
+    const double      u[9] = {0, 0, 1, 0, 1, 0, 0, 1e-4, 1};
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_dh_axes_desc_init(&d);
+    d.count = 3, d.points = p, d.directions = u;
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
+    for (int i = 0; i < 3; ++i) ck_assert_double_eq(row_of(dh, i).normal_distance, 0.0);
+    ck_assert_int_eq(receipt_of(dh).turned_count, 0);
+    skel_dh_destroy(dh);
+}
+END_TEST
+
+/* Of ordinary chains: receipts are those of the model's own kinematics; the tolerance changes no
+   bit; the other convention is the same table to rounding. */
+START_TEST(receipts_of_ordinary_chains) {
+    rng r = rng_seed(800 + (uint64_t)_i);
+    for (int k = 0; k < 200; ++k) {
+        const chain        c     = random_chain(&r);
+        skel_dh           *dh    = dh_of(_i & 1, c.row, c.n, c.base, c.tool), *other;
+        skel_model        *model = model_of(dh, 0);
+        skel_dh           *made  = extracted(model, _i & 1, c.tool), *plain;
+        skel_dh_receipt    got = receipt_of(made), turn = {.struct_size = sizeof turn};
+        skel_dh_chain_desc d;
+        double             q[MAX_ROWS], f[7 * (MAX_ROWS + 1)], place = 0, angle = 0;
+        long long          s = 1;
+        for (int n = 0; n < SKEL_DH_TEST_POSES; ++n) {
+            for (int i = 0; i < c.n; ++i)
+                q[i] = test_number(&s) *
+                       (c.row[i].type == SKEL_JOINT_HINGE ? 0.5 * SKEL__TURN : got.reach);
+            const pose must = tool_at(model, c.tool, q);
+            ck_assert_int_eq(skel_dh_frames(made, q, f), SKEL_OK);
+            const pose is = pose_from(f + 7 * c.n);
+            place         = fmax(place, v3_norm(v3_sub(is.p, must.p)));
+            angle         = fmax(angle, v3_norm(q_log(q_mul(q_conj(must.q), is.q))));
+        }
+        near1(got.position_error, place, 1e-13 * (1 + got.reach + got.longest));
+        near1(got.angle_error, angle, 1e-13);
+
+        skel_dh_chain_desc_init(&d);
+        d.convention = _i & 1, d.tip = c.n - 1, d.parallel_tolerance = 0;
+        memcpy(d.tool, c.tool, sizeof d.tool);
+        ck_assert_int_eq(skel_dh_extract(model, &d, &plain, NULL), SKEL_OK);
+        for (int i = 0; i < c.n; ++i) {
+            const skel_dh_row one = row_of(made, i), two = row_of(plain, i);
+            ck_assert_int_eq(memcmp(&one, &two, sizeof one), 0);
+        }
+        ck_assert_int_eq(skel_dh_convert(made, !(_i & 1), &other, NULL), SKEL_OK);
+        ck_assert_int_eq(skel_dh_compare(other, made, &turn), SKEL_OK);
+        ck_assert_int_eq(turn.poses, SKEL_DH_TEST_POSES);
+        ck_assert_double_le(turn.position_error, 1e-13 * (1 + turn.reach));
+        ck_assert_double_le(turn.angle_error, 1e-13);
+        skel_dh_destroy(dh), skel_dh_destroy(made), skel_dh_destroy(plain), skel_dh_destroy(other);
+        skel_model_destroy(model);
+    }
+}
+END_TEST
+
+/* Callers that were built before the last fields were there. */
+START_TEST(old_callers) {
+    double            p[9], u[9];
+    skel_dh_axes_desc d;
+    skel_dh          *dh;
+    skel_dh_row       row;
+    skel_dh_axes_desc_init_sized(&d, offsetof(skel_dh_axes_desc, parallel_tolerance));
+    off_axes(7.3e-6, p, u, d.tip);
+    d.count = OFF_AXES, d.points = p, d.directions = u;
+    d.parallel_tolerance = NAN; /* not theirs to set */
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
+    memset(&row, 0x5a, sizeof row);
+    row.struct_size = offsetof(skel_dh_row, turned);
+    ck_assert_int_eq(skel_dh_get_row(dh, 0, &row), SKEL_OK);
+    ck_assert_int_eq(row.relation, SKEL_DH_PARALLEL);
+    for (size_t k = row.struct_size; k < sizeof row; ++k)
+        ck_assert_int_eq(((unsigned char *)&row)[k], 0x5a);
+    skel_dh_destroy(dh);
+
+    skel_dh_desc t;
+    skel_dh_desc_init(&t);
+    t.rows = &row, t.row_count = 1, t.row_stride = row.struct_size;
+    ck_assert_int_eq(skel_dh_create(&t, &dh, NULL), SKEL_OK);
+    ck_assert_double_eq(row_of(dh, 0).turned, 0.0);
+    ck_assert_int_eq(receipt_of(dh).poses, 0);
+    skel_dh_destroy(dh);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("dh");
     TCase *t = tcase_create("dh");
@@ -332,6 +573,14 @@ static Suite *suite(void) {
     t = tcase_create("chains");
     tcase_add_loop_test(t, random_chains_there_and_back, 0, 4);
     tcase_add_loop_test(t, float32_models_there_and_back, 0, 4);
+    suite_add_tcase(s, t);
+    t = tcase_create("nearly parallel");
+    tcase_add_loop_test(t, axes_off_parallel, 0, 13);
+    tcase_add_test(t, tolerances_are_honoured);
+    tcase_add_test(t, a_run_keeps_one_direction);
+    tcase_add_test(t, a_wrist_of_no_reach);
+    tcase_add_loop_test(t, receipts_of_ordinary_chains, 0, 4);
+    tcase_add_test(t, old_callers);
     suite_add_tcase(s, t);
     return s;
 }

@@ -14,12 +14,14 @@ import ctypes as C
 from array import array
 
 from . import _ffi
+from ._ffi import ignore_environment, use_library
 from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain,
                    _Samples)
 from .ik import Ik, IkMotion, jacobian
 
 __all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
-           "accelerations", "bake", "check", "fk", "flight", "inverse", "jacobian", "version"]
+           "accelerations", "bake", "check", "fk", "flight", "ignore_environment", "inverse",
+           "jacobian", "use_library", "version"]
 
 
 def _number_of(name_of, name):
@@ -75,12 +77,26 @@ class Scene(_Closing):
         """The whole tree as URDF."""
         return _text_of(self._lib, self._lib.skel_scene_write_urdf, self._p, error=_ffi.Error())
 
-    def to_dh(self, convention="standard", root=None, tip=None, snap=1e-6, csv=False):
-        """The DH table of a chain, as `skel-dh/1` or CSV."""
-        desc = _ffi.SceneDhDesc(convention=_CONVENTIONS.index(convention), snap=snap, is_csv=csv,
-                                root=root and root.encode(), tip=tip and tip.encode())
+    def _dh_desc(self, convention="standard", root=None, tip=None, snap=1e-6, csv=False,
+                 parallel_tolerance=1e-3):
+        return _ffi.SceneDhDesc(convention=_CONVENTIONS.index(convention), snap=snap, is_csv=csv,
+                                root=root and root.encode(), tip=tip and tip.encode(),
+                                parallel_tolerance=parallel_tolerance)
+
+    def to_dh(self, *chain, **more):
+        """The DH table of a chain, as `skel-dh/1` or CSV. Arguments: convention="standard", root,
+        tip, snap=1e-6, csv=False, parallel_tolerance=1e-3 (rad: axes nearer to parallel are read as
+        parallel where their common normal is far away; 0: never)."""
+        desc = self._dh_desc(*chain, **more)
         return _text_of(self._lib, self._lib.skel_scene_write_dh, self._p, C.byref(desc),
                         error=_ffi.Error())
+
+    def dh_report(self, *chain, **more):
+        """What the table of to_dh, with the same arguments, costs: lines that begin with
+        "warning: " or "receipt: "."""
+        desc = self._dh_desc(*chain, **more)
+        return _text_of(self._lib, self._lib.skel_scene_dh_report, self._p, C.byref(desc),
+                        error=_ffi.Error()).splitlines()
 
     @property
     def named_frames(self):

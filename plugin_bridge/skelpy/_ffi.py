@@ -311,7 +311,7 @@ class DhRow(Sized):
         ("a", C.c_double), ("alpha", C.c_double), ("d", C.c_double), ("theta", C.c_double),
         ("offset", C.c_double), ("sign", C.c_double),
         ("joint", C.c_int32), ("part", C.c_int32), ("relation", C.c_int32),
-        ("reserved", C.c_int32),
+        ("reserved", C.c_int32), ("turned", C.c_double), ("normal_distance", C.c_double),
     ]
 
 
@@ -323,12 +323,21 @@ class DhDesc(Sized):
     ]
 
 
+class DhReceipt(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("poses", C.c_int32),
+        ("position_error", C.c_double), ("angle_error", C.c_double),
+        ("reach", C.c_double), ("longest", C.c_double),
+        ("longest_row", C.c_int32), ("turned_count", C.c_int32),
+    ]
+
+
 class DhAxesDesc(Sized):
     _fields_ = [
         ("struct_size", C.c_uint32), ("convention", C.c_int32), ("count", C.c_uint32),
         ("reserved", C.c_uint32), ("points", Doubles), ("directions", Doubles),
         ("types", C.POINTER(C.c_int32)), ("tip", Double7), ("snap", C.c_double),
-        ("allocator", C.POINTER(Allocator)),
+        ("allocator", C.POINTER(Allocator)), ("parallel_tolerance", C.c_double),
     ]
 
 
@@ -336,7 +345,7 @@ class DhChainDesc(Sized):
     _fields_ = [
         ("struct_size", C.c_uint32), ("convention", C.c_int32),
         ("root", C.c_int32), ("tip", C.c_int32), ("tool", Double7), ("snap", C.c_double),
-        ("allocator", C.POINTER(Allocator)),
+        ("allocator", C.POINTER(Allocator)), ("parallel_tolerance", C.c_double),
     ]
 
 
@@ -346,7 +355,7 @@ class SceneDhDesc(Sized):
     _fields_ = [
         ("struct_size", C.c_uint32), ("convention", C.c_int32),
         ("root", C.c_char_p), ("tip", C.c_char_p), ("snap", C.c_double),
-        ("is_csv", C.c_int32), ("reserved", C.c_int32),
+        ("is_csv", C.c_int32), ("reserved", C.c_int32), ("parallel_tolerance", C.c_double),
     ]
 
 
@@ -398,6 +407,7 @@ STRUCTS = {
     "skel_ik_motion_desc": IkMotionDesc,
     "skel_scene_edit": SceneEdit,
     "skel_dh_row": DhRow, "skel_dh_desc": DhDesc, "skel_dh_axes_desc": DhAxesDesc,
+    "skel_dh_receipt": DhReceipt,
     "skel_dh_chain_desc": DhChainDesc, "skel_scene_dh_desc": SceneDhDesc,
     "skel_bone_desc": BoneDesc, "skel_rig_desc": RigDesc,
 }
@@ -575,6 +585,8 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_dh_convention": (_int, Handle),
     "skel_dh_get_row": (_status, Handle, _int, _P(DhRow)),
     "skel_dh_get_ends": (_status, Handle, Doubles, Doubles),
+    "skel_dh_get_receipt": (_status, Handle, _P(DhReceipt)),
+    "skel_dh_compare": (_status, Handle, Handle, _P(DhReceipt)),
     "skel_dh_convert": (_status, Handle, _int, Handles, _P(Error)),
     "skel_dh_frames": (_status, Handle, Doubles, Doubles),
     "skel_dh_coordinates": (_status, Handle, Doubles, Doubles),
@@ -597,15 +609,36 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_scene_dh_desc_init_sized": (None, _P(SceneDhDesc), _size),
     "skel_scene_write_dh": (_status, Handle, _P(SceneDhDesc), C.c_char_p, _size, _P(_size),
                             _P(Error)),
+    "skel_scene_dh_report": (_status, Handle, _P(SceneDhDesc), C.c_char_p, _size, _P(_size),
+                             _P(Error)),
     "skel_scene_write_urdf": (_status, Handle, C.c_char_p, _size, _P(_size), _P(Error)),
     "skel_dh_rewrite": (_status, C.c_char_p, _size, _int, _int, C.c_char_p, _size, _P(_size),
                         _P(Error)),
+    "skel_dh_rewrite_report": (_status, C.c_char_p, _size, _int, C.c_char_p, _size, _P(_size),
+                               _P(Error)),
 }
 
 
+_CHOICE = {"path": None, "environment": True}
+
+
+def use_library(path):
+    """Take this library where a call names none."""
+    _CHOICE["path"] = os.fspath(path)
+
+
+def ignore_environment():
+    """Do not look at $SKEL_LIB any more: for hosts that bring their own library, such as the add-on
+    for Blender."""
+    _CHOICE["environment"] = False
+
+
 def find():
-    """Path of the library: $SKEL_LIB, else libskel.so in the package or beside it."""
-    if os.environ.get("SKEL_LIB"):
+    """Path of the library: the one of use_library, else $SKEL_LIB, else libskel.so in the package
+    or beside it."""
+    if _CHOICE["path"]:
+        return _CHOICE["path"]
+    if _CHOICE["environment"] and os.environ.get("SKEL_LIB"):
         return os.environ["SKEL_LIB"]
     package = pathlib.Path(__file__).resolve().parent
     for folder in (package, package.parent):

@@ -12,6 +12,15 @@ FORMAT = "skel-scene/1"
 Numbers = Sequence[float]
 
 
+def read_json(text):
+    """What a JSON text holds; ValueError where it holds none, or nests it deeper than Python can
+    follow."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
+
 @dataclass
 class Body:
     name: str
@@ -207,7 +216,7 @@ class Scene:
 
     @classmethod
     def from_json(cls, text):
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(read_json(text))
 
     def body(self, name):
         return next(body for body in self.bodies if body.name == name)

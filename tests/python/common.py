@@ -19,6 +19,10 @@ SOLVED = ("lecture", "puma560", "figure_eight", "character", "tentacle")  # have
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "plugin_bridge"))
 
+import skelpy  # noqa: E402
+
+skelpy.use_library(LIB)     # the add-on does not look at the environment
+
 
 def sample(name):
     return (SAMPLES / f"{name}.json").read_text(encoding="utf-8")

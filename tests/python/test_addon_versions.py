@@ -172,6 +172,21 @@ class Operators(unittest.TestCase):
             self.assertIn("<robot", path.read_text(encoding="utf-8"))
 
     @every_version
+    def test_refused_meshes_are_named(self, world, skel):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "secret.stl").write_text("solid")
+            path = Path(folder, "arm", "arm.urdf")
+            path.parent.mkdir()
+            path.write_text('<robot name="arm"><link name="a"><visual><geometry><mesh filename='
+                            '"../secret.stl"/></geometry></visual></link></robot>')
+            operator = skel.robots.SKEL_OT_import_robot(preset="NONE", filepath=str(path),
+                                                        shapes=True)
+            self.assertEqual(operator.execute(world.context), {"FINISHED"}, operator.words)
+        told = [words for level, words in operator.words if "WARNING" in level]
+        self.assertEqual(len(told), 1)
+        self.assertIn("arm.urdf: mesh '../secret.stl' leads out of the robot's package", told[0])
+
+    @every_version
     def test_torques_and_files(self, world, skel):
         """Custom properties get curves in the object's slot; the exported scene is baked."""
         ob = world.chain(2)

@@ -566,20 +566,53 @@ class NoPartialFiles(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"Broken pipe", done.stderr)
 
-    def test_control_c(self):
+    def test_nothing_is_made_before_the_motion_is_known(self):
+        """Whatever ends a simulation leaves nothing: a signal, kill -9, a limit of CPU time."""
+        def little_time():
+            resource.setrlimit(resource.RLIMIT_CPU, (1, 60))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         self.change(bake={"frame_end": 100000, "step": 1e-6})
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGXCPU):
+            limit = little_time if number == signal.SIGXCPU else None
             with subprocess.Popen([BIN, "bake", self.scene, "-o", self.folder / "t.json",
-                                   "--report", self.folder / "r.csv"]) as process:
-                for _ in range(1000):
-                    if len(self.left()) == 2:
-                        break
-                    time.sleep(0.01)
-                self.assertEqual(len(self.left()), 2)  # both are being written beside
-                process.send_signal(number)
-                process.wait(timeout=60)
+                                   "--report", self.folder / "r.csv", "--progress"],
+                                  stderr=subprocess.PIPE, preexec_fn=limit) as process:
+                self.assertEqual(process.stderr.readline(), b"skel: 0 %\n")  # it simulates
+                during = self.left()
+                if not limit:
+                    process.send_signal(number)
+                process.wait()                          # without end where the signal is lost
             self.assertEqual(process.returncode, -number)
-            self.assertEqual(self.left(), [])
+            self.assertEqual((during, self.left()), ([], []))
+
+    def test_links_and_long_names(self):
+        link, target = self.folder / "link.json", self.folder / "target.json"
+        link.symlink_to("target.json")                  # which is not there yet
+        for _ in range(2):
+            self.assertEqual(run("bake", self.scene, "-o", link).returncode, 0)
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(json.loads(target.read_text())["format"], "skel-track/1")
+        for name in ("n" * 250 + ".json", "n" * 251 + ".npy"):
+            done = run("bake", self.scene, "-o", self.folder / name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = run("bake", self.scene, "-o", self.folder / ("n" * 251 + ".json"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"File name too long", done.stderr)
+
+    def test_standard_output_is_full(self):
+        bad = self.folder / "bad.json"
+        bad.write_text("{}")
+        for arguments in (["check", self.scene], ["check", bad], ["robots"], ["--help"],
+                          ["--version"], ["help", "bake"], ["bake", "--help"],
+                          ["bake", self.scene], ["bake", self.scene, "--to", "npy"],
+                          ["fk", "ur5"], ["accel", self.scene], ["dh", "build", "ur5"],
+                          ["dh", "extract", "ur5"], ["convert", "ur5", "-"],
+                          ["dh", "convert", "ur5", "--convention", "modified"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([BIN, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                      check=False)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertEqual(done.stderr.count(b"No space left on device"), 1, arguments)
 
     def test_a_folder_that_is_not_there(self):
         done = run("bake", self.scene, "-o", self.folder / "no" / "t.json")

@@ -270,6 +270,163 @@ class ThereAndBack(unittest.TestCase):
         self.assertEqual(scene_of(built).named_poses, scene.named_poses)
 
 
+# Six joints in the manner of makers' URDFs: angles of 4 to 6 digits, so axes 2 and 3 are 7.3e-6 rad
+# off antiparallel, and their common normal is 55.8 km away.
+ARM = [((3.1416, 0, 0), (0, 0, 0.15643)), ((1.5708, 0, 0), (0, 0.005375, -0.12838)),
+       ((3.1416, 0, 0), (0, -0.41, 0)), ((1.5708, 0, 0), (0, 0.20843, -0.006375)),
+       ((-1.5708, 0, 0), (0, 0, -0.10593)), ((1.57080, 0, 0), (0, 0.10593, 0))]
+FLANGE = ((3.1416, 0, 0), (0, 0, -0.0615))
+
+
+def arm_urdf(name="joint_{}"):
+    """The arm; only rolls are used, so rpy is (roll, 0, 0)."""
+    def joint(label, kind, place, parent, child):
+        roll, at = (" ".join(map(repr, numbers)) for numbers in place)
+        return (f'<link name="{child}"/><joint name="{label}" type="{kind}"><origin xyz="{at}" '
+                f'rpy="{roll}"/><parent link="{parent}"/><child link="{child}"/>'
+                '<axis xyz="0 0 1"/></joint>')
+    links = "".join(joint(name.format(k + 1), "continuous", place, f"l{k}", f"l{k + 1}")
+                    for k, place in enumerate(ARM))
+    return (f'<robot name="arm"><link name="l0"/>{links}'
+            f'{joint("flange", "fixed", FLANGE, "l6", "tool0")}</robot>')
+
+
+def product(a, b):
+    return [[sum(a[i][k] * b[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
+
+
+def screw(axis, angle, shift):
+    """4x4: a turn about x or z, then a shift in the frame before it."""
+    c, s = math.cos(angle), math.sin(angle)
+    turn = [[1, 0, 0], [0, c, -s], [0, s, c]] if axis == "x" else [[c, -s, 0], [s, c, 0], [0, 0, 1]]
+    return [[*turn[k], shift[k]] for k in range(3)] + [[0, 0, 0, 1]]
+
+
+def arm_tool(q):
+    """Where the tool of the URDF is, by its own angles."""
+    x = screw("x", 0, (0, 0, 0))
+    for (rpy, at), angle in zip(ARM, q):
+        x = product(product(x, screw("x", rpy[0], at)), screw("z", angle, (0, 0, 0)))
+    return product(x, screw("x", FLANGE[0][0], FLANGE[1]))
+
+
+def matrix_of(end):
+    turn, at = end.get("orientation", [1, 0, 0, 0]), end.get("position", [0, 0, 0])
+    columns = [rotated(turn, e) for e in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    return [[*(columns[j][i] for j in range(3)), at[i]] for i in range(3)] + [[0, 0, 0, 1]]
+
+
+def table_tool(table, q):
+    """Where a table of hinges says that the tool is, by the formulas of the README."""
+    x = matrix_of(table.get("base", {}))
+    for row, angle in zip(table["joints"], q):
+        about_z = screw("z", row["theta"] + angle, (0, 0, row["d"]))
+        about_x = screw("x", row["alpha"], (row["a"], 0, 0))
+        pair = (about_z, about_x) if table["convention"] == "standard" else (about_x, about_z)
+        x = product(product(x, pair[0]), pair[1])
+    return product(x, matrix_of(table.get("tool", {})))
+
+
+def receipt_of(table, tool):
+    """(m, rad): the largest errors at the poses that skel_dh.h describes."""
+    state, place, angle = 1, 0.0, 0.0
+    for _ in range(64):
+        q = []
+        for _ in table["joints"]:
+            state = state * 48271 % 2147483647
+            q.append(math.pi * (2 * state / 2147483647 - 1))
+        one, two = table_tool(table, q), tool(q)
+        place = max(place, math.dist([one[k][3] for k in range(3)], [two[k][3] for k in range(3)]))
+        off = sum((one[i][j] - two[i][j]) ** 2 for i in range(3) for j in range(3))
+        angle = max(angle, 2 * math.asin(math.sqrt(off / 8)))
+    return place, angle
+
+
+class NearlyParallel(unittest.TestCase):
+    """A chain whose table would have lengths of 55 km, and what every table says of its cost."""
+
+    def extract(self, *arguments):
+        done = run("dh", "extract", "-", "--tip", "tool0", *arguments, input=arm_urdf().encode())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode(), done.stderr.decode()
+
+    def longest(self, table):
+        return max(abs(row[k]) for row in table["joints"] for k in "ad")
+
+    def test_the_table_has_the_size_of_the_arm_and_says_why(self):
+        for convention in ("standard", "modified"):
+            text, words = self.extract("--convention", convention)
+            table = json.loads(text)
+            receipt, (pair,) = table["receipt"], table["receipt"]["parallel"]
+            self.assertEqual(self.longest(table), receipt["longest"])
+            self.assertLess(receipt["longest"], 0.5)
+            self.assertEqual(pair["joints"], ["joint_2", "joint_3"])
+            self.assertAlmostEqual(pair["turned"], 3.1416 - math.pi, 12)
+            self.assertAlmostEqual(pair["normal_distance"], 0.41 / (3.1416 - math.pi), 1)
+            self.assertIn("warning: the axes of 'joint_2' and 'joint_3' are 7.35e-06 rad off "
+                          "parallel and were read as parallel: their common normal is 55809.6 m "
+                          "away, the reach is 1.02 m (--snap 1e-06 keeps them apart)", words)
+            self.assertTrue(any("55809.6 m away" in note for note in table["notes"]))
+
+    def test_the_receipt_is_what_one_finds_oneself(self):
+        for options in ((), ("--convention", "modified"), ("--snap", "1e-6"), ("--snap", "1e-4")):
+            text, words = self.extract(*options)
+            table = json.loads(text)
+            place, angle = receipt_of(table, arm_tool)
+            said = table["receipt"]
+            size = 1e-13 * (1 + said["longest"])
+            self.assertAlmostEqual(said["position_error"], place, delta=size)
+            self.assertAlmostEqual(said["angle_error"], angle, delta=1e-13)
+            self.assertIn(f"within {said['position_error']:.3g} m and {said['angle_error']:.3g} "
+                          "rad of where it must be, in 64 poses", words)
+            csv, _words = self.extract(*options, "--to", "csv")
+            self.assertIn(f"# position_error: {said['position_error']!r}\n"
+                          f"# angle_error: {said['angle_error']!r}\n", csv)
+        self.assertLess(place, 2 * 7.35e-6 * said["reach"])
+        self.assertGreater(place, 1e-7)
+
+    def test_a_snap_that_is_given_is_kept(self):
+        text, words = self.extract("--snap", "1e-6")
+        self.assertAlmostEqual(self.longest(json.loads(text)), 55809.577, 3)
+        self.assertIn("warning: the axes of 'joint_2' and 'joint_3' are 7.35e-06 rad off parallel: "
+                      "their common normal is 55809.6 m away", words)
+        self.assertIn("--snap 8.1e-06 reads them as parallel", words)
+        text, words = self.extract("--snap", "8.1e-06")
+        self.assertLess(self.longest(json.loads(text)), 0.5)
+        self.assertNotIn("warning", words)          # as it was asked for; the receipt names it
+        self.assertEqual(len(json.loads(text)["receipt"]["parallel"]), 1)
+
+    def test_a_converted_table_carries_the_cost_on(self):
+        text, _words = self.extract()
+        for form in ((), ("--to", "csv")):
+            table, _words = self.extract(*form)
+            done = run("dh", "convert", "-", "--convention", "modified", input=table.encode())
+            made, first = json.loads(done.stdout)["receipt"], json.loads(text)["receipt"]
+            self.assertAlmostEqual(made["position_error"], first["position_error"], 12)
+            self.assertAlmostEqual(made["angle_error"], first["angle_error"], 12)
+            self.assertIn(b"receipt: the tool is within 6.77e-06 m and 1.47e-05 rad", done.stderr)
+
+    def test_tables_of_published_robots_have_small_receipts_and_stay(self):
+        for robot in TABLES:
+            for table in robot["tables"]:
+                scene = scene_of(document(table))
+                for convention in ("standard", "modified"):
+                    text = scene.to_dh(convention)
+                    self.assertEqual(text, scene.to_dh(convention, parallel_tolerance=0))
+                    said = json.loads(text)["receipt"]
+                    self.assertLess(said["position_error"], 1e-13 * (1 + said["reach"]))
+                    self.assertLess(said["angle_error"], 1e-13)
+                    self.assertNotIn("parallel", said)
+                    self.assertEqual(len(scene.dh_report(convention)), 1)
+                    self.assertTrue(scene.dh_report(convention)[0].startswith("receipt: "))
+
+    def test_a_receipt_is_checked_like_all_else(self):
+        doc = {"format": "skel-dh/1", "convention": "standard", "receipt": {"position_error": -1},
+               "joints": [{"type": "revolute", "a": 0, "alpha": 0, "d": 1, "theta": 0}]}
+        self.assertIn("receipt.position_error: is -1, must be", "\n".join(
+            skelpy.check(json.dumps(doc))))
+
+
 class Extraction(unittest.TestCase):
     def table(self, scene, *arguments):
         done = run("dh", "extract", "-", *arguments, input=json.dumps(scene).encode())

@@ -41,6 +41,9 @@ typedef struct skel_dh_row {
     int32_t  part;     /* which of its coordinates; a ball joint is three hinges, 0 1 2 */
     int32_t  relation; /* to the next axis, SKEL_DH_*, where the table was extracted */
     int32_t  reserved; /* 0 */
+    /* Of a table that was extracted, both about this axis and the next one as they were given: */
+    double turned; /* [rad] by which the next axis was turned to be parallel; 0: it was not */
+    double normal_distance; /* [m] from the axes' points to their common normal; 0 below 1e-9 */
 } skel_dh_row;
 
 typedef struct skel_dh_desc {
@@ -69,6 +72,28 @@ SKEL_API int32_t     skel_dh_convention(const skel_dh *dh);
 /** Set struct_size first. */
 SKEL_API skel_status skel_dh_get_row(const skel_dh *dh, int32_t row, skel_dh_row *out);
 SKEL_API skel_status skel_dh_get_ends(const skel_dh *dh, double base[7], double tool[7]);
+
+enum { SKEL_DH_TEST_POSES = 64 };
+
+/** What a table costs: how far its tool is from that of the chain it was extracted from. The chain
+    is the product of the motions about its axes as they were given, so nothing is shared with the
+    rows. Coordinates of the poses: s_0 = 1, s_k = 48271 s_(k-1) mod m with m = 2^31 - 1, pose by
+    pose and row by row; q_k = (2 s_k / m - 1) times pi (hinge) or the reach (slide). */
+typedef struct skel_dh_receipt {
+    uint32_t struct_size;
+    int32_t  poses;          /* that were compared; 0: the table was not extracted */
+    double   position_error; /* [m], the largest of all poses */
+    double   angle_error;    /* [rad], the largest of all poses */
+    double   reach;          /* [m] from point to point of the axes, and to the tool */
+    double   longest;        /* [m] the largest |a| or |d|; many reaches: numbers cancel */
+    int32_t  longest_row;
+    int32_t  turned_count; /* rows whose next axis was turned to be parallel */
+} skel_dh_receipt;
+/** Set struct_size first. */
+SKEL_API skel_status skel_dh_get_receipt(const skel_dh *dh, skel_dh_receipt *out);
+/** The same of two tables with the same joints: the tool of `dh` against that of `other`. The reach
+    is the sum of |a|, |d| and the tool's distance of `other`. Set struct_size first. */
+SKEL_API skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_receipt *out);
 
 /** The same chain in the other convention, exactly: a and alpha move by one row, the ends go into
     base and tool (ERRATA S11). */
@@ -100,6 +125,11 @@ typedef struct skel_dh_axes_desc {
     double                snap;   /* [rad], and of the reach: axes that are nearer to parallel or to
                                    meeting than this are taken to be it; default 1e-6 (float32) */
     const skel_allocator *allocator; /* copied; NULL: malloc and free */
+    /* [rad] Nearly parallel axes have a common normal far away, and a table with lengths of many
+       reaches that cancel. Axes that are nearer to parallel than this are taken to be so if the
+       normal is more than 5 reaches away and the tool moves by less than 2e-4 of the reach; the
+       row says by how much the axis was `turned`. 0: never; default 1e-3. */
+    double parallel_tolerance;
 } skel_dh_axes_desc;
 SKEL_API void skel_dh_axes_desc_init_sized(skel_dh_axes_desc *desc, size_t size);
 #define skel_dh_axes_desc_init(d) skel_dh_axes_desc_init_sized((d), sizeof *(d))
@@ -116,7 +146,8 @@ typedef struct skel_dh_chain_desc {
     double   tool[7]; /* what the table leads to, in the tip's axes from its centre of
                                       mass; default the tip's own pose */
     double   snap;    /* as of skel_dh_axes_desc */
-    const skel_allocator *allocator; /* copied; NULL: malloc and free */
+    const skel_allocator *allocator;          /* copied; NULL: malloc and free */
+    double                parallel_tolerance; /* [rad] as of skel_dh_axes_desc */
 } skel_dh_chain_desc;
 SKEL_API void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t size);
 #define skel_dh_chain_desc_init(d) skel_dh_chain_desc_init_sized((d), sizeof *(d))

@@ -44,16 +44,23 @@ typedef struct skel_scene_dh_desc {
     double      snap;       /* as of skel_dh_chain_desc */
     int32_t     is_csv;     /* 1: a CSV table instead of skel-dh/1 */
     int32_t     reserved;   /* 0 */
+    double      parallel_tolerance; /* as of skel_dh_chain_desc */
 } skel_scene_dh_desc;
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);
 #define skel_scene_dh_desc_init(d) skel_scene_dh_desc_init_sized((d), sizeof *(d))
 
 /* Texts into the caller's buffer, as skel_scene_write. err may be NULL. */
 
-/** The canonical table of a chain; its `notes` say what was chosen where there was a choice. */
+/** The canonical table of a chain; its `notes` say what was chosen where there was a choice, its
+    `receipt` what that cost (skel_dh_receipt). */
 SKEL_API skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_desc *desc,
                                          char *text, size_t capacity, size_t *needed,
                                          skel_error *err);
+/** The same in words: a line "warning: ..." for axes that are nearly parallel, and a last line
+    "receipt: ..." with the largest errors. */
+SKEL_API skel_status skel_scene_dh_report(const skel_scene *scene, const skel_scene_dh_desc *desc,
+                                          char *text, size_t capacity, size_t *needed,
+                                          skel_error *err);
 /** The whole tree. What came from a URDF goes back as it was. SKEL_E_UNSUPPORTED where URDF cannot
     hold it (ball and universal joints become hinges; loops and driven bodies cannot). */
 SKEL_API skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t capacity,
@@ -62,6 +69,10 @@ SKEL_API skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, 
 SKEL_API skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention,
                                      int32_t is_csv, char *text, size_t capacity, size_t *needed,
                                      skel_error *err);
+/** Its "receipt: ...": the new table against the given one, on top of what that one says. */
+SKEL_API skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t convention,
+                                            char *text, size_t capacity, size_t *needed,
+                                            skel_error *err);
 
 #ifdef __cplusplus
 }

@@ -10,14 +10,11 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(skel_dh_row) == offsetof(skel_dh_row, reserved) + 4, "tail padding");
+_Static_assert(sizeof(skel_dh_row) == offsetof(skel_dh_row, normal_distance) + 8, "tail padding");
+_Static_assert(sizeof(skel_dh_receipt) == offsetof(skel_dh_receipt, turned_count) + 4,
+               "tail padding");
 
-struct skel_dh {
-    skel_allocator allocator;
-    int32_t        convention, n;
-    pose           base, tool;
-    skel_dh_row    row[]; /* (n) */
-};
+#define DESC_ROW_V1 offsetof(skel_dh_row, turned)
 
 static const skel_dh_row k_row = {.struct_size = sizeof k_row,
                                   .type        = SKEL_JOINT_HINGE,
@@ -91,7 +88,21 @@ static skel_dh *dh_new(const skel_allocator *a, int32_t n) {
     if (!dh) return NULL;
     dh->allocator = *a;
     dh->n         = n;
+    dh->receipt   = (skel_dh_receipt){.struct_size = sizeof dh->receipt};
     return dh;
+}
+
+/* The largest length of the rows; the ends are poses and do not cancel with them. */
+static void find_longest(skel_dh *dh) {
+    dh->receipt.longest     = 0.0;
+    dh->receipt.longest_row = 0;
+
+    for (int32_t i = 0; i < dh->n; ++i) {
+        const double length = fmax(fabs(dh->row[i].a), fabs(dh->row[i].d));
+        if (!(length > dh->receipt.longest)) continue;
+        dh->receipt.longest     = length;
+        dh->receipt.longest_row = i;
+    }
 }
 
 skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *err) {
@@ -112,7 +123,7 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
     dh->tool.q     = q_unit(dh->tool.q);
     for (int32_t i = 0; i < dh->n && status == SKEL_OK; ++i) {
         dh->row[i] = k_row;
-        status     = skel__desc_import(&dh->row[i], sizeof k_row, sizeof k_row,
+        status     = skel__desc_import(&dh->row[i], sizeof k_row, DESC_ROW_V1,
                                        (const char *)d.rows + (size_t)i * d.row_stride);
         if (status != SKEL_OK)
             skel__fail(err, status, -1, i, "rows[%d].struct_size: must be %u", i,
@@ -120,11 +131,13 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
         else
             status = check_row(&dh->row[i], i, err);
     }
-    if (status == SKEL_OK)
-        *out = dh;
-    else
+    if (status != SKEL_OK) {
         skel_dh_destroy(dh);
-    return status;
+        return status;
+    }
+    find_longest(dh);
+    *out = dh;
+    return SKEL_OK;
 }
 
 void skel_dh_destroy(skel_dh *dh) {
@@ -142,7 +155,12 @@ int32_t skel_dh_convention(const skel_dh *dh) {
 
 skel_status skel_dh_get_row(const skel_dh *dh, int32_t row, skel_dh_row *out) {
     if (!dh || !out || row < 0 || row >= dh->n) return SKEL_E_ARGUMENT;
-    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], sizeof dh->row[row]);
+    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], DESC_ROW_V1);
+}
+
+skel_status skel_dh_get_receipt(const skel_dh *dh, skel_dh_receipt *out) {
+    if (!dh || !out) return SKEL_E_ARGUMENT;
+    return skel__desc_export(out, &dh->receipt, sizeof dh->receipt, sizeof dh->receipt);
 }
 
 skel_status skel_dh_get_ends(const skel_dh *dh, double base[7], double tool[7]) {
@@ -165,6 +183,7 @@ skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out
     to->convention  = convention;
     to->base        = dh->base;
     to->tool        = dh->tool;
+    to->receipt     = dh->receipt;
     const int32_t n = dh->n;
     memcpy(to->row, dh->row, (size_t)n * sizeof *dh->row);
     if (convention != dh->convention && n > 0) {
@@ -182,6 +201,7 @@ skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out
         else
             to->tool = pose_mul(end, dh->tool);
     }
+    find_longest(to);
     *out = to;
     return SKEL_OK;
 }

@@ -8,6 +8,14 @@
 
 #define SKEL__DH_ROWS 100000 /* most rows of a table */
 
+struct skel_dh {
+    skel_allocator  allocator;
+    int32_t         convention, n;
+    pose            base, tool;
+    skel_dh_receipt receipt;
+    skel_dh_row     row[]; /* (n) */
+};
+
 static inline pose pose_of(const double x[7]) {
     return (pose){v3_of(x), q_of(x + 3)};
 }
@@ -31,10 +39,20 @@ typedef struct skel__dh_axis {
     int32_t joint, part;
 } skel__dh_axis;
 
+/* What of a desc decides how axes are read. */
+typedef struct skel__dh_rules {
+    int32_t convention;
+    double  snap, parallel_tolerance; /* [rad] */
+} skel__dh_rules;
+
 /* The canonical table of count axes that move `tip`. */
-skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip, double snap,
-                             int32_t convention, const skel_allocator *allocator, skel_dh **out,
+skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip,
+                             skel__dh_rules rules, const skel_allocator *allocator, skel_dh **out,
                              skel_error *err);
+/* Fills the receipt of a table of these axes. */
+skel_status skel__dh_measure(skel_dh *dh, const skel__dh_axis *axes, pose tip, double reach);
+/* snap and parallel_tolerance of a desc. */
+skel_status skel__dh_check_rules(const skel__dh_rules *rules, skel_error *err);
 /* 7 numbers that are a pose: finite, the quaternion of unit length to 1e-3. */
 skel_status skel__dh_check_pose(const char *field, const double x[7], skel_error *err);
 

@@ -9,8 +9,16 @@
 
 #include <string.h>
 
-static const skel_dh_chain_desc k_desc = {
-    .struct_size = sizeof k_desc, .root = SKEL_WORLD, .tool = {0, 0, 0, 1}, .snap = 1e-6};
+_Static_assert(sizeof(skel_dh_chain_desc) == offsetof(skel_dh_chain_desc, parallel_tolerance) + 8,
+               "tail padding");
+
+#define DESC_CHAIN_V1 offsetof(skel_dh_chain_desc, parallel_tolerance)
+
+static const skel_dh_chain_desc k_desc = {.struct_size        = sizeof k_desc,
+                                          .root               = SKEL_WORLD,
+                                          .tool               = {0, 0, 0, 1},
+                                          .snap               = 1e-6,
+                                          .parallel_tolerance = 1e-3};
 
 void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_desc, sizeof k_desc);
@@ -95,13 +103,9 @@ static skel_status check_desc(const skel_model *m, const skel_dh_chain_desc *d, 
     if (d->tip < 0 || d->tip >= m->nb || d->tip == d->root)
         return skel__fail(err, SKEL_E_ARGUMENT, d->tip, -1,
                           "tip: is %d, must be 0 to %d and not the root", d->tip, m->nb - 1);
-    if (!(d->snap > 0) || !(d->snap < 0.1))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "snap: is %g, must be > 0 and < 0.1",
-                          d->snap);
-    if (d->convention != SKEL_DH_STANDARD && d->convention != SKEL_DH_MODIFIED)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "convention: is %d, must be 0 or 1",
-                          d->convention);
-    return skel__dh_check_pose("tool", d->tool, err);
+    const skel__dh_rules rules  = {d->convention, d->snap, d->parallel_tolerance};
+    const skel_status    status = skel__dh_check_rules(&rules, err);
+    return status != SKEL_OK ? status : skel__dh_check_pose("tool", d->tool, err);
 }
 
 /* What the tip hangs from where no joint leads to the world: a body that is fixed or driven, or the
@@ -127,13 +131,14 @@ static skel_status extract(const skel_model *m, const skel_dh_chain_desc *d,
     if (!found)
         return skel__fail(err, SKEL_E_TREE, d->tip, -1, "no joints lead from '%s' to '%s'",
                           root < 0 ? "world" : m->body[root].name, m->body[d->tip].name);
-    pose          x    = root < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[root].x0;
-    const int32_t n    = walk(m, &w, root, &x, axes);
-    pose          tool = pose_of(d->tool);
-    tool.q             = q_unit(tool.q);
-    x                  = pose_mul(x, tool);
-    x.q                = q_unit(x.q);
-    return skel__dh_of_axes(axes, n, x, d->snap, d->convention, a, out, err);
+    pose          x            = root < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[root].x0;
+    const int32_t n            = walk(m, &w, root, &x, axes);
+    pose          tool         = pose_of(d->tool);
+    tool.q                     = q_unit(tool.q);
+    x                          = pose_mul(x, tool);
+    x.q                        = q_unit(x.q);
+    const skel__dh_rules rules = {d->convention, d->snap, d->parallel_tolerance};
+    return skel__dh_of_axes(axes, n, x, rules, a, out, err);
 }
 
 skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *desc, skel_dh **out,
@@ -143,7 +148,7 @@ skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *d
     if (out) *out = NULL;
     if (!model || !desc || !out)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model, desc or out: is NULL");
-    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
+    if (skel__desc_import(&d, sizeof d, DESC_CHAIN_V1, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof d);
     skel_status status = check_desc(model, &d, err);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The receipt of a table: where its tool is at test poses, against the chain that it was extracted
+   from, or against another table. The chain is the product of exponentials of its axes as given,
+     T(q) = M_1(q_1) .. M_n(q_n) tip,   M_i(q): turn by q about axis i, or shift along it
+   which uses neither the rows nor the common normals. */
+#include "model/dh.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+
+#define LEHMER_FACTOR 48271u
+#define LEHMER_MODULUS 2147483647u
+
+/* The next of the numbers that skel_dh.h names, in (-1, 1). */
+static double next_number(uint32_t *state) {
+    *state = (uint32_t)((uint64_t)*state * LEHMER_FACTOR % LEHMER_MODULUS);
+    return 2.0 * (double)*state / LEHMER_MODULUS - 1.0;
+}
+
+static void next_pose(const skel_dh *dh, double reach, uint32_t *state, double *q) {
+    for (int32_t i = 0; i < dh->n; ++i) {
+        const double most = dh->row[i].type == SKEL_JOINT_HINGE ? 0.5 * SKEL__TURN : reach;
+        q[i]              = most * next_number(state);
+    }
+}
+
+/* Turn about the line through p along u: x -> p + R (x - p). */
+static pose motion_about(const skel__dh_axis *axis, double q) {
+    const v3 u = v3_scale(axis->direction, 1.0 / v3_norm(axis->direction));
+    if (axis->type == SKEL_JOINT_SLIDE) return (pose){v3_scale(u, q), q_identity()};
+
+    const quat turn = q_exp(v3_scale(u, q));
+    return (pose){v3_sub(axis->point, q_rotate(turn, axis->point)), turn};
+}
+
+static pose chain_tool(const skel__dh_axis *axes, int32_t count, pose tip, const double *q) {
+    pose x = {{0, 0, 0}, q_identity()};
+    for (int32_t i = 0; i < count; ++i) {
+        x   = pose_mul(x, motion_about(&axes[i], q[i]));
+        x.q = q_unit(x.q);
+    }
+    return pose_mul(x, tip);
+}
+
+/* frames: room for (n + 1) x 7. */
+static pose table_tool(const skel_dh *dh, const double *q, double *frames) {
+    skel_dh_frames(dh, q, frames);
+    return pose_of(frames + 7 * (size_t)dh->n);
+}
+
+static void count_pose(skel_dh_receipt *r, pose is, pose must) {
+    const v3 turn     = q_log(q_mul(q_conj(must.q), is.q));
+    r->position_error = fmax(r->position_error, v3_norm(v3_sub(is.p, must.p)));
+    r->angle_error    = fmax(r->angle_error, v3_norm(turn));
+    ++r->poses;
+}
+
+/* Coordinates of one pose, then the frames that they lead to. */
+static double *new_room(const skel_dh *dh) {
+    return skel__alloc(&dh->allocator, (8 * (size_t)dh->n + 7) * sizeof(double));
+}
+
+skel_status skel__dh_measure(skel_dh *dh, const skel__dh_axis *axes, pose tip, double reach) {
+    uint32_t state = 1;
+    double  *q     = new_room(dh);
+    if (!q) return SKEL_E_MEMORY;
+
+    for (int k = 0; k < SKEL_DH_TEST_POSES; ++k) {
+        next_pose(dh, reach, &state, q);
+        count_pose(&dh->receipt, table_tool(dh, q, q + dh->n), chain_tool(axes, dh->n, tip, q));
+    }
+    dh->receipt.reach = reach;
+    for (int32_t i = 0; i < dh->n; ++i) dh->receipt.turned_count += dh->row[i].turned > 0.0;
+
+    skel__free(&dh->allocator, q);
+    return SKEL_OK;
+}
+
+static int have_same_joints(const skel_dh *a, const skel_dh *b) {
+    if (a->n != b->n) return 0;
+    for (int32_t i = 0; i < a->n; ++i)
+        if (a->row[i].type != b->row[i].type) return 0;
+    return 1;
+}
+
+skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_receipt *out) {
+    if (!dh || !other || !out || !have_same_joints(dh, other)) return SKEL_E_ARGUMENT;
+
+    skel_dh_receipt r     = dh->receipt;
+    uint32_t        state = 1;
+    double         *q     = new_room(dh);
+    if (!q) return SKEL_E_MEMORY;
+
+    r.poses = r.turned_count = 0;
+    r.position_error = r.angle_error = 0.0;
+    r.reach                          = v3_norm(other->tool.p);
+    for (int32_t i = 0; i < other->n; ++i) r.reach += fabs(other->row[i].a) + fabs(other->row[i].d);
+
+    for (int k = 0; k < SKEL_DH_TEST_POSES; ++k) {
+        next_pose(dh, r.reach, &state, q);
+        const pose must = table_tool(other, q, q + dh->n);
+        count_pose(&r, table_tool(dh, q, q + dh->n), must);
+    }
+    skel__free(&dh->allocator, q);
+    return skel__desc_export(out, &r, sizeof r, sizeof r);
+}
