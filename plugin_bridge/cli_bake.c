@@ -154,6 +154,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     status              = run(bake, c->progress);
     track_source source = {.model       = skel_scene_model(scene),
                            .bake        = bake,
+                           .document    = scene,
                            .scene       = skel_scene_name(scene),
                            .stop        = cli_signal(),
                            .fps         = desc->sample_rate,
@@ -166,6 +167,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     char         mimic[256];
     for (int32_t i = 0; !*cli_signal() && skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
+    if (!*cli_signal()) cli_warn_dynamics(c->file, scene);
     if (!*cli_signal() && mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {
         skel_bake_error(bake, &err);
