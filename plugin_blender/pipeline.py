@@ -292,8 +292,9 @@ def bake(shot, library=None):
         channels = yield from keys_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         wanted = wanted_of(shot, built, job.poses, shot.frame_start, shot.frame_step)
         report = report_of(job, shot)
-        report["loud"] = [*built.warnings, *mimic_warning(scene), *soft_warning(shot, built)]
-        report["warnings"] = [*report["warnings"], *report["loud"]]
+        report["loud"] = [*built.warnings, *scene.warnings, *mimic_warning(scene),
+                          *soft_warning(shot, built)]
+        report["warnings"] += [words for words in report["loud"] if words not in scene.warnings]
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     yield 0.86, "writing keys"
     return Result(text, channels, (shot.frame_start, last), report, wanted)
@@ -439,7 +440,8 @@ def inverse(shot, cutoff=0.0, library=None):
     forces = skelpy.Inverse(scene, poses, shot.sampled, cutoff)
     yield 0.8, "finding the torques"
     result = Result(text, [], (shot.frames[0], shot.frames[-1]))
-    result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
+    result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces),
+                     "warnings": scene.warnings}
     torque, power, each = forces.torque, forces.power, shot.stride
     frames, own = shot.frames[::each], {bone.name: bone.own for bone in shot.bones}
     for k, joint in enumerate(built.scene.joints):
