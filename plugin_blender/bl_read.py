@@ -805,6 +805,7 @@ def _link(each, robot, scale, grown):
     if robot.mass > 0:
         each.com = [v * scale for v in robot.com]
         each.inertia = [v * grown ** 2 for v in robot.inertia]
+        each.estimated = robot.estimated
     if robot.drive:
         velocity, effort = robot.drive
         each.drive = velocity * (grown if robot.kind == "slide" else 1.0), effort

@@ -475,6 +475,8 @@ def _lock(pose_bone, bone, unit):
         pose_bone.skel.mass = pose_bone["mass"] = float(bone.mass)
         pose_bone["com"] = [float(v) / unit for v in bone.com]
         pose_bone["inertia"] = [float(v) for v in bone.inertia]
+    if bone.estimated:
+        pose_bone["mass_estimated"] = bone.estimated
 
 
 def _add_mimics(ob, unit):

@@ -97,6 +97,7 @@ class RobotShot:
     inertia: Any = None                     # xx yy zz xy xz yz about com, bone's axes, kg m²
     frame: bool = False                     # a frame, not a link
     mass: float = 0.0                       # kg; 0: not known
+    estimated: str = ""                     # "mass", "inertia": not of the robot's document
     drive: Any = None                       # (velocity, effort): rad and m, N m and N
 
     @property
@@ -606,6 +607,13 @@ def capsule_of(length, radius):
     return max(length - 2 * radius, 0.1 * length), radius
 
 
+def _given_mass(bone):
+    """The mass that a bone is given, kg; 0: none. The panel's number is single precision: where it
+    is that of the robot's document, the document's counts."""
+    given, of_robot = bone.settings.mass, bone.robot.mass if bone.robot else 0.0
+    return of_robot if abs(given - of_robot) <= 1e-6 * of_robot else given
+
+
 def _sizes(shot, roles):
     """(length, radius, mass) per bone with a body, in SI units."""
     s, out, volumes = shot.settings, {}, {}
@@ -619,7 +627,7 @@ def _sizes(shot, roles):
         volumes[i] = math.pi * radius ** 2 * (middle + 4 / 3 * radius)
         if s.mass_from == "MESH" and bone.volume > 0:
             volumes[i] = bone.volume * (object_scale * shot.unit) ** 3
-        out[i] = [middle, radius, bone.settings.mass]
+        out[i] = [middle, radius, _given_mass(bone)]
     free = sum(volumes[i] for i in out if not out[i][2])
     given = sum(out[i][2] for i in out)
     density = s.density
@@ -642,6 +650,9 @@ def _body(shot, i, role, size, pose):
         grown = sum(scales(shot.objects[:16])) / 3
         body.inertia = [v * grown ** 2 for v in turned(bone.robot.inertia, QUARTER)]
         body.shape, body.contacts = None, [list(_place(shot, i, (0.0, 2 * half(shot, i), 0.0)))]
+        body.estimated = bone.robot.estimated or None
+        if body.estimated == "mass" and mass != bone.robot.mass:        # the user's own mass
+            body.estimated = "inertia"
     return body
 
 

@@ -57,6 +57,7 @@ class RobotBone:
     mass: float = 0.0                       # kg; 0: not known
     com: Any = ZERO                         # from the head, in the bone's axes, m
     inertia: Any = None                     # xx yy zz xy xz yz about com in the bone's axes, kg m²
+    estimated: str = ""                     # "mass", "inertia": the library's, not the document's
 
 
 @dataclass
@@ -118,8 +119,8 @@ class _Tree:
     def __init__(self, document, poses):
         self.bodies = [body["name"] for body in document["bodies"]]
         self.motion = {body["name"]: body.get("motion") for body in document["bodies"]}
-        self.masses = {body["name"]: (body["mass"], body["inertia"]) for body in document["bodies"]
-                       if "mass" in body and "inertia" in body}
+        self.masses = {body["name"]: (body["mass"], body["inertia"], body.get("estimated", ""))
+                       for body in document["bodies"] if "mass" in body and "inertia" in body}
         self.poses = {name: list(poses[7 * k:7 * k + 7]) for k, name in enumerate(self.bodies)}
         self.poses["world"] = [*ZERO, *UNIT]
         self.joint_of, self.children = {}, {name: [] for name in (*self.bodies, "world")}
@@ -228,7 +229,7 @@ def _bone(tree, name, heads):
     heads[name] = out.head
     if name in tree.masses:
         pose, turn = tree.poses[name], axes_of(out)
-        out.mass, inertia = tree.masses[name]
+        out.mass, inertia, out.estimated = tree.masses[name]
         out.com = list(convert.q_rotate(convert.q_conj(turn), sub(pose[:3], out.head)))
         out.inertia = turned(inertia, convert.q_mul(convert.q_conj(turn), pose[3:]))
     return out
@@ -377,6 +378,7 @@ def parse_joints(text, names, angles=(), followers=()):
 # ---- what an armature says of itself, in properties that anyone may edit ----
 
 KINDS = ("hinge", "slide", "ball", "fixed", "free")
+ESTIMATES = ("", "mass", "inertia")
 
 
 def _check(good, owner, name, must):
@@ -438,6 +440,8 @@ def robot_shot(name, properties):
         out.com, out.inertia = _floats(get("com"), 3), _floats(get("inertia"), 6)
         _check(out.com, owner, "com", "three numbers")
         _check(out.inertia, owner, "inertia", "six numbers: xx yy zz xy xz yz")
+        out.estimated = get("mass_estimated", "")
+        _check(out.estimated in ESTIMATES, owner, "mass_estimated", "mass, inertia or empty")
     return out
 
 
@@ -474,6 +478,7 @@ class ChainBone:
     mass: float = 0.0                       # kg; 0: not known
     com: Any = ZERO                         # from the head, in the bone's axes
     inertia: Any = None                     # as of a RobotBone
+    estimated: str = ""                     # as of a RobotBone
     radius: float = 0.0                     # of its capsule, where it has a mass but no inertia
     mimic: Any = None                       # as of a RobotBone
     drive: Any = None                       # as of a RobotBone
@@ -485,6 +490,7 @@ def _body(bone):
     body = documents.Body(bone.name)
     if bone.mass > 0:
         body.mass, body.inertia = bone.mass, list(bone.inertia) if bone.inertia else None
+        body.estimated = bone.estimated or None
     if bone.mass > 0 and not bone.inertia:              # z along the bone
         at = compose([*bone.head, *bone.turn],
                      [0.0, bone.length / 2, 0.0,
@@ -658,8 +664,8 @@ def visuals_of(text):
 
 
 def _size(shape):
-    if shape.tag == "mesh":
-        return _numbers(shape.get("scale"), [1.0] * 3)
+    if shape.tag == "mesh":                             # the library warns of a fourth number
+        return _numbers(" ".join((shape.get("scale") or "").split()[:3]), [1.0] * 3)
     if shape.tag == "box":
         return _numbers(shape.get("size"), [1.0] * 3)
     return [*_numbers(shape.get("radius"), [0.1]), *_numbers(shape.get("length"), [0.1])]

@@ -269,7 +269,7 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
         ob = again(name)
         bl_write.ensure_properties(ob, result.channels)
         yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
-        for warning in shot.warnings:
+        for warning in [*shot.warnings, *result.report["warnings"]]:
             self.report({"WARNING"}, warning)
         summary = result.report["summary"]
         words = f"Torques of {len(result.bones)} joints"

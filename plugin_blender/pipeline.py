@@ -464,7 +464,8 @@ def inverse(shot, cutoff=0.0, library=None):
     forces = skelpy.Inverse(scene, poses, shot.sampled, cutoff)
     yield 0.8, "finding the torques"
     result = Result(text, [], (shot.frames[0], shot.frames[-1]))
-    result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces)}
+    result.report = {"summary": forces.summary, "table": _table(shot, built, scene, forces),
+                     "warnings": scene.warnings}
     torque, power, each = forces.torque, forces.power, shot.stride
     frames, own = shot.frames[::each], {bone.name: bone.own for bone in shot.bones}
     for k, joint in enumerate(built.scene.joints):

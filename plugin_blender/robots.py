@@ -7,7 +7,8 @@ What a bone's axes mean is in convert_robot.py. Of the joint a bone keeps custom
   joint_limits (rad, or Blender units), joint_mimic (what it goes with, as JSON: rad and m; a driver
   moves it), joint_drive (velocity and effort that it can do: rad, m, N m, N), dh (its row, as
   JSON), mass (kg), com (from the bone's head in its axes, Blender units), inertia (about com in
-  the bone's axes, xx yy zz xy xz yz, kg m²)
+  the bone's axes, xx yy zz xy xz yz, kg m²), mass_estimated (mass or inertia: which of them the
+  library has estimated because the document does not give it)
 A hinge is one angle of rotation_euler, a slide one number of location: sign times q. All others are
 locked, for IK too. Limits are IK limits where they fit in half a turn to either side; a Limit
 Rotation constraint could not hold a wrist that turns further than that."""

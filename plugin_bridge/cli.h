@@ -20,6 +20,8 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG = 2 };
 CLI_PRINTF(3, 4) int cli_error(int code, const char *file, const char *form, ...);
 /** "skel: FILE: warning: ...". */
 void cli_warn(const char *file, const char *text);
+/** What dynamics has to say of the scene (skel_scene_warning). */
+void cli_warn_dynamics(const char *file, const skel_scene *scene);
 /** Exit code of a failed call. */
 int cli_code(skel_status status);
 

@@ -137,6 +137,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     status              = run(bake, c->progress);
     track_source source = {.model       = skel_scene_model(scene),
                            .bake        = bake,
+                           .document    = scene,
                            .scene       = skel_scene_name(scene),
                            .fps         = desc->sample_rate,
                            .frame_start = start,
@@ -148,6 +149,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     char         mimic[256];
     for (int32_t i = 0; skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
+    cli_warn_dynamics(c->file, scene);
     if (mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {
         skel_bake_error(bake, &err);

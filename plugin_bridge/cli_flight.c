@@ -258,6 +258,7 @@ int cli_flight(int argc, char **argv) {
     if (code == CLI_DONE) code = check_call(&c);
     if (code == CLI_DONE) code = cli_scene(c.file, &scene);
     if (code == CLI_DONE) {
+        cli_warn_dynamics(c.file, scene);
         const size_t nb    = (size_t)skel_model_body_count(skel_scene_model(scene));
         double      *poses = calloc(14 * nb, sizeof *poses);
         code = poses ? fly(&c, scene, poses) : cli_error(CLI_FAILED, c.file, "out of memory");

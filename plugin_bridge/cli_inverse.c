@@ -416,6 +416,7 @@ int cli_inverse(int argc, char **argv) {
                          "position: has %d frames, must have at least 3: an acceleration takes "
                          "three poses",
                          (int)skel_track_frame_count(track));
+    if (code == CLI_DONE) cli_warn_dynamics(c.words[0], scene);
     if (code == CLI_DONE) code = solve(&c, scene, track);
     skel_track_destroy(track);
     skel_scene_destroy(scene);

@@ -152,6 +152,11 @@ void cli_warn(const char *file, const char *text) {
     fprintf(stderr, "skel: %s: warning: %s\n", file, text);
 }
 
+void cli_warn_dynamics(const char *file, const skel_scene *scene) {
+    for (int32_t i = 0; skel_scene_warning(scene, i); ++i)
+        cli_warn(file, skel_scene_warning(scene, i));
+}
+
 int cli_code(skel_status status) {
     if (status >= 0) return CLI_DONE;
     if (status == SKEL_E_MEMORY || status <= SKEL_E_SINGULAR) return CLI_FAILED;

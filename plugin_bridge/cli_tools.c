@@ -87,6 +87,7 @@ int cli_accel(int argc, char **argv) {
     if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, &which);
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
+    if (code == CLI_DONE) cli_warn_dynamics(file, scene);
     if (code == CLI_DONE) code = accel(file, out, which, scene);
     skel_scene_destroy(scene);
     return code;

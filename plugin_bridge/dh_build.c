@@ -109,12 +109,11 @@ static void suspect_bodies(skel__doc *doc, const skel__dh_doc *d, double reach) 
             skel__note(doc, SKEL_OK,
                        "%s.com: is %g m from its frame, the whole chain is %g m: another unit?",
                        j->place, far, reach);
-        half += j->has_mass != j->has_inertia;
+        half += j->has_inertia && !j->has_mass;
     }
     if (half)
         skel__note(doc, SKEL_OK,
-                   "joints: %d of %d links have a mass or an inertia, but not both: they are good "
-                   "for kinematics only",
+                   "joints: %d of %d links have an inertia and no mass: the inertia is not used",
                    (int)half, (int)d->count);
 }
 
@@ -214,14 +213,27 @@ static void describe(const skel__dh_doc *d, skel_body_desc *bodies, skel_joint_d
             joints[i].mimic_offset     = j->mimic.offset;
         }
         move_to_com(j->com, &bodies[i], &joints[i], i + 1 < d->count ? &joints[i + 1] : NULL);
-        if (!j->has_mass || !j->has_inertia) continue;
+        if (!j->has_mass) continue;
         bodies[i].mass = j->mass;
-        memcpy(bodies[i].inertia, j->inertia, sizeof j->inertia);
+        if (j->has_inertia) memcpy(bodies[i].inertia, j->inertia, sizeof j->inertia);
+    }
+}
+
+/* What the table says of masses; the last link ends at the tool. */
+static void note_masses(const skel__dh_doc *d, skel__mass_note *notes) {
+    for (int32_t i = 0; i < d->count; ++i) {
+        const skel__dh_joint *j = &d->joints[i];
+        notes[i].has_com        = j->has_com;
+        notes[i].known          = SKEL__MASS_UNKNOWN;
+        if (j->has_mass) notes[i].known = j->has_inertia ? SKEL__MASS_KNOWN : SKEL__MASS_NO_INERTIA;
+        notes[i].has_end = true;
+        for (int k = 0; k < 3; ++k)
+            notes[i].end[k] = (i + 1 == d->count ? d->tool[k] : 0.0) - j->com[k];
     }
 }
 
 /* Frames of all links, then the tool; named poses; drives. */
-static void fill_robot(const skel__dh_doc *d, skel__robot *r) {
+static void fill_robot(const skel__dh_doc *d, const skel__mass_note *notes, skel__robot *r) {
     const size_t n = (size_t)d->count;
     r->frames      = skel__arena_alloc(&r->arena, n + 1, sizeof *r->frames);
     r->drives      = skel__arena_alloc(&r->arena, n, sizeof *r->drives);
@@ -234,7 +246,7 @@ static void fill_robot(const skel__dh_doc *d, skel__robot *r) {
         f->body                 = i < d->count ? i : d->count - 1;
         if (i < d->count) r->drives[i] = j->drive;
         memcpy(f->pose, i < d->count ? (const double[7]){0, 0, 0, 1} : d->tool, sizeof f->pose);
-        for (int k = 0; k < 3; ++k) f->pose[k] -= j->com[k];
+        for (int k = 0; k < 3; ++k) f->pose[k] -= j->com[k] + notes[f->body].shift[k];
     }
     r->frame_count = d->count + 1;
     r->tool        = d->count;
@@ -250,9 +262,10 @@ static void fill_robot(const skel__dh_doc *d, skel__robot *r) {
 void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
     skel_body_desc  *bodies = skel__doc_alloc(doc, (size_t)d->count, sizeof *bodies);
     skel_joint_desc *joints = skel__doc_alloc(doc, (size_t)d->count, sizeof *joints);
+    skel__mass_note *notes  = skel__doc_alloc(doc, (size_t)d->count, sizeof *notes);
     skel_dh         *dh     = skel__dh_table(d);
     if (!s->robot) skel__robot_new(s);
-    if (!bodies || !joints || !dh || !s->robot) {
+    if (!bodies || !joints || !notes || !dh || !s->robot) {
         doc->no_memory = true;
         skel_dh_destroy(dh);
         return;
@@ -264,8 +277,10 @@ void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
     skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
     skel_dh_destroy(dh);
     describe(d, bodies, joints);
+    note_masses(d, notes);
+    skel__estimate_masses(doc, s, bodies, d->count, joints, d->count, notes);
     snprintf(s->name, sizeof s->name, "%s", d->name ? d->name : "");
     skel__scene_build(doc, s, bodies, d->count, joints, d->count);
-    fill_robot(d, s->robot);
+    fill_robot(d, notes, s->robot);
     if (s->robot->arena.failed) doc->no_memory = true;
 }

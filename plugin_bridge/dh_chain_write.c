@@ -155,6 +155,9 @@ static skel_body_desc seen(const chain *c, const view *v, int32_t i, double x[7]
     skel_body_desc b;
     skel_body_desc_init(&b);
     skel_model_get_body(c->model, i, &b);
+    if (skel__is_estimated(c->s, i, SKEL__ESTIMATED_INERTIA))
+        memset(b.inertia, 0, sizeof b.inertia); /* an estimate is no number of a table */
+    if (skel__is_estimated(c->s, i, SKEL__ESTIMATED_MASS)) b.mass = 0.0;
     body_pose(c, i, x);
     skel__pose_mul(v->from_ref, x, x);
     skel__pose_mul(v->at, x, x);
@@ -184,6 +187,13 @@ static void sum_masses(const chain *c, int32_t island, const view *v, skel__dh_j
         skel__inertia_rotate(x + 3, b.inertia, turned);
         for (int k = 0; k < 6; ++k) out->inertia[k] += turned[k] + b.mass * steiner[k];
     }
+}
+
+static bool has_estimate(const chain *c, int32_t island) {
+    for (int32_t i = 0; i < skel_model_body_count(c->model); ++i)
+        if (c->island[i + 1] == island && skel__is_estimated(c->s, i, SKEL__ESTIMATED_INERTIA))
+            return true;
+    return false;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -293,7 +303,8 @@ static bool fill_links(chain *c) {
         j->link      = skel__arena_string(&c->arena, skel_model_body_name(c->model, ref));
         const view v = view_of(c, ref, at, frames + 7 * (size_t)i);
         sum_masses(c, c->island[ref + 1], &v, j);
-        j->has_mass = j->has_com = j->has_inertia = j->mass > 0.0;
+        j->has_mass = j->has_com = j->mass > 0.0;
+        j->has_inertia           = j->has_mass && !has_estimate(c, c->island[ref + 1]);
     }
     return !c->arena.failed;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define DEFINITE 1e-13      /* of the product of the diagonal: what the model asks for, and more */
+#define SOLID_GYRATION 1e-6 /* of the length: radii of gyration below it are rounding errors */
 #define TRIANGLE_SLACK 1e-9 /* of the trace */
 #define SNIFF_BYTES ((size_t)64 << 20)
 
@@ -75,6 +76,12 @@ bool skel__inertia_definite(const double i[6]) {
     if (!(largest > 0.0)) return false;
     for (int k = 0; k < 6; ++k) unit[k] = i[k] / largest; /* so that no product underflows */
     return definite(unit, DEFINITE);
+}
+
+bool skel__inertia_solid(double mass, const double i[6], double length) {
+    const double least   = mass * SOLID_GYRATION * SOLID_GYRATION * length * length;
+    const double rest[6] = {i[0] - least, i[1] - least, i[2] - least, i[3], i[4], i[5]};
+    return skel__inertia_definite(i) && skel__inertia_definite(rest);
 }
 
 bool skel__inertia_real(const double i[6]) {
@@ -194,6 +201,50 @@ skel__kind skel__kind_of(const char *text, size_t length) {
     if (i < length && text[i] == '<') return SKEL__KIND_URDF;
     if (i < length && is_table(text + i, length - i)) return SKEL__KIND_CSV;
     return SKEL__KIND_JSON;
+}
+
+#define TAKES "; skel reads URDF, DH tables (JSON, CSV) and skel-scene/1"
+#define EXPORT_URDF TAKES ": export the robot as URDF from the program that made it"
+
+const char *skel__foreign_bytes(const char *text, size_t length) {
+    static const struct {
+        const char *begin, *what;
+    } known[] = {
+        {"#usda", "is a USD scene (text, usda)" EXPORT_URDF},
+        {"PXR-USDC", "is a USD scene (binary, usdc)" EXPORT_URDF},
+        {"PK\x03\x04",
+         "is a zip archive (a USDZ scene is one)" TAKES ": unpack it, or export the robot as URDF"},
+        {"\x1f\x8b", "is compressed by gzip" TAKES ": unpack it first"},
+        {"version https://git-lfs", "is a pointer of Git LFS, not the file itself: fetch the file "
+                                    "with 'git lfs pull'"},
+        {"glTF", "is a glTF model" TAKES ": give the robot's URDF, which names its meshes"},
+        {"Kaydara FBX", "is an FBX scene" TAKES ": give the robot's URDF, which names its meshes"},
+        {"BLENDER", "is a Blender file" TAKES ": export the robot by the add-on (Export URDF)"},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
+        const size_t n = strlen(known[k].begin);
+        if (length >= n && memcmp(text, known[k].begin, n) == 0) return known[k].what;
+    }
+    return NULL;
+}
+
+const char *skel__foreign_root(const char *element) {
+    static const struct {
+        const char *name, *what;
+    } known[] = {
+        {"mujoco", "is an MJCF model (MuJoCo)" TAKES
+                   ": give the robot's URDF, or convert it by a tool that writes URDF"},
+        {"sdf", "is an SDF model (Gazebo)" TAKES
+                ": give the robot's URDF, or convert it by a tool such as sdf2urdf"},
+        {"gazebo", "is a model of an old Gazebo" TAKES ": give the robot's URDF"},
+        {"COLLADA", "is a COLLADA mesh" TAKES ": give the robot's URDF, which names its meshes"},
+        {"launch", "is a launch file of ROS" TAKES ": give the URDF that it loads"},
+        {"html", "is a web page, not the file itself: download the raw file"},
+        {"drake", "is a model of Drake" TAKES ": give the robot's URDF"},
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
+        if (strcmp(element, known[k].name) == 0) return known[k].what;
+    return NULL;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */

@@ -50,6 +50,14 @@ void         skel__robot_free(skel__robot *robot);
 SKEL__DOC_PRINTF(3, 4)
 void skel__note(skel__doc *doc, skel_status status, const char *form, ...);
 
+/** "'a', 'b' and 4 more", for messages; start with all zero. */
+typedef struct skel__name_list {
+    int32_t count;
+    size_t  used;
+    char    text[256];
+} skel__name_list;
+void skel__name_list_add(skel__name_list *list, const char *name);
+
 /** The text into the caller's buffer, as skel_scene_write does. */
 skel_status skel__text_give(const skel__text *t, char *text, size_t capacity, size_t *needed);
 /** 1 to 255 bytes of UTF-8 without control characters. */
@@ -59,9 +67,35 @@ bool skel__is_name(const char *text);
 void skel__scene_build(skel__doc *doc, skel_scene *s, const skel_body_desc *bodies, int32_t nb,
                        const skel_joint_desc *joints, int32_t nj);
 
+/** What a document says of the mass of a body. */
+enum {
+    SKEL__MASS_KNOWN,      /* mass and inertia */
+    SKEL__MASS_POINT,      /* a mass, and an inertia that is not positive definite */
+    SKEL__MASS_NO_INERTIA, /* a mass alone */
+    SKEL__MASS_ZERO,       /* that there is none */
+    SKEL__MASS_UNKNOWN     /* nothing */
+};
+typedef struct skel__mass_note {
+    int32_t known;   /* SKEL__MASS_* */
+    bool    has_com; /* false: the centre of mass may be estimated as well */
+    bool    has_end;
+    double  end[3];   /* where the link ends if no joint follows, in the body's axes */
+    double  shift[3]; /* filled: how far the body's origin went to its estimated centre of mass */
+} skel__mass_note;
+/** Fills what dynamics needs and the document does not say of the bodies of a tree, from the
+    lengths of the links (robot_mass.c has the rules); the scene keeps what was estimated and warns
+    of it. notes: (nb). */
+void skel__estimate_masses(skel__doc *doc, skel_scene *s, skel_body_desc *bodies, int32_t nb,
+                           skel_joint_desc *joints, int32_t nj, skel__mass_note *notes);
+/** Adds m (r^2 - r r^T), what a mass at r has beyond its own inertia (parallel axes). */
+void skel__inertia_add_offset(double mass, const double r[3], double inertia[6]);
+
 /** Whether inertia (xx yy zz xy xz yz) is positive definite, and of a real solid: no moment larger
     than the sum of the others, to 1e-9. */
 bool skel__inertia_definite(const double i[6]);
+/** Whether it is more than the rounding errors of a point mass: about every axis the radius of
+    gyration is over a millionth of the length [m]. */
+bool skel__inertia_solid(double mass, const double i[6], double length);
 bool skel__inertia_real(const double i[6]);
 
 /* Poses as 7 numbers. */
@@ -85,6 +119,10 @@ void skel__read_words(skel__doc *doc, const skel__at *source, const skel__at *no
 void skel__put_words(skel__text *t, const char *indent, const skel__robot *r);
 
 typedef enum skel__kind { SKEL__KIND_JSON, SKEL__KIND_URDF, SKEL__KIND_CSV } skel__kind;
+/** What a text is that no reader here takes, with what to do ("is a USD file, ..."); NULL: not
+    known. By its first bytes, or by the name of its root element. */
+const char *skel__foreign_bytes(const char *text, size_t length);
+const char *skel__foreign_root(const char *element);
 /** By the first characters: '<' begins URDF, '#' or a line of column names a table. */
 skel__kind skel__kind_of(const char *text, size_t length);
 

@@ -14,7 +14,8 @@
 #define SKEL__SCENE_GOALS 100000
 #define SKEL__SCENE_FRAMES 10000000
 #define SKEL__SCENE_POSES 200000000.0
-#define SKEL__ALWAYS 1e300    /* [s]: pinned from -this to this is pinned from start to end */
+#define SKEL__ALWAYS 1e300 /* [s]: pinned from -this to this is pinned from start to end */
+#define SKEL__SCENE_WARNINGS 16
 #define SKEL__POSE_SLACK 1e-6 /* how far two ways to say one pose may differ: [m], [1], [rad] */
 
 /* A wobbling mass as the document has it: the model keeps its place in the axes of the host, from
@@ -26,6 +27,8 @@ typedef struct skel__wobble_note {
 } skel__wobble_note;
 
 typedef struct skel__robot skel__robot;
+/* What of a body is an estimate of this program and not a number of the document. */
+enum { SKEL__ESTIMATED_NOTHING, SKEL__ESTIMATED_INERTIA, SKEL__ESTIMATED_MASS /* and inertia */ };
 /* Joint coordinates that a word of the document may stand for. */
 enum { SKEL__Q_NONE, SKEL__Q_CURRENT, SKEL__Q_MIDDLE, SKEL__Q_GIVEN };
 
@@ -52,8 +55,11 @@ struct skel_scene {
     char               name[256];
     skel__wobble_note *wobbles; /* (skel_model_wobble_count) */
     skel__ik_note      ik;
-    void              *blocks; /* memory of skel__scene_keep */
-    skel__robot       *robot;  /* frames, poses and the like of a robot; NULL: none */
+    void              *blocks;    /* memory of skel__scene_keep */
+    skel__robot       *robot;     /* frames, poses and the like of a robot; NULL: none */
+    uint8_t           *estimated; /* (bodies) SKEL__ESTIMATED_*, in `blocks`; NULL: nothing is */
+    const char       **warnings;  /* what commands of dynamics have to say, in `blocks` */
+    int32_t            warning_count;
 };
 
 /** Names to indices, open addressing. */
@@ -65,8 +71,9 @@ typedef struct skel__names {
 
 typedef struct skel__body_note {
     const cJSON *node;
-    bool         placed; /* has a position of its own or of its curve */
-    bool         framed; /* a joint with frames could place it */
+    bool         placed;    /* has a position of its own or of its curve */
+    bool         framed;    /* a joint with frames could place it */
+    int32_t      estimated; /* SKEL__ESTIMATED_* */
 } skel__body_note;
 
 typedef struct skel__joint_note {
@@ -191,6 +198,13 @@ void skel__ik_finish(skel__reader *r, skel_scene *s);
 /** The model of the scene, and how many frames. */
 void skel__ik_bind(skel_scene *s, int32_t frames);
 void skel__put_goals(skel__text *t, const skel_scene *s);
+/** A warning of `check` that every command of dynamics repeats (skel_scene_warning). */
+SKEL__DOC_PRINTF(3, 4)
+void skel__scene_warn(skel__doc *doc, skel_scene *s, const char *form, ...);
+/** Whether the scene's mass or inertia of a body (SKEL__ESTIMATED_*) is an estimate. */
+bool skel__is_estimated(const skel_scene *s, int32_t body, int32_t what);
+/** `estimated` of the bodies, which s keeps: warns of it. Once there is a model. */
+void skel__keep_estimated(skel__reader *r, skel_scene *s);
 /** Every body must be placed: by its position, its curve or a joint with frames. */
 void skel__check_placing(skel__reader *r);
 

@@ -22,16 +22,19 @@ enum {
     B_PINNED,
     B_RELEASE,
     B_CONTACTS,
-    B_COLLIDE
+    B_COLLIDE,
+    B_ESTIMATED
 };
 static const skel__field k_body[] = {
-    {"name"},     {"mass"},        {"shape"},    {"inertia"},
-    {"position"}, {"orientation"}, {"velocity"}, {"angular_velocity"},
-    {"force"},    {"torque"},      {"motion"},   {"curve"},
-    {"pinned"},   {"release"},     {"contacts"}, {"collide"},
-    {NULL}};
+    {"name"},      {"mass"},        {"shape"},    {"inertia"},
+    {"position"},  {"orientation"}, {"velocity"}, {"angular_velocity"},
+    {"force"},     {"torque"},      {"motion"},   {"curve"},
+    {"pinned"},    {"release"},     {"contacts"}, {"collide"},
+    {"estimated"}, {NULL}};
 
-static const char *const k_motions[] = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
+static const char *const k_estimated[] = {"nothing", "inertia", "mass",
+                                          NULL}; /* SKEL__ESTIMATED_* */
+static const char *const k_motions[]   = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
 
 /* ---- mass, loads and motion ----------------------------------------------------------------- */
 
@@ -297,6 +300,8 @@ static void read_body(skel__reader *r, const skel__at *at, int32_t i) {
     const skel__at motion  = skel__doc_member(&f, B_MOTION);
     const skel__at release = skel__doc_member(&f, B_RELEASE);
     const skel__at force = skel__doc_member(&f, B_FORCE), torque = skel__doc_member(&f, B_TORQUE);
+    const skel__at estimated = skel__doc_member(&f, B_ESTIMATED);
+    skel__doc_choice(doc, &estimated, k_estimated, &note->estimated);
     read_body_name(r, &f, i);
     const bool known  = skel__doc_choice(doc, &motion, k_motions, &b->motion) || !motion.node;
     const bool driven = b->motion == SKEL_MOTION_DRIVEN;

@@ -228,6 +228,7 @@ static void make_model(skel__reader *r, skel_scene *s) {
         return;
     }
     check_q(r, s->model);
+    skel__keep_estimated(r, s);
     skel__ik_finish(r, s);
 }
 
@@ -267,11 +268,14 @@ static void read_json(skel__reader *r, skel_scene *s) {
 
 /* Leaves the problems in order in r->doc, which the caller closes. */
 static skel_scene *read_document(skel__reader *r, const char *text, size_t length) {
-    *r                    = (skel__reader){0};
-    r->gravity[2]         = -9.81;
-    skel_scene      *s    = scene_new();
-    const skel__kind kind = skel__kind_of(text, length);
-    if (kind == SKEL__KIND_JSON) {
+    *r                       = (skel__reader){0};
+    r->gravity[2]            = -9.81;
+    skel_scene      *s       = scene_new();
+    const skel__kind kind    = skel__kind_of(text, length);
+    const char      *foreign = skel__foreign_bytes(text, length);
+    if (foreign) {
+        if (skel__doc_start(&r->doc)) skel__note(&r->doc, SKEL_E_DOCUMENT, "document: %s", foreign);
+    } else if (kind == SKEL__KIND_JSON) {
         if (skel__doc_open(&r->doc, text, length) && s) read_json(r, s);
     } else if (skel__doc_start(&r->doc) && s) {
         if (kind == SKEL__KIND_URDF)

@@ -140,10 +140,10 @@ static void put_touch(skel__text *t, const skel_body_desc *b) {
                         b->collide == SKEL_COLLIDE_ALL ? "true" : "false");
 }
 
-static void put_body(skel__text *t, const skel_model *model, int32_t i) {
+static void put_body(skel__text *t, const skel_scene *s, int32_t i) {
     skel_body_desc b;
     skel_body_desc_init(&b);
-    skel_model_get_body(model, i, &b);
+    skel_model_get_body(s->model, i, &b);
     skel__text_add(t, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
     skel__text_string(t, b.name);
     const bool    released = is_released(&b);
@@ -153,6 +153,10 @@ static void put_body(skel__text *t, const skel_model *model, int32_t i) {
     if (b.mass > 0.0) put_number(t, ", \"mass\": ", b.mass);
     if (b.shape != SKEL_SHAPE_NONE) put_shape(t, &b);
     if (any(b.inertia, 6)) put_numbers(t, ",\n     \"inertia\": ", b.inertia, 6);
+    if (skel__is_estimated(s, i, SKEL__ESTIMATED_MASS))
+        skel__text_add(t, ", \"estimated\": \"mass\"");
+    else if (skel__is_estimated(s, i, SKEL__ESTIMATED_INERTIA))
+        skel__text_add(t, ", \"estimated\": \"inertia\"");
     put_numbers(t, ",\n     \"position\": ", b.position, 3);
     put_numbers(t, ", \"orientation\": ", b.orientation, 4);
     if (b.motion == SKEL_MOTION_DYNAMIC) put_motion(t, &b);
@@ -381,7 +385,7 @@ static void put_scene(skel__text *t, const skel_scene *s) {
     }
     put_numbers(t, "  \"gravity\": ", gravity, 3);
     skel__text_add(t, ",\n  \"bodies\": [");
-    for (int32_t i = 0; i < nb; ++i) put_body(t, s->model, i);
+    for (int32_t i = 0; i < nb; ++i) put_body(t, s, i);
     skel__text_add(t, "\n  ],\n  \"joints\": [");
     for (int32_t i = 0; i < skel_model_joint_count(s->model); ++i) put_joint(t, s->model, i);
     skel__text_add(t, skel_model_joint_count(s->model) ? "\n  ],\n" : "],\n");

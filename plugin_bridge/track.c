@@ -91,14 +91,18 @@ int mimic_warning(const skel_model *model, char text[256]) {
 static void put_warnings(skel__text *t, const track_source *s) {
     const char *warning;
     char        mimic[256];
-    int32_t     i = 0;
+    int32_t     count = 0;
     skel__text_add(t, "\"warnings\": [");
-    for (; (warning = skel_bake_warning(s->bake, i)) != NULL; ++i) {
-        if (i) skel__text_add(t, ", ");
+    for (int32_t i = 0; (warning = skel_bake_warning(s->bake, i)) != NULL; ++i) {
+        skel__text_add(t, count++ ? ", " : "");
+        skel__text_string(t, warning);
+    }
+    for (int32_t i = 0; (warning = skel_scene_warning(s->document, i)) != NULL; ++i) {
+        skel__text_add(t, count++ ? ", " : "");
         skel__text_string(t, warning);
     }
     if (mimic_warning(s->model, mimic)) {
-        if (i) skel__text_add(t, ", ");
+        skel__text_add(t, count ? ", " : "");
         skel__text_string(t, mimic);
     }
     skel__text_add(t, "]");

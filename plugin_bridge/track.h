@@ -13,8 +13,9 @@ typedef struct track_source {
     const skel_bake      *bake; /* NULL: the motion is of `ik` */
     const skel_ik_motion *ik;
     int32_t               goals;
-    const char           *scene;  /* its name */
-    const char           *failed; /* why the bake stopped early; NULL where it did not */
+    const skel_scene     *document; /* whose warnings are repeated; may be NULL */
+    const char           *scene;    /* its name */
+    const char           *failed;   /* why the bake stopped early; NULL where it did not */
     double                fps;
     int32_t               frame_start, frames;
     const double         *poses, *q;

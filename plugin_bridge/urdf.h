@@ -14,20 +14,21 @@ enum {
     SKEL__URDF_CONTINUOUS,
     SKEL__URDF_PRISMATIC,
     SKEL__URDF_FIXED,
-    SKEL__URDF_FLOATING /* at the root only: the child is free */
+    SKEL__URDF_FLOATING, /* at the root only: the child is free */
+    SKEL__URDF_SPHERICAL /* a ball, which PyBullet knows and ROS does not */
 };
 
 typedef struct skel__urdf_link {
     const char *name;
     int32_t     line;
-    bool        has_inertial;
+    bool        has_inertial, has_inertia;
     double      mass;
     double      xyz[3], rpy[3]; /* of the inertial */
     double      inertia[6];     /* xx yy zz xy xz yz, in the axes of the inertial */
     const char *extra;          /* its other elements, or NULL */
     /* found by urdf_tree.c */
     int32_t joint;    /* that leads to it; -1: the root */
-    bool    is_heavy; /* mass and inertia are good for a body */
+    bool    is_heavy; /* mass and inertia are good for a body of its own */
     int32_t group;    /* link at the top of what fixed joints hold together */
     int32_t head;     /* of a link at the top: the link whose body the group has; -1: the world */
     int32_t body;     /* that it is fixed in; SKEL_WORLD: the world */
@@ -45,7 +46,9 @@ typedef struct skel__urdf_joint {
     const char *extra;
     /* found by urdf_tree.c */
     int32_t parent, child, mimic; /* links; joint, -1: none */
-    int32_t index;                /* of the model's joint; -1: none */
+    bool    stands;               /* mimics a fixed joint, and so stands at `value` */
+    double  value;
+    int32_t index; /* of the model's joint; -1: none */
 } skel__urdf_joint;
 
 struct skel__urdf {
@@ -66,6 +69,9 @@ struct skel__urdf {
 int32_t skel__urdf_numbers(const char *text, double *out, int32_t max);
 /** Rz(yaw) Ry(pitch) Rx(roll), and a point: a pose. */
 void skel__urdf_pose(const double xyz[3], const double rpy[3], double out[7]);
+
+/** Whether the joint holds its links together: fixed, or a mimic of a fixed joint. */
+bool skel__urdf_is_rigid(const skel__urdf_joint *joint);
 
 /** Links, joints and the rest; problems with the line. */
 bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urdf *u);

@@ -108,7 +108,7 @@ static void add_link(maker *m, int32_t body) {
     const skel_body_desc b = body_of(m, body);
     skel__pose_inverse(m->frame[body + 1], com);
     l->extra = shape_text(m, &b, com);
-    if (!(b.mass > 0.0)) return;
+    if (!(b.mass > 0.0) || skel__is_estimated(m->s, body, SKEL__ESTIMATED_MASS)) return;
     l->has_inertial = true;
     l->mass         = b.mass;
     put_pose(com, l->xyz, l->rpy);

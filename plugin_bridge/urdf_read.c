@@ -18,7 +18,6 @@ typedef struct reader {
     place       at, before; /* before: where a kept element began */
     int32_t     line, depth, kept_depth;
     bool        is_shape; /* the kept element is a visual or collision: numbers are checked */
-    bool        has_macro;
     bool        open_tag; /* "<name ..." waits for '>' or "/>" */
     skel__text  kept;     /* of the link or joint */
     skel__text  top;      /* of the robot */
@@ -49,24 +48,35 @@ static skel__urdf_joint *this_joint(reader *r) {
     return &r->u->joints[r->u->joint_count - 1];
 }
 
-static void wrong(reader *r, const char *form, ...) SKEL__DOC_PRINTF(2, 3);
-
 /* "line 7: joint 'elbow': ..." */
-static void wrong(reader *r, const char *form, ...) {
-    char    text[400];
-    va_list args;
-    va_start(args, form);
+static void say(reader *r, skel_status status, const char *form, va_list args) {
+    char text[400];
     vsnprintf(text, sizeof text, form, args);
-    va_end(args);
     const place at = r->at == KEPT ? r->before : r->at;
     if (at == LINK || at == INERTIAL)
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: link '%.60s': %s", (int)r->line,
-                   this_link(r)->name, text);
+        skel__note(r->doc, status, "line %d: link '%.60s': %s", (int)r->line, this_link(r)->name,
+                   text);
     else if (at == JOINT)
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: joint '%.60s': %s", (int)r->line,
-                   this_joint(r)->name, text);
+        skel__note(r->doc, status, "line %d: joint '%.60s': %s", (int)r->line, this_joint(r)->name,
+                   text);
     else
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: %s", (int)r->line, text);
+        skel__note(r->doc, status, "line %d: %s", (int)r->line, text);
+}
+
+SKEL__DOC_PRINTF(2, 3)
+static void wrong(reader *r, const char *form, ...) {
+    va_list args;
+    va_start(args, form);
+    say(r, SKEL_E_DOCUMENT, form, args);
+    va_end(args);
+}
+
+SKEL__DOC_PRINTF(2, 3)
+static void warn(reader *r, const char *form, ...) {
+    va_list args;
+    va_start(args, form);
+    say(r, SKEL_OK, form, args);
+    va_end(args);
 }
 
 /* The first of two counts; that there are two parents or children is an error. */
@@ -163,6 +173,7 @@ static void end_tag(reader *r) {
 }
 
 static void check_shape(reader *r, const char *name, const char **attributes) {
+    enum { SCALE = 3 };
     static const char *const numbers[] = {"xyz", "rpy", "size", "scale", "radius", "length"};
     for (const char **a = attributes; a[0]; a += 2)
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; ++k) {
@@ -170,9 +181,12 @@ static void check_shape(reader *r, const char *name, const char **attributes) {
             int32_t n;
             if (strcmp(a[0], numbers[k]) != 0) continue;
             n = skel__urdf_numbers(a[1], x, 4);
-            if (n < 1 || n > 3 || (k < 2 && n != 3))
+            if (k == SCALE && n > 3)
+                warn(r, "%s: scale: is '%.48s', must be three numbers: the first three count", name,
+                     a[1]);
+            else if (n < 1 || n > 3 || (k < 2 && n != 3))
                 wrong(r, "%s: %s: is '%.48s', must be %s", name, a[0], a[1],
-                      k < 3 ? "three numbers" : "numbers");
+                      k <= SCALE ? "three numbers" : "numbers");
         }
     if (strcmp(name, "mesh") == 0) {
         const char *file = value_of(attributes, "filename");
@@ -219,6 +233,7 @@ static void read_inertial(reader *r, const char *name, const char **attributes) 
             wrong(r, "inertial: mass: value: is %g, must be >= 0", l->mass);
     } else if (strcmp(name, "inertia") == 0) {
         if (!once(r, SEEN_INERTIA, "inertial: inertia")) return;
+        l->has_inertia = true;
         for (int k = 0; k < 6; ++k)
             read_numbers(r, attributes, "inertial: inertia", moment[k], 1, &l->inertia[k]);
     }
@@ -252,7 +267,8 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
 /* ---- joints ---------------------------------------------------------------------------------- */
 
 static bool new_joint(reader *r, const char **attributes) {
-    static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed", "floating"};
+    static const char *const types[] = {"revolute", "continuous", "prismatic",
+                                        "fixed",    "floating",   "spherical"};
     skel__urdf              *u       = r->u;
     const char              *name    = read_name(r, attributes, "joint", "name");
     const char              *type    = value_of(attributes, "type");
@@ -266,8 +282,11 @@ static bool new_joint(reader *r, const char **attributes) {
         .name = name ? name : "?", .line = r->line, .type = -1, .axis = {1, 0, 0}, .factor = 1.0};
     r->at = JOINT;
     memset(r->seen, 0, sizeof r->seen);
-    for (int32_t k = 0; type && k < 5; ++k)
+    for (int32_t k = 0; type && k < (int32_t)(sizeof types / sizeof *types); ++k)
         if (strcmp(type, types[k]) == 0) this_joint(r)->type = k;
+    if (this_joint(r)->type == SKEL__URDF_SPHERICAL)
+        warn(r, "type: is 'spherical', a dialect of PyBullet that ROS does not read: it is a ball "
+                "joint");
     if (!type)
         wrong(r, "type: is missing, must be revolute, continuous, prismatic or fixed");
     else if (strcmp(type, "planar") == 0)
@@ -280,6 +299,25 @@ static bool new_joint(reader *r, const char **attributes) {
     return true;
 }
 
+static void read_axis(reader *r, const char **attributes) {
+    skel__urdf_joint *j    = this_joint(r);
+    const char       *text = value_of(attributes, "xyz");
+    double            x[3];
+
+    /* What does not turn or slide needs no axis: one that cannot be read does no harm. */
+    if (j->type >= SKEL__URDF_FIXED && (!text || skel__urdf_numbers(text, x, 3) != 3)) {
+        warn(r,
+             "axis: xyz: is %s%.48s%s, must be three numbers: this joint needs no axis, it is "
+             "left out",
+             text ? "'" : "", text ? text : "missing", text ? "'" : "");
+        return;
+    }
+    j->has_axis = read_numbers(r, attributes, "axis", "xyz", 3, j->axis);
+    if (!text) wrong(r, "axis: xyz: is missing, must be three numbers");
+    const bool none = j->axis[0] == 0.0 && j->axis[1] == 0.0 && j->axis[2] == 0.0;
+    if (none && j->type < SKEL__URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
+}
+
 static void read_limit(reader *r, const char **attributes) {
     skel__urdf_joint *j = this_joint(r);
     j->has_limit        = true;
@@ -287,8 +325,6 @@ static void read_limit(reader *r, const char **attributes) {
     j->has_upper        = read_numbers(r, attributes, "limit", "upper", 1, &j->upper);
     read_numbers(r, attributes, "limit", "effort", 1, &j->effort);
     read_numbers(r, attributes, "limit", "velocity", 1, &j->velocity);
-    if (j->lower > j->upper && (j->type == SKEL__URDF_REVOLUTE || j->type == SKEL__URDF_PRISMATIC))
-        wrong(r, "limit: lower: is %g, must be at most upper, which is %g", j->lower, j->upper);
 }
 
 static bool is_read(const char *name) {
@@ -309,10 +345,7 @@ static void open_in_joint(reader *r, const char *name, const char **attributes) 
     } else if (strcmp(name, "child") == 0 && once(r, SEEN_CHILD, name)) {
         j->child_name = read_name(r, attributes, name, "link");
     } else if (strcmp(name, "axis") == 0 && once(r, SEEN_AXIS, name)) {
-        j->has_axis = read_numbers(r, attributes, name, "xyz", 3, j->axis);
-        if (!value_of(attributes, "xyz")) wrong(r, "axis: xyz: is missing, must be three numbers");
-        const bool none = j->axis[0] == 0.0 && j->axis[1] == 0.0 && j->axis[2] == 0.0;
-        if (none && j->type < SKEL__URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
+        read_axis(r, attributes);
     } else if (strcmp(name, "limit") == 0 && once(r, SEEN_LIMIT, name)) {
         read_limit(r, attributes);
     } else if (strcmp(name, "dynamics") == 0 && once(r, SEEN_DYNAMICS, name)) {
@@ -333,7 +366,11 @@ static void open_in_joint(reader *r, const char *name, const char **attributes) 
 
 static bool open_robot(reader *r, const char *name, const char **attributes) {
     if (strcmp(name, "robot") != 0) {
-        wrong(r, "document: is <%.40s>, must be <robot>", name);
+        const char *foreign = skel__foreign_root(name);
+        if (foreign)
+            wrong(r, "document: %s", foreign);
+        else
+            wrong(r, "document: is <%.40s>, must be <robot>", name);
         return false;
     }
     const char *text = value_of(attributes, "name");
@@ -348,15 +385,38 @@ static bool open_robot(reader *r, const char *name, const char **attributes) {
     return true;
 }
 
+/* "${...}" or "$(...)". */
+static bool has_expression(const char *text) {
+    const char *brace = strstr(text, "${"), *parenthesis = strstr(text, "$(");
+    return (brace && strchr(brace, '}')) || (parenthesis && strchr(parenthesis, ')'));
+}
+
+/* What xacro would have replaced: the rest of the file is not the robot. Expressions in elements
+   that are only kept (of simulators and controllers) say nothing of links and joints. */
+static bool check_expanded(reader *r, const char *name, const char **attributes) {
+    static const char do_this[] = "run xacro first (xacro FILE > robot.urdf)";
+    if (strncmp(name, "xacro:", 6) == 0) {
+        wrong(r, "%.40s: is a macro, the file is an unexpanded xacro: %s", name, do_this);
+        return false;
+    }
+    for (const char **a = attributes; a[0]; a += 2) {
+        if (strncmp(a[0], "xacro:", 6) != 0 && !has_expression(a[1])) continue;
+        if (r->at == KEPT && !r->is_shape && strncmp(a[0], "xacro:", 6) != 0) {
+            warn(r, "%.40s: %.40s: is '%.60s', which xacro should have replaced", name, a[0], a[1]);
+            continue;
+        }
+        wrong(r, "%.40s: %.40s: is '%.60s', the file is an unexpanded xacro: %s", name, a[0], a[1],
+              do_this);
+        return false;
+    }
+    return true;
+}
+
 static bool on_open(void *user, int32_t line, const char *name, const char **attributes) {
     reader *r = user;
     r->line   = line;
     ++r->depth;
-    if (strncmp(name, "xacro:", 6) == 0 && r->at != KEPT) {
-        skel__note(r->doc, SKEL_OK, "line %d: %.40s: is a macro that xacro should have expanded",
-                   (int)line, name);
-        r->has_macro = true;
-    }
+    if (!check_expanded(r, name, attributes)) return false;
     switch (r->at) {
     case TOP: return open_robot(r, name, attributes);
     case ROBOT:
@@ -442,9 +502,6 @@ bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urd
     if (r.top.length > 0) u->extra = skel__arena_string(u->arena, skel__text_get(&r.top));
     if (r.namespaces.length > 0)
         u->namespaces = skel__arena_string(u->arena, skel__text_get(&r.namespaces));
-    if (doc->error_count == 0 && r.has_macro && u->link_count == 0)
-        skel__note(doc, SKEL_E_DOCUMENT,
-                   "document: has macros and no links, must be expanded by xacro first");
     skel__text_free(&r.kept);
     skel__text_free(&r.top);
     skel__text_free(&r.namespaces);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tree of a URDF: links by name, the root, parents first, poses at zero, and which links have a
-   body. Links without mass are frames of what fixed joints hold them to; where nothing there has
-   mass, the link at the top is a body for kinematics only, or, at the root, the world. */
+   body. Links without mass and inertia are part of what fixed joints hold them to; if nothing there
+   has both, the link at the top is the body of all, or, at the root, the world. */
 #include "urdf.h"
 
 #include <math.h>
@@ -59,14 +59,46 @@ static bool find_links(skel__doc *doc, skel__urdf *u, skel__names *joints) {
     return doc->error_count == 0;
 }
 
+static void warn(skel__doc *doc, const skel__urdf_joint *j, const char *what, const char *is,
+                 const char *so) {
+    skel__note(doc, SKEL_OK, "line %d: joint '%.60s': %s: is '%.60s', %s", (int)j->line, j->name,
+               what, is, so);
+}
+
+bool skel__urdf_is_rigid(const skel__urdf_joint *joint) {
+    return joint->type == SKEL__URDF_FIXED || joint->stands;
+}
+
+/* q = factor q' + offset along the chain of sources. Where that ends in a fixed joint, q' = 0. */
+static void find_standing(skel__doc *doc, skel__urdf *u, int32_t k) {
+    double factor = 1.0, offset = 0.0;
+    for (int32_t at = k; at >= 0; at = u->joints[at].mimic) {
+        skel__urdf_joint *j = &u->joints[at];
+        if (at != k && j->type == SKEL__URDF_FIXED) {
+            u->joints[k].stands = true;
+            u->joints[k].value  = offset;
+            warn(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
+                 "which is fixed: this joint stands at its offset");
+            return;
+        }
+        offset += factor * j->offset;
+        factor *= j->factor;
+    }
+}
+
 static bool find_mimics(skel__doc *doc, skel__urdf *u, const skel__names *names) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
         skel__urdf_joint *j = &u->joints[k];
         j->mimic            = -1;
         if (!j->mimic_name) continue;
         const int32_t of = skel__names_find(names, j->mimic_name);
-        if (of < 0 || of == k || u->joints[of].type >= SKEL__URDF_FIXED)
-            wrong(doc, j, "mimic: joint", j->mimic_name, "another joint that moves");
+        if (of == k)
+            wrong(doc, j, "mimic: joint", j->mimic_name, "another joint");
+        else if (of < 0)
+            warn(doc, j, "mimic: joint", j->mimic_name, "which is no joint: this joint is free");
+        else if (u->joints[of].type > SKEL__URDF_FIXED)
+            warn(doc, j, "mimic: joint", j->mimic_name,
+                 "which has more than one coordinate: this joint is free");
         else if (j->type < SKEL__URDF_FIXED)
             j->mimic = of;
     }
@@ -77,6 +109,10 @@ static bool find_mimics(skel__doc *doc, skel__urdf *u, const skel__names *names)
             wrong(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
                   "one that does not mimic this joint in turn");
     }
+    for (int32_t k = 0; k < u->joint_count && doc->error_count == 0; ++k)
+        if (u->joints[k].mimic >= 0) find_standing(doc, u, k);
+    for (int32_t k = 0; k < u->joint_count; ++k)
+        if (u->joints[k].stands) u->joints[k].mimic = -1;
     return doc->error_count == 0;
 }
 
@@ -150,17 +186,30 @@ void skel__urdf_pose(const double xyz[3], const double rpy[3], double out[7]) {
     memcpy(out, xyz, 3 * sizeof *xyz);
 }
 
-/* A body needs mass and an inertia that dynamics can use. */
+/* The frame of a joint's child in its parent: at zero, or where the joint stands. */
+static void child_pose(const skel__urdf_joint *j, double out[7]) {
+    skel__urdf_pose(j->xyz, j->rpy, out);
+    if (!j->stands) return;
+    double moved[7] = {0, 0, 0, 1}, axis[3];
+    memcpy(axis, j->axis, sizeof axis);
+    skel__normalise(axis, 3);
+    const double half = 0.5 * j->value;
+    if (j->type != SKEL__URDF_PRISMATIC) moved[3] = cos(half);
+    for (int k = 0; k < 3; ++k) {
+        if (j->type == SKEL__URDF_PRISMATIC)
+            moved[k] = j->value * axis[k];
+        else
+            moved[4 + k] = sin(half) * axis[k];
+    }
+    skel__pose_mul(out, moved, out);
+}
+
+/* A body of its own needs mass and an inertia that dynamics can use. Any other mass becomes part of
+   the body that fixed joints hold it to (urdf_build.c). */
 static void weigh(skel__doc *doc, skel__urdf_link *l) {
     if (!l->has_inertial || !(l->mass > 0.0)) return;
-    l->is_heavy = skel__inertia_definite(l->inertia);
-    if (!l->is_heavy)
-        skel__note(
-            doc, SKEL_OK,
-            "line %d: link '%.60s': inertial: inertia: is not positive definite: its mass of "
-            "%g kg is left out",
-            (int)l->line, l->name, l->mass);
-    else if (!skel__inertia_real(l->inertia))
+    l->is_heavy = skel__inertia_solid(l->mass, l->inertia, 1.0);
+    if (l->is_heavy && !skel__inertia_real(l->inertia))
         skel__note(doc, SKEL_OK,
                    "line %d: link '%.60s': inertial: inertia: one principal moment is over the sum "
                    "of the other two: no solid has such an inertia",
@@ -176,9 +225,9 @@ static void find_groups(skel__doc *doc, skel__urdf *u) {
         if (l->joint >= 0) {
             const skel__urdf_joint *j = &u->joints[l->joint];
             double                  x[7];
-            skel__urdf_pose(j->xyz, j->rpy, x);
+            child_pose(j, x);
             skel__pose_mul(u->links[j->parent].world, x, l->world);
-            if (j->type == SKEL__URDF_FIXED) l->group = u->links[j->parent].group;
+            if (skel__urdf_is_rigid(j)) l->group = u->links[j->parent].group;
         } else {
             const double here[7] = {0, 0, 0, 1};
             memcpy(l->world, here, sizeof here);

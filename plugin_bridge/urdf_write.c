@@ -78,7 +78,8 @@ static void put_limit(skel__text *t, const skel__urdf_joint *j) {
 }
 
 static void put_joint(skel__text *t, const skel__urdf_joint *j) {
-    static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed", "floating"};
+    static const char *const types[] = {"revolute", "continuous", "prismatic",
+                                        "fixed",    "floating",   "spherical"};
     put_named(t, "  <joint name=\"", j->name, "\"");
     skel__text_addf(t, " type=\"%s\">\n", types[j->type]);
     put_origin(t, "    ", j->xyz, j->rpy);

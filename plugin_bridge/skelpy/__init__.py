@@ -128,6 +128,16 @@ class Scene(_Closing):
         return (self._lib.skel_scene_name(self._p) or b"").decode()
 
     @property
+    def warnings(self):
+        """What dynamics has to say of the document: estimated masses, friction left out."""
+        found = []
+        while True:
+            text = self._lib.skel_scene_warning(self._p, len(found))
+            if text is None:
+                return found
+            found.append(text.decode("utf-8", "replace"))
+
+    @property
     def fps(self):
         return self._lib.skel_scene_fps(self._p)
 
@@ -329,7 +339,7 @@ class Bake(_Samples):
         if solver is not None:
             desc.solver = _number_of(lib.skel_solver_name, solver)
         self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
-        self.body_names = scene.body_names
+        self.body_names, self._said = scene.body_names, scene.warnings
         self.fps, self.frames = desc.sample_rate, range(start, end + 1)
         self._owner = _create(lib, lib.skel_bake_start, lib.skel_bake_destroy, C.byref(desc),
                               needs=(scene._owner,))
@@ -380,8 +390,9 @@ class Bake(_Samples):
 
     @property
     def warnings(self):
+        """Of the motion, and what dynamics has to say of the document (Scene.warnings)."""
         return [self._lib.skel_bake_warning(self._p, i).decode("utf-8", "replace")
-                for i in range(self.summary["warning_count"])]
+                for i in range(self.summary["warning_count"])] + self._said
 
 
 class _Samples(_Closing):

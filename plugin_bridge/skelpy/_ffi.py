@@ -600,6 +600,7 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_scene_frame_name": (C.c_char_p, Handle, _int),
     "skel_scene_get_frame": (_status, Handle, _int, _P(_int), Doubles),
     "skel_scene_tool": (_int, Handle),
+    "skel_scene_warning": (C.c_char_p, Handle, _int),
     "skel_scene_pose_count": (_int, Handle),
     "skel_scene_pose_name": (C.c_char_p, Handle, _int),
     "skel_scene_pose_q": (C.c_void_p, Handle, _int),

@@ -27,6 +27,7 @@ class Body:
     mass: Optional[float] = None
     shape: Optional[Dict[str, Any]] = None  # {"type": "capsule", "length": 1, "radius": 0.05}
     inertia: Optional[Numbers] = None       # xx yy zz [xy xz yz], instead of a shape
+    estimated: Optional[str] = None         # "mass" (and inertia), "inertia": not the robot's own
     motion: Optional[str] = None            # "dynamic", "fixed", "driven"
     position: Optional[Numbers] = None      # centre of mass in the world
     orientation: Optional[Numbers] = None   # w x y z, body to world

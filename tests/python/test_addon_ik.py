@@ -267,7 +267,7 @@ class Robots(unittest.TestCase):
         made, rng = robot.robot_of(text), random.Random(1)
         bones = [robot.ChainBone(bone.name, bone.parent, bone.head, robot.axes_of(bone), 0.1,
                                  bone.kind, bone.axis, bone.sign, bone.limits, bone.joint,
-                                 bone.frame, bone.mass, bone.com, bone.inertia)
+                                 bone.frame, bone.mass, bone.com, bone.inertia, bone.estimated)
                  for bone in made.bones]
         for convention in ("standard", "modified"):
             table = robot.table_of("puma", bones, "tool", convention)
@@ -279,6 +279,70 @@ class Robots(unittest.TestCase):
                     for one, other in zip(masses(a, q), masses(b, q), strict=True):
                         self.assertLess(max(abs(x - y) for x, y in zip(one, other)), 1e-9)
                 self.assertEqual(a.joint_names, b.joint_names)
+
+    def robot_shot(self, text):
+        """An imported robot at rest, as Blender would hold it: numbers of bones in single
+        precision, custom properties in double."""
+        made = robot.robot_of(text)
+        index, bones = {bone.name: k for k, bone in enumerate(made.bones)}, []
+        for bone in made.bones:
+            said = {"joint_type": "fixed", "robot_frame": 1} if bone.frame else \
+                {"joint": bone.joint, "joint_type": bone.kind, "joint_axis": bone.axis,
+                 "joint_sign": int(bone.sign), "mass": bone.mass, "com": bone.com,
+                 "inertia": bone.inertia, "mass_estimated": bone.estimated}
+            bones.append(convert.BoneShot(
+                bone.name, index.get(bone.parent, -1), math.dist(bone.head, bone.tail),
+                matrix(bone.head, robot.axes_of(bone)), robot=robot.robot_shot(bone.name, said)))
+            bones[-1].settings.mass = array("f", [bone.mass])[0]
+            bones[-1].locked = "XYZ".replace(bone.axis, "") if bone.kind == "hinge" else "XYZ"
+        shot = convert.Shot("robot", bones, frame_end=9)
+        shot.frames, shot.settings.ground = list(range(1, 10)), False
+        shot.poses = array("f", [v for bone in bones for v in bone.rest]) * 9
+        shot.objects = array("f", STILL) * 9
+        shot.basis = array("f", STILL) * (len(bones) * 9)
+        return shot
+
+    def test_masses_are_those_of_the_document(self):
+        """Of robots whose tables have masses and no inertias; what is estimated is said."""
+        for name in ("ur5", "franka_panda", "ur3e", "ur10e"):
+            text = (ROBOTS / f"{name}.json").read_text(encoding="utf-8")
+            shot = self.robot_shot(text)
+            bodies = {body.name: body for body in convert.build(shot).scene.bodies}
+            for row in json.loads(text)["joints"]:
+                body = bodies[row["link"]]
+                self.assertEqual(body.estimated, "inertia" if "mass" in row else "mass")
+                if "mass" in row:
+                    self.assertEqual(body.mass, row["mass"], (name, row["link"]))
+                self.assertIsNone(body.shape)
+
+    def test_torques_are_those_of_the_document(self):
+        """The weight of a UR5 at its zero pose, joint by joint, beside the library's own."""
+        text = (ROBOTS / "ur5.json").read_text(encoding="utf-8")
+        with skelpy.Scene.from_json(text) as scene, skelpy.State(scene) as state:
+            state.q = [0.0] * 6
+            must = list(state.inverse_dynamics([0.0] * 18, [0.0] * 18)[0])
+        job = pipeline.inverse(pipeline.for_inverse(self.robot_shot(text)))
+        while True:
+            try:
+                next(job)
+            except StopIteration as done:
+                report = done.value.report
+                break
+        head, *rows = [line.split(",") for line in report["table"]]
+        joints = [k for k, name in enumerate(head) if name.endswith(".torque")]
+        self.assertEqual(len(joints), 6)
+        self.assertGreater(max(map(abs, must)), 40.0)
+        for k, tau in zip(joints, must):
+            self.assertAlmostEqual(float(rows[4][k]), tau, 4)
+        self.assertEqual(len(report["warnings"]), 1)
+        self.assertIn("inertia is an estimate, not the robot's own", report["warnings"][0])
+
+    def test_a_mass_of_the_users_own(self):
+        shot = self.robot_shot((ROBOTS / "ur3.json").read_text(encoding="utf-8"))
+        shot.bones[1].settings.mass = 2.5
+        bodies = convert.build(shot).scene.bodies
+        self.assertEqual([body.estimated for body in bodies[:3]], ["mass", "inertia", "mass"])
+        self.assertEqual(bodies[1].mass, 2.5)
 
     def test_masses_of_other_bones(self):
         """A mass of a bone is that of its capsule, in its middle."""
@@ -314,6 +378,9 @@ class Robots(unittest.TestCase):
         self.assertEqual([v.link for v in visuals], ["trunk", "arm_left"])
         self.assertEqual(visuals[0].filename, "package://features/meshes/trunk & co.dae")
         self.assertEqual(visuals[0].color, [0.5, 0.5, 0.5, 1])
+        four = robot.visuals_of('<robot><link name="a"><visual><geometry><mesh filename="m.stl" '
+                                'scale="2 3 4 1"/></geometry></visual></link></robot>')
+        self.assertEqual(four[0].size, [2.0, 3.0, 4.0])
         with tempfile.TemporaryDirectory() as folder:
             deep = os.path.join(folder, "features", "urdf")
             os.makedirs(deep)

@@ -2,6 +2,7 @@
 """URDF: read, written and read again; poses against a second reader (tests/urdf_fk.py)."""
 
 import json
+import math
 import os
 import pathlib
 import random
@@ -111,12 +112,11 @@ class Features(unittest.TestCase):
         self.assertEqual(self.scene.joint_names, ["shoulder_left", "shoulder_right", "wrist",
                                                   "slide_a", "slide_b", "wheel_joint"])
 
-    def test_a_moving_link_without_mass_is_refused_by_name_for_dynamics(self):
-        with self.assertRaisesRegex(skelpy.SkelError, "wheel"):
-            self.scene.check_dynamics()
-        done = run("bake", FEATURES)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(b"'wheel'", done.stderr)
+    def test_a_moving_link_without_mass_is_named_by_dynamics(self):
+        self.scene.check_dynamics()
+        done = run("bake", FEATURES, "--end", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"link 'wheel': mass: is 0", done.stderr)
 
     def test_dynamics_of_the_rest(self):
         text = FEATURES.read_text().replace('<link name="wheel"/>', '''<link name="wheel"><inertial>
@@ -162,6 +162,109 @@ class Features(unittest.TestCase):
         scene = skelpy.Scene.from_json(text)
         self.assertEqual((scene.body_names, scene.joint_count), (["top"], 0))
         self.assertEqual(scene.named_frames["leg"], (0, [1, 2, 3, 1, 0, 0, 0]))
+
+
+class Lenient(unittest.TestCase):
+    """What ROS reads and is of no account is a warning, and what follows from it is right."""
+
+    links = ('<link name="a"/><link name="b"/><link name="c"/>'
+             '<joint name="k" type="KIND"><parent link="a"/><child link="b"/>'
+             '<origin xyz="1 0 0"/>MORE</joint>')
+
+    def read(self, text, *words):
+        """The scene, once `check` has warned with these words."""
+        done = run("check", "-", input=text.encode())
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for word in words:
+            self.assertEqual(done.stdout.decode().count(": warning: " + word), 1, done.stdout)
+        return skelpy.Scene.from_json(text)
+
+    def joint(self, more, kind="revolute", last="revolute"):
+        return ('<robot name="r">' + self.links.replace("KIND", kind).replace("MORE", more) +
+                f'<joint name="l" type="{last}"><parent link="b"/><child link="c"/>'
+                '<origin xyz="1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1"/></joint>'
+                '</robot>')
+
+    def test_swapped_limits_are_none(self):
+        scene = self.read(self.joint('<axis xyz="0 0 1"/><limit lower="2.775" upper="-2.775"/>'),
+                          "line 1: joint 'k': limit: lower: is 2.775, must be at most upper, which "
+                          "is -2.775: it moves freely")
+        joints = json.loads(scene.to_json())["joints"]
+        self.assertEqual(["limits" in j for j in joints], [False, True])
+        self.assertIn('lower="2.775" upper="-2.775"', scene.to_urdf())
+
+    def test_an_axis_of_a_fixed_joint(self):
+        for axis in ('<axis xzy="0 0 1"/>', '<axis xyz="0 1"/>', '<axis xyz="a b c"/>'):
+            scene = self.read(self.joint(axis, "fixed"), "line 1: joint 'k': axis: xyz: is ")
+            self.assertEqual(scene.joint_names, ["l"])
+
+    def test_mimic_of_a_fixed_joint(self):
+        """It stands at its offset: 0.5 rad about z, or 0.5 m along it."""
+        mimic = '<axis xyz="0 0 2"/><mimic joint="l" multiplier="3" offset="0.5"/>'
+        for kind, place in (("continuous", (1 + math.cos(0.5), math.sin(0.5), 0.0)),
+                            ("prismatic", (2.0, 0.0, 0.5))):
+            scene = self.read(self.joint(mimic, kind, "fixed"),
+                              "line 1: joint 'k': mimic: joint: is 'l', which is fixed: this joint "
+                              "stands at its offset")
+            self.assertEqual(scene.q_count, 0)
+            body, pose = scene.named_frames["c"]
+            at = scene.body(body)["position"] if body >= 0 else (0.0, 0.0, 0.0)
+            for a, b, c in zip(pose, at, place):
+                self.assertAlmostEqual(a + b, c, 15)
+            self.assertIn('<mimic joint="l" multiplier="3" offset="0.5"/>', scene.to_urdf())
+
+    def test_mimic_of_a_mimic_of_a_fixed_joint(self):
+        text = ('<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>'
+                '<joint name="f" type="fixed"><parent link="a"/><child link="b"/></joint>'
+                '<joint name="k" type="prismatic"><parent link="b"/><child link="c"/>'
+                '<axis xyz="1 0 0"/><mimic joint="f" multiplier="7" offset="0.5"/></joint>'
+                '<joint name="l" type="prismatic"><parent link="c"/><child link="d"/>'
+                '<axis xyz="1 0 0"/><mimic joint="k" multiplier="2" offset="0.1"/></joint></robot>')
+        scene = self.read(text)
+        self.assertEqual(scene.named_frames["d"][1][:3], [0.5 + 1.1, 0.0, 0.0])
+
+    def test_mimic_of_a_joint_that_is_not_there(self):
+        scene = self.read(self.joint('<axis xyz="0 0 1"/><mimic joint="lost" offset="1"/>',
+                                     "continuous"),
+                          "line 1: joint 'k': mimic: joint: is 'lost', which is no joint: this "
+                          "joint is free")
+        self.assertEqual((scene.q_count, scene.mimics), (2, {}))
+
+    def test_a_scale_of_four_numbers(self):
+        text = self.joint('<axis xyz="0 0 1"/>', "continuous").replace(
+            '<link name="a"/>', '<link name="a"><visual><geometry><mesh filename="m.stl" '
+            'scale="2 3 4 1"/></geometry></visual></link>')
+        scene = self.read(text, "line 1: link 'a': mesh: scale: is '2 3 4 1', must be three "
+                          "numbers: the first three count")
+        self.assertIn('scale="2 3 4 1"', scene.to_urdf())
+        done = run("check", "-", input=text.replace("2 3 4 1", "big").encode())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"scale: is 'big', must be three numbers", done.stdout)
+
+    def test_a_spherical_joint_is_a_ball(self):
+        scene = self.read(self.joint("", "spherical"), "line 1: joint 'k': type: is 'spherical', a "
+                          "dialect of PyBullet")
+        self.assertEqual(scene.q_count, 5)
+        half = math.sqrt(0.5)
+        at = skelpy.fk(scene, [half, 0.0, 0.0, half, 0.0])      # a quarter turn about z
+        body, pose = scene.named_frames["c"]
+        _w, x, y, z = (at[7 * body + 3 + k] for k in range(4))
+        self.assertLess(max(abs(x), abs(y)), 1e-15)
+        self.assertAlmostEqual(abs(z), half, 15)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "s.urdf")
+            path.write_text(self.joint("", "spherical"))
+            place = links_at(path, [half, 0.0, 0.0, half, 0.0])["c"]
+        for found, must in zip((row[3] for row in place), (1.0, 1.0, 0.0)):
+            self.assertAlmostEqual(found, must, 15)
+        self.assertIn('type="spherical"', scene.to_urdf())
+
+    def test_what_simulators_keep_may_have_expressions(self):
+        """They say nothing of links and joints."""
+        text = self.joint('<axis xyz="0 0 1"/>', "continuous").replace(
+            "</robot>",
+            '<gazebo><plugin name="$(arg p)">$(find x)/y.yaml</plugin></gazebo></robot>')
+        self.read(text, "line 1: plugin: name: is '$(arg p)', which xacro should have replaced")
 
 
 class AnyTree(unittest.TestCase):

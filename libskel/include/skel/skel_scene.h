@@ -26,6 +26,11 @@ SKEL_API void        skel_scene_destroy(skel_scene *scene); /* NULL is fine */
 SKEL_API skel_status skel_scene_check(const char *json, size_t length, char *text, size_t capacity,
                                       size_t *needed);
 
+/** What dynamics has to say of the document, beside what it says of itself: masses or inertias that
+    are estimates because the document has none, friction that is left out. Commands of dynamics
+    show it. Zero-terminated, owned by the scene; NULL where there is no such index. */
+SKEL_API const char *skel_scene_warning(const skel_scene *scene, int32_t index);
+
 /** The scene as text, parsed again it gives the same bits. SKEL_E_BUFFER where capacity is less
     than *needed + 1 (needed may be NULL). */
 SKEL_API skel_status skel_scene_write(const skel_scene *scene, char *text, size_t capacity,
