@@ -40,6 +40,7 @@ static int read_call(int argc, char **argv, call *c) {
     int32_t jobs = 1;
     if (cli_integer("--jobs", c->jobs, &jobs) != CLI_DONE) return CLI_WRONG;
     if (jobs < 1) return cli_error(CLI_WRONG, NULL, "--jobs: is %d, must be >= 1", (int)jobs);
+    if (jobs > 1) cli_warn(c->file, "--jobs: has no effect: one scene is one job");
     return CLI_DONE;
 }
 
@@ -127,6 +128,22 @@ static int write_outputs(const call *c, const track_source *source) {
     return code;
 }
 
+/* The engine warns of settings without effect, but cannot tell its default from the same number in
+   the call. */
+static void warn_tolerance(const call *c, const skel_bake *bake, const skel_bake_desc *desc) {
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    skel_bake_desc    none;
+    char              text[240];
+    skel_bake_desc_init(&none);
+    if (!c->tolerance || desc->tolerance != none.tolerance) return;
+    if (skel_bake_get_summary(bake, &sum) != SKEL_OK || !(sum.step > 0)) return;
+    snprintf(text, sizeof text,
+             "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; use "
+             "integrator 'adams', or a shorter step",
+             desc->tolerance, skel_integrator_name(sum.integrator), sum.step);
+    cli_warn(c->file, text);
+}
+
 static int bake_and_write(const call *c, const skel_scene *scene, const skel_bake_desc *desc,
                           int32_t start) {
     skel_bake *bake = NULL;
@@ -149,6 +166,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     char         mimic[256];
     for (int32_t i = 0; skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
+    warn_tolerance(c, bake, desc);
     cli_warn_dynamics(c->file, scene);
     if (mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP_SLACK 1e-5 /* [m], [rad]: a track that fits its joints worse is worth a warning */
+#define UNEXPLAINED 0.01 /* of the weight: a larger residual is worth a warning */
+#define GAP_SLACK 1e-5   /* [m], [rad]: a track that fits its joints worse is worth a warning */
 
 typedef struct call {
     const char *words[2]; /* scene, track */
@@ -23,6 +24,7 @@ typedef struct motion {
     const skel_inverse  *inverse;
     skel_inverse_summary sum;
     int32_t              frames, nb, nj, nv;
+    unsigned char       *touched; /* (nb) contact forces act on the body at some frame */
 } motion;
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -50,6 +52,12 @@ static const char *const *column_names(int32_t type) {
     }
 }
 
+static int column_count(int32_t type) {
+    int count = 0;
+    for (const char *const *c = column_names(type); *c; ++c) ++count;
+    return count;
+}
+
 static int32_t next_root(const motion *m, int32_t k) {
     return skel_inverse_free_root(m->inverse, k);
 }
@@ -71,9 +79,34 @@ static void put_cells(skel__text *t, const double *x, int32_t count) {
     }
 }
 
+/* Whether a contact force acts on the body at some frame. */
+static int is_touched(const motion *m, int32_t body) {
+    skel_inverse_contact c = {.struct_size = sizeof c};
+    for (int32_t f = 0; f < m->frames; ++f)
+        for (int32_t k = 0; k < skel_inverse_contact_count(m->inverse, f); ++k) {
+            skel_inverse_get_contact(m->inverse, f, k, &c);
+            if (c.body == body || c.other == body) return 1;
+        }
+    return 0;
+}
+
+/* Sum of the contact forces on a body. */
+static void push_on(const motion *m, int32_t frame, int32_t body, double sum[3]) {
+    skel_inverse_contact c = {.struct_size = sizeof c};
+    sum[0] = sum[1] = sum[2] = 0;
+    for (int32_t k = 0; k < skel_inverse_contact_count(m->inverse, frame); ++k) {
+        skel_inverse_get_contact(m->inverse, frame, k, &c);
+        for (int e = 0; e < 3; ++e) {
+            if (c.body == body) sum[e] += c.force[e];
+            if (c.other == body) sum[e] -= c.force[e];
+        }
+    }
+}
+
 static void put_csv_head(skel__text *t, const motion *m) {
     static const char *const residual[] = {"residual.fx", "residual.fy", "residual.fz",
                                            "residual.tx", "residual.ty", "residual.tz"};
+    static const char *const contact[]  = {"contact.fx", "contact.fy", "contact.fz"};
     skel__text_add(t, "frame,time");
     for (int32_t j = 0; j < m->nj; ++j)
         for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c)
@@ -84,6 +117,9 @@ static void put_csv_head(skel__text *t, const motion *m) {
     for (int32_t k = 0; next_root(m, k) >= 0; ++k)
         for (int c = 0; c < 6; ++c)
             put_head(t, skel_model_body_name(m->model, next_root(m, k)), residual[c]);
+    for (int32_t i = 0; i < m->nb; ++i)
+        for (int c = 0; m->touched[i] && c < 3; ++c)
+            put_head(t, skel_model_body_name(m->model, i), contact[c]);
     skel__text_add(t, "\n");
 }
 
@@ -101,6 +137,12 @@ static void put_csv(skel__text *t, const motion *m) {
                 put_cells(t, power + (size_t)f * (size_t)m->nj + (size_t)j, 1);
         for (int32_t k = 0; next_root(m, k) >= 0; ++k)
             put_cells(t, residual + 6 * ((size_t)f * (size_t)m->nb + (size_t)next_root(m, k)), 6);
+        for (int32_t i = 0; i < m->nb; ++i) {
+            double push[3];
+            if (!m->touched[i]) continue;
+            push_on(m, f, i, push);
+            put_cells(t, push, 3);
+        }
         skel__text_add(t, "\n");
     }
 }
@@ -149,14 +191,69 @@ static void put_residuals(skel__text *t, const motion *m) {
     skel__text_add(t, "\n  }");
 }
 
+/* The name of a body, or null for the world. */
+static void put_body(skel__text *t, const motion *m, int32_t body) {
+    if (body < 0)
+        skel__text_add(t, "null");
+    else
+        skel__text_string(t, skel_model_body_name(m->model, body));
+}
+
+static void put_contact(skel__text *t, const motion *m, const skel_inverse_contact *c) {
+    skel__text_add(t, "{\"body\": ");
+    put_body(t, m, c->body);
+    skel__text_add(t, ", \"other\": ");
+    put_body(t, m, c->other);
+    if (c->ground >= 0) skel__text_addf(t, ", \"ground\": %d", (int)c->ground);
+    skel__text_add(t, ", \"point\": ");
+    skel__text_numbers(t, c->point, 3);
+    skel__text_add(t, ", \"normal\": ");
+    skel__text_numbers(t, c->normal, 3);
+    skel__text_add(t, ", \"force\": ");
+    skel__text_numbers(t, c->force, 3);
+    skel__text_add(t, ", \"depth\": ");
+    skel__text_number(t, c->depth);
+    skel__text_add(t, ", \"law\": ");
+    skel__text_number(t, c->law);
+    skel__text_add(t, "}");
+}
+
+static void put_contacts(skel__text *t, const motion *m) {
+    skel_inverse_contact c = {.struct_size = sizeof c};
+    skel__text_add(t, ",\n  \"contacts\": [\n");
+    for (int32_t f = 0; f < m->frames; ++f) {
+        skel__text_add(t, f ? ",\n    [" : "    [");
+        for (int32_t k = 0; k < skel_inverse_contact_count(m->inverse, f); ++k) {
+            skel_inverse_get_contact(m->inverse, f, k, &c);
+            skel__text_add(t, k ? ",\n      " : "");
+            put_contact(t, m, &c);
+        }
+        skel__text_add(t, "]");
+    }
+    skel__text_add(t, "\n  ]");
+}
+
+/* "name": the frames that have one of these flags. */
+static void put_flagged(skel__text *t, const char *name, const motion *m, int32_t bits) {
+    const char *between = "";
+    skel__text_addf(t, ",\n  \"%s\": [", name);
+    for (int32_t f = 0; f < m->frames; ++f) {
+        if (!(skel_inverse_flags(m->inverse)[f] & bits)) continue;
+        skel__text_addf(t, "%s%d", between, (int)(skel_track_frame_start(m->track) + f));
+        between = ", ";
+    }
+    skel__text_add(t, "]");
+}
+
 static void put_joints(skel__text *t, const motion *m) {
     skel__text_add(t, ",\n  \"joints\": [");
     for (int32_t j = 0; j < m->nj; ++j) {
         const char *between = "";
         skel__text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
         skel__text_string(t, skel_model_joint_name(m->model, j));
-        skel__text_addf(t, ", \"dof\": %d, \"columns\": [",
-                        (int)skel_model_joint_dof_offset(m->model, j));
+        const int first = (int)skel_model_joint_dof_offset(m->model, j);
+        skel__text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first,
+                        first, column_count(joint_type(m->model, j)));
         for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c) {
             skel__text_addf(t, "%s\"%s\"", between, *c);
             between = ", ";
@@ -185,6 +282,12 @@ static void put_json(skel__text *t, const motion *m) {
     put_named(t, "noise", m->sum.noise);
     skel__text_add(t, ", ");
     put_named(t, "suggested_cutoff", m->sum.suggested_cutoff);
+    skel__text_add(t, ",\n  ");
+    put_named(t, "residual_force", m->sum.residual_force);
+    skel__text_add(t, ", ");
+    put_named(t, "residual_torque", m->sum.residual_torque);
+    put_flagged(t, "across_event", m, SKEL_INVERSE_ACROSS_EVENT);
+    put_flagged(t, "contact_law", m, SKEL_INVERSE_LAW | SKEL_INVERSE_UNSOLVED);
     put_joints(t, m);
     put_rows(t, "q", skel_inverse_q(v), m->frames, skel_model_q_count(m->model));
     put_rows(t, "qd", skel_inverse_qd(v), m->frames, m->nv);
@@ -193,6 +296,9 @@ static void put_json(skel__text *t, const motion *m) {
     put_rows(t, "power", skel_inverse_power(v), m->frames, m->nj);
     put_wrench(t, m);
     put_residuals(t, m);
+    skel__text_add(t, ",\n  \"uncertainty\": ");
+    skel__text_numbers(t, skel_inverse_uncertainty(v), (size_t)m->frames);
+    put_contacts(t, m);
     skel__text_add(t, "\n}\n");
 }
 
@@ -310,6 +416,80 @@ static int write_motors(const call *c, const skel_scene *scene, const motion *m)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static int count_flagged(const motion *m, int32_t bits) {
+    int count = 0;
+    for (int32_t f = 0; f < m->frames; ++f)
+        count += (skel_inverse_flags(m->inverse)[f] & bits) != 0;
+    return count;
+}
+
+/* Weight of all bodies with mass, by the gravity of the earth where the scene has none. */
+static double weight_of(const motion *m) {
+    double         mass = 0, g[3];
+    skel_body_desc b;
+    skel_model_gravity(m->model, g);
+    for (int32_t i = 0; i < m->nb; ++i) {
+        skel_body_desc_init(&b);
+        skel_model_get_body(m->model, i, &b);
+        if (b.motion == SKEL_MOTION_DYNAMIC) mass += b.mass;
+    }
+    const double pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    return mass * (pull > 0 ? pull : 9.81);
+}
+
+/* The free root with the largest residual force at a frame. */
+static int32_t neediest(const motion *m, int32_t frame) {
+    int32_t body = -1;
+    double  most = -1;
+    for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
+        const size_t  at = (size_t)frame * (size_t)m->nb + (size_t)next_root(m, k);
+        const double *r  = skel_inverse_residual(m->inverse) + 6 * at;
+        const double  f  = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+        if (!(f > most)) continue;
+        most = f;
+        body = next_root(m, k);
+    }
+    return body;
+}
+
+static void warn_contacts(const call *c, const motion *m) {
+    const skel_inverse_summary *sum      = &m->sum;
+    const int                   law      = count_flagged(m, SKEL_INVERSE_LAW);
+    const int                   unsolved = count_flagged(m, SKEL_INVERSE_UNSOLVED);
+    char                        text[400];
+    if (sum->event_samples > 0) {
+        snprintf(
+            text, sizeof text,
+            "at %d of %d frames derivatives reach across a touch-down, a lift-off or the hit of "
+            "a joint stop: forces there are blurred; a track of more frames per second helps",
+            (int)sum->event_samples, (int)m->frames);
+        cli_warn(c->words[1], text);
+    }
+    if (law > 0) {
+        snprintf(text, sizeof text,
+                 "at %d of %d frames no equation tells the force of some contact (its skeleton is "
+                 "pinned, hangs from the world, or touches itself): those forces are the contact "
+                 "law's for the depth, not solved for",
+                 law, (int)m->frames);
+        cli_warn(c->words[1], text);
+    }
+    if (unsolved > 0) {
+        snprintf(text, sizeof text,
+                 "at %d of %d frames the search for contact forces did not converge", unsolved,
+                 (int)m->frames);
+        cli_warn(c->words[1], text);
+    }
+    if (sum->contact_samples > 0 && sum->residual_force > UNEXPLAINED * weight_of(m)) {
+        const int32_t body = neediest(m, sum->residual_sample);
+        snprintf(text, sizeof text,
+                 "frame %d: '%.64s' needs %.3g N from outside that contacts cannot give: they only "
+                 "push, within their friction cones, where bodies touch; see its residual",
+                 (int)(skel_track_frame_start(m->track) + sum->residual_sample),
+                 skel_model_body_name(m->model, body), sum->residual_force);
+        cli_warn(c->words[1], text);
+    }
+}
+
 static void warn(const call *c, const motion *m) {
     const skel_inverse_summary *sum = &m->sum;
     char                        text[320];
@@ -364,9 +544,19 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
     m.nb = skel_model_body_count(m.model), m.nj = skel_model_joint_count(m.model);
     m.nv = skel_model_dof(m.model), m.sum.struct_size = sizeof m.sum;
     skel_inverse_get_summary(inverse, &m.sum);
+    m.touched = calloc((size_t)m.nb + 1, 1);
+    if (!m.touched) {
+        skel_inverse_destroy(inverse);
+        return cli_error(cli_code(SKEL_E_MEMORY), c->words[0], "%s",
+                         skel_status_text(SKEL_E_MEMORY));
+    }
+    for (int32_t i = 0; i < m.nb && m.sum.contact_samples > 0; ++i)
+        m.touched[i] = (unsigned char)is_touched(&m, i);
     warn(c, &m);
+    warn_contacts(c, &m);
     code = write_forces(c, &m);
     if (code == CLI_DONE && c->motors) code = write_motors(c, scene, &m);
+    free(m.touched);
     skel_inverse_destroy(inverse);
     return code;
 }

@@ -21,9 +21,9 @@ from scenes import contact, joints, jumper, reach  # noqa: E402
 SCENES = (joints.pendulum, joints.double_pendulum, joints.free_tree, joints.humanoid, joints.rope,
           joints.driven_root, joints.four_bar, joints.ring, joints.bar_hang, joints.follow,
           contact.falling_rod, contact.falling_rod_half, contact.falling_rod_dead,
-          jumper.jumper_stiff, jumper.jumper_soft, jumper.jumper_five, contact.ragdoll_stairs,
-          contact.landing, reach.lecture, reach.puma560, reach.figure_eight, reach.character,
-          reach.tentacle)
+          jumper.jumper_stiff, jumper.jumper_soft, jumper.jumper_locked, jumper.jumper_five,
+          contact.ragdoll_stairs, contact.landing, reach.lecture, reach.puma560,
+          reach.figure_eight, reach.character, reach.tentacle)
 
 
 def main():

@@ -406,7 +406,10 @@ class Inverse(_Samples):
     """The forces of a motion: poses [sample][body][7] at an even rate, flat.
 
     Views, flat: q, qd, qdd, torque (dof each), power (one per joint), wrench (6 per joint),
-    residual (6 per body)."""
+    residual (6 per body), uncertainty (one, in N). `contacts(sample)` has the contact forces that
+    were found, `flags` what is special about a sample (SKEL_INVERSE_*)."""
+
+    ACROSS_EVENT, LAW, UNSOLVED = 1, 2, 4
 
     def __init__(self, scene, poses, rate, cutoff=0.0, start=0.0):
         lib, per = scene._lib, 7 * scene.body_count
@@ -421,7 +424,8 @@ class Inverse(_Samples):
                               C.byref(desc), needs=(scene._owner,))
         self._widths = {"q": scene.q_count, "qd": scene.dof, "qdd": scene.dof,
                         "torque": scene.dof, "power": scene.joint_count,
-                        "wrench": 6 * scene.joint_count, "residual": 6 * scene.body_count}
+                        "wrench": 6 * scene.joint_count, "residual": 6 * scene.body_count,
+                        "uncertainty": 1}
 
     def _array(self, what):
         return self._view(getattr(self._lib, f"skel_inverse_{what}")(self._p), self._widths[what])
@@ -433,6 +437,26 @@ class Inverse(_Samples):
     power = property(lambda s: s._array("power"))
     wrench = property(lambda s: s._array("wrench"))
     residual = property(lambda s: s._array("residual"))
+    uncertainty = property(lambda s: s._array("uncertainty"))
+
+    @property
+    def flags(self):
+        """One number per sample: the sum of ACROSS_EVENT, LAW and UNSOLVED, or 0."""
+        address = self._lib.skel_inverse_flags(self._p)
+        return list((C.c_int32 * self.samples).from_address(address))
+
+    def contacts(self, sample):
+        """What touches at a sample: dictionaries with body and other (numbers, -1: the world),
+        ground (-1: two shapes touch), point, normal, force (on body, world axes), depth, law."""
+        if not 0 <= sample < self.samples:
+            raise IndexError(f"sample: is {sample}, must be 0 to {self.samples - 1}")
+        out = []
+        for k in range(self._lib.skel_inverse_contact_count(self._p, sample)):
+            contact = _ffi.InverseContact()
+            _check(self._lib, self._lib.skel_inverse_get_contact(self._p, sample, k,
+                                                                 C.byref(contact)))
+            out.append(_plain(contact))
+        return out
 
     def state(self, sample):
         """A State at one sample of the (filtered) motion."""

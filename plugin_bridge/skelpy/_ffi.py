@@ -186,6 +186,17 @@ class InverseSummary(Sized):
         ("filter_shift", C.c_double), ("filter_move", C.c_double),
         ("noise", C.c_double), ("suggested_cutoff", C.c_double),
         ("noise_joint", C.c_int32), ("reserved", C.c_int32),
+        ("residual_force", C.c_double), ("residual_torque", C.c_double),
+        ("residual_sample", C.c_int32), ("contact_samples", C.c_int32),
+        ("event_samples", C.c_int32), ("law_samples", C.c_int32),
+    ]
+
+
+class InverseContact(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("body", C.c_int32), ("other", C.c_int32),
+        ("ground", C.c_int32), ("point", Double3), ("normal", Double3), ("force", Double3),
+        ("depth", C.c_double), ("law", C.c_double),
     ]
 
 
@@ -401,6 +412,7 @@ STRUCTS = {
     "skel_step_desc": StepDesc, "skel_report_row": ReportRow,
     "skel_bake_desc": BakeDesc, "skel_bake_summary": BakeSummary,
     "skel_inverse_desc": InverseDesc, "skel_inverse_summary": InverseSummary,
+    "skel_inverse_contact": InverseContact,
     "skel_flight_desc": FlightDesc, "skel_flight_summary": FlightSummary,
     "skel_goal_desc": GoalDesc, "skel_ik_desc": IkDesc, "skel_ik_receipt": IkReceipt,
     "skel_two_bone_desc": TwoBoneDesc, "skel_two_bone": TwoBone, "skel_goal_track": GoalTrack,
@@ -492,6 +504,10 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_inverse_wrench": (C.c_void_p, Handle),
     "skel_inverse_residual": (C.c_void_p, Handle),
     "skel_inverse_power": (C.c_void_p, Handle),
+    "skel_inverse_uncertainty": (C.c_void_p, Handle),
+    "skel_inverse_flags": (C.c_void_p, Handle),
+    "skel_inverse_contact_count": (_int, Handle, _int),
+    "skel_inverse_get_contact": (_status, Handle, _int, _int, _P(InverseContact)),
     "skel_inverse_get_state": (_status, Handle, _int, Handle, Doubles, Doubles),
     "skel_inverse_get_summary": (_status, Handle, _P(InverseSummary)),
     # skel_flight.h

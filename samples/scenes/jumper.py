@@ -68,6 +68,14 @@ def jumper_stiff():
     return three("jumper, stiff", STIFF, 0.458716).frames(121, fps=120)
 
 
+def jumper_locked():
+    """The stiff one with its soft masses fixed to the bones: what they are good for."""
+    b = three("jumper, soft masses locked", STIFF, 0.458716)
+    for soft in b.scene.wobble:
+        soft.locked = True
+    return b.frames(121, fps=120)
+
+
 def jumper_soft():
     return three("jumper, soft", SOFT, 0.458716).frames(121, fps=120)
 

@@ -12,8 +12,8 @@ LIB = os.environ.setdefault("SKEL_LIB", str(ROOT / "build" / "lib" / "libskel.so
 BIN = os.environ.get("SKEL_BIN", str(ROOT / "build" / "bin" / "skel"))
 NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root",
          "four_bar", "ring", "bar_hang", "follow", "falling_rod", "falling_rod_half",
-         "falling_rod_dead", "jumper_stiff", "jumper_soft", "jumper_five", "ragdoll_stairs",
-         "landing")
+         "falling_rod_dead", "jumper_stiff", "jumper_soft", "jumper_locked", "jumper_five",
+         "ragdoll_stairs", "landing")
 SOLVED = ("lecture", "puma560", "figure_eight", "character", "tentacle")  # have goals
 
 sys.dont_write_bytecode = True

@@ -17,7 +17,7 @@ import tempfile
 import time
 import unittest
 
-from common import BIN, LIB, ROOT
+from common import BIN, LIB, ROOT, SAMPLES
 
 RICH = {
     "format": "skel-scene/1", "name": "rich", "gravity": [0, 0, -9.81], "angle_unit": "deg",
@@ -511,6 +511,44 @@ class Outputs(Folder):
         self.assertEqual(len(track["position"]), 5)
         self.assertEqual(track["report"]["integrator"], "euler")
         self.assertEqual(track["report"]["solver"], "pinv")
+
+    def test_settings_without_effect_are_named(self):
+        """Each says which integrator is at work, and what would have the effect."""
+        def warnings(*options):
+            done = run("bake", SAMPLES / "pendulum.json", "--end=3", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [line.split(": warning: ")[1] for line in done.stderr.decode().splitlines()]
+
+        fixed = r"^tolerance: 1e-%s has no effect: the integrator '%s' has fixed steps of %s s; " \
+                r"use integrator 'adams', or a shorter step$"
+        chosen = r"^step: 0.002 s has no effect: the integrator '%s' chooses its steps by the " \
+                 r"tolerance, which is 1e-08; set that, or use integrator 'rk4'$"
+        solver = r"^solver: 'pinv' has no effect: the integrator 'conserving' solves its own"
+        for options, *wanted in (
+                (("--integrator=conserving", "--tolerance=1e-10"),
+                 fixed % ("10", "conserving", "0.00416667")),
+                (("--integrator=conserving", "--tolerance=1e-8"),  # the default, but asked for
+                 fixed % ("08", "conserving", "0.00416667")),
+                (("--integrator=rk4", "--tolerance=1e-6", "--step=0.002"),
+                 fixed % ("06", "rk4", "0.002")),
+                (("--integrator=conserving", "--solver=pinv"), solver),
+                (("--integrator=adams", "--step=0.002"), chosen % "adams"),
+                (("--integrator=bdf", "--step=0.002"), chosen % "bdf"),
+                (("--jobs=2",), "^--jobs: has no effect: one scene is one job$"),
+                (("--integrator=adams", "--tolerance=1e-10", "--solver=pinv"),),
+                (("--integrator=rk4", "--step=0.002", "--solver=pinv"),),
+                (("--integrator=conserving", "--step=0.002", "--jobs=1"),)):
+            found = warnings(*options)
+            self.assertEqual(len(found), len(wanted), (options, found))
+            for text, pattern in zip(found, wanted):
+                self.assertRegex(text, pattern)
+
+    def test_a_document_with_a_tolerance_without_effect_is_warned_of(self):
+        scene = json.loads(self.scene.read_text(encoding="utf-8"))
+        scene["bake"].update(integrator="conserving", tolerance=1e-9)
+        done = run("bake", "-", input=to_text(scene).encode())
+        self.assertIn("tolerance: 1e-09 has no effect: the integrator 'conserving'",
+                      done.stderr.decode())
 
     def test_names_that_csv_must_quote(self):
         scene = {"format": "skel-scene/1", "bake": {"frame_end": 1},

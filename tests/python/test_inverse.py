@@ -104,6 +104,13 @@ class Inverse(InFolder):
         out = json.loads(done.stdout)
         self.assertEqual((out["format"], out["cutoff"], out["order"]), ("skel-inverse/1", 20, 8))
         self.assertEqual([j["dof"] for j in out["joints"]], [0, 3, 4, 6])
+        self.assertEqual([j["first"] for j in out["joints"]], [0, 3, 4, 6])
+        self.assertEqual([j["count"] for j in out["joints"]], [3, 1, 2, 1])
+        self.assertEqual([len(j["columns"]) for j in out["joints"]], [3, 1, 2, 1])
+        self.assertEqual((out["across_event"], out["contact_law"]), ([], []))
+        self.assertEqual((out["contacts"], len(out["uncertainty"])), ([[]] * 61, 61))
+        self.assertAlmostEqual(out["residual_force"], max(
+            math.hypot(*frame[:3]) for frame in out["residual"]["root"]))
         self.assertEqual([len(out[k]) for k in ("q", "qd", "torque", "wrench")], [61] * 4)
         self.assertEqual((len(out["q"][0]), len(out["torque"][0])), (8, 7))
         self.assertEqual(list(out["residual"]), ["root"])
@@ -227,6 +234,166 @@ class Inverse(InFolder):
         baked = skel("bake", SAMPLES / "four_bar.json")
         done = skel("inverse", SAMPLES / "four_bar.json", "-", text=baked.stdout)
         self.refused(done, "four_bar.json: joints[", "loop")
+
+
+SLOPE = math.radians(20)
+BLOCK = {  # of 2 kg, a hair above a slope of 20 degrees
+    "format": "skel-scene/1", "name": "block", "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "block", "mass": 2, "shape": {"type": "box", "size": [0.4, 0.3, 0.2]},
+                "position": [0.100001 * math.sin(SLOPE), 0, 0.100001 * math.cos(SLOPE)],
+                "orientation": [math.cos(SLOPE / 2), 0, math.sin(SLOPE / 2), 0]}],
+    "ground": [{"friction": 0.8, "normal": [math.sin(SLOPE), 0, math.cos(SLOPE)]}],
+    "bake": {"fps": 240, "frame_start": 1, "frame_end": 121, "preroll": 2}}
+
+
+def ragdoll():
+    """The ragdoll of the stairs, without joint stops, above a plane as soft as the jumper's: its
+    forces are smooth but for touch-downs and the begin of slipping."""
+    scene = json.loads(sample("ragdoll_stairs"))
+    scene["bodies"] = [b for b in scene["bodies"] if b.get("motion") != "fixed"]
+    for body in scene["bodies"]:
+        body.pop("collide", None)
+        body["position"][2] -= 1.17
+    for joint in scene["joints"]:
+        joint.pop("limits", None)
+        joint["anchor"][2] -= 1.17
+    scene["ground"] = [{"friction": 0.5, "law": {"a": 2e6, "b": 2, "d": 300},
+                        "stick": {"stiffness": 20000, "damping": 200}}]
+    return json.dumps(scene)
+
+
+def norm(vector):
+    return math.sqrt(sum(x * x for x in vector))
+
+
+class Contacts(InFolder):
+    """A bake's own motion needs nothing from outside: its contacts explain it."""
+
+    # Fourth-order differences of momenta, at 4000 frames per second.
+    FPS, WEIGHTS = 4000, ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
+
+    def bake(self, text, seconds):
+        scene = skelpy.Scene.from_json(text)
+        bake = skelpy.Bake(scene, fps=self.FPS, frame_start=0, frame_end=int(seconds * self.FPS),
+                           integrator="adams", tolerance=1e-12).run()
+        return scene, bake, skelpy.inverse(scene, bake)
+
+    def masses(self, text):
+        document = json.loads(text)
+        return [b["mass"] for b in document["bodies"] + document.get("wobble", [])]
+
+    def momentum_rate(self, bake, masses, frame):
+        """From the velocities of the bake alone: nothing of inverse dynamics is in it."""
+        count = len(masses)
+        return [self.FPS * sum(
+            w * sum(m * bake.velocities[6 * ((frame + k) * count + i) + c]
+                    for i, m in enumerate(masses)) for k, w in self.WEIGHTS) for c in range(3)]
+
+    def check(self, text, seconds, sure_at_least, touching_at_least):
+        """Residuals are below 1e-6 of the weight, or below what the frame says of itself; contact
+        forces and weight are the rate of the momentum."""
+        scene, bake, forces = self.bake(text, seconds)
+        masses = self.masses(text)
+        count, weight = len(masses), 9.81 * sum(masses)
+        self.assertEqual(count, scene.body_count)
+        sure, touching, residual, rate = 0, 0, forces.residual, 0.0
+        for k, flag in enumerate(forces.flags):
+            left = max(norm(residual[6 * n + c:6 * n + c + 3]) for c in (0, 3)
+                       for n in range(k * count, (k + 1) * count))
+            if flag == 0:
+                self.assertLessEqual(left, max(1e-6 * weight, forces.uncertainty[k]), k)
+            if flag or forces.uncertainty[k] > 1e-6 * weight:
+                continue
+            sure += 1
+            self.assertLessEqual(left, 1e-6 * weight, k)
+            found = forces.contacts(k)
+            if not found or k % 10 or not 1 < k < forces.samples - 2:
+                continue
+            touching += 1
+            push = [sum(c["force"][e] for c in found) for e in range(3)]
+            push[2] -= weight
+            error = norm(a - b for a, b in zip(push, self.momentum_rate(bake, masses, k)))
+            rate = max(rate, error / weight)
+        self.assertLess(rate, 1e-5)  # of the differences of fourth order
+        self.assertGreaterEqual(sure, sure_at_least * forces.samples)
+        self.assertGreaterEqual(touching, touching_at_least)
+        self.assertEqual(forces.summary["law_samples"], 0)
+        return scene, bake, forces
+
+    def test_block(self):
+        scene = self.put("block.json", BLOCK)
+        self.assertEqual(skel("bake", scene, "-o", self.folder / "block_track.json").returncode, 0)
+        done = skel("inverse", scene, self.folder / "block_track.json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        for row in rows:
+            self.assertLess(max(abs(float(row[f"block.residual.{c}"]))
+                                for c in ("fx", "fy", "fz", "tx", "ty", "tz")), 1e-6 * 2 * 9.81)
+            self.assertAlmostEqual(float(row["block.contact.fz"]), 2 * 9.81, 5)
+            self.assertAlmostEqual(float(row["block.contact.fx"]), 0, 5)
+        done = skel("inverse", scene, self.folder / "block_track.json", "--to", "json")
+        out = json.loads(done.stdout)
+        self.assertLess(out["residual_force"], 1e-6 * 2 * 9.81)
+        contact = out["contacts"][60][0]
+        self.assertEqual((contact["body"], contact["other"], contact["ground"]), ("block", None, 0))
+        self.assertEqual(sorted(contact), ["body", "depth", "force", "ground", "law", "normal",
+                                           "other", "point"])
+        self.assertEqual(len(out["contacts"][60]), 4)
+        # friction carries m g sin of the weight
+        normal = [math.sin(SLOPE), 0, math.cos(SLOPE)]
+        along = sum(f * n for c in out["contacts"][60] for f, n in zip(c["force"], normal))
+        self.assertAlmostEqual(along, 2 * 9.81 * math.cos(SLOPE), 5)
+
+    def test_jumper(self):
+        self.check(sample("jumper_stiff"), 1.0, 0.95, 200)
+
+    def test_ragdoll(self):
+        scene, _, forces = self.check(ragdoll(), 1.0, 0.5, 100)
+        self.assertGreater(max(len(forces.contacts(k)) for k in range(forces.samples)), 9)
+        # Nothing moves its joints: the law's memory was followed well enough for that to show.
+        torques = sorted(max(map(abs, forces.torque[k * scene.dof:(k + 1) * scene.dof]))
+                         for k in range(forces.samples))
+        self.assertLess(torques[len(torques) // 2], 1.0)
+
+    def test_what_contacts_cannot_give_is_named(self):
+        track = {"format": "skel-track/1", "fps": 120, "bodies": ["block"], "frame_start": 5,
+                 "position": [[[3 * (k / 120) ** 2, 0, 0.0999]] for k in range(31)],
+                 "orientation": [[[1, 0, 0, 0]]] * 31}
+        flat = {**BLOCK, "ground": [{"friction": 0.3}]}
+        done = skel("inverse", self.put("flat.json", flat), self.put("pulled.json", track))
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"pulled.json: warning: frame \d+: 'block' needs .* N from "
+                                      r"outside that contacts cannot give")
+
+    def test_what_no_equation_tells_is_named(self):
+        """An arm that hangs from the world and rests on a table: its joint could carry it too."""
+        scene = {"format": "skel-scene/1", "name": "arm",
+                 "bodies": [{"name": "arm", "mass": 1, "inertia": [0.01, 0.01, 0.01],
+                             "position": [0.5, 0, 0.05],
+                             "shape": {"type": "sphere", "radius": 0.0501}}],
+                 "joints": [{"name": "hinge", "type": "hinge", "bodies": ["world", "arm"],
+                             "anchor": [0, 0, 0.05], "axis": [0, 1, 0]}],
+                 "ground": [{}]}
+        track = {"format": "skel-track/1", "fps": 120, "bodies": ["arm"], "frame_start": 1,
+                 "position": [[[0.5, 0, 0.05]]] * 20, "orientation": [[[1, 0, 0, 0]]] * 20}
+        done = skel("inverse", self.put("table.json", scene), self.put("rests.json", track),
+                    "--to", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("at 20 of 20 frames no equation tells the force", done.stderr)
+        out = json.loads(done.stdout)
+        self.assertEqual(out["contact_law"], list(range(1, 21)))
+        contact = out["contacts"][3][0]
+        self.assertAlmostEqual(norm(contact["force"]), contact["law"])
+
+    def test_muscles_count_as_unknown(self):
+        """The knee of the jumper in the air: all of its torque is the muscle's, in its column."""
+        text = json.loads(sample("jumper_stiff"))
+        for joint in text["joints"]:
+            joint["muscle"] = {"growth": 1e-9, "max": 856, "start": 40}
+        text["ground"] = []
+        _, _, forces = self.bake(json.dumps(text), 0.02)
+        for k in range(20, 60):
+            self.assertAlmostEqual(abs(forces.torque[2 * k]), 40, 5)
 
 
 class Flight(InFolder):

@@ -36,6 +36,7 @@ WANT = {
     "falling_rod_dead": (1, 1.0, 1e-9, "conserving"),
     "jumper_stiff": (6, 75.0, 1e-11, "conserving"),
     "jumper_soft": (6, 75.0, 1e-11, "conserving"),
+    "jumper_locked": (6, 75.0, 1e-11, "conserving"),
     "jumper_five": (10, 95.0, 1e-5, "conserving"),
     "ragdoll_stairs": (21, 75.0, 1e-3, "conserving"),
     "landing": (17, 75.0, 1e-9, "conserving"),
@@ -285,6 +286,17 @@ class Jumpers(unittest.TestCase):
             self.assertAlmostEqual(summary["peak_ground_force"] / self.WEIGHT, want,
                                    delta=1e-3 * want)
             self.assertAlmostEqual(summary["peak_ground_time"] - 3 / 9.81, after, delta=1e-4)
+
+    def test_figures_of_the_readme(self):
+        """What the first page says of the samples is what baking them as they are gives."""
+        words = " ".join((common.ROOT / "README.md").read_text(encoding="utf-8").split())
+        found = re.search(r"pushes with ([0-9.]+) body weights \(`samples/(\w+).json`\), and with "
+                          r"([0-9.]+) where the soft masses are locked to the bones "
+                          r"\(`samples/(\w+).json`\)", words)
+        self.assertEqual((found[2], found[4]), ("jumper_stiff", "jumper_locked"))
+        for said, name in ((found[1], found[2]), (found[3], found[4])):
+            peak = baked(name).summary["peak_ground_force"] / self.WEIGHT
+            self.assertEqual(f"{peak:.1f}", said, name)
 
     def test_soft_squats_deeper_and_is_pushed_less(self):
         deepest, active = {}, {}

@@ -20,7 +20,8 @@ typedef struct skel_bake_desc {
                                            is an integrator of fixed steps */
     double                tolerance;    /* of adams and bdf, which choose their step: about what a
                                            second of motion may be wrong by, in rad and in parts of
-                                           the skeleton's size; default 1e-8 */
+                                           the skeleton's size; default 1e-8. Another value under
+                                           an integrator of fixed steps gets a warning */
     const skel_model     *model;        /* must outlive the bake */
     const skel_state     *state;        /* where to start; NULL: the model's initial state */
     const skel_allocator *allocator;    /* copied; NULL: the model's */

@@ -156,7 +156,8 @@ struct skel_state {
     int              is_factored;        /* aba holds the factors of x: nothing moved since */
     double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
     struct skel__em *em;                 /* workspace of the conserving step, likewise */
-    struct skel__impact *impact;         /* workspace of impacts, likewise */
+    struct skel__impact   *impact;       /* workspace of impacts, likewise */
+    struct skel__contacts *contacts;     /* workspace of inverse dynamics, likewise (inverse.h) */
 };
 
 static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
@@ -193,6 +194,8 @@ v3           skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth
 skel__wrench skel__load_at(const skel__body *b, double t);
 double       skel__motor_at(const skel__joint *j, double t);
 void         skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
+/* The same without the forces of contacts. */
+void skel__loads_without_contacts(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* Newton-Euler, inward, into s->reaction: the wrench that the joint to the tree parent exerts on a
    body, about its centre: what the applied forces do not explain of the motion of all below. */
 void skel__reactions(skel_state *s, const skel__kin *x);
@@ -249,6 +252,10 @@ static inline skel__touch skel__touch_at(const skel_state *s, const skel__kin *x
 static inline double skel__bristle_damping(const skel__ground *g) {
     return fmax(g->stick_d, 1e-6 * g->stick_k);
 }
+/* Force on body i of a spot that touches as t says, by the law; xi: its stick displacement. point:
+   where it acts. */
+v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t spot, const skel__touch *t,
+                     v3 xi, v3 *point);
 /* Adds to s->push, s->push_power; rate: of the memory. s is prepared for x. */
 void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate);
 /* Energy, forces and depth of the contacts of s->x, into the row. */

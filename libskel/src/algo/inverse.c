@@ -108,8 +108,15 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     const skel_status status = skel__follow_prepare(s);
     if (status != SKEL_OK) return status;
     skel__prepare(s, s->x);
-    skel__loads(s, s->x, s->t, SKEL__AFTER);
+    skel__loads_without_contacts(s, s->x, s->t, SKEL__AFTER);
     skel__reactions(s, s->x);
+
+    /* Contact forces are found from what the motion takes beyond the rest, and then applied. */
+    if (m->ns > 0) {
+        if (skel__contacts_reserve(s, m->ns) != SKEL_OK) return SKEL_E_MEMORY;
+        skel__contacts_solve(s);
+        skel__reactions(s, s->x);
+    }
     for (size_t k = 0; residual && k < 6 * (size_t)m->nb; ++k) residual[k] = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], e = m->body[i].joint;

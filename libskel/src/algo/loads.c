@@ -93,15 +93,15 @@ static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, 
     s->f[j->b].n              = v3_add(s->f[j->b].n, v3_cross(g.rb, e.f));
 }
 
-/* Contacts and wobbling masses, onto s->f. */
-static void push(skel_state *s, const skel__kin *x) {
+/* Contacts, unless they are left out, and wobbling masses, onto s->f. */
+static void push(skel_state *s, const skel__kin *x, int with_contacts) {
     const skel_model *m = s->m;
     s->push_power       = (skel__power){0};
     s->ground_push      = 0;
     if (m->ns == 0 && m->nw == 0) return;
     memset(s->push - 1, 0, ((size_t)m->na + 1) * sizeof *s->push);
     skel__wobble_loads(s, x);
-    skel__contact_loads(s, x, s->memory_now, s->memory_rate_now);
+    if (with_contacts) skel__contact_loads(s, x, s->memory_now, s->memory_rate_now);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         s->f[i].f       = v3_add(s->f[i].f, s->push[i].f);
@@ -109,7 +109,8 @@ static void push(skel_state *s, const skel__kin *x) {
     }
 }
 
-void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
+static void add_loads(skel_state *s, const skel__kin *x, double t, skel__side side,
+                      int with_contacts) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
@@ -120,7 +121,7 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
         s->f[i].f = v3_mad(s->load[i].f, b->mass, m->gravity);
         s->f[i].n = v3_add(s->load[i].n, m3_mulv(s->r[i], v3_cross(spin, x[i].w)));
     }
-    push(s, x);
+    push(s, x, with_contacts);
     /* pairs also push the world and prescribed bodies; nobody reads that */
     s->f[-1] = (skel__wrench){0};
     for (int32_t k = 0; k < m->np; ++k) s->f[m->prescribed[k]] = (skel__wrench){0};
@@ -129,6 +130,14 @@ void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
         s->pair[k]           = pair_of(s, x, k, t, side);
         if (has_load(j)) apply_pair(s, x, j, s->pair[k]);
     }
+}
+
+void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side) {
+    add_loads(s, x, t, side, 1);
+}
+
+void skel__loads_without_contacts(skel_state *s, const skel__kin *x, double t, skel__side side) {
+    add_loads(s, x, t, side, 0);
 }
 
 void skel__reactions(skel_state *s, const skel__kin *x) {

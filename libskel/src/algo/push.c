@@ -61,6 +61,13 @@ static touching touch_forces(const skel_state *s, const skel__kin *x, const skel
     return out;
 }
 
+v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t spot, const skel__touch *t,
+                     v3 xi, v3 *point) {
+    const touching e = touch_forces(s, x, &s->m->spot[spot], t, xi);
+    *point           = e.point;
+    return e.force;
+}
+
 /* Force on body i (the other one gets the opposite, or is what takes it). */
 static void push_at(skel_state *s, const skel__kin *x, int32_t i, double sign, v3 point, v3 force) {
     const v3 f   = v3_scale(force, sign);

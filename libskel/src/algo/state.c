@@ -108,6 +108,7 @@ void skel_state_destroy(skel_state *state) {
     skel__free(allocator, state->judge);
     skel__free(allocator, state->em);
     skel__free(allocator, state->impact);
+    skel__free(allocator, state->contacts);
     skel__free(allocator, state);
 }
 

@@ -122,6 +122,36 @@ static void warn(skel_bake *b, const char *text, double value) {
     if (at) snprintf(at, WARNING_ROOM, text, value);
 }
 
+/* Settings that the integrator in effect does not look at. */
+static void warn_unused(skel_bake *b, const skel_bake_desc *d) {
+    const char *name = skel_integrator_name(b->integrator);
+    if (skel__chooses_steps(b->integrator) && d->step > 0) {
+        char *at = next_warning(b);
+        if (at)
+            snprintf(at, WARNING_ROOM,
+                     "step: %g s has no effect: the integrator '%s' chooses its steps by the "
+                     "tolerance, which is %g; set that, or use integrator 'rk4'",
+                     d->step, name, d->tolerance);
+    }
+    if (!skel__chooses_steps(b->integrator) && d->tolerance != k_bake.tolerance) {
+        char *at = next_warning(b);
+        if (at)
+            snprintf(at, WARNING_ROOM,
+                     "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; "
+                     "use integrator 'adams', or a shorter step",
+                     d->tolerance, name, b->h);
+    }
+    if (b->integrator == SKEL_INTEGRATOR_CONSERVING && d->solver != k_bake.solver) {
+        char *at = next_warning(b);
+        if (at)
+            snprintf(
+                at, WARNING_ROOM,
+                "solver: '%s' has no effect: the integrator '%s' solves its own equations; use "
+                "integrator 'rk4' or 'adams'",
+                skel_solver_name(d->solver), name);
+    }
+}
+
 /* Loop joints with rows that other joints imply: solved without harm, but the user should know. */
 static void warn_implied(skel_bake *b) {
     const skel_state *s = b->state;
@@ -181,9 +211,6 @@ static double step_of(const skel_bake_desc *d, int32_t integrator) {
 static skel_status begin_by_tolerance(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
     if (d->integrator == SKEL_INTEGRATOR_AUTO && skel__is_stiff(b->state))
         b->integrator = b->summary.integrator = SKEL_INTEGRATOR_BDF;
-    if (d->step > 0)
-        warn(b, "the step of %g s is not used: this integrator chooses its own by tolerance",
-             d->step);
     const skel_status status =
         skel__cvode_create(b->m, b->integrator, b->solver, d->tolerance, &b->cvode, err);
     return status == SKEL_OK ? skel__cvode_start(b->cvode, b->state, err) : status;
@@ -212,8 +239,10 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
                                      .solver      = b->solver,
                                      .step        = b->h};
     status     = settle(b, err);
-    if (status != SKEL_OK || !skel__chooses_steps(b->integrator)) return status;
-    return begin_by_tolerance(b, d, err);
+    if (status == SKEL_OK && skel__chooses_steps(b->integrator))
+        status = begin_by_tolerance(b, d, err);
+    if (status == SKEL_OK) warn_unused(b, d);
+    return status;
 }
 
 skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err) {

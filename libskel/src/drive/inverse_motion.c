@@ -8,7 +8,14 @@
    about a fixed axis is kept as it is. Rolling up does not commute, so r strays from q at second
    order in the noise, slowly; e_k = log(r_k^-1 q_k), filtered at an eighth of the cut-off f, brings
    it back. To first order that makes H(f) + H(8 f) (1 - H(f)) of the filter H, and the second term
-   is below 1e-4: there H(f) is still 1 - (f / f_0)^4. */
+   is below 1e-4: there H(f) is still 1 - (f / f_0)^4.
+
+   Impacts. Where a skeleton touches down, lifts off, or runs into a stop between two samples, its
+   velocities or accelerations jump. No stencil reaches across such an event if there are enough
+   samples on its own side; samples whose stencils do are flagged. After the filter all is smooth.
+
+   Contacts. Samples are gone through in turn: the forces found at one (algo/inverse_contact.c) bend
+   the bristles of the contact law, which the displacements until the next one bend on. */
 #include "algo/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
@@ -16,6 +23,7 @@
 #include "base/error.h"
 #include "math/rotation.h"
 #include "math/series.h"
+#include "solve/impact.h"
 
 #include <skel/skel_inverse.h>
 
@@ -26,11 +34,20 @@
 #define NOISE_SHARE 0.01   /* of a torque's energy: more is worth a warning */
 #define NOISE_MATTERS 1e-2 /* of what passes through the joint */
 #define MOST_BYTES 1e13
+#define JUMP_ERROR 110.0 /* of what two nodes fewer change: the error where a derivative jumps */
+/* Of the reach; radians at stops. A force law acts behind its edge. What rests on a rigid ground or
+   at a hard stop may be a little before it (impact.c), until it is released. */
+#define EVENT_SLACK 1e-9
+#define HARD_TOUCHED 2e-7
+#define HARD_RELEASED 1e-5
 
 _Static_assert(sizeof(skel_inverse_desc) == offsetof(skel_inverse_desc, allocator) + sizeof(void *),
                "tail padding");
-_Static_assert(sizeof(skel_inverse_summary) == offsetof(skel_inverse_summary, reserved) + 4,
+_Static_assert(sizeof(skel_inverse_summary) == offsetof(skel_inverse_summary, law_samples) + 4,
                "tail padding");
+_Static_assert(sizeof(skel_inverse_contact) == offsetof(skel_inverse_contact, law) + 8,
+               "tail padding");
+#define SUMMARY_V1 offsetof(skel_inverse_summary, residual_force)
 static const skel_inverse_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
 
 void skel_inverse_desc_init_sized(skel_inverse_desc *desc, size_t size) {
@@ -50,7 +67,21 @@ struct skel_inverse {
     double              *filter;                             /* scratch of skel__lowpass */
     double              *unroll;                             /* (n x 3) */
     double              *rolled;                             /* (n x 4) */
+    double  *doubt, *doubt_push; /* (n x nv), (n x nr x 6): how far qdd and push may be wrong */
+    double  *uncertainty;        /* (n) */
+    int32_t  ne, nk;             /* events, skeletons */
+    int32_t *flags;              /* (n) SKEL_INVERSE_* */
+    int32_t *jumps;              /* (n x nk) an event lies between the sample before and this one */
+    double  *values;             /* (4 x ne) of events, at the last four samples */
+    int32_t *side;               /* (ne) 1 before, -1 behind, 0 not known */
+    int32_t *first;              /* (n + 1) of a sample's contacts, and where they end */
+    skel_inverse_contact *contact; /* a block of its own; NULL where nothing touches */
 };
+
+/* Samples first .. first + count - 1. */
+typedef struct samples {
+    int32_t first, count;
+} samples;
 
 static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     const skel_model *m = at->m;
@@ -65,6 +96,9 @@ static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     at->place           = skel__carve(&c, n * nr * 7, size);
     at->speed           = skel__carve(&c, n * nr * 6, size);
     at->push            = skel__carve(&c, n * nr * 6, size);
+    at->doubt           = skel__carve(&c, n * nv, size);
+    at->doubt_push      = skel__carve(&c, n * nr * 6, size);
+    at->uncertainty     = skel__carve(&c, n, size);
     at->torque          = skel__carve(&c, n * nv, size);
     at->wrench          = skel__carve(&c, n * nj * 6, size);
     at->residual        = skel__carve(&c, n * nb * 6, size);
@@ -72,6 +106,12 @@ static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     at->filter          = skel__carve(&c, skel__lowpass_room(n), size);
     at->unroll          = skel__carve(&c, 3 * n, size);
     at->rolled          = skel__carve(&c, 4 * n, size);
+    const size_t ne = (size_t)at->ne, nk = (size_t)at->nk;
+    at->flags  = skel__carve(&c, n, sizeof *at->flags);
+    at->jumps  = skel__carve(&c, ne ? n * nk : 0, sizeof *at->jumps);
+    at->values = skel__carve(&c, 4 * ne, size);
+    at->side   = skel__carve(&c, ne, sizeof *at->side);
+    at->first  = skel__carve(&c, n + 1, sizeof *at->first);
     if (v) *v = *at;
     if (out) *out = v;
     return c.used;
@@ -203,6 +243,97 @@ static void smooth(skel_inverse *v) {
     }
 }
 
+/* ---- events ---- */
+
+/* Poses of a sample, without velocities. */
+static void pose_state(const skel_inverse *v, int32_t sample, skel_state *s) {
+    const size_t k = (size_t)sample, nr = (size_t)v->nr;
+    for (size_t r = 0; r < nr; ++r) {
+        const double *x  = v->place + 7 * (k * nr + r);
+        s->x[v->root[r]] = (skel__kin){.p = v3_of(x), .q = q_of(x + 3)};
+    }
+    skel__fk(v->m, v->q + k * (size_t)v->m->nq, s->x);
+}
+
+/* Whether velocities jump at the event: a rigid ground or a hard stop. */
+static int is_hard(const skel_model *m, int32_t event) {
+    if (event < m->ns) return m->ground[m->spot[event].ground].is_rigid;
+    return skel__has_stop(&m->joint[(event - m->ns) / 4]);
+}
+
+static void mark_skeleton(skel_inverse *v, int32_t sample, int32_t body) {
+    if (body >= 0) v->jumps[(size_t)sample * (size_t)v->nk + (size_t)v->m->body[body].skeleton] = 1;
+}
+
+/* The event lies between the sample before and this one. */
+static void mark(skel_inverse *v, int32_t sample, int32_t event) {
+    const skel_model *m = v->m;
+    if (event < m->ns) {
+        mark_skeleton(v, sample, m->spot[event].i);
+        mark_skeleton(v, sample, skel__spot_other(m, &m->spot[event]));
+        return;
+    }
+    const skel__joint *j = &m->joint[(event - m->ns) / 4];
+    mark_skeleton(v, sample, j->a);
+    mark_skeleton(v, sample, j->b);
+}
+
+/* Marks what went through zero since the sample before; and what bounced between the two samples
+   before that: on either side of it the straight line through two samples ends behind. */
+static void find_events(skel_inverse *v, int32_t sample) {
+    const size_t ne = (size_t)v->ne;
+    for (int32_t e = 0; e < v->ne; ++e) {
+        const double *x     = v->values + e;
+        const double  now   = x[(size_t)(sample % 4) * ne];
+        const int     hard  = is_hard(v->m, e);
+        const double  unit  = e < v->m->ns ? v->m->reach : 1.0;
+        const double  slack = EVENT_SLACK * unit;
+        int32_t       side  = v->side[e];
+        if (now > (hard ? HARD_RELEASED * unit : slack)) side = 1;
+        if (now < (hard ? HARD_TOUCHED * unit : -slack)) side = -1;
+        if (sample > 0 && side != v->side[e]) mark(v, sample, e);
+        v->side[e] = side;
+
+        if (sample < 3 || !hard) continue;
+        const double before = x[(size_t)((sample + 1) % 4) * ne];
+        const double down   = x[(size_t)((sample + 2) % 4) * ne];
+        const double up     = x[(size_t)((sample + 3) % 4) * ne];
+        if (down > slack && up > slack && 2 * down < before && 2 * up < now) mark(v, sample - 1, e);
+    }
+}
+
+/* The contact surfaces as a bake from the first sample has them. Stops count as unknown torques,
+   and so do muscles: they are not at work here. */
+static void start_events(skel_inverse *v, skel_state *s) {
+    const skel_model *m = v->m;
+    pose_state(v, 0, s);
+    if (v->ne > 0) skel__modes_start(s);
+    for (int32_t k = 0; k < v->ne; ++k) s->mode[k] = SKEL__FREE;
+    for (int32_t k = 0; k < m->nj; ++k)
+        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = 0;
+}
+
+/* Goes over all poses: events, and how many contacts there are. Takes the memory for those. */
+static skel_status survey(skel_inverse *v, skel_state *s) {
+    int32_t most = 0;
+    size_t  all  = 0;
+    start_events(v, s);
+    for (int32_t k = 0; v->ne > 0 && k < v->n; ++k) {
+        pose_state(v, k, s);
+        skel__event_values(s, v->values + (size_t)(k % 4) * (size_t)v->ne);
+        find_events(v, k);
+        const int32_t count = skel__contacts_touching(s);
+        most                = count > most ? count : most;
+        all += (size_t)count;
+        if (all > INT32_MAX) return SKEL_E_MEMORY;
+        v->first[k + 1] = (int32_t)all;
+    }
+    if (v->m->ns == 0) return SKEL_OK;
+    if (all > 0) v->contact = skel__alloc(&v->allocator, all * sizeof *v->contact);
+    if (all > 0 && !v->contact) return SKEL_E_MEMORY;
+    return skel__contacts_reserve(s, most);
+}
+
 /* ---- derivatives ---- */
 
 static void differentiate(const skel__stencil *s, const double *x, size_t stride, double rate,
@@ -239,13 +370,15 @@ static double unroll(const skel__stencil *s, const double *q, size_t stride, v3 
 /* omega and its derivative, in the axes of q, at the stencil's sample: phi, phi' and phi'' there,
    and J (math/rotation.h). Inside, phi = 0 and omega' = phi''; at the ends it is not. The map is
    smooth as long as nothing turns by a whole turn within the stencil; else that gets shorter. */
-static void differentiate_rotation(const skel__stencil *wide, int32_t n, int32_t sample,
-                                   const double *q, size_t stride, double rate, double *w,
-                                   double *dw) {
+static void differentiate_rotation(const skel__stencil *wide, samples in, const double *q,
+                                   size_t stride, double rate, double *w, double *dw) {
     skel__stencil s = *wide;
     v3            phi[SKEL__STENCIL_NODES], d = {0, 0, 0}, dd = d;
-    while (unroll(&s, q, stride, phi) > WIDEST && s.count > 3)
-        s = skel__stencil_narrow(n, sample, s.count > 5 ? s.count - 2 : 3);
+    const int32_t sample = wide->first + wide->at - in.first;
+    while (unroll(&s, q, stride, phi) > WIDEST && s.count > 3) {
+        s = skel__stencil_narrow(in.count, sample, s.count > 5 ? s.count - 2 : 3);
+        s.first += in.first;
+    }
     for (int32_t k = 0; k < s.count; ++k) {
         d  = v3_mad(d, s.d1[k] * rate, phi[k]);
         dd = v3_mad(dd, s.d2[k] * rate * rate, phi[k]);
@@ -254,29 +387,89 @@ static void differentiate_rotation(const skel__stencil *wide, int32_t n, int32_t
     v3_to(q_exp_acceleration(phi[s.at], d, dd), dw);
 }
 
+static int32_t skeleton_of(const skel_model *m, const skel__joint *j) {
+    return m->body[j->b >= 0 ? j->b : j->a].skeleton;
+}
+
+/* The samples around one that its derivatives may be taken from: up to the next events of the
+   skeleton, if those are far enough apart; else all. After a filter there are no jumps left. */
+static samples around(const skel_inverse *v, int32_t sample, int32_t skeleton) {
+    const samples all = {0, v->n};
+    if (v->ne == 0 || v->sum.cutoff > 0) return all;
+    const int32_t *jump  = v->jumps + skeleton;
+    int32_t        first = sample, end = sample + 1;
+    while (first > 0 && sample - first < SKEL__STENCIL_NODES &&
+           !jump[(size_t)first * (size_t)v->nk])
+        --first;
+    while (end < v->n && end - sample < SKEL__STENCIL_NODES && !jump[(size_t)end * (size_t)v->nk])
+        ++end;
+    return end - first >= SKEL__STENCIL_NODES ? (samples){first, end - first} : all;
+}
+
+/* The stencil of a sample within `in`; the sample is flagged where events lie within it. */
+static skel__stencil stencil_in(skel_inverse *v, samples in, int32_t sample, int32_t skeleton) {
+    skel__stencil s = skel__stencil_at(in.count, sample - in.first);
+    s.first += in.first;
+    for (int32_t k = s.first + 1; v->ne > 0 && k < s.first + s.count; ++k)
+        if (v->jumps[(size_t)k * (size_t)v->nk + (size_t)skeleton])
+            v->flags[sample] |= SKEL_INVERSE_ACROSS_EVENT;
+    return s;
+}
+
+/* The stencil with two nodes fewer: what it gives otherwise tells how far the derivatives can be
+   trusted. */
+static skel__stencil narrower(const skel__stencil *s, samples in) {
+    const int32_t fewer  = s->count > 4 ? s->count - 2 : s->count;
+    skel__stencil narrow = skel__stencil_narrow(in.count, s->first + s->at - in.first, fewer);
+    narrow.first += in.first;
+    return narrow;
+}
+
+/* Velocities and accelerations of a joint at a sample; doubt: how the accelerations differ by the
+   narrower stencil. */
+static void differentiate_joint(skel_inverse *v, int32_t sample, const skel__joint *j) {
+    const size_t        nq = (size_t)v->m->nq, at = (size_t)sample * (size_t)v->m->nv;
+    const int32_t       skeleton = skeleton_of(v->m, j), nv = skel__joint_nv(j->type);
+    const samples       in     = around(v, sample, skeleton);
+    const skel__stencil s      = stencil_in(v, in, sample, skeleton);
+    const skel__stencil narrow = narrower(&s, in);
+    const double       *q      = v->q + j->q_offset;
+    double             *qd = v->qd + at + j->v_offset, *qdd = v->qdd + at + j->v_offset;
+    double             *doubt = v->doubt + at + j->v_offset, rate[3];
+    if (j->type == SKEL_JOINT_BALL) {
+        differentiate_rotation(&s, in, q, nq, v->rate, qd, qdd);
+        differentiate_rotation(&narrow, in, q, nq, v->rate, rate, doubt);
+    }
+    for (int32_t c = 0; c < nv && j->type != SKEL_JOINT_BALL; ++c) {
+        differentiate(&s, q + c, nq, v->rate, qd + c, qdd + c);
+        differentiate(&narrow, q + c, nq, v->rate, rate, doubt + c);
+    }
+    for (int32_t c = 0; c < nv; ++c) doubt[c] -= qdd[c];
+}
+
+static void differentiate_root(skel_inverse *v, int32_t sample, int32_t root) {
+    const size_t        nr = (size_t)v->nr, r = (size_t)root, at = 6 * ((size_t)sample * nr + r);
+    const int32_t       skeleton = v->m->body[v->root[root]].skeleton;
+    const samples       in       = around(v, sample, skeleton);
+    const skel__stencil s        = stencil_in(v, in, sample, skeleton);
+    const skel__stencil narrow   = narrower(&s, in);
+    const double       *x        = v->place + 7 * r;
+    double             *d = v->speed + at, *a = v->push + at, *doubt = v->doubt_push + at;
+    double              rate[3];
+    for (int c = 0; c < 3; ++c) {
+        differentiate(&s, x + c, 7 * nr, v->rate, d + c, a + c);
+        differentiate(&narrow, x + c, 7 * nr, v->rate, rate, doubt + c);
+    }
+    differentiate_rotation(&s, in, x + 3, 7 * nr, v->rate, d + 3, a + 3);
+    differentiate_rotation(&narrow, in, x + 3, 7 * nr, v->rate, rate, doubt + 3);
+    for (int c = 0; c < 6; ++c) doubt[c] -= a[c];
+}
+
 static void differentiate_all(skel_inverse *v) {
-    const skel_model *m  = v->m;
-    const size_t      nq = (size_t)m->nq, nv = (size_t)m->nv, nr = (size_t)v->nr;
     for (int32_t k = 0; k < v->n; ++k) {
-        const skel__stencil s  = skel__stencil_at(v->n, k);
-        double             *qd = v->qd + (size_t)k * nv, *qdd = v->qdd + (size_t)k * nv;
-        for (int32_t e = 0; e < m->nj; ++e) {
-            const skel__joint *j  = &m->joint[e];
-            const double      *q  = v->q + j->q_offset;
-            const int32_t      at = j->v_offset;
-            if (j->type == SKEL_JOINT_BALL)
-                differentiate_rotation(&s, v->n, k, q, nq, v->rate, qd + at, qdd + at);
-            else
-                for (int32_t c = 0; c < skel__joint_nv(j->type); ++c)
-                    differentiate(&s, q + c, nq, v->rate, qd + at + c, qdd + at + c);
-        }
-        for (size_t r = 0; r < nr; ++r) {
-            const double *x = v->place + 7 * r;
-            double       *d = v->speed + 6 * ((size_t)k * nr + r);
-            double       *a = v->push + 6 * ((size_t)k * nr + r);
-            for (int c = 0; c < 3; ++c) differentiate(&s, x + c, 7 * nr, v->rate, d + c, a + c);
-            differentiate_rotation(&s, v->n, k, x + 3, 7 * nr, v->rate, d + 3, a + 3);
-        }
+        for (int32_t e = 0; e < v->m->nj; ++e)
+            if (skel__joint_nv(v->m->joint[e].type) > 0) differentiate_joint(v, k, &v->m->joint[e]);
+        for (int32_t r = 0; r < v->nr; ++r) differentiate_root(v, k, r);
     }
 }
 
@@ -300,6 +493,90 @@ static void place_state(const skel_inverse *v, int32_t sample, skel_state *s) {
     skel__fk_acceleration(s, v->qdd + k * (size_t)m->nv);
 }
 
+/* What the doubts about the accelerations are worth as forces: the largest change of what a body
+   gets through its joint or, a free root, from outside. Accelerations are linear in qdd and in
+   those of the roots; uses s->acc, s->f and s->reaction. */
+static double find_uncertainty(skel_inverse *v, int32_t sample, skel_state *s) {
+    const skel_model *m = v->m;
+    const size_t      k = (size_t)sample, nr = (size_t)v->nr;
+    double           *qdd = v->qdd + k * (size_t)m->nv, *doubt = v->doubt + k * (size_t)m->nv;
+    double            most = 0;
+
+    /* accelerations with the doubts added, less those without */
+    for (int32_t i = 0; i < m->nb; ++i) s->bias[i] = s->acc[i];
+    for (size_t r = 0; r < nr; ++r) {
+        const double *a    = v->doubt_push + 6 * (k * nr + r);
+        skel__twist  *root = &s->acc[v->root[r]];
+        root->v            = v3_add(root->v, v3_of(a));
+        root->w            = v3_add(root->w, q_rotate(s->x[v->root[r]].q, v3_of(a + 3)));
+    }
+    for (int32_t c = 0; c < m->nv; ++c) doubt[c] += qdd[c];
+    skel__fk_acceleration(s, doubt);
+    for (int32_t i = 0; i < m->nb; ++i) {
+        s->acc[i].v = v3_sub(s->acc[i].v, s->bias[i].v);
+        s->acc[i].w = v3_sub(s->acc[i].w, s->bias[i].w);
+        s->f[i]     = (skel__wrench){0};
+    }
+
+    skel__reactions(s, s->x);
+    for (int32_t e = 0; e < m->nd; ++e) most = fmax(most, v3_norm(s->reaction[m->order[e]].f));
+    for (int32_t i = 0; i < m->nb; ++i) s->acc[i] = s->bias[i];
+    return most;
+}
+
+static skel_inverse_contact contact_of(const skel_model *m, const skel__contact *c) {
+    skel_inverse_contact out    = {.struct_size = sizeof out, .body = c->i, .other = c->other};
+    const skel__spot    *p      = &m->spot[c->spot];
+    const int32_t        ground = p->ground % (m->ng + 1); /* whatever the body's weight is */
+    out.ground                  = p->kind == SKEL__SPOT_PLANE ? ground : -1;
+    v3_to(c->point, out.point);
+    v3_to(c->axis[0], out.normal);
+    v3_to(skel__contact_force_on(c), out.force);
+    out.depth = c->depth;
+    out.law   = c->law[0];
+    return out;
+}
+
+/* Keeps the contacts of a sample, for the caller and for the next sample. */
+static void keep_contacts(skel_inverse *v, int32_t sample, skel_state *s) {
+    const skel__contacts *c = s->contacts;
+    if (!c) return;
+    const int32_t room = v->first[sample + 1] - v->first[sample];
+    for (int32_t k = 0; k < c->count && k < room; ++k)
+        v->contact[v->first[sample] + k] = contact_of(v->m, &c->at[k]);
+    if (c->is_left_out) v->flags[sample] |= SKEL_INVERSE_LAW;
+    if (!c->is_solved) v->flags[sample] |= SKEL_INVERSE_UNSOLVED;
+    v->sum.contact_samples += c->count > 0;
+    v->sum.law_samples += c->is_left_out || !c->is_solved;
+    skel__contacts_remember(s);
+}
+
+/* The largest residual, of the samples that are not flagged. */
+static void measure_residual(skel_inverse *v, int32_t sample) {
+    v->sum.event_samples += (v->flags[sample] & SKEL_INVERSE_ACROSS_EVENT) != 0;
+    if (v->flags[sample]) return;
+    for (int32_t i = 0; i < v->m->nb; ++i) {
+        const double *r     = v->residual + 6 * ((size_t)sample * (size_t)v->m->nb + (size_t)i);
+        const double  force = v3_norm(v3_of(r)), torque = v3_norm(v3_of(r + 3));
+        v->sum.residual_torque = fmax(v->sum.residual_torque, torque);
+        if (!(force > v->sum.residual_force)) continue;
+        v->sum.residual_force  = force;
+        v->sum.residual_sample = sample;
+    }
+}
+
+/* A jump or a kink makes an error of up to JUMP_ERROR times the difference, and not always at the
+   sample where the difference is largest: the largest of those that share samples counts. */
+static void widen_uncertainty(skel_inverse *v) {
+    const int32_t reach = SKEL__STENCIL_ORDER / 2;
+    for (int32_t k = 0; k < v->n; ++k) {
+        double most = 0;
+        for (int32_t e = k - reach; e <= k + reach; ++e)
+            if (e >= 0 && e < v->n) most = fmax(most, v->unroll[e]);
+        v->uncertainty[k] = JUMP_ERROR * most;
+    }
+}
+
 static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) {
     const skel_model *m  = v->m;
     const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
@@ -307,10 +584,14 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
         const size_t at     = (size_t)k;
         double      *torque = v->torque + at * nv;
         place_state(v, k, s);
+        v->unroll[k] = find_uncertainty(v, k, s);
+        if (s->contacts) s->contacts->lapse = k > 0 ? 1.0 / v->rate : 0;
         const skel_status status =
             skel__inverse(s, torque, v->wrench + at * nj * 6, v->residual + at * nb * 6);
         if (status != SKEL_OK)
             return skel__fail(err, status, -1, -1, "sample %d: %s", k, skel_status_text(status));
+        keep_contacts(v, k, s);
+        measure_residual(v, k);
         for (int32_t e = 0; e < m->nj; ++e) {
             const skel__joint *j    = &m->joint[e];
             const double      *rate = v->qd + at * nv + j->v_offset;
@@ -318,6 +599,7 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
                 v->power[at * nj + (size_t)e] += torque[j->v_offset + c] * rate[c];
         }
     }
+    widen_uncertainty(v);
     return SKEL_OK;
 }
 
@@ -436,6 +718,11 @@ static skel_status compute(skel_inverse *v, const double *poses, skel_error *err
     status = read_samples(v, poses, s, err);
     if (status == SKEL_OK) {
         smooth(v);
+        status = survey(v, s);
+        if (status != SKEL_OK)
+            skel__fail(err, status, -1, -1, "no memory for the contacts of %d samples", v->n);
+    }
+    if (status == SKEL_OK) {
         differentiate_all(v);
         status = find_forces(v, s, err);
     }
@@ -454,12 +741,16 @@ skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **ou
     skel_inverse at = {.m = d.model, .n = (int32_t)d.sample_count, .rate = d.sample_rate};
     at.start        = d.start;
     at.sum          = (skel_inverse_summary){.struct_size = sizeof at.sum, .cutoff = d.cutoff};
-    at.sum.order    = at.n >= SKEL__STENCIL_NODES ? SKEL__STENCIL_ORDER : at.n - 2;
-    at.allocator    = d.model->allocator;
+    at.sum.residual_sample = -1;
+    at.ne                  = skel__event_count(d.model);
+    for (int32_t i = 0; i < d.model->nb; ++i)
+        if (d.model->body[i].skeleton >= at.nk) at.nk = d.model->body[i].skeleton + 1;
+    at.sum.order = at.n >= SKEL__STENCIL_NODES ? SKEL__STENCIL_ORDER : at.n - 2;
+    at.allocator = d.model->allocator;
     if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
     for (int32_t i = 0; i < d.model->nb; ++i) at.nr += d.model->body[i].joint < 0;
-    const double per = 8.0 * (33.0 * d.model->nb + 20.0 * d.model->nj + 10.0);
+    const double per = 8.0 * (40.0 * d.model->nb + 23.0 * d.model->nj + 12.0);
     void        *block =
         per * at.n < MOST_BYTES ? skel__alloc(&at.allocator, layout(&at, NULL, NULL)) : NULL;
     if (!block)
@@ -478,6 +769,7 @@ skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **ou
 void skel_inverse_destroy(skel_inverse *inverse) {
     if (!inverse) return;
     const skel_allocator allocator = inverse->allocator;
+    skel__free(&allocator, inverse->contact);
     skel__free(&allocator, inverse);
 }
 
@@ -511,6 +803,27 @@ const double *skel_inverse_power(const skel_inverse *inverse) {
     return inverse ? inverse->power : NULL;
 }
 
+const double *skel_inverse_uncertainty(const skel_inverse *inverse) {
+    return inverse ? inverse->uncertainty : NULL;
+}
+
+const int32_t *skel_inverse_flags(const skel_inverse *inverse) {
+    return inverse ? inverse->flags : NULL;
+}
+
+int32_t skel_inverse_contact_count(const skel_inverse *inverse, int32_t sample) {
+    if (!inverse || sample < 0 || sample >= inverse->n) return 0;
+    return inverse->first[sample + 1] - inverse->first[sample];
+}
+
+skel_status skel_inverse_get_contact(const skel_inverse *inverse, int32_t sample, int32_t k,
+                                     skel_inverse_contact *contact) {
+    if (!contact || k < 0 || k >= skel_inverse_contact_count(inverse, sample))
+        return SKEL_E_ARGUMENT;
+    const skel_inverse_contact *at = &inverse->contact[inverse->first[sample] + k];
+    return skel__desc_export(contact, at, sizeof *at, sizeof *at);
+}
+
 skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t sample, skel_state *state,
                                    double *linear, double *angular) {
     if (!inverse || !state || state->m != inverse->m || sample < 0 || sample >= inverse->n)
@@ -526,5 +839,5 @@ skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t sample, 
 
 skel_status skel_inverse_get_summary(const skel_inverse *inverse, skel_inverse_summary *summary) {
     if (!inverse || !summary) return SKEL_E_ARGUMENT;
-    return skel__desc_export(summary, &inverse->sum, sizeof inverse->sum, sizeof inverse->sum);
+    return skel__desc_export(summary, &inverse->sum, sizeof inverse->sum, SUMMARY_V1);
 }
