@@ -191,8 +191,8 @@ static bool parse(skel__doc *doc, const char *table, size_t length, skel__dh_doc
     if (skel__kind_of(table, length) == SKEL__KIND_CSV)
         return skel__doc_start(doc) && skel__dh_parse_csv(doc, table, length, d);
     if (!skel__doc_open(doc, table, length)) return false;
-    const cJSON *format = cJSON_GetObjectItemCaseSensitive(doc->root, "format");
-    if (!cJSON_IsString(format) || strcmp(format->valuestring, "skel-dh/1") != 0) {
+    const skel__json *format = skel__json_member(doc->root, "format");
+    if (!skel__json_is_string(format) || strcmp(format->text, "skel-dh/1") != 0) {
         skel__note(doc, SKEL_E_DOCUMENT, "format: is not \"skel-dh/1\", must be a table");
         return false;
     }
@@ -211,7 +211,7 @@ skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention
     skel__text         t = {0};
     skel_status        status;
     if (parse(&doc, table, length, &d, &s)) {
-        status = rewrite(&d, convention, err);
+        status = s.robot && s.robot->arena.failed ? SKEL_E_MEMORY : rewrite(&d, convention, err);
         if (status == SKEL_OK && is_csv)
             skel__dh_put_csv(&t, &d, s.robot);
         else if (status == SKEL_OK)
