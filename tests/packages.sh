@@ -48,7 +48,7 @@ need_packages() {
         as_root=(sudo -n)
     fi
     local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
-                  -o Dpkg::Use-Pty=0)
+                  -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=1800)   # another apt may be at work
     echo "installing, which takes a minute or so"
     # One broken source among many fails the update, though Debian's own lists may be fine: try.
     "${apt[@]}" update >"$SKEL_PACKAGE_LOG" 2>&1 || true

@@ -244,7 +244,7 @@ def renamed(scene, keys, name):
 
 
 def run(*arguments, **options):
-    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, timeout=120,
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, timeout=1800,
                           check=False, **options)
 
 
@@ -561,7 +561,7 @@ class NoPartialFiles(Folder):
         reading, writing = os.pipe()
         os.close(reading)
         done = subprocess.run([BIN, "bake", self.scene], stdout=writing, stderr=subprocess.PIPE,
-                              check=False, timeout=60)
+                              check=False, timeout=1800)
         os.close(writing)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"Broken pipe", done.stderr)
@@ -577,7 +577,7 @@ class NoPartialFiles(Folder):
                     time.sleep(0.01)
                 self.assertEqual(len(self.left()), 2)  # both are being written beside
                 process.send_signal(number)
-                process.wait(timeout=60)
+                process.wait(timeout=1800)
             self.assertEqual(process.returncode, -number)
             self.assertEqual(self.left(), [])
 
