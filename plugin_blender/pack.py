@@ -22,7 +22,7 @@ MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_survey", 
            "bl_write", "props", "ops", "panel", "convert_ik", "ik", "panel_ik", "convert_robot",
            "robots", "panel_robots")
 ROBOTS = HERE.parent / "samples" / "robots"
-PACKAGES = ("libcjson1", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
+PACKAGES = ("libexpat1-dev", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
 EPOCH = (2020, 1, 1, 0, 0, 0)
 
 
@@ -41,11 +41,10 @@ def platform_tag(*libraries):
 
 
 def binding(bridge, library):
-    """(name in the package, bytes) of skelpy with the library and its cJSON beside it."""
+    """(name in the package, bytes) of skelpy with the library beside it."""
     for path in sorted(bridge.glob("*.py")):
         yield path.name, path.read_bytes()
     yield "libskel.so", library.resolve().read_bytes()
-    yield "libcjson.so.1", (library.parent / "libcjson.so.1").resolve().read_bytes()
 
 
 def licences():
@@ -118,7 +117,7 @@ def main():
     given = parser.parse_args()
     plain = manifest_of(given.version)
     given.out.mkdir(parents=True, exist_ok=True)
-    tag = platform_tag(given.library, given.library.parent / "libcjson.so.1")
+    tag = platform_tag(given.library)
     beside = [(f"skel/skelpy/{name}", data) for name, data in
               binding(given.bridge, given.library)]
     write_zip(given.out / f"skel-{given.version}.zip", [*addon(plain), *beside])

@@ -41,7 +41,7 @@ typedef struct skel__dh_doc {
 } skel__dh_doc;
 
 /** The table of skel-dh/1; false where there are errors. Words (source, notes) go into s->robot. */
-bool skel__dh_parse(skel__doc *doc, const cJSON *root, skel__dh_doc *d, skel_scene *s);
+bool skel__dh_parse(skel__doc *doc, const skel__json *root, skel__dh_doc *d, skel_scene *s);
 /** The same of a CSV table. */
 bool skel__dh_parse_csv(skel__doc *doc, const char *text, size_t length, skel__dh_doc *d);
 /** Names that are not given, and whether all are different; false where not. */

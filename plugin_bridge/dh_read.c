@@ -97,7 +97,7 @@ static bool read_matrix(skel__doc *doc, const skel__at *at, double length, doubl
     double            m[16];
     int32_t           n = 0, i = 0;
     if (!skel__doc_array(doc, at, 4, 4, must, &n)) return false;
-    for (const cJSON *c = at->node->child; c; c = c->next, ++i) {
+    for (const skel__json *c = at->node->child; c; c = c->next, ++i) {
         const skel__at row = skel__doc_element(at, i, c);
         if (!skel__doc_vector(doc, &row, 4, "[x, y, z, w], four rows", m + 4 * i)) return false;
     }
@@ -116,7 +116,7 @@ static void read_end(skel__doc *doc, const skel__at *at, double length, double o
     skel__fields             f;
     out[3] = 1.0;
     if (!at->node) return;
-    if (cJSON_IsArray(at->node)) {
+    if (skel__json_is_array(at->node)) {
         read_matrix(doc, at, length, out);
         return;
     }
@@ -216,13 +216,13 @@ static void read_joint(skel__doc *doc, const skel__at *at, const skel__dh_doc *d
 }
 
 static void read_joints(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
+    int32_t           n = 0, i = 0;
+    const skel__json *c;
     if (!skel__doc_array(doc, at, 1, SKEL__DH_JOINTS, "[joint, ...], at least one", &n)) return;
     d->joints = skel__doc_alloc(doc, (size_t)n, sizeof *d->joints);
     if (!d->joints) return;
     d->count = n;
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         snprintf(d->joints[i].place, sizeof d->joints[i].place, "joints[%d]", (int)i);
         read_joint(doc, &item, d, &d->joints[i]);
@@ -234,20 +234,20 @@ static void read_joints(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {
 
 static void read_poses(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {
     if (!at->node) return;
-    const int count = cJSON_GetArraySize(at->node);
-    if (!cJSON_IsObject(at->node) || count > MAX_POSES) {
+    const int count = skel__json_size(at->node);
+    if (!skel__json_is_object(at->node) || count > MAX_POSES) {
         skel__doc_wrong(doc, at, "{\"name\": [q, ...], ...}");
         return;
     }
     d->poses = skel__doc_alloc(doc, (size_t)count + 1, sizeof *d->poses);
-    for (const cJSON *c = at->node->child; c && d->poses; c = c->next) {
-        const skel__at item = {at, c->string, -1, c};
+    for (const skel__json *c = at->node->child; c && d->poses; c = c->next) {
+        const skel__at item = {at, c->name, -1, c};
         skel__dh_pose *p    = &d->poses[d->pose_count];
         int32_t        n = 0, i = 0;
         for (int32_t k = 0; k < d->pose_count; ++k)
-            if (strcmp(d->poses[k].name, c->string) == 0)
+            if (strcmp(d->poses[k].name, c->name) == 0)
                 skel__doc_error(doc, &item, "is there twice");
-        p->name = c->string;
+        p->name = c->name;
         p->q    = skel__doc_alloc(doc, (size_t)d->count + 1, sizeof *p->q);
         if (!p->q || !skel__doc_array(doc, &item, 0, 1000000, "[q, ...]", &n)) continue;
         if (n != d->count) {
@@ -255,7 +255,7 @@ static void read_poses(skel__doc *doc, const skel__at *at, skel__dh_doc *d) {
                             (int)d->count);
             continue;
         }
-        for (const cJSON *e = c->child; e; e = e->next, ++i) {
+        for (const skel__json *e = c->child; e; e = e->next, ++i) {
             const skel__at number = skel__doc_element(&item, i, e);
             const bool     turns  = d->joints[i].row.type == SKEL_JOINT_HINGE;
             if (skel__doc_number(doc, &number, SKEL__ANY, &p->q[i]))
@@ -291,7 +291,7 @@ static void read_head(skel__doc *doc, const skel__fields *f, skel__dh_doc *d) {
     d->length = mm ? 1e-3 : 1.0;
 }
 
-bool skel__dh_parse(skel__doc *doc, const cJSON *root, skel__dh_doc *d, skel_scene *s) {
+bool skel__dh_parse(skel__doc *doc, const skel__json *root, skel__dh_doc *d, skel_scene *s) {
     skel__fields   f;
     const skel__at at = {NULL, NULL, -1, root};
     *d                = (skel__dh_doc){0};
@@ -315,7 +315,7 @@ bool skel__dh_parse(skel__doc *doc, const cJSON *root, skel__dh_doc *d, skel_sce
     return doc->error_count == 0 && !doc->no_memory && skel__dh_names(doc, d);
 }
 
-void skel__read_dh(skel__doc *doc, const cJSON *root, skel_scene *s) {
+void skel__read_dh(skel__doc *doc, const skel__json *root, skel_scene *s) {
     skel__dh_doc d;
     if (!skel__dh_parse(doc, root, &d, s)) return;
     skel__dh_suspect(doc, &d);

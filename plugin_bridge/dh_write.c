@@ -208,8 +208,8 @@ static bool parse(skel__doc *doc, const char *table, size_t length, skel__dh_doc
     if (skel__kind_of(table, length) == SKEL__KIND_CSV)
         return skel__doc_start(doc) && skel__dh_parse_csv(doc, table, length, d);
     if (!skel__doc_open(doc, table, length)) return false;
-    const cJSON *format = cJSON_GetObjectItemCaseSensitive(doc->root, "format");
-    if (!cJSON_IsString(format) || strcmp(format->valuestring, "skel-dh/1") != 0) {
+    const skel__json *format = skel__json_member(doc->root, "format");
+    if (!skel__json_is_string(format) || strcmp(format->text, "skel-dh/1") != 0) {
         skel__note(doc, SKEL_E_DOCUMENT, "format: is not \"skel-dh/1\", must be a table");
         return false;
     }
@@ -224,9 +224,12 @@ typedef struct rewriting {
 
 static skel_status rewrite_text(const char *table, size_t length, int32_t convention,
                                 skel__doc *doc, rewriting *w, skel_error *err) {
-    if (parse(doc, table, length, &w->d, &w->s)) return rewrite(&w->d, convention, err);
-    skel__doc_sort(doc);
-    return skel__doc_result(doc, err);
+    if (!parse(doc, table, length, &w->d, &w->s)) {
+        skel__doc_sort(doc);
+        return skel__doc_result(doc, err);
+    }
+    if (w->s.robot && w->s.robot->arena.failed) return SKEL_E_MEMORY; /* a note could not be kept */
+    return rewrite(&w->d, convention, err);
 }
 
 skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention, int32_t is_csv,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a JSON document: problems with their paths, typed values, field tables. No scene here. */
 #include "doc.h"
-#include "json_scan.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -88,19 +87,19 @@ static size_t add_path(const skel__at *at, char *out, size_t size) {
 }
 
 /* Number of the last value inside the node: what is missing comes after what is there. */
-static int last_number(const cJSON *node) {
+static int last_number(const skel__json *node) {
     while (node->child) {
         node = node->child;
         while (node->next) node = node->next;
     }
-    return node->valueint;
+    return node->order;
 }
 
 /* Which body or joint the path goes through, and where it is in the document: at the value, or, for
    what is missing, at the end of the object that lacks it. */
 static void problem_place(skel__problem *p, const skel__at *at) {
     for (const skel__at *a = at; a; a = a->up) {
-        if (p->order == 0 && a->node) p->order = a == at ? a->node->valueint : last_number(a->node);
+        if (p->order == 0 && a->node) p->order = a == at ? a->node->order : last_number(a->node);
         if (a->name || !a->up || !a->up->name) continue;
         if (strcmp(a->up->name, "bodies") == 0 && !a->up->up->up) p->body = a->index;
         if (strcmp(a->up->name, "joints") == 0 && !a->up->up->up) p->joint = a->index;
@@ -180,32 +179,36 @@ static void add_short_string(skel__text *t, const char *string) {
     skel__text_string(t, cut);
 }
 
-static void add_short(skel__text *t, const cJSON *node) {
-    if (cJSON_IsNumber(node)) {
-        if (isfinite(node->valuedouble))
-            skel__text_number(t, node->valuedouble);
+static void add_short(skel__text *t, const skel__json *node) {
+    if (skel__json_is_number(node)) {
+        if (isfinite(node->number))
+            skel__text_number(t, node->number);
         else
             skel__text_add(t, "too large for a double");
-    } else if (cJSON_IsString(node)) {
-        add_short_string(t, node->valuestring);
-    } else if (cJSON_IsArray(node)) {
+    } else if (skel__json_is_string(node)) {
+        add_short_string(t, node->text);
+    } else if (skel__json_is_array(node)) {
         const char *between = "[";
-        for (const cJSON *c = node->child; c && t->length < SHORT; c = c->next, between = ", ") {
+        for (const skel__json *c = node->child; c && t->length < SHORT;
+             c = c->next, between = ", ") {
             skel__text_add(t, between);
             add_short(t, c);
             if (c->next && t->length >= SHORT) skel__text_add(t, ", ...");
         }
         skel__text_add(t, node->child ? "]" : "[]");
-    } else if (cJSON_IsObject(node)) {
+    } else if (skel__json_is_object(node)) {
         skel__text_add(t, node->child ? "{...}" : "{}");
     } else {
-        skel__text_add(t, cJSON_IsNull(node) ? "null" : cJSON_IsTrue(node) ? "true" : "false");
+        skel__text_add(t, skel__json_is_null(node)   ? "null"
+                          : skel__json_is_true(node) ? "true"
+                                                     : "false");
     }
 }
 
-void skel__describe(const cJSON *node, char *out, size_t size) {
+void skel__describe(skel__doc *doc, const skel__json *node, char *out, size_t size) {
     skel__text t = {0};
     add_short(&t, node);
+    if (t.failed) doc->no_memory = true;
     snprintf(out, size, "%s", skel__text_get(&t));
     skel__text_free(&t);
 }
@@ -213,7 +216,7 @@ void skel__describe(const cJSON *node, char *out, size_t size) {
 void skel__doc_wrong(skel__doc *doc, const skel__at *at, const char *must) {
     char is[160];
     if (doc->error_count >= SKEL__DOC_MAX_ERRORS) return;
-    skel__describe(at->node, is, sizeof is);
+    skel__describe(doc, at->node, is, sizeof is);
     skel__doc_error(doc, at, "is %s, must be %s", is, must);
 }
 
@@ -257,15 +260,6 @@ void skel__suggest(const char *name, const char *(*next)(const void *user, int32
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* Numbers every value in reading order, in the field that cJSON no longer wants to be used. */
-static int number_nodes(cJSON *node, int next) {
-    for (; node; node = node->next) {
-        node->valueint = next++;
-        if (node->child) next = number_nodes(node->child, next);
-    }
-    return next;
-}
-
 /* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
 void *skel__blocks_alloc(void **blocks, size_t count, size_t size) {
     void **block = NULL;
@@ -296,21 +290,18 @@ bool skel__doc_open(skel__doc *doc, const char *json, size_t length) {
     if (!skel__doc_start(doc)) return false;
     skel_error err;
     skel_error_init(&err);
-    const skel_status status = skel__json_scan(json, length, err.text, sizeof err.text);
+    const skel_status status =
+        skel__json_parse(&doc->tree, json, length, err.text, sizeof err.text);
     if (status != SKEL_OK) {
         skel__doc_pass_on(doc, status, &err);
         return false;
     }
-    doc->root = cJSON_ParseWithLengthOpts(json, length, NULL, 0);
-    if (!doc->root)
-        doc->no_memory = true; /* the scan left no other reason */
-    else
-        number_nodes(doc->root, 1);
-    return doc->root != NULL;
+    doc->root = doc->tree.root;
+    return true;
 }
 
 void skel__doc_close(skel__doc *doc) {
-    cJSON_Delete(doc->root);
+    skel__json_free(&doc->tree);
     skel__blocks_free(&doc->blocks);
     free(doc->problems);
     *doc = (skel__doc){0};
@@ -330,10 +321,10 @@ static const char *known_field(const void *user, int32_t i) {
 
 static void take_field(skel__doc *doc, const skel__at *at, const char *what, skel__fields *out) {
     int i = 0;
-    while (out->table[i].name && strcmp(out->table[i].name, at->node->string) != 0) ++i;
+    while (out->table[i].name && strcmp(out->table[i].name, at->node->name) != 0) ++i;
     if (!out->table[i].name) {
         char hint[96];
-        skel__suggest(at->node->string, known_field, out->table, hint, sizeof hint);
+        skel__suggest(at->node->name, known_field, out->table, hint, sizeof hint);
         skel__doc_error(doc, at, "is not a field of %s%s", what, hint);
     } else if (out->node[i]) {
         skel__doc_error(doc, at, "is there twice");
@@ -346,13 +337,13 @@ bool skel__doc_fields(skel__doc *doc, const skel__at *at, const skel__field *tab
                       const char *what, skel__fields *out) {
     *out = (skel__fields){at, table, {NULL}};
     if (!at->node) return false;
-    if (!cJSON_IsObject(at->node)) {
+    if (!skel__json_is_object(at->node)) {
         skel__doc_wrong(doc, at, "an object");
         return false;
     }
-    for (const cJSON *c = at->node->child; c; c = c->next) {
+    for (const skel__json *c = at->node->child; c; c = c->next) {
         if (doc->error_count >= SKEL__DOC_MAX_ERRORS) break;
-        take_field(doc, &(skel__at){at, c->string, -1, c}, what, out);
+        take_field(doc, &(skel__at){at, c->name, -1, c}, what, out);
     }
     return true;
 }
@@ -361,7 +352,7 @@ skel__at skel__doc_member(const skel__fields *fields, int index) {
     return (skel__at){fields->at, fields->table[index].name, -1, fields->node[index]};
 }
 
-skel__at skel__doc_element(const skel__at *array, int32_t index, const cJSON *node) {
+skel__at skel__doc_element(const skel__at *array, int32_t index, const skel__json *node) {
     return (skel__at){array, NULL, index, node};
 }
 
@@ -375,11 +366,11 @@ bool skel__doc_need(skel__doc *doc, const skel__fields *fields, int index, const
 bool skel__doc_array(skel__doc *doc, const skel__at *at, int32_t min, int32_t max, const char *must,
                      int32_t *count) {
     if (!at->node) return false;
-    if (!cJSON_IsArray(at->node)) {
+    if (!skel__json_is_array(at->node)) {
         skel__doc_wrong(doc, at, must);
         return false;
     }
-    const int n = cJSON_GetArraySize(at->node);
+    const int n = skel__json_size(at->node);
     if (n > max && max >= 1000) {
         skel__doc_error(doc, at, "has %d elements, must have at most %d", n, (int)max);
         return false;
@@ -397,8 +388,8 @@ bool skel__doc_array(skel__doc *doc, const skel__at *at, int32_t min, int32_t ma
 bool skel__doc_number(skel__doc *doc, const skel__at *at, skel__sign sign, double *out) {
     static const char *const must[] = {"a number", "a number > 0", "a number >= 0"};
     if (!at->node) return false;
-    const double x    = at->node->valuedouble;
-    bool         good = cJSON_IsNumber(at->node) && isfinite(x);
+    const double x    = at->node->number;
+    bool         good = skel__json_is_number(at->node) && isfinite(x);
     if (good && sign == SKEL__POSITIVE) good = x > 0.0;
     if (good && sign == SKEL__NOT_NEGATIVE) good = x >= 0.0;
     if (good)
@@ -410,8 +401,8 @@ bool skel__doc_number(skel__doc *doc, const skel__at *at, skel__sign sign, doubl
 
 bool skel__doc_integer(skel__doc *doc, const skel__at *at, int32_t *out) {
     if (!at->node) return false;
-    const double x    = at->node->valuedouble;
-    const bool   good = cJSON_IsNumber(at->node) && fabs(x) <= 1e9 && x == floor(x);
+    const double x    = at->node->number;
+    const bool   good = skel__json_is_number(at->node) && fabs(x) <= 1e9 && x == floor(x);
     if (good)
         *out = (int32_t)x;
     else
@@ -428,11 +419,11 @@ static bool has_control(const char *s) {
 
 bool skel__doc_name(skel__doc *doc, const skel__at *at, const char **out) {
     if (!at->node) return false;
-    if (!cJSON_IsString(at->node) || !at->node->valuestring[0]) {
+    if (!skel__json_is_string(at->node) || !at->node->text[0]) {
         skel__doc_wrong(doc, at, "a string that is not empty");
         return false;
     }
-    const char  *name = at->node->valuestring;
+    const char  *name = at->node->text;
     const size_t n    = strlen(name);
     if (n > NAME_MAX_BYTES) {
         skel__doc_error(doc, at, "is %zu bytes long, must be at most %d", n, NAME_MAX_BYTES);
@@ -449,11 +440,11 @@ bool skel__doc_vector(skel__doc *doc, const skel__at *at, int32_t count, const c
                       double *out) {
     int32_t n;
     if (!skel__doc_array(doc, at, count, count, must, &n)) return false;
-    double       x[8] = {0};
-    int32_t      i    = 0;
-    bool         good = true;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    double            x[8] = {0};
+    int32_t           i    = 0;
+    bool              good = true;
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         good                = skel__doc_number(doc, &item, SKEL__ANY, &x[i]) && good;
         ++i;
@@ -467,13 +458,14 @@ bool skel__doc_choice(skel__doc *doc, const skel__at *at, const char *const *nam
     skel__text must = {0};
     skel__text_add(&must, "one of");
     for (int32_t i = 0; names[i]; ++i) {
-        if (cJSON_IsString(at->node) && strcmp(names[i], at->node->valuestring) == 0) {
+        if (skel__json_is_string(at->node) && strcmp(names[i], at->node->text) == 0) {
             *out = i;
             skel__text_free(&must);
             return true;
         }
         skel__text_addf(&must, "%s \"%s\"", i ? "," : "", names[i]);
     }
+    if (must.failed) doc->no_memory = true;
     skel__doc_wrong(doc, at, skel__text_get(&must));
     skel__text_free(&must);
     return false;

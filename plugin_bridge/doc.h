@@ -5,11 +5,11 @@
 #ifndef SKEL_BRIDGE_DOC_H
 #define SKEL_BRIDGE_DOC_H
 
+#include "json.h"
 #include "text.h"
 
 #include <skel/skel_base.h>
 
-#include <cjson/cJSON.h>
 #include <stdbool.h>
 
 #define SKEL__DOC_MAX_ERRORS 100
@@ -34,13 +34,14 @@ typedef struct skel__problem {
 } skel__problem;
 
 typedef struct skel__doc {
-    cJSON         *root;
-    skel__problem *problems; /* room for all that may be noted */
-    int32_t        problem_count;
-    int32_t        error_count;
-    int32_t        warning_count;
-    bool           no_memory;
-    void          *blocks; /* memory freed by skel__doc_close */
+    skel__json     *root;     /* of the tree */
+    skel__problem  *problems; /* room for all that may be noted */
+    int32_t         problem_count;
+    int32_t         error_count;
+    int32_t         warning_count;
+    bool            no_memory;
+    skel__json_tree tree;
+    void           *blocks; /* memory freed by skel__doc_close */
 } skel__doc;
 
 /** A value and the way to it. node is NULL where the document does not have it. */
@@ -48,7 +49,7 @@ typedef struct skel__at {
     const struct skel__at *up;
     const char            *name; /* NULL: an element, then index counts */
     int32_t                index;
-    const cJSON           *node;
+    const skel__json      *node;
 } skel__at;
 
 typedef struct skel__field {
@@ -59,7 +60,7 @@ typedef struct skel__field {
 typedef struct skel__fields {
     const skel__at    *at;
     const skel__field *table;
-    const cJSON       *node[SKEL__DOC_MAX_FIELDS];
+    const skel__json  *node[SKEL__DOC_MAX_FIELDS];
 } skel__fields;
 
 typedef enum skel__sign { SKEL__ANY, SKEL__POSITIVE, SKEL__NOT_NEGATIVE } skel__sign;
@@ -93,8 +94,8 @@ void skel__doc_warn(skel__doc *doc, const skel__at *at, const char *form, ...);
 void skel__doc_wrong(skel__doc *doc, const skel__at *at, const char *must);
 /** An error whose text already has its path. */
 void skel__doc_pass_on(skel__doc *doc, skel_status status, const skel_error *err);
-/** The value in few characters, for messages. */
-void skel__describe(const cJSON *node, char *out, size_t size);
+/** The value in few characters, for messages. Sets no_memory where there is none for it. */
+void skel__describe(skel__doc *doc, const skel__json *node, char *out, size_t size);
 /** ", did you mean 'axis'?" or "" into out; next(user, i) gives the known names, NULL ends them. */
 void skel__suggest(const char *name, const char *(*next)(const void *user, int32_t i),
                    const void *user, char *out, size_t size);
@@ -104,7 +105,7 @@ void skel__suggest(const char *name, const char *(*next)(const void *user, int32
 bool     skel__doc_fields(skel__doc *doc, const skel__at *at, const skel__field *table,
                           const char *what, skel__fields *out);
 skel__at skel__doc_member(const skel__fields *fields, int index);
-skel__at skel__doc_element(const skel__at *array, int32_t index, const cJSON *node);
+skel__at skel__doc_element(const skel__at *array, int32_t index, const skel__json *node);
 /** Notes "is missing, must be MUST" where the member is not there. */
 bool skel__doc_need(skel__doc *doc, const skel__fields *fields, int index, const char *must);
 

@@ -217,7 +217,8 @@ static void locate(const scanner *s, const unsigned char *start, char *message, 
     snprintf(message, size, "line %lu column %lu: %s", line, column, s->why);
 }
 
-skel_status skel__json_scan(const char *json, size_t length, char *message, size_t size) {
+skel_status skel__json_scan(const char *json, size_t length, uint32_t *values, char *message,
+                            size_t size) {
     if (length > SKEL__JSON_MAX_BYTES) {
         snprintf(message, size, "document: is %zu bytes, must be at most %zu", length,
                  SKEL__JSON_MAX_BYTES);
@@ -230,6 +231,7 @@ skel_status skel__json_scan(const char *json, size_t length, char *message, size
         skip_space(&s);
         if (s.at < s.end) wrong(&s, "nothing may follow the document");
     }
+    *values = s.values;
     if (s.status != SKEL_OK) locate(&s, start, message, size);
     return s.status;
 }

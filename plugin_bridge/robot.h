@@ -106,7 +106,7 @@ void skel__quat_mul(const double a[4], const double b[4], double out[4]);
 void skel__inertia_rotate(const double q[4], const double i[6], double out[6]);
 
 /** Documents that are no JSON scene: each reads into s, problems into doc. */
-void skel__read_dh(skel__doc *doc, const cJSON *root, skel_scene *s);
+void skel__read_dh(skel__doc *doc, const skel__json *root, skel_scene *s);
 void skel__read_dh_csv(skel__doc *doc, const char *text, size_t length, skel_scene *s);
 void skel__read_urdf(skel__doc *doc, const char *text, size_t length, skel_scene *s);
 

@@ -70,16 +70,16 @@ typedef struct skel__names {
 } skel__names;
 
 typedef struct skel__body_note {
-    const cJSON *node;
-    bool         placed;    /* has a position of its own or of its curve */
-    bool         framed;    /* a joint with frames could place it */
-    int32_t      estimated; /* SKEL__ESTIMATED_* */
+    const skel__json *node;
+    bool              placed;    /* has a position of its own or of its curve */
+    bool              framed;    /* a joint with frames could place it */
+    int32_t           estimated; /* SKEL__ESTIMATED_* */
 } skel__body_note;
 
 typedef struct skel__joint_note {
-    const cJSON *node;
-    bool         anchored; /* no frames: stands in the world at the given pose */
-    bool         has_q;
+    const skel__json *node;
+    bool              anchored; /* no frames: stands in the world at the given pose */
+    bool              has_q;
 } skel__joint_note;
 
 typedef struct skel__reader {

@@ -37,12 +37,12 @@ static void read_motor(skel__doc *doc, skel__at at, skel_joint_desc *j) {
     bool smooth = false;
     if (!at.node) return;
     if (!has_one_axis(j)) {
-        if (cJSON_IsNumber(at.node) && at.node->valuedouble == 0.0) return;
+        if (skel__json_is_number(at.node) && at.node->number == 0.0) return;
         skel__doc_wrong(doc, &at, "left out: only a hinge or a slide has a motor");
-    } else if (cJSON_IsObject(at.node)) {
+    } else if (skel__json_is_object(at.node)) {
         skel__read_smooth_curve(doc, &at, 1, &j->motor_curve, &smooth);
         if (smooth) j->flags |= SKEL_FLAG_SMOOTH;
-    } else if (cJSON_IsNumber(at.node)) {
+    } else if (skel__json_is_number(at.node)) {
         skel__doc_number(doc, &at, SKEL__ANY, &j->motor);
     } else {
         skel__doc_wrong(doc, &at, "a number or {\"time\", \"value\"}");
@@ -75,9 +75,9 @@ static void read_weight(skel__doc *doc, const skel__at *at, skel_joint_desc *j) 
     static const double start  = 0.0;
     skel_curve          weight = {&start, NULL, 1, 1};
     if (!at->node) return;
-    if (cJSON_IsObject(at->node)) {
+    if (skel__json_is_object(at->node)) {
         if (!skel__read_curve(doc, at, 1, &weight)) return;
-    } else if (cJSON_IsNumber(at->node)) {
+    } else if (skel__json_is_number(at->node)) {
         double *value = skel__doc_alloc(doc, 1, sizeof *value);
         if (!value || !skel__doc_number(doc, at, SKEL__ANY, value)) return;
         weight.value = value;
@@ -87,9 +87,9 @@ static void read_weight(skel__doc *doc, const skel__at *at, skel_joint_desc *j) 
     }
     for (uint32_t k = 0; k < weight.count; ++k) {
         if (weight.value[k] >= 0.0 && weight.value[k] <= 1.0) continue;
-        const cJSON   *list = cJSON_GetObjectItemCaseSensitive(at->node, "value");
-        const skel__at all  = {at, "value", -1, list};
-        const skel__at one  = skel__doc_element(&all, (int32_t)k, cJSON_GetArrayItem(list, (int)k));
+        const skel__json *list = skel__json_member(at->node, "value");
+        const skel__at    all  = {at, "value", -1, list};
+        const skel__at one = skel__doc_element(&all, (int32_t)k, skel__json_element(list, (int)k));
         skel__doc_wrong(doc, list ? &one : at, "a number from 0 to 1");
         return;
     }
@@ -187,11 +187,11 @@ static void read_muscle(skel__doc *doc, skel__at at, skel_joint_desc *j) {
     };
     if (!wants_one_axis(doc, &at, j, "a muscle")) return;
     if (!skel__read_numbers(doc, &at, "a muscle", wanted)) return;
-    const cJSON   *given = cJSON_GetObjectItemCaseSensitive(at.node, "side");
-    const skel__at where = {&at, "side", -1, given};
+    const skel__json *given = skel__json_member(at.node, "side");
+    const skel__at    where = {&at, "side", -1, given};
     if (side != 1.0 && side != -1.0) skel__doc_wrong(doc, &where, "1 or -1");
     j->muscle_side       = side < 0.0 ? -1 : 1;
-    const skel__at start = {&at, "start", -1, cJSON_GetObjectItemCaseSensitive(at.node, "start")};
+    const skel__at start = {&at, "start", -1, skel__json_member(at.node, "start")};
     if (j->muscle_start > j->muscle_max) skel__doc_wrong(doc, &start, "at most max");
 }
 

@@ -42,8 +42,7 @@ static void read_mass(skel__doc *doc, const skel__fields *f, skel_body_desc *b) 
     const skel__at mass = skel__doc_member(f, B_MASS), shape = skel__doc_member(f, B_SHAPE);
     const skel__at inertia = skel__doc_member(f, B_INERTIA);
     skel__read_mass(doc, &mass, &shape, &inertia, b);
-    if (!mass.node && b->motion == SKEL_MOTION_DYNAMIC &&
-        !cJSON_GetObjectItemCaseSensitive(doc->root, "goals"))
+    if (!mass.node && b->motion == SKEL_MOTION_DYNAMIC && !skel__json_member(doc->root, "goals"))
         skel__doc_warn(doc, &mass, "is missing: the body is good for kinematics, not for a bake");
 }
 
@@ -65,13 +64,13 @@ static void read_loads(skel__doc *doc, const skel__at *force, const skel__at *to
 static void read_touch(skel__doc *doc, const skel__fields *f, skel_body_desc *b) {
     const skel__at at = skel__doc_member(f, B_CONTACTS), collide = skel__doc_member(f, B_COLLIDE);
     int32_t        n = 0, i = 0;
-    const cJSON   *c;
-    if (cJSON_IsTrue(collide.node)) {
+    const skel__json *c;
+    if (skel__json_is_true(collide.node)) {
         b->collide = SKEL_COLLIDE_ALL;
-    } else if (cJSON_IsFalse(collide.node)) {
+    } else if (skel__json_is_false(collide.node)) {
         b->collide = SKEL_COLLIDE_NONE;
     } else if (collide.node) {
-        const double x = cJSON_IsNumber(collide.node) ? collide.node->valuedouble : 0.0;
+        const double x = skel__json_is_number(collide.node) ? collide.node->number : 0.0;
         if (x >= 1.0 && x <= 1e9 && x == floor(x))
             b->collide = (int32_t)x;
         else
@@ -81,7 +80,7 @@ static void read_touch(skel__doc *doc, const skel__fields *f, skel_body_desc *b)
     double *points = skel__doc_alloc(doc, (size_t)n, 3 * sizeof *points);
     if (!points) return;
     bool good = true;
-    cJSON_ArrayForEach(c, at.node) {
+    SKEL__JSON_EACH(c, at.node) {
         const skel__at item = skel__doc_element(&at, i, c);
         good = skel__doc_vector(doc, &item, 3, "[x, y, z]", points + 3 * (size_t)i++) && good;
     }
@@ -159,7 +158,7 @@ static void read_driven(skel__reader *r, const skel__fields *f, skel_body_desc *
     double         pose[7];
     if (!skel__doc_need(doc, f, B_CURVE, "given for a driven body")) return;
     const bool good = read_curve_fields(doc, &at, b);
-    if (cJSON_GetObjectItemCaseSensitive(at.node, "position")) note->placed = true;
+    if (skel__json_member(at.node, "position")) note->placed = true;
     if (!good || !pose_of_curve(doc, b, pose)) return;
     const skel__at p = skel__doc_member(f, B_POSITION), o = skel__doc_member(f, B_ORIENTATION);
     if (b->position_curve.count) agree(doc, &p, b->position, pose, 3);
@@ -170,9 +169,9 @@ static void read_driven(skel__reader *r, const skel__fields *f, skel_body_desc *
 static void read_pinned(skel__doc *doc, const skel__at *at, skel_body_desc *b) {
     static const double always[2] = {-SKEL__ALWAYS, SKEL__ALWAYS};
     int32_t             n = 1, i = 0;
-    const cJSON        *c;
+    const skel__json   *c;
     bool                good = true;
-    if (cJSON_IsTrue(at->node)) {
+    if (skel__json_is_true(at->node)) {
         b->pinned       = always;
         b->pinned_count = 1;
         return;
@@ -181,7 +180,7 @@ static void read_pinned(skel__doc *doc, const skel__at *at, skel_body_desc *b) {
         return;
     double *time = skel__doc_alloc(doc, (size_t)n, 2 * sizeof *time);
     if (!time) return;
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         double        *pair = time + 2 * (size_t)i++;
         if (!skel__doc_vector(doc, &item, 2, "[from, to]", pair)) {
@@ -330,10 +329,10 @@ void skel__read_bodies(skel__reader *r, const skel__at *at) {
     r->bodies          = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->bodies);
     r->body_notes      = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->body_notes);
     if (!skel__names_open(&r->doc, &r->body_names, room) || !r->bodies || !r->body_notes) return;
-    r->body_count  = n;
-    int32_t      i = 0;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    r->body_count       = n;
+    int32_t           i = 0;
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         skel_body_desc_init(&r->bodies[i]);
         read_body(r, &item, i++);

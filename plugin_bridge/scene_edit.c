@@ -19,39 +19,41 @@ void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size) {
 
 /* ---- text ---- */
 
-static void put_value(skel__text *t, const cJSON *node) {
-    const int   object  = cJSON_IsObject(node);
+static void put_value(skel__text *t, const skel__json *node) {
+    const int   object  = skel__json_is_object(node);
     const char *between = object ? "{" : "[";
-    if (cJSON_IsNumber(node)) {
-        skel__text_number(t, node->valuedouble);
-    } else if (cJSON_IsString(node)) {
-        skel__text_string(t, node->valuestring);
-    } else if (object || cJSON_IsArray(node)) {
+    if (skel__json_is_number(node)) {
+        skel__text_number(t, node->number);
+    } else if (skel__json_is_string(node)) {
+        skel__text_string(t, node->text);
+    } else if (object || skel__json_is_array(node)) {
         if (!node->child) skel__text_add(t, between);
-        for (const cJSON *c = node->child; c; c = c->next, between = ", ") {
+        for (const skel__json *c = node->child; c; c = c->next, between = ", ") {
             skel__text_add(t, between);
-            if (object) skel__text_string(t, c->string);
+            if (object) skel__text_string(t, c->name);
             if (object) skel__text_add(t, ": ");
             put_value(t, c);
         }
         skel__text_add(t, object ? "}" : "]");
     } else {
-        skel__text_add(t, cJSON_IsNull(node) ? "null" : cJSON_IsTrue(node) ? "true" : "false");
+        skel__text_add(t, skel__json_is_null(node)   ? "null"
+                          : skel__json_is_true(node) ? "true"
+                                                     : "false");
     }
 }
 
 /* A field to a line, and in arrays of objects an element to a line. */
-static void put_document(skel__text *t, const cJSON *root) {
+static void put_document(skel__text *t, const skel__json *root) {
     const char *between = "{\n  ";
-    for (const cJSON *c = root->child; c; c = c->next, between = ",\n  ") {
+    for (const skel__json *c = root->child; c; c = c->next, between = ",\n  ") {
         skel__text_add(t, between);
-        skel__text_string(t, c->string);
+        skel__text_string(t, c->name);
         skel__text_add(t, ": ");
-        if (!cJSON_IsArray(c) || !cJSON_IsObject(c->child)) {
+        if (!skel__json_is_array(c) || !skel__json_is_object(c->child)) {
             put_value(t, c);
             continue;
         }
-        for (const cJSON *e = c->child; e; e = e->next) {
+        for (const skel__json *e = c->child; e; e = e->next) {
             skel__text_add(t, e == c->child ? "[\n    " : ",\n    ");
             put_value(t, e);
         }
@@ -62,19 +64,13 @@ static void put_document(skel__text *t, const cJSON *root) {
 
 /* ---- edits: each returns false where memory ran out ---- */
 
-static bool replace(cJSON *object, const char *name, cJSON *value) {
-    cJSON_DeleteItemFromObjectCaseSensitive(object, name);
-    if (value && cJSON_AddItemToObject(object, name, value)) return true;
-    cJSON_Delete(value);
-    return false;
+static bool replace_numbers(skel__json_tree *tree, skel__json *object, const char *name,
+                            const double *x, int count) {
+    return skel__json_set(object, name, skel__json_new_numbers(tree, x, count));
 }
 
-static bool replace_numbers(cJSON *object, const char *name, const double *x, int count) {
-    return replace(object, name, cJSON_CreateDoubleArray(x, count));
-}
-
-static bool replace_number(cJSON *object, const char *name, double x) {
-    return replace(object, name, cJSON_CreateNumber(x));
+static bool replace_number(skel__json_tree *tree, skel__json *object, const char *name, double x) {
+    return skel__json_set(object, name, skel__json_new_number(tree, x));
 }
 
 /* Linear between samples, held outside. */
@@ -100,37 +96,39 @@ typedef struct load {
     const skel_curve *curve;
 } load;
 
-static cJSON *value_at(const skel_scene_edit *e, load old, const double *row, int width,
-                       uint32_t k) {
+static skel__json *value_at(skel__json_tree *tree, const skel_scene_edit *e, load old,
+                            const double *row, int width, uint32_t k) {
     double x[3] = {0};
     curve_add(old.curve, k / e->sample_rate, x);
     for (int i = 0; i < width; ++i) x[i] += old.constant[i] + row[i];
-    return width == 1 ? cJSON_CreateNumber(x[0]) : cJSON_CreateDoubleArray(x, width);
+    if (width == 1) return skel__json_new_number(tree, x[0]);
+    return skel__json_new_numbers(tree, x, width);
 }
 
 /* added: [sample] of `width` numbers, `stride` apart. */
-static bool add_curve(cJSON *object, const char *name, const skel_scene_edit *e, load old,
-                      const double *added, size_t stride, int width) {
+static bool add_curve(skel__json_tree *tree, skel__json *object, const char *name,
+                      const skel_scene_edit *e, load old, const double *added, size_t stride,
+                      int width) {
     bool any = false;
     for (uint32_t k = 0; added && k < e->sample_count && !any; ++k)
         for (int i = 0; i < width; ++i) any = any || added[k * stride + (size_t)i] != 0.0;
     if (!any) return true;
-    cJSON *curve = cJSON_CreateObject(), *time = cJSON_CreateArray(), *value = cJSON_CreateArray();
-    cJSON *kind = cJSON_CreateString("cubic");
-    bool   good = curve && replace(curve, "time", time) && replace(curve, "value", value) &&
-                replace(curve, "interpolation", kind);
+
+    skel__json *curve = skel__json_new(tree, SKEL__JSON_OBJECT);
+    skel__json *time  = skel__json_new(tree, SKEL__JSON_ARRAY);
+    skel__json *value = skel__json_new(tree, SKEL__JSON_ARRAY);
+    bool good = skel__json_set(curve, "time", time) && skel__json_set(curve, "value", value) &&
+                skel__json_set(curve, "interpolation", skel__json_new_string(tree, "cubic"));
     for (uint32_t k = 0; good && k < e->sample_count; ++k) {
-        cJSON *t = cJSON_CreateNumber(k / e->sample_rate);
-        cJSON *x = value_at(e, old, added + k * stride, width, k);
-        good     = t && x && cJSON_AddItemToArray(time, t) && cJSON_AddItemToArray(value, x);
+        good = skel__json_append(time, skel__json_new_number(tree, k / e->sample_rate)) &&
+               skel__json_append(value, value_at(tree, e, old, added + k * stride, width, k));
     }
-    if (good) return replace(object, name, curve);
-    cJSON_Delete(curve);
-    return false;
+    return good && skel__json_set(object, name, curve);
 }
 
 /* A dynamic body starts where it is told to and is moved by forces alone. */
-static bool edit_body(cJSON *body, const skel_model *model, int32_t i, const skel_scene_edit *e) {
+static bool edit_body(skel__json_tree *tree, skel__json *body, const skel_model *model, int32_t i,
+                      const skel_scene_edit *e) {
     static const char *const leading[] = {"motion", "curve", "pinned", "release"};
     const size_t             nb = (size_t)skel_model_body_count(model), at = (size_t)i;
     skel_body_desc           b;
@@ -139,48 +137,59 @@ static bool edit_body(cJSON *body, const skel_model *model, int32_t i, const ske
         return true;
     bool good = true;
     if (e->poses) {
-        for (int k = 0; k < 4; ++k) cJSON_DeleteItemFromObjectCaseSensitive(body, leading[k]);
-        good = replace_numbers(body, "position", e->poses + 7 * at, 3) &&
-               replace_numbers(body, "orientation", e->poses + 7 * at + 3, 4);
+        for (int k = 0; k < 4; ++k) skel__json_remove(body, leading[k]);
+        good = replace_numbers(tree, body, "position", e->poses + 7 * at, 3) &&
+               replace_numbers(tree, body, "orientation", e->poses + 7 * at + 3, 4);
     }
     if (e->velocities)
-        good = good && replace_numbers(body, "velocity", e->velocities + 6 * at, 3) &&
-               replace_numbers(body, "angular_velocity", e->velocities + 6 * at + 3, 3);
+        good = good && replace_numbers(tree, body, "velocity", e->velocities + 6 * at, 3) &&
+               replace_numbers(tree, body, "angular_velocity", e->velocities + 6 * at + 3, 3);
     const load force = {b.force, &b.force_curve}, torque = {b.torque, &b.torque_curve};
     return good &&
-           add_curve(body, "force", e, force, e->force ? e->force + 3 * at : NULL, 3 * nb, 3) &&
-           add_curve(body, "torque", e, torque, e->torque ? e->torque + 3 * at : NULL, 3 * nb, 3);
+           add_curve(tree, body, "force", e, force, e->force ? e->force + 3 * at : NULL, 3 * nb,
+                     3) &&
+           add_curve(tree, body, "torque", e, torque, e->torque ? e->torque + 3 * at : NULL, 3 * nb,
+                     3);
 }
 
-static bool edit_joint(cJSON *joint, const skel_model *model, int32_t i, const skel_scene_edit *e) {
+static bool edit_joint(skel__json_tree *tree, skel__json *joint, const skel_model *model, int32_t i,
+                       const skel_scene_edit *e) {
     skel_joint_desc j;
     skel_joint_desc_init(&j);
     if (skel_model_get_joint(model, i, &j) != SKEL_OK || !e->motor) return true;
     if (j.type != SKEL_JOINT_HINGE && j.type != SKEL_JOINT_SLIDE) return true;
     const load old = {&j.motor, &j.motor_curve};
-    return add_curve(joint, "motor", e, old, e->motor + i, (size_t)skel_model_joint_count(model),
-                     1);
+    return add_curve(tree, joint, "motor", e, old, e->motor + i,
+                     (size_t)skel_model_joint_count(model), 1);
 }
 
-static bool edit_bake(cJSON *root, const skel_scene_edit *e) {
-    cJSON *bake = cJSON_GetObjectItemCaseSensitive(root, "bake");
+static bool edit_bake(skel__json_tree *tree, const skel_scene_edit *e) {
+    skel__json *bake = skel__json_member(tree->root, "bake");
     if (!e->has_bake) return true;
-    if (!bake) bake = cJSON_AddObjectToObject(root, "bake");
-    cJSON_DeleteItemFromObjectCaseSensitive(bake, "preroll");
-    return bake && replace_number(bake, "fps", e->fps) &&
-           replace_number(bake, "frame_start", e->frame_start) &&
-           replace_number(bake, "frame_end", e->frame_end);
+    if (!bake) {
+        bake = skel__json_new(tree, SKEL__JSON_OBJECT);
+        if (!skel__json_set(tree->root, "bake", bake)) return false;
+    }
+    skel__json_remove(bake, "preroll");
+    return replace_number(tree, bake, "fps", e->fps) &&
+           replace_number(tree, bake, "frame_start", e->frame_start) &&
+           replace_number(tree, bake, "frame_end", e->frame_end);
 }
 
-static bool edit_document(cJSON *root, const skel_model *model, const skel_scene_edit *e) {
-    cJSON  *c;
-    int32_t i    = 0;
-    bool    good = edit_bake(root, e);
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "bodies")) good =
-        good && edit_body(c, model, i++, e);
+static bool edit_document(skel__json_tree *tree, const skel_model *model,
+                          const skel_scene_edit *e) {
+    skel__json       *c;
+    int32_t           i      = 0;
+    bool              good   = edit_bake(tree, e);
+    const skel__json *bodies = skel__json_member(tree->root, "bodies");
+    const skel__json *joints = skel__json_member(tree->root, "joints");
+    SKEL__JSON_EACH(c, bodies) {
+        good = good && edit_body(tree, c, model, i++, e);
+    }
     i = 0;
-    cJSON_ArrayForEach(c, cJSON_GetObjectItemCaseSensitive(root, "joints")) good =
-        good && edit_joint(c, model, i++, e);
+    SKEL__JSON_EACH(c, joints) {
+        good = good && edit_joint(tree, c, model, i++, e);
+    }
     return good;
 }
 
@@ -196,15 +205,17 @@ static char *canonical(const skel_scene *scene, size_t *length) {
 
 static skel_status write_edited(const skel_scene *scene, const skel_scene_edit *edit,
                                 skel__text *t) {
-    size_t      length = 0;
-    char       *before = canonical(scene, &length);
-    cJSON      *root   = before ? cJSON_ParseWithLength(before, length) : NULL;
-    skel_status status = SKEL_E_MEMORY;
-    if (root && edit_document(root, skel_scene_model(scene), edit)) {
-        put_document(t, root);
-        if (!t->failed) status = SKEL_OK;
-    }
-    cJSON_Delete(root);
+    size_t          length = 0;
+    char            message[100];
+    char           *before = canonical(scene, &length);
+    skel__json_tree tree   = {0};
+    skel_status     status = SKEL_E_MEMORY;
+    if (before) status = skel__json_parse(&tree, before, length, message, sizeof message);
+    if (status == SKEL_OK && !edit_document(&tree, skel_scene_model(scene), edit))
+        status = SKEL_E_MEMORY;
+    if (status == SKEL_OK) put_document(t, tree.root);
+    if (t->failed) status = SKEL_E_MEMORY;
+    skel__json_free(&tree);
     free(before);
     return status;
 }

@@ -73,8 +73,8 @@ static void read_frames(goals *g, const skel__at *at, int32_t width, const doubl
     if (!same_length(g, at, n)) return;
     double *x = skel__scene_keep(g->r, g->s, (size_t)n * (size_t)width, sizeof *x);
     if (!x) return;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         good = read_value(doc, &item, width, must[width], x + (size_t)i * (size_t)width) && good;
         if (doc->error_count >= SKEL__DOC_MAX_ERRORS) return;
@@ -83,23 +83,23 @@ static void read_frames(goals *g, const skel__at *at, int32_t width, const doubl
     if (good) *samples = x, *count = (uint32_t)n;
 }
 
-static bool holds_arrays(const cJSON *array) {
-    for (const cJSON *c = array->child; c; c = c->next)
-        if (cJSON_IsArray(c)) return true;
+static bool holds_arrays(const skel__json *array) {
+    for (const skel__json *c = array->child; c; c = c->next)
+        if (skel__json_is_array(c)) return true;
     return false;
 }
 
 /* A value for all frames, or a list. */
 static void read_target(goals *g, const skel__at *at, int32_t width, const char *must,
                         double *constant, const double **samples, uint32_t *count) {
-    const cJSON *node = at->node;
+    const skel__json *node = at->node;
     if (!node) return;
-    const bool array = cJSON_IsArray(node);
+    const bool array = skel__json_is_array(node);
     if (array && (width == 1 || holds_arrays(node)))
         read_frames(g, at, width, samples, count);
-    else if (width == 1 && !array && !cJSON_IsNumber(node))
+    else if (width == 1 && !array && !skel__json_is_number(node))
         skel__doc_wrong(&g->r->doc, at, must);
-    else if (width == 4 && (!array || cJSON_GetArraySize(node) != 4))
+    else if (width == 4 && (!array || skel__json_size(node) != 4))
         skel__doc_wrong(&g->r->doc, at, must);
     else
         read_value(&g->r->doc, at, width, must, constant);
@@ -115,7 +115,7 @@ static void read_place(goals *g, const skel__at *at, skel_goal_desc *d, skel_goa
 static void read_axes(skel__doc *doc, const skel__at *at, uint32_t *parts) {
     uint32_t seen = 0;
     if (!at->node) return;
-    const char *c = cJSON_IsString(at->node) ? at->node->valuestring : "";
+    const char *c = skel__json_is_string(at->node) ? at->node->text : "";
     for (; *c >= 'x' && *c <= 'z' && !(seen & 1u << (*c - 'x')); ++c) seen |= 1u << (*c - 'x');
     if (*c || seen == 0)
         skel__doc_wrong(doc, at, "some letters of \"xyz\", each once");
@@ -193,9 +193,9 @@ static int32_t kind_of(skel__doc *doc, const skel__at *at) {
     int32_t           kind = -1, kinds = 0;
     skel__fields      f;
     for (int32_t i = 0; i <= SKEL_GOAL_CENTRE; ++i) {
-        bool there = cJSON_GetObjectItemCaseSensitive(at->node, k_kinds[i].target) != NULL;
+        bool there = skel__json_member(at->node, k_kinds[i].target) != NULL;
         if (i == SKEL_GOAL_PLACE)
-            there = there || cJSON_GetObjectItemCaseSensitive(at->node, "orientation") != NULL;
+            there = there || skel__json_member(at->node, "orientation") != NULL;
         if (there) kind = i, ++kinds;
     }
     if (kinds == 1) return kind;
@@ -212,11 +212,11 @@ static void read_joints(goals *g, const skel__at *at, skel_goal_desc *d) {
     static const char must[] = "[joint, ...], at least one";
     skel__doc        *doc    = &g->r->doc;
     int32_t           n = 0, i = 0;
-    const cJSON      *c;
+    const skel__json *c;
     if (!skel__doc_array(doc, at, 1, SKEL__SCENE_JOINTS, must, &n)) return;
     if (!g->r->joint_names.name) return; /* there are no joints, which is noted already */
     int32_t *list = skel__scene_keep(g->r, g->s, (size_t)n, sizeof *list);
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         const char    *name = NULL;
         if (!list || !skel__doc_name(doc, &item, &name)) return;
@@ -236,10 +236,10 @@ static void read_chain(goals *g, const skel__at *at, skel_goal_desc *d) {
     if (!at->node) return;
     if (d->kind == SKEL_GOAL_CENTRE) {
         skel__doc_error(&g->r->doc, at, "is not a field of a goal with centre_of_mass");
-    } else if (cJSON_IsNumber(at->node)) {
+    } else if (skel__json_is_number(at->node)) {
         if (skel__doc_integer(&g->r->doc, at, &d->chain_depth) && d->chain_depth < 1)
             skel__doc_wrong(&g->r->doc, at, must);
-    } else if (!cJSON_IsString(at->node)) {
+    } else if (!skel__json_is_string(at->node)) {
         skel__doc_wrong(&g->r->doc, at, must);
     } else if (skel__read_bone_name(g->r, at, &d->chain_root) && d->chain_root == d->body) {
         skel__doc_wrong(&g->r->doc, at, must);
@@ -276,7 +276,7 @@ static void read_common(goals *g, const skel__fields *f, skel_goal_desc *d, skel
 
 static void read_goal(goals *g, const skel__at *at, int32_t i) {
     skel__fields f;
-    if (!cJSON_IsObject(at->node)) {
+    if (!skel__json_is_object(at->node)) {
         skel__doc_wrong(&g->r->doc, at, "an object");
         return;
     }
@@ -297,9 +297,8 @@ static void check_centres(goals *g, const skel__at *at, int32_t count) {
         if (g->note->goals[i].kind != SKEL_GOAL_CENTRE) continue;
         if (first < 0) first = i;
         if (g->note->goals[i].body == g->note->goals[first].body) continue;
-        const skel__at item = skel__doc_element(at, i, cJSON_GetArrayItem(at->node, i));
-        const skel__at body = {&item, "body", -1,
-                               cJSON_GetObjectItemCaseSensitive(item.node, "body")};
+        const skel__at item = skel__doc_element(at, i, skel__json_element(at->node, i));
+        const skel__at body = {&item, "body", -1, skel__json_member(item.node, "body")};
         skel__doc_error(&g->r->doc, &body,
                         "must be that of goals[%d]: all goals with centre_of_mass have one body",
                         (int)first);
@@ -315,8 +314,8 @@ void skel__read_goals(skel__reader *r, const skel__at *at, skel_scene *s) {
     s->ik.tracks = skel__scene_keep(r, s, (size_t)n, sizeof *s->ik.tracks);
     s->ik.names  = skel__scene_keep(r, s, (size_t)n, sizeof *s->ik.names);
     if (!s->ik.goals || !s->ik.tracks || !s->ik.names) return;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         skel_goal_desc_init(&s->ik.goals[i]);
         read_goal(&g, &item, i++);

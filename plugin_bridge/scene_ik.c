@@ -40,7 +40,7 @@ static int32_t q_count(const skel__reader *r) {
 
 /* The numbers of one joint, at `index` of the list. */
 static bool read_joint_q(skel__reader *r, const skel__at *at, const skel_joint_desc *j,
-                         int32_t index, const cJSON **c, double *out) {
+                         int32_t index, const skel__json **c, double *out) {
     const bool     turns = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
     double         sum   = 0.0;
     bool           good  = true;
@@ -67,10 +67,10 @@ static bool read_joint_q(skel__reader *r, const skel__at *at, const skel_joint_d
 static void read_q(skel__reader *r, const skel__at *at, skel_scene *s, int32_t *kind, double **q) {
     static const char must[] = "\"current\", \"mid\" or [q, ...]";
     if (!at->node) return;
-    if (cJSON_IsString(at->node)) {
-        if (strcmp(at->node->valuestring, "current") == 0)
+    if (skel__json_is_string(at->node)) {
+        if (strcmp(at->node->text, "current") == 0)
             *kind = SKEL__Q_CURRENT;
-        else if (strcmp(at->node->valuestring, "mid") == 0)
+        else if (strcmp(at->node->text, "mid") == 0)
             *kind = SKEL__Q_MIDDLE;
         else
             skel__doc_wrong(&r->doc, at, must);
@@ -86,7 +86,7 @@ static void read_q(skel__reader *r, const skel__at *at, skel_scene *s, int32_t *
     }
     double *x = skel__scene_keep(r, s, (size_t)n + 1, sizeof *x);
     if (!x) return;
-    const cJSON *c = at->node->child;
+    const skel__json *c = at->node->child;
     for (int32_t i = 0; i < r->joint_count; used += k_nq[r->joints[i++].type])
         good = read_joint_q(r, at, &r->joints[i], used, &c, x + used) && good;
     if (good) *kind = SKEL__Q_GIVEN, *q = x;
@@ -127,14 +127,14 @@ static double *read_joints(skel__reader *r, const skel__at *at, skel_scene *s, b
     if (!at->node) return NULL;
     double *x = skel__scene_keep(r, s, (size_t)r->joint_count + 1, sizeof *x);
     if (!x) return NULL;
-    if (cJSON_IsObject(at->node)) {
+    if (skel__json_is_object(at->node)) {
         for (int32_t i = 0; i < r->joint_count; ++i) x[i] = -1.0;
-        for (const cJSON *c = at->node->child; c; c = c->next)
-            read_named(r, &(skel__at){at, c->string, -1, c}, ratio, x);
+        for (const skel__json *c = at->node->child; c; c = c->next)
+            read_named(r, &(skel__at){at, c->name, -1, c}, ratio, x);
         for (int32_t i = 0; i < r->joint_count; ++i) x[i] = fmax(x[i], 0.0);
         return x;
     }
-    if (!cJSON_IsNumber(at->node)) {
+    if (!skel__json_is_number(at->node)) {
         skel__doc_wrong(&r->doc, at,
                         ratio ? "a number from 0 to 1 or {\"joint\": number, ...}"
                               : "a number > 0 or {\"joint\": number, ...}");

@@ -94,9 +94,11 @@ static void put_goal(skel__text *t, const skel_scene *s, uint32_t i) {
     if (g->priority) skel__text_addf(&fields, ", \"priority\": %d", (int)g->priority);
     put_mask(&fields, s->model, g);
     skel__text_add(t, i ? ",\n    {" : "\n    {");
-    skel__text_add(t, skel__text_get(&fields) + 2); /* without the first comma */
+    if (fields.failed)
+        t->failed = 1;
+    else
+        skel__text_add(t, skel__text_get(&fields) + 2); /* without the first comma */
     skel__text_add(t, "}");
-    if (fields.failed) t->failed = 1;
     skel__text_free(&fields);
 }
 

@@ -393,10 +393,10 @@ void skel__read_joints(skel__reader *r, const skel__at *at) {
     r->joints          = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->joints);
     r->joint_notes     = skel__doc_alloc(&r->doc, (size_t)room, sizeof *r->joint_notes);
     if (!skel__names_open(&r->doc, &r->joint_names, room) || !r->joints || !r->joint_notes) return;
-    r->joint_count = n;
-    int32_t      i = 0;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    r->joint_count      = n;
+    int32_t           i = 0;
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         skel_joint_desc_init(&r->joints[i]);
         read_joint(r, &item, i++);

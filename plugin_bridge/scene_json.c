@@ -94,7 +94,7 @@ static void read_bake(skel__reader *r, const skel__at *at, skel_scene *s) {
 static bool read_format(skel__doc *doc, const skel__fields *f) {
     const skel__at at = skel__doc_member(f, S_FORMAT);
     if (!skel__doc_need(doc, f, S_FORMAT, "\"" SCENE_FORMAT "\"")) return false;
-    const char *format = cJSON_IsString(at.node) ? at.node->valuestring : "";
+    const char *format = skel__json_is_string(at.node) ? at.node->text : "";
     if (strcmp(format, SCENE_FORMAT) == 0) return true;
     for (int32_t i = 0; k_other_formats[i]; ++i) {
         if (strcmp(format, k_other_formats[i]) != 0) continue;
@@ -112,7 +112,7 @@ static void read_head(skel__reader *r, const skel__fields *f, skel_scene *s) {
     const skel__at gravity = skel__doc_member(f, S_GRAVITY);
     const char    *text    = "";
     int32_t        which   = 0;
-    if (name.node && !(cJSON_IsString(name.node) && !name.node->valuestring[0]))
+    if (name.node && !(skel__json_is_string(name.node) && !name.node->text[0]))
         skel__doc_name(&r->doc, &name, &text);
     snprintf(s->name, sizeof s->name, "%s", text);
     skel__doc_vector(&r->doc, &gravity, 3, "[x, y, z]", r->gravity);
@@ -130,9 +130,10 @@ static void read_goals(skel__reader *r, const skel__fields *f, skel_scene *s) {
 static void read_scene(skel__reader *r, skel_scene *s) {
     skel__fields f;
     r->root = (skel__at){NULL, NULL, -1, r->doc.root};
-    if (cJSON_IsObject(r->doc.root)) { /* of another format every field is unknown: say one thing */
-        const cJSON *format = cJSON_GetObjectItemCaseSensitive(r->doc.root, "format");
-        skel__fields only   = {&r->root, k_scene, {format}};
+    if (skel__json_is_object(
+            r->doc.root)) { /* of another format every field is unknown: say one thing */
+        const skel__json *format = skel__json_member(r->doc.root, "format");
+        skel__fields      only   = {&r->root, k_scene, {format}};
         if (!read_format(&r->doc, &only)) return;
     }
     if (!skel__doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
@@ -193,7 +194,7 @@ static void check_q(skel__reader *r, const skel_model *model) {
         if (!r->joint_notes[i].has_q) continue;
         const double  *now   = q + skel_model_joint_q_offset(model, i);
         const skel__at joint = skel__doc_element(&r->joints_at, i, r->joint_notes[i].node);
-        const skel__at at    = {&joint, "q", -1, cJSON_GetObjectItemCaseSensitive(joint.node, "q")};
+        const skel__at at    = {&joint, "q", -1, skel__json_member(joint.node, "q")};
         if (q_distance(&r->joints[i], now) > SKEL__POSE_SLACK)
             skel__doc_wrong(&r->doc, &at, "what the positions of the bodies say (or left out)");
     }
@@ -252,8 +253,8 @@ void *skel__scene_keep(skel__reader *r, skel_scene *s, size_t count, size_t size
 }
 
 static void read_json(skel__reader *r, skel_scene *s) {
-    const cJSON *format = cJSON_GetObjectItemCaseSensitive(r->doc.root, "format");
-    if (cJSON_IsString(format) && strcmp(format->valuestring, "skel-dh/1") == 0) {
+    const skel__json *format = skel__json_member(r->doc.root, "format");
+    if (skel__json_is_string(format) && strcmp(format->text, "skel-dh/1") == 0) {
         skel__read_dh(&r->doc, r->doc.root, s);
         return;
     }
@@ -261,8 +262,7 @@ static void read_json(skel__reader *r, skel_scene *s) {
     if (r->doc.error_count > 0 || r->doc.no_memory) return;
     make_model(r, s);
     if (r->doc.error_count > 0 || r->doc.no_memory) return;
-    const skel__at at = {&r->root, "robot", -1,
-                         cJSON_GetObjectItemCaseSensitive(r->doc.root, "robot")};
+    const skel__at at = {&r->root, "robot", -1, skel__json_member(r->doc.root, "robot")};
     skel__read_robot(&r->doc, &at, s);
 }
 
@@ -334,8 +334,9 @@ skel_status skel_scene_check(const char *json, size_t length, char *text, size_t
     skel__reader       r;
     skel__text         lines  = {0};
     skel_scene        *scene  = read_document(&r, json, length);
-    const skel_status  status = skel__doc_result(&r.doc, NULL);
+    skel_status        status = skel__doc_result(&r.doc, NULL);
     list_problems(&r.doc, &lines);
+    if (lines.failed) status = SKEL_E_MEMORY;
     if (capacity > 0) snprintf(text, capacity, "%s", skel__text_get(&lines));
     if (needed) *needed = lines.length;
     skel__text_free(&lines);

@@ -45,7 +45,7 @@ static void read_own(skel__reader *r, const skel__at *at, int32_t i) {
     skel_joint_desc *j = &r->joints[i];
     skel__mimic      m;
     if (!skel__read_mimic(&r->doc, at, &m)) return;
-    const skel__at name = {at, "joint", -1, cJSON_GetObjectItemCaseSensitive(at->node, "joint")};
+    const skel__at name = {at, "joint", -1, skel__json_member(at->node, "joint")};
     const int32_t  of   = find_joint(r, &name, m.of, i);
     if (of < 0) return;
     j->mimic            = of;
@@ -84,21 +84,19 @@ static void read_listed(skel__reader *r, const skel__at *at) {
 }
 
 void skel__read_mimics(skel__reader *r) {
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
+    int32_t           n = 0, i = 0;
+    const skel__json *c;
     for (i = 0; i < r->joint_count; ++i) {
-        const cJSON   *node  = r->joint_notes[i].node;
-        const skel__at joint = skel__doc_element(&r->joints_at, i, node);
-        const skel__at at = {&joint, "mimic", -1, cJSON_GetObjectItemCaseSensitive(node, "mimic")};
+        const skel__json *node  = r->joint_notes[i].node;
+        const skel__at    joint = skel__doc_element(&r->joints_at, i, node);
+        const skel__at    at    = {&joint, "mimic", -1, skel__json_member(node, "mimic")};
         if (at.node) read_own(r, &at, i);
     }
-    const skel__at robot = {&r->root, "robot", -1,
-                            cJSON_GetObjectItemCaseSensitive(r->doc.root, "robot")};
-    const skel__at list  = {&robot, "mimic", -1,
-                            cJSON_GetObjectItemCaseSensitive(robot.node, "mimic")};
+    const skel__at robot = {&r->root, "robot", -1, skel__json_member(r->doc.root, "robot")};
+    const skel__at list  = {&robot, "mimic", -1, skel__json_member(robot.node, "mimic")};
     if (!list.node || !skel__doc_array(&r->doc, &list, 0, MAX_MIMICS, "[mimic, ...]", &n)) return;
     i = 0;
-    cJSON_ArrayForEach(c, list.node) {
+    SKEL__JSON_EACH(c, list.node) {
         const skel__at item = skel__doc_element(&list, i++, c);
         read_listed(r, &item);
     }

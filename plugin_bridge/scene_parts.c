@@ -79,7 +79,7 @@ bool skel__read_bone_name(skel__reader *r, const skel__at *at, int32_t *out) {
     const char *name;
     if (!skel__doc_name(&r->doc, at, &name)) return false;
     *out = skel__names_find(&r->body_names, name);
-    if (*out >= 0 && *out < cJSON_GetArraySize(r->bodies_at.node)) return true;
+    if (*out >= 0 && *out < skel__json_size(r->bodies_at.node)) return true;
     return refuse_name(r, at, name, "the name of one of the bodies");
 }
 
@@ -109,7 +109,7 @@ bool skel__read_axis(skel__doc *doc, const skel__at *at, double out[3]) {
     if (!skel__doc_vector(doc, at, 3, "[x, y, z]", out)) return false;
     if (out[0] == 0.0 && out[1] == 0.0 && out[2] == 0.0) {
         char is[64];
-        skel__describe(at->node, is, sizeof is);
+        skel__describe(doc, at->node, is, sizeof is);
         skel__doc_error(doc, at, "is %s, must not be zero", is);
         return false;
     }
@@ -124,10 +124,10 @@ bool skel__read_times(skel__doc *doc, const skel__at *at, skel_curve *curve) {
     if (!skel__doc_array(doc, at, 1, SKEL__DOC_MAX_SAMPLES, "[seconds, ...]", &n)) return false;
     double *time = skel__doc_alloc(doc, (size_t)n, sizeof *time);
     if (!time) return false;
-    int32_t      i    = 0;
-    bool         good = true;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    int32_t           i    = 0;
+    bool              good = true;
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         good                = skel__doc_number(doc, &item, SKEL__ANY, &time[i]) && good;
         if (good && i > 0 && !(time[i] > time[i - 1])) {
@@ -159,10 +159,10 @@ bool skel__read_samples(skel__doc *doc, const skel__at *at, uint32_t width, skel
     }
     double *value = skel__doc_alloc(doc, (size_t)n * width, sizeof *value);
     if (!value) return false;
-    int32_t      i    = 0;
-    bool         good = true;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    int32_t           i    = 0;
+    bool              good = true;
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         good                = read_sample(doc, &item, width, value + (size_t)i * width) && good;
         ++i;
@@ -210,7 +210,7 @@ bool skel__read_smooth_curve(skel__doc *doc, const skel__at *at, uint32_t width,
 void skel__read_load(skel__doc *doc, const skel__at *at, double constant[3], skel_curve *curve,
                      bool *smooth) {
     if (!at->node) return;
-    if (cJSON_IsObject(at->node))
+    if (skel__json_is_object(at->node))
         read_curve(doc, at, 3, curve, smooth);
     else
         skel__doc_vector(doc, at, 3, "[x, y, z] or {\"time\", \"value\"}", constant);
@@ -279,10 +279,10 @@ static bool read_size(skel__doc *doc, const skel__fields *f, int32_t shape, doub
 }
 
 /* The type alone, on which the other fields depend. SKEL_SHAPE_NONE where it is not right. */
-static int32_t shape_of(const cJSON *object) {
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(object, "type");
-    for (int32_t i = 0; cJSON_IsString(type) && k_shapes[i]; ++i)
-        if (strcmp(k_shapes[i], type->valuestring) == 0) return SKEL_SHAPE_SPHERE + i;
+static int32_t shape_of(const skel__json *object) {
+    const skel__json *type = skel__json_member(object, "type");
+    for (int32_t i = 0; skel__json_is_string(type) && k_shapes[i]; ++i)
+        if (strcmp(k_shapes[i], type->text) == 0) return SKEL_SHAPE_SPHERE + i;
     return SKEL_SHAPE_NONE;
 }
 

@@ -52,13 +52,13 @@ static void read_frame(skel__doc *doc, const skel__at *at, const skel_scene *s, 
 }
 
 static void read_frames(skel__doc *doc, const skel__at *at, skel_scene *s) {
-    skel__robot *r = s->robot;
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
+    skel__robot      *r = s->robot;
+    int32_t           n = 0, i = 0;
+    const skel__json *c;
     if (!skel__doc_array(doc, at, 0, MAX_FRAMES, "[frame, ...]", &n)) return;
     r->frames = skel__arena_alloc(&r->arena, (size_t)n + 1, sizeof *r->frames);
     if (!r->frames) return;
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         read_frame(doc, &item, s, &r->frames[i++]);
     }
@@ -77,21 +77,21 @@ static void read_poses(skel__doc *doc, const skel__at *at, skel_scene *s) {
     skel__robot  *r  = s->robot;
     const int32_t nq = skel_model_q_count(s->model);
     if (!at->node) return;
-    if (!cJSON_IsObject(at->node) || cJSON_GetArraySize(at->node) > MAX_POSES) {
+    if (!skel__json_is_object(at->node) || skel__json_size(at->node) > MAX_POSES) {
         skel__doc_wrong(doc, at, "an object of poses");
         return;
     }
     r->poses =
-        skel__arena_alloc(&r->arena, (size_t)cJSON_GetArraySize(at->node) + 1, sizeof *r->poses);
-    for (const cJSON *c = at->node->child; c && r->poses; c = c->next) {
-        const skel__at item = {at, c->string, -1, c};
+        skel__arena_alloc(&r->arena, (size_t)skel__json_size(at->node) + 1, sizeof *r->poses);
+    for (const skel__json *c = at->node->child; c && r->poses; c = c->next) {
+        const skel__at item = {at, c->name, -1, c};
         skel__named_q *p    = &r->poses[r->pose_count++];
         int32_t        n = 0, i = 0;
-        p->name = skel__arena_string(&r->arena, c->string);
+        p->name = skel__arena_string(&r->arena, c->name);
         p->q    = skel__arena_alloc(&r->arena, (size_t)nq + 1, sizeof *p->q);
         if (!p->q || !skel__doc_array(doc, &item, 0, 1000000, "[number, ...]", &n)) continue;
         if (n != nq) skel__doc_error(doc, &item, "has %d numbers, must have %d", (int)n, (int)nq);
-        for (const cJSON *e = c->child; e && n == nq; e = e->next, ++i) {
+        for (const skel__json *e = c->child; e && n == nq; e = e->next, ++i) {
             const skel__at number = skel__doc_element(&item, i, e);
             skel__doc_number(doc, &number, SKEL__ANY, &p->q[i]);
         }
@@ -103,11 +103,11 @@ static void read_drives(skel__doc *doc, const skel__at *at, skel_scene *s) {
     static const skel__field table[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
     skel__robot             *r       = s->robot;
     int32_t                  n = 0, i = 0;
-    const cJSON             *c;
+    const skel__json        *c;
     if (!skel__doc_array(doc, at, 0, MAX_FRAMES, "[drive, ...]", &n)) return;
     r->drives = skel__arena_alloc(&r->arena, (size_t)skel_model_joint_count(s->model) + 1,
                                   sizeof *r->drives);
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i++, c);
         skel__fields   f;
         if (!r->drives || !skel__doc_fields(doc, &item, table, "a drive", &f)) return;
@@ -122,20 +122,20 @@ static void read_drives(skel__doc *doc, const skel__at *at, skel_scene *s) {
 
 void skel__read_words(skel__doc *doc, const skel__at *source, const skel__at *notes,
                       skel__robot *r) {
-    int32_t      n = 0, i = 0;
-    const cJSON *c;
-    if (source->node && cJSON_IsString(source->node))
-        r->source = skel__arena_string(&r->arena, source->node->valuestring);
+    int32_t           n = 0, i = 0;
+    const skel__json *c;
+    if (source->node && skel__json_is_string(source->node))
+        r->source = skel__arena_string(&r->arena, source->node->text);
     else if (source->node)
         skel__doc_wrong(doc, source, "a string");
     if (!skel__doc_array(doc, notes, 0, MAX_NOTES, "[string, ...]", &n)) return;
     r->notes = skel__arena_alloc(&r->arena, (size_t)n + 1, sizeof *r->notes);
-    cJSON_ArrayForEach(c, notes->node) {
+    SKEL__JSON_EACH(c, notes->node) {
         const skel__at item = skel__doc_element(notes, i++, c);
-        if (!cJSON_IsString(c))
+        if (!skel__json_is_string(c))
             skel__doc_wrong(doc, &item, "a string");
         else if (r->notes)
-            r->notes[r->note_count++] = skel__arena_string(&r->arena, c->valuestring);
+            r->notes[r->note_count++] = skel__arena_string(&r->arena, c->text);
     }
 }
 

@@ -40,7 +40,7 @@ static const skel__field k_wobble[] = {{"name"},
                                        {NULL}};
 
 int32_t skel__wobble_room(const skel__reader *r) {
-    const int n = cJSON_IsArray(r->wobbles_at.node) ? cJSON_GetArraySize(r->wobbles_at.node) : 0;
+    const int n = skel__json_is_array(r->wobbles_at.node) ? skel__json_size(r->wobbles_at.node) : 0;
     return n <= SKEL__SCENE_BODIES ? n : 0; /* more are refused later */
 }
 
@@ -57,7 +57,7 @@ static void read_name(skel__reader *r, const skel__fields *f, int32_t i) {
     }
     const int32_t other = skel__names_put(&r->body_names, name, i);
     if (other < 0) return;
-    if (cJSON_GetArraySize(r->bodies_at.node) > other)
+    if (skel__json_size(r->bodies_at.node) > other)
         snprintf(must, sizeof must, "another name: bodies[%d] has this one", (int)other);
     else
         snprintf(must, sizeof must, "another name: a wobble before it has this one");
@@ -198,7 +198,7 @@ static void read_wobble(skel__reader *r, const skel__at *at, bool locked, skel_s
     const skel__at mass = skel__doc_member(&f, W_MASS), shape = skel__doc_member(&f, W_SHAPE);
     const skel__at inertia = skel__doc_member(&f, W_INERTIA);
     const skel__at lock_at = skel__doc_member(&f, W_LOCKED);
-    if (lock_at.node && !cJSON_IsBool(lock_at.node))
+    if (lock_at.node && !skel__json_is_bool(lock_at.node))
         skel__doc_wrong(&r->doc, &lock_at, "true or false");
     read_name(r, &f, i);
     skel__doc_need(&r->doc, &f, W_MASS, "a number > 0");
@@ -233,11 +233,11 @@ void skel__read_wobbles(skel__reader *r, skel_scene *s) {
         return;
     }
     for (int locked = 1; locked >= 0; --locked) {
-        int32_t      i = 0;
-        const cJSON *c;
-        cJSON_ArrayForEach(c, at->node) {
+        int32_t           i = 0;
+        const skel__json *c;
+        SKEL__JSON_EACH(c, at->node) {
             const skel__at item      = skel__doc_element(at, i++, c);
-            const bool     is_locked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(c, "locked"));
+            const bool     is_locked = skel__json_is_true(skel__json_member(c, "locked"));
             if (is_locked == (locked == 1)) read_wobble(r, &item, is_locked, s);
         }
     }

@@ -41,7 +41,7 @@ static void read_law(skel__doc *doc, const skel__at *at, skel_ground_desc *g) {
         {NULL, false, SKEL__ANY, NULL},
     };
     if (!at->node || !skel__read_numbers(doc, at, "a law", wanted)) return;
-    const skel__at where = {at, "b", -1, cJSON_GetObjectItemCaseSensitive(at->node, "b")};
+    const skel__at where = {at, "b", -1, skel__json_member(at->node, "b")};
     if (b < 1.0) skel__doc_wrong(doc, &where, "a number >= 1");
     g->b = b;
 }
@@ -90,8 +90,8 @@ void skel__read_grounds(skel__reader *r, const skel__at *at) {
     if (!skel__doc_array(&r->doc, at, 0, SKEL__SCENE_GROUNDS, "[ground, ...]", &n)) return;
     r->grounds = skel__doc_alloc(&r->doc, (size_t)n, sizeof *r->grounds);
     if (!r->grounds) return;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         skel_ground_desc_init(&r->grounds[i]);
         read_ground(r, &item, &r->grounds[i++]);
@@ -148,10 +148,10 @@ static void read_turbulence(skel__doc *doc, const skel__fields *f, skel_field_de
 }
 
 /* The type alone, on which the other fields depend; -1 where it is not right. */
-static int32_t type_of(const cJSON *object) {
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(object, "type");
-    for (int32_t i = 0; cJSON_IsString(type) && k_forces[i]; ++i)
-        if (strcmp(k_forces[i], type->valuestring) == 0) return i;
+static int32_t type_of(const skel__json *object) {
+    const skel__json *type = skel__json_member(object, "type");
+    for (int32_t i = 0; skel__json_is_string(type) && k_forces[i]; ++i)
+        if (strcmp(k_forces[i], type->text) == 0) return i;
     return -1;
 }
 
@@ -185,8 +185,8 @@ void skel__read_forces(skel__reader *r, const skel__at *at) {
     if (!skel__doc_array(&r->doc, at, 0, SKEL__SCENE_GROUNDS, "[force, ...]", &n)) return;
     r->fields = skel__doc_alloc(&r->doc, (size_t)n, sizeof *r->fields);
     if (!r->fields) return;
-    const cJSON *c;
-    cJSON_ArrayForEach(c, at->node) {
+    const skel__json *c;
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         skel_field_desc_init(&r->fields[i]);
         read_force(r, &item, &r->fields[i++]);

@@ -63,16 +63,16 @@ static void read_name(reader *r, const skel__at *at, int32_t i, bool *seen) {
 
 /* The names of the document, which must be those of the model. */
 static bool read_names(reader *r, const skel__at *at) {
-    int32_t       n, i = 0;
-    const cJSON  *c;
-    const int32_t before = r->doc.error_count;
-    bool         *seen   = skel__doc_alloc(&r->doc, (size_t)r->body_count, sizeof *seen);
-    r->column            = skel__doc_alloc(&r->doc, (size_t)r->body_count, sizeof *r->column);
+    int32_t           n, i = 0;
+    const skel__json *c;
+    const int32_t     before = r->doc.error_count;
+    bool             *seen   = skel__doc_alloc(&r->doc, (size_t)r->body_count, sizeof *seen);
+    r->column                = skel__doc_alloc(&r->doc, (size_t)r->body_count, sizeof *r->column);
     if (!seen || !r->column || !skel__names_open(&r->doc, &r->names, r->body_count)) return false;
     for (int32_t b = 0; b < r->body_count; ++b)
         skel__names_put(&r->names, skel_model_body_name(r->model, b), b);
     if (!skel__doc_array(&r->doc, at, 1, SKEL__SCENE_BODIES, "[name, ...]", &n)) return false;
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         if (i < r->body_count)
             read_name(r, &item, i, seen);
@@ -94,7 +94,7 @@ static bool read_names(reader *r, const skel__at *at) {
 static bool read_frame(reader *r, const skel__at *at, int32_t width, double *out) {
     static const char *const must[] = {"", "", "", "[x, y, z]", "[w, x, y, z]"};
     int32_t                  n, i = 0;
-    const cJSON             *c;
+    const skel__json        *c;
     bool                     good = true;
     char                     count[64];
     snprintf(count, sizeof count, "one %s for each of the %d bodies", must[width],
@@ -104,7 +104,7 @@ static bool read_frame(reader *r, const skel__at *at, int32_t width, double *out
         skel__doc_error(&r->doc, at, "has %d elements, must have %s", (int)n, count);
         return false;
     }
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         double         x[4];
         if (width == 4)
@@ -120,9 +120,9 @@ static bool read_frame(reader *r, const skel__at *at, int32_t width, double *out
 /* [frame][body][width]; *frames is 0 before the first field that says how many there are. */
 static bool read_frames(reader *r, const skel__at *at, int32_t width, int32_t *frames,
                         double *out) {
-    int32_t      n, i = 0;
-    const cJSON *c;
-    bool         good = true;
+    int32_t           n, i = 0;
+    const skel__json *c;
+    bool              good = true;
     if (!skel__doc_array(&r->doc, at, 1, SKEL__SCENE_FRAMES, "[frame, ...], at least one", &n))
         return false;
     if (*frames && n != *frames) {
@@ -131,7 +131,7 @@ static bool read_frames(reader *r, const skel__at *at, int32_t width, int32_t *f
         return false;
     }
     *frames = n;
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i, c);
         double        *row  = out ? out + 7 * (size_t)i * (size_t)r->body_count : NULL;
         good                = read_frame(r, &item, width, row) && good;
@@ -143,14 +143,14 @@ static bool read_frames(reader *r, const skel__at *at, int32_t width, int32_t *f
 
 /* [frame][n], n the same in all frames. */
 static void read_q(reader *r, const skel__at *at, int32_t frames) {
-    int32_t      n, i = 0, width = -1;
-    const cJSON *c, *x;
+    int32_t           n, i = 0, width = -1;
+    const skel__json *c, *x;
     if (!skel__doc_array(&r->doc, at, 1, SKEL__SCENE_FRAMES, "[frame, ...], at least one", &n))
         return;
     if (n != frames)
         skel__doc_error(&r->doc, at, "has %d frames, must have %d as position has", (int)n,
                         (int)frames);
-    cJSON_ArrayForEach(c, at->node) {
+    SKEL__JSON_EACH(c, at->node) {
         const skel__at item = skel__doc_element(at, i++, c);
         int32_t        k    = 0, count;
         double         unused;
@@ -162,7 +162,7 @@ static void read_q(reader *r, const skel__at *at, int32_t frames) {
             return;
         }
         width = count;
-        cJSON_ArrayForEach(x, c) {
+        SKEL__JSON_EACH(x, c) {
             const skel__at number = skel__doc_element(&item, k++, x);
             if (!skel__doc_number(&r->doc, &number, SKEL__ANY, &unused)) return;
         }
@@ -194,7 +194,7 @@ static void read_track(reader *r) {
     const bool has_p = skel__doc_need(&r->doc, &f, T_POSITION, "[frame][body][x, y, z]");
     const bool has_o = skel__doc_need(&r->doc, &f, T_ORIENTATION, "[frame][body][w, x, y, z]");
     if (!named || !has_p || !has_o) return;
-    const int n      = cJSON_IsArray(p.node) ? cJSON_GetArraySize(p.node) : 0;
+    const int n      = skel__json_is_array(p.node) ? skel__json_size(p.node) : 0;
     int32_t   frames = 0;
     if ((double)n * r->body_count > SKEL__SCENE_POSES) {
         skel__doc_error(&r->doc, &p, "has %d frames of %d bodies, must have at most %.0f poses", n,
@@ -226,13 +226,13 @@ static void read_pose(reader *r) {
 static void read_document(reader *r) {
     const char *must = "\"" TRACK_FORMAT "\" or \"" POSE_FORMAT "\"";
     r->root          = (skel__at){NULL, NULL, -1, r->doc.root};
-    if (!cJSON_IsObject(r->doc.root)) {
+    if (!skel__json_is_object(r->doc.root)) {
         skel__doc_wrong(&r->doc, &r->root, "an object");
         return;
     }
-    const cJSON   *node = cJSON_GetObjectItemCaseSensitive(r->doc.root, "format");
-    const skel__at at   = {&r->root, "format", -1, node};
-    const char    *text = cJSON_IsString(node) ? node->valuestring : "";
+    const skel__json *node = skel__json_member(r->doc.root, "format");
+    const skel__at    at   = {&r->root, "format", -1, node};
+    const char       *text = skel__json_is_string(node) ? node->text : "";
     if (!node)
         skel__doc_error(&r->doc, &at, "is missing, must be %s", must);
     else if (strcmp(text, TRACK_FORMAT) == 0)

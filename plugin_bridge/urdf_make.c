@@ -94,7 +94,10 @@ static const char *shape_text(maker *m, const skel_body_desc *b, const double co
         skel__text_addf(&t, "<cylinder length=\"%.17g\" radius=\"%.17g\"/>", b->size[0],
                         b->size[1]);
     skel__text_add(&t, "</geometry></collision>");
-    if (!t.failed) text = skel__arena_string(m->u->arena, t.data);
+    if (t.failed)
+        m->u->arena->failed = true; /* which skel__urdf_make looks at */
+    else
+        text = skel__arena_string(m->u->arena, t.data);
     skel__text_free(&t);
     return text;
 }

@@ -495,7 +495,8 @@ bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urd
     const skel__xml_reader x        = {on_open, on_close, on_text, &r};
     char                   why[400] = "";
     const skel_status      status   = skel__xml_parse(text, length, &x, why, sizeof why);
-    if (status == SKEL_E_MEMORY || u->arena->failed || r.kept.failed || r.top.failed)
+    if (status == SKEL_E_MEMORY || u->arena->failed || r.kept.failed || r.top.failed ||
+        r.namespaces.failed)
         doc->no_memory = true;
     else if (status != SKEL_OK)
         skel__note(doc, status, "%s", why);

@@ -4,7 +4,7 @@
 
 libskel/src     base < math < model < algo < solve < drive: leftwards or the own layer
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
-plugin_bridge   C: <skel/...>, its own headers, cJSON, expat, libc. Python: the standard library
+plugin_bridge   C: <skel/...>, its own headers, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
 plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline,
                 binding; no numpy, no threads
@@ -82,7 +82,7 @@ def bridge_include(path, angle, name):
         target = resolve(path, name)
         inside = target and target.startswith(os.path.join(ROOT, "plugin_bridge") + os.sep)
         return None if inside else "is not a header of plugin_bridge"
-    if name in C11 | POSIX | {"cjson/cJSON.h", "expat.h"} or name.startswith(("skel/", "sys/")):
+    if name in C11 | POSIX | {"expat.h"} or name.startswith(("skel/", "sys/")):
         return None
     return "plugin_bridge may not include it"
 

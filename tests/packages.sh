@@ -5,10 +5,11 @@
 heading() { printf '\n== %s\n' "$*"; }
 
 # To build and to run.
-SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake libcjson-dev liblapacke-dev libopenblas-serial-dev
+SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake liblapacke-dev libopenblas-serial-dev
                      libsundials-dev libexpat1-dev python3)
 # To test, on top.
-SKEL_TEST_PACKAGES=(pkg-config check clang-format-14 valgrind binutils)
+SKEL_TEST_PACKAGES=(pkg-config check clang-14 clang-format-14 libclang-rt-14-dev valgrind
+                    binutils)
 # To test the add-on, on top; where they cannot be had, those tests are skipped.
 SKEL_BLENDER_PACKAGES=(blender debootstrap xvfb xauth libgl1-mesa-dri libegl1 libgl1)
 # For the pictures of samples/blender/run.
@@ -47,7 +48,7 @@ need_packages() {
         as_root=(sudo -n)
     fi
     local -a apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
-                  -o Dpkg::Use-Pty=0)
+                  -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=1800)   # another apt may be at work
     echo "installing, which takes a minute or so"
     # One broken source among many fails the update, though Debian's own lists may be fine: try.
     "${apt[@]}" update >"$SKEL_PACKAGE_LOG" 2>&1 || true

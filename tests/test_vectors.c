@@ -7,7 +7,6 @@
 
 #include <skel/skel.h>
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +14,17 @@
 #define MAX_BODIES 32
 
 /* All numbers below node, row by row; nothing for null. */
-static double *flatten_into(const cJSON *node, double *out) {
-    if (cJSON_IsNumber(node)) *out++ = node->valuedouble;
-    for (const cJSON *e = node->child; e; e = e->next) out = flatten_into(e, out);
+static double *flatten_into(const skel__json *node, double *out) {
+    if (skel__json_is_number(node)) *out++ = node->number;
+    for (const skel__json *e = node->child; e; e = e->next) out = flatten_into(e, out);
     return out;
 }
-static size_t flatten(const cJSON *node, double *out) {
+static size_t flatten(const skel__json *node, double *out) {
     return (size_t)(flatten_into(node, out) - out);
 }
 
-static void flatten_optional(const cJSON *node, const char *name, double *out) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(node, name);
+static void flatten_optional(const skel__json *node, const char *name, double *out) {
+    const skel__json *item = skel__json_member(node, name);
     if (item) flatten(item, out);
 }
 
@@ -97,7 +96,7 @@ static void tree_create(tree *k) {
     ck_assert_int_eq(skel_state_create(k->model, &k->state, &err), SKEL_OK);
 }
 
-static tree *tree_load(const cJSON *c) {
+static tree *tree_load(const skel__json *c) {
     tree *k = calloc(1, sizeof *k);
     k->nb   = (int)flatten(get(c, "m"), k->m);
     k->nj   = (int)flatten(get(c, "E"), k->E) / 2;
@@ -109,13 +108,13 @@ static tree *tree_load(const cJSON *c) {
     flatten_optional(c, "t", k->t);
     for (int i = 0; i < k->nb; ++i) tree_body(k, i);
     for (int j = 0; j < k->nj; ++j) tree_joint(k, j);
-    const cJSON *driven = cJSON_GetObjectItemCaseSensitive(c, "driven");
+    const skel__json *driven = skel__json_member(c, "driven");
     if (driven && driven->child) { /* all of them stand still */
         double still[6];
         ck_assert_uint_eq(flatten(get(driven->child, "a"), still), 3);
         ck_assert_uint_eq(flatten(get(driven->child, "dw"), still + 3), 3);
         ck_assert_double_eq(max_abs(still, 6), 0);
-        k->body[get(driven->child, "body")->valueint].motion = SKEL_MOTION_FIXED;
+        k->body[(int)get(driven->child, "body")->number].motion = SKEL_MOTION_FIXED;
     }
     tree_create(k);
     return k;
@@ -128,9 +127,9 @@ static void tree_free(tree *k) {
 }
 
 START_TEST(hakenberg_accelerations) {
-    const cJSON  *c = cJSON_GetArrayItem(get(g_vectors, "hakenberg_trees"), _i);
-    tree         *k = tree_load(c);
-    const size_t  n = 3 * (size_t)k->nb;
+    const skel__json *c = skel__json_element(get(g_vectors, "hakenberg_trees"), _i);
+    tree             *k = tree_load(c);
+    const size_t      n = 3 * (size_t)k->nb;
     double        a[3 * MAX_BODIES], dw[3 * MAX_BODIES], mine[3 * MAX_BODIES], turn[3 * MAX_BODIES];
     const int32_t solvers[3] = {SKEL_SOLVER_TREE, SKEL_SOLVER_PINV, SKEL_SOLVER_KKT};
     ck_assert_uint_eq(flatten(get(get(c, "out"), "a"), a), n);
@@ -146,15 +145,15 @@ START_TEST(hakenberg_accelerations) {
 END_TEST
 
 START_TEST(hakenberg_euler_step) {
-    const cJSON   *c = cJSON_GetArrayItem(get(g_vectors, "hakenberg_trees"), _i);
-    const cJSON   *e = get(get(c, "euler"), "sequential");
-    tree          *k = tree_load(c);
-    double         p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
-    double         poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
-    skel_step_desc d;
+    const skel__json *c = skel__json_element(get(g_vectors, "hakenberg_trees"), _i);
+    const skel__json *e = get(get(c, "euler"), "sequential");
+    tree             *k = tree_load(c);
+    double            p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
+    double            poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
+    skel_step_desc    d;
     skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_EULER, d.solver = SKEL_SOLVER_PINV;
-    d.h = get(get(c, "euler"), "h")->valuedouble;
+    d.h = get(get(c, "euler"), "h")->number;
     ck_assert_int_eq(skel_step(k->state, &d, NULL), SKEL_OK);
     flatten(get(e, "p"), p), flatten(get(e, "R"), R), flatten(get(e, "v"), v),
         flatten(get(e, "w"), w);
@@ -172,28 +171,28 @@ START_TEST(hakenberg_euler_step) {
 END_TEST
 
 /* Base, then for every joint: outer frame of one link, motion, inverse inner frame of the next. */
-static pose frame_of(const cJSON *f, const char *shift) {
+static pose frame_of(const skel__json *f, const char *shift) {
     double r[3], u[3];
     flatten(get(f, shift), r), flatten(get(f, "u"), u);
     const v3 axis = v3_of(u);
-    return (pose){v3_of(r), q_exp(v3_scale(axis, get(f, "phi")->valuedouble / v3_norm(axis)))};
+    return (pose){v3_of(r), q_exp(v3_scale(axis, get(f, "phi")->number / v3_norm(axis)))};
 }
 
 START_TEST(paired_frames) {
-    const cJSON *c     = cJSON_GetArrayItem(get(g_vectors, "paired"), _i);
-    const cJSON *links = get(c, "links"), *joints = get(c, "joints"), *world = get(c, "world");
-    double       base[16], want[16];
+    const skel__json *c     = skel__json_element(get(g_vectors, "paired"), _i);
+    const skel__json *links = get(c, "links"), *joints = get(c, "joints"), *world = get(c, "world");
+    double            base[16], want[16];
     flatten(get(c, "base"), base);
     pose at = {{base[3], base[7], base[11]},
                q_from_matrix((m3){{v3_of(base), v3_of(base + 4), v3_of(base + 8)}})};
-    for (int k = 0; k < cJSON_GetArraySize(world); ++k) {
+    for (int k = 0; k < skel__json_size(world); ++k) {
         if (k > 0) {
-            const pose outer = frame_of(get(cJSON_GetArrayItem(links, k - 1), "OF"), "r");
-            const pose inner = frame_of(get(cJSON_GetArrayItem(links, k), "IF"), "r");
-            const pose move  = frame_of(cJSON_GetArrayItem(joints, k - 1), "d");
+            const pose outer = frame_of(get(skel__json_element(links, k - 1), "OF"), "r");
+            const pose inner = frame_of(get(skel__json_element(links, k), "IF"), "r");
+            const pose move  = frame_of(skel__json_element(joints, k - 1), "d");
             at               = pose_mul(pose_mul(pose_mul(at, outer), move), pose_inverse(inner));
         }
-        flatten(cJSON_GetArrayItem(world, k), want);
+        flatten(skel__json_element(world, k), want);
         const m3 r = q_matrix(at.q);
         for (int e = 0; e < 3; ++e) {
             const double row[4] = {r.r[e].x, r.r[e].y, r.r[e].z,
@@ -207,11 +206,11 @@ START_TEST(paired_frames) {
 END_TEST
 
 START_TEST(axis_angle) {
-    const cJSON *c = cJSON_GetArrayItem(get(g_vectors, "axis_angle"), _i);
-    double       u[3], want[9];
+    const skel__json *c = skel__json_element(get(g_vectors, "axis_angle"), _i);
+    double            u[3], want[9];
     flatten(get(c, "u"), u), flatten(get(c, "R"), want);
     const v3     axis  = v3_of(u);
-    const double angle = get(c, "phi")->valuedouble;
+    const double angle = get(c, "phi")->number;
     const quat   q     = q_exp(v3_scale(axis, angle / v3_norm(axis)));
     const m3     m = q_matrix(q), back = q_matrix(q_from_matrix(m));
     near(&m.r[0].x, want, 9, 1e-15 * 8);
@@ -222,8 +221,8 @@ END_TEST
 /* R = Rz(alpha) Ry(beta) Rz(gamma); the rates give omega through the exponential map's Jacobian
    summed along the three turns [RUD (2.12), (2.13)]. */
 START_TEST(euler_zyz) {
-    const cJSON *c = cJSON_GetArrayItem(get(g_vectors, "euler_zyz"), _i);
-    double       angle[3], rate[3], want[9], space[3], body[3], mine[3];
+    const skel__json *c = skel__json_element(get(g_vectors, "euler_zyz"), _i);
+    double            angle[3], rate[3], want[9], space[3], body[3], mine[3];
     flatten(get(c, "angles"), angle), flatten(get(c, "rates"), rate), flatten(get(c, "R"), want);
     flatten(get(c, "omega_space"), space), flatten(get(c, "omega_body"), body);
     const v3   z = {0, 0, 1}, y = {0, 1, 0};
@@ -243,14 +242,14 @@ END_TEST
 
 /* The chain C6 of ERRATA, "figures for acceptance": com of the last body from another program. */
 START_TEST(reference_chain) {
-    const cJSON   *r = get(g_vectors, "reference_trajectory"), *one;
-    skel_step_desc d;
+    const skel__json *r = get(g_vectors, "reference_trajectory"), *one;
+    skel_step_desc    d;
     skel_step_desc_init(&d);
     d.h = 1e-3, d.integrator = SKEL_INTEGRATOR_RK4;
     int used = 0;
-    cJSON_ArrayForEach(one, get(r, "samples")) {
-        const double until = get(one, "t")->valuedouble;
-        if (strcmp(get(one, "chain")->valuestring, "C6 free") != 0 || until > 2) continue;
+    SKEL__JSON_EACH(one, get(r, "samples")) {
+        const double until = get(one, "t")->number;
+        if (strcmp(get(one, "chain")->text, "C6 free") != 0 || until > 2) continue;
         tree  *k = tree_load(get(r, "chain_free"));
         double want[3], poses[7 * MAX_BODIES];
         for (int n = 0; n < (int)(until * 1000 + .5); ++n)

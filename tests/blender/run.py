@@ -4,7 +4,8 @@
 --install, --bench, --ik
 
 Each run has a temporary profile with nothing in it but the add-on. SKEL_ZIP is the add-on, SKEL_BIN
-the command; by default those of build/. Exit code 77: this Blender cannot be had here, and why."""
+the command; by default those of build/. Exit code 77: this Blender cannot be had here, and why;
+where CI=true that is a failure, exit code 1."""
 
 import argparse
 import os
@@ -95,6 +96,14 @@ def wheel(version, temp):
     return extension(version, temp, source, built, "wheel")
 
 
+def verdict(code):
+    """The exit code: a test that could not be run is no success on the machine that decides."""
+    if code == SKIPPED and os.environ.get("CI") == "true":
+        print("failed: CI=true, so this Blender must be there")
+        return 1
+    return code
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("version")
@@ -122,4 +131,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(verdict(main()))

@@ -244,7 +244,7 @@ def renamed(scene, keys, name):
 
 
 def run(*arguments, **options):
-    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, timeout=120,
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, timeout=1800,
                           check=False, **options)
 
 
@@ -599,7 +599,7 @@ class NoPartialFiles(Folder):
         reading, writing = os.pipe()
         os.close(reading)
         done = subprocess.run([BIN, "bake", self.scene], stdout=writing, stderr=subprocess.PIPE,
-                              check=False, timeout=60)
+                              check=False, timeout=1800)
         os.close(writing)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"Broken pipe", done.stderr)

@@ -82,7 +82,7 @@ def arm(goals, **settings):
 
 
 def run(*arguments, **options):
-    return subprocess.run([common.BIN, *map(str, arguments)], capture_output=True, timeout=120,
+    return subprocess.run([common.BIN, *map(str, arguments)], capture_output=True, timeout=1800,
                           check=False, **options)
 
 

@@ -26,7 +26,7 @@ class ReadmeExample(unittest.TestCase):
         self.assertTrue(output.strip(), "the example prints nothing")
 
     def run_or_fail(self, command):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
         self.assertEqual(done.returncode, 0, f"{command[0]}: {done.stdout}{done.stderr}")
         return done.stdout
 

@@ -23,7 +23,7 @@ DOUBLE = common.sample("double_pendulum")
 
 
 def run(*command):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=1800)
 
 
 class Mirror(unittest.TestCase):
@@ -89,7 +89,7 @@ class WithoutNumpy(unittest.TestCase):
         done = subprocess.run(
             [sys.executable, "-S", "-c", program, str(common.SAMPLES / "double_pendulum.json")],
             env={"PYTHONPATH": str(common.ROOT / "plugin_bridge"), "SKEL_LIB": common.LIB},
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=1800)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(int(done.stdout.split()[0]), 240)
 

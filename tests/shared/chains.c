@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/chains.h"
 #include "math/quat.h"
+#include "plugin_bridge/json.h"
 #include "shared/scenes.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static cJSON *read_file(const char *path) {
+static void read_file(const char *path, skel__json_tree *tree) {
     FILE *f = fopen(path, "rb");
     if (!f) fprintf(stderr, "%s: cannot be read\n", path), abort();
     fseek(f, 0, SEEK_END);
@@ -16,31 +16,29 @@ static cJSON *read_file(const char *path) {
     rewind(f);
     char *text = malloc((size_t)size + 1);
     if (!text || fread(text, 1, (size_t)size, f) != (size_t)size) abort();
-    text[size] = 0;
     fclose(f);
-    cJSON *root = cJSON_Parse(text);
+    char message[200];
+    if (skel__json_parse(tree, text, (size_t)size, message, sizeof message) != SKEL_OK) abort();
     free(text);
-    if (!root) abort();
-    return root;
 }
 
 /* 3 x 4, row-major. */
-static void pose_from(const cJSON *list, double out[7]) {
+static void pose_from(const skel__json *list, double out[7]) {
     double a[12];
-    for (int k = 0; k < 12; ++k) a[k] = cJSON_GetArrayItem(list, k)->valuedouble;
+    for (int k = 0; k < 12; ++k) a[k] = skel__json_element(list, k)->number;
     const m3 r = {{{a[0], a[1], a[2]}, {a[4], a[5], a[6]}, {a[8], a[9], a[10]}}};
     out[0] = a[3], out[1] = a[7], out[2] = a[11];
     q_to(q_from_matrix(r), out + 3);
 }
 
-static void read_joint(chain *c, int k, const cJSON *j) {
-    const cJSON *axis = cJSON_GetObjectItem(j, "axis");
-    pose_from(cJSON_GetObjectItem(j, "origin"), c->origin[k]);
-    for (int i = 0; i < 3; ++i) c->axis[k][i] = cJSON_GetArrayItem(axis, i)->valuedouble;
-    c->low[k]        = cJSON_GetObjectItem(j, "lower")->valuedouble;
-    c->high[k]       = cJSON_GetObjectItem(j, "upper")->valuedouble;
-    c->continuous[k] = cJSON_IsTrue(cJSON_GetObjectItem(j, "continuous"));
-    c->slides[k]     = strcmp(cJSON_GetObjectItem(j, "type")->valuestring, "prismatic") == 0;
+static void read_joint(chain *c, int k, const skel__json *j) {
+    const skel__json *axis = skel__json_member(j, "axis");
+    pose_from(skel__json_member(j, "origin"), c->origin[k]);
+    for (int i = 0; i < 3; ++i) c->axis[k][i] = skel__json_element(axis, i)->number;
+    c->low[k]        = skel__json_member(j, "lower")->number;
+    c->high[k]       = skel__json_member(j, "upper")->number;
+    c->continuous[k] = skel__json_is_true(skel__json_member(j, "continuous"));
+    c->slides[k]     = strcmp(skel__json_member(j, "type")->text, "prismatic") == 0;
 }
 
 /* The shortest turn from z to the axis: the joint's frame in the link's. */
@@ -83,22 +81,24 @@ static void build(chain *c) {
 }
 
 int chains_load(chain **out) {
-    cJSON    *root  = read_file(SKEL_TEST_DATA "/ik_chains.json");
-    const int count = cJSON_GetArraySize(root);
-    *out            = calloc((size_t)count, sizeof **out);
+    skel__json_tree tree;
+    read_file(SKEL_TEST_DATA "/ik_chains.json", &tree);
+    const skel__json *root  = tree.root;
+    const int         count = skel__json_size(root);
+    *out                    = calloc((size_t)count, sizeof **out);
     if (!*out) abort();
     for (int i = 0; i < count; ++i) {
-        const cJSON *node   = cJSON_GetArrayItem(root, i),
-                    *joints = cJSON_GetObjectItem(node, "joints");
-        chain *c            = &(*out)[i];
-        snprintf(c->name, sizeof c->name, "%s", cJSON_GetObjectItem(node, "name")->valuestring);
-        c->n = cJSON_GetArraySize(joints);
+        const skel__json *node   = skel__json_element(root, i),
+                         *joints = skel__json_member(node, "joints");
+        chain *c                 = &(*out)[i];
+        snprintf(c->name, sizeof c->name, "%s", skel__json_member(node, "name")->text);
+        c->n = skel__json_size(joints);
         if (c->n > CHAIN_MAX) abort();
-        for (int k = 0; k < c->n; ++k) read_joint(c, k, cJSON_GetArrayItem(joints, k));
-        pose_from(cJSON_GetObjectItem(node, "tip"), c->tip);
+        for (int k = 0; k < c->n; ++k) read_joint(c, k, skel__json_element(joints, k));
+        pose_from(skel__json_member(node, "tip"), c->tip);
         build(c);
     }
-    cJSON_Delete(root);
+    skel__json_free(&tree);
     return count;
 }
 

@@ -3,12 +3,14 @@
 #ifndef SKEL_TESTS_VECTORS_H
 #define SKEL_TESTS_VECTORS_H
 
+#include "plugin_bridge/json.h"
+
 #include <check.h>
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static cJSON *g_vectors;
+static skel__json_tree g_tree;
+static skel__json     *g_vectors;
 
 static inline void load(void) {
     FILE *f = fopen(SKEL_TEST_DATA "/vectors.json", "rb");
@@ -18,30 +20,31 @@ static inline void load(void) {
     rewind(f);
     char *text = malloc((size_t)size + 1);
     ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
-    text[size] = 0;
     fclose(f);
-    g_vectors = cJSON_Parse(text);
+    char message[200];
+    ck_assert_msg(skel__json_parse(&g_tree, text, (size_t)size, message, sizeof message) == SKEL_OK,
+                  "%s", message);
+    g_vectors = g_tree.root;
     free(text);
-    ck_assert_ptr_nonnull(g_vectors);
 }
 
 static inline void unload(void) {
-    cJSON_Delete(g_vectors);
+    skel__json_free(&g_tree);
 }
 
-static inline const cJSON *get(const cJSON *node, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(node, name);
+static inline const skel__json *get(const skel__json *node, const char *name) {
+    const skel__json *item = skel__json_member(node, name);
     ck_assert_msg(item != NULL, "no %s", name);
     return item;
 }
 
-static inline double number(const cJSON *node, const char *name) {
-    return get(node, name)->valuedouble;
+static inline double number(const skel__json *node, const char *name) {
+    return get(node, name)->number;
 }
-static inline void numbers(const cJSON *node, const char *name, double *out, int count) {
-    const cJSON *list = get(node, name);
-    ck_assert_int_eq(cJSON_GetArraySize(list), count);
-    for (int k = 0; k < count; ++k) out[k] = cJSON_GetArrayItem(list, k)->valuedouble;
+static inline void numbers(const skel__json *node, const char *name, double *out, int count) {
+    const skel__json *list = get(node, name);
+    ck_assert_int_eq(skel__json_size(list), count);
+    for (int k = 0; k < count; ++k) out[k] = skel__json_element(list, k)->number;
 }
 
 #endif

@@ -47,10 +47,11 @@ static inline quat q_mul(quat a, quat b) {
                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
 }
 /* Unit length; one that is unit to rounding already is left alone, so that reading back what was
-   written changes no bit. A zero quaternion must not come here. */
+   written changes no bit. All zero is no turn, as in q of skel_joint_desc. */
 static inline quat q_unit(quat a) {
     const double n2 = q_dot(a, a);
     if (fabs(n2 - 1.0) < 1e-15) return a;
+    if (n2 == 0.0) return (quat){1.0, 0.0, 0.0, 0.0};
     const double s = 1.0 / sqrt(n2);
     return (quat){a.w * s, a.x * s, a.y * s, a.z * s};
 }

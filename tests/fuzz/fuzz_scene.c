@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Scenes as JSON (skel-scene/1): parsed, checked, written in all ways, and used. */
+#include "fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    skel_scene *scene = fuzz_parse((const char *)data, size);
+    if (!scene) return 0;
+    const bool moderate = fuzz_is_moderate((const char *)data, size);
+    fuzz_write_all(scene, moderate);
+    fuzz_use_scene(scene, moderate);
+    skel_scene_destroy(scene);
+    return 0;
+}
