@@ -437,19 +437,67 @@ static double weight_of(const motion *m) {
     return mass * (pull > 0 ? pull : 9.81);
 }
 
-/* The free root with the largest residual force at a frame. */
-static int32_t neediest(const motion *m, int32_t frame) {
-    int32_t body = -1;
-    double  most = -1;
-    for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-        const size_t  at = (size_t)frame * (size_t)m->nb + (size_t)next_root(m, k);
-        const double *r  = skel_inverse_residual(m->inverse) + 6 * at;
-        const double  f  = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-        if (!(f > most)) continue;
-        most = f;
-        body = next_root(m, k);
+/* The residual force that is largest beyond what its frame's derivatives may be wrong by. */
+typedef struct need {
+    int32_t frame, body;
+    double  force;
+} need;
+
+static need find_need(const motion *m) {
+    need   out  = {.frame = -1, .body = -1};
+    double most = 0;
+    for (int32_t f = 0; f < m->frames; ++f) {
+        if (skel_inverse_flags(m->inverse)[f] & SKEL_INVERSE_ACROSS_EVENT) continue;
+        for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
+            const size_t  at    = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+            const double *r     = skel_inverse_residual(m->inverse) + 6 * at;
+            const double  force = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+            const double  sure  = force - skel_inverse_uncertainty(m->inverse)[f];
+            if (!(sure > most)) continue;
+            most = sure;
+            out  = (need){f, next_root(m, k), force};
+        }
     }
-    return body;
+    return out;
+}
+
+/* Frames that are uncertain by more than a share of the weight; the worst of them. */
+static int count_uncertain(const motion *m, double limit, int32_t *worst) {
+    const double *x     = skel_inverse_uncertainty(m->inverse);
+    int           count = 0;
+    *worst              = 0;
+    for (int32_t f = 0; f < m->frames; ++f) {
+        count += x[f] > limit;
+        if (x[f] > x[*worst]) *worst = f;
+    }
+    return count;
+}
+
+/* What contacts cannot give, and the frames at which that cannot be told. */
+static void warn_residual(const call *c, const motion *m) {
+    const int32_t start  = skel_track_frame_start(m->track);
+    const double  limit  = UNEXPLAINED * weight_of(m);
+    const need    n      = find_need(m);
+    int32_t       worst  = 0;
+    const int     unsure = count_uncertain(m, limit, &worst);
+    char          text[400];
+    if (unsure > 0) {
+        snprintf(
+            text, sizeof text,
+            "at %d of %d frames forces may be wrong by more than a hundredth of the weight, at "
+            "frame %d by up to %.3g N: the motion jumps or is rough there; a track of more "
+            "frames per second, or --cutoff, helps",
+            unsure, (int)m->frames, (int)(start + worst),
+            skel_inverse_uncertainty(m->inverse)[worst]);
+        cli_warn(c->words[1], text);
+    }
+    if (n.frame >= 0 && n.force > limit) {
+        snprintf(text, sizeof text,
+                 "frame %d: '%.64s' needs %.3g N from outside that contacts cannot give: they only "
+                 "push, within their friction cones, where bodies touch; see its residual",
+                 (int)(start + n.frame), skel_model_body_name(m->model, n.body), n.force);
+        cli_warn(c->words[1], text);
+    }
 }
 
 static void warn_contacts(const call *c, const motion *m) {
@@ -479,15 +527,7 @@ static void warn_contacts(const call *c, const motion *m) {
                  (int)m->frames);
         cli_warn(c->words[1], text);
     }
-    if (sum->contact_samples > 0 && sum->residual_force > UNEXPLAINED * weight_of(m)) {
-        const int32_t body = neediest(m, sum->residual_sample);
-        snprintf(text, sizeof text,
-                 "frame %d: '%.64s' needs %.3g N from outside that contacts cannot give: they only "
-                 "push, within their friction cones, where bodies touch; see its residual",
-                 (int)(skel_track_frame_start(m->track) + sum->residual_sample),
-                 skel_model_body_name(m->model, body), sum->residual_force);
-        cli_warn(c->words[1], text);
-    }
+    if (sum->contact_samples > 0) warn_residual(c, m);
 }
 
 static void warn(const call *c, const motion *m) {

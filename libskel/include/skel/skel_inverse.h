@@ -129,7 +129,7 @@ typedef struct skel_inverse_summary {
     double  suggested_cutoff; /* [Hz]: where noise begins to win; 0: none is needed */
     int32_t noise_joint;      /* -1: none */
     int32_t reserved;
-    /* Of the samples without a flag: what neither joints nor contacts explain. */
+    /* Of the samples without SKEL_INVERSE_ACROSS_EVENT: what no contact explains. */
     double  residual_force;  /* [N] largest of all free roots */
     double  residual_torque; /* [N m], likewise */
     int32_t residual_sample; /* where the force is largest; -1: there is none */

@@ -551,10 +551,11 @@ static void keep_contacts(skel_inverse *v, int32_t sample, skel_state *s) {
     skel__contacts_remember(s);
 }
 
-/* The largest residual, of the samples that are not flagged. */
+/* The largest residual, of the samples whose derivatives do not reach across events. */
 static void measure_residual(skel_inverse *v, int32_t sample) {
-    v->sum.event_samples += (v->flags[sample] & SKEL_INVERSE_ACROSS_EVENT) != 0;
-    if (v->flags[sample]) return;
+    const int is_blurred = (v->flags[sample] & SKEL_INVERSE_ACROSS_EVENT) != 0;
+    v->sum.event_samples += is_blurred;
+    if (is_blurred) return;
     for (int32_t i = 0; i < v->m->nb; ++i) {
         const double *r     = v->residual + 6 * ((size_t)sample * (size_t)v->m->nb + (size_t)i);
         const double  force = v3_norm(v3_of(r)), torque = v3_norm(v3_of(r + 3));
