@@ -4,6 +4,7 @@
 Frames are evaluated in a scene of their own that holds the armature alone, so skinned meshes cost
 nothing, and the user's scene stays on its frame."""
 
+import json
 import math
 from array import array
 
@@ -48,12 +49,19 @@ def read_bone_settings(pose_bone):
     return convert.BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
 
 
+def muted_by_bake(ob):
+    """What the last bake muted, for its keys to play as computed: ["constraint", bone, name] and
+    ["driver", data path, index]."""
+    return json.loads(ob.skel.muted or "[]")
+
+
 def is_obeyed(pose_bone, constraint):
     """Whether a constraint is a limit of the joint: one that the user muted is not, one that a bake
-    muted, for keys to play as computed, is."""
+    muted is."""
     return constraint.type == "LIMIT_ROTATION" and constraint.owner_space == "LOCAL" and \
         constraint.influence > 0 and (
-            not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
+            not constraint.mute or
+            ["constraint", pose_bone.name, constraint.name] in muted_by_bake(pose_bone.id_data))
 
 
 def _order(pose_bone):
@@ -101,14 +109,23 @@ def ordered(ob):
     return list(ob.pose.bones)
 
 
-def _scaled(ob):
-    """Paths of scales that curves or drivers move, in the action or in strips."""
+def _tracks(data):
+    """NLA tracks that play."""
+    return [track for track in data.nla_tracks if not track.mute]
+
+
+def _moved(ob):
+    """Data paths that curves or drivers move, in the action or in strips."""
     data = ob.animation_data
     if not data:
         return set()
-    actions = [data.action, *(s.action for t in data.nla_tracks for s in t.strips)]
-    paths = {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
-    return {path for path in paths if path.endswith("].scale")}
+    actions = [data.action, *(s.action for t in _tracks(data) for s in t.strips)]
+    return {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
+
+
+def _scaled(ob):
+    """Paths of scales that curves or drivers move, in the action or in strips."""
+    return {path for path in _moved(ob) if path.endswith("].scale")}
 
 
 def _bones(ob):
@@ -183,7 +200,7 @@ def read_thickness(ob, scene, bones, with_volume):
 # ---- obstacles ----
 
 def _is_animated(data):
-    return bool(data and (data.action or data.nla_tracks or data.drivers))
+    return bool(data and (data.action or _tracks(data) or data.drivers))
 
 
 def _moves(ob):
@@ -284,7 +301,7 @@ def _object_curves(ob):
         return False
     if any(not d.data_path.startswith("pose.") for d in data.drivers):
         return True
-    if data.nla_tracks:
+    if _tracks(data):
         return True
     return bool(data.action and any(not c.data_path.startswith("pose.")
                                     for c in compat.curves_of(data.action, ob)))

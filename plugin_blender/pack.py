@@ -19,7 +19,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_read", "bl_write", "props",
-           "ops", "panel", "convert_ik", "ik", "panel_ik", "convert_robot", "robots",
+           "takes", "ops", "panel", "convert_ik", "ik", "panel_ik", "convert_robot", "robots",
            "panel_robots")
 ROBOTS = HERE.parent / "samples" / "robots"
 PACKAGES = ("libcjson1", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")

@@ -119,9 +119,6 @@ class SkelBone(bpy.types.PropertyGroup):
     softness: FloatProperty(name="Softness", default=0.05, min=0.001, max=1.0, override=OVERRIDE,
                             subtype="FACTOR", description="Of a soft bone: how far its weight "
                             "pulls it, in parts of its length")
-    muted: StringProperty(name="Muted Limits", override=OVERRIDE, options={"HIDDEN"},
-                          description="Limit Rotation constraints that a bake has muted, by line: "
-                          "the next one obeys them all the same")
 
 
 class SkelArmature(bpy.types.PropertyGroup):
@@ -189,6 +186,9 @@ class SkelArmature(bpy.types.PropertyGroup):
     cutoff: FloatProperty(name="Smooth Above", default=0.0, min=0.0, soft_max=30.0,
                           override=OVERRIDE, description="Hz: motion faster than this is noise, "
                           "and taken out before torques are found. 0: none")
+    muted: StringProperty(name="Muted", override=OVERRIDE, options={"HIDDEN"},
+                          description="Constraints and drivers that the last bake has muted, as "
+                          "JSON: they act whenever a bake reads the animation")
 
 
 class SkelGoal(bpy.types.PropertyGroup):
