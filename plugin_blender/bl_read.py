@@ -6,6 +6,7 @@ nothing, and the user's scene stays on its frame."""
 
 import json
 import math
+import re
 from array import array
 
 import bpy
@@ -21,6 +22,8 @@ ROUND = 0.05            # of its size: what is round to this is a ball
 THIN = 1e-4             # of its size: what is thinner is flat
 TIMES = ("frame_current", "frame_current_final", "frame_float", "frame_subframe")   # of a scene
 SCRATCH = "skel (temporary)"
+SETTINGS = r'(pose\.bones\[".*"\]\.)?(skel|skel_ik)\..*|pose\.bones\[".*"\]\.skel_\w+'    # paths
+OVER_TIME = ("follow", "weight")    # those of them that may be animated
 
 
 def flat(matrix):
@@ -121,6 +124,28 @@ def _moved(ob):
         return set()
     actions = [data.action, *(s.action for t in _tracks(data) for s in t.strips)]
     return {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
+
+
+def _follow_at(ob):
+    """Bones whose Follow is animated, "" for the armature's, without samples yet."""
+    paths = _moved(ob)
+    places = {"": "skel.follow"}
+    for bone in ob.pose.bones:
+        places[bone.name] = f'pose.bones["{convert.escape(bone.name)}"].skel.follow'
+    return {name: [] for name, path in places.items() if path in paths}
+
+
+def is_setting(path):
+    """Whether a data path is one of Skel's own settings."""
+    return re.fullmatch(SETTINGS, path) is not None
+
+
+def _still_settings(ob):
+    """Warnings of keys and drivers, in files of earlier versions, of what takes none."""
+    for path in sorted(filter(is_setting, _moved(ob))):
+        if path.rsplit(".", 1)[1] not in OVER_TIME:
+            yield (f"'{ob.name}' has keys or a driver of a setting that is the same in all frames: "
+                   f"{path}. Remove them; Follow and the weight of a goal may be animated")
 
 
 def _scaled(ob):
@@ -356,7 +381,8 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     convert.name_bodies(bones)
     return convert.Shot(
         name=ob.name, bones=bones, settings=settings, unit=unit, colliders=colliders,
-        fps=fps(scene), warnings=list(_scene_drivers(ob, ob.data, *(c.source for c in colliders))),
+        fps=fps(scene), follow_at=_follow_at(ob), warnings=[
+            *_scene_drivers(ob, ob.data, *(c.source for c in colliders)), *_still_settings(ob)],
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
@@ -429,6 +455,13 @@ def _channels_now(ob_eval, shot):
         bone.scale = tuple(pose_bone.scale)
 
 
+def _keep_follow(now, shot):
+    """Follow where it is animated, as the evaluated armature has it."""
+    for name, values in shot.follow_at.items():
+        owner = now.pose.bones[name] if name else now
+        values.append(owner.skel.follow)
+
+
 def keep_frame(now, shot, room):
     """Poses, their keyed part and the object's place, as the evaluated armature has them."""
     now.pose.bones.foreach_get("matrix", room)
@@ -447,6 +480,7 @@ def sample(shot, ob, frames, before=()):
     shot.before_poses, shot.before_objects = array("f"), array("f")
     for collider in shot.colliders:
         collider.matrices = array("f")
+    shot.follow_at = {name: [] for name in shot.follow_at}
     try:
         for frame in shot.before:
             now = stage.look(frame)
@@ -457,6 +491,7 @@ def sample(shot, ob, frames, before=()):
         for n, frame in enumerate(shot.frames):
             now = stage.look(frame)
             keep_frame(now, shot, room)
+            _keep_follow(now, shot)
             if n == 0:
                 _channels_now(now, shot)
             for collider in shot.colliders:
@@ -573,7 +608,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
-        warnings=list(_scene_drivers(ob, ob.data, *_targets(s))),
+        warnings=[*_scene_drivers(ob, ob.data, *_targets(s)), *_still_settings(ob)],
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")

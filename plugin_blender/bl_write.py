@@ -35,6 +35,17 @@ def read_keys(points):
     return out
 
 
+def set_keys(points, keys):
+    """A curve has these keys, as read_keys gives them, and no others."""
+    count = len(keys["co"]) // 2
+    if count < len(points):
+        compat.resize_keys(points, 0)           # all at once, where Blender can do that
+    compat.resize_keys(points, count)
+    for name, numbers in keys.items():
+        if numbers:
+            points.foreach_set(name, numbers)
+
+
 def _handles(keys, side):
     """A third of the way to the next key, level: what linear keys do not look at, but must have."""
     step = (keys[2] - keys[0]) / 3 if len(keys) > 2 else 1 / 3
@@ -104,12 +115,10 @@ def replace_keys(curve, other, first, last):
     fresh = read_keys(other.keyframe_points if other else ())
     begin, end = _outside(fresh, low, high)
 
-    count = before + (end - begin) + len(points) - after
-    compat.resize_keys(points, count)
-    for field, _kind, width in FIELDS if count else ():
-        points.foreach_set(field, keys[field][:before * width] +
-                           fresh[field][begin * width:end * width] + keys[field][after * width:])
-    return count > 0
+    merged = {field: keys[field][:before * width] + fresh[field][begin * width:end * width] +
+              keys[field][after * width:] for field, _kind, width in FIELDS}
+    set_keys(points, merged)
+    return len(points) > 0
 
 
 def _outside(keys, low, high):
@@ -261,8 +270,8 @@ def _is_mixed(data):
 
 
 def tweak_words(action):
-    return (f"The action '{action.name}' is a strip that is being edited. Leave its tweak mode (Tab "
-            "in the NLA editor), or write to a new action")
+    return (f"The action '{action.name}' is a strip that is being edited. Leave its tweak mode "
+            "(Tab in the NLA editor), or write to a new action")
 
 
 def _check_current(ob, data, names):
@@ -351,6 +360,24 @@ def ensure_properties(ob, channels):
         bone, label = channel.group, channel.path.rsplit('["', 1)[1][:-2]
         if label not in ob.pose.bones[bone]:
             ob.pose.bones[bone][label] = 0.0
+
+
+def key_setting(ob, bone, name, frame):
+    """A key of a bone's setting. Blender makes no data path of groups that bones have."""
+    data = ob.animation_data or ob.animation_data_create()
+    action = data.action or bpy.data.actions.new(f"{ob.name}Action")
+    if action.library:
+        raise convert.Refused(f"The action '{action.name}' is linked from another file. Give "
+                              f"'{ob.name}' an action of its own")
+
+    path = f'pose.bones["{convert.escape(bone.name)}"].skel.{name}'
+    curves = compat.Curves(action, ob)
+    curve = curves.find(path, 0) or curves.new(path, 0, bone.name)
+    curve.keyframe_points.insert(frame, getattr(bone.skel, name))
+    curve.update()
+    compat.use_action(ob, action)
+    action.update_tag()
+    ob.update_tag()
 
 
 def refresh(scene):

@@ -91,6 +91,15 @@ def curves_at(action, handle):
     return bag.fcurves if bag is not None else ()
 
 
+def new_slot(action, ob):
+    """The handle of a slot for an object in a new action that curves can be put into."""
+    if not has_slots():
+        return 0
+    slot = slot_of(action, ob)
+    _bag(action, slot, True)
+    return slot.handle
+
+
 def assign(data, action, handle):
     """Animation data use this slot of an action, or none of it; action: may be None."""
     if data.action != action:

@@ -43,7 +43,8 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
         bl_write.check(ob, "", ())
         result = yield from convert_ik.solve(ik)
         key = ops.key_frame(scene)
-        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None, take=False)
+        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None,
+                                     take=False)
         bl_write.set_pose(ob, result.channels, key)
         context.view_layer.update()
         wanted = result.wanted

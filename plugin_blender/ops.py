@@ -420,8 +420,27 @@ class SKEL_OT_copy_settings(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class SKEL_OT_key_follow(Short, bpy.types.Operator):
+    """Key Follow of the selected bones in this frame, each with its own value. Blender cannot key
+    settings of bones from a panel"""
+    bl_idname = "skel.key_follow"
+    bl_label = "Key Follow"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        return bool(context.selected_pose_bones)
+
+    def run(self, context):
+        frame, bones = context.scene.frame_current, context.selected_pose_bones
+        for bone in bones:
+            bl_write.key_setting(bone.id_data, bone, "follow", frame)
+        return f"Follow of {len(bones)} bones keyed at frame {frame}"
+
+
 CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
-           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
+           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings,
+           SKEL_OT_key_follow)
 register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 

@@ -10,9 +10,10 @@ entry per slot (`action.skel_takes`) that names its source and keeps what the ba
   NLA      the take plays in a strip; the source, pushed down, in the strip below it
 
 An action without such an entry is the user's: if it is active, it is the source of the next bake.
-A take that was renamed (NEW, NLA) is the user's as well, so that work can go on from it. A take whose
-keys were changed by hand is never removed. What bakes mute (`object.skel.muted`) counts as not muted
-whenever a source is read."""
+A take that was renamed (NEW, NLA) is the user's as well, so that work can go on from it. A take
+whose keys were changed by hand, or that has a fake user, is kept. Settings that were keyed while a
+take played (Follow, weights of goals) go to its source. What a bake mutes (`object.skel.muted`)
+acts whenever a source is read."""
 
 import json
 import re
@@ -73,10 +74,10 @@ def _is_ours(action, entry):
 
 
 def _checksum(action, slot):
-    """Of frames and values of all keys; torques may be added without a change of the motion."""
+    """Of frames and values of all keys of the motion: torques may be added, and settings too."""
     sum_of = 0
     for curve in compat.curves_at(action, slot):
-        if TORQUES in curve.data_path:
+        if TORQUES in curve.data_path or bl_read.is_setting(curve.data_path):
             continue
         keys = array("f", bytes(8 * len(curve.keyframe_points)))
         curve.keyframe_points.foreach_get("co", keys)
@@ -143,6 +144,21 @@ def _put_back(action, entry):
             continue
         for modifier, before in zip(curve.modifiers, old.modifiers if old else ()):
             modifier.mute = before.mute
+
+
+def _settings(action, slot):
+    """{(data path, index): keys} of animated settings, such as Follow, in a slot of an action."""
+    return {(c.data_path, c.array_index): bl_write.read_keys(c.keyframe_points)
+            for c in compat.curves_at(action, slot) if bl_read.is_setting(c.data_path)}
+
+
+def _carry_settings(wanted, action, slot):
+    """Settings are no motion: those that were keyed while a take played are part of its source."""
+    for curve in [c for c in compat.curves_at(action, slot) if bl_read.is_setting(c.data_path)]:
+        compat.curves_at(action, slot).remove(curve)
+    for (path, index), keys in wanted.items():
+        curve = compat.curves_at(action, slot).new(path, index=index)
+        bl_write.set_keys(curve.keyframe_points, keys)
 
 
 def _restore(action, entry):
@@ -286,8 +302,8 @@ class Source:
         if entry.source or not entry.source_name:
             return True
         self.warnings.append(
-            f"The animation '{entry.source_name}' that '{action.name}' was baked from is gone. From "
-            f"now on bakes start from '{action.name}' itself")
+            f"The animation '{entry.source_name}' that '{action.name}' was baked from is gone. "
+            f"From now on bakes start from '{action.name}' itself")
         if self.writing:
             _forget(action, entry.slot)
         return False
@@ -304,13 +320,34 @@ class Source:
         if entry.target == "CURRENT":
             self._scratch = action.copy()
             _put_back(self._scratch, entry)
-            self._assign(data, self._scratch, entry.slot)
+            strips = [strip for track in data.nla_tracks for strip in track.strips]
+            for user in [data, *(strip for strip in strips if strip.action == action)]:
+                self._assign(user, self._scratch, compat.slot_handle(user))
             return
 
         # A copy of the source: the source instead.
-        self._assign(data, entry.source, entry.source_slot)
+        self._assign(data, *self._source_of(action, entry))
         self._set(data, "action_blend_type", entry.blend)
         self._set(data, "action_influence", entry.influence)
+
+    def _source_of(self, action, entry):
+        """(the source of a take, its slot), with the settings that were keyed since then."""
+        source, slot = entry.source, entry.source_slot
+        wanted, there = _settings(action, entry.slot), _settings(source, slot) if source else {}
+        if wanted == there or source and source.library:
+            return source, slot
+
+        # Into a copy while the source is read; into the source itself with the new take.
+        if source is None:
+            source = bpy.data.actions.new(f"{self.ob.name}Action")
+            slot = compat.new_slot(source, self.ob)
+            self._journal.append(lambda: bpy.data.actions.remove(source))
+        elif self.writing:
+            self._journal.append(lambda: _carry_settings(there, source, slot))
+        else:
+            source = self._scratch = source.copy()
+        _carry_settings(wanted, source, slot)
+        return source, slot
 
     def _open_strip(self, data, entry):
         """The source is active again, as it was before it was pushed down. Returns its track, or
@@ -328,12 +365,15 @@ class Source:
         """Where keys go that are asked to go to a target. "Into the current action" makes a new one
         if there is none, and replaces the take if that is what is active."""
         data = self.ob.animation_data
-        if target != "CURRENT" or self._scratch is not None:
+        if target != "CURRENT":
             return target
         if self.tweaked and (self._active or self._strips):
             taken = self._active[0] if self._active else self._strips[0][1]
             raise convert.Refused(bl_write.tweak_words(taken))
-        return "NEW" if self._active or data is None or data.action is None else target
+        entry = entry_of(*self._active) if self._active else None
+        if data is None or data.action is None or entry and entry.target == "NEW":
+            return "NEW"
+        return target
 
     def retire(self):
         """The source plays for good. The earlier take is removed, unless the user did something
@@ -428,9 +468,10 @@ def _remember(ob, action, channels, fields):
     entry.last = max(channel.keys[-2] for channel in channels)
     entry.curves = json.dumps([[channel.path, channel.index] for channel in channels])
     entry.checksum = _checksum(action, slot)
-    if entry.target == "NLA":
-        entry.source_track = next((track.name for track in data.nla_tracks for strip in track.strips
-                                   if strip.action == entry.source), "")
+    if entry.target == "NLA" and entry.source:
+        # The last one: the user may have strips of the same action below it.
+        entry.source_track = next((track.name for track in reversed(list(data.nla_tracks))
+                                   if any(s.action == entry.source for s in track.strips)), "")
 
     # The source has a user that stays, whatever becomes of the take.
     if entry.target != "CURRENT" and entry.source and not entry.source.library and \

@@ -15,12 +15,12 @@ from test_ik import add_goal, empty
 TARGETS = ("NEW", "CURRENT", "NLA")
 
 
-class Takes(unittest.TestCase):
+class Baking(unittest.TestCase):
+    """Rigs, bakes, and looks at the result."""
+
     def setUp(self):
         self.scene = common.clear()
         self.skel = common.addon()
-
-    # ---- rigs and bakes ----
 
     def figure(self, keyed=True):
         """A figure that walks on the spot, with a hand that is posed by hand and has no keys."""
@@ -80,6 +80,8 @@ class Takes(unittest.TestCase):
     def far(self, a, b):
         return max((a[n].translation - b[n].translation).length for n in a)
 
+
+class Takes(Baking):
     # ---- the source survives ----
 
     def saved(self, call, **options):
@@ -146,6 +148,24 @@ class Takes(unittest.TestCase):
                 with self.subTest(target=target):
                     self.setUp()
                     self.same_again(make, bpy.ops.skel.bake_physics, target=target)
+
+    def test_strips_of_the_user_stay(self):
+        """He has the source itself in a strip, as imported files have."""
+        def stripped():
+            ob = self.rigged()
+            track = ob.animation_data.nla_tracks.new()
+            track.name = "own"
+            track.strips.new("own", 1, ob.animation_data.action)
+            return ob
+
+        for target in TARGETS:
+            self.setUp()
+            ob = self.same_again(stripped, bpy.ops.skel.bake_physics, target=target)
+            tracks = [track.name for track in ob.animation_data.nla_tracks]
+            self.assertEqual(tracks, ["own", "walk", "figure physics"] if target == "NLA" else
+                             ["own"])
+            if target == "NLA":
+                self.assertEqual(self.take(ob).skel_takes[0].source_track, "walk")
 
     def test_four_bakes_of_goals_are_bit_equal(self):
         for target in TARGETS:
@@ -449,6 +469,35 @@ class Takes(unittest.TestCase):
                 self.assertEqual([row[3] for row in self.keys(other)], [row[3] for row in keys])
                 self.assertEqual([row[3] for row in self.keys(ob)], [row[3] for row in keys])
 
+    def test_two_objects_in_one_action(self):
+        """By a slot each, from 4.4 on: bakes into the action do not mix them up."""
+        if not self.skel.compat.has_slots():
+            self.skipTest("this Blender has no slots")
+        first = self.figure()
+        action, found = first.animation_data.action, []
+        slot = action.slots.new(id_type="OBJECT", name="second")
+        strip = action.layers[0].strips[0]
+        for curve in strip.channelbag(action.slots[0]).fcurves:
+            bag = strip.channelbag(slot, ensure=True)
+            twin = bag.fcurves.new(curve.data_path, index=curve.array_index)
+            self.skel.bl_write.set_keys(twin.keyframe_points,
+                                        self.skel.bl_write.read_keys(curve.keyframe_points))
+        second = first.copy()
+        second.name = "second"
+        self.scene.collection.objects.link(second)
+        second.animation_data.action_slot = slot
+        for _ in range(3):
+            for ob in (first, second):
+                bpy.context.view_layer.objects.active = ob
+                self.bake(target="CURRENT")
+                self.assertEqual(ob.animation_data.action, action)
+            found.append(common.dump_action(action))
+        self.assertEqual(found[1:], found[:1] * 2)
+        one, other = [{(c.data_path, c.array_index): [tuple(key.co) for key in c.keyframe_points]
+                       for c in strip.channelbag(each).fcurves} for each in action.slots]
+        self.assertEqual(one, other)            # they move alike, and both fall
+        self.assertEqual(len(one['pose.bones["hand.L"].rotation_axis_angle', 0]), 12)
+
     def test_tweak_mode_of_a_take(self):
         """A take in a strip that is being edited is no source either."""
         ob = self.figure()
@@ -490,6 +539,161 @@ class Takes(unittest.TestCase):
         self.bake()
         self.assertEqual(self.keys(ob), keys)
 
+
+class OverTime(Baking):
+    """Settings that may be animated, and those that may not."""
+
+    def fall(self, change):
+        """Where the bones are at frame 75, after a change to a figure that follows its keys."""
+        self.setUp()
+        ob = self.figure()
+        self.scene.frame_end = 75
+        ob.skel.follow = 8.0
+        change(ob)
+        self.scene.frame_set(1)
+        self.bake()
+        return common.bone_matrices(ob, [75])[0], self.keys(ob)
+
+    def keyed(self, owner, *pairs):
+        """owner: an armature, or a pose bone, which has a button of ours for it."""
+        bpy.ops.object.mode_set(mode="POSE")
+        for frame, value in pairs:
+            self.scene.frame_set(frame)
+            owner.skel.follow = value
+            if owner == owner.id_data:
+                owner.keyframe_insert("skel.follow", frame=frame)
+                continue
+            for bone in owner.id_data.pose.bones:
+                self.skel.compat.select(bone, bone == owner)
+            self.bake(bpy.ops.skel.key_follow)
+        owner.skel.follow = pairs[0][1]         # it is the keys that count
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+    def test_keyed_follow(self):
+        """F10: a Follow that fades is not a constant one; keys without a change are."""
+        constant, keys = self.fall(lambda ob: None)
+        faded, _keys = self.fall(lambda ob: self.keyed(ob, (30, 8.0), (40, 0.0)))
+        print(f"constant and faded Follow: {self.far(constant, faded):.3f} m apart at frame 75")
+        self.assertGreater(self.far(constant, faded), 0.1)
+        zero, _keys = self.fall(lambda ob: setattr(ob.skel, "follow", 0.0))
+        self.assertGreater(self.far(zero, faded), 0.01)     # it did follow at first
+        _same, again = self.fall(lambda ob: self.keyed(ob, (1, 8.0), (60, 8.0)))
+        self.assertEqual([row for row in again if row[0] != "skel.follow"], keys)
+
+    def test_keyed_follow_of_a_bone(self):
+        """The others follow as before: what is far from it moves little."""
+        constant, keys = self.fall(lambda ob: None)
+        names = ("upper_arm.L", "forearm.L", "hand.L")
+
+        def fade(ob):
+            for name in names:
+                self.keyed(ob.pose.bones[name], (30, 8.0), (40, 0.0))
+
+        faded, _keys = self.fall(fade)
+        self.assertGreater((constant["hand.L"].translation - faded["hand.L"].translation).length,
+                           0.1)
+        self.assertLess((constant["foot.R"].translation - faded["foot.R"].translation).length, 1e-3)
+
+        def hold(ob):
+            self.keyed(ob.pose.bones["forearm.L"], (1, 8.0), (60, 8.0))
+
+        _same, again = self.fall(hold)
+        self.assertEqual([row for row in again if not row[0].endswith("skel.follow")], keys)
+
+    def test_follow_that_is_keyed_while_a_take_plays(self):
+        """Bake, look, key, bake again: the keys count, and only the take is new."""
+        for keyed in (True, False):
+            for target in TARGETS:
+                self.setUp()
+                ob = self.figure(keyed)
+                self.scene.frame_end, ob.skel.follow = 40, 8.0
+                self.scene.frame_set(1)
+                self.bake(target=target)
+                constant = common.bone_matrices(ob, [40])[0]
+                self.keyed(ob, (10, 8.0), (15, 0.0))
+                self.scene.frame_set(1)
+                found = []
+                for _ in range(3):
+                    self.bake(target=target)
+                    found.append((self.keys(ob), self.names()))
+                faded = common.bone_matrices(ob, [40])[0]
+                self.assertGreater(self.far(constant, faded), 0.02, (keyed, target))
+                self.assertEqual(found[1:], found[:1] * 2, (keyed, target))
+                if target == "NEW" and keyed:
+                    self.assertEqual(found[0][1], ["walk", "walk.skel"])
+
+    def test_stopped_after_follow_was_keyed(self):
+        """The source gets the keys with the new take, not before."""
+        for keyed in (True, False):
+            self.setUp()
+            ob, skel = self.figure(keyed), self.skel
+            self.bake()
+            self.keyed(ob, (10, 8.0), (15, 0.0))
+            before = common.dump_file()
+            with skel.takes.source(ob):
+                shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
+                skel.pipeline.run(skel.bl_read.sample(
+                    shot, ob, *skel.convert.frames_needed(shot)))
+            self.assertEqual(len(shot.follow_at[""]), 12)
+            job = skel.takes.write(ob, skel.pipeline.run(skel.pipeline.bake(shot)), "NEW", "x")
+            next(job)
+            self.assertNotEqual(common.dump_file(), before)
+            job.close()
+            self.assertEqual(common.dump_file(), before)
+
+    def test_driven_follow(self):
+        def drive(ob):
+            ob.driver_add("skel.follow").driver.expression = "8 if frame < 30 else 0"
+
+        constant, _keys = self.fall(lambda ob: None)
+        driven, _keys = self.fall(drive)
+        self.assertGreater(self.far(constant, driven), 0.1)
+
+    def test_follow_that_comes_later(self):
+        """It is 0 when the bake is started."""
+        zero, _keys = self.fall(lambda ob: setattr(ob.skel, "follow", 0.0))
+        late, _keys = self.fall(lambda ob: self.keyed(ob, (1, 0.0), (30, 0.0), (40, 8.0)))
+        self.assertGreater(self.far(zero, late), 0.1)
+
+    def test_the_command_fades_alike(self):
+        """What is exported has the fading in it."""
+        self.fall(lambda ob: self.keyed(ob, (30, 8.0), (40, 0.0)))
+        path = os.path.join(common.TEMP, "fade.json")
+        self.bake(bpy.ops.skel.export_scene, filepath=path)
+        with open(path, encoding="utf-8") as file:
+            joints = json.load(file)["joints"]
+        weights = [joint["follow"]["weight"]["value"] for joint in joints]
+        self.assertEqual({(len(row), row[0], row[-1]) for row in weights}, {(75, 1.0, 0.0)})
+
+    def test_other_settings_take_no_keys(self):
+        ob = self.figure()
+        add_goal(ob, "hand.L", empty("target", (0.4, -0.3, 1.2)))
+        bone = ob.pose.bones["hand.L"]
+        over_time = []
+        for owner in (ob.skel, bone.skel, ob.skel_ik, ob.skel_ik.goals[0]):
+            for name, setting in owner.bl_rna.properties.items():
+                if name in ("rna_type", "name"):
+                    continue
+                self.assertEqual(setting.is_animatable, name in ("follow", "weight"), name)
+                over_time += [name] if setting.is_animatable else []
+        self.assertEqual(over_time, ["follow", "follow", "weight"])
+        with self.assertRaises(TypeError):
+            ob.skel.keyframe_insert("ground_height")
+        self.assertFalse(bone.bl_rna.properties["skel_angle"].is_animatable)
+
+    def test_keys_of_old_files_are_named(self):
+        ob = self.figure()
+        add_goal(ob, "hand.L", empty("target", (0.4, -0.3, 1.2)))
+        paths = ("skel.ground_height", 'pose.bones["hand.L"].skel.mass', "skel_ik.tolerance")
+        curves = self.skel.compat.Curves(ob.animation_data.action, ob)
+        for path in (*paths, "skel.follow", "skel_ik.goals[0].weight"):
+            curves.new(path, 0, "").keyframe_points.insert(1, 0.5)
+        shots = (self.skel.bl_read.read_shot(self.scene, ob, 1, 12),
+                 self.skel.bl_read.read_ik(self.scene, ob, 1, 12).shot)
+        for words in [shot.warnings for shot in shots]:
+            self.assertEqual(len(words), 3, words)
+            for path in paths:
+                self.assertTrue(any(path in each and "'figure'" in each for each in words), path)
 
 if __name__ == "__main__":
     unittest.main()
