@@ -15,16 +15,17 @@ bl_info = {
 if "bpy" in locals():  # reloaded: the modules, too
     import importlib
     for _module in (binding, convert, pipeline, convert_ik, convert_robot, compat, bl_survey,
-                    bl_read, bl_write, props, ops, panel, ik, panel_ik, robots, panel_robots):
+                    bl_read, bl_write, props, takes, ops, panel, ik, panel_ik, robots,
+                    panel_robots):
         importlib.reload(_module)
 
 import bpy  # noqa: F401
 
 from . import binding, convert, pipeline, convert_ik, convert_robot, compat, bl_survey
 from . import bl_read, bl_write
-from . import props, ops, panel, ik, panel_ik, robots, panel_robots
+from . import props, takes, ops, panel, ik, panel_ik, robots, panel_robots
 
-MODULES = (props, ops, panel, ik, panel_ik, robots, panel_robots)
+MODULES = (props, takes, ops, panel, ik, panel_ik, robots, panel_robots)
 
 
 def register():

@@ -4,7 +4,9 @@
 Frames are evaluated in a scene of their own that holds the armature alone, so skinned meshes cost
 nothing, and the user's scene stays on its frame."""
 
+import json
 import math
+import re
 from array import array
 
 import bpy
@@ -23,6 +25,8 @@ FACES = 50000           # of a mesh that are looked at to tell what shape it is
 UPRIGHT = 1e-4          # cosine of the angle between two faces that are at right angles
 TIMES = ("frame_current", "frame_current_final", "frame_float", "frame_subframe")   # of a scene
 SCRATCH = "skel (temporary)"
+SETTINGS = r'(pose\.bones\[".*"\]\.)?(skel|skel_ik)\..*|pose\.bones\[".*"\]\.skel_\w+'    # paths
+OVER_TIME = ("follow", "weight")    # those of them that may be animated
 
 
 def flat(matrix):
@@ -51,12 +55,19 @@ def read_bone_settings(pose_bone):
     return convert.BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
 
 
+def muted_by_bake(ob):
+    """What the last bake muted, for its keys to play as computed: ["constraint", bone, name] and
+    ["driver", data path, index]."""
+    return json.loads(ob.skel.muted or "[]")
+
+
 def is_obeyed(pose_bone, constraint):
     """Whether a constraint is a limit of the joint: one that the user muted is not, one that a bake
-    muted, for keys to play as computed, is."""
+    muted is."""
     return constraint.type == "LIMIT_ROTATION" and constraint.owner_space == "LOCAL" and \
         constraint.influence > 0 and (
-            not constraint.mute or constraint.name in pose_bone.skel.muted.split("\n"))
+            not constraint.mute or
+            ["constraint", pose_bone.name, constraint.name] in muted_by_bake(pose_bone.id_data))
 
 
 def _order(pose_bone):
@@ -104,14 +115,45 @@ def ordered(ob):
     return list(ob.pose.bones)
 
 
-def _scaled(ob):
-    """Paths of scales that curves or drivers move, in the action or in strips."""
+def _tracks(data):
+    """NLA tracks that play."""
+    return [track for track in data.nla_tracks if not track.mute]
+
+
+def _moved(ob):
+    """Data paths that curves or drivers move, in the action or in strips."""
     data = ob.animation_data
     if not data:
         return set()
-    actions = [data.action, *(s.action for t in data.nla_tracks for s in t.strips)]
-    paths = {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
-    return {path for path in paths if path.endswith("].scale")}
+    actions = [data.action, *(s.action for t in _tracks(data) for s in t.strips)]
+    return {d.data_path for d in data.drivers}.union(*map(compat.paths_of, filter(None, actions)))
+
+
+def _follow_at(ob):
+    """Bones whose Follow is animated, "" for the armature's, without samples yet."""
+    paths = _moved(ob)
+    places = {"": "skel.follow"}
+    for bone in ob.pose.bones:
+        places[bone.name] = f'pose.bones["{convert.escape(bone.name)}"].skel.follow'
+    return {name: [] for name, path in places.items() if path in paths}
+
+
+def is_setting(path):
+    """Whether a data path is one of Skel's own settings."""
+    return re.fullmatch(SETTINGS, path) is not None
+
+
+def _still_settings(ob):
+    """Warnings of keys and drivers, in files of earlier versions, of what takes none."""
+    for path in sorted(filter(is_setting, _moved(ob))):
+        if path.rsplit(".", 1)[1] not in OVER_TIME:
+            yield (f"'{ob.name}' has keys or a driver of a setting that is the same in all frames: "
+                   f"{path}. Remove them; Follow and the weight of a goal may be animated")
+
+
+def _scaled(ob):
+    """Paths of scales that curves or drivers move, in the action or in strips."""
+    return {path for path in _moved(ob) if path.endswith("].scale")}
 
 
 def _bones(ob):
@@ -186,7 +228,7 @@ def read_thickness(ob, scene, bones, with_volume):
 # ---- obstacles ----
 
 def _is_animated(data):
-    return bool(data and (data.action or data.nla_tracks or data.drivers))
+    return bool(data and (data.action or _tracks(data) or data.drivers))
 
 
 def _moves(ob):
@@ -348,7 +390,7 @@ def _object_curves(ob):
         return False
     if any(not d.data_path.startswith("pose.") for d in data.drivers):
         return True
-    if data.nla_tracks:
+    if _tracks(data):
         return True
     return bool(data.action and any(not c.data_path.startswith("pose.")
                                     for c in compat.curves_of(data.action, ob)))
@@ -402,10 +444,11 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     read_thickness(ob, scene, bones, settings.mass_from == "MESH")
     convert.name_bodies(bones)
     warnings = [*_scene_drivers(ob, ob.data, *(c.source for c in colliders)),
-                *bl_survey.omissions(scene, ob, colliders)]
+                *_still_settings(ob), *bl_survey.omissions(scene, ob, colliders)]
     return convert.Shot(
         name=ob.name, bones=bones, settings=settings, unit=unit, colliders=colliders,
-        fps=fps(scene), warnings=warnings, props=bl_survey.props(scene, ob),
+        fps=fps(scene), follow_at=_follow_at(ob), warnings=warnings,
+        props=bl_survey.props(scene, ob),
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
@@ -478,6 +521,13 @@ def _channels_now(ob_eval, shot):
         bone.scale = tuple(pose_bone.scale)
 
 
+def _keep_follow(now, shot):
+    """Follow where it is animated, as the evaluated armature has it."""
+    for name, values in shot.follow_at.items():
+        owner = now.pose.bones[name] if name else now
+        values.append(owner.skel.follow)
+
+
 def keep_frame(now, shot, room):
     """Poses, their keyed part and the object's place, as the evaluated armature has them."""
     now.pose.bones.foreach_get("matrix", room)
@@ -496,6 +546,7 @@ def sample(shot, ob, frames, before=()):
     shot.before_poses, shot.before_objects = array("f"), array("f")
     for collider in shot.colliders:
         collider.matrices = array("f")
+    shot.follow_at = {name: [] for name in shot.follow_at}
     try:
         for frame in shot.before:
             now = stage.look(frame)
@@ -506,6 +557,7 @@ def sample(shot, ob, frames, before=()):
         for n, frame in enumerate(shot.frames):
             now = stage.look(frame)
             keep_frame(now, shot, room)
+            _keep_follow(now, shot)
             if n == 0:
                 _channels_now(now, shot)
             for collider in shot.colliders:
@@ -622,7 +674,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         name=ob.name, bones=_bones(ob), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
-        warnings=[*_scene_drivers(ob, ob.data, *_targets(s)),
+        warnings=[*_scene_drivers(ob, ob.data, *_targets(s)), *_still_settings(ob),
                   *bl_survey.other_armatures(scene, ob)],
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):

@@ -29,9 +29,21 @@ def read_keys(points):
     out = {}
     for name, kind, width in FIELDS:
         numbers = array(kind, bytes(array(kind).itemsize * width * len(points)))
-        points.foreach_get(name, numbers)
+        if numbers:
+            points.foreach_get(name, numbers)
         out[name] = numbers
     return out
+
+
+def set_keys(points, keys):
+    """A curve has these keys, as read_keys gives them, and no others."""
+    count = len(keys["co"]) // 2
+    if count < len(points):
+        compat.resize_keys(points, 0)           # all at once, where Blender can do that
+    compat.resize_keys(points, count)
+    for name, numbers in keys.items():
+        if numbers:
+            points.foreach_set(name, numbers)
 
 
 def _handles(keys, side):
@@ -75,8 +87,7 @@ def _merge(curve, keys):
     points, low, high = curve.keyframe_points, keys[0] - NEAR, keys[-2] + NEAR
     old, slope = read_keys(points), 0.0 if curve.modifiers else _slope(curve, keys[0])
     frames = old["co"][0::2]
-    first = sum(1 for frame in frames if frame < low)
-    last = sum(1 for frame in frames if frame <= high)
+    first, last = _outside(old, low, high)
     if first == 0 and last == len(frames):
         _fill(curve, keys, False)               # handles of old keys may be crossed
         return
@@ -95,24 +106,44 @@ def _merge(curve, keys):
         points.foreach_set(name, before + new + after)
 
 
+def replace_keys(curve, other, first, last):
+    """The keys of a curve in a range of frames become those that another curve, or None, has there;
+    those outside keep every bit. Returns whether the curve has keys then."""
+    points, low, high = curve.keyframe_points, first - NEAR, last + NEAR
+    keys = read_keys(points)
+    before, after = _outside(keys, low, high)
+    fresh = read_keys(other.keyframe_points if other else ())
+    begin, end = _outside(fresh, low, high)
+
+    merged = {field: keys[field][:before * width] + fresh[field][begin * width:end * width] +
+              keys[field][after * width:] for field, _kind, width in FIELDS}
+    set_keys(points, merged)
+    return len(points) > 0
+
+
+def _outside(keys, low, high):
+    """(how many keys come before a range, which is the first after it)."""
+    frames = keys["co"][0::2]
+    return sum(1 for frame in frames if frame < low), sum(1 for frame in frames if frame <= high)
+
+
 def _target(ob, target, name):
-    """The action to write into. It is not yet the object's, unless it was before."""
+    """The action to write into, and the name it is to have. It is not yet the object's, unless it
+    was before."""
     data = ob.animation_data or ob.animation_data_create()
     data.use_tweak_mode = False
     if target == "CURRENT" and data.action:
-        return data.action
+        return data.action, data.action.name
     if target == "NEW" and data.action:
-        action = data.action.copy()
-        action.name = f"{re.sub(SUFFIX, '', data.action.name)}.skel"
-        return action
-    return bpy.data.actions.new(name)
+        return data.action.copy(), f"{re.sub(SUFFIX, '', data.action.name)}.skel"
+    return bpy.data.actions.new(name), name
 
 
-def write(ob, channels, target, name):
+def write(ob, channels, target, name, ready=lambda: None):
     """Generator: writes the channels, then hands the action to the object. Stopped half way, it
-    takes a new action away again. Returns the action."""
+    takes a new action away again. Returns the action. ready: called between the two."""
     had_data = ob.animation_data is not None
-    action = _target(ob, target, name)
+    action, name_wanted = _target(ob, target, name)
     is_new = not (ob.animation_data and ob.animation_data.action == action)
     try:
         curves, apart = compat.Curves(action, ob), _are_apart(channels)
@@ -133,6 +164,8 @@ def write(ob, channels, target, name):
         if not had_data:
             ob.animation_data_clear()
         raise
+    ready()
+    action.name = name_wanted                   # which an action may have had that is gone now
     if target == "NLA":
         _push(ob, action, name, channels)
     else:
@@ -236,11 +269,15 @@ def _is_mixed(data):
         data.action_blend_type, data.action_influence) != ("REPLACE", 1)
 
 
+def tweak_words(action):
+    return (f"The action '{action.name}' is a strip that is being edited. Leave its tweak mode "
+            "(Tab in the NLA editor), or write to a new action")
+
+
 def _check_current(ob, data, names):
     what = f"The action '{data.action.name}'"
     if data.use_tweak_mode:
-        raise convert.Refused(f"{what} is a strip that is being edited. Leave its tweak mode (Tab "
-                              "in the NLA editor), or write to a new action")
+        raise convert.Refused(tweak_words(data.action))
     if data.action.library:
         raise convert.Refused(f"{what} is linked from another file. Give '{ob.name}' an action of "
                               "its own, or write to a new action")
@@ -271,51 +308,49 @@ def _stays(bone, constraint, moved):
 
 
 def _constraints(ob, names, moved=None):
-    """moved: of goals, whose limits stay (`_stays`)."""
+    """(name of the bone, constraint). moved: of goals, whose limits stay (`_stays`)."""
     for bone in ob.pose.bones:
         for each in bone.constraints:
             if bone.name in names:
                 if moved is None or not _stays(bone, each, moved):
-                    yield each
+                    yield bone.name, each
             elif each.type in ("IK", "SPLINE_IK") and names.intersection(_chain(bone, each)):
-                yield each
-
-
-def _remember(ob, names):
-    """Limits of these bones that are about to be muted still count in the next bake."""
-    for bone in [ob.pose.bones[name] for name in names if ob.pose.bones[name].constraints]:
-        bone.skel.muted = "\n".join(c.name for c in bone.constraints if bl_read.is_obeyed(bone, c))
+                yield bone.name, each
 
 
 def _mute(things):
-    count = 0
-    for each in things:
-        if not each.mute:
-            each.mute = True
-            count += 1
-    return count
+    """Those that were not muted before."""
+    found = [each for each in things if not each.mute]
+    for each in found:
+        each.mute = True
+    return found
 
 
-def mute_others(ob, channels, ik=False, keyed=True):
+def mute_others(ob, channels, ik=False, keyed=True, take=True):
     """Turns off what would move the bones of these channels elsewhere: their constraints, IK from
     bones below them, drivers; where they have keys now, modifiers of the curves (not cycles, which
     begin where keys end). Limits and joints of robots that go with others stay, where it is IK that
-    obeys them. Words that say so, or none."""
+    obeys them. take: the channels are a take, whose source plays without the mutes. Words that say
+    what was muted, or none."""
     names, paths = {c.group for c in channels}, {(c.path, c.index) for c in channels}
     obeyed = {name for name in names if ik and "joint_mimic" in ob.pose.bones[name]}
     driven = {(c.path, c.index) for c in channels if c.group not in obeyed}
-    data, counts = ob.animation_data, {}
-    if not ik:
-        _remember(ob, names)
+    data, muted = ob.animation_data, {}
     moved = {c.group for c in channels if c.path.endswith(".location")}
-    counts["constraint"] = _mute(_constraints(ob, names, moved if ik else None))
-    counts["driver"] = _mute(d for d in (data.drivers if data else ())
-                             if (d.data_path, d.array_index) in driven)
+    acting = [(bone, c) for bone, c in _constraints(ob, names, moved if ik else None) if not c.mute]
+    muted["constraint"] = _mute(c for _bone, c in acting)
+    muted["driver"] = _mute(d for d in (data.drivers if data else ())
+                            if (d.data_path, d.array_index) in driven)
     curves = compat.curves_of(data.action, ob) if keyed and data and data.action else ()
-    counts["curve modifier"] = _mute(
+    muted["curve modifier"] = _mute(
         m for c in curves if (c.data_path, c.array_index) in paths
         for m in c.modifiers if m.type != "CYCLES")
-    said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts.items() if n]
+    if take:
+        ob.skel.muted = json.dumps(
+            [["constraint", bone, each.name] for bone, each in acting] +
+            [["driver", each.data_path, each.array_index] for each in muted["driver"]])
+    said = [f"{len(found)} {what}{'s' if len(found) > 1 else ''}"
+            for what, found in muted.items() if found]
     return f"; {' and '.join(said)} muted, in all frames" if said else ""
 
 
@@ -325,6 +360,24 @@ def ensure_properties(ob, channels):
         bone, label = channel.group, channel.path.rsplit('["', 1)[1][:-2]
         if label not in ob.pose.bones[bone]:
             ob.pose.bones[bone][label] = 0.0
+
+
+def key_setting(ob, bone, name, frame):
+    """A key of a bone's setting. Blender makes no data path of groups that bones have."""
+    data = ob.animation_data or ob.animation_data_create()
+    action = data.action or bpy.data.actions.new(f"{ob.name}Action")
+    if action.library:
+        raise convert.Refused(f"The action '{action.name}' is linked from another file. Give "
+                              f"'{ob.name}' an action of its own")
+
+    path = f'pose.bones["{convert.escape(bone.name)}"].skel.{name}'
+    curves = compat.Curves(action, ob)
+    curve = curves.find(path, 0) or curves.new(path, 0, bone.name)
+    curve.keyframe_points.insert(frame, getattr(bone.skel, name))
+    curve.update()
+    compat.use_action(ob, action)
+    action.update_tag()
+    ob.update_tag()
 
 
 def refresh(scene):

@@ -72,6 +72,42 @@ def curves_of(action, ob):
     return bag.fcurves if bag is not None else ()
 
 
+def slot_handle(data):
+    """What identifies the slot that animation data, or a strip, use of their action; 0: none."""
+    slot = data.action_slot if has_slots() else None
+    return slot.handle if slot is not None else 0
+
+
+def _slot_at(action, handle):
+    return next((slot for slot in action.slots if slot.handle == handle), None)
+
+
+def curves_at(action, handle):
+    """The F-curves of one slot of an action, by its handle."""
+    if not has_slots():
+        return action.fcurves
+    slot = _slot_at(action, handle)
+    bag = _bag(action, slot, False) if slot is not None else None
+    return bag.fcurves if bag is not None else ()
+
+
+def new_slot(action, ob):
+    """The handle of a slot for an object in a new action that curves can be put into."""
+    if not has_slots():
+        return 0
+    slot = slot_of(action, ob)
+    _bag(action, slot, True)
+    return slot.handle
+
+
+def assign(data, action, handle):
+    """Animation data use this slot of an action, or none of it; action: may be None."""
+    if data.action != action:
+        data.action = action
+    if has_slots() and action is not None and slot_handle(data) != handle:
+        data.action_slot = _slot_at(action, handle)
+
+
 def paths_of(action):
     """Data paths of all curves, whoever uses them."""
     bags = [action]

@@ -193,6 +193,8 @@ class Shot:
     objects: Any = None                     # [frame][16]
     before_poses: Any = None
     before_objects: Any = None
+    # Follow where it is animated, at every sampled frame: by bone, "" the armature's. Hz.
+    follow_at: Dict[str, List[float]] = field(default_factory=dict)
     warnings: List[str] = field(default_factory=list)  # of what was read
     props: Any = ()                         # [(object, bone)]: meshes that hang on bones
 
@@ -497,9 +499,9 @@ def frames_needed(shot):
     """(frames, before): to be sampled for the bake, and for the velocity at its start."""
     s, roles = shot.settings, roles_of(shot)
     last = shot.frame_end - (shot.frame_end - shot.frame_start) % shot.frame_step
-    follows = any(_follow(shot, bone) > 0 for bone, role in zip(shot.bones, roles)
-                  if role == "DYNAMIC")
-    moving = (follows or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
+    led = shot.follow_at or any(follows(shot, bone) for bone, role in zip(shot.bones, roles)
+                                if role == "DYNAMIC")
+    moving = (led or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
               shot.object_moves or "NONE" in roles and
               (shot.animated or any(bone.constrained for bone in shot.bones)))
     before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
@@ -507,11 +509,22 @@ def frames_needed(shot):
 
 
 def _follow(shot, bone):
+    """How fast springs pull a bone towards its animation, Hz: at every sampled frame, or one number
+    for all. The bone's own value counts, else the armature's, else the preset's."""
     s = shot.settings
-    for given in (bone.settings.follow, s.follow):
-        if given >= 0:
-            return given
-    return PRESETS[s.preset]["follow"]
+    own = shot.follow_at.get(bone.own) or [bone.settings.follow]
+    common = shot.follow_at.get("") or [s.follow]
+
+    out = []
+    for n in range(max(len(own), len(common))):
+        given = (own[n % len(own)], common[n % len(common)], PRESETS[s.preset]["follow"])
+        out.append(next(hertz for hertz in given if hertz >= 0))
+    return out
+
+
+def follows(shot, bone):
+    """Whether springs pull a bone towards its animation in some frame."""
+    return max(_follow(shot, bone)) > 0
 
 
 def check_scale(name, objects, frames=()):
@@ -863,10 +876,10 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
     kind, given = bone.settings.joint, bone.settings
     if shot.settings.preset == "TAIL":
         part = "tail"
-    follows = _follow(shot, bone) > 0       # what it follows knows better than a guess
+    led = follows(shot, bone)               # what it follows knows better than a guess
     if kind == "AUTO":
-        kind = "HINGE" if part == "hinge" and not follows else "BALL"
-        if not follows and part != "tail" and _goes_on(shot, i):
+        kind = "HINGE" if part == "hinge" and not led else "BALL"
+        if not led and part != "tail" and _goes_on(shot, i):
             kind = "FIXED"
     custom = given.limits == "CUSTOM"
     if kind == "FIXED":
@@ -889,7 +902,7 @@ def _joint_guessed(shot, i, joint, pose, parent_pose, head):
         cone, twist = (math.radians(a) for a in RANGES.get(part, RANGES["other"]))
         if custom:
             cone, twist = given.cone, given.twist
-        elif follows:                       # wide, but it does not turn over
+        elif led:                           # wide, but it does not turn over
             cone, twist = WIDE
         limits = None if given.limits == "NONE" else (0.0, 0.0, cone, -twist, twist)
         _ball(shot, i, joint, pose, parent_pose, head, limits)
@@ -1280,7 +1293,8 @@ def animate(shot, built, poses, q, offsets):
     times = [n / shot.sampled for n in range(samples)]
     damping = s.damping if s.damping >= 0 else PRESETS[s.preset]["damping"]
     for k, joint in enumerate(built.scene.joints):
-        stiffness = _follow(shot, by_name[joint.bodies[1]])
+        hertz = _follow(shot, by_name[joint.bodies[1]])
+        stiffness = max(hertz)
         if stiffness <= 0 or joint.type == "fixed":
             continue
         first, last = offsets[k], offsets[k + 1]
@@ -1288,6 +1302,10 @@ def animate(shot, built, poses, q, offsets):
         value = [row[0] for row in rows] if last - first == 1 else rows
         joint.follow = {"stiffness": stiffness, "damping": damping,
                         "curve": {"time": times, "value": value}}
+        if min(hertz) < stiffness:
+            # A spring of frequency f pulls in proportion to f^2.
+            shares = [(each / stiffness) ** 2 for each in hertz]
+            joint.follow["weight"] = {"time": times, "value": shares}
 
 
 def set_velocities(built, velocities):

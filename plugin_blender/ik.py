@@ -9,7 +9,7 @@ import math
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import bl_read, bl_write, convert, convert_ik, ops, pipeline, props
+from . import bl_read, bl_write, convert, convert_ik, ops, pipeline, props, takes
 
 REPORTS = {}                    # of the last solve, by the armature's name
 
@@ -43,7 +43,8 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
         bl_write.check(ob, "", ())
         result = yield from convert_ik.solve(ik)
         key = ops.key_frame(scene)
-        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None)
+        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None,
+                                     take=False)
         bl_write.set_pose(ob, result.channels, key)
         context.view_layer.update()
         wanted = result.wanted
@@ -70,15 +71,16 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
         if last < first:
             raise convert.Refused(f"The range ends at frame {last}, but it starts at {first}")
         name, target = ob.name, self.given("target", ob.skel_ik.target)
-        ik = bl_read.read_ik(scene, ob, first, last, step)
-        bl_read.refuse_simulated(scene, ik)
-        yield from bl_read.sample_ik(ik, ob, range(first, last + 1, step))
-        if ik.goals:
-            bl_write.check(ob, target, convert_ik.keyed(ik))
+        with takes.source(ob) as source:
+            ik = bl_read.read_ik(scene, ob, first, last, step)
+            bl_read.refuse_simulated(scene, ik)
+            yield from bl_read.sample_ik(ik, ob, range(first, last + 1, step))
+            if ik.goals:
+                bl_write.check(ob, source.target(target), convert_ik.keyed(ik))
         result = yield from convert_ik.solve(ik)
         self.closing = True
         ob = ops.again(name)
-        action = yield from bl_write.write(ob, result.channels, target, f"{name} ik")
+        action = yield from takes.write(ob, result, target, f"{name} ik")
         muted = bl_write.mute_others(ob, result.channels, ik=True)
         for warning in (yield from ops.look_again(ob, result)):
             self.report({"WARNING"}, warning)

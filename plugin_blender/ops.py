@@ -10,7 +10,7 @@ import time
 import bpy
 from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
 
-from . import bl_read, bl_write, convert, pipeline, props
+from . import bl_read, bl_write, convert, pipeline, props, takes
 from .binding import skelpy
 
 PLAYS = 1e-3                    # of a bone's length, and radians: keys that play as computed
@@ -224,13 +224,14 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
     def work(self, context):
         scene, ob = context.scene, armature(context)
         name, target = ob.name, self.given("target", ob.skel.target)
-        shot = bl_read.read_shot(scene, ob, *self.frames(context, ob))
-        yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
-        bl_write.check(ob, target, convert.keyed(shot))
+        with takes.source(ob) as source:
+            shot = bl_read.read_shot(scene, ob, *self.frames(context, ob))
+            yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+            bl_write.check(ob, source.target(target), convert.keyed(shot))
         result = yield from pipeline.bake(shot)
         self.closing = True
         ob = again(name)
-        action = yield from bl_write.write(ob, result.channels, target, f"{name} physics")
+        action = yield from takes.write(ob, result, target, f"{name} physics")
         muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         seen = yield from look_again(ob, result)
         bl_write.refresh(scene)
@@ -298,8 +299,10 @@ class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
         if not self.filepath:
             raise convert.Refused("Name a file to write")
         ob = armature(context)
-        shot = bl_read.read_shot(context.scene, ob, *self.frames(context, ob))
-        yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+        with takes.source(ob) as source:
+            shot = bl_read.read_shot(context.scene, ob, *self.frames(context, ob))
+            shot.warnings += source.warnings
+            yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
         _built, text = yield from pipeline.prepare(shot)
         path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
         pipeline.save(path, text)
@@ -363,14 +366,15 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
             text = file.read()
         name, frames = ob.name, pipeline.track_frames(text, bl_read.fps(scene))
         first, last = int(frames[0]), math.ceil(frames[-1])
-        shot = bl_read.read_shot(scene, ob, first, max(last, first + 1))
-        moves = len(convert.frames_needed(shot)[0]) > 1
-        yield from bl_read.sample(shot, ob, frames if moves else frames[:1])
-        bl_write.check(ob, self.target, convert.keyed(shot))
+        with takes.source(ob) as source:
+            shot = bl_read.read_shot(scene, ob, first, max(last, first + 1))
+            moves = len(convert.frames_needed(shot)[0]) > 1
+            yield from bl_read.sample(shot, ob, frames if moves else frames[:1])
+            bl_write.check(ob, source.target(self.target), convert.keyed(shot))
         result = yield from pipeline.track(shot, text, frames)
         self.closing = True
         ob = again(name)
-        action = yield from bl_write.write(ob, result.channels, self.target, f"{name} track")
+        action = yield from takes.write(ob, result, self.target, f"{name} track")
         muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         for warning in (yield from look_again(ob, result)):
             self.report({"WARNING"}, warning)
@@ -416,8 +420,27 @@ class SKEL_OT_copy_settings(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class SKEL_OT_key_follow(Short, bpy.types.Operator):
+    """Key Follow of the selected bones in this frame, each with its own value. Blender cannot key
+    settings of bones from a panel"""
+    bl_idname = "skel.key_follow"
+    bl_label = "Key Follow"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        return bool(context.selected_pose_bones)
+
+    def run(self, context):
+        frame, bones = context.scene.frame_current, context.selected_pose_bones
+        for bone in bones:
+            bl_write.key_setting(bone.id_data, bone, "follow", frame)
+        return f"Follow of {len(bones)} bones keyed at frame {frame}"
+
+
 CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
-           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings)
+           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings,
+           SKEL_OT_key_follow)
 register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 

@@ -19,8 +19,8 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_survey", "bl_read",
-           "bl_write", "props", "ops", "panel", "convert_ik", "ik", "panel_ik", "convert_robot",
-           "robots", "panel_robots")
+           "bl_write", "props", "takes", "ops", "panel", "convert_ik", "ik", "panel_ik",
+           "convert_robot", "robots", "panel_robots")
 ROBOTS = HERE.parent / "samples" / "robots"
 PACKAGES = ("libexpat1-dev", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
 EPOCH = (2020, 1, 1, 0, 0, 0)

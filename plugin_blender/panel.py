@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import ops
+from . import ops, takes
 from .binding import skelpy
 
 
@@ -29,6 +29,13 @@ def draw_range(layout, ob, scene):
     column.enabled = ob.skel.use_range
     column.prop(owner, "frame_start", text="Start")
     column.prop(owner, "frame_end", text="End")
+
+
+def draw_source(layout, ob):
+    """Where a take plays: the animation that the next bake starts from."""
+    name = takes.source_name(ob)
+    if name is not None:
+        layout.label(text=f"Source: {name or 'the pose'}", icon="ACTION")
 
 
 def draw_automatic(layout, owner, *names):
@@ -62,6 +69,7 @@ class SKEL_PT_physics(_Panel, bpy.types.Panel):
         layout.prop(s, "only_selected")
         layout.prop(s, "start_velocity")
         layout.prop(s, "target")
+        draw_source(layout, ob)
         draw_range(layout, ob, scene)
         row = layout.row()
         row.scale_y = 1.6
@@ -155,7 +163,9 @@ class SKEL_PT_bone(_Child, bpy.types.Panel):
             for name in names:
                 column.prop(s, name)
         column.prop(s, "friction")
-        draw_automatic(column, s, "follow")
+        row = column.row(align=True)
+        draw_automatic(row, s, "follow")
+        row.operator("skel.key_follow", text="", icon="KEYFRAME")
         column.prop(s, "collide")
 
 

@@ -40,6 +40,7 @@ class SKEL_PT_ik(panel._Panel, bpy.types.Panel):
         layout.separator()
         layout.prop(s, "root")
         layout.prop(s, "target")
+        panel.draw_source(layout, ob)
         panel.draw_range(layout, ob, context.scene)
         row = layout.row(align=True)
         row.scale_y = 1.6

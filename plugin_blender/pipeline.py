@@ -154,7 +154,7 @@ def prepare(shot, library=None):
         convert.animate(shot, built, poses, None, None)
     yield 0.07, "reading"
     follow = poses is not None and any(
-        convert._follow(shot, bone) > 0 and role == "DYNAMIC"
+        convert.follows(shot, bone) and role == "DYNAMIC"
         for bone, role in zip(shot.bones, built.roles))
     text = yield from _text(built)
     if not (follow or shot.before):
@@ -436,7 +436,7 @@ def for_inverse(shot):
     out.settings = copy.copy(shot.settings)
     out.settings.preset, out.settings.ground, out.settings.start_velocity = "RAGDOLL", False, False
     out.settings.friction = out.settings.follow = 0.0
-    out.colliders, out.bones = [], []
+    out.colliders, out.bones, out.follow_at = [], [], {}
     for bone in shot.bones:
         bone = copy.copy(bone)
         bone.settings = copy.copy(bone.settings)

@@ -42,7 +42,7 @@ def _presets(_self, _context):
 
 def _slider(name, subtype, what, **more):
     return FloatProperty(name=name, subtype=subtype, get=bl_read.joint_value,
-                         set=bl_write.set_joint, **more,
+                         set=bl_write.set_joint, options=set(), **more,
                          description=f"Of the robot's {what}; it stops at the limits")
 
 

@@ -30,8 +30,10 @@ def result_of(ob, **wins):
     """The pipeline's own result for the armature, as the operator would have it."""
     skel = common.addon()
     first, last = skel.bl_read.frame_range(bpy.context.scene, ob)
-    shot = skel.bl_read.read_shot(bpy.context.scene, ob, first, last, ob.skel.frame_step, **wins)
-    skel.pipeline.run(skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot)))
+    with skel.takes.source(ob):
+        shot = skel.bl_read.read_shot(bpy.context.scene, ob, first, last, ob.skel.frame_step,
+                                      **wins)
+        skel.pipeline.run(skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot)))
     built, text = skel.pipeline.run(skel.pipeline.prepare(shot))
     return shot, built, text
 

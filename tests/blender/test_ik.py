@@ -602,17 +602,17 @@ class Ik(unittest.TestCase):
         ob = self.figure(modes=False)
         for k, bone in enumerate(("hand.L", "hand.R", "head")):
             add_goal(ob, bone, empty(bone, (0, 0, 0)), weight=0.2 * k)
+        for k in range(2):
             ob.keyframe_insert(f"skel_ik.goals[{k}].weight", frame=1)
-        ob.driver_add("skel_ik.goals[2].priority").driver.expression = "3"
+        ob.driver_add("skel_ik.goals[2].weight").driver.expression = "0.4"
         ob.skel_ik.active = 0
         self.assertEqual(bpy.ops.skel.remove_goal(), {"FINISHED"})
         self.scene.frame_set(1)
         self.assertEqual([goal.bone for goal in ob.skel_ik.goals], ["hand.R", "head"])
         for goal, weight in zip(ob.skel_ik.goals, (0.2, 0.4)):
             self.assertAlmostEqual(goal.weight, weight, 5)
-        self.assertEqual(sorted(path for path, _ in common.curves(ob)),
-                         ["skel_ik.goals[0].weight", "skel_ik.goals[1].weight"])
-        self.assertEqual(ob.animation_data.drivers[0].data_path, "skel_ik.goals[1].priority")
+        self.assertEqual([path for path, _ in common.curves(ob)], ["skel_ik.goals[0].weight"])
+        self.assertEqual(ob.animation_data.drivers[0].data_path, "skel_ik.goals[1].weight")
 
     def test_balls_of_documents_turn(self):
         path = os.path.join(common.TEMP, "ball.json")

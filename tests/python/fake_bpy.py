@@ -113,16 +113,23 @@ class Listed(list):
         return self[-1]
 
 
-def make_slot(id_type, name):
+def make_slot(id_type, name, handle=0):
+    """A handle tells the slots of all actions apart; copies of an action keep theirs."""
+    make_slot.made += 1
     return types.SimpleNamespace(target_id_type=id_type, name_display=name,
-                                 identifier=id_type[:2] + name)
+                                 identifier=id_type[:2] + name, handle=handle or make_slot.made)
+
+
+make_slot.made = 1000
 
 
 class Action:
-    library, tags = None, 0
+    library, tags, use_fake_user = None, 0, False
+    all = ()                                    # a class of a world's own has them
 
     def __init__(self, name, version):
-        self.name, self.version, self.curve_frame_range = name, version, (1.0, 10.0)
+        self.version, self.curve_frame_range = version, (1.0, 10.0)
+        self.name = name
         self.slots = Listed(make_slot)
         self.layers = Listed(lambda _name: types.SimpleNamespace(
             strips=Listed(lambda type: Strip(version))))
@@ -130,10 +137,29 @@ class Action:
     def update_tag(self):
         self.tags += 1
 
+    @property
+    def name(self):
+        return self._name
+
+    @name.setter
+    def name(self, name):
+        """With a number where another action has it, as Blender does."""
+        taken, number, self._name = {a.name for a in self.all if a is not self}, 0, name
+        while self._name in taken:
+            number += 1
+            self._name = f"{name}.{number:03}"
+
     def copy(self):
-        other = Action(self.name, self.version)
+        other = type(self)(self.name, self.version)
+        if isinstance(self.all, list):
+            self.all.append(other)
+        for name, value in vars(self).items():
+            if name == "_skel_takes":           # a group of settings, entry by entry
+                twin = other.skel_takes
+                for entry in value:
+                    vars(twin.add()).update(vars(entry))
         for slot in self.slots:
-            other.slots.new(slot.target_id_type, slot.name_display)
+            other.slots.new(slot.target_id_type, slot.name_display, slot.handle)
         for layer in self.layers:
             for strip in layer.strips:
                 twin = other.layers.new("Layer").strips.new(type="KEYFRAME")
@@ -156,8 +182,9 @@ class AnimationData:
         self.use_nla, self.action_blend_type, self.action_influence = True, "ADD", 0.5
         self.action_extrapolation = "HOLD"
         self.nla_tracks, self.drivers = Listed(lambda: types.SimpleNamespace(
-            is_solo=False, strips=Listed(lambda name, start, action: types.SimpleNamespace(
-                name=name, frame_start=start, action=action, action_slot=None)))), []
+            is_solo=False, mute=False,
+            strips=Listed(lambda name, start, action: types.SimpleNamespace(
+                name=name, frame_start=start, action=action, action_slot=None, scale=1.0)))), []
 
     @property
     def action(self):
@@ -190,7 +217,8 @@ def make(version):
     """A module bpy of a version, (4, 4) to (5, 1)."""
     bpy = types.ModuleType("bpy")
     bpy.types = types.SimpleNamespace(ActionSlot=object)
-    actions = Listed(lambda name: Action(name, version))
+    actions = Listed(lambda name: bpy.types.Action(name, version))
+    bpy.types.Action = type("Action", (Action,), {"all": actions})
     bpy.data = types.SimpleNamespace(actions=actions)
     bpy.app = types.SimpleNamespace(version=(*version, 0), handlers=types.SimpleNamespace(
         save_pre=[], persistent=lambda function: function))

@@ -271,7 +271,7 @@ class EditBone:
 
 
 class Object(fake_bpy.Thing, Custom):
-    library = parent = bone_type = None
+    library = parent = bone_type = actions = None
     mode, scale, color = "OBJECT", (1, 1, 1), (1, 1, 1, 1)
     hide_viewport, parent_type = False, "OBJECT"
     field = None
@@ -307,7 +307,7 @@ class Object(fake_bpy.Thing, Custom):
         data = self.animation_data or self.animation_data_create()
         if data.action is None:
             data.use_tweak_mode = False
-            data.action = fake_bpy.Action(f"{self.name}Action", self.version)
+            data.action = self.actions.new(f"{self.name}Action")
         if data.action_slot is None:
             data.action_slot = data.action.slots.new(id_type="OBJECT", name=self.name)
         layers = data.action.layers
@@ -428,7 +428,9 @@ class World:
             setattr(bpy.types, name, type(name, (), {}))
         bpy.types.Operator, bpy.types.PropertyGroup = Operator, PropertyGroup
         bpy.types.PoseBone = type("PoseBone", (PoseBone,), {})      # the add-on adds to them
-        bpy.types.Object = type("Object", (Object,), {"bone_type": bpy.types.PoseBone})
+        bpy.types.Object = type("Object", (Object,), {"bone_type": bpy.types.PoseBone,
+                                                      "actions": bpy.data.actions})
+        bpy.types.Action.users = property(self.users)
         for name in ("VIEW3D_MT_pose_context_menu", "VIEW3D_MT_armature_add",
                      "TOPBAR_MT_file_import"):
             setattr(bpy.types, name, Menu())
@@ -453,6 +455,17 @@ class World:
             view_layer=self.scene.view_layers[0], selected_objects=[], active_pose_bone=None,
             selected_pose_bones=[],
             evaluated_depsgraph_get=lambda: self.scene.view_layers[0].depsgraph)
+
+    def users(self, action):
+        """How many things use an action: a fake user, objects, their strips, and takes."""
+        count = int(action.use_fake_user)
+        for ob in self.bpy.data.objects:
+            data = ob.animation_data
+            if data is not None:
+                strips = [strip for track in data.nla_tracks for strip in track.strips]
+                count += (data.action is action) + sum(s.action is action for s in strips)
+        return count + sum(entry.source is action for other in self.bpy.data.actions
+                           for entry in vars(other).get("_skel_takes", ()))
 
     def mode_set(self, mode):
         """Leaving edit mode makes bones of the edit bones."""

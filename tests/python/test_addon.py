@@ -74,6 +74,33 @@ class Pure(unittest.TestCase):
             self.assertNotIn("import bpy", text)
             self.assertNotIn("mathutils", text)
 
+    def test_follow_over_time(self):
+        """Springs are as strong as Follow says in each frame; where it stays, as without keys."""
+        def document(**follow_at):
+            shot = chain_shot(preset="FOLLOW", follow=8.0)
+            shot.follow_at = {name.replace("armature", ""): values
+                              for name, values in follow_at.items()}
+            return pipeline.run(pipeline.prepare(shot))[1]
+
+        def weights(text):
+            return [joint["follow"].get("weight", {}).get("value")
+                    for joint in json.loads(text)["joints"]]
+
+        constant = document()
+        self.assertEqual(weights(constant), [None] * 3)
+        self.assertEqual(document(armature=[8.0] * 10, link2=[-1.0] * 10), constant)
+        fading = [8.0 - 0.5 * n for n in range(10)]
+        shares = [(hertz / 8) ** 2 for hertz in fading]
+        self.assertEqual(weights(document(armature=fading)), [shares] * 3)
+        self.assertEqual(weights(document(link2=fading)), [None, shares, None])
+
+        # Before it is sampled, an animated Follow may be anything: all frames are looked at.
+        shot = chain_shot(preset="RAGDOLL", follow=0.0)
+        self.assertEqual(len(convert.frames_needed(shot)[0]), 1)
+        shot.follow_at = {"": []}
+        self.assertEqual(len(convert.frames_needed(shot)[0]), 10)
+        self.assertEqual(pipeline.for_inverse(shot).follow_at, {})
+
     def test_bake_of_a_tail(self):
         shot = chain_shot(preset="TAIL")
         result = pipeline.run(pipeline.bake(shot))

@@ -211,6 +211,60 @@ class Operators(unittest.TestCase):
             self.assertEqual(operator.execute(world.context), {"CANCELLED"})
             self.assertIn("must end in .csv or .json", operator.words[-1][1])
 
+    def swinging(self, world, name):
+        """A chain whose second link is keyed, active."""
+        ob = world.chain(3)
+        ob.name = name
+        bone = ob.pose.bones["link1"]
+        for frame, z in ((-5, 0.0), (4, 0.4), (15, -0.3)):
+            bone.rotation_quaternion[:] = (math.cos(z), 0, 0, math.sin(z))
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+        ob.skel.preset = "FOLLOW"
+        return ob
+
+    def keys(self, action, slot):
+        bag = action.layers[0].strips[0].channelbag(slot)
+        return {(c.data_path, c.array_index): c.keyframe_points.fields["co"].tobytes()
+                for c in bag.fcurves}
+
+    @every_version
+    def test_takes(self, world, skel):
+        """Bakes start from the source, which stays; the earlier take is replaced."""
+        actions = world.bpy.data.actions
+        for target in ("NEW", "CURRENT", "NLA"):
+            ob = self.swinging(world, target)
+            source, found = ob.animation_data.action, []
+            before = self.keys(source, ob.animation_data.action_slot)
+            for _ in range(3):
+                self.run_it(skel.ops.SKEL_OT_bake_physics, world, target=target)
+                data = ob.animation_data
+                playing = data if data.action else data.nla_tracks[-1].strips[0]
+                self.assertEqual(playing.action_slot.identifier, f"OB{target}")
+                found.append((self.keys(playing.action, playing.action_slot),
+                              sorted(a.name for a in actions), len(data.nla_tracks)))
+            self.assertEqual(found[1:], found[:1] * 2, target)
+            self.assertEqual(source.use_fake_user, target != "CURRENT")
+            if target != "CURRENT":
+                self.assertEqual(self.keys(source, source.slots[0]), before)
+
+    @every_version
+    def test_takes_of_two_slots(self, world, skel):
+        """Two armatures that share an action, each by its slot: bakes into it do not mix."""
+        first, second = self.swinging(world, "first"), self.swinging(world, "second")
+        action, own = first.animation_data.action, second.animation_data.action
+        slot = action.slots.new(id_type="OBJECT", name="second")
+        bag = action.layers[0].strips[0].channelbag(slot, ensure=True)
+        bag.fcurves.extend(own.copy().layers[0].strips[0].channelbags[0].fcurves)
+        second.animation_data.action, second.animation_data.action_slot = action, slot
+        found = []
+        for _ in range(2):
+            for ob in (first, second):
+                world.context.object = ob
+                self.run_it(skel.ops.SKEL_OT_bake_physics, world, target="CURRENT")
+            found.append([self.keys(action, each) for each in action.slots])
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(len(action.skel_takes), 2)
+
     @every_version
     def test_selected_bones(self, world, skel):
         """Selection is the pose bone's from 5.0, the bone's before."""
