@@ -11,12 +11,13 @@
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"
+#include "solve/cvode_memory.h"
+#include "solve/cvode_vector.h"
 #include "solve/impact.h"
 #include "solve/reduced.h"
 #include "solve/solve.h"
 
 #include <cvode/cvode.h>
-#include <nvector/nvector_serial.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -33,6 +34,7 @@
 #define NO_SAY 1e30    /* tolerance of works and impulses */
 #define DENSE_MAX 600  /* bdf: longest y with a dense Jacobian; beyond, Krylov */
 #define KRYLOV_DIMENSION 30
+#define SUNDIALS_OBJECTS 16384 /* bytes: more than twice of what they take (tests/test_cvode.c) */
 #define CORRECTOR 0.01 /* of the tolerance: adams with a sloppy corrector is unstable early */
 #define CORRECTOR_MAX 10
 #define STIFF 50          /* decays of friction in the natural time that make bdf the cheaper one */
@@ -77,13 +79,18 @@ struct skel__cvode {
     double             ground_push, ground_time; /* the largest so far, and when */
     skel__event_fn     event;
     void              *event_data;
-    int               *fired; /* one per event */
+    int               *fired; /* one per event; NULL: no events */
     SUNContext         context;
     N_Vector           y, aside;
     void              *mem;
     SUNNonlinearSolver corrector;
     SUNMatrix          jacobian;
     SUNLinearSolver    linear;
+
+    /* of SUNDIALS: what it takes for events (behind `fired`), its vectors, and all else */
+    skel__sundials_memory event_memory;
+    skel__vector_pool    *pool;
+    skel__sundials_memory memory;
 };
 
 /* ---- curves: where a step must end ---- */
@@ -279,48 +286,87 @@ static void weigh_parts(skel__cvode *c) {
 
 /* ---- life ---- */
 
-static size_t layout(const skel_model *m, void *base, skel__cvode **out) {
-    skel__carver c    = {base, 0};
-    skel__cvode *at   = skel__carve(&c, 1, sizeof *at);
-    int32_t     *root = skel__carve(&c, (size_t)m->nd, sizeof *root);
-    part        *parts =
-        skel__carve(&c, 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 1, sizeof *parts);
+/* How many vectors live at a time. Besides our two, CVODE has seven and the Nordsieck array of its
+   highest order (12 or 5), with one column more than the order, and a Newton solver of its own,
+   which has one; adams replaces that by a fixed-point solver, which has three. */
+#define ADAMS_VECTORS (2 + 7 + 13 + 1 + 3)
+#define BDF_VECTORS (2 + 7 + 6 + 1)
+#define LINEAR_VECTORS 2 /* CVODE's interface to linear solvers */
+#define DENSE_VECTORS 1  /* a column of the Jacobian */
+#define KRYLOV_VECTORS (2 + KRYLOV_DIMENSION + 1)
+
+static int32_t vectors_of(int32_t integrator, size_t n) {
+    if (integrator == SKEL_INTEGRATOR_ADAMS) return ADAMS_VECTORS;
+    return BDF_VECTORS + LINEAR_VECTORS + (n <= DENSE_MAX ? DENSE_VECTORS : KRYLOV_VECTORS);
+}
+
+/* Bytes of SUNDIALS: its objects; a dense Jacobian, saved once, and pivots; or the Hessenberg
+   matrix of the Krylov solver and its small vectors. Every block is rounded up (SKEL__ALIGN). */
+static size_t sundials_bytes(int32_t integrator, size_t n) {
+    const size_t number = sizeof(double), krylov = KRYLOV_DIMENSION + 1;
+    if (integrator == SKEL_INTEGRATOR_ADAMS) return SUNDIALS_OBJECTS;
+    if (n <= DENSE_MAX) return SUNDIALS_OBJECTS + (2 * n * n + 3 * n) * number;
+    return SUNDIALS_OBJECTS + krylov * (krylov * number + SKEL__ALIGN) + 6 * krylov * number;
+}
+
+/* All memory of c but that of its state and its events: counted (base NULL) or carved. */
+static size_t layout(const skel_model *m, int32_t integrator, void *base, skel__cvode **out) {
+    const size_t n       = skel__reduced_room(m);
+    const size_t parts   = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 1;
+    skel__carver c       = {base, 0};
+    skel__cvode *at      = skel__carve(&c, 1, sizeof *at);
+    int32_t     *root    = skel__carve(&c, (size_t)m->nd, sizeof *root);
+    part        *weighed = skel__carve(&c, parts, sizeof *weighed);
+
+    const size_t       bytes = (sundials_bytes(integrator, n) / SKEL__ALIGN + 1) * SKEL__ALIGN;
+    void              *rest  = skel__carve(&c, bytes, 1);
+    skel__vector_pool *pool  = skel__vector_pool_carve(&c, vectors_of(integrator, n), n);
+
     if (at) {
-        at->m = m, at->parts = parts;
-        at->r = skel__reduced_of(m, root);
-        *out  = at;
+        at->m      = m;
+        at->parts  = weighed;
+        at->r      = skel__reduced_of(m, root);
+        at->memory = (skel__sundials_memory){rest, bytes, 0};
+        at->pool   = pool;
+        *out       = at;
     }
     return c.used;
 }
 
 static int make_corrector(skel__cvode *c) {
+    /* adams: fixed-point iteration, without acceleration */
     if (c->integrator == SKEL_INTEGRATOR_ADAMS) {
         c->corrector = SUNNonlinSol_FixedPoint(c->y, 0, c->context);
         return c->corrector && CVodeSetNonlinearSolver(c->mem, c->corrector) == CV_SUCCESS &&
                CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS &&
                CVodeSetMaxNonlinIters(c->mem, CORRECTOR_MAX) == CV_SUCCESS;
     }
-    const sunindextype n = (sunindextype)c->r.n; /* Newton is CVODE's own */
+
+    /* bdf: CVODE's own Newton iteration, on a dense Jacobian or without one */
+    const sunindextype n = (sunindextype)c->r.n;
     if (n <= DENSE_MAX) {
         c->jacobian = SUNDenseMatrix(n, n, c->context);
         c->linear   = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
     } else
         c->linear = SUNLinSol_SPGMR(c->y, SUN_PREC_NONE, KRYLOV_DIMENSION, c->context);
+
     /* the differenced Jacobian is noise in its last half: a sharper Newton keeps that out of y */
     return c->linear && CVodeSetLinearSolver(c->mem, c->linear, c->jacobian) == CV_SUCCESS &&
            CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS;
 }
 
+/* False only if the sizes above are wrong: SUNDIALS then ran out of the memory that it has. */
 static int make_integrator(skel__cvode *c) {
     const int method = c->integrator == SKEL_INTEGRATOR_ADAMS ? CV_ADAMS : CV_BDF;
     if (SUNContext_Create(NULL, &c->context) != 0) return 0;
-    c->y     = N_VNew_Serial((sunindextype)c->r.n, c->context);
-    c->aside = c->y ? N_VClone(c->y) : NULL;
-    c->mem   = c->aside ? CVodeCreate(method, c->context) : NULL;
+
+    c->y     = skel__vector_take(c->pool, c->context);
+    c->aside = skel__vector_take(c->pool, c->context);
+    c->mem   = CVodeCreate(method, c->context);
     if (!c->mem) return 0;
-    N_VConst(0, c->y);
-    CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL);
-    return CVodeInit(c->mem, derive, 0, c->y) == CV_SUCCESS &&
+
+    return CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL) == CV_SUCCESS &&
+           CVodeInit(c->mem, derive, 0, c->y) == CV_SUCCESS &&
            CVodeWFtolerances(c->mem, weigh) == CV_SUCCESS &&
            CVodeSetUserData(c->mem, c) == CV_SUCCESS &&
            CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
@@ -340,6 +386,18 @@ static skel_status watch_contacts(skel__cvode *c) {
     return skel__cvode_set_events(c, skel__event_count(c->m), contact_events, NULL);
 }
 
+/* The state to work on, and SUNDIALS' objects in the memory that is there already. */
+static skel_status reserve(skel__cvode *c) {
+    skel_status status = skel_state_create(c->m, &c->work, NULL);
+    if (status == SKEL_OK) status = skel__judge_reserve(c->work, c->solver);
+    if (status != SKEL_OK) return status;
+
+    skel__sundials_memory *before  = skel__sundials_memory_use(&c->memory);
+    const int              is_made = make_integrator(c);
+    skel__sundials_memory_use(before);
+    return is_made ? SKEL_OK : SKEL_E_MEMORY;
+}
+
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err) {
     skel__cvode *c = NULL;
@@ -355,23 +413,20 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
                           m->body[m->pin[0]].name);
     if (!(tolerance > 0) || !isfinite(tolerance))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance: is %g, must be > 0", tolerance);
-    void *block = skel__alloc(&m->allocator, layout(m, NULL, NULL));
+    void *block = skel__alloc(&m->allocator, layout(m, integrator, NULL, NULL));
     if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
-    layout(m, block, &c);
+    layout(m, integrator, block, &c);
     c->allocator  = m->allocator;
     c->integrator = integrator, c->solver = solver;
-    c->asked     = tolerance;
-    c->tolerance = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
-    c->tolerance = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
-    c->length    = natural_length(m);
-    c->rate      = 1.0;
-    c->lost      = -1;
-    if (skel_state_create(m, &c->work, NULL) != SKEL_OK ||
-        skel__judge_reserve(c->work, solver) != SKEL_OK || !make_integrator(c)) {
-        skel__cvode_destroy(c);
-        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
-    }
-    if (skel__event_count(m) > 0 && watch_contacts(c) != SKEL_OK) {
+    c->asked           = tolerance;
+    c->tolerance       = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
+    c->tolerance       = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
+    c->length          = natural_length(m);
+    c->rate            = 1.0;
+    c->lost            = -1;
+    skel_status status = reserve(c);
+    if (status == SKEL_OK && skel__event_count(m) > 0) status = watch_contacts(c);
+    if (status != SKEL_OK) {
         skel__cvode_destroy(c);
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
     }
@@ -426,7 +481,7 @@ static const char *reason_of(const skel__cvode *c, int flag) {
     case CV_LSETUP_FAIL:
     case CV_LSOLVE_FAIL: return "the linear system of a step is singular";
     case CV_SUCCESS: return "the steps became too short to get on";
-    default: return CVodeGetReturnFlagName(flag) ? "CVODE refused the step" : "";
+    default: return "CVODE refused the step";
     }
 }
 
@@ -595,7 +650,11 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     const double stop = fmin(fmin(t_stop, c->to), FAR);
     c->has_fired      = 0;
     CVodeSetStopTime(c->mem, stop); /* behind us after an event: refused, and not needed */
+
+    /* In its first step bdf takes memory for its linear solver, of what was reserved for it. */
+    skel__sundials_memory *before = skel__sundials_memory_use(&c->memory);
     const int flag = CVode(c->mem, fmin(c->t + 1.0 / c->rate, stop), c->y, &t, CV_ONE_STEP);
+    skel__sundials_memory_use(before);
     if (flag < 0) return fail(c, flag, err);
     c->has_fired = flag == CV_ROOT_RETURN && CVodeGetRootInfo(c->mem, c->fired) == CV_SUCCESS;
     c->t         = t;
@@ -620,16 +679,47 @@ skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     return SKEL_OK;
 }
 
+/* `fired`, and behind it the memory of CVODE, which has three numbers and three integers for each
+   event: counted (base NULL) or carved. */
+static size_t event_layout(size_t events, void *base, int **fired, skel__sundials_memory *memory) {
+    skel__carver c = {base, 0};
+    *fired         = skel__carve(&c, events, sizeof **fired);
+
+    const size_t from  = c.used;
+    void        *first = skel__carve(&c, events, sizeof(double));
+    for (int array = 1; array < 3; ++array) skel__carve(&c, events, sizeof(double));
+    for (int array = 0; array < 3; ++array) skel__carve(&c, events, sizeof(int));
+
+    *memory = (skel__sundials_memory){first, c.used - from, 0};
+    return c.used;
+}
+
 skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn fn, void *data) {
     if (count < 0 || (count > 0 && !fn)) return SKEL_E_ARGUMENT;
+
+    skel__sundials_memory memory = {0};
+    int                  *fired  = NULL;
+    if (count > 0) {
+        const size_t events = (size_t)count;
+        void *block = skel__alloc(&c->allocator, event_layout(events, NULL, &fired, &memory));
+        if (!block) return SKEL_E_MEMORY;
+        event_layout(events, block, &fired, &memory);
+    }
+
+    /* CVODE lets go of the events before, then takes the new ones' memory. */
+    CVodeRootInit(c->mem, 0, NULL);
     skel__free(&c->allocator, c->fired);
-    c->fired      = skel__alloc(&c->allocator, (size_t)(count > 0 ? count : 1) * sizeof *c->fired);
-    c->event      = count > 0 ? fn : NULL;
-    c->event_data = data;
-    c->has_fired  = 0;
-    if (!c->fired) return SKEL_E_MEMORY;
-    if (CVodeRootInit(c->mem, count, count > 0 ? find_events : NULL) != CV_SUCCESS)
-        return SKEL_E_MEMORY;
+    c->fired        = fired;
+    c->event_memory = memory;
+    c->event        = count > 0 ? fn : NULL;
+    c->event_data   = data;
+    c->has_fired    = 0;
+    if (count == 0) return SKEL_OK;
+
+    skel__sundials_memory *before = skel__sundials_memory_use(&c->event_memory);
+    const int              flag   = CVodeRootInit(c->mem, count, find_events);
+    skel__sundials_memory_use(before);
+    if (flag != CV_SUCCESS) return SKEL_E_MEMORY;
     CVodeSetNoInactiveRootWarn(c->mem);
     return SKEL_OK;
 }
@@ -645,4 +735,11 @@ skel__cvode_counts skel__cvode_counted(const skel__cvode *c) {
     CVodeGetLastStep(c->mem, &sum.last_step);
     CVodeGetLastOrder(c->mem, &sum.last_order);
     return sum;
+}
+
+skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c) {
+    return (skel__cvode_memory){.vectors      = c->pool->count,
+                                .vectors_used = c->pool->most_used,
+                                .bytes        = c->memory.size,
+                                .bytes_used   = c->memory.used};
 }
