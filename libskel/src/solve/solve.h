@@ -80,7 +80,8 @@ typedef struct skel__cvode_memory {
 } skel__cvode_memory;
 skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c);
 
-/* Whether friction stops a joint so fast that adams would creep and bdf is the better one. */
-int skel__is_stiff(skel_state *s);
+/* What AUTO runs instead of `integrator` (with steps of h [s], where they are fixed) if friction
+   stops a joint so fast that it would creep or fail: bdf, or conserving; else `integrator`. */
+int32_t skel__integrator_for_friction(skel_state *s, int32_t integrator, double h);
 
 #endif
