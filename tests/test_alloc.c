@@ -8,12 +8,14 @@
 #include <string.h>
 
 typedef struct counter {
-    long calls, live, fail_at; /* fail_at: the call that gets NULL, 0 for none */
+    long   calls, live, fail_at; /* fail_at: the call that gets NULL, 0 for none */
+    size_t bytes;
 } counter;
 
 static void *count_alloc(size_t size, void *user) {
     counter *c = user;
     if (++c->calls == c->fail_at) return NULL;
+    c->bytes += size;
     void *p = malloc(size);
     if (p) ++c->live;
     return p;
@@ -212,6 +214,60 @@ START_TEST(running_out_of_memory) {
 }
 END_TEST
 
+/* A bake by tolerance with the memory of `a`. Without bodies: of a ragdoll. */
+static skel_status bake_by_tolerance(int32_t integrator, int32_t bodies, const skel_allocator *a) {
+    rng             r = rng_seed(5);
+    ragdoll_options o = {.friction = 1, .allocator = a};
+    scene           s = bodies > 0 ? scene_chain(bodies, SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .05, a)
+                                   : scene_ragdoll(&r, o);
+    skel_bake      *b = NULL;
+    skel_bake_desc  d;
+    skel_error      err;
+    skel_bake_desc_init(&d), skel_error_init(&err);
+    d.model = s.model, d.state = s.state, d.integrator = integrator, d.tolerance = 1e-4;
+    d.sample_count = 2, d.sample_rate = 1000;
+
+    /* Only the bake may run out of memory, not the scene before it. */
+    counter *c = a->user;
+    c->calls   = 0;
+    c->bytes   = 0;
+    c->fail_at = -c->fail_at;
+
+    skel_status status = skel_bake_start(&d, &b, &err);
+    if (status == SKEL_OK) status = skel_bake_advance(b, -1);
+    c->fail_at = 0;
+    skel_bake_destroy(b);
+    scene_free(&s);
+    return status;
+}
+
+START_TEST(integrators_by_tolerance_run_out_of_memory) {
+    const struct {
+        int32_t integrator, bodies; /* a ragdoll's contacts are events */
+    } cases[5] = {{SKEL_INTEGRATOR_ADAMS, 3},
+                  {SKEL_INTEGRATOR_ADAMS, 0},
+                  {SKEL_INTEGRATOR_BDF, 3},   /* a dense Jacobian */
+                  {SKEL_INTEGRATOR_BDF, 140}, /* Krylov */
+                  {SKEL_INTEGRATOR_BDF, 0}};
+    for (int e = 0; e < 5; ++e) {
+        counter        c = {0};
+        skel_allocator a = counting(&c);
+        ck_assert_int_eq(bake_by_tolerance(cases[e].integrator, cases[e].bodies, &a), SKEL_OK);
+        const long calls = c.calls;
+        ck_assert_int_eq(c.live, 0);
+
+        /* CVODE's vectors are of this memory: 19 of them at least, 9 numbers for each body. */
+        ck_assert_uint_ge(c.bytes, 19u * 9u * sizeof(double) * (size_t)cases[e].bodies);
+        for (long k = 1; k <= calls; ++k) {
+            c = (counter){.fail_at = -k};
+            ck_assert_int_eq(bake_by_tolerance(cases[e].integrator, cases[e].bodies, &a),
+                             SKEL_E_MEMORY);
+            ck_assert_int_eq(c.live, 0);
+        }
+    }
+}
+END_TEST
+
 START_TEST(incomplete_allocators_are_refused) {
     counter         c = {0};
     skel_allocator  a = counting(&c);
@@ -237,6 +293,7 @@ int main(void) {
     tcase_add_test(t, a_bake_allocates_at_its_start);
     tcase_add_test(t, solving_allocates_nothing);
     tcase_add_test(t, running_out_of_memory);
+    tcase_add_test(t, integrators_by_tolerance_run_out_of_memory);
     tcase_add_test(t, incomplete_allocators_are_refused);
     suite_add_tcase(suite, t);
     return run_suite(suite);

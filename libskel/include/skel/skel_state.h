@@ -20,7 +20,8 @@ enum {
 
 enum {
     SKEL_INTEGRATOR_AUTO       = 0, /* a bake: ADAMS (BDF where friction is stiff), CONSERVING where
-                                       there are loops; given a step: RK4, or CONSERVING */
+                                       there are loops or friction is too stiff; given a step:
+                                       RK4, or CONSERVING */
     SKEL_INTEGRATOR_EULER      = 1, /* as printed [HAK]: first order, drifts, for comparison */
     SKEL_INTEGRATOR_RK4        = 2, /* fourth order, projected onto the joints after every step */
     SKEL_INTEGRATOR_ADAMS      = 3, /* CVODE, variable order and step, on joint coordinates */

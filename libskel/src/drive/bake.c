@@ -209,11 +209,28 @@ static double step_of(const skel_bake_desc *d, int32_t integrator) {
 }
 
 static skel_status begin_by_tolerance(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
-    if (d->integrator == SKEL_INTEGRATOR_AUTO && skel__is_stiff(b->state))
-        b->integrator = b->summary.integrator = SKEL_INTEGRATOR_BDF;
     const skel_status status =
         skel__cvode_create(b->m, b->integrator, b->solver, d->tolerance, &b->cvode, err);
     return status == SKEL_OK ? skel__cvode_start(b->cvode, b->state, err) : status;
+}
+
+static skel_status reserve(skel_bake *b, skel_error *err) {
+    const skel_status status = skel__step_reserve(b->state, b->integrator, b->solver, err);
+    if (status != SKEL_OK) return status;
+    return skel__step_reserve(b->sample, b->integrator, b->solver, err);
+}
+
+/* AUTO goes by the start: an integrator that stiff friction would stop gives way to another. */
+static skel_status mind_friction(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
+    if (d->integrator != SKEL_INTEGRATOR_AUTO) return SKEL_OK;
+    const int32_t better = skel__integrator_for_friction(b->state, b->integrator, b->h);
+    if (better == b->integrator) return SKEL_OK;
+
+    b->integrator         = better;
+    b->h                  = step_of(d, better);
+    b->summary.integrator = better;
+    b->summary.step       = b->h;
+    return reserve(b, err);
 }
 
 static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
@@ -226,8 +243,7 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
     skel_error_init(&b->error);
     skel_status status = skel_state_create(d->model, &b->state, err);
     if (status == SKEL_OK) status = skel_state_create(d->model, &b->sample, err);
-    if (status == SKEL_OK) status = skel__step_reserve(b->state, b->integrator, b->solver, err);
-    if (status == SKEL_OK) status = skel__step_reserve(b->sample, b->integrator, b->solver, err);
+    if (status == SKEL_OK) status = reserve(b, err);
     if (status != SKEL_OK) return status;
     if (d->state) skel_state_copy(b->state, d->state);
     b->state->sum = (skel__power){0};
@@ -239,6 +255,7 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
                                      .solver      = b->solver,
                                      .step        = b->h};
     status     = settle(b, err);
+    if (status == SKEL_OK) status = mind_friction(b, d, err);
     if (status == SKEL_OK && skel__chooses_steps(b->integrator))
         status = begin_by_tolerance(b, d, err);
     if (status == SKEL_OK) warn_unused(b, d);

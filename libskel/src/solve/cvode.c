@@ -5,18 +5,19 @@
      angles    tol                     quaternions  tol / 2 (half angles)
      lengths   tol * size              rates        the same per second, or per natural time (from
                                                     gravity, speeds and loads) where that is longer
-   all absolute, and the norm is the root of the sum of the squares. Works and impulses go along
-   without a say. Curves have corners at their samples: a step ends there and the method begins
-   anew. */
+   all absolute, and the norm is the root of the sum of the squares. Works and impulses, which are
+   the receipt, count in it by the energy and momentum of the whole mass at natural speed. Curves
+   have corners at their samples: a step ends there and the method begins anew. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"
+#include "solve/cvode_memory.h"
+#include "solve/cvode_vector.h"
 #include "solve/impact.h"
 #include "solve/reduced.h"
 #include "solve/solve.h"
 
 #include <cvode/cvode.h>
-#include <nvector/nvector_serial.h>
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
 #include <sunmatrix/sunmatrix_dense.h>
@@ -30,20 +31,25 @@
 #define COARSEST 1e-2
 #define UNIT_RATE 1.0  /* [1/s]: a rate wrong by so many tol makes a second wrong by tol */
 #define ROUNDING 1e-15 /* of a length or angle: no tolerance is finer */
-#define NO_SAY 1e30    /* tolerance of works and impulses */
 #define DENSE_MAX 600  /* bdf: longest y with a dense Jacobian; beyond, Krylov */
 #define KRYLOV_DIMENSION 30
+#define SUNDIALS_OBJECTS 16384 /* bytes: more than twice of what they take (tests/test_cvode.c) */
 #define CORRECTOR 0.01 /* of the tolerance: adams with a sloppy corrector is unstable early */
 #define CORRECTOR_MAX 10
-#define STIFF 50          /* decays of friction in the natural time that make bdf the cheaper one */
-#define EVENT_STEP 0.1    /* of the natural time: no longer steps while looking for events */
-#define LOOKS 15          /* in a step, for the largest force */
-#define DELAY_STEPS 16    /* in a muscle's reaction time */
-#define FIRST_STEP 0.5    /* of the natural time and the root of the tolerance */
-#define SHORTEST 1e-14    /* of the natural time: a step below is no progress */
-#define STEPS_MAX 1000000 /* in one simulated second */
-#define SAME_TIME 1e-12   /* of the time: samples of two curves this near are one */
-#define FAR 1e300         /* a stop that is never reached */
+#define STIFF 50 /* decays of friction in the natural time that make bdf the cheaper one */
+#define ADAMS_DECAYS_MAX 1e3  /* and adams, where bdf is not, slower than conserving */
+#define BDF_DECAYS_MAX 1e8    /* the differenced Jacobian loses the slow motion in the noise */
+#define BLAMED_DECAYS 1e5     /* a failure is friction's */
+#define RK4_DECAYS_MAX 2      /* in a step: beyond 2.7 it is unstable */
+#define EVENT_STEP 0.1        /* of the natural time: no longer steps while looking for events */
+#define LOOKS 15              /* in a step, for the largest force */
+#define DELAY_STEPS 16        /* in a muscle's reaction time */
+#define FIRST_STEP 0.5        /* of the natural time and the root of the tolerance */
+#define SHORTEST 1e-14        /* of the natural time: a step below is no progress */
+#define EVALUATIONS_MAX 1e6   /* in the natural time, or a second: the samples need up to 1.3e5 */
+#define EVALUATIONS_STIFF 2e5 /* the same beside friction that is to blame */
+#define SAME_TIME 1e-12       /* of the time: samples of two curves this near are one */
+#define FAR 1e300             /* a stop that is never reached */
 
 /* Numbers of y that are weighed together: a vector, a quaternion, an angle. */
 typedef struct part {
@@ -70,20 +76,27 @@ struct skel__cvode {
     int32_t            lost;     /* and its body */
     skel__cvode_counts past;     /* counted before the last beginning */
     double             evaluations;
-    double             window_t, window_steps; /* where the present second began */
+    double             window_t, window_evaluations; /* where the present natural time began */
     int                has_fired;
     int                has_own_events;           /* of contacts and limits */
+    int32_t            stiff;                    /* the body with the stiffest joint, or -1 */
+    double             decay;                    /* of its friction, at the start [1/s] */
     double             end_push;                 /* of grounds, at the end of the last step */
     double             ground_push, ground_time; /* the largest so far, and when */
     skel__event_fn     event;
     void              *event_data;
-    int               *fired; /* one per event */
+    int               *fired; /* one per event; NULL: no events */
     SUNContext         context;
     N_Vector           y, aside;
     void              *mem;
     SUNNonlinearSolver corrector;
     SUNMatrix          jacobian;
     SUNLinearSolver    linear;
+
+    /* of SUNDIALS: what it takes for events (behind `fired`), its vectors, and all else */
+    skel__sundials_memory event_memory;
+    skel__vector_pool    *pool;
+    skel__sundials_memory memory;
 };
 
 /* ---- curves: where a step must end ---- */
@@ -222,19 +235,60 @@ static double decay_of(const skel_state *s, int32_t i) {
     }
 }
 
-int skel__is_stiff(skel_state *s) {
-    double fastest = 0;
-    if (skel__accelerate(s, s->x, s->t, SKEL__AFTER, SKEL_SOLVER_TREE) != SKEL_OK) return 0;
-    for (int32_t k = 0; k < s->m->nd; ++k)
-        if (s->m->body[s->m->order[k]].joint >= 0)
-            fastest = fmax(fastest, decay_of(s, s->m->order[k]));
-    if (skel__reduced_room(s->m) > DENSE_MAX) return 0; /* Krylov steps are not the cheaper ones */
-    return fastest > STIFF * fmax(natural_rate(s, natural_length(s->m), 0), UNIT_RATE);
+/* The body whose joint friction stops fastest, or -1, and how fast [1/s]. */
+static int32_t stiffest(skel_state *s, double *decay) {
+    int32_t body = -1;
+    *decay       = 0;
+    if (skel__accelerate(s, s->x, s->t, SKEL__AFTER, SKEL_SOLVER_TREE) != SKEL_OK) return -1;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i   = s->m->order[k];
+        const double  one = s->m->body[i].joint >= 0 ? decay_of(s, i) : 0;
+        if (!(one > *decay)) continue;
+        *decay = one;
+        body   = i;
+    }
+    return body;
+}
+
+int32_t skel__integrator_for_friction(skel_state *s, int32_t integrator, double h) {
+    double decay;
+    if (integrator != SKEL_INTEGRATOR_ADAMS && integrator != SKEL_INTEGRATOR_RK4) return integrator;
+    if (stiffest(s, &decay) < 0) return integrator;
+    if (integrator == SKEL_INTEGRATOR_RK4)
+        return decay * h > RK4_DECAYS_MAX ? SKEL_INTEGRATOR_CONSERVING : integrator;
+
+    /* Without a dense Jacobian bdf is not the cheaper one. */
+    const double decays = decay / fmax(natural_rate(s, natural_length(s->m), 0), UNIT_RATE);
+    if (skel__reduced_room(s->m) > DENSE_MAX)
+        return decays > ADAMS_DECAYS_MAX ? SKEL_INTEGRATOR_CONSERVING : integrator;
+    if (decays > BDF_DECAYS_MAX) return SKEL_INTEGRATOR_CONSERVING;
+    return decays > STIFF ? SKEL_INTEGRATOR_BDF : integrator;
 }
 
 static void add_part(skel__cvode *c, size_t at, size_t count, int32_t body, double absolute,
                      double relative) {
     if (count > 0) c->parts[c->part_count++] = (part){at, count, body, absolute, relative};
+}
+
+/* Works and impulses, in the units in which the receipt is relative: the energy and the momentum of
+   the whole mass at natural speed, and its moment about the origin. */
+static void weigh_sums(skel__cvode *c, double tol) {
+    const skel_model *m    = c->m;
+    double            mass = 0, far = 0;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        mass += m->body[m->order[k]].mass;
+        far = fmax(far, v3_norm(c->work->x[m->order[k]].p));
+    }
+
+    /* where nothing has mass, all of them stay zero, and any unit serves */
+    const double momentum = mass > 0 ? mass * c->length * c->rate : 1.0;
+    const double energy   = momentum * c->length * c->rate;
+    const double moment   = momentum * (c->length + far);
+    const size_t at       = c->r.at_sum;
+    for (size_t k = 0; k < 4; ++k) add_part(c, at + k, 1, -1, tol * energy, tol);
+    add_part(c, at + 4, 3, -1, tol * momentum, tol);
+    add_part(c, at + 7, 3, -1, tol * moment, tol);
+    add_part(c, at + 10, 1, -1, tol * energy, tol);
 }
 
 /* CVODE divides the sum of squares by the length of y; we do not want that. */
@@ -274,53 +328,92 @@ static void weigh_parts(skel__cvode *c) {
         if (j->muscle >= 0)
             add_part(c, c->r.at_memory + (size_t)j->muscle, 1, j->b, tol * j->muscle_max, fine);
     }
-    add_part(c, c->r.at_sum, SKEL__REDUCED_SUMS, -1, NO_SAY, 0);
+    weigh_sums(c, tol);
 }
 
 /* ---- life ---- */
 
-static size_t layout(const skel_model *m, void *base, skel__cvode **out) {
-    skel__carver c    = {base, 0};
-    skel__cvode *at   = skel__carve(&c, 1, sizeof *at);
-    int32_t     *root = skel__carve(&c, (size_t)m->nd, sizeof *root);
-    part        *parts =
-        skel__carve(&c, 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 1, sizeof *parts);
+/* How many vectors live at a time. Besides our two, CVODE has seven and the Nordsieck array of its
+   highest order (12 or 5), with one column more than the order, and a Newton solver of its own,
+   which has one; adams replaces that by a fixed-point solver, which has three. */
+#define ADAMS_VECTORS (2 + 7 + 13 + 1 + 3)
+#define BDF_VECTORS (2 + 7 + 6 + 1)
+#define LINEAR_VECTORS 2 /* CVODE's interface to linear solvers */
+#define DENSE_VECTORS 1  /* a column of the Jacobian */
+#define KRYLOV_VECTORS (2 + KRYLOV_DIMENSION + 1)
+
+static int32_t vectors_of(int32_t integrator, size_t n) {
+    if (integrator == SKEL_INTEGRATOR_ADAMS) return ADAMS_VECTORS;
+    return BDF_VECTORS + LINEAR_VECTORS + (n <= DENSE_MAX ? DENSE_VECTORS : KRYLOV_VECTORS);
+}
+
+/* Bytes of SUNDIALS: its objects; a dense Jacobian, saved once, and pivots; or the Hessenberg
+   matrix of the Krylov solver and its small vectors. Every block is rounded up (SKEL__ALIGN). */
+static size_t sundials_bytes(int32_t integrator, size_t n) {
+    const size_t number = sizeof(double), krylov = KRYLOV_DIMENSION + 1;
+    if (integrator == SKEL_INTEGRATOR_ADAMS) return SUNDIALS_OBJECTS;
+    if (n <= DENSE_MAX) return SUNDIALS_OBJECTS + (2 * n * n + 3 * n) * number;
+    return SUNDIALS_OBJECTS + krylov * (krylov * number + SKEL__ALIGN) + 6 * krylov * number;
+}
+
+/* All memory of c but that of its state and its events: counted (base NULL) or carved. */
+static size_t layout(const skel_model *m, int32_t integrator, void *base, skel__cvode **out) {
+    const size_t n       = skel__reduced_room(m);
+    const size_t parts   = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 7;
+    skel__carver c       = {base, 0};
+    skel__cvode *at      = skel__carve(&c, 1, sizeof *at);
+    int32_t     *root    = skel__carve(&c, (size_t)m->nd, sizeof *root);
+    part        *weighed = skel__carve(&c, parts, sizeof *weighed);
+
+    const size_t       bytes = (sundials_bytes(integrator, n) / SKEL__ALIGN + 1) * SKEL__ALIGN;
+    void              *rest  = skel__carve(&c, bytes, 1);
+    skel__vector_pool *pool  = skel__vector_pool_carve(&c, vectors_of(integrator, n), n);
+
     if (at) {
-        at->m = m, at->parts = parts;
-        at->r = skel__reduced_of(m, root);
-        *out  = at;
+        at->m      = m;
+        at->parts  = weighed;
+        at->r      = skel__reduced_of(m, root);
+        at->memory = (skel__sundials_memory){rest, bytes, 0};
+        at->pool   = pool;
+        *out       = at;
     }
     return c.used;
 }
 
 static int make_corrector(skel__cvode *c) {
+    /* adams: fixed-point iteration, without acceleration */
     if (c->integrator == SKEL_INTEGRATOR_ADAMS) {
         c->corrector = SUNNonlinSol_FixedPoint(c->y, 0, c->context);
         return c->corrector && CVodeSetNonlinearSolver(c->mem, c->corrector) == CV_SUCCESS &&
                CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS &&
                CVodeSetMaxNonlinIters(c->mem, CORRECTOR_MAX) == CV_SUCCESS;
     }
-    const sunindextype n = (sunindextype)c->r.n; /* Newton is CVODE's own */
+
+    /* bdf: CVODE's own Newton iteration, on a dense Jacobian or without one */
+    const sunindextype n = (sunindextype)c->r.n;
     if (n <= DENSE_MAX) {
         c->jacobian = SUNDenseMatrix(n, n, c->context);
         c->linear   = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
     } else
         c->linear = SUNLinSol_SPGMR(c->y, SUN_PREC_NONE, KRYLOV_DIMENSION, c->context);
+
     /* the differenced Jacobian is noise in its last half: a sharper Newton keeps that out of y */
     return c->linear && CVodeSetLinearSolver(c->mem, c->linear, c->jacobian) == CV_SUCCESS &&
            CVodeSetNonlinConvCoef(c->mem, CORRECTOR) == CV_SUCCESS;
 }
 
+/* False only if the sizes above are wrong: SUNDIALS then ran out of the memory that it has. */
 static int make_integrator(skel__cvode *c) {
     const int method = c->integrator == SKEL_INTEGRATOR_ADAMS ? CV_ADAMS : CV_BDF;
     if (SUNContext_Create(NULL, &c->context) != 0) return 0;
-    c->y     = N_VNew_Serial((sunindextype)c->r.n, c->context);
-    c->aside = c->y ? N_VClone(c->y) : NULL;
-    c->mem   = c->aside ? CVodeCreate(method, c->context) : NULL;
+
+    c->y     = skel__vector_take(c->pool, c->context);
+    c->aside = skel__vector_take(c->pool, c->context);
+    c->mem   = CVodeCreate(method, c->context);
     if (!c->mem) return 0;
-    N_VConst(0, c->y);
-    CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL);
-    return CVodeInit(c->mem, derive, 0, c->y) == CV_SUCCESS &&
+
+    return CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL) == CV_SUCCESS &&
+           CVodeInit(c->mem, derive, 0, c->y) == CV_SUCCESS &&
            CVodeWFtolerances(c->mem, weigh) == CV_SUCCESS &&
            CVodeSetUserData(c->mem, c) == CV_SUCCESS &&
            CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
@@ -340,6 +433,18 @@ static skel_status watch_contacts(skel__cvode *c) {
     return skel__cvode_set_events(c, skel__event_count(c->m), contact_events, NULL);
 }
 
+/* The state to work on, and SUNDIALS' objects in the memory that is there already. */
+static skel_status reserve(skel__cvode *c) {
+    skel_status status = skel_state_create(c->m, &c->work, NULL);
+    if (status == SKEL_OK) status = skel__judge_reserve(c->work, c->solver);
+    if (status != SKEL_OK) return status;
+
+    skel__sundials_memory *before  = skel__sundials_memory_use(&c->memory);
+    const int              is_made = make_integrator(c);
+    skel__sundials_memory_use(before);
+    return is_made ? SKEL_OK : SKEL_E_MEMORY;
+}
+
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err) {
     skel__cvode *c = NULL;
@@ -355,23 +460,20 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
                           m->body[m->pin[0]].name);
     if (!(tolerance > 0) || !isfinite(tolerance))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance: is %g, must be > 0", tolerance);
-    void *block = skel__alloc(&m->allocator, layout(m, NULL, NULL));
+    void *block = skel__alloc(&m->allocator, layout(m, integrator, NULL, NULL));
     if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
-    layout(m, block, &c);
+    layout(m, integrator, block, &c);
     c->allocator  = m->allocator;
     c->integrator = integrator, c->solver = solver;
-    c->asked     = tolerance;
-    c->tolerance = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
-    c->tolerance = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
-    c->length    = natural_length(m);
-    c->rate      = 1.0;
-    c->lost      = -1;
-    if (skel_state_create(m, &c->work, NULL) != SKEL_OK ||
-        skel__judge_reserve(c->work, solver) != SKEL_OK || !make_integrator(c)) {
-        skel__cvode_destroy(c);
-        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
-    }
-    if (skel__event_count(m) > 0 && watch_contacts(c) != SKEL_OK) {
+    c->asked           = tolerance;
+    c->tolerance       = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
+    c->tolerance       = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
+    c->length          = natural_length(m);
+    c->rate            = 1.0;
+    c->lost            = -1;
+    skel_status status = reserve(c);
+    if (status == SKEL_OK && skel__event_count(m) > 0) status = watch_contacts(c);
+    if (status != SKEL_OK) {
         skel__cvode_destroy(c);
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
     }
@@ -396,7 +498,8 @@ void skel__cvode_destroy(skel__cvode *c) {
 
 /* ---- failure ---- */
 
-/* The body whose share of the error is the largest. Writes over y: there is no way on anyhow. */
+/* The body whose share of the error is the largest; -1: none, or works and impulses. Writes over y:
+   there is no way on anyhow. */
 static int32_t worst_body(skel__cvode *c) {
     double *v = N_VGetArrayPointer(c->aside), *w = N_VGetArrayPointer(c->y);
     double  worst = 0;
@@ -407,7 +510,7 @@ static int32_t worst_body(skel__cvode *c) {
     for (size_t k = 0; k < c->part_count; ++k)
         for (size_t i = c->parts[k].at; i < c->parts[k].at + c->parts[k].count; ++i) {
             const double share = fabs(v[i] * w[i]);
-            if (share <= worst || c->parts[k].body < 0) continue;
+            if (share <= worst) continue;
             worst = share;
             body  = c->parts[k].body;
         }
@@ -422,22 +525,79 @@ static const char *reason_of(const skel__cvode *c, int flag) {
     case CV_RHSFUNC_FAIL:
     case CV_FIRST_RHSFUNC_ERR:
     case CV_REPTD_RHSFUNC_ERR:
-    case CV_UNREC_RHSFUNC_ERR: return skel_status_text(c->failure);
+    case CV_UNREC_RHSFUNC_ERR:
+        return c->failure == SKEL_OK ? "the accelerations are too large to compute with"
+                                     : skel_status_text(c->failure);
     case CV_LSETUP_FAIL:
     case CV_LSOLVE_FAIL: return "the linear system of a step is singular";
     case CV_SUCCESS: return "the steps became too short to get on";
-    default: return CVodeGetReturnFlagName(flag) ? "CVODE refused the step" : "";
+    default: return "CVODE refused the step";
     }
 }
 
+/* Whether a failure is friction's. */
+static int is_too_stiff(const skel__cvode *c) {
+    return c->stiff >= 0 && c->decay > BLAMED_DECAYS * fmax(c->rate, UNIT_RATE);
+}
+
+static skel_status fail_by_friction(const skel__cvode *c, double h, skel_error *err) {
+    const int32_t      joint = c->m->body[c->stiff].joint;
+    const skel__joint *j     = &c->m->joint[joint];
+    return skel__fail(
+        err, SKEL_E_DIVERGED, c->stiff, joint,
+        "t = %.6g s: joint '%s': its friction of %g %s stops it within %.2g s, too fast for %s "
+        "(step %.3g s, tolerance %g); use the integrator conserving, or less friction",
+        c->t, j->name, j->friction, j->type == SKEL_JOINT_SLIDE ? "N s/m" : "N m s", 1.0 / c->decay,
+        c->integrator == SKEL_INTEGRATOR_ADAMS ? "adams" : "bdf", h, c->asked);
+}
+
 static skel_status fail(skel__cvode *c, int flag, skel_error *err) {
-    const int32_t     body   = worst_body(c);
-    const skel_status status = flag == CV_MEM_FAIL ? SKEL_E_MEMORY : SKEL_E_DIVERGED;
-    double            h      = 0;
+    const int32_t body = worst_body(c);
+    double        h    = 0;
     CVodeGetCurrentStep(c->mem, &h);
-    return skel__fail(err, status, body, -1,
-                      "t = %.6g s: body '%s': %s (step %.3g s, tolerance %g)", c->t,
-                      body < 0 ? "?" : c->m->body[body].name, reason_of(c, flag), h, c->asked);
+    if (flag == CV_MEM_FAIL)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "t = %.6g s: no memory for a step", c->t);
+    if (is_too_stiff(c)) return fail_by_friction(c, h, err);
+    return skel__fail(err, SKEL_E_DIVERGED, body, -1,
+                      "t = %.6g s: %s '%s': %s (step %.3g s, tolerance %g); use a larger "
+                      "tolerance or the integrator conserving",
+                      c->t, body < 0 ? "report" : "body",
+                      body < 0 ? "works and impulses" : c->m->body[body].name, reason_of(c, flag),
+                      h, c->asked);
+}
+
+/* The body that turns or accelerates most. */
+static int32_t fastest_body(const skel_state *s, double length) {
+    const int32_t lost = skel__first_lost(s);
+    double        most = 0;
+    int32_t       body = -1;
+    if (lost >= 0) return lost;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i = s->m->order[k];
+        const double  one =
+            v3_norm(s->ww[i]) + sqrt(v3_norm(s->acc[i].w)) + sqrt(v3_norm(s->acc[i].v) / length);
+        if (one <= most) continue;
+        most = one;
+        body = i;
+    }
+    return body;
+}
+
+/* Speeds or accelerations whose squares are no numbers any more. */
+static skel_status fail_start(const skel__cvode *c, skel_status status, skel_error *err) {
+    const skel_state *s    = c->work;
+    const int32_t     body = fastest_body(s, c->length);
+    if (status != SKEL_OK || body < 0)
+        return skel__fail(err, status == SKEL_OK ? SKEL_E_DIVERGED : status, body, -1,
+                          "t = %.6g s: %s; reduce velocities, gravity, loads or friction", c->t,
+                          skel_status_text(status == SKEL_OK ? SKEL_E_DIVERGED : status));
+    return skel__fail(
+        err, SKEL_E_DIVERGED, body, -1,
+        "t = %.6g s: body '%s' turns at %.3g rad/s and accelerates by %.3g m/s^2 and "
+        "%.3g rad/s^2, too much to compute with; reduce velocities, gravity, loads or "
+        "friction",
+        c->t, c->m->body[body].name, v3_norm(s->ww[body]), v3_norm(s->acc[body].v),
+        v3_norm(s->acc[body].w));
 }
 
 /* ---- running ---- */
@@ -488,17 +648,15 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
         skel__impacts(c->work);
     }
     skel__muscle_remember(c->work);
+    c->stiff = stiffest(c->work, &c->decay);
     if (status == SKEL_OK)
         status = skel__accelerate(c->work, c->work->x, s->t, SKEL__AFTER, c->solver);
     c->rate = natural_rate(c->work, c->length, 1);
-    if (status != SKEL_OK || !isfinite(c->rate))
-        return skel__fail(err, status == SKEL_OK ? SKEL_E_DIVERGED : status,
-                          skel__first_lost(c->work), -1, "t = %.6g s: %s", c->t,
-                          skel_status_text(status));
+    if (status != SKEL_OK || !isfinite(c->rate)) return fail_start(c, status, err);
     weigh_parts(c);
     skel__reduced_pack(&c->r, c->work, N_VGetArrayPointer(c->y));
     add_counts(c, &c->past);
-    c->window_steps = c->past.steps;
+    c->window_evaluations = c->evaluations;
     CVodeReInit(c->mem, c->t, c->y); /* counted: begin() must not count it again */
     return begin(c, err);
 }
@@ -574,16 +732,41 @@ double skel__cvode_ground_push(const skel__cvode *c, double *time) {
     return c->ground_push;
 }
 
-/* Too short, or too many in a second: no progress. */
+/* Too short, or too much work in the natural time: no progress. */
 static int is_stuck(skel__cvode *c, double h) {
-    const double steps = skel__cvode_counted(c).steps;
-    if (c->t - c->window_t > 1.0) c->window_t = c->t, c->window_steps = steps;
-    return !(h >= SHORTEST / c->rate) || steps - c->window_steps > STEPS_MAX;
+    if (c->t - c->window_t > 1.0 / fmax(c->rate, UNIT_RATE)) {
+        c->window_t           = c->t;
+        c->window_evaluations = c->evaluations;
+    }
+    const double most = is_too_stiff(c) ? EVALUATIONS_STIFF : EVALUATIONS_MAX;
+    return !(h >= SHORTEST / c->rate) || c->evaluations - c->window_evaluations > most;
+}
+
+/* One step of CVODE, not beyond `stop`. */
+static int step_to(skel__cvode *c, double stop, double *t) {
+    CVodeSetStopTime(c->mem, stop); /* behind us after an event: refused, and not needed */
+
+    /* In its first step bdf takes memory for its linear solver, of what was reserved for it. */
+    skel__sundials_memory *before = skel__sundials_memory_use(&c->memory);
+    const int flag = CVode(c->mem, fmin(c->t + 1.0 / c->rate, stop), c->y, t, CV_ONE_STEP);
+    skel__sundials_memory_use(before);
+    return flag;
+}
+
+/* The same. CVODE refuses to go on from an event whose number stays at zero, and takes it for gone
+   if the method begins anew there. */
+static int step_from_event(skel__cvode *c, double stop, double *t, skel_error *err) {
+    const int flag = step_to(c, stop, t);
+    if (flag != CV_ILL_INPUT || CVodeGetDky(c->mem, c->t, 0, c->y) != CV_SUCCESS) return flag;
+    return begin(c, err) == SKEL_OK ? step_to(c, stop, t) : flag;
 }
 
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
-    double t = c->t, h = 0;
+    const int had_fired = c->has_fired;
+    double    t = c->t, h = 0;
     if (!(t_stop > c->t)) return SKEL_OK;
+
+    /* what changes at the beginning of the step */
     if (c->has_own_events && c->has_fired) {
         const skel_status status = pass_events(c, err);
         if (status != SKEL_OK) return status;
@@ -592,11 +775,12 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
         const skel_status status = pass_knot(c, err);
         if (status != SKEL_OK) return status;
     }
+
     const double stop = fmin(fmin(t_stop, c->to), FAR);
     c->has_fired      = 0;
-    CVodeSetStopTime(c->mem, stop); /* behind us after an event: refused, and not needed */
-    const int flag = CVode(c->mem, fmin(c->t + 1.0 / c->rate, stop), c->y, &t, CV_ONE_STEP);
+    const int flag    = had_fired ? step_from_event(c, stop, &t, err) : step_to(c, stop, &t);
     if (flag < 0) return fail(c, flag, err);
+
     c->has_fired = flag == CV_ROOT_RETURN && CVodeGetRootInfo(c->mem, c->fired) == CV_SUCCESS;
     c->t         = t;
     c->is_fresh  = 0;
@@ -620,16 +804,47 @@ skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     return SKEL_OK;
 }
 
+/* `fired`, and behind it the memory of CVODE, which has three numbers and three integers for each
+   event: counted (base NULL) or carved. */
+static size_t event_layout(size_t events, void *base, int **fired, skel__sundials_memory *memory) {
+    skel__carver c = {base, 0};
+    *fired         = skel__carve(&c, events, sizeof **fired);
+
+    const size_t from  = c.used;
+    void        *first = skel__carve(&c, events, sizeof(double));
+    for (int array = 1; array < 3; ++array) skel__carve(&c, events, sizeof(double));
+    for (int array = 0; array < 3; ++array) skel__carve(&c, events, sizeof(int));
+
+    *memory = (skel__sundials_memory){first, c.used - from, 0};
+    return c.used;
+}
+
 skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn fn, void *data) {
     if (count < 0 || (count > 0 && !fn)) return SKEL_E_ARGUMENT;
+
+    skel__sundials_memory memory = {0};
+    int                  *fired  = NULL;
+    if (count > 0) {
+        const size_t events = (size_t)count;
+        void *block = skel__alloc(&c->allocator, event_layout(events, NULL, &fired, &memory));
+        if (!block) return SKEL_E_MEMORY;
+        event_layout(events, block, &fired, &memory);
+    }
+
+    /* CVODE lets go of the events before, then takes the new ones' memory. */
+    CVodeRootInit(c->mem, 0, NULL);
     skel__free(&c->allocator, c->fired);
-    c->fired      = skel__alloc(&c->allocator, (size_t)(count > 0 ? count : 1) * sizeof *c->fired);
-    c->event      = count > 0 ? fn : NULL;
-    c->event_data = data;
-    c->has_fired  = 0;
-    if (!c->fired) return SKEL_E_MEMORY;
-    if (CVodeRootInit(c->mem, count, count > 0 ? find_events : NULL) != CV_SUCCESS)
-        return SKEL_E_MEMORY;
+    c->fired        = fired;
+    c->event_memory = memory;
+    c->event        = count > 0 ? fn : NULL;
+    c->event_data   = data;
+    c->has_fired    = 0;
+    if (count == 0) return SKEL_OK;
+
+    skel__sundials_memory *before = skel__sundials_memory_use(&c->event_memory);
+    const int              flag   = CVodeRootInit(c->mem, count, find_events);
+    skel__sundials_memory_use(before);
+    if (flag != CV_SUCCESS) return SKEL_E_MEMORY;
     CVodeSetNoInactiveRootWarn(c->mem);
     return SKEL_OK;
 }
@@ -645,4 +860,11 @@ skel__cvode_counts skel__cvode_counted(const skel__cvode *c) {
     CVodeGetLastStep(c->mem, &sum.last_step);
     CVodeGetLastOrder(c->mem, &sum.last_order);
     return sum;
+}
+
+skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c) {
+    return (skel__cvode_memory){.vectors      = c->pool->count,
+                                .vectors_used = c->pool->most_used,
+                                .bytes        = c->memory.size,
+                                .bytes_used   = c->memory.used};
 }

@@ -18,7 +18,9 @@ skel__reduced skel__reduced_of(const skel_model *m, int32_t *root) {
 }
 
 size_t skel__reduced_room(const skel_model *m) {
-    return (size_t)m->nq + (size_t)m->nv + 13 * (size_t)m->nd + (size_t)m->nm + SKEL__REDUCED_SUMS;
+    size_t roots = 0;
+    for (int32_t k = 0; k < m->nd; ++k) roots += m->body[m->order[k]].joint < 0;
+    return (size_t)m->nq + (size_t)m->nv + 13 * roots + (size_t)m->nm + SKEL__REDUCED_SUMS;
 }
 
 /* ---- y <-> state ---- */

@@ -23,7 +23,7 @@ typedef struct skel__reduced {
 
 /* root: room for m->nd numbers. */
 skel__reduced skel__reduced_of(const skel_model *m, int32_t *root);
-/* The longest y of the model. */
+/* The length of y: n of skel__reduced_of. */
 size_t skel__reduced_room(const skel_model *m);
 
 /* y of s->x and s->sum, whose joints are closed. Uses the workspace of s. */

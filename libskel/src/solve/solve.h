@@ -42,8 +42,8 @@ void skel__conserving_counts(const skel_state *s, double *rejected, double *eval
 /* ---- cvode.c: steps chosen by tolerance, on joint coordinates ---- */
 typedef struct skel__cvode skel__cvode;
 /* integrator: SKEL_INTEGRATOR_ADAMS or _BDF. tolerance: what a second of motion may be wrong by, in
-   radians and in parts of the model's size. All memory is taken here, CVODE's own with malloc. On
-   failure *out is NULL; SKEL_E_UNSUPPORTED where the model has loops. */
+   radians and in parts of the model's size. All memory is taken here, CVODE's own too, through the
+   model's allocator. On failure *out is NULL; SKEL_E_UNSUPPORTED where the model has loops. */
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err);
 void        skel__cvode_destroy(skel__cvode *c); /* NULL is fine */
@@ -73,7 +73,15 @@ typedef struct skel__cvode_counts {
 } skel__cvode_counts;
 skel__cvode_counts skel__cvode_counted(const skel__cvode *c);
 
-/* Whether friction stops a joint so fast that adams would creep and bdf is the better one. */
-int skel__is_stiff(skel_state *s);
+/* What was reserved for SUNDIALS, and the most of it that was in use at a time. */
+typedef struct skel__cvode_memory {
+    int32_t vectors, vectors_used;
+    size_t  bytes, bytes_used;
+} skel__cvode_memory;
+skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c);
+
+/* What AUTO runs instead of `integrator` (with steps of h [s], where they are fixed) if friction
+   stops a joint so fast that it would creep or fail: bdf, or conserving; else `integrator`. */
+int32_t skel__integrator_for_friction(skel_state *s, int32_t integrator, double h);
 
 #endif
