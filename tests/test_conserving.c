@@ -369,6 +369,56 @@ START_TEST(follow_obeys_its_bound_and_weight) {
 }
 END_TEST
 
+/* ---- far from the origin ---- */
+
+#define FAR 1e6       /* [m] */
+#define FAR_STEPS 240 /* of 1/240 s */
+
+static scene far_scene(int kind) {
+    rng r = rng_seed(5);
+    if (kind == 0)
+        return scene_humanoid(
+            (humanoid_options){.gravity = 9.81, .stir = 0.5, .edit = humanoid_limits});
+    return scene_random_tree(&r,
+                             (scene_options){.bodies = 12, .root = SCENE_ROOT_FREE, .loads = 1});
+}
+
+static void shift(const scene *s, double by) {
+    double poses[7 * HUMANOID_BODIES];
+    ck_assert_int_eq(skel_state_get_poses(s->state, poses), SKEL_OK);
+    for (int32_t i = 0; i < s->state->m->nb; ++i) poses[7 * i + 2] += by;
+    ck_assert_int_eq(skel_state_set_poses(s->state, poses), SKEL_OK);
+}
+
+/* The same scene there and here: the same motion, but for the rounding of positions. */
+START_TEST(far_from_the_origin) {
+    scene        here = far_scene(_i), there = far_scene(_i);
+    const double ulp = FAR * 0x1p-53;
+    double       off = 0;
+    shift(&there, -FAR);
+
+    const skel_report_row a = report(there.state);
+    run(here.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, FAR_STEPS);
+    run(there.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, FAR_STEPS);
+    for (int32_t i = 0; i < here.state->m->nb; ++i) {
+        const v3 shifted = v3_add(there.state->x[i].p, (v3){0, 0, FAR});
+        off              = fmax(off, v3_norm(v3_sub(shifted, here.state->x[i].p)));
+    }
+
+    const skel_report_row b = report(there.state);
+    const double work = b.work_motor + b.work_friction + b.work_load + b.work_drive - a.work_motor -
+                        a.work_friction - a.work_load - a.work_drive;
+    const double wrong = b.kinetic + b.potential - a.kinetic - a.potential - work;
+    printf(
+        "%g m from the origin: off by %.2g m, %.3g units in the last place; energy off by %.2g\n",
+        FAR, off, off / ulp, wrong / b.kinetic);
+    ck_assert_double_le(off, 200 * ulp);
+    ck_assert_double_le(fabs(wrong), 1e-8 * b.kinetic);
+    scene_free(&here);
+    scene_free(&there);
+}
+END_TEST
+
 /* ---- pins ---- */
 
 START_TEST(pins_hold_and_let_go) { /* a free body falls, is caught for half a second, falls again */
@@ -439,6 +489,53 @@ START_TEST(a_pin_elsewhere_is_an_error) { /* no jump, no velocity out of nowhere
 }
 END_TEST
 
+/* A rod between the world and a body that is driven away: no motion fits. */
+START_TEST(a_contradiction_is_an_error) {
+    const double    time[2] = {0, 1}, path[6] = {1, 0, 0, 2, 0, 0};
+    skel_body_desc  b[2];
+    skel_joint_desc j[2];
+    skel_model_desc d;
+    skel_step_desc  step;
+    skel_error      err;
+    scene           s;
+    for (int k = 0; k < 2; ++k) {
+        skel_body_desc_init(&b[k]);
+        skel_joint_desc_init(&j[k]);
+        b[k].mass       = 1;
+        b[k].inertia[0] = b[k].inertia[1] = b[k].inertia[2] = 0.1;
+        j[k].type                                           = SKEL_JOINT_BALL;
+        j[k].child                                          = 0;
+    }
+    b[0].position[0]       = 0.5;
+    b[1].motion            = SKEL_MOTION_DRIVEN;
+    b[1].position[0]       = 1;
+    b[1].position_curve    = (skel_curve){time, path, 2, 3};
+    j[0].name              = "wall";
+    j[0].parent            = SKEL_WORLD;
+    j[0].child_position[0] = -0.5;
+    j[1].name              = "puller";
+    j[1].parent            = 1;
+    j[1].child_position[0] = 0.5;
+    skel_model_desc_init(&d);
+    skel_step_desc_init(&step);
+    skel_error_init(&err);
+    d.bodies = b, d.body_count = 2, d.joints = j, d.joint_count = 2;
+    ck_assert_int_eq(skel_model_create(&d, &s.model, &err), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
+
+    step.integrator    = SKEL_INTEGRATOR_CONSERVING;
+    step.h             = 0.01;
+    skel_status status = SKEL_OK;
+    for (int k = 0; status == SKEL_OK && k < 10; ++k) status = skel_step(s.state, &step, &err);
+    ck_assert_int_eq(status, SKEL_E_DIVERGED);
+    ck_assert_msg(strstr(err.text, "Newton's method did not converge at t = ") != NULL, "%s",
+                  err.text);
+    ck_assert_msg(strstr(err.text, "(worst joint '") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "try a shorter step (now 10 ms)") != NULL, "%s", err.text);
+    scene_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("conserving");
     TCase *t     = tcase_create("all");
@@ -454,8 +551,10 @@ int main(void) {
     tcase_add_test(t, follow_past_half_a_turn);
     tcase_add_test(t, follow_lets_go_smoothly);
     tcase_add_test(t, follow_twists_no_rope);
+    tcase_add_loop_test(t, far_from_the_origin, 0, 2);
     tcase_add_test(t, pins_hold_and_let_go);
     tcase_add_test(t, a_pin_elsewhere_is_an_error);
+    tcase_add_test(t, a_contradiction_is_an_error);
     tcase_add_test(t, release_keeps_the_velocity_of_the_curve);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -657,6 +657,39 @@ START_TEST(force_law) {
 }
 END_TEST
 
+/* ---- what may touch what ---- */
+
+#define MANY_CONTACTS 500
+
+/* A sphere with many contact points beside a box of another skeleton; the last one is inside the
+   box where `overlaps`. Returns how many candidates for contacts the model has. */
+static int32_t candidates_beside_a_box(int overlaps) {
+    static double   points[3 * MANY_CONTACTS];
+    skel_body_desc  b[2] = {body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 1),
+                            body_of(SKEL_SHAPE_BOX, 0.2, 0.2, 0.2, 1)};
+    skel_model_desc d;
+
+    for (int k = 0; k < MANY_CONTACTS; ++k) points[3 * k + 2] = 1e-4 * k;
+    points[3 * (MANY_CONTACTS - 1)] = overlaps ? 1 : 0;
+    b[0].contacts                   = points;
+    b[0].contact_count              = MANY_CONTACTS;
+    b[1].position[0]                = 1;
+    skel_model_desc_init(&d);
+    d.bodies     = b;
+    d.body_count = 2;
+
+    scene         s     = build(&d);
+    const int32_t count = s.model->ns;
+    scene_free(&s);
+    return count;
+}
+
+START_TEST(many_contact_points_beside_a_box) {
+    ck_assert_int_eq(candidates_beside_a_box(0), MANY_CONTACTS + 1); /* and the sphere itself */
+    ck_assert_int_eq(candidates_beside_a_box(1), 0); /* a pair that overlaps as given is left out */
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("contact");
     TCase *one   = tcase_create("all");
@@ -679,6 +712,7 @@ int main(void) {
     tcase_add_test(one, a_chain_falls_flat);
     tcase_add_test(one, plank);
     tcase_add_test(one, force_law);
+    tcase_add_test(one, many_contact_points_beside_a_box);
     suite_add_tcase(suite, one);
     return run_suite(suite);
 }

@@ -124,7 +124,7 @@ struct skel_state {
     double          *memory_now, *memory_rate_now; /* the ones that skel__loads reads and writes */
     v3              *pair_element; /* (nj) the part of pair that limits, spring and muscle are */
     int32_t         *mode_saved;   /* (ne) */
-    double          *event;        /* (ne) */
+    double          *event;        /* (4 ne) */
     skel__wrench    *push;         /* (nb + world) of contacts and wobbling masses, part of f */
     skel__power      push_power;   /* and what it does */
     double           ground_push;  /* sum of the grounds' normal forces, as a vector's length */

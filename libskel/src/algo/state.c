@@ -22,7 +22,7 @@ static void layout_touch(skel__carver *c, skel_state *at) {
     at->mode            = skel__carve(c, ne, sizeof *at->mode);
     at->widen           = skel__carve(c, ne, sizeof *at->widen);
     at->mode_saved      = skel__carve(c, ne, sizeof *at->mode_saved);
-    at->event           = skel__carve(c, 2 * ne, sizeof *at->event);
+    at->event           = skel__carve(c, 4 * ne, sizeof *at->event);
     at->history         = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
     at->push            = skel__carve_with_world(c, (size_t)m->na, sizeof *at->push);
     at->pair_element    = skel__carve(c, (size_t)m->nj, sizeof *at->pair_element);

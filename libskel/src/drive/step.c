@@ -74,9 +74,11 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
                           name, h);
     if (status == SKEL_E_DIVERGED && integrator == SKEL_INTEGRATOR_CONSERVING)
         return skel__fail(err, status, -1, -1,
-                          "t = %.6g s: found no motion that fits the joints%s, last at '%s'; they "
-                          "contradict each other, or the forces are too large for a step of %.3g s",
-                          s->t, s->m->npin > 0 ? " and pins" : "", skel__conserving_worst(s), h);
+                          "Newton's method did not converge at t = %.6g s (worst %s '%s'); try a "
+                          "shorter step (now %.3g ms), and check that joints, pins and drives do "
+                          "not contradict each other",
+                          s->t, s->m->nj + s->m->npin > 0 ? "joint" : "body",
+                          skel__conserving_worst(s), 1e3 * h);
     if (status == SKEL_E_DIVERGED)
         return skel__fail(err, status, -1, -1,
                           "t = %.6g s: the joints opened within one step; use a step below %.3g s",

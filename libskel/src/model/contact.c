@@ -78,11 +78,15 @@ static void soften(skel_model *m) {
 
 /* ---- spots ---- */
 
-typedef struct finder {
-    skel_model *m;
-    skel__spot *spot; /* NULL while counting */
-    int32_t     count;
-} finder;
+/* Where the spots go that the functions below list: each is handed to `take`. */
+typedef struct finder finder;
+struct finder {
+    const skel_model *m;
+    void (*take)(finder *f, const skel__spot *s);
+    skel__spot *spot;     /* of take_store */
+    int32_t     count;    /* of take_count and take_store */
+    int         overlaps; /* of take_test: one of them overlaps as given */
+};
 
 /* How often a quarter of the constants is right for the lighter of the two. */
 static int32_t softness(const skel_model *m, const skel__spot *s) {
@@ -95,12 +99,20 @@ static int32_t softness(const skel_model *m, const skel__spot *s) {
     return times < SKEL__LIGHTER - 1 ? (int32_t)times : SKEL__LIGHTER - 1;
 }
 
+static void take_count(finder *f, const skel__spot *s) {
+    (void)s;
+    ++f->count;
+}
+
+static void take_store(finder *f, const skel__spot *s) {
+    f->spot[f->count++] = *s;
+}
+
 static void add_spot(finder *f, skel__spot s) {
     if (f->count > SPOTS_MAX) return;
     s.memory = 3 * f->count;
     s.ground += (f->m->ng + 1) * softness(f->m, &s);
-    if (f->spot) f->spot[f->count] = s;
-    ++f->count;
+    f->take(f, &s);
 }
 
 static void add_point(finder *f, skel__spot like, v3 at, double radius) {
@@ -204,17 +216,16 @@ static pose start_of(const skel_model *m, int32_t i) {
     return i < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[i].x0;
 }
 
+static void take_test(finder *f, const skel__spot *s) {
+    const skel__touch t = skel__touch_of(f->m, s, start_of(f->m, s->i), start_of(f->m, s->j));
+    if (t.gap < -1e-9 * f->m->reach) f->overlaps = 1;
+}
+
 /* Whether a pair overlaps as given: such shapes are drawn into each other on purpose. */
 static int overlaps(const skel_model *m, int32_t i, int32_t j) {
-    skel__spot spot[64];
-    finder     f = {.m = (skel_model *)(uintptr_t)m, .spot = spot};
+    finder f = {.m = m, .take = take_test};
     add_pair(&f, i, j);
-    for (int32_t k = 0; k < f.count; ++k) {
-        const skel__touch t =
-            skel__touch_of(m, &spot[k], start_of(m, spot[k].i), start_of(m, spot[k].j));
-        if (t.gap < -1e-9 * m->reach) return 1;
-    }
-    return 0;
+    return f.overlaps;
 }
 
 /* Of the bodies that may touch others: how many are dynamic, whether one of them asked for more
@@ -306,7 +317,7 @@ static void take_joints(skel_model *m) {
 }
 
 skel_status skel__contacts_build(skel_model *m, skel_error *err) {
-    finder f = {.m = m};
+    finder f = {.m = m, .take = take_count};
     measure(m);
     for (int32_t k = 0; k <= m->ng; ++k) {
         if (k == m->ng) /* bodies that touch each other: like a soft ground */
@@ -324,7 +335,7 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
     add_all(&f, &all);
     if (f.count > SPOTS_MAX && !all.asked) {
         m->pairs_left_out = 1;
-        f                 = (finder){.m = m};
+        f                 = (finder){.m = m, .take = take_count};
         add_all(&f, &all);
     }
     if (f.count > SPOTS_MAX)
@@ -336,7 +347,7 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
     if (f.count > 0) {
         m->spot = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->spot);
         if (!m->spot) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
-        f = (finder){.m = m, .spot = m->spot};
+        f = (finder){.m = m, .take = take_store, .spot = m->spot};
         add_all(&f, &all);
     }
     take_joints(m);

@@ -20,13 +20,15 @@
 #define NEWTON_WARY_MAX 40 /* with contacts and stops */
 #define LEAST_SHARE 0.05   /* of a correction; a smaller one gets nowhere */
 #define HALVINGS_MAX 12
-#define HITS_MAX 2000      /* in one step */
+#define HITS_MAX 2000      /* in one step; beyond, it goes on through what it hits */
 #define CLOSED 1e-14       /* of size and of a radian: good enough at once */
 #define CLOSED_STILL 2e-12 /* good enough when it no longer improves */
 #define STIFF 1e-9         /* likewise where contacts are so stiff that rounding moves them */
 #define CLOSE 1e-3         /* of size and of a radian: a last correction so small */
 #define ENOUGH 4e-14       /* of the energy of a fall: an error that no receipt shows */
 #define STILL_ENOUGH 3e-12 /* likewise when it no longer improves */
+#define ROUNDED 1e-16      /* of positions, by which their rounding may move bodies */
+#define BLURS 30.0         /* times that: good enough when it no longer improves */
 #define GUESSES_MAX 6      /* of which stops push and places slip, for one correction */
 #define NOISE 1e-9         /* of what gravity does in the step: imbalances not worth a search */
 #define LEFT 1e-11         /* a next correction beyond that calls for new factors */
@@ -66,7 +68,9 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
         at.v_past[k] = skel__carve(&c, nb, sizeof(v3));
         at.l_past[k] = skel__carve(&c, 6 * nj, sizeof(double));
     }
+    at.w_step          = skel__carve(&c, nb, sizeof *at.w_step);
     at.half_before     = skel__carve(&c, nb, sizeof *at.half_before);
+    at.lever0          = skel__carve(&c, 2 * nb, sizeof *at.lever0);
     at.p1              = skel__carve_with_world(&c, nb, sizeof *at.p1);
     at.q1              = skel__carve_with_world(&c, nb, sizeof *at.q1);
     at.r1              = skel__carve_with_world(&c, nb, sizeof *at.r1);
@@ -381,16 +385,41 @@ static void close_loops(skel_state *s) {
 
 /* ---- Newton ---- */
 
-/* Applies the correction; returns its size, lengths in units of size and distance. */
-static double correct(skel_state *s, double h, double share) {
-    skel__em *em = s->em;
-    int32_t   at = 0;
+/* Adds `share` of the multipliers of the loops. */
+static void correct_loops(skel_state *s, double share) {
+    const skel__em *em = s->em;
+    int32_t         at = 0;
+
     for (int32_t l = 0; l < s->nloop; ++l) {
         double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
         for (int c = 0; c < skel__joint_rows(s->m->joint[s->loop_joint[l]].type); ++c)
             lambda[c] += share * em->mu[at++];
     }
-    return em->by->correct(s, h, share);
+}
+
+/* Applies the correction; returns its size, lengths in units of size and distance. */
+static double correct(skel_state *s, double h) {
+    correct_loops(s, 1.0);
+    return s->em->by->correct(s, h);
+}
+
+/* Takes `share` of the last correction back. The unknowns were changed along a straight line, so
+   this is linear: the turns' own change w_step is kept, because the derivative of the Cayley map at
+   the corrected point is another one, and far away it differs beyond all bounds. */
+static void take_back(skel_state *s, double h, double share) {
+    const skel_model *m  = s->m;
+    skel__em         *em = s->em;
+
+    correct_loops(s, -share);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const size_t  i     = (size_t)m->order[k];
+        const int32_t joint = m->body[i].joint;
+
+        em->vbar[i] = v3_mad(em->vbar[i], -share / h, v3_of(em->y + 6 * i));
+        em->w[i]    = v3_mad(em->w[i], -share, em->w_step[i]);
+        for (int c = 0; joint >= 0 && c < em->lu[i].r; ++c)
+            em->lambda[6 * joint + c] -= share * em->dl[6 * i + (size_t)c];
+    }
 }
 
 /* Whether forces set in and let go: contacts, stops, limits. */
@@ -479,6 +508,7 @@ typedef struct course {
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
     double unit;               /* an energy of the scene */
+    double blur;               /* turns that the rounding of positions makes */
     int    guesses;            /* of stops and places, for the correction at hand */
 } course;
 
@@ -489,16 +519,30 @@ static int is_met(const course *c, int wary, unmet u) {
     if (c->it == 0 || c->share != 1.0) return 0;
     /* by the very derivatives the rate is squared with every correction */
     const double sure = c->size * c->rate * (c->is_exact && c->rate < FAST ? c->rate : 1.0);
-    if (u.open <= CLOSED && sure <= (c->rate < 1.0 ? 0.1 : 1.0) * CLOSED) return 1;
+    if (u.open <= CLOSED && sure <= fmax((c->rate < 1.0 ? 0.1 : 1.0) * CLOSED, c->blur)) return 1;
     /* corrections shrink as the imbalance does */
     const double next = c->size * fmin(c->rate, sqrt(u.balance / c->balance));
     const double near = u.leak <= ENOUGH * c->unit ? CLOSED_STILL : 2.0 * CLOSED;
-    if (wary && u.open <= CLOSED && next <= near) return 1;
-    const double most = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
-                        : c->it < 14 ? 0.1 * STIFF
-                                     : STIFF;
-    const int    fine = now <= CLOSED_STILL || (wary && u.open <= CLOSED_STILL && c->size <= most);
+    if (wary && u.open <= CLOSED && next <= fmax(near, c->blur)) return 1;
+    const double most  = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
+                         : c->it < 14 ? 0.1 * STIFF
+                                      : STIFF;
+    const double still = fmax(CLOSED_STILL, BLURS * c->blur);
+    const int    fine  = (u.open <= CLOSED_STILL && c->size <= still) ||
+                     (wary && u.open <= CLOSED_STILL && c->size <= most);
     return c->it > 1 && fine && now > 0.3 * c->before;
+}
+
+/* Positions far from the origin are rounded: what that may turn a body by, of levers of the model's
+   size. Nothing within some ten sizes of the origin, where CLOSED is more. */
+static double blur_of(const skel_state *s) {
+    double far = 0;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const v3 p = s->x[s->m->order[k]].p;
+        far        = fmax(far, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
+    }
+    const double blur = ROUNDED * far / s->m->size;
+    return blur > 0.1 * CLOSED ? blur : 0;
 }
 
 /* The correction, by new factors where wanted. */
@@ -520,14 +564,17 @@ static int solve(skel_state *s, double h, int fresh) {
    Where contacts and stops set in or let go, a correction may overshoot: then it is taken back by
    halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
-    skel__em    *em   = s->em;
-    const int    wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
-    const double noise = NOISE * s->m->weight * s->m->pull * h * h; /* of imbalances */
-    course       c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
-    const int    plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
+    skel__em *em   = s->em;
+    const int wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
+    course    c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
+    const int plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
     forget_stops(s);
+    c.blur    = blur_of(s);
     c.balance = INFINITY;
     c.unit    = s->m->weight * s->m->reach;
+    /* Imbalances: those of gravity, and of velocities that are all rounding of positions. */
+    const double shaken = c.blur * s->m->size / h;
+    const double noise = s->m->weight * (NOISE * s->m->pull * h * h + shaken * shaken / s->m->pull);
     for (; c.it <= most; ++c.it) {
         em->is_close      = c.size < CLOSE;
         const double open = equations(s, h, !c.have);
@@ -539,9 +586,10 @@ static int newton(skel_state *s, double h) {
             continue;
         }
         if (c.it == most || !(open < HOPELESS)) return 0;
-        if (wary && u.balance > fmax(c.balance, noise) && c.share > LEAST_SHARE && c.size > 1e-11) {
-            correct(s, h, -0.5 * c.share);
+        if (wary && u.balance > fmax(c.balance, noise) && c.share > LEAST_SHARE &&
+            c.size > fmax(1e-11, c.blur)) {
             c.share *= 0.5;
+            take_back(s, h, c.share);
             c.have = 0;
             continue;
         }
@@ -557,7 +605,7 @@ static int newton(skel_state *s, double h) {
         c.guesses         = 0;
         const double last = c.size;
         c.share           = 1;
-        c.size            = correct(s, h, c.share);
+        c.size            = correct(s, h);
         skel__em_contacts_free(s);
         c.rate = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
@@ -664,11 +712,13 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         skel__kin        *x    = &s->x[i];
         const v3          pi   = v3_add(em->pi0[i], em->ja[i]);
         em->half_before[i]     = half;
-        /* where stiff contacts leave rounding in the impulses, the joints close by the poses */
-        x->p = is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
-        x->v = v3_mad(x->v, 2.0, half);
-        x->q = em->q1[i];
-        x->w = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
+        /* Joints close by the poses. What hangs on no point of another body goes by its impulses,
+           unless stiff contacts leave rounding in those. */
+        const int hangs = b->joint >= 0 && !em->lu[i].full;
+        x->p            = hangs || is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
+        x->v            = v3_mad(x->v, 2.0, half);
+        x->q            = em->q1[i];
+        x->w            = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     remember(s, h);
     for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
@@ -693,6 +743,7 @@ static int try_step(skel_state *s, double h) {
     if (em->found != h) skel__em_contacts_find(s, h);
     em->found = 0;
     find_loads(s, h);
+    s->em->by->start_levers(s);
     skel__em_joints_begin(s, h);
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
         em->soft = k < 2 ? SOFT : SOFTER;
@@ -743,6 +794,13 @@ static int step_fn(skel_state *s, double h, void *data) {
     return try_step(s, h);
 }
 
+/* A substep of length `way`, or less where it hits something; impulses follow in both cases. */
+static int step_on(skel_state *s, double way, double *done) {
+    *done = way;
+    if (s->em->way.hits > HITS_MAX) return try_step(s, way);
+    return skel__step_until_hit(s, way, step_fn, NULL, done);
+}
+
 /* On to the end of what is under way: shorter where a contact is followed, halved where Newton
    fails. Where there is a deadline, at least one part is done. */
 static skel_status step_within(skel_state *s) {
@@ -753,12 +811,11 @@ static skel_status step_within(skel_state *s) {
         const double left = end - s->t;
         double       way  = fmin(shortened(s, fmin(on->length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */
-        if (skel__step_until_hit(s, way, step_fn, NULL, &done)) {
+        if (step_on(s, way, &done)) {
             skel__muscle_remember(s);
             if (skel__impacts(s) > 0) s->em->history = 0;
             on->hits += done < way;
             on->length = fmin(2.0 * fmax(on->length, way), h);
-            if (on->hits > HITS_MAX) return SKEL_E_DIVERGED;
         } else {
             on->length = 0.5 * way;
             s->em->rejected += 1;

@@ -107,14 +107,16 @@ typedef struct skel__em_rest {
 /* What every look at the equations does with every body (sweep.c, treelu.c): with wide vectors
    where the processor has them, or plain. Both give the same bits. */
 typedef struct skel__sweeps {
+    void (*start_levers)(const skel_state *s);
     void (*end_poses)(const skel_state *s, double h);
     void (*begin_blocks)(const skel_state *s, double h); /* the bodies' own derivatives */
     /* Balls of the tree with nothing else, as most joints of ropes are: impulses, minus what is
        open into gamma, and derivatives where wanted. Returns what is open in units of size. */
     double (*add_bare_balls)(skel_state *s, int build);
     void (*add_bodies)(const skel_state *s); /* minus their residuals into rho */
-    /* The share of y and dl; returns its size, lengths in units of size and distance. */
-    double (*correct)(skel_state *s, double h, double share);
+    /* Applies y and dl; returns the size of the correction, lengths in units of size and
+       distance. */
+    double (*correct)(skel_state *s, double h);
     int (*factor)(const skel_model *m, skel__lu *blocks);
     void (*solve)(const skel_model *m, skel__lu *blocks, const double *rho, const double *gamma,
                   double *y, double *lambda);
@@ -130,8 +132,10 @@ struct skel__em {
     const skel__sweeps *by;
     v3                 *vbar, *w; /* (nb + world) mean velocities: world; body axes */
     v3     *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
+    v3     *w_step;                         /* (nb) change of w by the last whole correction */
     double *l_past[SKEL__EM_PAST];          /* (6 (nj + npin)) and their multipliers, per second */
     v3     *half_before;                    /* (nb) half the change of v in the last step */
+    v3     *lever0;                         /* (2 nb) at the start of the step: end_place */
     v3     *p1;                             /* (nb + world) end of the step */
     quat   *q1;                             /* (nb + world) */
     m3     *r1;                             /* (nb + world) */

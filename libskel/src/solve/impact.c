@@ -24,15 +24,18 @@
 #define PIVOTS_MAX 200
 #define IMPLIED 1e-12 /* more on the diagonal: places that others imply share */
 #define HIT_TRIES 40
-#define ROUGHEST 1e4   /* more friction is the same */
-#define DONE 1e-13     /* of the largest impulse */
-#define TOUCHED 1e-7   /* of the reach; radians at stops: near enough to be hit */
-#define BELOW 1e-10    /* likewise: no deeper, for a stiff spring is there */
-#define RELEASED 1e-4  /* likewise: what rested and is farther away is free again */
-#define DEEP 0.05      /* of the reach, at the start: not a ground that is stood on */
-#define SLOW 0.01      /* of the speed of a fall by the reach: does not bounce */
-#define SLOW_TURN 0.02 /* of the rate sqrt(g / size) */
-#define STILL 0.05     /* of that: left alone */
+#define HIT_AIM 0.3       /* of TOUCHED: the search aims at the middle of what is near enough */
+#define HIT_WAY_MIN 1e-7  /* of the step: a hit is not sought at shorter ways, */
+#define HIT_TIME_MIN 1e-9 /* nor of the time of a fall by the size: rounding would move bodies */
+#define ROUGHEST 1e4      /* more friction is the same */
+#define DONE 1e-13        /* of the largest impulse */
+#define TOUCHED 1e-7      /* of the reach; radians at stops: near enough to be hit */
+#define BELOW 1e-10       /* likewise: no deeper, for a stiff spring is there */
+#define RELEASED 1e-4     /* likewise: what rested and is farther away is free again */
+#define DEEP 0.05         /* of the reach, at the start: not a ground that is stood on */
+#define SLOW 0.01         /* of the speed of a fall by the reach: does not bounce */
+#define SLOW_TURN 0.02    /* of the rate sqrt(g / size) */
+#define STILL 0.05        /* of that: left alone */
 #define FAR_AWAY 1.0
 
 typedef struct place {
@@ -40,6 +43,7 @@ typedef struct place {
     int     rows;            /* 3 on a ground, 1 at a stop */
     v3      point;
     int     holds;                                 /* it caught: pulls as well as it pushes */
+    int     leaves;                                /* free and on its way out */
     double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
     double  value;                                 /* how far it is, in its unit */
     double  ga[3][6], gb[3][6];
@@ -172,27 +176,50 @@ static int is_rigid(const skel_model *m, int32_t event, double *unit) {
     return skel__has_stop(j);
 }
 
-/* Whether some free rigid event is within reach of its surface. */
-static int is_hit(const skel_state *s, const double *values) {
+/* How fast the value of an event changes; negative: it is approached. After skel__prepare. */
+static double event_rate(const skel_state *s, int32_t event) {
+    const skel_model *m = s->m;
+    if (event < m->ns) {
+        const skel__spot *p = &m->spot[event];
+        const skel__touch t = skel__touch_at(s, s->x, event);
+        const v3          u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
+                                     skel__velocity_at(s, s->x, skel__spot_other(m, p), t.point_i));
+        return v3_dot(t.normal, u);
+    }
+    const int32_t           e = (event - m->ns) / 4, side = (event - m->ns) % 4;
+    const skel__joint      *j = &m->joint[e];
+    const skel__joint_world g = skel__joint_at(s, s->x, j);
+    skel__scalar            c[2];
+    scalars_at(s, j, c);
+    const v3 rate = j->type == SKEL_JOINT_SLIDE ? skel__joint_slip(s, s->x, j, &g)
+                                                : v3_sub(s->ww[j->b], s->ww[j->a]);
+    return (side % 2 ? -1.0 : 1.0) * v3_dot(c[side / 2].gradient, rate);
+}
+
+/* Whether some free rigid event is within reach of its surface and not on its way out: where an
+   impact has just thrown something off, its surface is still within reach. */
+static int is_hit(skel_state *s, const double *values) {
     double unit;
-    for (int32_t k = 0; k < skel__event_count(s->m); ++k)
-        if (s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit) && values[k] <= TOUCHED * unit &&
-            !is_catch(s, k))
-            return 1;
+    skel__prepare(s, s->x);
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) continue;
+        if (values[k] <= TOUCHED * unit && !(event_rate(s, k) > 0)) return 1;
+    }
     return 0;
 }
 
-/* The first rigid event that went from free to below, by its share of the way from before to
-   after; 1 where none did. */
-static double first_hit(const skel_state *s, const double *before, const double *after) {
-    double first = 1, unit;
-    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) continue;
-        if (!(after[k] < -BELOW * unit)) continue;
-        const double way = before[k] - after[k];
-        first            = fmin(first, way > 0 ? fmax(before[k], 0) / way : 0);
-    }
-    return first;
+/* Whether event k was hit on the way between the two values: it is free, and went below. */
+static int was_hit(const skel_state *s, int32_t k, double before, double after) {
+    double unit;
+    if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) return 0;
+    if (before < 0 && after >= before) return 0; /* thrown out, and still on its way */
+    return after < -BELOW * unit;
+}
+
+static int any_hit(const skel_state *s, const double *before, const double *after) {
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k)
+        if (was_hit(s, k, before[k], after[k])) return 1;
+    return 0;
 }
 
 void skel__stops_catch(skel_state *s) {
@@ -206,26 +233,73 @@ void skel__stop_caught(skel_state *s, int32_t event) {
     s->impact->caught[event] = is_catch(s, event);
 }
 
-/* The longest way without a hit grows, the shortest with one shrinks, until one is met. */
+/* The search for the first hit of a step: the longest way without one, the shortest with one, the
+   values of all events after both, and how fast they change after the first. */
+typedef struct search {
+    double  low, high;
+    double *at_low, *rate_low, *at_high; /* (ne) */
+} search;
+
+/* Of the state at hand, which is the end of the way f->low, and of those that may be hit. */
+static void find_rates(skel_state *s, const search *f) {
+    skel__prepare(s, s->x);
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k)
+        if (was_hit(s, k, f->at_low[k], f->at_high[k])) f->rate_low[k] = event_rate(s, k);
+}
+
+/* The share of the way from low to high after which an event is at zero, by the parabola through
+   both values with the rate at low: x = 2 v / (sqrt(r^2 - 4 c v) - r) with v + r + c = end. */
+static double share_of(double v, double rate, double end) {
+    const double curve = end - v - rate, root = rate * rate - 4 * curve * v;
+    const double below = root > 0 ? sqrt(root) - rate : 0;
+    return below > 0 ? 2 * v / below : 0;
+}
+
+/* Where the first event comes near zero. */
+static double guess_of(const skel_state *s, const search *f) {
+    double first = 1, unit;
+
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        if (!was_hit(s, k, f->at_low[k], f->at_high[k])) continue;
+        is_rigid(s->m, k, &unit);
+        const double aim = f->at_low[k] > TOUCHED * unit ? HIT_AIM * TOUCHED * unit : 0;
+        const double v = fmax(f->at_low[k] - aim, 0), rate = f->rate_low[k] * (f->high - f->low);
+        first = fmin(first, share_of(v, rate, f->at_high[k] - aim));
+    }
+    return f->low + first * (f->high - f->low);
+}
+
 int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data, double *done) {
-    double *before = s->event, *after = s->event + skel__event_count(s->m);
-    double  low = 0, high = h, way = h;
+    const size_t ne    = (size_t)skel__event_count(s->m);
+    const double fall  = sqrt(s->m->size / s->m->pull);
+    const double least = fmin(h, fmax(HIT_WAY_MIN * h, HIT_TIME_MIN * fall));
+    double      *now   = s->event + 3 * ne;
+    search       f     = {0, h, s->event, s->event + ne, s->event + 2 * ne};
+    double       way   = h;
+
     *done = h;
     if (!skel__has_impacts(s->m)) return step(s, h, data);
     if (only_catches(s)) return step(s, h, data);
-    skel__event_values(s, before);
+    skel__event_values(s, f.at_low);
     keep(s);
+
     for (int n = 0; n < HIT_TRIES; ++n) {
-        if (n > 0) go_back(s);
         if (!step(s, way, data)) return 0;
         *done = way;
-        skel__event_values(s, after);
-        const double share = first_hit(s, before, after);
-        if (share >= 1 && (way >= high || is_hit(s, after))) break;
-        *(share >= 1 ? &low : &high) = way;
-        if (high - low < 1e-12 * h) break;
-        const double guess = share * way; /* the straight line, kept within what is known */
-        way                = share < 1 && guess > low && guess < high ? guess : 0.5 * (low + high);
+        skel__event_values(s, now);
+        const int hit = any_hit(s, f.at_low, now);
+        if (!hit && (way >= f.high || is_hit(s, now))) break;
+
+        *(hit ? &f.high : &f.low) = way;
+        memcpy(hit ? f.at_high : f.at_low, now, ne * sizeof *now);
+        if (!hit) find_rates(s, &f);
+        if (f.high - f.low < 1e-12 * h || f.high <= least || n + 1 == HIT_TRIES) break;
+
+        go_back(s);
+        if (f.low == 0) find_rates(s, &f);
+        const double guess = guess_of(s, &f);
+        const int    is_in = n % 4 < 3 && guess > f.low && guess < f.high;
+        way                = fmax(is_in ? guess : 0.5 * (f.low + f.high), least);
     }
     return 1;
 }
@@ -254,25 +328,6 @@ void skel__modes_start(skel_state *s) {
     s->stops_near = 1; /* not known */
 }
 
-static double law_rate(const skel_state *s, int32_t event) {
-    const skel_model *m = s->m;
-    if (event < m->ns) {
-        const skel__spot *p = &m->spot[event];
-        const skel__touch t = skel__touch_at(s, s->x, event);
-        const v3          u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
-                                     skel__velocity_at(s, s->x, skel__spot_other(m, p), t.point_i));
-        return v3_dot(t.normal, u);
-    }
-    const int32_t           e = (event - m->ns) / 4, side = (event - m->ns) % 4;
-    const skel__joint      *j = &m->joint[e];
-    const skel__joint_world g = skel__joint_at(s, s->x, j);
-    skel__scalar            c[2];
-    scalars_at(s, j, c);
-    const v3 rate = j->type == SKEL_JOINT_SLIDE ? skel__joint_slip(s, s->x, j, &g)
-                                                : v3_sub(s->ww[j->b], s->ww[j->a]);
-    return (side % 2 ? -1.0 : 1.0) * v3_dot(c[side / 2].gradient, rate);
-}
-
 void skel__modes_of_laws(skel_state *s) {
     skel__prepare(s, s->x);
     skel__event_values(s, s->event);
@@ -281,7 +336,7 @@ void skel__modes_of_laws(skel_state *s) {
         const double e = s->event[k];
         if (is_rigid(s->m, k, &unit)) continue;
         const int near = fabs(e) <= 1e-9 * unit;
-        s->mode[k]     = near ? law_rate(s, k) < 0 : e < 0;
+        s->mode[k]     = near ? event_rate(s, k) < 0 : e < 0;
     }
 }
 
@@ -346,7 +401,8 @@ static double slow_of(const skel_model *m, const place *p) {
 }
 
 /* Takes the place if it is touched; returns whether it is approached. What rests but for a speed
-   that the stiff spring would only pass to and fro is stopped like this, too. */
+   that the stiff spring would only pass to and fro is stopped like this, too. What is on its way
+   out is taken as well: an impulse elsewhere may throw it back. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
     const int catch         = is_catch(s, p.event);
@@ -354,9 +410,9 @@ static int take(skel_state *s, place p, double value, double unit) {
         s->mode[p.event] = SKEL__FREE;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
     if (s->mode[p.event] == SKEL__HELD) return 0;
-    p.speed = row_speed(s, &p, 0);
-    p.value = value / unit;
-    if (s->mode[p.event] == SKEL__FREE && p.speed > 0) return 0; /* on its way out */
+    p.speed           = row_speed(s, &p, 0);
+    p.value           = value / unit;
+    p.leaves          = s->mode[p.event] == SKEL__FREE && p.speed > 0;
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
     p.holds             = catch && im->caught[p.event];
@@ -603,6 +659,7 @@ static void settle(skel_state *s) {
         const place *p = &im->at[k];
         if (is_catch(s, p->event)) continue;
         const double after = im->rows > 0 ? speed_after(im, row) : p->speed;
+        if (p->leaves && after > 0) continue;
         if (after > slow_of(s->m, p)) { /* deep in the spring it leaves by the spring */
             if (!(p->value < -BELOW)) s->mode[p->event] = SKEL__FREE;
         } else if (s->mode[p->event] == SKEL__FREE) {

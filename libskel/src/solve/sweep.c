@@ -7,17 +7,37 @@
 
 /* ---- poses at the end of the step ---- */
 
-/* A joint through a point says where its child is, whatever the turns are. */
+/* A joint through a point says where its child is, whatever the turns are. The child's velocity
+   follows from the parent's and from how far the levers turn: positions far from the origin are
+   rounded, and divided by a short step their difference would be all noise. */
 SKEL__INLINE void end_place(const skel_state *s, int32_t i, double h) {
-    skel__em          *em   = s->em;
-    const skel__joint *j    = &s->m->joint[s->m->body[i].joint];
-    const int32_t      up   = j->reversed ? j->b : j->a;
-    const w3           from = w3_from(j->reversed ? &j->fb.p : &j->fa.p);
-    const w3           to   = w3_from(j->reversed ? &j->fa.p : &j->fb.p);
-    const w3           at   = w3_add(w3_from(&em->p1[up]), w33_mulv(w33_from(&em->r1[up]), from));
-    const w3           p1   = w3_sub(at, w33_mulv(w33_from(&em->r1[i]), to));
-    em->p1[i]               = w3_v3(p1);
-    em->vbar[i]             = w3_v3(w3_scale(w3_sub(p1, w3_from(&s->x[i].p)), 1.0 / h));
+    skel__em          *em     = s->em;
+    const skel__joint *j      = &s->m->joint[s->m->body[i].joint];
+    const int32_t      up     = j->reversed ? j->b : j->a;
+    const w3           from   = w3_from(j->reversed ? &j->fb.p : &j->fa.p);
+    const w3           to     = w3_from(j->reversed ? &j->fa.p : &j->fb.p);
+    const w3           out    = w33_mulv(w33_from(&em->r1[up]), from);
+    const w3           in     = w33_mulv(w33_from(&em->r1[i]), to);
+    const w3           turned = w3_sub(w3_sub(out, w3_from(&em->lever0[2 * i])),
+                                       w3_sub(in, w3_from(&em->lever0[2 * i + 1])));
+
+    em->p1[i]   = w3_v3(w3_sub(w3_add(w3_from(&em->p1[up]), out), in));
+    em->vbar[i] = w3_v3(w3_mad(w3_from(&em->vbar[up]), 1.0 / h, turned));
+}
+
+/* Levers of the tree joints through a point at the start of the step: the parent's, the child's. */
+static void start_levers(const skel_state *s) {
+    skel__em *em = s->em;
+    for (int32_t k = 0; k < s->m->nd; ++k) {
+        const int32_t i = s->m->order[k], joint = s->m->body[i].joint;
+        if (joint < 0 || em->lu[i].full) continue;
+        const skel__joint *j    = &s->m->joint[joint];
+        const int32_t      up   = j->reversed ? j->b : j->a;
+        const w3           from = w3_from(j->reversed ? &j->fb.p : &j->fa.p);
+        const w3           to   = w3_from(j->reversed ? &j->fa.p : &j->fb.p);
+        em->lever0[2 * i]       = w3_v3(w33_mulv(w33_from(&s->r[up]), from));
+        em->lever0[2 * i + 1]   = w3_v3(w33_mulv(w33_from(&s->r[i]), to));
+    }
 }
 
 static void end_poses(const skel_state *s, double h) {
@@ -147,25 +167,27 @@ SKEL__INLINE w3 cayley_inverse(w3 x, w3 turn) {
     return w3_mad(w3_mad(turn, 0.25 * w3_dot(x, turn), x), 0.5, w3_cross(x, turn));
 }
 
-/* Applies the correction; returns its size, lengths in units of size and distance. */
-static double correct(skel_state *s, double h, double share) {
+/* Applies the whole correction; returns its size, lengths in units of size and distance. */
+static double correct(skel_state *s, double h) {
     const skel_model *m     = s->m;
     skel__em         *em    = s->em;
     double            worst = 0; /* squared */
     for (int32_t k = 0; k < m->nd; ++k) {
         const size_t i    = (size_t)m->order[k];
-        const w3     move = w3_scale(w3_of(em->y + 6 * i), share), w = w3_from(&em->w[i]);
-        const w3     turn = w3_scale(w3_of(em->y + 6 * i + 3), share);
+        const w3     move = w3_of(em->y + 6 * i), w = w3_from(&em->w[i]);
+        const w3     turn = w3_of(em->y + 6 * i + 3);
         const w3     own  = w33_mulv(w33_rows(&em->r1[i]), turn);
         em->vbar[i]       = w3_v3(w3_mad(w3_from(&em->vbar[i]), 1.0 / h, move));
-        em->w[i]          = w3_v3(w3_mad(w, 1.0 / h, cayley_inverse(w3_scale(w, h), own)));
+        const w3 spin     = cayley_inverse(w3_scale(w, h), own);
+        em->w[i]          = w3_v3(w3_mad(w, 1.0 / h, spin));
+        em->w_step[i]     = w3_v3(w3_scale(spin, 1.0 / h));
         const double unit = m->size + w3_most(w3_from(&em->p1[i]));
         const double far = w3_dot(move, move) / (unit * unit), round = w3_dot(turn, turn);
         const double size = far > round ? far : round;
         if (!(size <= worst)) worst = size;
         if (m->body[i].joint < 0) continue;
         double *lambda = em->lambda + 6 * (size_t)m->body[i].joint;
-        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += share * em->dl[6 * i + (size_t)c];
+        for (int c = 0; c < em->lu[i].r; ++c) lambda[c] += em->dl[6 * i + (size_t)c];
     }
     return sqrt(worst);
 }
@@ -173,6 +195,7 @@ static double correct(skel_state *s, double h, double share) {
 /* ---- both ways ---- */
 
 const skel__sweeps SKEL__WAY(skel__sweeps) = {
+    start_levers,
     end_poses,
     begin_blocks,
     add_bare_balls,
