@@ -86,6 +86,9 @@ struct finder {
     skel__spot *spot;     /* of take_store */
     int32_t     count;    /* of take_count and take_store */
     int         overlaps; /* of take_test: one of them overlaps as given */
+
+    int32_t overlap_count;    /* pairs of different skeletons that overlap as given */
+    int32_t overlap_first[2]; /* the first of them */
 };
 
 /* How often a quarter of the constants is right for the lighter of the two. */
@@ -249,20 +252,18 @@ static survey survey_of(const skel_model *m) {
 
 /* Shapes of one skeleton overlap by design. A body that starts inside another skeleton or inside an
    obstacle passes through it, which the user should know: such pairs are counted. */
-static void note_overlap(skel_model *m, int32_t i, int32_t j) {
-    if (m->body[i].skeleton == m->body[j].skeleton) return;
+static void note_overlap(finder *f, int32_t i, int32_t j) {
+    if (f->m->body[i].skeleton == f->m->body[j].skeleton) return;
 
-    if (m->overlap_count == 0) {
-        m->overlap_first[0] = i;
-        m->overlap_first[1] = j;
+    if (f->overlap_count == 0) {
+        f->overlap_first[0] = i;
+        f->overlap_first[1] = j;
     }
-    ++m->overlap_count;
+    ++f->overlap_count;
 }
 
 static void add_pairs(finder *f) {
-    skel_model *m = f->m;
-    m->overlap_count =
-        0; /* the pairs are walked twice: to count the candidates, and to fill them */
+    const skel_model *m = f->m;
 
     for (int32_t i = 0; i < m->nb; ++i) {
         if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > SPOTS_MAX) continue;
@@ -271,7 +272,7 @@ static void add_pairs(finder *f) {
             if (!may_touch(m, i, j)) continue;
 
             if (overlaps(m, i, j))
-                note_overlap(m, i, j);
+                note_overlap(f, i, j);
             else
                 add_pair(f, i, j);
         }
@@ -338,6 +339,8 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
         f                 = (finder){.m = m, .take = take_count};
         add_all(&f, &all);
     }
+    m->overlap_count = f.overlap_count;
+    memcpy(m->overlap_first, f.overlap_first, sizeof m->overlap_first);
     if (f.count > SPOTS_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "bodies: more than %d places could touch; rule pairs out by collide",
