@@ -242,6 +242,27 @@ START_TEST(least_norm_of_many) { /* sizes across the leaf and block sizes of the
 }
 END_TEST
 
+/* LAPACK's iterations never ended on them: found by fuzzing. */
+START_TEST(numbers_that_are_not_finite_are_refused) {
+    const double bad[3] = {NAN, INFINITY, -INFINITY};
+    double       a[16], b[4] = {1, 2, 3, 4}, out[16], work[8192];
+    ck_assert_uint_le(skel__least_norm_work(4), 8192);
+    ck_assert_uint_le(skel__pseudoinverse_work(4, 4), 8192);
+    ck_assert_uint_le(skel__eigen_work(4), 8192);
+    for (int k = 0; k < 16; ++k) a[k] = k % 5 == 0;
+    a[4] = bad[_i];
+    ck_assert_int_eq(skel__least_norm(a, b, 4, 1e-15, work), -1);
+    ck_assert_int_eq(skel__pseudoinverse(a, 4, 4, 1e-15, out, work), -1);
+    ck_assert_int_eq(skel__eigen(a, 4, out, work), 0);
+}
+END_TEST
+
+START_TEST(a_zero_quaternion_is_no_turn) {
+    const quat q = q_unit((quat){0, 0, 0, 0});
+    ck_assert(q.w == 1 && q.x == 0 && q.y == 0 && q.z == 0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("math");
     TCase *t     = tcase_create("all");
@@ -256,6 +277,8 @@ int main(void) {
     tcase_add_test(t, cholesky_solves);
     tcase_add_test(t, least_norm);
     tcase_add_loop_test(t, least_norm_of_many, 0, 8);
+    tcase_add_loop_test(t, numbers_that_are_not_finite_are_refused, 0, 3);
+    tcase_add_test(t, a_zero_quaternion_is_no_turn);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }

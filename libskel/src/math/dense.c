@@ -112,6 +112,9 @@ int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *wo
     lapack_int *integer  = (lapack_int *)(void *)(real + real_work(n));
     lapack_int  rank     = 0;
     if (n == 0) return 0;
+
+    /* LAPACK's iterations for singular values and eigenvalues never end on NaN. */
+    if (!all_finite(a, (size_t)n * (size_t)n) || !all_finite(b, (size_t)n)) return -1;
     const lapack_int info =
         LAPACKE_dgelsd_work(LAPACK_COL_MAJOR, n, n, 1, a, n, b, n, singular, cut, &rank, real,
                             (lapack_int)real_work(n), integer);
@@ -129,6 +132,7 @@ int32_t skel__pseudoinverse(double *a, int32_t m, int32_t n, double cut, double 
     const int32_t k = m < n ? m : n;
     double *s = work, *u = s + k, *vt = u + (size_t)n * (size_t)k, *w = vt + (size_t)k * (size_t)m;
     const int32_t room = 8 * (m + n) + 64;
+    if (!all_finite(a, (size_t)m * (size_t)n)) return -1;
     if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', n, m, a, n, s, u, n, vt, k, w, room) != 0)
         return -1;
     int32_t rank = 0;
@@ -147,6 +151,8 @@ size_t skel__eigen_work(int32_t n) {
 }
 int skel__eigen(double *a, int32_t n, double *values, double *work) {
     /* the lower triangle by rows is the upper by columns; eigenvectors are columns there */
+    for (size_t i = 0; i < (size_t)n; ++i)
+        if (!all_finite(a + i * (size_t)n, i + 1)) return 0;
     return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, values, work, 40 * n + 64) == 0;
 }
 
