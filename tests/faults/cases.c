@@ -11,11 +11,6 @@
 #define BODIES_MAX 40
 #define SAMPLES 4
 
-/* Set where CVODE survives a malloc that fails (libskel/src/solve/cvode.c). */
-#ifndef FAULTS_CVODE
-#define FAULTS_CVODE 0
-#endif
-
 /* ---- documents ------------------------------------------------------------------------------- */
 
 typedef struct document {
@@ -419,13 +414,11 @@ const fault_case fault_cases[] = {
     {"track, inverse, flight", track, "rod", 0},
     {"tables", tables, NULL, 0},
     {"channels", channels, NULL, 0},
-#if FAULTS_CVODE
     {"bake auto", bake, "pendulum", SKEL_INTEGRATOR_AUTO},
     {"bake adams", bake, "tree", SKEL_INTEGRATOR_ADAMS},
     {"bake adams driven", bake, "driven", SKEL_INTEGRATOR_ADAMS},
     {"bake bdf", bake, "pendulum", SKEL_INTEGRATOR_BDF},
     {"bake bdf of many", bake, "stairs", SKEL_INTEGRATOR_BDF},
-#endif
 };
 const int32_t fault_case_count = (int32_t)(sizeof fault_cases / sizeof *fault_cases);
 
