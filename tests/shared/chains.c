@@ -82,6 +82,33 @@ static void build(chain *c) {
     scene_demand(skel_model_create(&d, &c->model, &err), &err);
 }
 
+void chain_on_base(const chain *of, int turns, int slides, double limit, chain *out) {
+    const int extra = turns + slides;
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%.40s on a base", of->name);
+    out->n = of->n + extra;
+    if (out->n > CHAIN_MAX) abort();
+
+    for (int k = 0; k < extra; ++k) {
+        const int along                          = turns ? k - 1 : k; /* 0: x, 1: y */
+        out->origin[k][3]                        = 1;
+        out->slides[k]                           = !(turns && k == 0);
+        out->low[k]                              = -limit;
+        out->high[k]                             = limit;
+        out->axis[k][out->slides[k] ? along : 2] = 1;
+    }
+    for (int k = 0; k < of->n; ++k) {
+        memcpy(out->origin[extra + k], of->origin[k], sizeof of->origin[k]);
+        memcpy(out->axis[extra + k], of->axis[k], sizeof of->axis[k]);
+        out->slides[extra + k]     = of->slides[k];
+        out->continuous[extra + k] = of->continuous[k];
+        out->low[extra + k]        = of->low[k];
+        out->high[extra + k]       = of->high[k];
+    }
+    memcpy(out->tip, of->tip, sizeof out->tip);
+    build(out);
+}
+
 int chains_load(chain **out) {
     cJSON    *root  = read_file(SKEL_TEST_DATA "/ik_chains.json");
     const int count = cJSON_GetArraySize(root);

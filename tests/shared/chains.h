@@ -30,6 +30,9 @@ typedef struct chain {
 /* Aborts where the file is not there. Returns how many; free with chains_free. */
 int  chains_load(chain **out);
 void chains_free(chain *c, int count);
+/* The chain `of` on a mobile base: a hinge about z if `turns`, then `slides` slides along x and y,
+   all with the limits +-`limit`. Free its model. */
+void chain_on_base(const chain *of, int turns, int slides, double limit, chain *out);
 /* The goal of the tip, position and orientation. */
 skel_goal_desc chain_goal(const chain *c);
 /* Between the limits; continuous joints in a turn. */

@@ -10,8 +10,10 @@
 
 #include <string.h>
 
-#define RESTARTS 1000 /* default for one pose */
-#define FARTHEST 1e50 /* of targets and points */
+#define RESTARTS 1000  /* default for one pose */
+#define FARTHEST 1e50  /* of targets and points */
+#define WIDE_SLIDE 1e3 /* travel beyond so many lengths of the links counts as no limit */
+#define WIDE_HINGE 8.0 /* turns: a range beyond them likewise, where seeds are drawn */
 #define DESC_GOAL_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
@@ -301,24 +303,52 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
     }
 }
 
-/* The length that distances of a task are measured by: its own way from the root, whatever else is
-   asked for; so one goal never changes what another one's metres weigh against its radians. */
-static double length_of(const skel_ik *ik, skel__ik_task *t) {
+/* Lengths of the links of a task's chain, without the travel of its slides. */
+static double link_lengths(const skel_ik *ik, const skel__ik_task *t) {
     double sum = t->at.node >= 0 ? v3_norm(t->at.given.p) : 0;
+    for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent)
+        if (ik->node[i].parent >= 0) sum += v3_norm(ik->node[i].frame.p);
+    return sum;
+}
+
+/* Farthest that a slide shifts; infinite without limits. */
+static double travel_of(const skel__ik_node *n) {
+    return fmax(fabs(n->low), fabs(n->high));
+}
+
+/* The length that distances of a task are measured by: its own way from the root, whatever else is
+   asked for; so one goal never changes what another one's metres weigh against its radians.
+   Limits of 1e6 m are how URDF writes "no limit". Counted as a length they would make an error of a
+   metre as small as a microradian, which the damping then leaves alone. */
+static double length_of(skel_ik *ik, skel__ik_task *t) {
+    const double links = link_lengths(ik, t), size = ik->m->size > 0 ? ik->m->size : 1;
+    const double widest = WIDE_SLIDE * (links > 0 ? links : size);
+    double       sum    = links;
+
     for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent) {
-        const skel__ik_node *n = &ik->node[i];
-        if (n->parent >= 0) sum += v3_norm(n->frame.p);
-        if (n->kind == SKEL__NODE_SLIDE && isfinite(n->low) && isfinite(n->high))
-            sum += fmax(fabs(n->low), fabs(n->high));
-        else if (n->kind >= SKEL__NODE_SHIFT || n->kind == SKEL__NODE_SLIDE)
-            t->most = INFINITY;
+        skel__ik_node *n = &ik->node[i];
+        if (n->kind == SKEL__NODE_SHIFT) t->most = INFINITY;
+        if (n->kind != SKEL__NODE_SLIDE) continue;
+
+        if (travel_of(n) <= widest) {
+            sum += travel_of(n);
+        } else {
+            n->is_wide   = 1;
+            ik->has_wide = 1;
+            t->most      = INFINITY;
+        }
     }
+
     t->most = fmax(t->most, 1.000001 * sum);
-    return sum > 0 ? sum : ik->m->size > 0 ? ik->m->size : 1;
+    return sum > 0 ? sum : size;
 }
 
 static void measure_lengths(skel_ik *ik) {
     ik->length = ik->nt > 0 ? 0 : 1;
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        skel__ik_node *n = &ik->node[i];
+        n->is_wide = n->kind == SKEL__NODE_HINGE && n->high - n->low > WIDE_HINGE * SKEL__TURN;
+    }
     for (int32_t k = 0; k < ik->nt; ++k) {
         ik->task[k].length = length_of(ik, &ik->task[k]);
         ik->length         = fmax(ik->length, ik->task[k].length);

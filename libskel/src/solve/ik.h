@@ -25,6 +25,7 @@ typedef struct skel__ik_node {
     m3      r;            /* the same as a matrix, base included */
     v3      p;
     double  low, high;   /* of scalars; infinite where there is no limit */
+    int32_t is_wide;     /* scalars: limits too far apart to draw seeds between them */
     int32_t has_cone;    /* ball: limits of cone and twist */
     double  reluctance;  /* 1 - stiffness */
     int32_t leader;      /* node that this one goes with, its column behind all others; -1: none */
@@ -126,6 +127,7 @@ struct skel_ik {
     double            mass;   /* of what a goal for the centre of mass moves */
     int32_t           has_centre, has_posture;
     int32_t           has_balls; /* some ball has limits, of its own or of the step */
+    int32_t           has_wide;  /* some slide has no limits, or none that matter */
     int32_t           is_full;   /* every task has all columns: nothing of jt stays zero */
     skel__ik_node    *node;      /* (nn) parents first */
     skel__ik_task    *task;      /* (nt) */

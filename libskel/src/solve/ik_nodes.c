@@ -260,22 +260,37 @@ static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }
 
+/* The range that seeds of a hinge or slide are drawn from: its limits; where one is missing, or they
+   are farther apart than the chain is long, around where it is. */
+static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, double range[2]) {
+    const double low = ik->low[n->column], high = ik->high[n->column];
+    const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->length;
+
+    if (n->is_wide) {
+        range[0] = fmax(low, q - wide);
+        range[1] = fmin(high, q + wide);
+        return;
+    }
+
+    range[0] = q - wide;
+    if (isfinite(high)) range[0] = high - 2 * wide;
+    if (isfinite(low)) range[0] = low;
+    range[1] = isfinite(high) ? high : range[0] + 2 * wide;
+}
+
 /* Where the numbers u (one per column, 0..1) put the nodes that move. */
 void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out) {
     memcpy(out, from, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (c != n->column) continue;
-        double      *q    = out + n->x;
-        const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->length;
+        double *q = out + n->x;
         switch (n->kind) {
         case SKEL__NODE_HINGE:
         case SKEL__NODE_SLIDE: {
-            const double low  = isfinite(ik->low[c])    ? ik->low[c]
-                                : isfinite(ik->high[c]) ? ik->high[c] - 2 * wide
-                                                        : q[0] - wide;
-            const double high = isfinite(ik->high[c]) ? ik->high[c] : low + 2 * wide;
-            q[0]              = low + u[c] * (high - low);
+            double range[2];
+            seed_range(ik, n, q[0], range);
+            q[0] = range[0] + u[c] * (range[1] - range[0]);
             break;
         }
         case SKEL__NODE_BALL:
