@@ -393,7 +393,7 @@ void skel__ik_follow_begin(skel_ik *ik) {
     const double e2 = skel__ik_errors(ik, ik->x, ik->rows);
     const int    ok = predict(ik, ik->rows) < 0.5;
     ik->way         = way_of_targets(ik);
-    if (!ik->max_step) bound_step(ik, CALM + HASTE * ik->way);
+    if (!skel__ik_is_bounded(ik)) bound_step(ik, CALM + HASTE * ik->way);
     skel__ik_move(ik, ik->x, ik->y, ik->trial);
     if (ok && skel__ik_errors(ik, ik->trial, ik->rows) < e2) take_trial(ik);
 }
@@ -402,7 +402,7 @@ void skel__ik_follow_begin(skel_ik *ik) {
    it was not met it need not be in a hurry. Loops and the first goals always may be. */
 void skel__ik_keep_met(skel_ik *ik) {
     const int32_t first = ik->m->nl > 0 ? 2 : 1, level = ik->met > first ? ik->met : first;
-    if (ik->max_step || level >= ik->levels) return;
+    if (skel__ik_is_bounded(ik) || level >= ik->levels) return;
     skel__ik_downhill(ik, skel__ik_rows_before(ik, level), 100);
     keep(ik, ik->start, ik->x);
     bound_step(ik, CALM + GAIT * ik->way);
@@ -425,4 +425,29 @@ void skel__ik_follow_end(skel_ik *ik) {
     if (ik->residual > ik->d.tolerance) return;
     memcpy(ik->memory, ik->x, size);
     ik->has_memory = 1;
+}
+
+void skel__ik_resume(skel_ik *ik, const double *x) {
+    const size_t size = (size_t)ik->nx * sizeof *x;
+    memcpy(ik->x, x, size);
+    skel__ik_errors(ik, ik->x, ik->rows);
+    memcpy(ik->last, x, size);
+    memcpy(ik->home, x, size);
+    ik->has_memory = 0;
+    skel__ik_follow_end(ik);
+    memcpy(ik->before, x, size);
+
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_resume(ik->part[k], x);
+}
+
+void skel__ik_forget(skel_ik *ik) {
+    ik->has_last = ik->has_memory = 0;
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_forget(ik->part[k]);
+}
+
+double skel__ik_way(const skel_ik *ik) {
+    double most = 0;
+    if (ik->nparts == 0) return ik->is_following ? ik->way : INFINITY;
+    for (int32_t k = 0; k < ik->nparts; ++k) most = fmax(most, skel__ik_way(ik->part[k]));
+    return most;
 }
