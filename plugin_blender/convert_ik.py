@@ -883,4 +883,5 @@ def receipt(ik, built, scene, motion):
             "limits": limits, "distance": receipts[worst]["goals"][goal]["distance"],
             "angle": receipts[worst]["goals"][goal]["angle"],
             "us": sum(each["us"] for each in receipts) / max(1, len(receipts)),
-            "bones": len(built.parts), "jumps": jumps_of(ik, built, motion.poses)}
+            "bones": len(built.parts), "jumps": jumps_of(ik, built, motion.poses),
+            "moved": motion.start_moved if ik.smooth else None}

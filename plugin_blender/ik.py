@@ -20,6 +20,10 @@ def words_of(report):
         words = (f"{len(missed)} of {report['frames']} frames not reached, the first {missed[0]}; "
                  f"worst at {report['worst_frame']}: '{report['worst_goal']}' off by "
                  f"{report['distance']:.3g} m, {report['angle']:.3g} rad")
+    moved = report.get("moved")
+    if moved and moved["size"] > 1e-3:
+        words += (f"; frame {moved['frame']} was moved by {moved['size']:.2g} {moved['unit']} so "
+                  "that nothing jumps")
     for turn, frame, bone in report["jumps"][:1]:
         words += f"; '{bone}' jumps at frame {frame} by {math.degrees(turn):.0f} degrees"
     return words

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define START_SAME 1e-3 /* [rad], [m]: a first frame that was not moved farther is as it was */
+
 typedef struct call {
-    const char   *file, *out, *to, *mode, *tolerance, *seed, *body, *position, *orientation;
+    const char   *file, *out, *to, *mode, *tolerance, *seed, *start, *body, *position, *orientation;
     int           progress;
     track_writer *write;
 } call;
@@ -18,6 +20,7 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--mode", &c->mode, NULL},
                                   {"--tolerance", &c->tolerance, NULL},
                                   {"--seed", &c->seed, NULL},
+                                  {"--start", &c->start, NULL},
                                   {"--progress", NULL, &c->progress},
                                   {"--body", &c->body, NULL},
                                   {"--position", &c->position, NULL},
@@ -37,6 +40,10 @@ static const char *mode_name(int32_t i) {
 
 static const char *seed_name(int32_t i) {
     return i == 0 ? "current" : i == 1 ? "mid" : NULL;
+}
+
+static const char *start_name(int32_t i) {
+    return i == SKEL_IK_START_FREE ? "free" : i == SKEL_IK_START_HELD ? "held" : NULL;
 }
 
 /* The body or frame of --body, else the tool. */
@@ -79,14 +86,17 @@ static int read_goal(const call *c, const skel_scene *scene, skel_goal_desc *g) 
 /* What the scene says, with what the call says over it. *seed is to be freed. */
 static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc *d,
                      skel_ik_desc *ik, skel_goal_desc *goal, double **seed) {
-    int32_t which = -1;
+    int32_t which = -1, start;
     skel_ik_motion_desc_init(d);
     skel_scene_ik(scene, d);
     *ik      = *d->ik;
     d->ik    = ik;
+    start    = (int32_t)d->start;
     int code = cli_choice("--mode", c->mode, mode_name, &ik->mode);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &ik->tolerance);
     if (code == CLI_DONE) code = cli_choice("--seed", c->seed, seed_name, &which);
+    if (code == CLI_DONE) code = cli_choice("--start", c->start, start_name, &start);
+    d->start = (uint32_t)start;
     if (code == CLI_DONE && (c->position || c->orientation)) {
         code      = read_goal(c, scene, goal);
         ik->goals = goal, ik->goal_count = 1, ik->goal_stride = sizeof *goal;
@@ -147,6 +157,34 @@ static int judge(const call *c, const skel_scene *scene, const skel_ik_motion_de
                      (long long)n, (long long)(skel_scene_frame_start(scene) + worst), what);
 }
 
+static const char *joint_name(const skel_ik_motion_desc *d, const skel_ik_jump *jump) {
+    return jump->joint < 0 ? "free root" : skel_model_joint_name(d->ik->model, jump->joint);
+}
+
+/* Where the joints jump, and whether the first frame was moved so that they need not. */
+static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
+                          const skel_ik_motion *motion) {
+    skel_ik_jump jump = {.struct_size = sizeof jump};
+    char         text[256];
+    skel_ik_motion_get_start(motion, &jump);
+    if (jump.size > START_SAME) {
+        snprintf(text, sizeof text,
+                 "frame %d: joint '%.64s' starts %.3g %s away from the seed, so that the motion is "
+                 "continuous (--start held keeps it)",
+                 (int)skel_scene_frame_start(scene), joint_name(d, &jump), jump.size,
+                 jump.is_length ? "m" : "rad");
+        cli_warn(c->file, text);
+    }
+    for (int32_t k = 0; k < skel_ik_motion_jump_count(motion); ++k) {
+        skel_ik_motion_get_jump(motion, k, &jump);
+        snprintf(text, sizeof text,
+                 "frame %d: joint '%.64s' jumps by %.3g %s (no continuous motion was found)",
+                 (int)(skel_scene_frame_start(scene) + jump.sample), joint_name(d, &jump),
+                 jump.size, jump.is_length ? "m" : "rad");
+        cli_warn(c->file, text);
+    }
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static skel_status run(skel_ik_motion *motion, int shown) {
@@ -181,6 +219,7 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
                                  .poses       = skel_ik_motion_poses(motion),
                                  .q           = skel_ik_motion_q(motion)};
     int                code   = cli_write_track(c->out, c->write, &source);
+    if (code == CLI_DONE) warn_of_jumps(c, scene, d, motion);
     if (code == CLI_DONE) code = judge(c, scene, d, motion);
     skel_ik_motion_destroy(motion);
     return code;

@@ -20,12 +20,13 @@ enum {
     I_BLEND,
     I_RESTARTS,
     I_ITERATIONS,
-    I_METHOD
+    I_METHOD,
+    I_START
 };
-static const skel__field k_ik[] = {{"mode"},  {"seed"},         {"tolerance"},      {"max_ms"},
-                                   {"root"},  {"max_speed"},    {"stiffness"},      {"posture"},
-                                   {"blend"}, {"max_restarts"}, {"max_iterations"}, {"method"},
-                                   {NULL}};
+static const skel__field k_ik[] = {
+    {"mode"},           {"seed"},      {"tolerance"}, {"max_ms"}, {"root"},
+    {"max_speed"},      {"stiffness"}, {"posture"},   {"blend"},  {"max_restarts"},
+    {"max_iterations"}, {"method"},    {"start"},     {NULL}};
 
 /* Numbers of q and of its velocity, in the order of SKEL_JOINT_*. */
 static const int32_t k_nq[] = {0, 1, 1, 2, 4}, k_nv[] = {0, 1, 1, 2, 3};
@@ -157,6 +158,14 @@ static void read_whole(skel__doc *doc, const skel__at *at, int32_t least, const 
         *out = n;
 }
 
+/* What the first frame of a tracked motion may do. */
+static void read_start(skel__doc *doc, const skel__at *at, skel_ik_motion_desc *m) {
+    static const char *const starts[] = {"free", "held", NULL};
+    int32_t                  start    = SKEL_IK_START_FREE;
+    skel__doc_choice(doc, at, starts, &start);
+    m->start = (uint32_t)start;
+}
+
 static void read_blend(skel__doc *doc, const skel__at *at, skel_ik_motion_desc *m) {
     static const char must[] = "[frames in, frames out], whole numbers >= 0";
     double            n[2]   = {0};
@@ -196,6 +205,7 @@ void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s) {
     const skel__at restarts   = skel__doc_member(&f, I_RESTARTS);
     const skel__at iterations = skel__doc_member(&f, I_ITERATIONS);
     const skel__at method     = skel__doc_member(&f, I_METHOD);
+    const skel__at start      = skel__doc_member(&f, I_START);
     n->given                  = true;
     skel__doc_choice(doc, &mode, modes, &n->desc.mode);
     read_q(r, &seed, s, &n->seed_kind, &n->seed);
@@ -206,6 +216,7 @@ void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s) {
     n->joint_stiffness = read_joints(r, &stiff, s, true);
     read_q(r, &posture, s, &n->posture_kind, &n->posture);
     read_blend(doc, &blend, &n->motion);
+    read_start(doc, &start, &n->motion);
     read_whole(doc, &restarts, 0, "a whole number from 0 to 1000000", &n->desc.max_restarts);
     read_whole(doc, &iterations, 1, "a whole number from 1 to 1000000", &n->desc.max_iterations);
     skel__doc_choice(doc, &method, methods, &n->desc.method);

@@ -145,6 +145,7 @@ void skel__put_goals(skel__text *t, const skel_scene *s) {
     if (n->motion.blend_in || n->motion.blend_out)
         skel__text_addf(t, ", \"blend\": [%u, %u]", (unsigned)n->motion.blend_in,
                         (unsigned)n->motion.blend_out);
+    if (n->motion.start == SKEL_IK_START_HELD) skel__text_add(t, ", \"start\": \"held\"");
     put_q(t, s, "seed", n->seed_kind, n->seed);
     put_joints(t, s, "max_speed", n->joint_speed);
     put_joints(t, s, "stiffness", n->joint_stiffness);

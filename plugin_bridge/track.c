@@ -197,6 +197,32 @@ static void put_receipt(skel__text *t, const skel_ik_receipt *r, const double *g
     skel__text_add(t, "}");
 }
 
+static void put_jump(skel__text *t, const track_source *s, const skel_ik_jump *jump) {
+    skel__text_addf(t, "{\"frame\": %d, \"joint\": ", (int)(s->frame_start + jump->sample));
+    skel__text_string(t, jump->joint < 0 ? "world" : skel_model_joint_name(s->model, jump->joint));
+    skel__text_add(t, ", ");
+    put_named(t, "size", jump->size);
+    skel__text_addf(t, ", \"unit\": \"%s\"}", jump->is_length ? "m" : "rad");
+}
+
+/* What the whole motion is like: jumps, the first frame, and frames found another way. */
+static void put_ik(skel__text *t, const track_source *s) {
+    skel_ik_jump jump = {.struct_size = sizeof jump};
+    skel__text_add(t, "  \"ik\": {\"jumps\": [");
+    for (int32_t k = 0; k < skel_ik_motion_jump_count(s->ik); ++k) {
+        skel_ik_motion_get_jump(s->ik, k, &jump);
+        skel__text_add(t, k ? ", " : "");
+        put_jump(t, s, &jump);
+    }
+    skel__text_add(t, "], \"start_moved\": ");
+    skel_ik_motion_get_start(s->ik, &jump);
+    if (jump.size > 0.0)
+        put_jump(t, s, &jump);
+    else
+        skel__text_add(t, "null");
+    skel__text_addf(t, ", \"repaired\": %d}\n", (int)skel_ik_motion_repaired_count(s->ik));
+}
+
 static int put_receipts(skel__text *t, FILE *stream, const track_source *s) {
     const skel_ik_receipt *receipts = skel_ik_motion_receipts(s->ik);
     const double          *goals    = skel_ik_motion_residuals(s->ik);
@@ -206,7 +232,9 @@ static int put_receipts(skel__text *t, FILE *stream, const track_source *s) {
         put_receipt(t, &receipts[f], goals, s->goals);
         if (!flush_text(t, stream)) return 0;
     }
-    skel__text_add(t, "\n  ]\n}\n");
+    skel__text_add(t, "\n  ],\n");
+    put_ik(t, s);
+    skel__text_add(t, "}\n");
     return 1;
 }
 

@@ -22,7 +22,8 @@ enum { T_FORMAT, T_FPS, T_START, T_BODIES, T_POSITION, T_ORIENTATION, T_VELOCITY
 static const skel__field k_track[] = {
     {"format"},   {"fps"},         {"frame_start"}, {"bodies"},
     {"position"}, {"orientation"}, {"velocity"},    {"angular_velocity"},
-    {"q"},        {"report"},      {"receipts"},    {NULL}};
+    {"q"},        {"report"},      {"receipts"},    {"ik"},
+    {NULL}};
 
 enum { P_FORMAT, P_NAMES, P_POSITION, P_ORIENTATION };
 static const skel__field k_pose[] = {{"format"}, {"names"},  {"position"}, {"orientation"},

@@ -350,7 +350,8 @@ static const struct {
     END(skel_two_bone_desc, softness, 104),
     END(skel_two_bone, bend, 64),
     END(skel_goal_track, reserved, 40),
-    END(skel_ik_motion_desc, reserved, 80),
+    END(skel_ik_motion_desc, reserved, 88),
+    END(skel_ik_jump, size, 24),
 #undef END
 };
 

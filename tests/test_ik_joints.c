@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which joints move: those that go with others (mimic), judged by models without mimic, whose q are
    made to obey here, by arithmetic of our own; and those that a goal may move. */
+#include "shared/chains.h"
 #include "shared/humanoid.h"
 #include "shared/ik.h"
 #include "shared/near.h"
@@ -466,16 +467,18 @@ typedef struct reach {
     double         q[MOST];
 } reach;
 
-static reach reach_make(rng *r) {
-    reach             x     = {.s = scene_humanoid((humanoid_options){.edit = humanoid_limits})};
-    const skel_model *m     = x.s.model;
+/* The goals point into *x, so it must not be copied. */
+static void reach_make(rng *r, reach *x) {
+    memset(x, 0, sizeof *x);
+    x->s                    = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m     = x->s.model;
     const int32_t     chest = body_named(m, "chest"), head = body_named(m, "head");
     const int32_t     hand = body_named(m, "hand.L");
     double            want[MOST], poses[7 * MOST];
-    x.in_arm  = joints_between(m, chest, hand, x.arm);
-    x.in_back = joints_between(m, body_named(m, "pelvis"), head, x.back);
-    skel_state_get_q(x.s.state, x.q);
-    memcpy(want, x.q, sizeof want);
+    x->in_arm  = joints_between(m, chest, hand, x->arm);
+    x->in_back = joints_between(m, body_named(m, "pelvis"), head, x->back);
+    skel_state_get_q(x->s.state, x->q);
+    memcpy(want, x->q, sizeof want);
     for (int32_t j = 0; j < m->nj; ++j) {
         double *q = want + m->joint[j].q_offset;
         if (m->joint[j].type != SKEL_JOINT_BALL)
@@ -487,22 +490,22 @@ static reach reach_make(rng *r) {
                  q);
     }
     skel_fk(m, want, poses);
-    x.g[0] = goal_of(hand), x.g[1] = goal_of(head);
+    x->g[0] = goal_of(hand), x->g[1] = goal_of(head);
     for (int k = 0; k < 2; ++k) {
-        memcpy(x.g[k].position, poses + 7 * x.g[k].body, sizeof x.g[k].position);
-        memcpy(x.g[k].orientation, poses + 7 * x.g[k].body + 3, sizeof x.g[k].orientation);
+        memcpy(x->g[k].position, poses + 7 * x->g[k].body, sizeof x->g[k].position);
+        memcpy(x->g[k].orientation, poses + 7 * x->g[k].body + 3, sizeof x->g[k].orientation);
     }
-    x.g[1].parts  = SKEL_GOAL_ORIENTATION;
-    x.g[0].joints = x.arm, x.g[0].joint_count = (uint32_t)x.in_arm;
-    x.g[1].joints = x.back, x.g[1].joint_count = (uint32_t)x.in_back;
-    return x;
+    x->g[1].parts  = SKEL_GOAL_ORIENTATION;
+    x->g[0].joints = x->arm, x->g[0].joint_count = (uint32_t)x->in_arm;
+    x->g[1].joints = x->back, x->g[1].joint_count = (uint32_t)x->in_back;
 }
 
 START_TEST(an_arm_does_not_bend_the_spine) {
     rng r       = rng_seed((uint64_t)_i + 1);
     int reached = 0;
     for (int k = 0; k < 20; ++k) {
-        reach             x    = reach_make(&r);
+        reach x;
+        reach_make(&r, &x);
         const skel_model *m    = x.s.model;
         const int32_t     mode = _i % 2;
         double            alone[MOST], both[MOST], arm[MOST];
@@ -536,8 +539,9 @@ END_TEST
 
 /* Several frames: the spine is that of the head alone, in every one. */
 START_TEST(masks_hold_while_tracking) {
-    rng      r = rng_seed(5);
-    reach    x = reach_make(&r);
+    rng   r = rng_seed(5);
+    reach x;
+    reach_make(&r, &x);
     double   alone[MOST], both[MOST], target[3];
     skel_ik *one = make_in(x.s.model, &x.g[1], 1, SKEL_IK_TRACK);
     skel_ik *two = make_in(x.s.model, x.g, 2, SKEL_IK_TRACK);
@@ -561,7 +565,8 @@ END_TEST
 START_TEST(chains_are_lists) {
     rng r = rng_seed(9);
     for (int k = 0; k < 8; ++k) {
-        reach             x = reach_make(&r);
+        reach x;
+        reach_make(&r, &x);
         const skel_model *m = x.s.model;
         double            q[3][MOST];
         skel_goal_desc    g[3] = {x.g[0], x.g[0], x.g[0]};
@@ -585,8 +590,9 @@ END_TEST
 
 /* Where goals share joints they are solved together: no column for what one may not move. */
 START_TEST(masked_columns_are_zero) {
-    rng   r       = rng_seed((uint64_t)_i + 2);
-    reach x       = reach_make(&r);
+    rng   r = rng_seed((uint64_t)_i + 2);
+    reach x;
+    reach_make(&r, &x);
     x.g[1].joints = NULL, x.g[1].joint_count = 0;
     x.g[1].kind = SKEL_GOAL_CENTRE, x.g[1].body = SKEL_WORLD,
     x.g[1].parts       = SKEL_GOAL_X | SKEL_GOAL_Y;
@@ -992,6 +998,51 @@ static void try_anything(rng *r, int k) {
     scene_free(&s);
 }
 
+/* ---- slides without limits ---- */
+
+/* Poses of the tip that the chain has somewhere with its base within `around` of zero, from there:
+   how many are not reached. */
+static int missed_on_base(const chain *c, int on_base, double around, int count) {
+    skel_goal_desc g      = chain_goal(c);
+    skel_ik       *ik     = make_in(c->model, &g, 1, SKEL_IK_POSE);
+    rng            r      = rng_seed(7);
+    int            missed = 0;
+    for (int k = 0; k < count; ++k) {
+        double q[CHAIN_MAX], target[7];
+        chain_random(c, &r, q);
+        for (int i = 0; i < on_base; ++i)
+            q[i] = rng_range(&r, -1, 1) * (c->slides[i] ? around : 3.14159);
+        chain_tip(c, q, target);
+        skel_ik_set_target(ik, 0, target, target + 3);
+
+        chain_middle(c, q);
+        missed += !solve(ik, q).reached;
+        ck_assert(limits_broken(c->model, q) <= 0);
+    }
+    skel_ik_destroy(ik);
+    return missed;
+}
+
+/* Limits of +-1e6 m are how URDF writes "no limit". Whatever stands there, a mobile arm reaches
+   what it can reach. */
+START_TEST(limits_beyond_the_reach_are_none) {
+    static const double limit[] = {6, 1e4, 1e6, 1e12};
+    chain              *c;
+    const int           count = chains_load(&c);
+    for (int i = 0; i < count; ++i) {
+        if (strcmp(c[i].name, "franka_panda") != 0 && strcmp(c[i].name, "ur5") != 0) continue;
+        for (int turns = 0; turns < 2; ++turns) {
+            chain on;
+            chain_on_base(&c[i], turns, turns ? 1 : 2, limit[_i], &on);
+            for (double far = 1; far <= fmin(limit[_i], 1000); far *= 5.5)
+                ck_assert_int_eq(missed_on_base(&on, 2, far, 60), 0);
+            skel_model_destroy(on.model);
+        }
+    }
+    chains_free(c, count);
+}
+END_TEST
+
 START_TEST(anything_goes) {
     rng r = rng_seed((uint64_t)_i + 100);
     for (int k = 0; k < 125; ++k) try_anything(&r, k);
@@ -1018,6 +1069,7 @@ int main(void) {
     tcase_add_test(c, wrong_joints_are_refused_by_name);
     tcase_add_test(c, loops_close_at_the_world);
     tcase_add_test(c, what_is_welded_has_its_mass_where_it_is);
+    tcase_add_loop_test(c, limits_beyond_the_reach_are_none, 0, 4);
     tcase_add_loop_test(c, anything_goes, 0, 8);
     suite_add_tcase(suite, c);
     return run_suite(suite);

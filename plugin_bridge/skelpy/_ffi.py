@@ -283,7 +283,15 @@ class IkMotionDesc(Sized):
         ("tracks", C.POINTER(GoalTrack)), ("sample_rate", C.c_double), ("seed", Doubles),
         ("base", Doubles), ("blend_in", C.c_uint32), ("blend_out", C.c_uint32),
         ("allocator", C.POINTER(Allocator)), ("base_poses", Doubles),
-        ("base_posture", C.c_uint32), ("reserved", C.c_uint32),
+        ("base_posture", C.c_uint32), ("start", C.c_uint32), ("causal", C.c_uint32),
+        ("reserved", C.c_uint32),
+    ]
+
+
+class IkJump(Sized):
+    _fields_ = [
+        ("struct_size", C.c_uint32), ("sample", C.c_int32), ("joint", C.c_int32),
+        ("is_length", C.c_int32), ("size", C.c_double),
     ]
 
 
@@ -416,7 +424,7 @@ STRUCTS = {
     "skel_flight_desc": FlightDesc, "skel_flight_summary": FlightSummary,
     "skel_goal_desc": GoalDesc, "skel_ik_desc": IkDesc, "skel_ik_receipt": IkReceipt,
     "skel_two_bone_desc": TwoBoneDesc, "skel_two_bone": TwoBone, "skel_goal_track": GoalTrack,
-    "skel_ik_motion_desc": IkMotionDesc,
+    "skel_ik_motion_desc": IkMotionDesc, "skel_ik_jump": IkJump,
     "skel_scene_edit": SceneEdit,
     "skel_dh_row": DhRow, "skel_dh_desc": DhDesc, "skel_dh_axes_desc": DhAxesDesc,
     "skel_dh_receipt": DhReceipt,
@@ -547,6 +555,10 @@ _SIGNATURES = {  # name: (result, *arguments)
     "skel_ik_motion_q": (C.c_void_p, Handle),
     "skel_ik_motion_receipts": (C.c_void_p, Handle),
     "skel_ik_motion_residuals": (C.c_void_p, Handle),
+    "skel_ik_motion_jump_count": (_int, Handle),
+    "skel_ik_motion_get_jump": (_status, Handle, _int, _P(IkJump)),
+    "skel_ik_motion_get_start": (_status, Handle, _P(IkJump)),
+    "skel_ik_motion_repaired_count": (_int, Handle),
     # skel_bake.h
     "skel_bake_desc_init_sized": (None, _P(BakeDesc), _size),
     "skel_bake_start": (_status, C.c_void_p, Handles, _P(Error)),

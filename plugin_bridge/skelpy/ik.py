@@ -13,6 +13,7 @@ from ._own import _buffer, _check, _Closing, _create, _doubles, _plain, _Samples
 MODES = ("pose", "track")
 METHODS = ("damped", "newton")
 ROOTS = ("held", "shifts", "moves")
+STARTS = ("free", "held")
 TARGETS = ("position", "look_at", "pole", "centre_of_mass")  # in the order of SKEL_GOAL_*
 ORIENTATION = 8
 
@@ -205,11 +206,14 @@ class IkMotion(_Samples):
     What is None comes from the scene; seed: "current", "mid" or q. Settings as at Ik; the posture
     may be "base", too.
     base: the animation that the goals change, q of every frame, one after the other. base_poses:
-    where it has free roots, 7 numbers per frame and body (of others they do not count)."""
+    where it has free roots, 7 numbers per frame and body (of others they do not count).
+    start: "free", the first frame may take another pose where else joints would jump, or "held".
+    causal: no frame knows those after it; what tracking loses stays lost."""
 
     _name = "skel_ik_motion"
 
-    def __init__(self, scene, seed=None, base=None, base_poses=None, **settings):
+    def __init__(self, scene, seed=None, base=None, base_poses=None, start=None, causal=False,
+                 **settings):
         lib, keep, desc = scene._lib, [], _scene_desc(scene)
         ik = _ffi.IkDesc.from_buffer_copy(desc.ik.contents)
         if settings.get("posture") == "base":
@@ -229,18 +233,22 @@ class IkMotion(_Samples):
             numbers, desc.seed = _doubles(scene.middle() if seed == "mid" else seed,
                                           scene.q_count, "seed")
             keep.append(numbers)
+        if start is not None:
+            desc.start = _choice("start", start, STARTS)
+        desc.causal = bool(causal)
         self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
+        self._joint_names = scene.joint_names
         self.body_names, self.fps, self.goal_count = (scene.body_names, desc.sample_rate,
                                                       ik.goal_count)
-        start = scene.frames.start
-        self.frames = range(start, start + desc.sample_count)
+        first = scene.frames.start
+        self.frames = range(first, first + desc.sample_count)
         self.goal_names = [lib.skel_scene_goal_name(scene._p, i).decode()
                            for i in range(ik.goal_count)]
         self._owner = _create(lib, lib.skel_ik_motion_start, lib.skel_ik_motion_destroy,
                               C.byref(desc), needs=(scene._owner, keep))
 
     def advance(self, max_ms=50.0):
-        """Works for about max_ms (0: one frame; negative: to the end). True when all is done."""
+        """Works for about max_ms (0: one solve; negative: to the end). True when all is done."""
         return _check(self._lib, self._lib.skel_ik_motion_advance(self._p, max_ms)) != _ffi.MORE
 
     @property
@@ -256,6 +264,34 @@ class IkMotion(_Samples):
     def reached(self):
         """Whether all samples so far are."""
         return all(receipt["reached"] for receipt in self.receipts)
+
+
+    def _jump(self, struct):
+        name = self._joint_names[struct.joint] if struct.joint >= 0 else "world"
+        return {"frame": self.frames[struct.sample], "joint": name, "size": struct.size,
+                "unit": "m" if struct.is_length else "rad"}
+
+    @property
+    def jumps(self):
+        """[{frame, joint, size, unit}]: where no continuous motion was found, as in the track."""
+        found = []
+        for index in range(self._call("jump_count")):
+            struct = _ffi.IkJump()
+            _check(self._lib, self._lib.skel_ik_motion_get_jump(self._p, index, C.byref(struct)))
+            found.append(self._jump(struct))
+        return found
+
+    @property
+    def start_moved(self):
+        """How far the first frame is from where the seed leads, as a jump; None: it was kept."""
+        struct = _ffi.IkJump()
+        _check(self._lib, self._lib.skel_ik_motion_get_start(self._p, C.byref(struct)))
+        return self._jump(struct) if struct.size > 0 else None
+
+    @property
+    def repaired(self):
+        """How many frames were found another way than from the frame before."""
+        return self._call("repaired_count")
 
 
 def jacobian(scene, poses, body, point=(0.0, 0.0, 0.0)):

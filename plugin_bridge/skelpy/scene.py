@@ -158,6 +158,7 @@ class IkSettings:
     max_restarts: Optional[int] = None
     max_iterations: Optional[int] = None
     method: Optional[str] = None            # "damped", "newton"
+    start: Optional[str] = None             # "free", "held": the first frame of a track
 
 
 @dataclass

@@ -47,7 +47,7 @@ ARM = {
     "ik": {"mode": "pose", "seed": [1, 0, 0, 0, 30, 5, 5], "tolerance": 1e-6, "max_ms": 0,
            "root": "held", "max_speed": {"elbow": 2}, "stiffness": {"wrist": 0.5},
            "posture": "mid", "blend": [0, 0], "max_restarts": 20, "max_iterations": 100,
-           "method": "damped"},
+           "method": "damped", "start": "held"},
     "bake": {"fps": 10, "frame_start": 3}}
 PER_FRAME = {"goals[0].position", "goals[0].orientation", "goals[0].weight"}
 JOINT_NAMES = {"ik.max_speed.elbow", "ik.stiffness.wrist"}
@@ -258,6 +258,42 @@ class Command(unittest.TestCase):
         track = solve(arm(way), "--mode", "track")[1]["q"]
         self.assertEqual(track, solve(arm(way, mode="track"))[1]["q"])
         self.assertNotEqual(track, solve(arm(way, mode="pose"))[1]["q"])
+
+    def test_the_panda_follows_its_keys(self):
+        """review F9: from the zero pose, in a corner of its limits, tracking alone loses frames."""
+        robot = skelpy.Scene.from_file(common.ROOT / "samples" / "robots" / "franka_panda.json")
+        body, pose = robot.named_frames["tool"]
+        tool = [0.088, 0.0, 0.926]              # of the zero pose, by the table
+        keys = ((1, (0, 0, 0)), (20, (-.2, .25, -.2)), (40, (-.3, -.25, -.3)), (60, (0, 0, 0)))
+        way = []
+        for (a, p), (b, q) in zip(keys, keys[1:]):
+            for frame in range(a if a == 1 else a + 1, b + 1):
+                t = (frame - a) / (b - a)
+                w = t * t * (3 - 2 * t)
+                way.append([o + x + w * (y - x) for o, x, y in zip(tool, p, q)])
+        scene = {**json.loads(robot.to_json()), "ik": {"mode": "track"},
+                 "bake": {"fps": 24, "frame_start": 1},
+                 "goals": [{"body": robot.body_names[body], "point": pose[:3], "position": way}]}
+        scene = skelpy.Scene.from_json(json.dumps(scene))
+        n, base = scene.q_count, [0.0] * (scene.q_count * 60)
+
+        causal = skelpy.IkMotion(scene, base=base, posture="base", causal=True).run()
+        self.assertGreater(sum(not r["reached"] for r in causal.receipts), 10)
+        motion = skelpy.IkMotion(scene, base=base, posture="base").run()
+        self.assertTrue(motion.reached)
+        self.assertEqual((len(motion.receipts), motion.jumps), (60, []))
+        q = motion.q
+        self.assertLessEqual(max(abs(b - a) for a, b in zip(q, q[n:])), 0.15)
+        self.assertEqual(motion.start_moved["frame"], 1)
+        self.assertLess(motion.start_moved["size"], 0.81)
+        self.assertIn(motion.start_moved["joint"], scene.joint_names)
+
+    def test_a_track_says_whether_it_jumps(self):
+        way = [{**self.REACH[0], "position": [[1.4, 1.2, 0]] * 4}]
+        code, track, said = solve(arm(way, mode="track"))
+        self.assertEqual(set(track["ik"]), {"jumps", "start_moved", "repaired"})
+        self.assertEqual((code, track["ik"]["jumps"]), (0, []))
+        self.assertNotIn("jumps by", said)
 
     def test_speed_is_bounded(self):
         way = [{**self.REACH[0], "position": [[1.4, 1.2, 0]] * 8}]

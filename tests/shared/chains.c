@@ -80,6 +80,33 @@ static void build(chain *c) {
     scene_demand(skel_model_create(&d, &c->model, &err), &err);
 }
 
+void chain_on_base(const chain *of, int turns, int slides, double limit, chain *out) {
+    const int extra = turns + slides;
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%.40s on a base", of->name);
+    out->n = of->n + extra;
+    if (out->n > CHAIN_MAX) abort();
+
+    for (int k = 0; k < extra; ++k) {
+        const int along                          = turns ? k - 1 : k; /* 0: x, 1: y */
+        out->origin[k][3]                        = 1;
+        out->slides[k]                           = !(turns && k == 0);
+        out->low[k]                              = -limit;
+        out->high[k]                             = limit;
+        out->axis[k][out->slides[k] ? along : 2] = 1;
+    }
+    for (int k = 0; k < of->n; ++k) {
+        memcpy(out->origin[extra + k], of->origin[k], sizeof of->origin[k]);
+        memcpy(out->axis[extra + k], of->axis[k], sizeof of->axis[k]);
+        out->slides[extra + k]     = of->slides[k];
+        out->continuous[extra + k] = of->continuous[k];
+        out->low[extra + k]        = of->low[k];
+        out->high[extra + k]       = of->high[k];
+    }
+    memcpy(out->tip, of->tip, sizeof out->tip);
+    build(out);
+}
+
 int chains_load(chain **out) {
     skel__json_tree tree;
     read_file(SKEL_TEST_DATA "/ik_chains.json", &tree);
@@ -135,4 +162,47 @@ void chain_tip(const chain *c, const double *q, double *pose7) {
         pose_mul((pose){v3_of(last), q_of(last + 3)}, (pose){v3_of(c->tip), q_of(c->tip + 3)});
     v3_to(at.p, pose7);
     q_to(at.q, pose7 + 3);
+}
+
+void chain_path(const chain *c, rng *r, int frames, double *q) {
+    const double fastest = 0.043;
+    for (int k = 0; k < c->n; ++k) {
+        const double low  = c->continuous[k] ? -3 : c->low[k],
+                     high = c->continuous[k] ? 3 : c->high[k];
+        const double half = 0.5 * (high - low), middle = 0.5 * (low + high);
+        const double step = fastest * (c->slides[k] ? c->reach : 1);
+
+        /* Two waves that fill the range together, each at its own speed. */
+        const double share = rng_range(r, 0.3, 0.9), part[2] = {share, 1 - share};
+        double       phase[2], speed[2];
+        for (int w = 0; w < 2; ++w) {
+            phase[w] = rng_range(r, 0, 6.283185307);
+            speed[w] = fmin(rng_range(r, 0.5, 3) * 6.283185307 / frames, step / half);
+        }
+        for (int f = 0; f < frames; ++f) {
+            double at = 0;
+            for (int w = 0; w < 2; ++w) at += part[w] * sin(phase[w] + speed[w] * f);
+            q[f * c->n + k] = middle + 0.999 * half * at;
+        }
+    }
+}
+
+void chain_keys(const chain *c, rng *r, int keys, int frames, double *position,
+                double *orientation) {
+    double from[7] = {0}, to[7], q[CHAIN_MAX];
+    chain_random(c, r, q);
+    chain_tip(c, q, to);
+    for (int f = 0, key = 0; f < frames; ++f) {
+        if (f == 0 || f * (keys - 1) >= key * (frames - 1)) {
+            memcpy(from, to, sizeof from);
+            chain_random(c, r, q);
+            chain_tip(c, q, to);
+            ++key;
+        }
+        const double part = (double)f * (keys - 1) / (frames - 1) - (key - 1);
+        const double w    = part * part * (3 - 2 * part);
+        const v3     way  = q_log(q_mul(q_conj(q_of(from + 3)), q_of(to + 3)));
+        v3_to(v3_mad(v3_of(from), w, v3_sub(v3_of(to), v3_of(from))), position + 3 * f);
+        q_to(q_unit(q_mul(q_of(from + 3), q_exp(v3_scale(way, w)))), orientation + 4 * f);
+    }
 }

@@ -30,11 +30,21 @@ typedef struct chain {
 /* Aborts where the file is not there. Returns how many; free with chains_free. */
 int  chains_load(chain **out);
 void chains_free(chain *c, int count);
+/* The chain `of` on a mobile base: a hinge about z if `turns`, then `slides` slides along x and y,
+   all with the limits +-`limit`. Free its model. */
+void chain_on_base(const chain *of, int turns, int slides, double limit, chain *out);
 /* The goal of the tip, position and orientation. */
 skel_goal_desc chain_goal(const chain *c);
 /* Between the limits; continuous joints in a turn. */
 void chain_random(const chain *c, rng *r, double *q);
 void chain_middle(const chain *c, double *q);
+/* A joint path (frames x n) between the limits that no joint follows by more than 0.043 rad (or
+   reach) per frame. */
+void chain_path(const chain *c, rng *r, int frames, double *q);
+/* Poses of the tip (frames x 3, frames x 4) between `keys` poses that the chain has at random,
+   eased; they need not be reachable in between. */
+void chain_keys(const chain *c, rng *r, int keys, int frames, double *position,
+                double *orientation);
 /* Pose of the tip. */
 void chain_tip(const chain *c, const double *q, double *pose7);
 

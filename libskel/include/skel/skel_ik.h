@@ -185,6 +185,17 @@ SKEL_API skel_status skel_model_create_planar(const double root[2], const double
 
 /* ---- over time --------------------------------------------------------------------------------*/
 
+/* A motion in mode TRACK knows all its samples. Where following the targets from one sample to the
+   next loses one that can be reached, or a joint would jump, it looks for other ways through the
+   samples around it and glides over to one that goes on. Where there is none the joints jump, once,
+   and the jump is told. What no pose reaches is left as near as it comes. Same input, same motion.
+   A single skel_ik_solve does not know what comes and stays as it is. */
+
+enum {                         /* the first sample of a motion in mode TRACK */
+       SKEL_IK_START_FREE = 0, /* may take another pose, where else there would be a jump */
+       SKEL_IK_START_HELD = 1  /* keeps the pose that the seed leads to */
+};
+
 /** Targets of one goal, a sample each; count 0: those of the goal. Borrowed while solving. */
 typedef struct skel_goal_track {
     const double *positions;    /* (position_count x 3) */
@@ -211,7 +222,10 @@ typedef struct skel_ik_motion_desc {
                                             NULL: as the model has them */
     uint32_t              base_posture; /* 1: the posture of a sample is its base, instead of
                                             that of `ik` */
-    uint32_t              reserved;     /* 0 */
+    uint32_t              start;        /* SKEL_IK_START_*, default FREE */
+    uint32_t              causal; /* 1: no sample knows those after it, as with skel_ik_solve: what
+                                     is lost stays lost. Default 0 */
+    uint32_t              reserved; /* 0 */
 } skel_ik_motion_desc;
 SKEL_API void skel_ik_motion_desc_init_sized(skel_ik_motion_desc *desc, size_t size);
 #define skel_ik_motion_desc_init(d) skel_ik_motion_desc_init_sized((d), sizeof *(d))
@@ -222,8 +236,9 @@ typedef struct skel_ik_motion skel_ik_motion;
 SKEL_API skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion **out,
                                           skel_error *err);
 SKEL_API void        skel_ik_motion_destroy(skel_ik_motion *motion); /* NULL is fine */
-/** Works for about max_ms milliseconds (0: one sample; negative: to the end). SKEL_MORE while there
-    is more to do, SKEL_OK when all samples are there. */
+/** Works for about max_ms milliseconds (0: one solve; negative: to the end). SKEL_MORE while there
+    is more to do, SKEL_OK when all samples are there. Until then those that are there may still
+    change in mode TRACK. */
 SKEL_API skel_status skel_ik_motion_advance(skel_ik_motion *motion, double max_ms);
 /** 0 to 1. */
 SKEL_API double  skel_ik_motion_progress(const skel_ik_motion *motion);
@@ -236,6 +251,25 @@ SKEL_API const double *skel_ik_motion_q(const skel_ik_motion *motion);     /* sa
 SKEL_API const skel_ik_receipt *skel_ik_motion_receipts(const skel_ik_motion *motion);
 /** sample x goal x 2: distance [m] and angle [rad]. */
 SKEL_API const double *skel_ik_motion_residuals(const skel_ik_motion *motion);
+
+/** A joint that moves farther from one sample to the next than TRACK should: 0.15 rad (or as a part
+    of the chain's length), or three times the way of the targets where that is more. */
+typedef struct skel_ik_jump {
+    uint32_t struct_size;
+    int32_t  sample;    /* the one that it jumps to */
+    int32_t  joint;     /* the farthest; SKEL_WORLD: a free root */
+    int32_t  is_length; /* 0: size is an angle [rad]; 1: a distance [m] */
+    double   size;      /* beyond what the base itself moves */
+} skel_ik_jump;
+/* There when all samples are. */
+SKEL_API int32_t skel_ik_motion_jump_count(const skel_ik_motion *motion);
+/** Jump `index` in the order of the samples; out->struct_size must be set. */
+SKEL_API skel_status skel_ik_motion_get_jump(const skel_ik_motion *motion, int32_t index,
+                                             skel_ik_jump *out);
+/** How far the first sample is from the pose that the seed leads to; size 0 where it was kept. */
+SKEL_API skel_status skel_ik_motion_get_start(const skel_ik_motion *motion, skel_ik_jump *out);
+/** Samples that were found another way than by following the sample before. */
+SKEL_API int32_t skel_ik_motion_repaired_count(const skel_ik_motion *motion);
 
 #ifdef __cplusplus
 }

@@ -32,7 +32,7 @@ skel_status skel__allocator_import(skel_allocator *out, const skel_allocator *gi
     return SKEL_OK;
 }
 
-void *skel__alloc(const skel_allocator *a, size_t size) {
+void *skel__alloc_unset(const skel_allocator *a, size_t size) {
     const size_t extra = SKEL__ALIGN + sizeof(void *);
     if (size > SIZE_MAX - extra) return NULL;
     void *start = a->alloc(size + extra, a->user);
@@ -41,7 +41,12 @@ void *skel__alloc(const skel_allocator *a, size_t size) {
     unsigned char  *block =
         (unsigned char *)start + sizeof(void *) + (SKEL__ALIGN - first % SKEL__ALIGN) % SKEL__ALIGN;
     memcpy(block - sizeof(void *), &start, sizeof start);
-    memset(block, 0, size);
+    return block;
+}
+
+void *skel__alloc(const skel_allocator *a, size_t size) {
+    void *block = skel__alloc_unset(a, size);
+    if (block) memset(block, 0, size);
     return block;
 }
 

@@ -10,6 +10,8 @@ skel_allocator skel__allocator_default(void);
 skel_status skel__allocator_import(skel_allocator *out, const skel_allocator *given);
 /* Zeroed and aligned to SKEL__ALIGN; NULL where there is no memory. */
 void *skel__alloc(const skel_allocator *a, size_t size);
+/* The same, not zeroed: what is never written costs nothing where the system maps pages late. */
+void *skel__alloc_unset(const skel_allocator *a, size_t size);
 void  skel__free(const skel_allocator *a, void *memory);
 
 #endif

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse kinematics over time: a solve per sample, blended with an animation at both ends. */
+#include "drive/ik_motion.h"
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
-#include "solve/ik.h"
 
 #include <string.h>
 
 #define MOST_NUMBERS 4e9 /* of the answer */
+#define TRACKED 0.8      /* of the progress, where samples were lost: the rest is to calm them */
+#define DESC_MOTION_V1 offsetof(skel_ik_motion_desc, causal)
 
 static const skel_ik_motion_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
-
-struct skel_ik_motion {
-    skel_allocator         allocator;
-    skel_ik               *ik;
-    const skel_model      *m;
-    const skel_goal_track *tracks;
-    const double          *base, *base_poses; /* the caller's */
-    int32_t                n, done, goals, mode;
-    int32_t                base_posture, has_bounds; /* max_step is given */
-    uint32_t               blend_in, blend_out;
-    double                 rate;
-    double                *q_seed;    /* (nq) */
-    double                *x_base;    /* (nx) */
-    double                *x_was;     /* (nx) the base of the sample before */
-    double                *x_now;     /* (nx) the answer before it is blended */
-    double                *root;      /* (nx - nq) where free roots were */
-    double                *poses;     /* (n x nb x 7) */
-    double                *q;         /* (n x nq) */
-    skel_ik_receipt       *receipts;  /* (n) */
-    double                *residuals; /* (n x goals x 2) */
-};
 
 void skel_ik_motion_desc_init_sized(skel_ik_motion_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_desc, sizeof k_desc);
@@ -73,9 +54,12 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
                           skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
     *d = k_desc;
-    if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
+    if (skel__desc_import(d, sizeof *d, DESC_MOTION_V1, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+    if (d->start > SKEL_IK_START_HELD || d->causal > 1)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "start: is %u, causal: is %u, both must be 0 or 1", d->start, d->causal);
     if (!d->ik || !d->ik->model)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "ik or its model: is NULL");
     if (d->sample_count == 0 || !(d->sample_rate > 0 && isfinite(d->sample_rate)))
@@ -106,77 +90,147 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
 
 static size_t layout(const skel_ik_motion *from, void *base, skel_ik_motion **out) {
     const size_t    n = (size_t)from->n, nb = (size_t)from->m->nb, nq = (size_t)from->m->nq;
-    const size_t    nx = (size_t)from->ik->nx;
-    skel__carver    c  = {base, 0};
-    skel_ik_motion *v  = skel__carve(&c, 1, sizeof *v);
-    skel_ik_motion  at = *from;
-    at.q_seed          = skel__carve(&c, nq, sizeof(double));
-    at.x_base          = skel__carve(&c, nx, sizeof(double));
-    at.x_was           = skel__carve(&c, nx, sizeof(double));
-    at.x_now           = skel__carve(&c, nx, sizeof(double));
-    at.root            = skel__carve(&c, nx - nq, sizeof(double));
-    at.poses           = skel__carve(&c, n * nb * 7, sizeof(double));
-    at.q               = skel__carve(&c, n * nq, sizeof(double));
-    at.receipts        = skel__carve(&c, n, sizeof *at.receipts);
-    at.residuals       = skel__carve(&c, n * (size_t)at.goals * 2, sizeof(double));
+    const size_t    nx   = (size_t)from->track.ik->nx;
+    skel__carver    c    = {base, 0};
+    skel_ik_motion *v    = skel__carve(&c, 1, sizeof *v);
+    skel_ik_motion  at   = *from;
+    skel__tracker  *t[2] = {&at.track, &at.probe};
+    for (int k = 0; k < 2; ++k) {
+        t[k]->x_base = skel__carve(&c, nx, sizeof(double));
+        t[k]->x_was  = skel__carve(&c, nx, sizeof(double));
+        t[k]->x_now  = skel__carve(&c, nx, sizeof(double));
+    }
+    at.q_seed    = skel__carve(&c, nq, sizeof(double));
+    at.q_work    = skel__carve(&c, nq, sizeof(double));
+    at.posture   = skel__carve(&c, nx, sizeof(double));
+    at.root      = skel__carve(&c, nx - nq, sizeof(double));
+    at.x_first   = skel__carve(&c, nx, sizeof(double));
+    at.x_plain   = skel__carve(&c, nx, sizeof(double));
+    at.seed      = skel__carve(&c, (size_t)from->track.ik->n, sizeof(double));
+    at.poses     = skel__carve(&c, n * nb * 7, sizeof(double));
+    at.q         = skel__carve(&c, n * nq, sizeof(double));
+    at.receipts  = skel__carve(&c, n, sizeof *at.receipts);
+    at.residuals = skel__carve(&c, n * (size_t)at.goals * 2, sizeof(double));
     if (v) *v = at;
     if (out) *out = v;
     return c.used;
 }
 
+/* Room for other ways through the samples. Most motions never touch it, so it is not zeroed. */
+static size_t layout_room(skel_ik_motion *v, void *base) {
+    const size_t n = (size_t)v->n, nx = (size_t)v->track.ik->nx;
+    skel__carver c  = {base, 0};
+    v->path.x       = skel__carve(&c, n * nx, sizeof(double));
+    v->limit        = skel__carve(&c, n, sizeof(double));
+    v->reached      = skel__carve(&c, n, sizeof *v->reached);
+    v->jumps        = skel__carve(&c, n, sizeof *v->jumps);
+    v->smooth.x     = skel__carve(&c, n * nx, sizeof(double));
+    v->kept.x       = skel__carve(&c, n * nx, sizeof(double));
+    v->kept.reached = skel__carve(&c, n, sizeof *v->kept.reached);
+    v->smooth.y     = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
+    v->smooth.sum   = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
+    v->smooth.lead  = skel__carve(&c, 2 * nx, sizeof(double));
+    skel__repair_layout(v, &c);
+    return c.used;
+}
+
+/* The second solver and the room for what it finds. */
+static skel_status make_probe(skel_ik_motion *v, const skel_ik_desc *ik, skel_error *err) {
+    skel_status status = skel__ik_create(ik, 1, &v->probe.ik, err);
+    if (status != SKEL_OK) return status;
+
+    v->room = skel__alloc_unset(&v->allocator, layout_room(v, NULL));
+    if (!v->room) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples", v->n);
+    layout_room(v, v->room);
+    memset(v->limit, 0, (size_t)v->n * sizeof *v->limit);
+    v->path.last = v->n - 1;
+    return SKEL_OK;
+}
+
+static void take_scalars(skel_ik_motion *at, const skel_ik_motion_desc *d) {
+    at->n            = (int32_t)d->sample_count;
+    at->goals        = (int32_t)d->ik->goal_count;
+    at->mode         = d->ik->mode;
+    at->tracks       = d->tracks;
+    at->base         = d->base;
+    at->rate         = d->sample_rate;
+    at->base_poses   = d->base_poses;
+    at->base_posture = (int32_t)d->base_posture;
+    at->has_bounds   = d->ik->max_step != NULL;
+    at->start_held   = d->start == SKEL_IK_START_HELD;
+    at->blend_in     = d->blend_in;
+    at->blend_out    = d->blend_out;
+    at->changed      = at->n;
+    at->manner       = skel__ik_manner_of(at->track.ik);
+    at->moved        = (skel_ik_jump){.struct_size = sizeof at->moved, .joint = SKEL_WORLD};
+    at->repair       = (skel__repair){.last_lost = -1, .random = 1};
+}
+
 skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion **out,
                                  skel_error *err) {
     skel_ik_motion_desc d;
+    skel_ik_desc        ik;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     *out               = NULL;
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
+
     skel_ik_motion at = {.allocator = d.ik->model->allocator, .m = d.ik->model};
     if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
-    skel_ik_desc ik;
-    if (d.base_posture && skel__desc_import(&ik, sizeof ik, sizeof ik, d.ik) == SKEL_OK)
-        ik.posture = d.base, d.ik = &ik;
-    status = skel_ik_create(d.ik, &at.ik, err);
+
+    if (d.base_posture && skel__desc_import(&ik, sizeof ik, sizeof ik, d.ik) == SKEL_OK) {
+        ik.posture = d.base;
+        d.ik       = &ik;
+    }
+    status = skel_ik_create(d.ik, &at.track.ik, err);
     if (status != SKEL_OK) return status;
-    at.n = (int32_t)d.sample_count, at.goals = (int32_t)d.ik->goal_count, at.mode = d.ik->mode;
-    at.tracks = d.tracks, at.base = d.base, at.rate = d.sample_rate;
-    at.base_poses = d.base_poses, at.base_posture = (int32_t)d.base_posture;
-    at.has_bounds = d.ik->max_step != NULL;
-    at.blend_in = d.blend_in, at.blend_out = d.blend_out;
+    take_scalars(&at, &d);
+
     void *block = skel__alloc(&at.allocator, layout(&at, NULL, NULL));
     if (!block) {
-        skel_ik_destroy(at.ik);
+        skel_ik_destroy(at.track.ik);
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples", at.n);
     }
-    layout(&at, block, out);
-    skel_ik_motion *v  = *out;
-    const size_t    nq = (size_t)at.m->nq;
-    memcpy(v->root, v->ik->x + nq, ((size_t)v->ik->nx - nq) * sizeof(double));
+    skel_ik_motion *v;
+    layout(&at, block, &v);
+    if (d.ik->mode == SKEL_IK_TRACK && d.ik->method == SKEL_IK_DAMPED && !d.causal)
+        status = make_probe(v, d.ik, err);
+    if (status != SKEL_OK) {
+        skel_ik_motion_destroy(v);
+        return status;
+    }
+
+    const size_t nq = (size_t)at.m->nq, nx = (size_t)at.track.ik->nx;
+    memcpy(v->root, v->track.ik->x + nq, (nx - nq) * sizeof(double));
+    if (v->manner.has_posture) memcpy(v->posture, v->track.ik->posture, nq * sizeof(double));
     if (d.seed || d.base)
         memcpy(v->q_seed, d.seed ? d.seed : d.base, nq * sizeof(double));
     else
-        skel__ik_current(v->ik, v->q_seed);
+        skel__ik_current(v->track.ik, v->q_seed);
+    *out = v;
     return SKEL_OK;
 }
 
 void skel_ik_motion_destroy(skel_ik_motion *motion) {
     if (!motion) return;
     const skel_allocator a = motion->allocator;
-    skel_ik_destroy(motion->ik);
+    skel_ik_destroy(motion->track.ik);
+    skel_ik_destroy(motion->probe.ik);
+    skel__free(&a, motion->room);
     skel__free(&a, motion);
 }
 
 /* ---- a sample ---- */
 
-static void aim(skel_ik_motion *v, int32_t k) {
+static void aim(const skel_ik_motion *v, skel_ik *ik, int32_t k) {
     for (int32_t g = 0; v->tracks && g < v->goals; ++g) {
         const skel_goal_track *t = &v->tracks[g];
         const size_t           p = t->position_count > 1 ? (size_t)k : 0;
         const size_t           o = t->orientation_count > 1 ? (size_t)k : 0;
-        skel_ik_set_target(v->ik, g, t->position_count ? t->positions + 3 * p : NULL,
+        skel_ik_set_target(ik, g, t->position_count ? t->positions + 3 * p : NULL,
                            t->orientation_count ? t->orientations + 4 * o : NULL);
-        if (t->weight_count) skel_ik_set_weight(v->ik, g, t->weights[t->weight_count > 1 ? k : 0]);
+        if (t->weight_count) skel_ik_set_weight(ik, g, t->weights[t->weight_count > 1 ? k : 0]);
     }
 }
 
@@ -188,106 +242,268 @@ static double weight_of(const skel_ik_motion *v, int32_t k) {
     return w * w * (3 - 2 * w);
 }
 
-/* x: the animation at this sample. */
-static void base_at(const skel_ik_motion *v, int32_t k, double *x) {
+void skel__motion_base(const skel_ik_motion *v, skel_ik *ik, int32_t k, double *x) {
     const size_t nq = (size_t)v->m->nq, nb = (size_t)v->m->nb;
     memcpy(x, v->base ? v->base + (size_t)k * nq : v->q_seed, nq * sizeof(double));
-    if (v->base_poses) skel_ik_set_roots(v->ik, v->base_poses + (size_t)k * nb * 7);
-    const double *roots = v->base_poses ? v->ik->x + nq : v->root;
-    memcpy(x + nq, roots, ((size_t)v->ik->nx - nq) * sizeof(double));
+    if (v->base_poses) skel_ik_set_roots(ik, v->base_poses + (size_t)k * nb * 7);
+    const double *roots = v->base_poses ? ik->x + nq : v->root;
+    memcpy(x + nq, roots, ((size_t)ik->nx - nq) * sizeof(double));
 }
 
-/* x moves on as the animation does; what the goals do not move is the animation's. */
-static void move_on(const skel_ik_motion *v, double *x) {
-    double *old = v->ik->trial;
-    memcpy(old, x, (size_t)v->ik->nx * sizeof *x);
-    memcpy(x, v->x_base, (size_t)v->ik->nx * sizeof *x);
-    for (int32_t i = 0; i < v->ik->nn; ++i) {
-        const skel__ik_node *n = &v->ik->node[i];
-        const double        *a = v->x_was + n->x, *b = v->x_base + n->x, *was = old + n->x;
+void skel__motion_enter(const skel_ik_motion *v, skel__tracker *t, int32_t k) {
+    const size_t nq = (size_t)v->m->nq, nx = (size_t)t->ik->nx;
+    skel__motion_base(v, t->ik, k, t->x_base);
+    skel__ik_drive(t->ik, (double)k / v->rate);
+    aim(v, t->ik, k);
+    if (!v->manner.has_posture) return;
+
+    if (v->base_posture) memcpy(v->posture, t->x_base, nq * sizeof(double));
+    memcpy(v->posture + nq, t->x_base + nq, (nx - nq) * sizeof(double));
+    skel__ik_set_posture(t->ik, v->posture);
+}
+
+void skel__motion_move_on(const skel_ik *ik, const double *a, const double *b, double *x) {
+    double *old = ik->trial;
+    memcpy(old, x, (size_t)ik->nx * sizeof *x);
+    memcpy(x, b, (size_t)ik->nx * sizeof *x);
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n    = &ik->node[i];
+        const double        *from = a + n->x, *to = b + n->x, *was = old + n->x;
         double              *q = x + n->x;
         if (n->column < 0) continue;
-        const size_t width = n->kind == SKEL__NODE_BALL ? 4 : n->kind == SKEL__NODE_SHIFT ? 3 : 1;
-        if (memcmp(a, b, width * sizeof *a) == 0) { /* to the bit, where it stands still */
+        const size_t width = (size_t)skel__ik_numbers(n);
+        if (memcmp(from, to, width * sizeof *from) == 0) { /* to the bit, where it stands still */
             memcpy(q, was, width * sizeof *q);
             continue;
         }
         if (n->kind == SKEL__NODE_BALL) {
-            const quat way = q_mul(q_conj(q_of(a)), q_of(b));
+            const quat way = q_mul(q_conj(q_of(from)), q_of(to));
             q_to(q_unit(q_mul(q_of(was), way.w < 0 ? q_neg(way) : way)), q);
             continue;
         }
-        for (size_t j = 0; j < width; ++j) q[j] = was[j] + (b[j] - a[j]);
+        for (size_t j = 0; j < width; ++j) q[j] = was[j] + (to[j] - from[j]);
         if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
     }
 }
 
-/* All that the solver remembers moves on with the animation: seen from there, it goes on from the
-   last answer. Where steps are bounded, the last answer itself is the start. */
-static void follow_base(skel_ik_motion *v) {
-    skel_ik *ik       = v->ik;
-    double  *memory[] = {v->x_now, ik->last, ik->before, ik->memory, ik->home};
-    if (v->has_bounds) memcpy(v->x_was, v->x_base, (size_t)ik->nx * sizeof(double));
-    for (size_t k = 0; k < sizeof memory / sizeof *memory; ++k) move_on(v, memory[k]);
+void skel__motion_follow(skel_ik *ik, const double *a, const double *b) {
+    double *memory[] = {ik->last, ik->before, ik->memory, ik->home};
+    for (size_t k = 0; k < sizeof memory / sizeof *memory; ++k)
+        skel__motion_move_on(ik, a, b, memory[k]);
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__motion_follow(ik->part[k], a, b);
 }
 
-static void store(skel_ik_motion *v, int32_t k) {
+static void store(skel_ik_motion *v, const skel_ik *ik, int32_t k) {
     const size_t nb = (size_t)v->m->nb, nq = (size_t)v->m->nq;
     double      *x = v->poses + (size_t)k * nb * 7;
-    memcpy(v->q + (size_t)k * nq, v->ik->x, nq * sizeof(double));
-    skel_ik_get_poses(v->ik, x);
+    memcpy(v->q + (size_t)k * nq, ik->x, nq * sizeof(double));
+    skel_ik_get_poses(ik, x);
     for (size_t i = 0; k > 0 && i < nb; ++i) { /* continuous signs */
         double *q = x + 7 * i + 3;
         if (q_dot(q_of(q), q_of(q - 7 * nb)) < 0) q_to(q_neg(q_of(q)), q);
     }
     for (int32_t g = 0; g < v->goals; ++g) {
         double *r = v->residuals + 2 * ((size_t)k * (size_t)v->goals + (size_t)g);
-        skel_ik_get_residual(v->ik, g, r, r + 1);
+        skel_ik_get_residual(ik, g, r, r + 1);
     }
 }
 
-static void sample(skel_ik_motion *v, int32_t k) {
-    skel_ik     *ik = v->ik;
-    const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
-    const int    goes_on = v->mode == SKEL_IK_TRACK && k > 0;
-    double      *q       = v->q + (size_t)k * nq;
-    memcpy(v->x_was, v->x_base, nx * sizeof(double));
-    base_at(v, k, v->x_base);
-    skel__ik_drive(ik, (double)k / v->rate);
-    aim(v, k);
-    if (v->base_posture) memcpy(ik->posture, v->x_base, nq * sizeof(double));
-    if (ik->has_posture) memcpy(ik->posture + nq, v->x_base + nq, (nx - nq) * sizeof(double));
-    if (goes_on && (v->base || v->base_poses)) follow_base(v);
-    const double *start = goes_on ? v->x_now : v->x_base;
-    memcpy(q, k == 0 && v->mode == SKEL_IK_TRACK ? v->q_seed : start, nq * sizeof(double));
-    memcpy(ik->x + nq, start + nq, (nx - nq) * sizeof(double));
-    v->receipts[k].struct_size = sizeof v->receipts[k];
-    skel_ik_solve(ik, q, &v->receipts[k], NULL);
-    memcpy(v->x_now, ik->x, nx * sizeof(double));
+/* The answer x_now, blended with the animation. */
+static void blend_and_store(skel_ik_motion *v, const skel__tracker *t, int32_t k) {
     const double w = weight_of(v, k);
     if (w < 1) {
-        skel__ik_blend(ik, v->x_base, v->x_now, w, ik->x);
-        skel__ik_errors(ik, ik->x, ik->rows);
-        skel__ik_receipt(ik, &v->receipts[k]);
+        skel__ik_blend(t->ik, t->x_base, t->x_now, w, t->ik->x);
+        skel__ik_errors(t->ik, t->ik->x, t->ik->rows);
+        skel__ik_receipt(t->ik, &v->receipts[k]);
     }
-    store(v, k);
+    store(v, t->ik, k);
+}
+
+static void sample(skel_ik_motion *v, int32_t k) {
+    skel__tracker *t  = &v->track;
+    skel_ik       *ik = t->ik;
+    const size_t   nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
+    const int      goes_on = v->mode == SKEL_IK_TRACK && k > 0;
+    double        *q       = v->q + (size_t)k * nq;
+    memcpy(t->x_was, t->x_base, nx * sizeof(double));
+    skel__motion_enter(v, t, k);
+
+    /* All that the solver remembers moves on with the animation: seen from there, it goes on from
+       the last answer. Where steps are bounded, the last answer itself is the start. */
+    if (goes_on && (v->base || v->base_poses)) {
+        const double *from = v->has_bounds ? t->x_base : t->x_was;
+        skel__motion_move_on(ik, from, t->x_base, t->x_now);
+        skel__motion_follow(ik, from, t->x_base);
+    }
+    const double *start = goes_on ? t->x_now : t->x_base;
+    memcpy(q, k == 0 && v->mode == SKEL_IK_TRACK ? v->q_seed : start, nq * sizeof(double));
+    memcpy(ik->x + nq, start + nq, (nx - nq) * sizeof(double));
+    if (v->probe.ik) memcpy(v->x_plain, start, nx * sizeof(double));
+
+    v->receipts[k].struct_size = sizeof v->receipts[k];
+    skel_ik_solve(ik, q, &v->receipts[k], NULL);
+    memcpy(t->x_now, ik->x, nx * sizeof(double));
+    if (v->probe.ik) v->reached[k] = v->receipts[k].reached;
+    blend_and_store(v, t, k);
+}
+
+/* ---- steps ---- */
+
+double skel__motion_step(const skel_ik *ik, const double *a, const double *b, skel_ik_jump *jump) {
+    double most = 0;
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n    = &ik->node[i];
+        const double        *from = a + n->x, *to = b + n->x;
+        if (n->column < 0 || n->leader >= 0) continue;
+
+        double size = fabs(to[0] - from[0]);
+        if (n->kind == SKEL__NODE_BALL) size = v3_norm(q_log(q_mul(q_conj(q_of(from)), q_of(to))));
+        if (n->kind == SKEL__NODE_SHIFT) size = v3_norm(v3_sub(v3_of(to), v3_of(from)));
+
+        const int    is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+        const double step      = is_length ? size / ik->length : size;
+        if (!(step > most)) continue;
+        most = step;
+        if (!jump) continue;
+        jump->joint     = n->joint;
+        jump->is_length = is_length;
+        jump->size      = size;
+    }
+    return most;
+}
+
+double skel__motion_limit(const skel_ik_motion *v, const skel_ik *ik) {
+    if (v->has_bounds) return INFINITY;
+    return fmax(SKEL__IK_STEP_MAX, SKEL__IK_WAY_MAX * skel__ik_way(ik));
+}
+
+double skel__motion_list_jumps(skel_ik_motion *v) {
+    skel__tracker *t   = &v->probe;
+    const int32_t  nx  = t->ik->nx;
+    double         bad = 0;
+    v->jump_count      = 0;
+    for (int32_t k = 0; k < v->n; ++k) {
+        skel_ik_jump jump = {.struct_size = sizeof jump, .sample = k};
+        memcpy(t->x_was, t->x_base, (size_t)nx * sizeof(double));
+        skel__motion_base(v, t->ik, k, t->x_base);
+        if (k == 0) continue;
+        memcpy(v->x_plain, skel__strand_at(&v->path, k - 1, nx), (size_t)nx * sizeof(double));
+        skel__motion_move_on(t->ik, t->x_was, t->x_base, v->x_plain);
+
+        const double step =
+            skel__motion_step(t->ik, v->x_plain, skel__strand_at(&v->path, k, nx), &jump);
+        if (!(step > v->limit[k] * (1 + 1e-9))) continue;
+        v->jumps[v->jump_count++] = jump;
+        bad += step;
+    }
+    return bad;
+}
+
+/* ---- work ---- */
+
+static void end(skel_ik_motion *v) {
+    v->phase = SKEL__IK_ENDS;
+    if (!v->is_troubled) return;
+    skel__motion_list_jumps(v);
+    for (int32_t k = 0; k < v->n; ++k) v->repaired += v->reached[k] > 1;
+    skel__motion_step(v->probe.ik, v->x_first, v->path.x, &v->moved);
+}
+
+void skel__motion_finish(skel_ik_motion *v) {
+    if (v->changed == v->n || v->smooth.is_over)
+        end(v);
+    else if (!skel__repair_again(v))
+        skel__smooth_begin(v);
+}
+
+static void track(skel_ik_motion *v) {
+    const int32_t k  = v->done;
+    const size_t  nx = (size_t)v->track.ik->nx;
+    sample(v, k);
+    if (v->stored <= k) v->stored = k + 1;
+
+    if (v->probe.ik) {
+        double *x = skel__strand_at(&v->path, k, (int32_t)nx);
+        memcpy(x, v->track.x_now, nx * sizeof(double));
+        if (k == 0) memcpy(v->x_first, x, nx * sizeof(double));
+        if (k > 0) v->limit[k] = fmax(v->limit[k], skel__motion_limit(v, v->track.ik));
+        const double step = k > 0 ? skel__motion_step(v->track.ik, v->x_plain, x, NULL) : 0;
+        const int    good = v->reached[k] && !(step > v->limit[k] && k > 0);
+        if (good) skel__repair_rest(v);
+        if (!good && skel__repair_begin(v, k)) return;
+    }
+    if (++v->done == v->n) skel__motion_finish(v);
+}
+
+/* A sample whose answer was found elsewhere. */
+static void write_sample(skel_ik_motion *v) {
+    skel__tracker *t  = &v->probe;
+    const int32_t  k  = v->write;
+    const size_t   nx = (size_t)t->ik->nx;
+    skel__motion_enter(v, t, k);
+    memcpy(t->x_now, skel__strand_at(&v->path, k, (int32_t)nx), nx * sizeof(double));
+    memcpy(t->ik->x, t->x_now, nx * sizeof(double));
+    skel__ik_errors(t->ik, t->ik->x, t->ik->rows);
+    v->receipts[k].struct_size = sizeof v->receipts[k];
+    skel__ik_receipt(t->ik, &v->receipts[k]);
+    blend_and_store(v, t, k);
+    if (v->stored <= k) v->stored = k + 1;
+
+    if (v->write++ < v->write_last) return;
+    if (v->done < v->n)
+        v->phase = SKEL__IK_TRACKS;
+    else
+        skel__motion_finish(v);
+}
+
+void skel__motion_changed(skel_ik_motion *v, int32_t first, int32_t last) {
+    const int32_t nx = v->track.ik->nx;
+    for (int32_t k = first; k <= last; ++k) v->reached[k] = 2;
+    if (first < v->changed) v->changed = first;
+    v->write      = first;
+    v->write_last = last;
+    v->phase      = SKEL__IK_WRITES;
+    if (last + 1 < v->done) return;
+
+    /* Tracking goes on from there. */
+    v->done = last + 1;
+    memcpy(v->track.x_now, skel__strand_at(&v->path, last, nx), (size_t)nx * sizeof(double));
+    skel__motion_enter(v, &v->track, last);
+    skel__ik_resume(v->track.ik, v->track.x_now);
+}
+
+static void work(skel_ik_motion *v) {
+    switch (v->phase) {
+    case SKEL__IK_TRACKS: track(v); break;
+    case SKEL__IK_WRITES: write_sample(v); break;
+    case SKEL__IK_SMOOTHS: skel__smooth_unit(v); break;
+    default: skel__repair_unit(v);
+    }
 }
 
 skel_status skel_ik_motion_advance(skel_ik_motion *motion, double max_ms) {
     if (!motion) return SKEL_E_ARGUMENT;
     const int64_t begun = skel__now_ns();
-    while (motion->done < motion->n) {
-        sample(motion, motion->done++);
+    while (motion->phase != SKEL__IK_ENDS) {
+        work(motion);
         if (max_ms >= 0 && 1e-6 * (double)(skel__now_ns() - begun) >= max_ms) break;
     }
-    return motion->done < motion->n ? SKEL_MORE : SKEL_OK;
+
+    /* Never less than was told: once samples have changed, some work comes behind the last. */
+    const double tracked = (double)motion->done / motion->n;
+    double       now     = tracked;
+    if (motion->changed < motion->n) now = TRACKED * tracked;
+    if (motion->phase == SKEL__IK_SMOOTHS) now += (1 - TRACKED) * skel__smooth_progress(motion);
+    if (motion->phase == SKEL__IK_ENDS) now = 1;
+    motion->progress = fmax(motion->progress, now);
+    return motion->phase != SKEL__IK_ENDS ? SKEL_MORE : SKEL_OK;
 }
 
 double skel_ik_motion_progress(const skel_ik_motion *motion) {
-    return motion ? (double)motion->done / motion->n : 0;
+    return motion ? motion->progress : 0;
 }
 int32_t skel_ik_motion_samples_done(const skel_ik_motion *motion) {
-    return motion ? motion->done : 0;
+    return motion ? motion->stored : 0;
 }
 int32_t skel_ik_motion_sample_count(const skel_ik_motion *motion) {
     return motion ? motion->n : 0;
@@ -303,4 +519,19 @@ const skel_ik_receipt *skel_ik_motion_receipts(const skel_ik_motion *motion) {
 }
 const double *skel_ik_motion_residuals(const skel_ik_motion *motion) {
     return motion ? motion->residuals : NULL;
+}
+int32_t skel_ik_motion_jump_count(const skel_ik_motion *motion) {
+    return motion ? motion->jump_count : 0;
+}
+skel_status skel_ik_motion_get_jump(const skel_ik_motion *motion, int32_t index,
+                                    skel_ik_jump *out) {
+    if (!motion || !out || index < 0 || index >= motion->jump_count) return SKEL_E_ARGUMENT;
+    return skel__desc_export(out, &motion->jumps[index], sizeof *out, sizeof *out);
+}
+skel_status skel_ik_motion_get_start(const skel_ik_motion *motion, skel_ik_jump *out) {
+    if (!motion || !out) return SKEL_E_ARGUMENT;
+    return skel__desc_export(out, &motion->moved, sizeof *out, sizeof *out);
+}
+int32_t skel_ik_motion_repaired_count(const skel_ik_motion *motion) {
+    return motion ? motion->repaired : 0;
 }

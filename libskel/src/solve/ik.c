@@ -10,8 +10,10 @@
 
 #include <string.h>
 
-#define RESTARTS 1000 /* default for one pose */
-#define FARTHEST 1e50 /* of targets and points */
+#define RESTARTS 1000  /* default for one pose */
+#define FARTHEST 1e50  /* of targets and points */
+#define WIDE_SLIDE 1e3 /* travel beyond so many lengths of the links counts as no limit */
+#define WIDE_HINGE 8.0 /* turns: a range beyond them likewise, where seeds are drawn */
 #define DESC_GOAL_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
@@ -209,7 +211,7 @@ static void layout_step(skel__carver *c, skel_ik *at) {
         work = skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m;
     if (n * m + (m + 1) * (m + 1) > work) work = n * m + (m + 1) * (m + 1);
     at->work             = skel__carve(c, work, sizeof(double));
-    const size_t several = at->levels + at->has_posture > 1;
+    const size_t several = at->levels + (at->has_posture || at->has_room) > 1;
     at->level            = (skel__ik_level){
                    .basis = skel__carve(c, several * n * n, sizeof(double)),
                    .shift = skel__carve(c, several * m, sizeof(double)),
@@ -232,7 +234,7 @@ static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **o
     at.root              = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
     at.of_column         = skel__carve(&c, n, sizeof *at.of_column);
     at.scalar            = skel__carve(&c, n, sizeof *at.scalar);
-    at.posture           = skel__carve(&c, at.has_posture ? nx : 0, sizeof(double));
+    at.posture           = skel__carve(&c, at.has_posture || at.has_room ? nx : 0, sizeof(double));
     if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
     at.scale     = skel__carve(&c, (size_t)from->nc, sizeof(double));
     at.low       = skel__carve(&c, n, sizeof(double));
@@ -301,24 +303,52 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
     }
 }
 
-/* The length that distances of a task are measured by: its own way from the root, whatever else is
-   asked for; so one goal never changes what another one's metres weigh against its radians. */
-static double length_of(const skel_ik *ik, skel__ik_task *t) {
+/* Lengths of the links of a task's chain, without the travel of its slides. */
+static double link_lengths(const skel_ik *ik, const skel__ik_task *t) {
     double sum = t->at.node >= 0 ? v3_norm(t->at.given.p) : 0;
+    for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent)
+        if (ik->node[i].parent >= 0) sum += v3_norm(ik->node[i].frame.p);
+    return sum;
+}
+
+/* Farthest that a slide shifts; infinite without limits. */
+static double travel_of(const skel__ik_node *n) {
+    return fmax(fabs(n->low), fabs(n->high));
+}
+
+/* The length that distances of a task are measured by: its own way from the root, whatever else is
+   asked for; so one goal never changes what another one's metres weigh against its radians.
+   Limits of 1e6 m are how URDF writes "no limit". Counted as a length they would make an error of a
+   metre as small as a microradian, which the damping then leaves alone. */
+static double length_of(skel_ik *ik, skel__ik_task *t) {
+    const double links = link_lengths(ik, t), size = ik->m->size > 0 ? ik->m->size : 1;
+    const double widest = WIDE_SLIDE * (links > 0 ? links : size);
+    double       sum    = links;
+
     for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent) {
-        const skel__ik_node *n = &ik->node[i];
-        if (n->parent >= 0) sum += v3_norm(n->frame.p);
-        if (n->kind == SKEL__NODE_SLIDE && isfinite(n->low) && isfinite(n->high))
-            sum += fmax(fabs(n->low), fabs(n->high));
-        else if (n->kind >= SKEL__NODE_SHIFT || n->kind == SKEL__NODE_SLIDE)
-            t->most = INFINITY;
+        skel__ik_node *n = &ik->node[i];
+        if (n->kind == SKEL__NODE_SHIFT) t->most = INFINITY;
+        if (n->kind != SKEL__NODE_SLIDE) continue;
+
+        if (travel_of(n) <= widest) {
+            sum += travel_of(n);
+        } else {
+            n->is_wide   = 1;
+            ik->has_wide = 1;
+            t->most      = INFINITY;
+        }
     }
+
     t->most = fmax(t->most, 1.000001 * sum);
-    return sum > 0 ? sum : ik->m->size > 0 ? ik->m->size : 1;
+    return sum > 0 ? sum : size;
 }
 
 static void measure_lengths(skel_ik *ik) {
     ik->length = ik->nt > 0 ? 0 : 1;
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        skel__ik_node *n = &ik->node[i];
+        n->is_wide = n->kind == SKEL__NODE_HINGE && n->high - n->low > WIDE_HINGE * SKEL__TURN;
+    }
     for (int32_t k = 0; k < ik->nt; ++k) {
         ik->task[k].length = length_of(ik, &ik->task[k]);
         ik->length         = fmax(ik->length, ik->task[k].length);
@@ -406,7 +436,12 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
         if (t->kind == SKEL__TASK_CENTRE) ik->has_centre = 1;
         t->is_plain = is_world(&t->to) && t->mask == SKEL_GOAL_POSITION;
     }
-    for (int32_t l = 0; l < p->links; ++l) rename_node(p, &ik->path[l].node);
+    for (int32_t l = 0; l < p->links; ++l) {
+        rename_node(p, &ik->path[l].node);
+        skel__ik_node *n = &ik->node[ik->path[l].node];
+        n->is_linked     = 1;
+        if (n->leader >= 0) ik->node[n->leader].is_linked = 1;
+    }
     ik->is_full = ik->nc == ik->n;
     for (int32_t k = 0; k < ik->nt; ++k) {
         int32_t columns = 0;
@@ -437,6 +472,28 @@ static skel_status check_plan(const skel_ik *ik, skel_error *err) {
     return SKEL_OK;
 }
 
+skel__ik_manner skel__ik_manner_of(const skel_ik *ik) {
+    return (skel__ik_manner){.mode        = ik->d.mode,
+                             .restarts    = ik->d.max_restarts,
+                             .has_posture = ik->has_posture,
+                             .together    = ik->together,
+                             .most_step   = ik->most_step};
+}
+
+void skel__ik_set_manner(skel_ik *ik, const skel__ik_manner *manner) {
+    ik->d.mode         = manner->mode;
+    ik->d.max_restarts = manner->restarts;
+    ik->has_posture    = manner->has_posture;
+    ik->together       = manner->together;
+    ik->most_step      = manner->most_step;
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_set_manner(ik->part[k], manner);
+}
+
+void skel__ik_set_posture(skel_ik *ik, const double *x) {
+    memcpy(ik->posture, x, (size_t)ik->nx * sizeof *x);
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_set_posture(ik->part[k], x);
+}
+
 static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik_plan *p,
                         skel_ik **out, skel_error *err) {
     p->m = d->model, p->stiffness = d->stiffness, p->root_moves = d->root;
@@ -450,6 +507,7 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     at.nt = p->nt, at.rows = p->rows, at.levels = p->levels, at.nroot = p->nroot;
     at.nx               = d->model->nq + 7 * p->nroot;
     at.has_posture      = p->has_posture;
+    at.has_room         = p->has_room;
     at.max_step         = d->max_step ? (double *)p->mark : NULL; /* room for it is wanted */
     const int32_t links = p->links;
     skel_ik      *ik    = NULL;
@@ -471,8 +529,8 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
 }
 
 skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
-                          skel_ik **out, skel_error *err) {
-    skel__ik_plan p    = {.held = held};
+                          int has_room, skel_ik **out, skel_error *err) {
+    skel__ik_plan p    = {.held = held, .has_room = has_room};
     void         *plan = skel__alloc(a, plan_layout(&p, d, NULL));
     if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
     plan_layout(&p, d, plan);
@@ -482,7 +540,8 @@ skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const 
     return status;
 }
 
-skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *err) {
+skel_status skel__ik_create(const skel_ik_desc *desc, int has_room, skel_ik **out,
+                            skel_error *err) {
     skel_ik_desc d;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     *out               = NULL;
@@ -491,7 +550,11 @@ skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *
     skel_allocator a = d.model->allocator;
     if (d.allocator) status = skel__allocator_import(&a, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
-    return skel__ik_make(&d, &a, NULL, out, err);
+    return skel__ik_make(&d, &a, NULL, has_room, out, err);
+}
+
+skel_status skel_ik_create(const skel_ik_desc *desc, skel_ik **out, skel_error *err) {
+    return skel__ik_create(desc, 0, out, err);
 }
 
 void skel_ik_destroy(skel_ik *ik) {
@@ -590,14 +653,25 @@ skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
 
 /* ---- solving ---- */
 
+/* Most that a node may move in this solve; 0: no bound. */
+static double step_bound(const skel_ik *ik, const skel__ik_node *n) {
+    const int is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+    double    most      = 0;
+    if (ik->d.mode != SKEL_IK_TRACK) return 0;
+    if (ik->max_step && n->dof >= 0) most = ik->max_step[n->dof];
+    if (!(ik->most_step > 0)) return most;
+
+    const double all = ik->most_step * (is_length ? ik->length : 1);
+    return most > 0 ? fmin(most, all) : all;
+}
+
 /* Bounds of this solve, and the seed brought within the limits. */
 static void begin(skel_ik *ik) {
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n    = &ik->node[i];
         double              *q    = ik->x + n->x;
-        double               most = 0;
-        if (ik->d.mode == SKEL_IK_TRACK && ik->max_step && n->dof >= 0) most = ik->max_step[n->dof];
-        ik->step_most[i] = 0;
+        const double         most = step_bound(ik, n);
+        ik->step_most[i]          = 0;
         if (n->kind > SKEL__NODE_SLIDE) {
             if (n->kind == SKEL__NODE_BALL) q_to(q_unit(q_of(q)), q);
             if (n->has_cone && n->column < 0 && ik->d.method == SKEL_IK_DAMPED)
@@ -621,10 +695,26 @@ static void begin(skel_ik *ik) {
     memcpy(ik->start, ik->x, (size_t)ik->nx * sizeof *ik->x);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
-        if (n->kind == SKEL__NODE_BALL && n->dof >= 0 && ik->max_step &&
-            ik->d.mode == SKEL_IK_TRACK)
-            ik->step_most[i] = ik->max_step[n->dof];
+        if (n->kind > SKEL__NODE_SLIDE) ik->step_most[i] = step_bound(ik, n);
     }
+}
+
+void skel__ik_seed_pose(skel_ik *ik, const double *u, const double *from, double *x) {
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        ik->low[c]             = n->low;
+        ik->high[c]            = n->high;
+    }
+    for (int32_t i = 0; i < ik->nn; ++i) ik->step_most[i] = 0;
+    skel__ik_spread(ik, u, from, x);
+
+    /* What only a posture moves stays: no goal has a use for it elsewhere. */
+    for (int32_t i = 0; i < ik->nn; ++i) {
+        const skel__ik_node *n = &ik->node[i];
+        if (!n->is_linked && n->leader < 0)
+            memcpy(x + n->x, from + n->x, (size_t)skel__ik_numbers(n) * sizeof *x);
+    }
+    skel__mimic_apply(ik->m, x);
 }
 
 /* Bodies where x has them, without soft masses. */
@@ -722,7 +812,7 @@ static void solve(skel_ik *ik) {
         return;
     }
     if (tracks) skel__ik_follow_begin(ik);
-    if (ik->levels + ik->has_posture > 1) {
+    if (!ik->together && ik->levels + ik->has_posture > 1) {
         skel__ik_levels(ik, restarts);
     } else if (tracks) {
         skel__ik_downhill(ik, ik->rows, most);

@@ -25,9 +25,11 @@ typedef struct skel__ik_node {
     m3      r;            /* the same as a matrix, base included */
     v3      p;
     double  low, high;   /* of scalars; infinite where there is no limit */
+    int32_t is_wide;     /* scalars: limits too far apart to draw seeds between them */
     int32_t has_cone;    /* ball: limits of cone and twist */
     double  reluctance;  /* 1 - stiffness */
     int32_t leader;      /* node that this one goes with, its column behind all others; -1: none */
+    int32_t is_linked;   /* some goal moves it, or what goes with it */
     int32_t leads;       /* some go with it: a whole turn of it is none of theirs */
     double  factor;      /* of the leader's motion */
     double  mass;        /* of the bodies that are fixed to it */
@@ -121,11 +123,15 @@ struct skel_ik {
     int32_t           nt;   /* tasks */
     int32_t           rows; /* of all tasks */
     int32_t           levels;
-    int32_t           nroot;  /* free roots */
-    double            length; /* that distances are measured by */
-    double            mass;   /* of what a goal for the centre of mass moves */
+    int32_t           nroot;     /* free roots */
+    double            length;    /* that distances are measured by */
+    double            most_step; /* TRACK: bound of every node's step [rad], [length]; 0: none */
+    double            mass;      /* of what a goal for the centre of mass moves */
     int32_t           has_centre, has_posture;
+    int32_t           has_room;  /* for a posture that comes later */
+    int32_t           together;  /* all priorities at once, no posture: met, or not worth more */
     int32_t           has_balls; /* some ball has limits, of its own or of the step */
+    int32_t           has_wide;  /* some slide has no limits, or none that matter */
     int32_t           is_full;   /* every task has all columns: nothing of jt stays zero */
     skel__ik_node    *node;      /* (nn) parents first */
     skel__ik_task    *task;      /* (nt) */
@@ -195,11 +201,14 @@ v3             skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a);
 void           skel__ik_rebase(skel_ik *ik); /* after base has changed */
 void           skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
 int32_t        skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
+int32_t        skel__ik_numbers(const skel__ik_node *n); /* of x: 1, 3 or 4 */
 /* out = x moved by y, every node brought back within its limits; out may be x. */
 void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
 /* A ball that does not move, brought into its cone. */
 void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q);
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
+/* out = x moved by y, whatever the limits. */
+void skel__ik_add(const skel_ik *ik, const double *x, const double *y, double *out);
 /* out: the part w of the way from a to b. */
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out);
 int  skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
@@ -225,6 +234,11 @@ int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t 
    the same x with the same e comes next, is_begun spares it to look at the limits again. */
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
 
+/* The caller, or the manner of the solve, bounds its steps. */
+static inline int skel__ik_is_bounded(const skel_ik *ik) {
+    return ik->max_step != NULL || ik->most_step > 0;
+}
+
 /* Whether the time that the solve may take is over. */
 static inline int skel__ik_is_late(const skel_ik *ik) {
     return ik->deadline && skel__now_ns() > ik->deadline;
@@ -238,7 +252,14 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
 void   skel__ik_hessian(skel_ik *ik, int32_t m);                  /* h = J^T J + curvature, full */
 /* From frame to frame, round what solves a frame: where to begin, and what to remember. */
 void skel__ik_follow_begin(skel_ik *ik);
-void skel__ik_follow_end(skel_ik *ik);
+/* The next solve goes on from x (nx), as if that had been the last answer. */
+void skel__ik_resume(skel_ik *ik, const double *x);
+/* The next solve does not go on from anything. */
+void skel__ik_forget(skel_ik *ik);
+/* Way of the targets that the last solve followed, of all parts the longest; infinite where it
+   followed none. */
+double skel__ik_way(const skel_ik *ik);
+void   skel__ik_follow_end(skel_ik *ik);
 /* What the last answer met is met again, with haste; from there on x moves calmly. */
 void skel__ik_keep_met(skel_ik *ik);
 /* The last digits. has_factor: the last step was the one that led to x. */
@@ -257,9 +278,28 @@ void        skel__ik_unsplit(skel_ik *ik);
 void        skel__ik_solve_parts(skel_ik *ik);
 
 /* ik.c */
-/* A solver for goals that are checked; nodes that are `held` (NULL: none) do not move. */
+/* A solver for goals that are checked; nodes that are `held` (NULL: none) do not move. has_room: it
+   may get a posture later. */
 skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
-                          skel_ik **out, skel_error *err);
+                          int has_room, skel_ik **out, skel_error *err);
+/* skel_ik_create with room for a posture. */
+skel_status skel__ik_create(const skel_ik_desc *desc, int has_room, skel_ik **out, skel_error *err);
+
+/* What may change from solve to solve, of the solver and of its parts. */
+typedef struct skel__ik_manner {
+    int32_t mode;        /* SKEL_IK_POSE, SKEL_IK_TRACK */
+    int32_t restarts;    /* as max_restarts */
+    int32_t has_posture; /* needs room */
+    int32_t together;
+    double  most_step;
+} skel__ik_manner;
+skel__ik_manner skel__ik_manner_of(const skel_ik *ik);
+void            skel__ik_set_manner(skel_ik *ik, const skel__ik_manner *manner);
+/* The posture (nx) of the solver and of its parts. */
+void skel__ik_set_posture(skel_ik *ik, const double *x);
+/* x (nx) from numbers u (one per column, 0..1): nodes that goals move are spread over their limits,
+   all others are where `from` has them. */
+void skel__ik_seed_pose(skel_ik *ik, const double *u, const double *from, double *x);
 /* From x to the answer; its errors are those of x then. */
 void skel__ik_run(skel_ik *ik);
 /* Residual, limits and singular value of x, whose errors e and place are. */

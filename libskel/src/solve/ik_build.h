@@ -9,7 +9,7 @@ struct skel__ik_plan {
     const skel_model *m;
     skel_goal_desc   *goal;
     const double     *stiffness; /* (nv) or NULL */
-    int32_t           root_moves, has_posture;
+    int32_t           root_moves, has_posture, has_room;
     int32_t           nn, nt, rows, levels, nroot, links;
     int32_t           kept, columns;                   /* nodes and columns that remain */
     int32_t           followers;                       /* columns of nodes that go with others */

@@ -30,6 +30,8 @@
 #define KICK 0.02        /* [rad], of every joint */
 #define FLAT 1e-13       /* gradient that counts as none */
 #define EXACT 5e-5       /* of the tolerance: a residual that needs no polish */
+#define FAR_AWAY 10.0    /* lengths: from there a slide without limits is led up first */
+#define APPROACH 20      /* steps of that */
 #define POLISH 1e-2      /* longest step of it: the last digits must not cost a way */
 
 static void take_trial(skel_ik *ik) {
@@ -95,6 +97,18 @@ void skel__ik_seeds(skel_ik *ik) {
     for (int32_t c = 0; c < ik->n; ++c) ik->seed_step[c] = f /= t;
 }
 
+/* Slides without limits may have gone a long way to come near the target: seeds are drawn around
+   where the best descent has left them. */
+static void centre_seed(const skel_ik *ik, double *x) {
+    for (int32_t c = 0; ik->has_wide && c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        if (n->kind != SKEL__NODE_SLIDE || !n->is_wide) continue;
+        const double at = x[n->x] + (ik->memory[n->x] - ik->start[n->x]);
+        x[n->x]         = fmin(fmax(at, ik->low[c]), ik->high[c]);
+    }
+    if (ik->has_wide) skel__mimic_apply(ik->m, x);
+}
+
 /* The nearest of the next few of the sequence. */
 static void next_seed(skel_ik *ik, int32_t m) {
     double least = INFINITY;
@@ -104,6 +118,7 @@ static void next_seed(skel_ik *ik, int32_t m) {
             ik->seed[c] -= ik->seed[c] >= 1 ? 1 : 0;
         }
         skel__ik_spread(ik, ik->seed, ik->start, ik->trial);
+        centre_seed(ik, ik->trial);
         const double e2 = skel__ik_errors(ik, ik->trial, m);
         if (!(e2 < least)) continue;
         least = e2;
@@ -295,6 +310,8 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
     double        least = INFINITY;
     for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
     if (is_out_of_reach(ik, m) && restarts > HOPELESS) restarts = HOPELESS;
+    if (ik->has_wide && skel__ik_errors(ik, ik->x, m) > FAR_AWAY * FAR_AWAY)
+        skel__ik_downhill(ik, m, APPROACH);
     for (int32_t r = 0;; ++r) {
         const double e2 = descend(ik, m, most, ik->n > 3 * m ? LONG_PATIENCE : PATIENCE);
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, e2, 1);
@@ -376,7 +393,7 @@ void skel__ik_follow_begin(skel_ik *ik) {
     const double e2 = skel__ik_errors(ik, ik->x, ik->rows);
     const int    ok = predict(ik, ik->rows) < 0.5;
     ik->way         = way_of_targets(ik);
-    if (!ik->max_step) bound_step(ik, CALM + HASTE * ik->way);
+    if (!skel__ik_is_bounded(ik)) bound_step(ik, CALM + HASTE * ik->way);
     skel__ik_move(ik, ik->x, ik->y, ik->trial);
     if (ok && skel__ik_errors(ik, ik->trial, ik->rows) < e2) take_trial(ik);
 }
@@ -385,7 +402,7 @@ void skel__ik_follow_begin(skel_ik *ik) {
    it was not met it need not be in a hurry. Loops and the first goals always may be. */
 void skel__ik_keep_met(skel_ik *ik) {
     const int32_t first = ik->m->nl > 0 ? 2 : 1, level = ik->met > first ? ik->met : first;
-    if (ik->max_step || level >= ik->levels) return;
+    if (skel__ik_is_bounded(ik) || level >= ik->levels) return;
     skel__ik_downhill(ik, skel__ik_rows_before(ik, level), 100);
     keep(ik, ik->start, ik->x);
     bound_step(ik, CALM + GAIT * ik->way);
@@ -408,4 +425,29 @@ void skel__ik_follow_end(skel_ik *ik) {
     if (ik->residual > ik->d.tolerance) return;
     memcpy(ik->memory, ik->x, size);
     ik->has_memory = 1;
+}
+
+void skel__ik_resume(skel_ik *ik, const double *x) {
+    const size_t size = (size_t)ik->nx * sizeof *x;
+    memcpy(ik->x, x, size);
+    skel__ik_errors(ik, ik->x, ik->rows);
+    memcpy(ik->last, x, size);
+    memcpy(ik->home, x, size);
+    ik->has_memory = 0;
+    skel__ik_follow_end(ik);
+    memcpy(ik->before, x, size);
+
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_resume(ik->part[k], x);
+}
+
+void skel__ik_forget(skel_ik *ik) {
+    ik->has_last = ik->has_memory = 0;
+    for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_forget(ik->part[k]);
+}
+
+double skel__ik_way(const skel_ik *ik) {
+    double most = 0;
+    if (ik->nparts == 0) return ik->is_following ? ik->way : INFINITY;
+    for (int32_t k = 0; k < ik->nparts; ++k) most = fmax(most, skel__ik_way(ik->part[k]));
+    return most;
 }

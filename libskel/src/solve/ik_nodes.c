@@ -89,6 +89,14 @@ int32_t skel__ik_columns(const skel__ik_node *n) {
     return n->kind == SKEL__NODE_HINGE || n->kind == SKEL__NODE_SLIDE ? 1 : 3;
 }
 
+int32_t skel__ik_numbers(const skel__ik_node *n) {
+    switch (n->kind) {
+    case SKEL__NODE_BALL: return 4;
+    case SKEL__NODE_SHIFT: return 3;
+    default: return 1;
+    }
+}
+
 /* Swing and twist about a unit axis: r = swing twist. */
 static void split(quat r, v3 axis, quat *swing, double *twist) {
     const double sign = r.w < 0 ? -1.0 : 1.0;
@@ -193,6 +201,23 @@ void skel__ik_difference(const skel_ik *ik, const double *from, const double *to
     }
 }
 
+void skel__ik_add(const skel_ik *ik, const double *x, const double *y, double *out) {
+    if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
+    for (int32_t c = 0; c < ik->n; ++c) {
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        double              *q = out + n->x;
+        if (n->column != c) continue;
+        if (ik->scalar[c] >= 0) {
+            q[0] += ik->scale[c] * y[c];
+        } else if (n->kind == SKEL__NODE_BALL) {
+            q_to(q_unit(q_mul(q_of(q), q_exp(v3_scale(v3_of(y + c), ik->scale[c])))), q);
+        } else {
+            for (int k = 0; k < 3; ++k) q[k] += ik->scale[c] * y[c + k];
+        }
+    }
+    skel__mimic_apply(ik->m, out);
+}
+
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out) {
     memcpy(out, a, (size_t)ik->nx * sizeof *out);
     for (int32_t i = 0; i < ik->nn; ++i) {
@@ -260,22 +285,37 @@ static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }
 
+/* The range that seeds of a hinge or slide are drawn from: its limits; if one is missing, or they
+   are farther apart than the chain is long, around where it is. */
+static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, double range[2]) {
+    const double low = ik->low[n->column], high = ik->high[n->column];
+    const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->length;
+
+    if (n->is_wide) {
+        range[0] = fmax(low, q - wide);
+        range[1] = fmin(high, q + wide);
+        return;
+    }
+
+    range[0] = q - wide;
+    if (isfinite(high)) range[0] = high - 2 * wide;
+    if (isfinite(low)) range[0] = low;
+    range[1] = isfinite(high) ? high : range[0] + 2 * wide;
+}
+
 /* Where the numbers u (one per column, 0..1) put the nodes that move. */
 void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out) {
     memcpy(out, from, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (c != n->column) continue;
-        double      *q    = out + n->x;
-        const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->length;
+        double *q = out + n->x;
         switch (n->kind) {
         case SKEL__NODE_HINGE:
         case SKEL__NODE_SLIDE: {
-            const double low  = isfinite(ik->low[c])    ? ik->low[c]
-                                : isfinite(ik->high[c]) ? ik->high[c] - 2 * wide
-                                                        : q[0] - wide;
-            const double high = isfinite(ik->high[c]) ? ik->high[c] : low + 2 * wide;
-            q[0]              = low + u[c] * (high - low);
+            double range[2];
+            seed_range(ik, n, q[0], range);
+            q[0] = range[0] + u[c] * (range[1] - range[0]);
             break;
         }
         case SKEL__NODE_BALL:

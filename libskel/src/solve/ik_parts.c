@@ -114,7 +114,7 @@ static skel_status make_part(skel_ik *ik, const skel__ik_plan *p, const skel_ik_
         const int32_t c = column_of(p->node, &p->node[i]);
         s->held[i]      = c >= 0 && s->number[group_of(s->group, c)] != part;
     }
-    return skel__ik_make(&of, &ik->allocator, s->held, &ik->part[part], err);
+    return skel__ik_make(&of, &ik->allocator, s->held, ik->has_room, &ik->part[part], err);
 }
 
 static int has_masks(const skel_ik *ik, const skel__ik_plan *p) {
