@@ -55,7 +55,6 @@ static v3 element_pull(skel_state *s, const skel__kin *x, int32_t joint, double 
         pull                      = v3_mad(pull, e.force, c[k].gradient);
         s->push_power.friction += e.friction;
         s->push_power.motor += e.motor;
-        s->push_power.stored -= e.force * speed - e.friction - e.motor;
         if (k == 0 && j->muscle >= 0) s->memory_rate_now[j->muscle] = e.memory;
     }
     return pull;

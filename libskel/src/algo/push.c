@@ -106,7 +106,6 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         account_outside(s, x, other, e.point, e.force);
         account_outside(s, x, p->i, e.point, v3_neg(e.force));
         s->push_power.contact += e.power_lost;
-        s->push_power.stored += e.power_stored;
         if (skel__is_ground(m, p)) sum = v3_mad(sum, e.normal_force, t.normal);
     }
     s->ground_push = v3_norm(sum);

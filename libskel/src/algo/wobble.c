@@ -55,7 +55,6 @@ void skel__wobble_loads(skel_state *s, const skel__kin *x) {
         const v3     damp        = v3_sub(pull(w, q, rate), pull(w, q, (v3){0, 0, 0}));
         const double lost        = v3_dot(damp, rate) - w->turn_b * v3_dot(spin, spin);
         s->push_power.friction += lost;
-        s->push_power.stored -= v3_dot(f, slip) + v3_dot(n, spin) - lost;
         if (skel__is_dynamic(s->m, h)) continue;
         s->push_power.drive += v3_dot(f, skel__velocity_at(s, x, h, x[b].p)) + v3_dot(n, s->ww[h]);
         s->push_power.force  = v3_add(s->push_power.force, f);
