@@ -565,6 +565,65 @@ START_TEST(old_callers) {
 }
 END_TEST
 
+START_TEST(rows_that_overlap_are_refused) {
+    skel_dh_row  row[2];
+    skel_dh_desc d;
+    skel_dh     *dh;
+    skel_error   err;
+    skel_error_init(&err);
+    skel_dh_desc_init(&d);
+    for (int i = 0; i < 2; ++i) skel_dh_row_init(&row[i]);
+    d.rows      = row;
+    d.row_count = 2;
+
+    d.row_stride = offsetof(skel_dh_row, turned) - 1; /* less than a row ever had */
+    ck_assert_int_eq(skel_dh_create(&d, &dh, &err), SKEL_E_STRUCT_SIZE);
+    ck_assert_msg(strstr(err.text, "row_stride") != NULL, "%s", err.text);
+    d.row_stride = sizeof *row;
+    ck_assert_int_eq(skel_dh_create(&d, &dh, &err), SKEL_OK);
+    skel_dh_destroy(dh);
+}
+END_TEST
+
+/* A free root hangs from nothing: there is no chain that leads to it. */
+START_TEST(a_free_root_is_no_tip) {
+    skel_body_desc     b[2];
+    skel_joint_desc    j;
+    skel_model_desc    d;
+    skel_model        *model;
+    skel_dh_chain_desc c;
+    skel_dh           *dh = NULL;
+    skel_error         err;
+    skel_error_init(&err);
+    for (int i = 0; i < 2; ++i) {
+        skel_body_desc_init(&b[i]);
+        b[i].mass = 1;
+        for (int k = 0; k < 3; ++k) b[i].inertia[k] = 1;
+    }
+    skel_joint_desc_init(&j);
+    j.type   = SKEL_JOINT_HINGE;
+    j.parent = 0;
+    j.child  = 1;
+    skel_model_desc_init(&d);
+    d.bodies      = b;
+    d.body_count  = 2;
+    d.joints      = &j;
+    d.joint_count = 1;
+    ck_assert_msg(skel_model_create(&d, &model, &err) == SKEL_OK, "%s", err.text);
+
+    skel_dh_chain_desc_init(&c);
+    c.tip = 1;
+    ck_assert_msg(skel_dh_extract(model, &c, &dh, &err) == SKEL_OK, "%s", err.text);
+    ck_assert_int_eq(skel_dh_row_count(dh), 1);
+    skel_dh_destroy(dh);
+
+    c.tip = 0;
+    ck_assert_int_lt(skel_dh_extract(model, &c, &dh, &err), 0);
+    ck_assert_ptr_null(dh);
+    skel_model_destroy(model);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("dh");
     TCase *t = tcase_create("dh");
@@ -583,6 +642,10 @@ static Suite *suite(void) {
     tcase_add_test(t, a_wrist_of_no_reach);
     tcase_add_loop_test(t, receipts_of_ordinary_chains, 0, 4);
     tcase_add_test(t, old_callers);
+    suite_add_tcase(s, t);
+    t = tcase_create("refusals");
+    tcase_add_test(t, rows_that_overlap_are_refused);
+    tcase_add_test(t, a_free_root_is_no_tip);
     suite_add_tcase(s, t);
     return s;
 }

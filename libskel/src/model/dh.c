@@ -74,9 +74,9 @@ static skel_status import(skel_dh_desc *d, const skel_dh_desc *desc, skel_error 
     if ((d->row_count > 0 && !d->rows) || d->row_count > SKEL__DH_ROWS)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: is NULL, or more than %d",
                           SKEL__DH_ROWS);
-    if (d->row_stride < sizeof(uint32_t))
-        return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "row_stride: is %u, must be %u",
-                          d->row_stride, (unsigned)sizeof(skel_dh_row));
+    if (d->row_stride < DESC_ROW_V1)
+        return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "row_stride: is %u, must be at least %u",
+                          d->row_stride, (unsigned)DESC_ROW_V1);
     const skel_status status = skel__dh_check_pose("base", d->base, err);
     return status != SKEL_OK ? status : skel__dh_check_pose("tool", d->tool, err);
 }
