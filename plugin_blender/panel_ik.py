@@ -123,16 +123,16 @@ def rows_of(report):
 
 
 def _steps(jumps, moved):
-    """Jumps, and a first frame that was moved to avoid them."""
+    """Jumps, and a first frame that was moved to avoid them; a column takes some 18 letters."""
     named = convert_ik.JUMPS_NAMED
     for jump in jumps[:named]:
-        yield ("Jumps", f"{jump['bone']}, frame {jump['frame']}, {convert_ik.size_of(jump)}",
-               "ERROR")
+        yield "Jumps", f"frame {jump['frame']}", "ERROR"
+        yield "", f"{jump['bone']}, {convert_ik.size_of(jump)}", "NONE"
     if len(jumps) > named:
         yield "", f"and {len(jumps) - named} more", "NONE"
     if moved:
         size = convert_ik.size_of(moved)
-        yield f"Frame {moved['frame']} was moved", f"{moved['bone']}, {size}", "INFO"
+        yield f"Frame {moved['frame']} moved", f"{moved['bone']}, {size}", "NONE"
         yield "", "Hold Start keeps it", "NONE"
 
 

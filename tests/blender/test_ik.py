@@ -303,7 +303,7 @@ class Ik(unittest.TestCase):
         size, words_of = self.skel.convert_ik.size_of(moved), self.skel.convert_ik.words_of
         self.assertIn(f". Frame 1 was moved by {size} ('{moved['bone']}') so that the motion has "
                       "no jump; turn on Hold Start to keep it", words_of(report))
-        self.assertIn(("Frame 1 was moved", f"{moved['bone']}, {size}"), self.told_by_panel(ob))
+        self.assertIn(("Frame 1 moved", f"{moved['bone']}, {size}"), self.told_by_panel(ob))
 
         # The first frame alone, and then with its pose held. The report has the largest difference.
         for bone in self.skel.bl_read.joint_bones(ob):
@@ -327,6 +327,7 @@ class Ik(unittest.TestCase):
             if frame in told:
                 self.assertEqual(name, told[frame]["bone"])
                 self.assertAlmostEqual(steps[name], told[frame]["size"], 4)
+                self.assertIn(("Jumps", f"frame {frame}"), self.told_by_panel(ob))
             else:
                 self.assertLessEqual(steps[name], 0.15, frame)
         self.assertIsNone(report["moved"])
