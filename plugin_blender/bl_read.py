@@ -681,8 +681,8 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")
     convert_ik.name_bodies(shot, goals)
     return convert_ik.IkShot(shot, [_joint(pose_bone) for pose_bone in ordered(ob)], goals,
-                             root=s.root, smooth=s.smooth, posture=s.posture,
-                             tolerance=s.tolerance)
+                             root=s.root, smooth=s.smooth, hold_start=s.hold_start,
+                             posture=s.posture, tolerance=s.tolerance)
 
 
 class _Now:

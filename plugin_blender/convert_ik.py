@@ -23,7 +23,8 @@ ANIMATED = 1e-5             # rad: an angle that moves; less is rounding of Blen
 NARROW = math.radians(0.01)  # a range that is none
 SLICE = 8.0                 # ms of solving between two yields
 FRAMES = 200                # of one bone, between two yields
-JUMP = math.radians(10)     # from frame to frame; less is no jump
+JUMPS_NAMED = 3             # of a motion, one by one
+MOVED = 1e-3                # rad and m: a first frame that was moved by less is as it was
 MASSLESS = 1e-9             # of the skeleton's mass: bodies between the hinges of one joint
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 TURN = {"X": convert.q_about((0, 1, 0), math.pi / 2),     # z to the axis
@@ -74,6 +75,7 @@ class IkShot:
     goals: List[GoalShot]
     root: str = "AUTO"                          # HELD, TURNS, SHIFTS, MOVES
     smooth: bool = True                         # from frame to frame; else each by itself
+    hold_start: bool = False                    # smooth: the first frame keeps its pose
     posture: bool = True                        # stay near the animation
     tolerance: float = 1e-5                     # m and rad
     motions: Dict[int, Any] = field(default_factory=dict)   # of bones, by read_motions
@@ -91,6 +93,7 @@ class Motion:
 class Build(convert.Build):
     limits: List[Any] = field(default_factory=list)     # (bone, axis, joint, low, high)
     base: Dict[str, Any] = field(default_factory=dict)  # animated joints: q, a frame each
+    bone_of: Dict[str, str] = field(default_factory=dict)   # joint: the bone that it moves
 
 
 @dataclass
@@ -400,6 +403,7 @@ class _Maker:
         if part.stiffness < 1:
             self.joints.setdefault(bone, []).append(joint.name)
         self.built.base[joint.name] = part.values
+        self.built.bone_of[joint.name] = bone
         self.scene.joints.append(joint)
 
     def unused(self, name):
@@ -673,10 +677,15 @@ def _finish(ik, maker, turns, roots, width, library):
     seen = _Seen(ik, maker, turns, width, library)
     for goal in ik.goals:
         _goal(ik, maker, goal, seen, _only(ik, maker, goal, roots), library)
-    root = next((FREE[r] for r in roots.values() if r in FREE), None)
+    free = [i for i, root in roots.items() if root in FREE]
+    root = FREE[roots[free[0]]] if free else None
+    if free:
+        maker.built.bone_of[convert.THE_WORLD] = shot.bones[free[0]].name
     samples = len(shot.frames)
+    is_tracked = ik.smooth and samples > 1
     scene.ik = documents.IkSettings(
-        mode="track" if ik.smooth and samples > 1 else "pose", tolerance=ik.tolerance, root=root,
+        mode="track" if is_tracked else "pose", tolerance=ik.tolerance, root=root,
+        start="held" if is_tracked and ik.hold_start else None,
         posture="current" if ik.posture else None,
         stiffness=dict(maker.stiffness) or None)
     scene.bake = documents.BakeSettings(fps=shot.rate, frame_start=shot.frame_start,
@@ -844,33 +853,61 @@ def _off(goals, n, each):
             if weights[k] > 0]
 
 
-def jumps_of(ik, built, poses):
-    """[(rad, frame, bone)], the largest first: bones that turn far more from one frame to the next
-    than just before and after, where they should not."""
-    shot, found = ik.shot, []
-    width = 7 * built.body_count
-    for i in built.parts if ik.smooth and len(shot.frames) > 3 else ():
-        at = 7 * built.body_of[shot.bones[i].name] + 3
-        w, x, y, z = (poses[at + k::width] for k in range(4))
-        both = zip(w, x, y, z, w[1:], x[1:], y[1:], z[1:])
-        halves = [a * e + b * f + c * g + d * h for a, b, c, d, e, f, g, h in both]
-        if min(halves) > math.cos(JUMP / 2):
-            continue
-        turns = [2 * math.acos(min(1.0, abs(cosine))) for cosine in halves]
-        for n, (before, now, after) in enumerate(zip(turns, turns[1:], turns[2:])):
-            if now > JUMP and now > 3 * max(before, after):
-                found.append((now, shot.frames[n + 2], shot.bones[i].own))
-    return sorted(found, reverse=True)
+def _step_of(ik, built, step):
+    """A jump as the library tells it, in words of the armature: {frame, bone, size, unit}."""
+    # The library counts samples from the first frame on; the user's frames may be farther apart.
+    frame = ik.shot.frames[step["frame"] - ik.shot.frame_start]
+    own = {bone.name: bone.own for bone in ik.shot.bones}
+    name = built.bone_of.get(step["joint"], step["joint"])
+    return {"frame": frame, "bone": own.get(name, name), "size": step["size"],
+            "unit": step["unit"]}
+
+
+def steps_of(ik, built, motion):
+    """(jumps in the order of the frames, how the first frame was moved or None)."""
+    moved = motion.start_moved
+    if moved is not None:
+        moved = _step_of(ik, built, moved) if moved["size"] > MOVED else None
+    return [_step_of(ik, built, jump) for jump in motion.jumps], moved
+
+
+def size_of(step):
+    """How far a bone jumps or was moved, with the unit."""
+    if step["unit"] == "rad":
+        return f"{math.degrees(step['size']):.3g} degrees"
+    return f"{step['size']:.3g} {step['unit']}"
+
+
+def words_of(report):
+    """The receipt as a sentence: goals that were missed, jumps, a first frame that was moved."""
+    missed, jumps, moved = report["missed"], report["jumps"], report["moved"]
+    words = "all goals reached"
+    if missed:
+        words = (f"{len(missed)} of {report['frames']} frames not reached, the first {missed[0]}; "
+                 f"worst at {report['worst_frame']}: '{report['worst_goal']}' off by "
+                 f"{report['distance']:.3g} m, {report['angle']:.3g} rad")
+
+    for jump in jumps[:JUMPS_NAMED]:
+        words += f"; '{jump['bone']}' jumps by {size_of(jump)} at frame {jump['frame']}"
+    if len(jumps) > JUMPS_NAMED:
+        words += f"; there are {len(jumps) - JUMPS_NAMED} more jumps"
+
+    if moved:
+        why = "" if jumps else " so that the motion has no jump"
+        words += (f". Frame {moved['frame']} was moved by {size_of(moved)} ('{moved['bone']}'){why}"
+                  "; turn on Hold Start to keep it")
+    return words
 
 
 def receipt(ik, built, scene, motion):
-    """What the panel shows: frames that were not reached, the worst, limits that were met."""
+    """What the panel shows: frames that were not reached, the worst, limits met, jumps."""
     frames, receipts, goals = ik.shot.frames, motion.receipts, built.scene.goals
     off = [max(_off(goals, n, each), default=(0.0, 0)) for n, each in enumerate(receipts)]
     missed = [n for n, (far, _goal) in enumerate(off) if far > ik.tolerance]
     worst = max(range(len(off)), key=lambda n: off[n])
     goal = off[worst][1]
     limits: Dict[str, int] = {}
+    jumps, moved = steps_of(ik, built, motion)
     q, width = motion.q, scene.q_count
     for bone, axis, joint, low, high in built.limits:
         values = q[scene.joint_q_offset(scene.find_joint(joint))::width]
@@ -883,5 +920,4 @@ def receipt(ik, built, scene, motion):
             "limits": limits, "distance": receipts[worst]["goals"][goal]["distance"],
             "angle": receipts[worst]["goals"][goal]["angle"],
             "us": sum(each["us"] for each in receipts) / max(1, len(receipts)),
-            "bones": len(built.parts), "jumps": jumps_of(ik, built, motion.poses),
-            "moved": motion.start_moved if ik.smooth else None}
+            "bones": len(built.parts), "jumps": jumps, "moved": moved}

@@ -581,16 +581,33 @@ def tip_of(bones, wanted=""):
     return there[0] if len(there) == 1 else ends[0]
 
 
-def table_of(name, bones, tip, convention, csv=False, snap=SNAP, library=None):
-    """The DH table of the chain that ends at a bone, as text."""
+@dataclass
+class Table:
+    """A DH table, and what the library says of it."""
+    text: str
+    warnings: List[str]
+    cost: str                               # how far the tool of the table is off
+
+
+def table_of(name, bones, tip, convention, csv=False, snap=None, library=None):
+    """The DH table of the chain that ends at a bone. snap: what the user asks for, which alone
+    decides which axes are parallel; None: the library reads axes as parallel where their common
+    normal is far away and the tool moves by next to nothing."""
     chain, by_name = [], {bone.name: bone for bone in bones}
     at = by_name[tip]
     while at is not None:
         chain.insert(0, at)
         at = by_name.get(at.parent)
     text = scene_of(name, chain, tip).to_json()
+    options = {"snap": SNAP} if snap is None else {"snap": snap, "parallel_tolerance": 0.0}
     with skelpy.Scene.from_json(text, library) as scene:
-        return scene.to_dh(convention, snap=snap, csv=csv)
+        table = scene.to_dh(convention, csv=csv, **options)
+        said = [line.partition(": ") for line in scene.dh_report(convention, **options)]
+
+    # The library names the option of the command; here it is a property of the operator.
+    lines = [(kind, words.replace("--snap", "Snap")) for kind, _colon, words in said]
+    return Table(table, [words for kind, words in lines if kind == "warning"],
+                 "; ".join(words for kind, words in lines if kind == "receipt"))
 
 
 def urdf_of(name, bones, library=None):

@@ -4,29 +4,12 @@
 Solve works on the pose as it is now and is one undo step. Bake reads the targets frame by frame in
 a scene of its own, as physics does, and runs in slices; Esc leaves the file as it was."""
 
-import math
-
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from . import bl_read, bl_write, convert, convert_ik, ops, pipeline, props, takes
 
 REPORTS = {}                    # of the last solve, by the armature's name
-
-
-def words_of(report):
-    missed, words = report["missed"], "all goals reached"
-    if missed:
-        words = (f"{len(missed)} of {report['frames']} frames not reached, the first {missed[0]}; "
-                 f"worst at {report['worst_frame']}: '{report['worst_goal']}' off by "
-                 f"{report['distance']:.3g} m, {report['angle']:.3g} rad")
-    moved = report.get("moved")
-    if moved and moved["size"] > 1e-3:
-        words += (f"; frame {moved['frame']} was moved by {moved['size']:.2g} {moved['unit']} so "
-                  "that nothing jumps")
-    for turn, frame, bone in report["jumps"][:1]:
-        words += f"; '{bone}' jumps at frame {frame} by {math.degrees(turn):.0f} degrees"
-    return words
 
 
 class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
@@ -56,7 +39,7 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
                 ob, context.evaluated_depsgraph_get(), [each.at for each in wanted.targets])):
             self.report({"WARNING"}, warning)
         REPORTS[ob.name] = result.report
-        return f"{result.report['bones']} bones: {words_of(result.report)}{muted}"
+        return f"{result.report['bones']} bones: {convert_ik.words_of(result.report)}{muted}"
 
 
 class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
@@ -91,7 +74,7 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
         bl_write.refresh(scene)
         REPORTS[name] = result.report
         return f"{len(result.bones)} bones, frames {first} to {last}, '{action.name}': " + \
-            words_of(result.report) + muted
+            convert_ik.words_of(result.report) + muted
 
 
 # ---- goals ----

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The panel of inverse kinematics in the tab "Skel". It only draws."""
 
-import math
-
 import bpy
 
-from . import ik, ops, panel, props
+from . import convert_ik, ik, ops, panel, props
 
 
 class SKEL_UL_goals(bpy.types.UIList):
@@ -80,6 +78,9 @@ class SKEL_PT_ik_settings(panel._Panel, bpy.types.Panel):
     def draw(self, context):
         layout, s = self.columns(), ops.armature(context).skel_ik
         layout.prop(s, "smooth")
+        row = layout.row()
+        row.enabled = s.smooth
+        row.prop(s, "hold_start")
         layout.prop(s, "posture")
         layout.prop(s, "tolerance")
 
@@ -114,12 +115,25 @@ def rows_of(report):
         yield "Off by at most", f"{report['worst']:.1e} m or rad", "NONE"
     for name, count in sorted(report["limits"].items(), key=lambda item: -item[1])[:8]:
         yield "At its limit", f"{name}, {count} frames" if report["frames"] > 1 else name, "NONE"
-    for turn, frame, bone in report["jumps"][:4]:
-        yield "Jumps", f"{bone}, frame {frame}, {math.degrees(turn):.0f}°", "ERROR"
+    yield from _steps(report["jumps"], report["moved"])
     if "plays" in report:
         yield "Keys play within", f"{report['plays']:.1e} of length", "NONE"
     yield "Bones", str(report["bones"]), "NONE"
     yield "Time per frame", f"{report['us']:.0f} µs", "NONE"
+
+
+def _steps(jumps, moved):
+    """Jumps, and a first frame that was moved to avoid them; a column takes some 18 letters."""
+    named = convert_ik.JUMPS_NAMED
+    for jump in jumps[:named]:
+        yield "Jumps", f"frame {jump['frame']}", "ERROR"
+        yield "", f"{jump['bone']}, {convert_ik.size_of(jump)}", "NONE"
+    if len(jumps) > named:
+        yield "", f"and {len(jumps) - named} more", "NONE"
+    if moved:
+        size = convert_ik.size_of(moved)
+        yield f"Frame {moved['frame']} moved", f"{moved['bone']}, {size}", "NONE"
+        yield "", "Hold Start keeps it", "NONE"
 
 
 CLASSES = (SKEL_UL_goals, SKEL_PT_ik, SKEL_PT_ik_settings, SKEL_PT_ik_receipt)

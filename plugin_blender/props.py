@@ -245,6 +245,10 @@ class SkelIk(bpy.types.PropertyGroup):
                        description="What the bone at the top may do")
     smooth: BoolProperty(name="Smooth", default=True, **SETTING, description="Go on from "
                          "frame to frame, without jumps. Else every frame is solved by itself")
+    hold_start: BoolProperty(name="Hold Start", default=False, **SETTING,
+                             description="Smooth: the first frame keeps the pose that is nearest "
+                             "to the animation. Else it may take another one that reaches the "
+                             "goals, if a bone would have to jump later on")
     posture: BoolProperty(name="Stay Near Animation", default=True, **SETTING,
                           description="Where goals leave a choice, bones stay as near to their "
                           "own animation as they can, and come back to it when a goal is turned "

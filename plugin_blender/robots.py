@@ -162,8 +162,11 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
                              description="File to write: .json or .csv. Empty: a text in the text "
                              "editor")
     snap: FloatProperty(name="Snap", default=convert_robot.SNAP, min=0.0, max=0.01, precision=7,
+                        options={"SKIP_SAVE"},
                         description="Radians, and parts of the reach: axes that are nearer to "
-                        "parallel or to meeting than this are taken to be it")
+                        "parallel or to meeting than this are taken to be it. A value that you set "
+                        "alone decides which axes are parallel; else axes whose common normal is "
+                        "far away are read as parallel, too")
 
     def run(self, context):
         ob = ops.armature(context)
@@ -173,13 +176,17 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
         active = context.active_pose_bone
         tip = convert_robot.tip_of(bones, self.tip or (
             active.name if active is not None and active.id_data == ob else ""))
-        text = convert_robot.table_of(ob.name, bones, tip, self.convention,
-                                      path.lower().endswith(".csv"), self.snap)
+        table = convert_robot.table_of(
+            ob.name, bones, tip, self.convention, path.lower().endswith(".csv"),
+            self.snap if self.properties.is_property_set("snap") else None)
+        for warning in table.warnings:
+            self.report({"WARNING"}, warning)
+
         if path:
-            pipeline.save(path, text)
-            return f"Wrote {path}, up to '{tip}'"
-        name = bl_write.add_text(f"{ob.name} DH {self.convention}.json", text)
-        return f"'{name}' in the text editor, up to '{tip}'"
+            pipeline.save(path, table.text)
+            return f"Wrote {path}, up to '{tip}': {table.cost}"
+        name = bl_write.add_text(f"{ob.name} DH {self.convention}.json", table.text)
+        return f"'{name}' in the text editor, up to '{tip}': {table.cost}"
 
 
 class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):

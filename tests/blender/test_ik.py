@@ -14,6 +14,8 @@ from test_bake import askew, bone_line, in_world
 from test_robots import joint, limit
 
 EXACT = 1e-5                    # of the bone's length
+PANDA = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+                     "samples", "robots", "franka_panda.json")
 
 
 def empty(name, place, ends=None, frames=(1, 30)):
@@ -254,6 +256,83 @@ class Ik(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
         self.assertLess(self.off(was, self.matrices(ob)), 1e-4)
         self.assertEqual(len(bones), 6)
+
+    def panda(self):
+        """A Panda whose tool follows a target for 60 frames. Tracking from its zero pose alone
+        loses frames in the middle."""
+        bpy.ops.skel.import_robot(filepath=PANDA, shapes=False)
+        ob = bpy.context.view_layer.objects.active
+        self.scene.frame_end = 60
+        place = self.end(ob, "tool")
+        target = empty("target", place)
+        for frame, offset in ((1, (0, 0, 0)), (20, (-.2, .25, -.2)), (40, (-.3, -.25, -.3)),
+                              (60, (0, 0, 0))):
+            target.location = place + Vector(offset)
+            target.keyframe_insert("location", frame=frame)
+        self.scene.frame_set(1)
+        add_goal(ob, "tool", target)
+        return ob, target
+
+    def baked_joints(self, ob, target):
+        """[frame]{bone: angle} of a bake that reaches the target in all frames."""
+        self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
+        rows = []
+        for frame in range(1, 61):
+            self.scene.frame_set(frame)
+            off = (self.end(ob, "tool") - self.place(target).translation).length
+            self.assertLess(off, 2e-5, frame)
+            rows.append({bone.name: self.skel.bl_read.joint_value(bone)
+                         for bone in self.skel.bl_read.joint_bones(ob)})
+        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        return rows
+
+    def told_by_panel(self, ob):
+        return [(label, value) for label, value, _icon in
+                self.skel.panel_ik.rows_of(self.skel.ik.REPORTS[ob.name])]
+
+    def test_first_frame_moves_or_is_held(self):
+        """Free, the first frame is moved, and all say so; held, it is where posing it puts it."""
+        ob, target = self.panda()
+        self.assertFalse(ob.skel_ik.hold_start)
+        rows, report = self.baked_joints(ob, target), self.skel.ik.REPORTS[ob.name]
+        step = max(abs(b[name] - a[name]) for a, b in zip(rows, rows[1:]) for name in a)
+        print(f"Panda: largest step {step:.4f} rad, frame 1 moved by {report['moved']}")
+        self.assertLessEqual(step, 0.15)
+        self.assertEqual((report["jumps"], report["moved"]["frame"]), ([], 1))
+        moved = report["moved"]
+        size, words_of = self.skel.convert_ik.size_of(moved), self.skel.convert_ik.words_of
+        self.assertIn(f". Frame 1 was moved by {size} ('{moved['bone']}') so that the motion has "
+                      "no jump; turn on Hold Start to keep it", words_of(report))
+        self.assertIn(("Frame 1 moved", f"{moved['bone']}, {size}"), self.told_by_panel(ob))
+
+        # The first frame alone, and then with its pose held. The report has the largest difference.
+        for bone in self.skel.bl_read.joint_bones(ob):
+            bone.rotation_euler = (0, 0, 0)
+        ob.animation_data_clear()
+        bpy.ops.skel.solve_ik()
+        first = {name: self.skel.bl_read.joint_value(ob.pose.bones[name]) for name in rows[0]}
+        off = {name: abs(first[name] - rows[0][name]) for name in first}
+        self.assertEqual(max(off, key=off.get), moved["bone"])
+        self.assertAlmostEqual(off[moved["bone"]], moved["size"], 4)
+        for bone in self.skel.bl_read.joint_bones(ob):
+            bone.rotation_euler = (0, 0, 0)
+        ob.skel_ik.hold_start = True
+        held, report = self.baked_joints(ob, target), self.skel.ik.REPORTS[ob.name]
+        for name, angle in first.items():
+            self.assertAlmostEqual(held[0][name], angle, 4)
+        told = {jump["frame"]: jump for jump in report["jumps"]}
+        for frame, (before, now) in enumerate(zip(held, held[1:]), 2):
+            steps = {name: abs(now[name] - before[name]) for name in now}
+            name = max(steps, key=steps.get)
+            if frame in told:
+                self.assertEqual(name, told[frame]["bone"])
+                self.assertAlmostEqual(steps[name], told[frame]["size"], 4)
+                self.assertIn(("Jumps", f"frame {frame}"), self.told_by_panel(ob))
+            else:
+                self.assertLessEqual(steps[name], 0.15, frame)
+        self.assertIsNone(report["moved"])
+        self.assertNotIn("Hold Start", words_of(report))
+        self.assertFalse(ob.skel_ik.bl_rna.properties["hold_start"].is_animatable)
 
     def test_limits_locks_and_stiffness(self):
         ob = common.chain(4, 0.3)

@@ -434,7 +434,8 @@ class Keys(unittest.TestCase):
         ob = self.figure()
         path = os.path.join(common.TEMP, "bad.json")
         track = '{"frame_start": %s, "position": [%s], "fps": %s}'
-        for text, words in (("{", "not a skel-track"), ('{"format": "skel-track/1"}', "skel-track"),
+        for text, words in (("{", "The file is not JSON"),
+                            ('{"format": "skel-track/1"}', "skel-track"),
                             (track % (1, "0", 0), "must be above 0"),
                             (track % (1, "", 24), "no samples"), ("[]", "not a skel-track"),
                             (track % ("1e400", "0", 24), "not a skel-track"),

@@ -317,9 +317,10 @@ class Rigs(Baked):
         self.refused("'shin.L' turns from")
 
     def test_a_method_that_gives_up_names_the_one_that_does_not(self):
-        ob = common.chain(8)
+        ob = common.chain(3)
         ob.skel.preset, ob.skel.integrator, self.scene.frame_end = "TAIL", "adams", 60
-        self.refused("'link3': .*Choose the method Robust")
+        ob.skel.friction = 1e12
+        self.refused("joint 'link1.joint': its friction of .*Choose the method Robust")
 
     def test_bones_that_grow(self):
         """What hangs from a bone is where physics has it, whatever its animated scale."""
@@ -541,7 +542,8 @@ class Rigs(Baked):
     def obstacle(self, name, size, place=(0, 0, 0), scale=(1, 1, 1)):
         """A box, or a plane where the last size is 0; not yet among the obstacles."""
         mesh, (x, y, z) = bpy.data.meshes.new(name), (v / 2 for v in size)
-        mesh.from_pydata([(a, b, c) for a in (-x, x) for b in (-y, y) for c in (-z, z)], [], [])
+        faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        mesh.from_pydata([(a, b, c) for a in (-x, x) for b in (-y, y) for c in (-z, z)], [], faces)
         box = bpy.data.objects.new(name, mesh)
         box.location, box.scale = place, scale
         return box

@@ -655,6 +655,34 @@ class Robots(unittest.TestCase):
                 bpy.ops.skel.extract_dh(tip="base")
             self.assertEqual(len(ob.pose.bones), 4 if tool else 3)
 
+    def test_tables_report_their_cost(self):
+        """Axes 1e-4 rad off parallel, as a URDF of few digits has them: the table has the size
+        of the arm unless the user sets Snap, and the operator says what it cost."""
+        turned = joint("j2", "revolute", "l1", "l2", "0 0.5 0", "0 0 1", limit(-1, 1)).replace(
+            "<origin ", '<origin rpy="0.0001 0 0" ')
+        self.assertIn("0.0001", turned)
+        links = "".join(f'<link name="{name}"/>' for name in ("base", "l1", "l2", "l3", "tool0"))
+        self.bring(filepath=self.written("turned.urdf", f'<robot name="arm">{links}' + joint(
+            "j1", "revolute", "base", "l1", "0 0 0.2", "0 0 1", limit(-1, 1)) + turned + joint(
+                "j3", "revolute", "l2", "l3", "0 0.4 0", "1 0 0", limit(-1, 1)) + joint(
+                    "f", "fixed", "l3", "tool0", "0 0.1 0", "0 0 1") + "</robot>"))
+        path = os.path.join(common.TEMP, "turned.json")
+        for given, is_short, words in (({}, True, "were read as parallel"),
+                                       ({"snap": 1e-5}, False, "round no number of this table"),
+                                       ({}, True, "were read as parallel")):
+            self.assertEqual(bpy.ops.skel.extract_dh(filepath=path, **given), {"FINISHED"})
+            receipt = json.loads(self.text_of(path))["receipt"]
+            self.assertEqual(receipt["longest"] < 1, is_short, receipt)
+
+            operator = unittest.mock.Mock(convention="standard", tip="", filepath=path, **given)
+            operator.properties.is_property_set = given.__contains__
+            said = self.skel.robots.SKEL_OT_extract_dh.run(operator, bpy.context)
+            ((kinds, warning),) = [call.args for call in operator.report.call_args_list]
+            self.assertEqual(kinds, {"WARNING"})
+            self.assertRegex(warning, f"the axes of 'j1' and 'j2' are .*{words}.* .Snap ")
+            self.assertIn(f"'tool0': the tool is within {receipt['position_error']:.3g} m and "
+                          f"{receipt['angle_error']:.3g} rad of where it must be", said)
+
     def test_bones_without_angles(self):
         """A joint is set whatever the mode of its bone; its slider and physics tell the truth."""
         ob, q = self.bring(preset="puma560"), [0.5, -0.4, 0.3, -0.2, 0.1, 0.6]

@@ -8,6 +8,7 @@ import random
 import struct
 import tempfile
 import unittest
+import unittest.mock
 from array import array
 
 import common
@@ -143,16 +144,67 @@ class Goals(unittest.TestCase):
             convert_ik.build(ik)
 
     def test_jumps_are_named(self):
-        ik = chain_shot(frames=20)
-        result = pipeline.run(convert_ik.solve(ik))
-        self.assertEqual(result.report["jumps"], [])
-        places = ik.goals[0].target                 # and in frame 12 it is elsewhere
-        for n in range(11, 20):
-            places[16 * n + 14] -= 0.6
-        jumps = pipeline.run(convert_ik.solve(ik)).report["jumps"]
-        self.assertTrue(jumps)
-        self.assertEqual({frame for _turn, frame, _bone in jumps}, {12})
-        self.assertEqual(jumps[0][0], max(turn for turn, _frame, _bone in jumps))
+        """A hinge whose limits leave a gap of 2 degrees follows a target across it: it has to
+        turn back all the way round."""
+        frames = 21
+        ik = chain_shot(1, frames)
+        ik.shot.frames = list(range(1, 2 * frames, 2))      # every second frame
+        ik.shot.bones[0].limits = {"Z": (math.radians(-179), math.radians(179))}
+        ik.shot.bones[0].locked = "XY"
+        ik.goals[0].target = array("f")
+        for n in range(frames):
+            turn = convert.q_about((0, 0, 1), math.radians(151.5 + 3 * n))
+            tip = convert.q_rotate(convert.q_mul(ALONG_X, turn), (0, 0.3, 0))
+            ik.goals[0].target.extend(matrix((tip[0], tip[1], 2 + tip[2]), (1, 0, 0, 0)))
+
+        report = pipeline.run(convert_ik.solve(ik)).report
+        self.assertEqual(report["missed"], [])
+        (jump,) = report["jumps"]
+        self.assertEqual((jump["frame"], jump["bone"], jump["unit"]), (21, "link0", "rad"))
+        self.assertAlmostEqual(math.degrees(jump["size"]), 357, 3)
+        self.assertEqual(convert_ik.words_of(report),
+                         "all goals reached; 'link0' jumps by 357 degrees at frame 21")
+
+    def test_a_motion_that_follows_its_target_has_no_jumps(self):
+        """Also where the target itself is elsewhere from frame 12 on: bones have to follow."""
+        for drop in (0.0, 0.6):
+            ik = chain_shot(frames=20)
+            for n in range(11, 20):
+                ik.goals[0].target[16 * n + 14] -= drop
+            report = pipeline.run(convert_ik.solve(ik)).report
+            self.assertEqual((report["jumps"], report["moved"]), ([], None))
+            self.assertEqual(convert_ik.words_of(report), "all goals reached")
+
+    def test_words_of_jumps_and_of_a_moved_start(self):
+        """The bone has Blender's name; a free root that shifts is told in metres."""
+        ik = chain_shot(2, frames=3)
+        ik.root = "MOVES"
+        ik.shot.bones[0].name = "world"
+        convert_ik.name_bodies(ik.shot, ik.goals)
+        built = convert_ik.build(ik)
+        root = {"frame": 2, "joint": "world", "size": 0.25, "unit": "m"}
+        tip = {"frame": 3, "joint": "link1", "size": math.radians(21), "unit": "rad"}
+        motion = unittest.mock.Mock(jumps=[root, tip, tip, tip, tip], start_moved=None)
+        jumps, moved = convert_ik.steps_of(ik, built, motion)
+        self.assertEqual([jump["bone"] for jump in jumps[:2]], ["world", "link1"])
+        report = {"missed": [], "jumps": jumps, "moved": moved}
+        self.assertEqual(convert_ik.words_of(report), "all goals reached; 'world' jumps by 0.25 m "
+                         "at frame 2" + 2 * "; 'link1' jumps by 21 degrees at frame 3" +
+                         "; there are 2 more jumps")
+
+        motion = unittest.mock.Mock(jumps=[], start_moved={**tip, "frame": 1})
+        jumps, moved = convert_ik.steps_of(ik, built, motion)
+        self.assertEqual(convert_ik.words_of({"missed": [], "jumps": jumps, "moved": moved}),
+                         "all goals reached. Frame 1 was moved by 21 degrees ('link1') so that the "
+                         "motion has no jump; turn on Hold Start to keep it")
+        motion.start_moved["size"] = 1e-4           # less than can be seen
+        self.assertIsNone(convert_ik.steps_of(ik, built, motion)[1])
+
+    def test_a_held_start_is_for_motions(self):
+        for frames, smooth, start in ((3, True, "held"), (3, False, None), (1, True, None)):
+            ik = chain_shot(frames=frames)
+            ik.hold_start, ik.smooth = True, smooth
+            self.assertEqual(convert_ik.build(ik).scene.ik.start, start)
 
     def test_out_of_reach_says_so(self):
         ik = chain_shot(3, frames=4)
@@ -270,7 +322,7 @@ class Robots(unittest.TestCase):
                                  bone.frame, bone.mass, bone.com, bone.inertia, bone.estimated)
                  for bone in made.bones]
         for convention in ("standard", "modified"):
-            table = robot.table_of("puma", bones, "tool", convention)
+            table = robot.table_of("puma", bones, "tool", convention).text
             with skelpy.Scene.from_json(text) as a, skelpy.Scene.from_json(table) as b:
                 for _ in range(5):
                     q = [rng.uniform(-2, 2) for _ in range(6)]
@@ -344,11 +396,31 @@ class Robots(unittest.TestCase):
         self.assertEqual([body.estimated for body in bodies[:3]], ["mass", "inertia", "mass"])
         self.assertEqual(bodies[1].mass, 2.5)
 
+    def test_tables_tell_their_cost(self):
+        """The first two axes are 1e-4 rad off parallel, and their common normal is 5 km away."""
+        tilt = convert.q_about((1, 0, 0), 1e-4)
+        aside = convert.q_mul(tilt, convert.q_about((0, 1, 0), 0.5 * math.pi))
+        bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z"),
+                 robot.ChainBone("b", "a", (0, 0.5, 0), tilt, 0.4, "hinge", "Z"),
+                 robot.ChainBone("c", "b", (0, 0.9, 0), aside, 0.1, "hinge", "Z")]
+        for snap, longest, words in (
+                (None, 0.51, "were read as parallel: .* .Snap 1e-05 keeps them apart"),
+                (1e-5, 5001, "so round no number .* .Snap 0.00011 reads them as parallel"),
+                (1e-3, 0.51, None)):
+            table = robot.table_of("three", bones, "c", "standard", snap=snap)
+            receipt = json.loads(table.text)["receipt"]
+            self.assertTrue(0.9 * longest < receipt["longest"] < longest, receipt)
+            self.assertEqual(len(table.warnings), words is not None)
+            if words:
+                self.assertRegex(table.warnings[0], f"^the axes of 'a' and 'b' are .*{words}")
+            self.assertIn(f"within {receipt['position_error']:.3g} m and "
+                          f"{receipt['angle_error']:.3g} rad of where it must be", table.cost)
+
     def test_masses_of_other_bones(self):
         """A mass of a bone is that of its capsule, in its middle."""
         bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z", mass=2.0),
                  robot.ChainBone("b", "a", (0, 0.5, 0), robot.UNIT, 0.4, "hinge", "Z")]
-        rows = json.loads(robot.table_of("two", bones, "b", "standard"))["joints"]
+        rows = json.loads(robot.table_of("two", bones, "b", "standard").text)["joints"]
         self.assertNotIn("mass", rows[1])
         self.assertEqual(rows[0]["mass"], 2.0)
         length, r = convert.capsule_of(0.5, 0.0)
