@@ -204,23 +204,67 @@ static void solve_a_little(const skel_scene *scene, size_t nb) {
     skel_ik_motion_destroy(motion);
 }
 
+/* Joint coordinates and their velocities there and back, and the Jacobian of the last body: what is
+   not refused is finite. */
+static void move_a_little(const skel_model *model, skel_state *state) {
+    const size_t  nb = (size_t)skel_model_body_count(model);
+    const size_t  nq = (size_t)skel_model_q_count(model), nv = (size_t)skel_model_dof(model);
+    const double  point[3] = {1, 2, 3};
+    double       *q = calloc(nq + 1, sizeof *q), *qd = calloc(nv + 1, sizeof *qd);
+    double       *poses = calloc(13 * nb, sizeof *poses), *jacobian = calloc(6 * nv + 1, sizeof *q);
+    const int32_t last = (int32_t)nb - 1;
+    skel_state_get_q(state, q);
+    skel_state_get_qd(state, qd);
+
+    if (skel_fk(model, q, poses) == SKEL_OK) {
+        FUZZ_REQUIRE(fuzz_finite(poses, 7 * nb), "poses of fk");
+        if (nb > 0 && skel_jacobian(model, poses, last, point, jacobian) == SKEL_OK)
+            FUZZ_REQUIRE(fuzz_finite(jacobian, 6 * nv), "jacobian");
+    }
+    if (skel_state_set_q(state, q) == SKEL_OK && skel_state_set_qd(state, qd) == SKEL_OK) {
+        skel_state_get_poses(state, poses);
+        skel_state_get_velocities(state, poses + 7 * nb);
+        FUZZ_REQUIRE(fuzz_finite(poses, 13 * nb), "a state that was set");
+    }
+    free(q);
+    free(qd);
+    free(poses);
+    free(jacobian);
+}
+
+/* Accelerations of all solvers, and the forces that go with them. */
+static void accelerate_a_little(const skel_model *model, skel_state *state) {
+    const size_t nb = (size_t)skel_model_body_count(model);
+    const size_t nj = (size_t)skel_model_joint_count(model), nv = (size_t)skel_model_dof(model);
+    double      *linear = calloc(6 * nb, sizeof *linear);
+    double      *torque = calloc(nv + 6 * (nj + nb) + 1, sizeof *torque);
+    for (int32_t solver = 0; solver <= SKEL_SOLVER_KKT; ++solver) {
+        double *angular = linear + 3 * nb, *wrench = torque + nv, *residual = wrench + 6 * nj;
+        if (skel_accelerations(state, solver, linear, angular, NULL) != SKEL_OK) continue;
+        FUZZ_REQUIRE(fuzz_finite(linear, 6 * nb), "accelerations");
+        if (skel_inverse_dynamics(state, linear, angular, torque, wrench, residual, NULL) ==
+            SKEL_OK)
+            FUZZ_REQUIRE(fuzz_finite(torque, nv + 6 * (nj + nb)), "inverse dynamics");
+    }
+    free(linear);
+    free(torque);
+}
+
 void fuzz_use_scene(const skel_scene *scene) {
     const skel_model *model = skel_scene_model(scene);
     const size_t      nb    = (size_t)skel_model_body_count(model);
     skel_state       *state = NULL;
     FUZZ_REQUIRE(skel_state_create(model, &state, NULL) == SKEL_OK, "state");
-    double *poses = calloc(7 * nb, sizeof *poses), *linear = calloc(6 * nb, sizeof *linear);
+    double *poses = calloc(7 * nb, sizeof *poses);
     FUZZ_REQUIRE(skel_state_get_poses(state, poses) == SKEL_OK, "poses");
     FUZZ_REQUIRE(fuzz_finite(poses, 7 * nb), "poses of a model");
 
     if (nb <= BODIES_MAX) {
-        for (int32_t solver = 0; solver <= SKEL_SOLVER_KKT; ++solver)
-            if (skel_accelerations(state, solver, linear, linear + 3 * nb, NULL) == SKEL_OK)
-                FUZZ_REQUIRE(fuzz_finite(linear, 6 * nb), "accelerations");
+        accelerate_a_little(model, state);
+        move_a_little(model, state);
         bake_a_little(scene, nb);
         solve_a_little(scene, nb);
     }
     free(poses);
-    free(linear);
     skel_state_destroy(state);
 }
