@@ -139,28 +139,34 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     return SKEL_OK;
 }
 
-#define OVERFLOW_REMEDY                                                                            \
-    "is beyond the range of numbers; make the motion slower or smoother, and give masses, "        \
-    "inertias and lengths similar sizes"
+static skel_status fail_overflow(int32_t body, int32_t joint, int32_t sample, double t,
+                                 const char *what, const char *name, skel_error *err) {
+    char when[40];
+    if (sample >= 0)
+        snprintf(when, sizeof when, "sample %d", sample);
+    else
+        snprintf(when, sizeof when, "t = %.6g s", t);
+    return skel__fail(err, SKEL_E_DIVERGED, body, joint,
+                      "%s: the %s[%d] '%s' is beyond the range of numbers; make the motion slower "
+                      "or smoother, and give masses, inertias and lengths similar sizes",
+                      when, what, joint >= 0 ? joint : body, name);
+}
 
-skel_status skel__inverse_check_forces(const skel_model *m, const char *when, const double *torque,
-                                       const double *wrench, const double *residual,
-                                       skel_error *err) {
+skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, double t,
+                                       const double *torque, const double *wrench,
+                                       const double *residual, skel_error *err) {
     for (int32_t e = 0; e < m->nj; ++e) {
         const skel__joint *j  = &m->joint[e];
         const size_t       nv = (size_t)skel__joint_nv(j->type);
         if (all_finite(torque + j->v_offset, nv) &&
             (!wrench || all_finite(wrench + 6 * (size_t)e, 6)))
             continue;
-        return skel__fail(err, SKEL_E_DIVERGED, -1, e,
-                          "%s: the force through joints[%d] '%s' " OVERFLOW_REMEDY, when, e,
-                          j->name);
+        return fail_overflow(-1, e, sample, t, "force through joints", j->name, err);
     }
     for (int32_t i = 0; residual && i < m->nb; ++i)
         if (!all_finite(residual + 6 * (size_t)i, 6))
-            return skel__fail(err, SKEL_E_DIVERGED, i, -1,
-                              "%s: the residual force of bodies[%d] '%s' " OVERFLOW_REMEDY, when, i,
-                              m->body[i].name);
+            return fail_overflow(i, -1, sample, t, "residual force of bodies", m->body[i].name,
+                                 err);
     return SKEL_OK;
 }
 
@@ -180,8 +186,5 @@ skel_status skel_inverse_dynamics(skel_state *state, const double *linear, const
     status = skel__inverse(state, torque, wrench, residual);
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
-
-    char when[40];
-    snprintf(when, sizeof when, "t = %.6g s", state->t);
-    return skel__inverse_check_forces(m, when, torque, wrench, residual, err);
+    return skel__inverse_check_forces(m, -1, state->t, torque, wrench, residual, err);
 }

@@ -27,7 +27,6 @@
 
 #include <skel/skel_inverse.h>
 
-#include <stdio.h>
 #include <string.h>
 
 #define ANCHOR 0.125       /* of the cut-off */
@@ -631,11 +630,9 @@ static skel_status check_samples(const skel_inverse *v, skel_error *err) {
     const skel_model *m  = v->m;
     const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
     for (int32_t k = 0; k < v->n; ++k) {
-        const size_t at = (size_t)k;
-        char         when[24];
-        snprintf(when, sizeof when, "sample %d", k);
+        const size_t      at     = (size_t)k;
         const skel_status status = skel__inverse_check_forces(
-            m, when, v->torque + at * nv, v->wrench + at * nj * 6, v->residual + at * nb * 6, err);
+            m, k, 0, v->torque + at * nv, v->wrench + at * nj * 6, v->residual + at * nb * 6, err);
         if (status != SKEL_OK) return status;
 
         for (int32_t e = 0; e < m->nj; ++e)
