@@ -207,6 +207,10 @@ static int poses_at(const char *file, const skel_scene *scene, const char *text,
         const int code = coordinates(scene, text, pose, q);
         if (code != CLI_DONE) return code;
         status = skel_fk(model, q, poses);
+        if (status == SKEL_E_ARGUMENT)
+            return cli_error(cli_code(status), file,
+                             "the poses at these coordinates are beyond the range of numbers; the "
+                             "coordinates must be smaller");
     }
     return status < 0 ? cli_error(cli_code(status), file, "%s", skel_status_text(status))
                       : CLI_DONE;

@@ -274,8 +274,14 @@ void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
         skel_body_desc_init(&bodies[i]);
         skel_joint_desc_init(&joints[i]);
     }
-    skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
+    const skel_status filled = skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
     skel_dh_destroy(dh);
+    if (filled != SKEL_OK) {
+        skel__note(doc, SKEL_E_DOCUMENT,
+                   "joints: the links lie beyond the range of numbers; a, d and the base must be "
+                   "smaller lengths");
+        return;
+    }
     describe(d, bodies, joints);
     note_masses(d, notes);
     skel__estimate_masses(doc, s, bodies, d->count, joints, d->count, notes);

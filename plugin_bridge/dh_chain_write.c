@@ -493,10 +493,11 @@ static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
     skel_status        status = extract(&c, &d, err);
     if (status == SKEL_OK) {
         put(&t, &c, &d);
-        status = skel__text_give(&t, text, capacity, needed);
-    } else if (status == SKEL_E_MEMORY) {
-        skel__error_say(err, status, "%s", skel_status_text(status));
+        status = put == put_table
+                     ? skel__give_readable(&t, "the table", text, capacity, needed, err)
+                     : skel__text_give(&t, text, capacity, needed);
     }
+    if (status == SKEL_E_MEMORY) skel__error_say(err, status, "%s", skel_status_text(status));
     skel__text_free(&t);
     skel_dh_destroy(c.dh);
     skel__arena_free(&c.arena);

@@ -189,7 +189,13 @@ static skel_status add_receipt(const skel_dh *made, const skel_dh *from, skel_dh
 static skel_status rewrite(skel__dh_doc *d, int32_t convention, skel_error *err) {
     skel_dh    *dh = skel__dh_table(d), *to = NULL;
     skel_status status = dh ? skel_dh_convert(dh, convention, &to, err) : SKEL_E_MEMORY;
-    if (status == SKEL_OK) status = add_receipt(to, dh, &d->receipt);
+    if (status == SKEL_OK) {
+        status = add_receipt(to, dh, &d->receipt);
+        if (status == SKEL_E_ARGUMENT)
+            skel__error_say(err, status,
+                            "the tool of the table is beyond the range of numbers; a, d and the "
+                            "positions of base and tool must be smaller lengths");
+    }
     if (status == SKEL_OK && convention != d->convention) {
         move_bodies(d, d->convention == SKEL_DH_STANDARD ? dh : to,
                     d->convention == SKEL_DH_STANDARD);
@@ -246,7 +252,8 @@ skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention
         skel__dh_put_csv(&t, &w.d, w.s.robot);
     else if (status == SKEL_OK)
         skel__dh_put(&t, &w.d, w.s.robot);
-    if (status == SKEL_OK) status = skel__text_give(&t, text, capacity, needed);
+    if (status == SKEL_OK)
+        status = skel__give_readable(&t, "the table", text, capacity, needed, err);
     skel__text_free(&t);
     skel__doc_close(&doc);
     skel__robot_free(w.s.robot);

@@ -205,6 +205,11 @@ void skel__scene_warn(skel__doc *doc, skel_scene *s, const char *form, ...);
 bool skel__is_estimated(const skel_scene *s, int32_t body, int32_t what);
 /** `estimated` of the bodies, which s keeps: warns of it. Once there is a model. */
 void skel__keep_estimated(skel__reader *r, skel_scene *s);
+/** Gives the caller a document in another notation (skel__text_give), if that can be read: numbers
+    that the conversion made may be too large or too small for it. Else SKEL_E_DOCUMENT, or
+    SKEL_E_MEMORY. `what` names the document in the message. */
+skel_status skel__give_readable(const skel__text *t, const char *what, char *text, size_t capacity,
+                                size_t *needed, skel_error *err);
 /** Every body must be placed: by its position, its curve or a joint with frames. */
 void skel__check_placing(skel__reader *r);
 

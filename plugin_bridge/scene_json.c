@@ -307,6 +307,23 @@ skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, 
     return status;
 }
 
+skel_status skel__give_readable(const skel__text *t, const char *what, char *text, size_t capacity,
+                                size_t *needed, skel_error *err) {
+    skel_error  why;
+    skel_scene *scene = NULL;
+    skel_error_init(&why);
+    if (t->failed) return SKEL_E_MEMORY;
+
+    const skel_status status = skel_scene_parse(skel__text_get(t), t->length, &scene, &why);
+    skel_scene_destroy(scene);
+    if (status == SKEL_OK) return skel__text_give(t, text, capacity, needed);
+    if (status == SKEL_E_MEMORY) return status;
+    return skel__error_say(err, SKEL_E_DOCUMENT,
+                           "%s is not written, because it could not be read again: %s; change the "
+                           "numbers that this follows from",
+                           what, why.text);
+}
+
 void skel_scene_destroy(skel_scene *scene) {
     if (!scene) return;
     skel_model_destroy(scene->model);

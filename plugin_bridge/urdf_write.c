@@ -128,7 +128,7 @@ skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t ca
     skel_status        status = u ? SKEL_OK : skel__urdf_make(scene, &made, err);
     if (status == SKEL_OK) {
         skel__urdf_put(&t, u ? u : &made);
-        status = skel__text_give(&t, text, capacity, needed);
+        status = skel__give_readable(&t, "the URDF", text, capacity, needed, err);
     }
     if (status == SKEL_E_MEMORY) skel__error_fill(err, status, -1, -1, skel_status_text(status));
     skel__text_free(&t);

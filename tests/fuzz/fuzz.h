@@ -21,10 +21,6 @@ void fuzz_fail(const char *file, int line, const char *promise, const char *deta
     } while (0)
 
 bool fuzz_finite(const double *x, size_t count);
-/** Whether every number of the text is 0 or between 1e-6 and 1e6 in size. Only of these texts are
-    results required to be finite, and other notations to be readable: 1e300 overflows, and is then
-    only required not to crash. */
-bool fuzz_is_moderate(const char *text, size_t length);
 
 /* ---- documents (document.c) ------------------------------------------------------------------ */
 
@@ -32,9 +28,9 @@ bool fuzz_is_moderate(const char *text, size_t length);
     that says something, and what skel_scene_write writes parses to the same. NULL: refused. */
 skel_scene *fuzz_parse(const char *text, size_t length);
 /** The texts that a scene can be written as (scene with edits, URDF, table): all parse again. */
-void fuzz_write_all(const skel_scene *scene, bool moderate);
+void fuzz_write_all(const skel_scene *scene);
 /** State, accelerations, some steps of a bake and some samples of the IK of a scene. */
-void fuzz_use_scene(const skel_scene *scene, bool moderate);
+void fuzz_use_scene(const skel_scene *scene);
 /** A table in both conventions and both notations: what is written parses, and leads back. */
 void fuzz_rewrite_table(const char *text, size_t length);
 

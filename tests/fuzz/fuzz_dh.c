@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_rewrite_table((const char *)data, size);
     skel_scene *scene = fuzz_parse((const char *)data, size);
     if (!scene) return 0;
-    fuzz_write_all(scene, fuzz_is_moderate((const char *)data, size));
+    fuzz_write_all(scene);
     skel_scene_destroy(scene);
     return 0;
 }

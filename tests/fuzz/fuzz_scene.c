@@ -5,9 +5,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     skel_scene *scene = fuzz_parse((const char *)data, size);
     if (!scene) return 0;
-    const bool moderate = fuzz_is_moderate((const char *)data, size);
-    fuzz_write_all(scene, moderate);
-    fuzz_use_scene(scene, moderate);
+    fuzz_write_all(scene);
+    fuzz_use_scene(scene);
     skel_scene_destroy(scene);
     return 0;
 }

@@ -34,7 +34,7 @@ static skel_scene *scene_of(uint8_t choice) {
     return scene;
 }
 
-static void forces_of(const skel_model *model, const skel_track *track, bool moderate) {
+static void forces_of(const skel_model *model, const skel_track *track) {
     const int32_t     frames = skel_track_frame_count(track);
     skel_inverse_desc desc;
     skel_inverse     *inverse = NULL;
@@ -46,12 +46,11 @@ static void forces_of(const skel_model *model, const skel_track *track, bool mod
     if (frames > FRAMES_MAX || skel_inverse_create(&desc, &inverse, NULL) != SKEL_OK) return;
 
     const size_t dof = (size_t)skel_model_dof(model);
-    FUZZ_REQUIRE(!moderate || fuzz_finite(skel_inverse_torque(inverse), (size_t)frames * dof),
-                 "torques");
+    FUZZ_REQUIRE(fuzz_finite(skel_inverse_torque(inverse), (size_t)frames * dof), "torques");
     skel_inverse_destroy(inverse);
 }
 
-static void flight_of(const skel_model *model, const skel_track *track, bool moderate) {
+static void flight_of(const skel_model *model, const skel_track *track) {
     const size_t     nb    = (size_t)skel_model_body_count(model);
     const double    *poses = skel_track_poses(track);
     skel_flight_desc desc;
@@ -65,7 +64,7 @@ static void flight_of(const skel_model *model, const skel_track *track, bool mod
     if (skel_flight_solve(&desc, &flight, NULL) != SKEL_OK) return;
 
     const size_t samples = (size_t)skel_flight_sample_count(flight);
-    FUZZ_REQUIRE(!moderate || fuzz_finite(skel_flight_poses(flight), samples * nb * 7), "flight");
+    FUZZ_REQUIRE(fuzz_finite(skel_flight_poses(flight), samples * nb * 7), "flight");
     skel_flight_destroy(flight);
 }
 
@@ -81,13 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_REQUIRE((track != NULL) == (status == SKEL_OK) && status <= 0, err.text);
 
     if (track) {
-        const bool    moderate = fuzz_is_moderate((const char *)data + 1, size - 1);
-        const size_t  nb       = (size_t)skel_model_body_count(model);
-        const int32_t frames   = skel_track_frame_count(track);
+        const size_t  nb     = (size_t)skel_model_body_count(model);
+        const int32_t frames = skel_track_frame_count(track);
         FUZZ_REQUIRE(frames > 0 && skel_track_fps(track) >= 0, "frames and their rate");
         FUZZ_REQUIRE(fuzz_finite(skel_track_poses(track), (size_t)frames * nb * 7), "poses");
-        forces_of(model, track, moderate);
-        flight_of(model, track, moderate);
+        forces_of(model, track);
+        flight_of(model, track);
     } else {
         FUZZ_REQUIRE(err.status == status && err.text[0], err.text);
     }

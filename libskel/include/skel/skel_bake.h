@@ -48,7 +48,7 @@ SKEL_API double  skel_bake_progress(const skel_bake *bake);
 SKEL_API int32_t skel_bake_samples_done(const skel_bake *bake);
 SKEL_API void    skel_bake_error(const skel_bake *bake, skel_error *err);
 
-/* Results, owned by the bake; the first skel_bake_samples_done samples are filled. */
+/* Results, owned by the bake; the first skel_bake_samples_done samples are filled, and finite. */
 /** [sample][body][7]: x y z, w x y z. Consecutive quaternions of a body have a positive dot. */
 SKEL_API const double *skel_bake_poses(const skel_bake *bake);
 /** [sample][body][6]: v (world), omega (body axes). */

@@ -96,7 +96,7 @@ SKEL_API skel_status skel_dh_get_receipt(const skel_dh *dh, skel_dh_receipt *out
 SKEL_API skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_receipt *out);
 
 /** The same chain in the other convention, exactly: a and alpha move by one row, the ends go into
-    base and tool (ERRATA S11). */
+    base and tool (ERRATA S11). Here and below, SKEL_E_ARGUMENT where a result is not finite. */
 SKEL_API skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out,
                                      skel_error *err);
 

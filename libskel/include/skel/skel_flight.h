@@ -34,7 +34,8 @@ SKEL_API void skel_flight_desc_init_sized(skel_flight_desc *desc, size_t size);
 typedef struct skel_flight skel_flight;
 
 /** On failure *out is NULL: SKEL_E_UNSUPPORTED where the model is not one free skeleton,
-    SKEL_E_DIVERGED where no take-off was found that leads there. err may be NULL. */
+    SKEL_E_DIVERGED where no take-off was found that leads there, or the flight is not finite. err
+    may be NULL. */
 SKEL_API skel_status skel_flight_solve(const skel_flight_desc *desc, skel_flight **out,
                                        skel_error *err);
 SKEL_API void        skel_flight_destroy(skel_flight *flight); /* NULL is fine */

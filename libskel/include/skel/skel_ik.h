@@ -145,7 +145,7 @@ SKEL_API skel_status skel_ik_get_active(const skel_ik *ik, int32_t *active);
 /** Jacobian (6 x dof, row-major) of a point of a body, given in its axes from its centre of mass,
     at poses (body_count x 7): velocity of the point and angular velocity, both in the world, of the
     joint velocities. Joints of loops have no column (zero), nor have joints that go with another:
-    theirs is added to the leader's. */
+    theirs is added to the leader's. SKEL_E_ARGUMENT: a number of it is not finite. */
 SKEL_API skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t body,
                                    const double point[3], double *jacobian);
 

@@ -32,7 +32,7 @@ extern "C" {
     that a free root would need from outside beyond its contacts; zero for all other bodies.
     Bristles of contacts are bent as the state has them. Allocates nothing but, at the first call
     for a state of a model with contacts, the workspace of those. err may be NULL.
-    SKEL_E_UNSUPPORTED where joints close loops. */
+    SKEL_E_UNSUPPORTED where joints close loops, SKEL_E_DIVERGED where a force is not finite. */
 SKEL_API skel_status skel_inverse_dynamics(skel_state *state, const double *linear,
                                            const double *angular, double *torque, double *wrench,
                                            double *residual, skel_error *err);
@@ -60,7 +60,7 @@ typedef struct skel_inverse skel_inverse;
     derivatives do not reach across touch-downs, lift-offs and hits of stops where ten samples lie
     between two such events. Torques of muscles count as unknown: they are part of `torque`. The
     bristles of contacts are followed from sample to sample. On failure *out is NULL. err may be
-    NULL. */
+    NULL. SKEL_E_DIVERGED: a result is not finite. */
 SKEL_API skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **out,
                                          skel_error *err);
 SKEL_API void        skel_inverse_destroy(skel_inverse *inverse); /* NULL is fine */

@@ -49,7 +49,8 @@ typedef struct skel_scene_dh_desc {
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);
 #define skel_scene_dh_desc_init(d) skel_scene_dh_desc_init_sized((d), sizeof *(d))
 
-/* Texts into the caller's buffer, as skel_scene_write. err may be NULL. */
+/* Texts into the caller's buffer, as skel_scene_write. err may be NULL. Tables and URDF are written
+   only if they can be read again: SKEL_E_DOCUMENT where numbers overflow in the other notation. */
 
 /** The canonical table of a chain; its `notes` say what was chosen where there was a choice, its
     `receipt` what that cost (skel_dh_receipt). */

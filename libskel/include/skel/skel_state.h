@@ -44,7 +44,8 @@ SKEL_API double            skel_state_time(const skel_state *state);
 SKEL_API void skel_state_set_time(skel_state *state, double time); /* moves driven bodies */
 
 /* Arrays of the caller: poses body_count x 7, velocities body_count x 6, q skel_model_q_count,
-   qd skel_model_dof. Setters refuse numbers that are not finite and normalise quaternions. */
+   qd skel_model_dof. Setters normalise quaternions. They refuse (SKEL_E_ARGUMENT) numbers that are
+   not finite or whose poses or velocities overflow, and then leave the state as it was. */
 SKEL_API skel_status skel_state_get_poses(const skel_state *state, double *poses);
 SKEL_API skel_status skel_state_set_poses(skel_state *state, const double *poses);
 SKEL_API skel_status skel_state_get_velocities(const skel_state *state, double *velocities);
@@ -58,15 +59,17 @@ SKEL_API skel_status skel_state_get_qd(const skel_state *state, double *qd);
 SKEL_API skel_status skel_state_set_qd(skel_state *state, const double *qd);
 
 /** Closes the joints and makes the velocities agree with them [HAK (1), (2)], moving as little mass
-    as possible. *gap and *speed (each may be NULL) say how far the joints were off before. */
+    as possible. *gap and *speed (each may be NULL) say how far the joints were off before. On
+    failure the state is as it was before; SKEL_E_DIVERGED: velocities overflow. */
 SKEL_API skel_status skel_state_project(skel_state *state, double *gap, double *speed,
                                         skel_error *err);
 
 /** Poses (body_count x 7) of joint coordinates q; roots at the model's initial pose. Joints that go
-    with others do (`mimic`), whatever their own q says. */
+    with others do (`mimic`), whatever their own q says. SKEL_E_ARGUMENT: a pose overflows. */
 SKEL_API skel_status skel_fk(const skel_model *model, const double *q, double *poses);
 
-/** Accelerations: linear body_count x 3 (world), angular body_count x 3 (body axes). */
+/** Accelerations: linear body_count x 3 (world), angular body_count x 3 (body axes).
+    SKEL_E_DIVERGED: one is not finite, as velocities, forces, masses or lengths are extreme. */
 SKEL_API skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear,
                                         double *angular, skel_error *err);
 

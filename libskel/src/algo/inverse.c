@@ -10,6 +10,8 @@
 
 #include <skel/skel_inverse.h>
 
+#include <stdio.h>
+
 /* ---- outward: accelerations ---- */
 
 /* How b accelerates against a, beyond what it does as a part of a: the joint's axes times qdd, and
@@ -137,6 +139,37 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     return SKEL_OK;
 }
 
+static skel_status fail_overflow(int32_t body, int32_t joint, int32_t sample, double t,
+                                 const char *what, const char *name, skel_error *err) {
+    char when[40];
+    if (sample >= 0)
+        snprintf(when, sizeof when, "sample %d", sample);
+    else
+        snprintf(when, sizeof when, "t = %.6g s", t);
+    return skel__fail(err, SKEL_E_DIVERGED, body, joint,
+                      "%s: the %s[%d] '%s' is beyond the range of numbers; make the motion slower "
+                      "or smoother, and give masses, inertias and lengths similar sizes",
+                      when, what, joint >= 0 ? joint : body, name);
+}
+
+skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, double t,
+                                       const double *torque, const double *wrench,
+                                       const double *residual, skel_error *err) {
+    for (int32_t e = 0; e < m->nj; ++e) {
+        const skel__joint *j  = &m->joint[e];
+        const size_t       nv = (size_t)skel__joint_nv(j->type);
+        if (all_finite(torque + j->v_offset, nv) &&
+            (!wrench || all_finite(wrench + 6 * (size_t)e, 6)))
+            continue;
+        return fail_overflow(-1, e, sample, t, "force through joints", j->name, err);
+    }
+    for (int32_t i = 0; residual && i < m->nb; ++i)
+        if (!all_finite(residual + 6 * (size_t)i, 6))
+            return fail_overflow(i, -1, sample, t, "residual force of bodies", m->body[i].name,
+                                 err);
+    return SKEL_OK;
+}
+
 skel_status skel_inverse_dynamics(skel_state *state, const double *linear, const double *angular,
                                   double *torque, double *wrench, double *residual,
                                   skel_error *err) {
@@ -151,6 +184,7 @@ skel_status skel_inverse_dynamics(skel_state *state, const double *linear, const
         state->acc[i] = (skel__twist){v3_of(linear + 3 * (size_t)i),
                                       q_rotate(state->x[i].q, v3_of(angular + 3 * (size_t)i))};
     status = skel__inverse(state, torque, wrench, residual);
-    if (status == SKEL_OK) return SKEL_OK;
-    return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
+    return skel__inverse_check_forces(m, -1, state->t, torque, wrench, residual, err);
 }

@@ -13,6 +13,11 @@ skel_status skel__inverse_check(const skel_model *m, skel_error *err);
 /* As skel_inverse_dynamics, from s->x, s->acc and s->t. wrench and residual may be NULL. Contact
    forces stay in s->contacts where the model has contacts. */
 skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double *residual);
+/* SKEL_E_DIVERGED if one of these forces is not finite. The message names the sample, or, if that
+   is negative, the time t. wrench and residual may be NULL. */
+skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, double t,
+                                       const double *torque, const double *wrench,
+                                       const double *residual, skel_error *err);
 
 /* ---- inverse_contact.c: contact forces of a known motion ---- */
 

@@ -69,5 +69,7 @@ skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t 
             add_joint(model, &model->joint[model->body[i].joint], poses, p, jacobian);
     for (int32_t k = 0; k < model->nmimic; ++k)
         follow(model, &model->joint[model->mimic[k]], jacobian);
-    return SKEL_OK;
+
+    /* A lever, or a chain of mimic factors, may overflow. */
+    return all_finite(jacobian, 6 * (size_t)model->nv) ? SKEL_OK : SKEL_E_ARGUMENT;
 }

@@ -185,8 +185,7 @@ static void forget_touch(skel_state *s) {
 skel_status skel_state_set_poses(skel_state *state, const double *poses) {
     if (!state || !poses || !all_finite(poses, 7 * (size_t)state->m->nb)) return SKEL_E_ARGUMENT;
     for (int32_t i = 0; i < state->m->nb; ++i) {
-        const quat q = q_of(poses + 7 * (size_t)i + 3);
-        if (!(q_dot(q, q) > 1e-200)) return SKEL_E_ARGUMENT;
+        if (!q_has_direction(q_of(poses + 7 * (size_t)i + 3))) return SKEL_E_ARGUMENT;
     }
     for (int32_t i = 0; i < state->m->nb; ++i) {
         state->x[i].p = v3_of(poses + 7 * (size_t)i);
@@ -216,6 +215,36 @@ skel_status skel_state_set_velocities(skel_state *state, const double *velocitie
     return SKEL_OK;
 }
 
+static int has_finite_poses(const skel_model *m, const skel__kin *x) {
+    for (int32_t i = 0; i < m->na; ++i) {
+        double number[7];
+        v3_to(x[i].p, number);
+        q_to(x[i].q, number + 3);
+        if (!all_finite(number, 7)) return 0;
+    }
+    return 1;
+}
+
+static int has_finite_velocities(const skel_model *m, const skel__kin *x) {
+    for (int32_t i = 0; i < m->na; ++i) {
+        double number[6];
+        v3_to(x[i].v, number);
+        v3_to(x[i].w, number + 3);
+        if (!all_finite(number, 6)) return 0;
+    }
+    return 1;
+}
+
+/* Coordinates times lengths may overflow: a setter copies the state to s->stage first, and takes it
+   back from there if what it has made is not finite. */
+static void keep_state(skel_state *s) {
+    memcpy(s->stage, s->x, (size_t)s->m->na * sizeof *s->x);
+}
+static skel_status take_back(skel_state *s) {
+    memcpy(s->x, s->stage, (size_t)s->m->na * sizeof *s->x);
+    return SKEL_E_ARGUMENT;
+}
+
 skel_status skel_state_get_q(const skel_state *state, double *q) {
     if (!state || !q) return SKEL_E_ARGUMENT;
     skel__q_of(state->m, state->x, q);
@@ -224,7 +253,9 @@ skel_status skel_state_get_q(const skel_state *state, double *q) {
 
 skel_status skel_state_set_q(skel_state *state, const double *q) {
     if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
+    keep_state(state);
     skel__fk_obeying(state->m, q, state->x);
+    if (!has_finite_poses(state->m, state->x)) return take_back(state);
     forget_touch(state);
     state->is_factored = 0;
     return SKEL_OK;
@@ -239,8 +270,9 @@ skel_status skel_state_get_qd(const skel_state *state, double *qd) {
 
 skel_status skel_state_set_qd(skel_state *state, const double *qd) {
     if (!state || !qd || !all_finite(qd, (size_t)state->m->nv)) return SKEL_E_ARGUMENT;
+    keep_state(state);
     skel__fk_velocity(state, qd);
-    return SKEL_OK;
+    return has_finite_velocities(state->m, state->x) ? SKEL_OK : take_back(state);
 }
 
 skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
@@ -250,9 +282,10 @@ skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
     skel__kin *x = room + 1; /* the world is at -1 */
     place_at_start(model, x);
     skel__fk_obeying(model, q, x);
-    write_poses(model, x, poses);
+    const skel_status status = has_finite_poses(model, x) ? SKEL_OK : SKEL_E_ARGUMENT;
+    if (status == SKEL_OK) write_poses(model, x, poses);
     skel__free(&model->allocator, room);
-    return SKEL_OK;
+    return status;
 }
 
 skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side side,
@@ -275,6 +308,17 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
     return SKEL_OK;
 }
 
+static skel_status fail_overflow(const skel_state *s, int32_t body, skel_error *err) {
+    const skel__kin *x = &s->x[body];
+    return skel__fail(err, SKEL_E_DIVERGED, body, -1,
+                      "t = %.6g s: the acceleration of bodies[%d] '%s' is beyond the range of "
+                      "numbers (speed %.3g m/s, %.3g rad/s; mass %.3g kg); give it and the bodies "
+                      "it is joined to smaller velocities and forces, and masses, inertias and "
+                      "lengths of similar size",
+                      s->t, body, s->m->body[body].name, v3_norm(x->v), v3_norm(x->w),
+                      s->m->body[body].mass);
+}
+
 skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear, double *angular,
                                skel_error *err) {
     if (!state || !linear || !angular || solver < SKEL_SOLVER_TREE || solver > SKEL_SOLVER_KKT)
@@ -293,8 +337,10 @@ skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
     for (int32_t i = 0; i < state->m->nb; ++i) {
-        v3_to(state->acc[i].v, linear + 3 * (size_t)i);
-        v3_to(skel__body_axes(state, i, state->acc[i].w), angular + 3 * (size_t)i);
+        double *a = linear + 3 * (size_t)i, *alpha = angular + 3 * (size_t)i;
+        v3_to(state->acc[i].v, a);
+        v3_to(skel__body_axes(state, i, state->acc[i].w), alpha);
+        if (!all_finite(a, 3) || !all_finite(alpha, 3)) return fail_overflow(state, i, err);
     }
     return SKEL_OK;
 }

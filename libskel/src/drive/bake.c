@@ -409,9 +409,13 @@ static int record(skel_bake *b, const skel_state *s) {
         make_continuous_q(b->m, q - nq, q);
     }
     skel__measure(s, &b->rows[k]);
+    if (!isfinite(b->rows[k].kinetic + b->rows[k].potential) || !all_finite(poses, 7 * nb) ||
+        !all_finite(b->velocities + k * nb * 6, 6 * nb) || !all_finite(q, nq))
+        return 0;
+
     update_summary(b, s);
     ++b->done;
-    return isfinite(b->rows[k].kinetic + b->rows[k].potential);
+    return 1;
 }
 
 /* A sample is kept if its numbers are numbers. */

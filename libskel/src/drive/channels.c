@@ -77,7 +77,7 @@ typedef struct rig {
 static int is_pose(const double p[7]) {
     double sum = 0;
     for (int k = 0; k < 7; ++k) sum += fabs(p[k]);
-    return isfinite(sum) && q_dot(q_of(p + 3), q_of(p + 3)) > 1e-200;
+    return isfinite(sum) && q_has_direction(q_of(p + 3));
 }
 
 static pose pose_of(const double p[7]) {

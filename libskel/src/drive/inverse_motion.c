@@ -124,7 +124,7 @@ static skel_status read_pose(const skel_model *m, const double *given, int32_t s
     double sum = 0;
     for (int k = 0; k < 7; ++k) sum += fabs(given[k]);
     const quat q = q_of(given + 3);
-    if (!isfinite(sum) || !(q_dot(q, q) > 1e-200))
+    if (!isfinite(sum) || !q_has_direction(q))
         return skel__fail(err, SKEL_E_ARGUMENT, i, -1,
                           "poses: sample %d of '%s' is not a pose: must be finite, and the "
                           "quaternion not zero",
@@ -593,6 +593,8 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
             return skel__fail(err, status, -1, -1, "sample %d: %s", k, skel_status_text(status));
         keep_contacts(v, k, s);
         measure_residual(v, k);
+
+        /* Power of every joint: torque . qd. */
         for (int32_t e = 0; e < m->nj; ++e) {
             const skel__joint *j    = &m->joint[e];
             const double      *rate = v->qd + at * nv + j->v_offset;
@@ -602,6 +604,64 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
     }
     widen_uncertainty(v);
     return SKEL_OK;
+}
+
+/* ---- overflow ---- */
+
+static skel_status fail_overflow(int32_t sample, const char *what, skel_error *err) {
+    return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
+                      "sample %d: %s beyond the range of numbers; make the motion slower or "
+                      "smoother, and give masses, inertias and lengths similar sizes",
+                      sample, what);
+}
+
+/* Whether coordinates, derivatives and the power of one joint at one sample are finite. */
+static int is_joint_finite(const skel_inverse *v, size_t k, int32_t e) {
+    const skel__joint *j  = &v->m->joint[e];
+    const size_t       n  = (size_t)skel__joint_nv(j->type);
+    const size_t       at = k * (size_t)v->m->nv + (size_t)j->v_offset;
+    const double      *q  = v->q + k * (size_t)v->m->nq + j->q_offset;
+    return all_finite(q, (size_t)skel__joint_nq(j->type)) && all_finite(v->qd + at, n) &&
+           all_finite(v->qdd + at, n) && isfinite(v->power[k * (size_t)v->m->nj + (size_t)e]);
+}
+
+/* Sample rates or lengths of 1e300 overflow: no result is better than one that is not finite. */
+static skel_status check_samples(const skel_inverse *v, skel_error *err) {
+    const skel_model *m  = v->m;
+    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    for (int32_t k = 0; k < v->n; ++k) {
+        const size_t      at     = (size_t)k;
+        const skel_status status = skel__inverse_check_forces(
+            m, k, 0, v->torque + at * nv, v->wrench + at * nj * 6, v->residual + at * nb * 6, err);
+        if (status != SKEL_OK) return status;
+
+        for (int32_t e = 0; e < m->nj; ++e)
+            if (!is_joint_finite(v, at, e))
+                return skel__fail(err, SKEL_E_DIVERGED, -1, e,
+                                  "sample %d: the velocity, acceleration or power of joints[%d] "
+                                  "'%s' is beyond the range of numbers; make the motion slower or "
+                                  "smoother (the sample rate is %.3g Hz)",
+                                  k, e, m->joint[e].name, v->rate);
+        if (!isfinite(v->uncertainty[k])) return fail_overflow(k, "the uncertainty is", err);
+    }
+
+    for (int32_t k = 0; k < v->n; ++k)
+        for (int32_t c = v->first[k]; c < v->first[k + 1]; ++c) {
+            const skel_inverse_contact *at = &v->contact[c];
+            if (!all_finite(at->force, 3) || !isfinite(at->depth) || !isfinite(at->law))
+                return fail_overflow(k, "a contact force is", err);
+        }
+    return SKEL_OK;
+}
+
+/* Squares of large forces overflow earlier than the forces themselves. */
+static skel_status check_summary(const skel_inverse *v, skel_error *err) {
+    const skel_inverse_summary *sum = &v->sum;
+    const double fit[]   = {sum->joint_gap, sum->misalignment, sum->filter_shift, sum->filter_move};
+    const double force[] = {sum->noise, sum->suggested_cutoff, sum->residual_force,
+                            sum->residual_torque};
+    if (all_finite(fit, 4) && all_finite(force, 4)) return SKEL_OK;
+    return fail_overflow(0, "squares of the motion's forces or lengths are", err);
 }
 
 /* ---- noise ---- */
@@ -727,7 +787,11 @@ static skel_status compute(skel_inverse *v, const double *poses, skel_error *err
         differentiate_all(v);
         status = find_forces(v, s, err);
     }
-    if (status == SKEL_OK) find_noise(v);
+    if (status == SKEL_OK) status = check_samples(v, err);
+    if (status == SKEL_OK) {
+        find_noise(v);
+        status = check_summary(v, err);
+    }
     skel_state_destroy(s);
     return status;
 }

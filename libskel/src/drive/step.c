@@ -221,24 +221,43 @@ skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error 
     return skel__step(state, integrator, d.solver, d.h, err);
 }
 
+/* The state is as it was before: of velocities that overflow when they are squared, the first is
+   named; else the equations are singular. */
+static skel_status fail_projection(const skel_state *s, skel_error *err) {
+    for (int32_t i = 0; i < s->m->nb; ++i) {
+        const double v = v3_norm(s->x[i].v), w = v3_norm(s->x[i].w);
+        if (isfinite(v + w)) continue;
+        return skel__fail(err, SKEL_E_DIVERGED, i, -1,
+                          "t = %.6g s: the velocity of bodies[%d] '%s' is beyond the range of "
+                          "numbers when squared; it must be below 1e150 m/s and rad/s",
+                          s->t, i, s->m->body[i].name);
+    }
+    return skel__fail(err, SKEL_E_SINGULAR, -1, -1, "%s", skel_status_text(SKEL_E_SINGULAR));
+}
+
 skel_status skel_state_project(skel_state *state, double *gap, double *speed, skel_error *err) {
     if (!state) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "state: is NULL");
     const skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
     skel_report_row before;
+    keep(state, 0);
     skel__loops_select(state, 0);
     skel__prescribe(state, state->x, state->t, SKEL__AFTER);
     skel__measure(state, &before);
     double left;
     skel__close_joints(state, &left);
     if (gap) *gap = before.joint_gap;
-    if (!(left < 1e-9))
+    if (!(left < 1e-9)) {
+        keep(state, 1);
         return skel__fail(err, SKEL_E_JOINT, -1, -1, "the joints cannot be closed from this pose");
+    }
     const double wrong = skel__fit_velocities(state);
     if (speed) *speed = wrong;
-    if (!isfinite(wrong))
-        return skel__fail(err, SKEL_E_SINGULAR, -1, -1, "%s", skel_status_text(SKEL_E_SINGULAR));
-    return SKEL_OK;
+    if (isfinite(wrong)) return SKEL_OK;
+
+    keep(state, 1);
+    state->is_factored = 0;
+    return fail_projection(state, err);
 }
 
 skel_status skel_report(const skel_state *state, skel_report_row *row) {

@@ -48,6 +48,11 @@ static inline quat q_mul(quat a, quat b) {
 }
 /* Unit length; one that is unit to rounding already is left alone, so that reading back what was
    written changes no bit. All zero is no turn, as in q of skel_joint_desc. */
+/* Whether a can be normalised: its squared length neither underflows nor overflows. */
+static inline int q_has_direction(quat a) {
+    const double n2 = q_dot(a, a);
+    return n2 > 1e-200 && isfinite(n2);
+}
 static inline quat q_unit(quat a) {
     const double n2 = q_dot(a, a);
     if (fabs(n2 - 1.0) < 1e-15) return a;

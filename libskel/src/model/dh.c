@@ -170,11 +170,26 @@ skel_status skel_dh_get_ends(const skel_dh *dh, double base[7], double tool[7]) 
     return SKEL_OK;
 }
 
+static int is_finite(const pose *x) {
+    double number[7];
+    pose_to(*x, number);
+    return all_finite(number, 7);
+}
+
 /* ---- conventions ----------------------------------------------------------------------------- */
+
+static skel_status check_end(const char *name, const pose *end, skel_error *err) {
+    if (is_finite(end)) return SKEL_OK;
+    return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                      "%s: in the other convention it is beyond the range of numbers; give a and d "
+                      "of the rows and the positions of base and tool smaller lengths",
+                      name);
+}
 
 /* Both write the same product with other brackets; what is left over at an end goes into base
    (Rx Tx of the first modified row) or tool (Tx Rx of the last standard row) [ERRATA S11]. */
 skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out, skel_error *err) {
+    skel_status status;
     if (out) *out = NULL;
     if (!dh || !out || (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "dh or out: is NULL, or the convention");
@@ -202,8 +217,15 @@ skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out
             to->tool = pose_mul(end, dh->tool);
     }
     find_longest(to);
-    *out = to;
-    return SKEL_OK;
+
+    /* A product with an end may overflow. */
+    status = check_end("base", &to->base, err);
+    if (status == SKEL_OK) status = check_end("tool", &to->tool, err);
+    if (status == SKEL_OK)
+        *out = to;
+    else
+        skel_dh_destroy(to);
+    return status;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -241,7 +263,7 @@ skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *frames) {
     x   = pose_mul(x, dh->tool);
     x.q = q_unit(x.q);
     pose_to(x, frames + 7 * (size_t)dh->n);
-    return SKEL_OK;
+    return all_finite(frames, 7 * ((size_t)dh->n + 1)) ? SKEL_OK : SKEL_E_ARGUMENT;
 }
 
 skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double *q) {
@@ -261,7 +283,7 @@ skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double 
             dh->row[i].sign * (dh->row[i].type == SKEL_JOINT_HINGE ? 2.0 * atan2(r.z, r.w) : m.p.z);
         from = x;
     }
-    return SKEL_OK;
+    return all_finite(q, (size_t)dh->n) ? SKEL_OK : SKEL_E_ARGUMENT;
 }
 
 /* ---- paired joint frames --------------------------------------------------------------------- */
@@ -285,6 +307,7 @@ skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_
         skel_body_desc    *b = (skel_body_desc *)(void *)((char *)bodies + (size_t)i * body_stride);
         skel_joint_desc *j = (skel_joint_desc *)(void *)((char *)joints + (size_t)i * joint_stride);
         outer.q = q_unit(outer.q), inner.q = q_unit(inner.q);
+        if (!is_finite(&outer) || !is_finite(&inner)) return SKEL_E_ARGUMENT;
         j->type   = r->type;
         j->parent = i ? i - 1 : SKEL_WORLD;
         j->child  = i;
@@ -294,6 +317,7 @@ skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_
         q_to(inner.q, j->child_orientation);
         x   = pose_mul(x, pose_mul(l.before, l.after));
         x.q = q_unit(x.q);
+        if (!is_finite(&x)) return SKEL_E_ARGUMENT;
         v3_to(x.p, b->position);
         q_to(x.q, b->orientation);
     }

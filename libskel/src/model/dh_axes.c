@@ -203,7 +203,11 @@ skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip,
     if (status == SKEL_OK) return SKEL_OK;
     skel_dh_destroy(*out);
     *out = NULL;
-    return skel__fail(err, status, -1, -1, "out of memory");
+    if (status == SKEL_E_MEMORY) return skel__fail(err, status, -1, -1, "out of memory");
+    return skel__fail(err, status, -1, -1,
+                      "the tool of the table is beyond the range of numbers (the reach is %.3g m); "
+                      "the chain must be shorter",
+                      reach);
 }
 
 skel_status skel__dh_check_rules(const skel__dh_rules *rules, skel_error *err) {

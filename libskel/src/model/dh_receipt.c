@@ -42,17 +42,23 @@ static pose chain_tool(const skel__dh_axis *axes, int32_t count, pose tip, const
     return pose_mul(x, tip);
 }
 
-/* frames: room for (n + 1) x 7. */
-static pose table_tool(const skel_dh *dh, const double *q, double *frames) {
-    skel_dh_frames(dh, q, frames);
-    return pose_of(frames + 7 * (size_t)dh->n);
+/* frames: room for (n + 1) x 7. SKEL_E_ARGUMENT: the tool is beyond the range of numbers. */
+static skel_status table_tool(const skel_dh *dh, const double *q, double *frames, pose *tool) {
+    const skel_status status = skel_dh_frames(dh, q, frames);
+    if (status == SKEL_OK) *tool = pose_of(frames + 7 * (size_t)dh->n);
+    return status;
 }
 
-static void count_pose(skel_dh_receipt *r, pose is, pose must) {
-    const v3 turn     = q_log(q_mul(q_conj(must.q), is.q));
-    r->position_error = fmax(r->position_error, v3_norm(v3_sub(is.p, must.p)));
-    r->angle_error    = fmax(r->angle_error, v3_norm(turn));
+/* SKEL_E_ARGUMENT: the distance is beyond the range of numbers. */
+static skel_status count_pose(skel_dh_receipt *r, pose is, pose must) {
+    const double distance = v3_norm(v3_sub(is.p, must.p));
+    const double angle    = v3_norm(q_log(q_mul(q_conj(must.q), is.q)));
+    if (!isfinite(distance) || !isfinite(angle)) return SKEL_E_ARGUMENT;
+
+    r->position_error = fmax(r->position_error, distance);
+    r->angle_error    = fmax(r->angle_error, angle);
     ++r->poses;
+    return SKEL_OK;
 }
 
 /* Coordinates of one pose, then the frames that they lead to. */
@@ -61,19 +67,23 @@ static double *new_room(const skel_dh *dh) {
 }
 
 skel_status skel__dh_measure(skel_dh *dh, const skel__dh_axis *axes, pose tip, double reach) {
-    uint32_t state = 1;
-    double  *q     = new_room(dh);
+    uint32_t    state  = 1;
+    skel_status status = SKEL_OK;
+    double     *q      = new_room(dh);
     if (!q) return SKEL_E_MEMORY;
 
-    for (int k = 0; k < SKEL_DH_TEST_POSES; ++k) {
+    for (int k = 0; k < SKEL_DH_TEST_POSES && status == SKEL_OK; ++k) {
+        pose tool;
         next_pose(dh, reach, &state, q);
-        count_pose(&dh->receipt, table_tool(dh, q, q + dh->n), chain_tool(axes, dh->n, tip, q));
+        status = table_tool(dh, q, q + dh->n, &tool);
+        if (status == SKEL_OK)
+            status = count_pose(&dh->receipt, tool, chain_tool(axes, dh->n, tip, q));
     }
     dh->receipt.reach = reach;
     for (int32_t i = 0; i < dh->n; ++i) dh->receipt.turned_count += dh->row[i].turned > 0.0;
 
     skel__free(&dh->allocator, q);
-    return SKEL_OK;
+    return status;
 }
 
 static int have_same_joints(const skel_dh *a, const skel_dh *b) {
@@ -86,9 +96,10 @@ static int have_same_joints(const skel_dh *a, const skel_dh *b) {
 skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_receipt *out) {
     if (!dh || !other || !out || !have_same_joints(dh, other)) return SKEL_E_ARGUMENT;
 
-    skel_dh_receipt r     = dh->receipt;
-    uint32_t        state = 1;
-    double         *q     = new_room(dh);
+    skel_dh_receipt r      = dh->receipt;
+    uint32_t        state  = 1;
+    skel_status     status = SKEL_OK;
+    double         *q      = new_room(dh);
     if (!q) return SKEL_E_MEMORY;
 
     r.poses = r.turned_count = 0;
@@ -96,11 +107,14 @@ skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_rec
     r.reach                          = v3_norm(other->tool.p);
     for (int32_t i = 0; i < other->n; ++i) r.reach += fabs(other->row[i].a) + fabs(other->row[i].d);
 
-    for (int k = 0; k < SKEL_DH_TEST_POSES; ++k) {
+    for (int k = 0; k < SKEL_DH_TEST_POSES && status == SKEL_OK; ++k) {
+        pose is, must;
         next_pose(dh, r.reach, &state, q);
-        const pose must = table_tool(other, q, q + dh->n);
-        count_pose(&r, table_tool(dh, q, q + dh->n), must);
+        status = table_tool(other, q, q + dh->n, &must);
+        if (status == SKEL_OK) status = table_tool(dh, q, q + dh->n, &is);
+        if (status == SKEL_OK) status = count_pose(&r, is, must);
     }
     skel__free(&dh->allocator, q);
+    if (status != SKEL_OK) return status;
     return skel__desc_export(out, &r, sizeof r, sizeof r);
 }

@@ -593,6 +593,27 @@ static void write_samples(shot *f, v3 l, const quat *at, const double *to, skel_
     }
 }
 
+static skel_status check_samples(const skel_model *m, const skel_flight *v, skel_error *err) {
+    for (size_t k = 0; k < (size_t)v->n * (size_t)m->nb; ++k) {
+        const int32_t body = (int32_t)(k % (size_t)m->nb);
+        if (all_finite(v->poses + 7 * k, 7) && all_finite(v->velocities + 6 * k, 6)) continue;
+        return skel__fail(err, SKEL_E_DIVERGED, body, -1,
+                          "the flight of bodies[%d] '%s' is beyond the range of numbers; bring the "
+                          "two poses nearer to each other and to the origin, or make the flight "
+                          "longer",
+                          body, m->body[body].name);
+    }
+
+    const skel_flight_summary *sum = &v->sum;
+    const double momentum = v3_norm(v3_of(sum->velocity)) + v3_norm(v3_of(sum->angular_momentum));
+    if (all_finite(v->q, (size_t)v->n * (size_t)m->nq) &&
+        isfinite(momentum + sum->residual_angle + sum->residual_distance))
+        return SKEL_OK;
+    return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
+                      "the flight's joint coordinates or momentum are beyond the range of numbers; "
+                      "bring the two poses nearer to each other, or make the flight longer");
+}
+
 static skel_status import(const skel_flight_desc *desc, skel_flight_desc *d, skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
     *d = k_desc;
@@ -659,7 +680,7 @@ static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_fl
     v3_to(l, out->sum.angular_momentum);
     v3_to(f->v0, out->sum.velocity);
     write_samples(f, l, sample, d->landing, out);
-    return SKEL_OK;
+    return check_samples(f->m, out, err);
 }
 
 static skel_status no_memory(skel_error *err) {
