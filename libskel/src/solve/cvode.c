@@ -868,6 +868,14 @@ skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     if (!c->is_fresh && CVodeGetDky(c->mem, t, 0, y) != CV_SUCCESS) return SKEL_E_ARGUMENT;
     within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), t, side, out);
+
+    /* what rests on something rigid is held by a spring, whose energy counts */
+    if (c->has_own_events) {
+        const size_t ne = (size_t)skel__event_count(c->m);
+        memcpy(out->mode, c->work->mode, ne * sizeof *out->mode);
+        memcpy(out->widen, c->work->widen, ne * sizeof *out->widen);
+        out->has_modes = 1;
+    }
     return SKEL_OK;
 }
 

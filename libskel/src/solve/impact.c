@@ -343,8 +343,8 @@ void skel__modes_of_laws(skel_state *s) {
     }
 }
 
-/* How far event k is beyond where its mode ends, in widths: what is free may be one width deep, what
-   touches one width away. Between the two, where rounding is, both modes are right. */
+/* How far event k is beyond where its mode ends, in widths: what is free may be one width deep,
+   what touches one width away. Between the two, where rounding is, both modes are right. */
 static double mode_excess(const skel_state *s, int32_t k) {
     double unit;
     is_rigid(s->m, k, &unit);
@@ -374,8 +374,8 @@ int skel__modes_wrong(skel_state *s, double *excess) {
     return count;
 }
 
-/* Changes the modes that are wrong. What is free and meets something rigid is left to an impact, the
-   first time. */
+/* Changes the modes that are wrong. What is free and meets something rigid is left to an impact,
+   the first time. */
 static int change_modes(skel_state *s, int is_first) {
     double    unit;
     double   *excess  = s->event + skel__event_count(s->m);
