@@ -862,6 +862,21 @@ double skel__cvode_time(const skel__cvode *c) {
     return c->t;
 }
 
+/* What rests on something rigid is held by a spring, whose energy counts: where it rests, and the
+   inertia that the springs of stops go by. */
+static void tell_springs(const skel__cvode *c, skel_state *out) {
+    const skel_state *s  = c->work;
+    const size_t      ne = (size_t)skel__event_count(c->m), nj = (size_t)c->m->nj;
+    memcpy(out->mode, s->mode, ne * sizeof *out->mode);
+    memcpy(out->widen, s->widen, ne * sizeof *out->widen);
+    out->has_modes = 1;
+
+    if (!s->has_follow_inertia) return;
+    memcpy(out->follow_inertia, s->follow_inertia, nj * sizeof *out->follow_inertia);
+    memcpy(out->stop_lean, s->stop_lean, nj * sizeof *out->stop_lean);
+    out->has_follow_inertia = 1;
+}
+
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     N_Vector   y = c->is_fresh ? c->y : c->aside;
     skel__side side;
@@ -869,13 +884,7 @@ skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), t, side, out);
 
-    /* what rests on something rigid is held by a spring, whose energy counts */
-    if (c->has_own_events) {
-        const size_t ne = (size_t)skel__event_count(c->m);
-        memcpy(out->mode, c->work->mode, ne * sizeof *out->mode);
-        memcpy(out->widen, c->work->widen, ne * sizeof *out->widen);
-        out->has_modes = 1;
-    }
+    if (c->has_own_events) tell_springs(c, out);
     return SKEL_OK;
 }
 
