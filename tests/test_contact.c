@@ -690,6 +690,57 @@ START_TEST(many_contact_points_beside_a_box) {
 }
 END_TEST
 
+/* ---- events of adams and bdf ---- */
+
+/* A box whose corners are at gap zero and at rest: CVODE's own search never sees such an event. */
+START_TEST(what_begins_flush_is_held) {
+    static const int32_t by[2]  = {ADAMS, BDF};
+    static const double  tol[3] = {1e-6, 1e-8, 1e-10};
+    skel_ground_desc     ground;
+    skel_model_desc      d;
+    skel_body_desc       box = body_of(SKEL_SHAPE_BOX, 0.2, 0.2, 0.2, 2);
+    skel_ground_desc_init(&ground);
+    skel_model_desc_init(&d);
+    ground.is_rigid = _i / 6;
+    box.position[2] = 0.1;
+    d.bodies = &box, d.body_count = 1, d.grounds = &ground, d.ground_count = 1;
+
+    scene             s   = build(&d);
+    skel_bake        *b   = bake_all(&s, by[_i % 2], tol[_i / 2 % 3], 0, 100, 101);
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
+    printf("flush %s, rigid %d, tolerance %g: depth %.3g m, drift %.3g, gain %.3g\n",
+           skel_integrator_name(by[_i % 2]), ground.is_rigid, tol[_i / 2 % 3], sum.contact_depth,
+           sum.energy_drift, sum.energy_gain);
+    ck_assert_double_lt(sum.contact_depth, 0.01);
+    ck_assert_double_lt(sum.energy_drift, 5e3 * tol[_i / 2 % 3]); /* of what is next to nothing */
+    ck_assert_double_lt(sum.energy_gain, 1e-5);
+
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
+/* A sphere that slides as it bounces bends bristles, which spring back in the air: that is heat. */
+START_TEST(bristles_that_spring_back_are_booked) {
+    static const int32_t by[2] = {ADAMS, BDF};
+    skel_ground_desc     ground;
+    skel_ground_desc_init(&ground);
+    scene        s    = sphere_over(&ground);
+    const double v[6] = {3, 0, 0, 0, 0, 0};
+    ck_assert_int_eq(skel_state_set_velocities(s.state, v), SKEL_OK);
+
+    skel_bake        *b   = bake_all(&s, by[_i], 1e-8, 0, 240, 241);
+    skel_bake_summary sum = {.struct_size = sizeof sum};
+    ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
+    printf("bristles %s: drift %.3g\n", skel_integrator_name(by[_i]), sum.energy_drift);
+    ck_assert_double_lt(sum.energy_drift, 1e-7);
+
+    skel_bake_destroy(b);
+    scene_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("contact");
     TCase *one   = tcase_create("all");
@@ -713,6 +764,8 @@ int main(void) {
     tcase_add_test(one, plank);
     tcase_add_test(one, force_law);
     tcase_add_test(one, many_contact_points_beside_a_box);
+    tcase_add_loop_test(one, what_begins_flush_is_held, 0, 12);
+    tcase_add_loop_test(one, bristles_that_spring_back_are_booked, 0, 2);
     suite_add_tcase(suite, one);
     return run_suite(suite);
 }

@@ -379,6 +379,17 @@ class Figures(unittest.TestCase):
         forces = [r["ground_force"][2] for r in bake.reports]
         self.assertAlmostEqual(forces[-1], 75 * 9.81, delta=5)
 
+    def test_every_tolerance_finds_all_contacts(self):
+        """An event of adams or bdf that is missed shows in the balance of energy at once."""
+        for name, integrator in (("landing", "bdf"), ("landing", "adams"),
+                                 ("jumper_locked", "adams")):
+            for tolerance in (1e-6, 1e-8, 1e-10):
+                with self.subTest(name, integrator=integrator, tolerance=tolerance):
+                    bake = skelpy.bake(common.sample(name), integrator=integrator,
+                                       tolerance=tolerance)
+                    self.assertEqual(bake.summary["integrator"], integrator)
+                    self.assertLess(bake.summary["energy_drift"], 10 * tolerance)
+
 
 class Humanoid(unittest.TestCase):
     def setUp(self):

@@ -95,8 +95,14 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
         const int           far   = skel__scan_skips(&scan, m, p, x, 0);
         skel__touch         t     = {.gap = INFINITY};
         if (!far) t = skel__touch_at(s, x, k);
-        if (far || !skel__spot_pushes(s, k, t.gap)) {
-            v3_to(v3_scale(xi, -g->stick_k / skel__bristle_damping(g)), rate + p->memory);
+        /* an edge that the limb has left is nowhere, whatever the mode still says */
+        if (!(t.gap < INFINITY) || !skel__spot_pushes(s, k, t.gap)) {
+            /* what the bristle still holds turns into heat: k xi . xi' */
+            const v3     back  = v3_scale(xi, -g->stick_k / skel__bristle_damping(g));
+            const double power = g->stick_k * v3_dot(xi, back);
+            v3_to(back, rate + p->memory);
+            s->push_power.contact += power;
+            s->push_power.stored += power;
             continue;
         }
         const touching e = touch_forces(s, x, p, &t, xi);

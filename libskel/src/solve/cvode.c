@@ -42,6 +42,8 @@
 #define BLAMED_DECAYS 1e5     /* a failure is friction's */
 #define RK4_DECAYS_MAX 2      /* in a step: beyond 2.7 it is unstable */
 #define EVENT_STEP 0.1        /* of the natural time: no longer steps while looking for events */
+#define EVENT_AIM 0.5         /* widths beyond, where the search for an event aims */
+#define EVENT_TIME 2e-14      /* of the time and the step: no event is located more finely */
 #define LOOKS 15              /* in a step, for the largest force */
 #define DELAY_STEPS 16        /* in a muscle's reaction time */
 #define FIRST_STEP 0.5        /* of the natural time and the root of the tolerance */
@@ -78,10 +80,11 @@ struct skel__cvode {
     double             evaluations;
     double             window_t, window_evaluations; /* where the present natural time began */
     int                has_fired;
-    int                has_own_events;           /* of contacts and limits */
-    int32_t            stiff;                    /* the body with the stiffest joint, or -1 */
-    double             decay;                    /* of its friction, at the start [1/s] */
-    double             end_push;                 /* of grounds, at the end of the last step */
+    int                has_own_events; /* of contacts and limits */
+    int                has_passed;     /* modes are wrong from the end of the last step on */
+    int32_t            stiff;          /* the body with the stiffest joint, or -1 */
+    double             decay;          /* of its friction, at the start [1/s] */
+    double             end_push;       /* of grounds, at the end of the last step */
     double             ground_push, ground_time; /* the largest so far, and when */
     skel__event_fn     event;
     void              *event_data;
@@ -419,18 +422,13 @@ static int make_integrator(skel__cvode *c) {
            CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
 }
 
-static void contact_events(const skel_state *s, double *out, void *data) {
-    (void)data;
-    skel__event_values(s, out);
-}
-
 /* Contacts and limits: the steps end where they begin and end. */
 static skel_status watch_contacts(skel__cvode *c) {
     const skel_status status = skel__impact_reserve(c->work);
     if (status != SKEL_OK) return status;
     c->work->by_events = 1;
     c->has_own_events  = 1;
-    return skel__cvode_set_events(c, skel__event_count(c->m), contact_events, NULL);
+    return SKEL_OK;
 }
 
 /* The state to work on, and SUNDIALS' objects in the memory that is there already. */
@@ -613,7 +611,7 @@ static void add_counts(const skel__cvode *c, skel__cvode_counts *sum) {
 
 /* Events must not be stepped over, nor what late muscles will want to know. */
 static double longest_step(const skel__cvode *c) {
-    double longest = c->event ? EVENT_STEP / c->rate : INFINITY;
+    double longest = c->event || c->has_own_events ? EVENT_STEP / c->rate : INFINITY;
     for (int32_t k = 0; c->m->nmuscle > 0 && k < c->m->nj; ++k) {
         const skel__joint *j = &c->m->joint[k];
         if (j->muscle >= 0 && j->muscle_feedback != 0 && j->muscle_delay > 0)
@@ -641,6 +639,7 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
     c->lost            = -1;
     c->window_t        = s->t;
     c->has_fired       = 0;
+    c->has_passed      = 0;
     skel_status status = skel__follow_prepare(c->work);
     if (c->has_own_events) {
         skel__modes_start(c->work);
@@ -685,19 +684,86 @@ static skel_status pass_knot(skel__cvode *c, skel_error *err) {
     return begin(c, err);
 }
 
+/* ---- contacts and limits: where they begin and end ----
+   Between events each one has a mode, which says whether it acts. After every step the modes are
+   held against the state, and the step is cut where the first became wrong. CVODE's own search is
+   of no use for this: it looks for changes of sign from the beginning of a step to its end, and so
+   never sees an event that begins at zero or, by rounding, on the other side of it. */
+
+/* How many modes are wrong in y at t, and how far each event is beyond the end of its mode. */
+static int modes_wrong_at(skel__cvode *c, double t, N_Vector y, double *excess) {
+    skel__side   side;
+    const double at = within(c, t, &side);
+    skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, c->work);
+    return skel__modes_wrong(c->work, excess);
+}
+
+/* The share of the way from low to high at which the first event is half a width beyond, by the
+   straight line; and the largest excess at high of those that were within at low. */
+static double guess_event(const skel__cvode *c, const double *low, const double *high,
+                          double *largest) {
+    double first = 1;
+    *largest     = 0;
+    for (int32_t k = 0; k < skel__event_count(c->m); ++k) {
+        if (low[k] > 0 || !(high[k] > 0)) continue;
+        *largest = fmax(*largest, high[k]);
+        first    = fmin(first, (EVENT_AIM - low[k]) / (high[k] - low[k]));
+    }
+    return first;
+}
+
+/* The first time in (low, high] at which a mode is wrong. At `high` one is, and the excess there
+   and at `low` is known (in the workspace, behind the values of the events). */
+static double first_wrong(skel__cvode *c, double low, double high) {
+    const size_t ne      = (size_t)skel__event_count(c->m);
+    double      *at_low  = c->work->event + ne;
+    double      *at_high = c->work->event + 2 * ne;
+    double      *now     = c->work->event + 3 * ne;
+    const double finest  = EVENT_TIME * (fabs(high) + (high - low));
+
+    for (int n = 0; high - low > finest; ++n) {
+        double       largest;
+        const double share = guess_event(c, at_low, at_high, &largest);
+        if (largest > 0 && largest <= 1) break; /* within a width: near enough */
+
+        /* the straight line, or the middle where that is none or comes no nearer */
+        double at = low + share * (high - low);
+        if (n % 4 == 3 || !(at > low) || !(at < high)) at = 0.5 * (low + high);
+        if (CVodeGetDky(c->mem, at, 0, c->aside) != CV_SUCCESS) break;
+        const int is_wrong         = modes_wrong_at(c, at, c->aside, now) > 0;
+        *(is_wrong ? &high : &low) = at;
+        memcpy(is_wrong ? at_high : at_low, now, ne * sizeof *now);
+    }
+    return high;
+}
+
+/* Cuts the step that CVODE took from `before` to *t where a mode became wrong. */
+static void cut_at_event(skel__cvode *c, double before, double *t) {
+    const size_t ne      = (size_t)skel__event_count(c->m);
+    double      *at_low  = c->work->event + ne;
+    double      *at_high = c->work->event + 2 * ne;
+    if (!c->has_own_events) return;
+    if (modes_wrong_at(c, *t, c->y, at_high) == 0) return;
+    c->has_passed = 1;
+
+    if (CVodeGetDky(c->mem, before, 0, c->aside) != CV_SUCCESS) return;
+    modes_wrong_at(c, before, c->aside, at_low);
+    const double first = first_wrong(c, before, *t);
+    if (!(first < *t) || CVodeGetDky(c->mem, first, 0, c->aside) != CV_SUCCESS) return;
+    N_VScale(1.0, c->aside, c->y);
+    *t           = first;
+    c->has_fired = 0; /* what CVODE found is not reached */
+}
+
 /* Contacts and limits that began or ended: modes and impacts, and the method begins anew. */
 static skel_status pass_events(skel__cvode *c, skel_error *err) {
     double      *y = N_VGetArrayPointer(c->y);
     skel__side   side;
     const double at = within(c, c->t, &side);
     skel__reduced_unpack(&c->r, y, at, side, c->work);
-    skel__prepare(c->work, c->work->x);
-    int changes = 0; /* a surface that is left and met again by rounding is no event */
-    for (int32_t k = 0; k < skel__event_count(c->m); ++k)
-        if (c->fired[k] != 0) changes += skel__mode_pass(c->work, k, c->fired[k] < 0);
-    if (changes == 0) return SKEL_OK;
-    skel__impacts(c->work);
+    skel__modes_pass(c->work);
     skel__reduced_pack(&c->r, c->work, y);
+    c->has_passed = 0;
     return begin(c, err);
 }
 
@@ -767,26 +833,27 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     if (!(t_stop > c->t)) return SKEL_OK;
 
     /* what changes at the beginning of the step */
-    if (c->has_own_events && c->has_fired) {
-        const skel_status status = pass_events(c, err);
-        if (status != SKEL_OK) return status;
-    }
     if (c->at_knot) {
         const skel_status status = pass_knot(c, err);
         if (status != SKEL_OK) return status;
     }
+    if (c->has_passed) {
+        const skel_status status = pass_events(c, err);
+        if (status != SKEL_OK) return status;
+    }
 
-    const double stop = fmin(fmin(t_stop, c->to), FAR);
-    c->has_fired      = 0;
-    const int flag    = had_fired ? step_from_event(c, stop, &t, err) : step_to(c, stop, &t);
+    const double stop = fmin(fmin(t_stop, c->to), FAR), before = c->t;
+    c->has_fired   = 0;
+    const int flag = had_fired ? step_from_event(c, stop, &t, err) : step_to(c, stop, &t);
     if (flag < 0) return fail(c, flag, err);
 
     c->has_fired = flag == CV_ROOT_RETURN && CVodeGetRootInfo(c->mem, c->fired) == CV_SUCCESS;
-    c->t         = t;
-    c->is_fresh  = 0;
-    c->at_knot   = t >= c->to;
+    cut_at_event(c, before, &t);
+    c->t        = t;
+    c->is_fresh = 0;
+    c->at_knot  = t >= c->to;
     CVodeGetLastStep(c->mem, &h);
-    look_around(c, h);
+    look_around(c, t - before);
     if (flag != CV_TSTOP_RETURN && is_stuck(c, h)) return fail(c, CV_SUCCESS, err);
     return SKEL_OK;
 }
@@ -795,12 +862,29 @@ double skel__cvode_time(const skel__cvode *c) {
     return c->t;
 }
 
+/* What rests on something rigid is held by a spring, whose energy counts: where it rests, and the
+   inertia that the springs of stops go by. */
+static void tell_springs(const skel__cvode *c, skel_state *out) {
+    const skel_state *s  = c->work;
+    const size_t      ne = (size_t)skel__event_count(c->m), nj = (size_t)c->m->nj;
+    memcpy(out->mode, s->mode, ne * sizeof *out->mode);
+    memcpy(out->widen, s->widen, ne * sizeof *out->widen);
+    out->has_modes = 1;
+
+    if (!s->has_follow_inertia) return;
+    memcpy(out->follow_inertia, s->follow_inertia, nj * sizeof *out->follow_inertia);
+    memcpy(out->stop_lean, s->stop_lean, nj * sizeof *out->stop_lean);
+    out->has_follow_inertia = 1;
+}
+
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
     N_Vector   y = c->is_fresh ? c->y : c->aside;
     skel__side side;
     if (!c->is_fresh && CVodeGetDky(c->mem, t, 0, y) != CV_SUCCESS) return SKEL_E_ARGUMENT;
     within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), t, side, out);
+
+    if (c->has_own_events) tell_springs(c, out);
     return SKEL_OK;
 }
 

@@ -37,6 +37,9 @@
 #define SLOW_TURN 0.02    /* of the rate sqrt(g / size) */
 #define STILL 0.05        /* of that: left alone */
 #define FAR_AWAY 1.0
+#define MODE_WIDTH 1e-12 /* of the reach; radians at stops: more than rounding */
+#define MODE_DEEP 1e3    /* of that width: wrong, wherever it is going */
+#define MODE_ROUNDS 4
 
 typedef struct place {
     int32_t event, i, other; /* i, other: bodies */
@@ -340,13 +343,56 @@ void skel__modes_of_laws(skel_state *s) {
     }
 }
 
-int skel__mode_pass(skel_state *s, int32_t k, int down) {
-    double        unit;
-    const int32_t now = down ? SKEL__RESTS : SKEL__FREE;
-    if (s->mode[k] == now) return 0;
-    if (is_rigid(s->m, k, &unit) && down) return 1; /* an impact decides */
-    s->mode[k] = now;
-    return 1;
+/* How far event k is beyond where its mode ends, in widths: what is free may be one width deep,
+   what touches one width away. Between the two, where rounding is, both modes are right. */
+static double mode_excess(const skel_state *s, int32_t k) {
+    double unit;
+    is_rigid(s->m, k, &unit);
+    const double value = s->event[k] / (MODE_WIDTH * unit);
+
+    if (s->mode[k] == SKEL__HELD) return -INFINITY;
+    return (s->mode[k] == SKEL__FREE ? -value : value) - 1.0;
+}
+
+/* Whether event k, that far beyond, must change its mode. What an impact has just thrown off is on
+   its way back and need not. */
+static int is_mode_wrong(const skel_state *s, int32_t k, double excess) {
+    if (!(excess > 0)) return 0;
+    if (excess > MODE_DEEP) return 1;
+    const double rate = event_rate(s, k);
+    return s->mode[k] == SKEL__FREE ? rate < 0 : rate > 0;
+}
+
+int skel__modes_wrong(skel_state *s, double *excess) {
+    int count = 0;
+    skel__prepare(s, s->x);
+    skel__event_values(s, s->event);
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
+        excess[k] = mode_excess(s, k);
+        count += is_mode_wrong(s, k, excess[k]);
+    }
+    return count;
+}
+
+/* Changes the modes that are wrong. What is free and meets something rigid is left to an impact,
+   the first time. */
+static int change_modes(skel_state *s, int is_first) {
+    double    unit;
+    double   *excess  = s->event + skel__event_count(s->m);
+    const int changes = skel__modes_wrong(s, excess);
+    for (int32_t k = 0; changes > 0 && k < skel__event_count(s->m); ++k) {
+        if (!is_mode_wrong(s, k, excess[k])) continue;
+        if (is_first && s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit)) continue;
+        s->mode[k] = s->mode[k] == SKEL__FREE ? SKEL__RESTS : SKEL__FREE;
+    }
+    return changes;
+}
+
+void skel__modes_pass(skel_state *s) {
+    for (int round = 0; round < MODE_ROUNDS; ++round) {
+        if (change_modes(s, round == 0) == 0) break;
+        skel__impacts(s); /* which may throw off, or throw back, what was right before */
+    }
 }
 
 /* ---- places ---- */

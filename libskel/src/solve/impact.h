@@ -18,8 +18,12 @@ void skel__event_values(const skel_state *s, double *out);
 void skel__modes_start(skel_state *s);
 /* Modes of force laws, which steps by events go by: on where below, or there and going down. */
 void skel__modes_of_laws(skel_state *s);
-/* After event k passed through zero, downwards or upwards; returns whether that changes a thing. */
-int skel__mode_pass(skel_state *s, int32_t k, int down);
+/* How many modes do not fit the state: events that are free and deeper than rounding, or touching
+   and farther away, and going on that way. excess (ne): how far each is beyond the end of its mode,
+   in widths of that margin; below 0: within. Writes over the first ne of s->event. */
+int skel__modes_wrong(skel_state *s, double *excess);
+/* Changes those modes, with the impacts that this brings. Writes over s->event. */
+void skel__modes_pass(skel_state *s);
 /* What is touched now and approached fast gets an impact, what is slow comes to rest, and what is
    out of touch is free. Returns how many impacts there were. */
 int skel__impacts(skel_state *s);
