@@ -33,7 +33,10 @@ def blender(version, arguments, temp, window=False):
             print("skipped: xvfb is not installed")
             return SKIPPED
         command = ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24 -ac", *command]
-    return subprocess.run(command, env=environment, check=False).returncode
+    code = subprocess.run(command, env=environment, check=False).returncode
+    for report in temp.glob("*.crash.txt"):     # of Blender itself: its temporary folder goes
+        print(report.read_text(errors="replace"))
+    return code
 
 
 def script(name, *arguments, background=True, profile=False):
