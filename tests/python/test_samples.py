@@ -390,6 +390,12 @@ class Figures(unittest.TestCase):
                     self.assertEqual(bake.summary["integrator"], integrator)
                     self.assertLess(bake.summary["energy_drift"], 10 * tolerance)
 
+    def test_adams_passes_the_end_of_an_edge(self):
+        """At 0.819 s a forearm leaves the edge of a stair that it leans on; frame 22 is 0.875 s."""
+        bake = skelpy.bake(common.sample("ragdoll_stairs"), integrator="adams", frame_end=22)
+        self.assertEqual(bake.samples_done, 22)
+        self.assertLess(bake.summary["energy_drift"], 1e-6)
+
 
 class Humanoid(unittest.TestCase):
     def setUp(self):
