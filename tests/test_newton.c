@@ -135,8 +135,8 @@ static void random_block(rng *r, skel__lu *b) {
     }
 }
 
-/* The same joint by its columns (6 x rows) and rows; `forces` of them have a force, at the arm, along
-   the axes u and, at the end, u1. */
+/* The same joint by its columns (6 x rows) and rows; `forces` of them have a force, at the arm,
+   along the axes u and, at the end, u1. */
 static void spell_out(const skel__lu *b, int forces, const v3 *u, const v3 *u1, skel__lu_full *to) {
     memset(to, 0, sizeof *to);
     to->r          = b->r;

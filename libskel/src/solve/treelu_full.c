@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Block elimination of slides and of masses that hang by springs alone; see treelu.h for the system.
-   With b the child, a the parent. A slide goes by what it leaves free, as joints through a point do:
+/* Block elimination of slides and of masses on springs; see treelu.h for the system.
+   b is the child, a the parent. A slide goes by what it leaves free, as joints through a point do:
    its rows hold to rounding however far the bodies are apart. With G_b R = 1, G_b z = 0, L W_b = 1,
    t^T W_b = 0 and s = t^T A_b z:
      y_b = y_0 + Y y_a,           y_0 = Q gamma + z (t.rho_b) / s,   Q = R - z (t^T A_b R) / s
