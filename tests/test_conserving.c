@@ -137,6 +137,65 @@ START_TEST(works_balance) { /* all joints, loads, motors, friction, fixed and dr
 }
 END_TEST
 
+/* Kinetic energy that a skeleton of the same momenta has if its joints are rigid. */
+static double rigid_energy(const skel_state *s) {
+    double mass   = 0;
+    v3     centre = {0, 0, 0}, momentum = {0, 0, 0}, angular = {0, 0, 0};
+    m3     inertia = m3_zero();
+    for (int32_t i = 0; i < s->m->nb; ++i) {
+        const double one = s->m->body[i].mass;
+        mass += one;
+        centre   = v3_mad(centre, one, s->x[i].p);
+        momentum = v3_mad(momentum, one, s->x[i].v);
+    }
+    centre = v3_scale(centre, 1.0 / mass);
+
+    for (int32_t i = 0; i < s->m->nb; ++i) {
+        const skel__body *b     = &s->m->body[i];
+        const m3          turn  = q_matrix(s->x[i].q);
+        const v3          lever = v3_sub(s->x[i].p, centre);
+        const m3          x     = m3_skew(lever);
+        inertia                 = m3_add(inertia, m3_conjugate(turn, b->inertia));
+        inertia                 = m3_add(inertia, m3_scale(m3_tmul(x, x), b->mass));
+        angular                 = v3_add(angular, m3_mulv(turn, m3_mulv(b->inertia, s->x[i].w)));
+        angular                 = v3_mad(angular, b->mass, v3_cross(lever, s->x[i].v));
+    }
+    return 0.5 * v3_dot(momentum, momentum) / mass +
+           0.5 * v3_dot(angular, m3_mulv(m3_inverse(inertia), angular));
+}
+
+/* Friction that is stiff against the step stops the joints, at whatever stiffness; the middle rule
+   turns their velocities round instead, and from 1e10 N m s on rounding drives them. */
+START_TEST(stiff_friction_is_a_rigid_joint) {
+    const double friction = (const double[]){1e4, 1e6, 1e8, 1e12, 1e300}[_i];
+    for (int k = 0; k < 6; ++k) {
+        rng   r = rng_seed(970 + (uint64_t)k);
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 9, .no_gravity = 1, .spin = 2});
+        for (int32_t j = 0; j < s.model->nj; ++j) s.model->joint[j].friction = friction;
+
+        /* after a tenth of a second */
+        const double before = report(s.state).kinetic;
+        skel_state  *soon;
+        ck_assert_int_eq(skel_state_create(s.model, &soon, NULL), SKEL_OK);
+        skel_state_copy(soon, s.state);
+        run(soon, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, 24);
+        const double now = report(soon).kinetic, rigid = rigid_energy(soon);
+        ck_assert_double_ge(before, 1.05 * rigid);
+        ck_assert_double_le(fabs(now - rigid), 1e-4 * rigid);
+        skel_state_destroy(soon);
+
+        const drift d = measure(s.state, 1.0 / 240, 480, 10);
+        printf("friction %g, tree %d: kinetic %.6g, then %.6g (rigid: %.6g); energy %.1e, angular "
+               "%.1e\n",
+               friction, k, before, now, rigid, d.energy, d.angular);
+        ck_assert_double_le(d.energy, 1e-8);
+        ck_assert_double_le(d.angular, 1e-10);
+        ck_assert_double_le(d.gap, 1e-11);
+        scene_free(&s);
+    }
+}
+END_TEST
+
 static double distance(const skel_state *a, const skel_state *b) {
     double worst = 0;
     for (int32_t i = 0; i < a->m->nb; ++i) {
@@ -542,6 +601,7 @@ int main(void) {
     tcase_add_test(t, humanoid_for_a_minute);
     tcase_add_loop_test(t, survives, 0, (int)(sizeof k_hardships / sizeof *k_hardships));
     tcase_add_test(t, works_balance);
+    tcase_add_loop_test(t, stiff_friction_is_a_rigid_joint, 0, 5);
     tcase_add_test(t, second_order);
     tcase_add_test(t, no_wrong_root_at_absurd_steps);
     tcase_add_test(t, unit_of_length_does_not_matter);

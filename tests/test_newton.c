@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside Newton's method of the energy-momentum step: derivatives against central differences, and
    the quick elimination along the tree against the general one. */
+#include "math/dense.h"
 #include "shared/humanoid.h"
 #include "shared/near.h"
 #include "shared/ragdoll.h"
@@ -134,36 +135,106 @@ static void random_block(rng *r, skel__lu *b) {
     }
 }
 
-/* The same joint by its columns (6 x rows) and rows. */
-static void spell_out(const skel__lu *b, skel__lu_full *to) {
-    const int c = b->child;
+/* The same joint by its columns (6 x rows) and rows; `forces` of them have a force, at the arm,
+   along the axes u and, at the end, u1. */
+static void spell_out(const skel__lu *b, int forces, const v3 *u, const v3 *u1, skel__lu_full *to) {
     memset(to, 0, sizeof *to);
-    to->r = b->r, to->is_coupled = b->is_coupled;
+    to->r          = b->r;
+    to->is_coupled = b->is_coupled;
     for (int k = 0; k < b->r; ++k)
         for (int side = 0; side < 2; ++side) { /* the child's, the parent's */
-            const int    at   = side == 0 ? c : !c;
-            const double sign = (at == 0 ? 1.0 : -1.0);
-            const v3     unit = {k == 0, k == 1, k == 2}, none = {0, 0, 0};
-            const v3     force = k < 3 ? unit : none;
-            const v3     turn  = k < 3 ? v3_cross(b->point.arm[at], unit) : b->point.n[k - 3];
-            const v3     turn1 = k < 3 ? v3_cross(b->point.arm1[at], unit) : b->point.n1[k - 3];
+            const int    at    = side == 0 ? b->child : !b->child;
+            const double sign  = (at == 0 ? 1.0 : -1.0);
+            v3           force = {0, 0, 0}, force1 = {0, 0, 0}, turn, turn1;
+            if (k < forces) {
+                force  = u[k];
+                force1 = u1[k];
+                turn   = v3_cross(b->point.arm[at], force);
+                turn1  = v3_cross(b->point.arm1[at], force1);
+            } else {
+                turn  = b->point.n[k - forces];
+                turn1 = b->point.n1[k - forces];
+            }
             double      *w = side == 0 ? to->wb : to->wa, *g = side == 0 ? to->gb : to->ga;
             const double col[6] = {force.x, force.y, force.z, turn.x, turn.y, turn.z};
             for (int e = 0; e < 6; ++e) w[e * b->r + k] = sign * col[e];
-            v3_to(v3_scale(force, sign), g + 6 * k), v3_to(v3_scale(turn1, sign), g + 6 * k + 3);
+            v3_to(v3_scale(force1, sign), g + 6 * k);
+            v3_to(v3_scale(turn1, sign), g + 6 * k + 3);
         }
     corner_set(to->kab, 3, 3, w33_from(&b->kpc));
     corner_set(to->kba, 3, 3, w33_from(&b->kcp));
 }
 
+/* A slide in its place, with all couplings where it has some. */
+static void spell_slide(rng *r, skel__lu *b, skel__lu_full *to) {
+    v3 u[2], u1[2];
+    for (int k = 0; k < 2; ++k) {
+        const v3 unit = {k == 0, k == 1, 0};
+        u[k]          = v3_mad(unit, 0.2, random_vector(r));
+        u1[k]         = v3_mad(u[k], 0.05, random_vector(r));
+    }
+    b->r    = 5;
+    b->full = to;
+    spell_out(b, 2, u, u1, to);
+    for (int k = 0; k < 36 && b->is_coupled; ++k) {
+        to->kab[wide6_at(k / 6, k % 6)] = rng_range(r, -0.3, 0.3);
+        to->kba[wide6_at(k / 6, k % 6)] = rng_range(r, -0.3, 0.3);
+    }
+}
+
 #define BODIES 64
+#define UNKNOWNS (12 * BODIES)
 
 typedef struct answer {
     skel__lu lu[BODIES];
     double   y[6 * BODIES], l[6 * BODIES];
 } answer;
 
-/* Joints through a point against the same ones by columns and rows; wide vectors against plain
+static double *entry(double *a, int n, int row, int col) {
+    return a + (size_t)row * (size_t)n + col;
+}
+
+/* The whole system of treelu.h as one dense one, y of all bodies before the multipliers. */
+static void solve_densely(const skel_model *m, const skel__lu *lu, const skel__lu_full *joint,
+                          const double *rho, const double *gamma, double *y, double *l) {
+    static double a[UNKNOWNS * UNKNOWNS], x[UNKNOWNS];
+    int           first[BODIES], n = 6 * m->na;
+    for (int32_t k = 0; k < m->nd; ++k) {
+        first[m->order[k]] = n;
+        n += lu[m->order[k]].r;
+    }
+    memset(a, 0, sizeof a);
+    memcpy(x, rho, 6 * (size_t)m->na * sizeof *x);
+
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t        i = m->order[k], p = m->body[i].is_inner ? m->body[i].parent : -1;
+        const skel__lu_full *f = &joint[i];
+        for (int e = 0; e < 36; ++e) {
+            const int row = e / 6, col = e % 6, at = wide6_at(row, col);
+            *entry(a, n, 6 * i + row, 6 * i + col) = lu[i].a[at];
+            if (p < 0) continue;
+            *entry(a, n, 6 * i + row, 6 * p + col) = f->kba[at];
+            *entry(a, n, 6 * p + row, 6 * i + col) = f->kab[at];
+        }
+        for (int e = 0; e < 6 * lu[i].r; ++e) {
+            const int row = e / 6, col = e % 6, at = first[i] + row;
+            *entry(a, n, at, 6 * i + col) = f->gb[e];
+            *entry(a, n, 6 * i + col, at) = -f->wb[col * lu[i].r + row];
+            x[at]                         = gamma[6 * i + row];
+            if (p < 0) continue;
+            *entry(a, n, at, 6 * p + col) = f->ga[e];
+            *entry(a, n, 6 * p + col, at) = -f->wa[col * lu[i].r + row];
+        }
+    }
+    skel__solve(a, x, n);
+    memcpy(y, x, 6 * (size_t)m->na * sizeof *y);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        memcpy(l + 6 * i, x + first[i], (size_t)lu[i].r * sizeof *l);
+    }
+}
+
+/* Random joints through a point and slides against the dense system; wide vectors against plain
    ones, bit by bit; both at once against one after the other. */
 START_TEST(elimination) {
     scene                s    = scene_humanoid((humanoid_options){.gravity = 9.81});
@@ -171,10 +242,13 @@ START_TEST(elimination) {
     const skel__sweeps  *best = skel__sweeps_best();
     static answer        quick, judge, wide, both;
     static skel__lu_full full[BODIES];
-    rng                  r = rng_seed((uint64_t)(7 + _i));
+    rng                  r       = rng_seed((uint64_t)(7 + _i));
+    const v3             unit[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     double               rho[6 * BODIES], gamma[6 * BODIES];
     ck_assert_int_le(m->na, BODIES);
+    ck_assert_int_eq(m->na, m->nd);
     memset(&quick, 0, sizeof quick);
+    memset(full, 0, sizeof full);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i     = m->order[k];
         const int     joint = m->body[i].joint;
@@ -183,19 +257,21 @@ START_TEST(elimination) {
         b->child            = rng_int(&r, 2);
         b->is_coupled       = joint >= 0 && m->body[i].is_inner && rng_int(&r, 2);
         random_block(&r, b);
+        if (joint < 0) continue;
+        if (rng_int(&r, 4) == 0)
+            spell_slide(&r, b, &full[i]);
+        else
+            spell_out(b, 3, unit, unit, &full[i]);
     }
     judge = wide = both = quick;
-    for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t i = m->order[k];
-        if (m->body[i].joint >= 0) spell_out(&quick.lu[i], &full[i]), judge.lu[i].full = &full[i];
+    for (int k = 0; k < 6 * m->na; ++k) {
+        rho[k]   = rng_range(&r, -1, 1);
+        gamma[k] = rng_range(&r, -1, 1);
     }
-    for (int k = 0; k < 6 * m->na; ++k)
-        rho[k] = rng_range(&r, -1, 1), gamma[k] = rng_range(&r, -1, 1);
+    solve_densely(m, judge.lu, full, rho, gamma, judge.y, judge.l);
     ck_assert_int_eq(skel__lu_factor_plain(m, quick.lu), 1);
-    ck_assert_int_eq(skel__lu_factor_plain(m, judge.lu), 1);
-    ck_assert_int_eq(best->factor(m, wide.lu), 1);
     skel__lu_solve_plain(m, quick.lu, rho, gamma, quick.y, quick.l);
-    skel__lu_solve_plain(m, judge.lu, rho, gamma, judge.y, judge.l);
+    ck_assert_int_eq(best->factor(m, wide.lu), 1);
     best->solve(m, wide.lu, rho, gamma, wide.y, wide.l);
     ck_assert_int_eq(best->factor_solve(m, both.lu, rho, gamma, both.y, both.l), 1);
     for (int32_t k = 0; k < m->nd; ++k)
@@ -209,6 +285,54 @@ START_TEST(elimination) {
             ck_assert_double_eq(quick.l[at], wide.l[at]);
             ck_assert_double_eq(quick.l[at], both.l[at]);
         }
+    scene_free(&s);
+}
+END_TEST
+
+/* A slide that stands 1e5 lengths out, under it a body of 1e-4 of the mass of its own child: the
+   rows of its joint hold to rounding, whatever the masses. */
+START_TEST(far_slides_stay_closed) {
+    scene                s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, 1, NULL);
+    const skel_model    *m = s.model;
+    static skel__lu      lu[3];
+    static skel__lu_full full[3];
+    rng                  r = rng_seed((uint64_t)(70 + _i));
+    double               rho[18], gamma[18], y[18], l[18];
+    memset(lu, 0, sizeof lu);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        lu[i].r         = 5;
+        lu[i].child     = rng_int(&r, 2);
+        random_block(&r, &lu[i]);
+        for (int e = 0; k == 1 && e < SKEL__WIDE6; ++e) lu[i].a[e] *= 1e-4;
+        for (int e = 0; k == 2 && e < 2; ++e) {
+            const v3 out        = {0, 0, 1e5};
+            lu[i].point.arm[e]  = v3_add(lu[i].point.arm[e], out);
+            lu[i].point.arm1[e] = v3_add(lu[i].point.arm1[e], out);
+        }
+        spell_slide(&r, &lu[i], &full[i]);
+    }
+    for (int k = 0; k < 18; ++k) {
+        rho[k]   = rng_range(&r, -1, 1);
+        gamma[k] = rng_range(&r, -1, 1);
+    }
+    ck_assert_int_eq(skel__lu_factor_plain(m, lu), 1);
+    skel__lu_solve_plain(m, lu, rho, gamma, y, l);
+
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k], p = m->body[i].is_inner ? m->body[i].parent : -1;
+        for (int row = 0; row < 5; ++row) {
+            double left = gamma[6 * i + row], size = 1;
+            for (int c = 0; c < 6; ++c) {
+                const double own = full[i].gb[6 * row + c] * y[6 * i + c];
+                const double up  = p < 0 ? 0 : full[i].ga[6 * row + c] * y[6 * p + c];
+                left -= own + up;
+                size += fabs(own) + fabs(up);
+            }
+            ck_assert_msg(fabs(left) <= 1e-13 * size, "body %d, row %d: %.2g of %.2g", i, row, left,
+                          size);
+        }
+    }
     scene_free(&s);
 }
 END_TEST
@@ -245,6 +369,7 @@ int main(void) {
     tcase_add_test(t, follow_slopes);
     tcase_add_test(t, gradients_turn);
     tcase_add_loop_test(t, elimination, 0, 40);
+    tcase_add_loop_test(t, far_slides_stay_closed, 0, 20);
     tcase_add_loop_test(t, wide_and_plain_are_alike, 0, 2);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -83,6 +83,7 @@ static size_t layout(const skel_model *m, void *base, skel__em **out) {
     at.joint           = skel__carve(&c, nj, sizeof *at.joint);
     at.load            = skel__carve(&c, nb, sizeof *at.load);
     at.start           = skel__carve(&c, nj, sizeof *at.start);
+    at.friction        = skel__carve(&c, nj, sizeof *at.friction);
     at.lu              = skel__carve(&c, nb, sizeof *at.lu);
     at.full            = skel__carve(&c, full_count(m), sizeof *at.full);
     at.rho             = skel__carve(&c, 6 * nb, sizeof(double));
@@ -124,6 +125,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
         memset(&s->em->lu[i], 0, sizeof s->em->lu[i]);
         if (needs_full(s->m, i)) s->em->lu[i].full = full++;
     }
+    skel__em_friction_reserve(s->m, s->em->friction);
     s->em->by     = skel__sweeps_best();
     s->em->q1[-1] = q_identity();
     s->em->r1[-1] = m3_identity();
@@ -751,6 +753,7 @@ static int try_step(skel_state *s, double h) {
         predict(s, h, k == 0);
         skel__em_contacts_begin(s, h);
         if (newton(s, h)) {
+            skel__em_friction_refine(s);
             const skel__power work = account(s, h);
             if (is_balanced(s, &work)) {
                 commit(s, h, &work);

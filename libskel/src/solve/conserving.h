@@ -31,7 +31,17 @@ typedef struct skel__em_start {
     v3           error;
     double       weight;
     m3           d;
+    double       rub;        /* friction coefficient over the step */
+    int          is_late;    /* `late` is set: K of conserving_friction.c, world axes */
+    int          is_rounded; /* rounding shows in the friction's impulse */
+    m3           late;
 } skel__em_start;
+
+/* What the friction of a joint turns (slide: moves), per unit of torque (force). */
+typedef struct skel__em_friction {
+    m3     mobility[2]; /* of a and b, body axes */
+    double most;        /* bound of their sum */
+} skel__em_friction;
 
 /* A loop joint: like a tree joint, but solved for by Schur complement. */
 typedef struct skel__em_loop {
@@ -132,29 +142,30 @@ struct skel__em {
     const skel__sweeps *by;
     v3                 *vbar, *w; /* (nb + world) mean velocities: world; body axes */
     v3     *w_past[SKEL__EM_PAST], *v_past[SKEL__EM_PAST]; /* (nb) w, vbar of the last steps */
-    v3     *w_step;                         /* (nb) change of w by the last whole correction */
-    double *l_past[SKEL__EM_PAST];          /* (6 (nj + npin)) and their multipliers, per second */
-    v3     *half_before;                    /* (nb) half the change of v in the last step */
-    v3     *lever0;                         /* (2 nb) at the start of the step: end_place */
-    v3     *p1;                             /* (nb + world) end of the step */
-    quat   *q1;                             /* (nb + world) */
-    m3     *r1;                             /* (nb + world) */
-    v3     *pi0;                            /* (nb) angular momentum at the start, world */
-    v3     *jl, *ja;                        /* (nb + world) impulses so far */
-    double *lambda;                         /* (6 (nj + npin)) multipliers */
-    skel__em_joint   *joint;                /* (nj + npin) as last looked at, but for bare balls */
-    skel__wrench     *load;                 /* (nb) from outside, at the middle of the step */
-    skel__em_start   *start;                /* (nj + npin) */
-    skel__stop_guess *guess;                /* (4 nj) by event */
-    v3               *gradient;             /* (2 nj) of coordinates, at the end of the step */
-    skel__lu         *lu;                   /* (nb) */
-    skel__lu_full    *full;                 /* of those that need it */
-    double           *rho, *gamma, *y, *dl; /* (6 nb) */
-    int               history;              /* steps of length h behind us */
-    int               is_close;             /* to the solution: forces are about right */
-    double            h;
-    int32_t           worst; /* the joint that was farthest open when last looked at */
-    double            rejected, evaluations; /* steps that had to be halved, Newton iterations */
+    v3     *w_step;                          /* (nb) change of w by the last whole correction */
+    double *l_past[SKEL__EM_PAST];           /* (6 (nj + npin)) and their multipliers, per second */
+    v3     *half_before;                     /* (nb) half the change of v in the last step */
+    v3     *lever0;                          /* (2 nb) at the start of the step: end_place */
+    v3     *p1;                              /* (nb + world) end of the step */
+    quat   *q1;                              /* (nb + world) */
+    m3     *r1;                              /* (nb + world) */
+    v3     *pi0;                             /* (nb) angular momentum at the start, world */
+    v3     *jl, *ja;                         /* (nb + world) impulses so far */
+    double *lambda;                          /* (6 (nj + npin)) multipliers */
+    skel__em_joint    *joint;                /* (nj + npin) as last looked at, but for bare balls */
+    skel__wrench      *load;                 /* (nb) from outside, at the middle of the step */
+    skel__em_start    *start;                /* (nj + npin) */
+    skel__em_friction *friction;             /* (nj + npin) */
+    skel__stop_guess  *guess;                /* (4 nj) by event */
+    v3                *gradient;             /* (2 nj) of coordinates, at the end of the step */
+    skel__lu          *lu;                   /* (nb) */
+    skel__lu_full     *full;                 /* of those that need it */
+    double            *rho, *gamma, *y, *dl; /* (6 nb) */
+    int                history;              /* steps of length h behind us */
+    int                is_close;             /* to the solution: forces are about right */
+    double             h;
+    int32_t            worst; /* the joint that was farthest open when last looked at */
+    double             rejected, evaluations; /* steps that had to be halved, Newton iterations */
     /* loops */
     skel__em_loop  *loop;               /* (nl + npin) */
     double         *zy, *zl;            /* (nr x 6 nb) answers of the tree to unit multipliers */
@@ -174,6 +185,12 @@ struct skel__em {
     skel__em_rest rest;
 };
 typedef struct skel__em skel__em;
+
+/* Joint friction (conserving_friction.c): mobilities, once; the joint's `start` for a step of
+   length h; once Newton has converged, the impulses to all digits. */
+void skel__em_friction_reserve(const skel_model *m, skel__em_friction *friction);
+void skel__em_friction_begin(const skel_state *s, int32_t joint, double h);
+void skel__em_friction_refine(skel_state *s);
 
 /* Fills `start` for a step of length h from s->x. */
 void skel__em_joints_begin(skel_state *s, double h);

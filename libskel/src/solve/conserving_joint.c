@@ -176,18 +176,36 @@ static void slide_rows(const frame_ends *a, const frame_ends *b, const double *l
 
 /* ---- friction and motor ---- */
 
-static void turning_load(const skel_state *s, const skel__em *em, const skel__joint *j, double h,
+/* From the start of the step to its mean, world axes; prescribed bodies count as steady. */
+static v3 spin_change(const skel_state *s, const skel__em *em, int32_t i) {
+    if (!skel__is_dynamic(s->m, i)) return (v3){0, 0, 0};
+    return m3_mulv(s->r[i], v3_sub(em->w[i], s->x[i].w));
+}
+
+static void turning_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
                          double beta, const frame_ends *a, skel__em_joint *out,
                          skel__em_blocks *to) {
+    const skel__joint    *j  = &s->m->joint[joint];
+    const skel__em_start *at = &em->start[joint];
+    const double          d  = h * at->rub;
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
-    out->torque   = v3_mad(v3_mad(out->torque, -h * j->friction, spin), h * beta, a->e[2]);
-    out->friction = -h * j->friction * v3_dot(spin, spin);
+    v3       rate = spin; /* that friction acts against */
+    if (at->is_late) {
+        const v3 change = v3_sub(spin_change(s, em, j->a), spin_change(s, em, j->b));
+        rate            = v3_add(rate, m3_mulv(at->late, change));
+    }
+    out->torque   = v3_mad(v3_mad(out->torque, -d, rate), h * beta, a->e[2]);
+    out->friction = -d * v3_dot(rate, spin);
     out->motor    = h * beta * v3_dot(a->e[2], spin);
     if (!to) return;
-    const m3 qa = skel__spin_derivative(s, em, j->a, h), qb = skel__spin_derivative(s, em, j->b, h);
-    const m3 ta =
-        m3_add(m3_scale(qa, -h * j->friction), m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
-    add_torque_derivative(to, ta, m3_scale(qb, h * j->friction));
+
+    m3 qa = skel__spin_derivative(s, em, j->a, h), qb = skel__spin_derivative(s, em, j->b, h);
+    if (at->is_late) {
+        qa = m3_add(qa, m3_mul(at->late, qa));
+        qb = m3_add(qb, m3_mul(at->late, qb));
+    }
+    const m3 ta = m3_add(m3_scale(qa, -d), m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
+    add_torque_derivative(to, ta, m3_scale(qb, d));
 }
 
 /* How far a slide goes over the step: the change of x = z.(o_b - o_a), gap being o_a - o_b, and its
@@ -211,15 +229,38 @@ static void add_push_derivative(skel__em_blocks *to, v3 push, double stiff, cons
     add_force_derivative(to, push, v3_sub(v3_add(b->p, b->r), a->p), b, f);
 }
 
+/* Velocity and spin of a body at the start of the step, world axes; prescribed ones are steady. */
+static void start_velocity(const skel_state *s, const skel__em *em, int32_t i, v3 *v, v3 *w) {
+    const int is_free = skel__is_dynamic(s->m, i);
+    *v                = is_free ? s->x[i].v : em->vbar[i];
+    *w                = m3_mulv(s->r[i], is_free ? s->x[i].w : em->w[i]);
+}
+
+/* Velocity of a slide at the start of the step: d/dt of z.(o_b - o_a). */
+static double start_rate(const skel_state *s, const skel__em *em, const skel__joint *j,
+                         const frame_ends *a, const frame_ends *b) {
+    v3 va, wa, vb, wb;
+    start_velocity(s, em, j->a, &va, &wa);
+    start_velocity(s, em, j->b, &vb, &wb);
+    const v3 arm = v3_sub(v3_add(s->x[j->b].p, b->r0), s->x[j->a].p);
+    const v3 ub = v3_add(vb, v3_cross(wb, b->r0)), ua = v3_add(va, v3_cross(wa, arm));
+    return v3_dot(a->e0[2], v3_sub(ub, ua));
+}
+
 /* The change of the way is the rate that rubs. */
-static void sliding_load(const skel__joint *j, double h, double beta, const frame_ends *a,
-                         const frame_ends *b, const slide_way *way, skel__em_joint *out,
-                         skel__em_blocks *to) {
-    const v3 push = v3_scale(a->e[2], j->friction * way->change + h * beta);
-    out->friction = -j->friction * way->change * way->change / h;
+static void sliding_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
+                         double beta, const frame_ends *a, const frame_ends *b,
+                         const slide_way *way, skel__em_joint *out, skel__em_blocks *to) {
+    const skel__joint    *j     = &s->m->joint[joint];
+    const skel__em_start *at    = &em->start[joint];
+    const double          share = at->is_late ? at->late.r[0].x : 0.0;
+    double                rate  = way->change; /* that friction acts against, times h */
+    if (at->is_late) rate += share * (way->change - h * start_rate(s, em, j, a, b));
+    const v3 push = v3_scale(a->e[2], at->rub * rate + h * beta);
+    out->friction = -at->rub * rate * way->change / h;
     out->motor    = -beta * way->change;
     out->force    = v3_add(out->force, push);
-    if (to) add_push_derivative(to, push, j->friction, way, a, b);
+    if (to) add_push_derivative(to, push, at->rub * (1.0 + share), way, a, b);
 }
 
 /* The joint's frames at the end of the step. */
@@ -276,6 +317,7 @@ void skel__em_joints_begin(skel_state *s, double h) {
         at->is_rope             = at->is_bare && free;
         if (k < s->m->nj ? at->is_rope : !s->is_pinned[k - s->m->nj]) continue;
         start_frames(s, j, at);
+        skel__em_friction_begin(s, k, h);
         if (skel__has_elements(j)) {
             at->n = skel__scalars_of(j, at->outer, at->inner, at->c);
             for (int c = 0; c < at->n; ++c)
@@ -455,9 +497,9 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
         point_rows(&a, &b, lambda, gap1, out, blocks);
     axis_rows(j, &a, &b, lambda, out, blocks);
     if (j->type == SKEL_JOINT_SLIDE && (j->friction != 0 || beta != 0))
-        sliding_load(j, h, beta, &a, &b, &way, out, blocks);
+        sliding_load(s, em, joint, h, beta, &a, &b, &way, out, blocks);
     else if (j->friction != 0 || beta != 0)
-        turning_load(s, em, j, h, beta, &a, out, blocks);
+        turning_load(s, em, joint, h, beta, &a, out, blocks);
     if (j->follow_frequency > 0) follow_load(s, em, joint, h, &a, &b, &way, out, blocks);
     if (skel__has_elements(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
     measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);

@@ -5,8 +5,8 @@
      A_p y_p + K_pc y_c - W_p lambda = rho_p
      G_c y_c + G_p y_p               = gamma
    A free root has no joint; below an anchor (world, prescribed body) the p-side is absent.
-   Joints through a point are eliminated by what they leave free (treelu.c), the others, and masses
-   that hang by springs alone, by their columns and rows (treelu_full.c). */
+   Joints are eliminated by what they leave free: those through a point in treelu.c, slides, and
+   masses that hang by springs alone, in treelu_full.c. */
 #ifndef SKEL_SOLVE_TREELU_H
 #define SKEL_SOLVE_TREELU_H
 
@@ -20,15 +20,16 @@ typedef struct skel__lu_full {
     double wa[36], wb[36]; /* 6 x r */
     double ga[36], gb[36]; /* r x 6 */
     /* factors */
-    double a[36];   /* A^-1 */
-    double aw[36];  /* A^-1 W_b             6 x r */
-    double n[36];   /* (G_b A^-1 W_b)^-1    r x r */
-    double gai[36]; /* G_b A^-1             r x 6 */
-    double gh[36];  /* G_a - G_b A^-1 K_ba  r x 6 */
-    double wh[36];  /* W_a - K_ab A^-1 W_b  6 x r */
-    double aik[36]; /* A^-1 K_ba */
-    double kai[36]; /* K_ab A^-1 */
-    double rest[6]; /* gamma - G_b A^-1 rho_b */
+    double a[36];         /* A of a slide; A^-1 of a mass on springs */
+    double q[36];         /* Q                 6 x 5 */
+    double hold[36];      /* L                 5 x 6 */
+    double along[6];      /* z / s */
+    double across[6];     /* t */
+    double by_parent[36]; /* Y */
+    double pull[36];      /* Lambda            5 x 6 */
+    double aik[36];       /* A^-1 K_ba */
+    double kai[36];       /* K_ab A^-1 */
+    double y0[6], l0[6];  /* while solving */
 } skel__lu_full;
 
 /* A joint through a point, sides in the joint's order: arms of the mean pose and of the end's;
