@@ -54,8 +54,8 @@ typedef struct skel__rows {
     double g[SKEL__MAX_ROWS]; /* what is open now */
 } skel__rows;
 
-/* Rates of work and of momentum from outside; `stored` is what springs took up meanwhile, which only
-   the conserving step needs. */
+/* Rates of work and of momentum from outside; `stored` is what springs took up meanwhile, which
+   only the conserving step needs. */
 typedef struct skel__power {
     double motor, friction, load, drive, contact, stored;
     v3     force, torque; /* torque about the world's origin */
