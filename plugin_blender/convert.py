@@ -495,6 +495,18 @@ def roles_of(shot):
     return roles
 
 
+def _animation_matters(shot, roles):
+    """Whether bones without a body have a say in where others are: those above a body, and those
+    that coincide with bones that have one. Fingers below a simulated hand have none: they keep
+    their own keys, so nothing of them needs to be read."""
+    if not (shot.animated or any(bone.constrained for bone in shot.bones)):
+        return False
+    above = _above(shot.bones, [i for i, role in enumerate(roles) if role != "NONE"])
+    hosts = _hosts_of(shot, roles)
+    return any(role == "NONE" and (i in above or hosts[i][1] or hosts[i][0] < 0)
+               for i, role in enumerate(roles))
+
+
 def frames_needed(shot):
     """(frames, before): to be sampled for the bake, and for the velocity at its start."""
     s, roles = shot.settings, roles_of(shot)
@@ -502,8 +514,7 @@ def frames_needed(shot):
     led = shot.follow_at or any(follows(shot, bone) for bone, role in zip(shot.bones, roles)
                                 if role == "DYNAMIC")
     moving = (led or "DRIVEN" in roles or any(c.moves for c in shot.colliders) or
-              shot.object_moves or "NONE" in roles and
-              (shot.animated or any(bone.constrained for bone in shot.bones)))
+              shot.object_moves or _animation_matters(shot, roles))
     before = list(range(shot.frame_start - 4, shot.frame_start + 5)) if s.start_velocity else []
     return list(range(shot.frame_start, last + 1 if moving else shot.frame_start + 1)), before
 
