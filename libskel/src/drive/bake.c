@@ -23,8 +23,10 @@
 #define LONGEST 1e7    /* [s]: four months of motion */
 #define STEPS_MAX 1e12 /* more would not end */
 #define WARNING_ROOM 240
-#define QUIET 1e-3       /* of the speed of a fall by the size: what counts as rest */
-#define NOTEWORTHY 1e-9  /* [m], [m/s]: corrections of the start that the user should know */
+#define QUIET 1e-3 /* of the speed of a fall by the size: what counts as rest */
+#define NOTEWORTHY                                                                                 \
+    1e-6 /* of the size, and of the speed of a fall from it: corrections of the start
+                            that the user should know. Single-precision animation stays below. */
 #define NOT_PASSIVE 1e-3 /* of the energy: a rise that is no rounding */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
@@ -188,10 +190,10 @@ static skel_status settle(skel_bake *b, skel_error *err) {
     double            gap = 0, speed = 0;
     const skel_status status = skel_state_project(b->state, &gap, &speed, err);
     if (status != SKEL_OK) return status;
-    if (gap > NOTEWORTHY)
+    if (gap > NOTEWORTHY * b->m->size)
         warn(b, "the joints stood open by %.3g m at the start; the bodies were moved together",
              gap);
-    if (speed > NOTEWORTHY)
+    if (speed > NOTEWORTHY * sqrt(b->m->pull * b->m->size))
         warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
     if (skel__event_count(b->m) > 0) skel__modes_start(b->state); /* the first sample knows them */
     if (b->m->nl > 0) warn_implied(b);
