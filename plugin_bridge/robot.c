@@ -221,6 +221,8 @@ const char *skel__foreign_bytes(const char *text, size_t length) {
         {"Kaydara FBX", "is an FBX scene" TAKES ": give the robot's URDF, which names its meshes"},
         {"BLENDER", "is a Blender file" TAKES ": export the robot by the add-on (Export URDF)"},
     };
+    if (length > SNIFF_BYTES) return NULL; /* what is too large is not looked at */
+
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         const size_t n = strlen(known[k].begin);
         if (length >= n && memcmp(text, known[k].begin, n) == 0) return known[k].what;
