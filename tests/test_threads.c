@@ -25,11 +25,11 @@ static void count(worker *w, skel_status status) {
 }
 
 static void documents(worker *w) {
-    skel_scene *copy = NULL;
+    skel_scene *copy = NULL, *none = NULL;
     char        lines[64];
     count(w, skel_scene_check(w->text, w->length, lines, sizeof lines, NULL));
     count(w, skel_scene_parse(w->text, w->length, &copy, NULL));
-    w->failures += skel_scene_parse("{\"format\": ]", 12, &copy, NULL) != SKEL_E_SYNTAX;
+    w->failures += skel_scene_parse("{\"format\": ]", 12, &none, NULL) != SKEL_E_SYNTAX;
     w->failures += skel_scene_write(w->scene, NULL, 0, &w->written) != SKEL_E_BUFFER;
     skel_scene_destroy(copy);
 }
