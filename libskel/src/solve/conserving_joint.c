@@ -194,9 +194,15 @@ static void turning_load(const skel_state *s, const skel__em *em, int32_t joint,
         const v3 change = v3_sub(spin_change(s, em, j->a), spin_change(s, em, j->b));
         rate            = v3_add(rate, m3_mulv(at->late, change));
     }
-    out->torque   = v3_mad(v3_mad(out->torque, -d, rate), h * beta, a->e[2]);
+    out->torque   = v3_mad(out->torque, -d, rate);
     out->friction = -d * v3_dot(rate, spin);
-    out->motor    = h * beta * v3_dot(a->e[2], spin);
+    out->motor    = 0;
+
+    /* The axes of a ball without a motor are not set. */
+    if (beta != 0) {
+        out->torque = v3_mad(out->torque, h * beta, a->e[2]);
+        out->motor  = h * beta * v3_dot(a->e[2], spin);
+    }
     if (!to) return;
 
     m3 qa = skel__spin_derivative(s, em, j->a, h), qb = skel__spin_derivative(s, em, j->b, h);
@@ -204,7 +210,8 @@ static void turning_load(const skel_state *s, const skel__em *em, int32_t joint,
         qa = m3_add(qa, m3_mul(at->late, qa));
         qb = m3_add(qb, m3_mul(at->late, qb));
     }
-    const m3 ta = m3_add(m3_scale(qa, -d), m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
+    m3 ta = m3_scale(qa, -d);
+    if (beta != 0) ta = m3_add(ta, m3_scale(m3_skew(a->e1[2]), -0.5 * h * beta));
     add_torque_derivative(to, ta, m3_scale(qb, d));
 }
 
