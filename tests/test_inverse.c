@@ -2,6 +2,7 @@
 /* Inverse dynamics: what goes in must come out, one state at a time and through whole motions. */
 #include "algo/inverse.h"
 #include "math/rotation.h"
+#include "shared/counter.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "solve/solve.h"
@@ -652,23 +653,6 @@ START_TEST(filter_has_its_cutoff) { /* 1/sqrt(2) at the cut-off, no lag, slopes 
 END_TEST
 
 /* ---- memory ---- */
-
-typedef struct counter {
-    long calls, live, fail_at;
-} counter;
-
-static void *count_alloc(size_t size, void *user) {
-    counter *c = user;
-    if (++c->calls == c->fail_at) return NULL;
-    ++c->live;
-    return malloc(size);
-}
-
-static void count_free(void *memory, void *user) {
-    counter *c = user;
-    if (memory) --c->live;
-    free(memory);
-}
 
 START_TEST(memory_is_the_callers) { /* none for a state; whatever fails, nothing is left behind */
     counter              c = {0};

@@ -2,6 +2,7 @@
 /* Contact forces of a known motion: blocks of which the forces are known by hand. Skeletons follow
    in tests/python/test_inverse.py. */
 #include "algo/inverse.h"
+#include "shared/counter.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 
@@ -13,23 +14,6 @@
 #include <string.h>
 
 #define G 9.81
-
-typedef struct counter {
-    long calls, live, fail_at;
-} counter;
-
-static void *count_alloc(size_t size, void *user) {
-    counter *c = user;
-    if (++c->calls == c->fail_at) return NULL;
-    ++c->live;
-    return malloc(size);
-}
-
-static void count_free(void *memory, void *user) {
-    counter *c = user;
-    if (memory) --c->live;
-    free(memory);
-}
 
 /* ---- blocks on a plane ---- */
 
