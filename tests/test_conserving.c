@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The energy-momentum step: what it keeps, what it survives, and that it is of second order. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/humanoid.h"
 #include "shared/near.h"
 #include "shared/scenes.h"

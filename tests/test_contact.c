@@ -5,7 +5,7 @@
 #include "shared/build.h"
 #include "shared/ragdoll.h"
 #include "shared/vectors.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits of joints: hard stops with a restitution, the limiting torque [RUD 4.2, ERRATA R6], the
    coordinates they go by, and poses that begin beyond them. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The three-linked wobbling mass model [RUD 4.3-4.5, ERRATA R6-R12] against numbers made in long
    double by another program (tests/data/vectors.json): accelerations, a landing, peak forces; the
    limiting torque alone. The plane model is built in space: hinges about y, phi turns about -y. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 #include "shared/vectors.h"
 

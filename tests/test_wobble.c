@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wobbling masses [RUD 4.3, ERRATA R9] keep momentum and energy, and muscles [RUD 4.8-4.10, ERRATA
    R10] go by the angle alone, and react after their delay. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/humanoid.h"
 #include "model/model.h"
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/ragdoll.h"
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

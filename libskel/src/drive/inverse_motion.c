@@ -14,16 +14,16 @@
    velocities or accelerations jump. No stencil reaches across such an event if there are enough
    samples on its own side; samples whose stencils do are flagged. After the filter all is smooth.
 
-   Contacts. Samples are gone through in turn: the forces found at one (algo/inverse_contact.c) bend
+   Contacts. Samples are gone through in turn: the forces found at one (dynamics/inverse_contact.c) bend
    the bristles of the contact law, which the displacements until the next one bend on. */
-#include "algo/inverse.h"
+#include "dynamics/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "math/rotation.h"
 #include "math/series.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <skel/skel_inverse.h>
 

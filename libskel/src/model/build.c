@@ -716,15 +716,14 @@ static skel_status fill(build *b) {
     measure_size(b->m);
     make_pins(b->m);
     skel__world_place(b->m);
-    CHECK(check_closed(b));
-    return skel__contacts_build(b->m, b->err);
+    return check_closed(b);
 }
 
 static skel_status no_memory(const build *b) {
     return skel__fail(b->err, SKEL_E_MEMORY, -1, -1, "no memory for %u bodies", b->desc.body_count);
 }
 
-skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, skel_error *err) {
+skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err) {
     build          b = {.err = err};
     skel_allocator allocator;
     size_t         names, numbers;
@@ -746,18 +745,9 @@ skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, ske
         status = no_memory(&b);
     }
     skel__free(&allocator, scratch);
-    if (status == SKEL_OK) {
+    if (status == SKEL_OK)
         *out = b.m;
-    } else {
-        if (block && b.m) skel__free(&allocator, b.m->spot);
+    else
         skel__free(&allocator, block);
-    }
     return status;
-}
-
-void skel_model_destroy(skel_model *model) {
-    if (!model) return;
-    const skel_allocator allocator = model->allocator;
-    skel__free(&allocator, model->spot);
-    skel__free(&allocator, model);
 }

@@ -91,65 +91,49 @@ typedef struct skel__wobble {
     double  along_c, along_d, across_c, across_d, turn_a, turn_b;
 } skel__wobble;
 
-/* A place that may touch something: a point of body i (with a radius around it), or the segment
-   between two points; against ground `ground`, or against the shape of body j. */
-typedef struct skel__spot {
-    int32_t i, j;      /* j: -1 where it is a ground's */
-    int32_t ground;    /* whose plane; for bodies, the ground whose constants count */
-    int32_t kind;      /* SKEL__SPOT_* */
-    v3      at, to;    /* body axes of i; `to` is the other end of a segment */
-    int32_t is_second; /* of an edge: the segment is seen from its other end */
-    double  radius;
-    int32_t memory; /* place of its stick displacement (3) in the state's memory */
-} skel__spot;
-enum {
-    SKEL__SPOT_PLANE   = 0, /* point against plane */
-    SKEL__SPOT_BOX     = 1, /* point against the box j */
-    SKEL__SPOT_EDGE    = 2, /* inside of a segment against the box j */
-    SKEL__SPOT_SEGMENT = 3  /* segment against the segment of j (spheres: of no length) */
-};
+struct skel__spot; /* contact/contact.h */
 
 struct skel_model {
-    skel_allocator   allocator;
-    int32_t          nb, nj, nq, nv;
-    v3               gravity;
-    double           size;       /* largest lever or distance: the unit of "small" [m] */
-    skel__body      *body;       /* (nb) */
-    skel__joint     *joint;      /* (nj) */
-    int32_t          nd;         /* dynamic bodies */
-    int32_t         *order;      /* (nd) dynamic bodies, tree parents first */
-    int32_t          np;         /* fixed and driven bodies */
-    int32_t         *prescribed; /* (np) */
-    int32_t          nl;         /* loop joints */
-    int32_t         *loop;       /* (nl) */
-    int32_t          nmimic;     /* joints that go with another */
-    int32_t         *mimic;      /* (nmimic) */
-    int32_t          has_follow; /* some joint has a spring toward an animation */
-    int32_t          npin;       /* bodies that are pinned at times */
-    int32_t         *pin;        /* (npin) */
-    int32_t          ng, nw, nf; /* grounds, wobbling masses, fields */
-    skel__ground    *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
+    skel_allocator     allocator;
+    int32_t            nb, nj, nq, nv;
+    v3                 gravity;
+    double             size;       /* largest lever or distance: the unit of "small" [m] */
+    skel__body        *body;       /* (nb) */
+    skel__joint       *joint;      /* (nj) */
+    int32_t            nd;         /* dynamic bodies */
+    int32_t           *order;      /* (nd) dynamic bodies, tree parents first */
+    int32_t            np;         /* fixed and driven bodies */
+    int32_t           *prescribed; /* (np) */
+    int32_t            nl;         /* loop joints */
+    int32_t           *loop;       /* (nl) */
+    int32_t            nmimic;     /* joints that go with another */
+    int32_t           *mimic;      /* (nmimic) */
+    int32_t            has_follow; /* some joint has a spring toward an animation */
+    int32_t            npin;       /* bodies that are pinned at times */
+    int32_t           *pin;        /* (npin) */
+    int32_t            ng, nw, nf; /* grounds, wobbling masses, fields */
+    skel__ground      *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
                                 the same for lighter and lighter bodies, SKEL__LIGHTER in all */
-    skel__wobble    *wobble; /* (nw) */
-    skel_field_desc *field;  /* (nf) as the caller gave them */
-    v3               spin, drift; /* of the frame: angular velocity, acceleration of the origin */
-    skel_curve       spin_curve, drift_curve;
-    int32_t          has_frame;
-    int32_t          ns;   /* spots */
-    skel__spot      *spot; /* (ns) a block of its own (contact.c) */
-    int32_t          nm;   /* numbers of the state's memory: stick displacements, muscle torques */
-    int32_t          nmuscle, nstop; /* muscles; joints with hard stops */
-    int32_t          nbounce;        /* those of them that throw back */
-    int32_t          has_elements;   /* some joint has limits, a spring or a muscle */
-    int32_t          pairs_left_out; /* too many bodies that nobody asked to touch each other */
-    int32_t          has_rigid;      /* some ground has impacts */
-    int32_t          overlap_count;  /* pairs of different skeletons that overlap at the start, and
+    skel__wobble      *wobble; /* (nw) */
+    skel_field_desc   *field;  /* (nf) as the caller gave them */
+    v3                 spin, drift; /* of the frame: angular velocity, acceleration of the origin */
+    skel_curve         spin_curve, drift_curve;
+    int32_t            has_frame;
+    int32_t            ns;   /* spots */
+    struct skel__spot *spot; /* (ns) a block of its own (contact/candidates.c) */
+    int32_t            nm; /* numbers of the state's memory: stick displacements, muscle torques */
+    int32_t            nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t            nbounce;        /* those of them that throw back */
+    int32_t            has_elements;   /* some joint has limits, a spring or a muscle */
+    int32_t            pairs_left_out; /* too many bodies that nobody asked to touch each other */
+    int32_t            has_rigid;      /* some ground has impacts */
+    int32_t            overlap_count; /* pairs of different skeletons that overlap at the start, and
                                         therefore never touch each other */
-    int32_t          overlap_first[2]; /* the first such pair */
-    double           weight;           /* of all dynamic bodies [N] */
-    double           pull;             /* size of gravity; where there is none, the one on earth */
-    double           reach; /* length that contacts go by: of the skeleton or its shapes */
-    int32_t          na;    /* nb + npin: behind the caller's bodies, one hidden prescribed body
+    int32_t            overlap_first[2]; /* the first such pair */
+    double             weight;           /* of all dynamic bodies [N] */
+    double             pull;  /* size of gravity; where there is none, the one on earth */
+    double             reach; /* length that contacts go by: of the skeleton or its shapes */
+    int32_t            na;    /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
@@ -157,25 +141,14 @@ static inline int skel__is_dynamic(const skel_model *m, int32_t body) {
     return body >= 0 && m->body[body].motion == SKEL_MOTION_DYNAMIC;
 }
 
-/* Where a spot touches, or nearly does: i's place is the sphere of radius_i about point_i, j's the
-   one about point_j; along the unit normal, from j to i, they are `gap` apart. */
-typedef struct skel__touch {
-    v3     normal, point_i, point_j;
-    double radius_i, radius_j, gap; /* gap: INFINITY where it cannot touch */
-} skel__touch;
-/* At the poses of i and of the other body (the ground's or j's). */
-skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other);
-/* No place of i's shape is nearer to j's than this. */
-double skel__pair_gap(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j);
-/* The segment of a body's shape, in its axes: a sphere's has no length. Returns its radius. */
-double skel__segment_of(const skel__body *b, v3 *from, v3 *to);
-/* The other body of a spot: j, or the one its ground is fixed in; -1: the world. */
-static inline int32_t skel__spot_other(const skel_model *m, const skel__spot *s) {
-    return s->kind == SKEL__SPOT_PLANE ? m->ground[s->ground].body : s->j;
+static inline pose skel__initial_pose(const skel_model *m, int32_t body) {
+    return body < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[body].x0;
 }
 
-/* Finds the spots of a model that is otherwise complete, and fills in the grounds' constants. */
-skel_status skel__contacts_build(skel_model *m, skel_error *err);
+/* Everything but the contact spots (contact/model_create.c adds them). */
+skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err);
+/* Once the spots are counted: stops, and the places of the muscles' torques behind them. */
+void skel__model_count_joint_forces(skel_model *m);
 
 /* Whether limits, a spring or a muscle act along the joint's coordinates. */
 static inline int skel__has_elements(const skel__joint *j) {
