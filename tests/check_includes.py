@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may include whom: the arrows of the house.
 
-libskel/src     base < math < model < contact < dynamics < integrate | ik < drive: a file may include
+libskel/src     base < math < model < contact < dynamics < integrate | ik < drive: a file includes
                 its own layer and those to the left; integrate and ik do not know each other
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, expat, libc. Python: the standard library
@@ -81,7 +81,7 @@ def public_include(path, angle, name):
 
 def bridge_include(path, angle, name):
     if not angle:
-        target = resolve(path, name)
+        target = resolve(path, name, os.path.join(ROOT, "plugin_bridge"))
         inside = target and target.startswith(os.path.join(ROOT, "plugin_bridge") + os.sep)
         return None if inside else "is not a header of plugin_bridge"
     if name in C11 | POSIX | {"expat.h"} or name.startswith(("skel/", "sys/")):

@@ -21,13 +21,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # part: (files below libskel/src, unit tests, those that are likely to fail first)
 PARTS = {
-    "aba": (["dynamics/aba.c"], ["test_accel", "test_vectors", "test_integrate", "test_loops",
-                             "test_inverse"]),
+    "aba": (["dynamics/aba.c"],
+            ["test_accel", "test_vectors", "test_integrate", "test_loops", "test_inverse"]),
     "contact": (["contact/candidates.c", "contact/distance.c", "dynamics/contact_loads.c"],
                 ["test_contact", "test_limits", "test_ruder", "test_newton", "test_model",
                  "test_conserving"]),
-    "conserving": (["integrate/conserving.c", "integrate/conserving_joint.c", "integrate/conserving_contact.c",
-                    "integrate/conserving_pairs.c", "integrate/conserving_wobble.c", "integrate/tree_lu.c"],
+    "conserving": (["integrate/conserving.c", "integrate/conserving_joint.c",
+                    "integrate/conserving_contact.c", "integrate/conserving_pairs.c",
+                    "integrate/conserving_wobble.c", "integrate/tree_lu.c"],
                    ["test_newton", "test_conserving", "test_limits", "test_loops", "test_wobble",
                     "test_contact", "test_ruder", "test_bake"]),
     "dh": (["model/dh.c", "model/dh_axes.c", "model/dh_chain.c"], ["test_dh", "test_robot"]),

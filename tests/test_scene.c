@@ -3,9 +3,9 @@
 #include "shared/document.h"
 #include "shared/near.h"
 
-#include "../plugin_bridge/json_scan.h"
-#include "../plugin_bridge/scene.h"
-#include "../plugin_bridge/text.h"
+#include "document/json_scan.h"
+#include "scene/scene.h"
+#include "document/text.h"
 
 #include <check.h>
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/chains.h"
 #include "math/quat.h"
-#include "plugin_bridge/json.h"
+#include "document/json.h"
 #include "shared/scenes.h"
 
 #include <stdio.h>

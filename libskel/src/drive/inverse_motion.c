@@ -14,8 +14,8 @@
    velocities or accelerations jump. No stencil reaches across such an event if there are enough
    samples on its own side; samples whose stencils do are flagged. After the filter all is smooth.
 
-   Contacts. Samples are gone through in turn: the forces found at one (dynamics/inverse_contact.c) bend
-   the bristles of the contact law, which the displacements until the next one bend on. */
+   Contacts. Samples are gone through in turn: the forces found at one (inverse_contact.c) bend the
+   bristles of the contact law, which the displacements until the next one bend on. */
 #include "dynamics/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
