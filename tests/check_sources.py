@@ -13,7 +13,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = ["libskel", "plugin_bridge", "plugin_blender", "tests", "samples"]
-TOP = {*FOLDERS, "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md"}
+TOP = {*FOLDERS, "CMakeLists.txt", "CMakePresets.json", "README.md", "CONTRIBUTING.md", "LICENSE",
+       "CHANGELOG.md"}
 IGNORED = re.compile(r"build(-.*)?$|out$|\..*")
 MAX_FUNCTION = 70  # lines of code: blank lines and comments are free
 MAX_LINE = 100
