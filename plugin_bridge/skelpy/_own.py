@@ -7,6 +7,14 @@ from array import array
 
 from . import _ffi
 
+Doubles = C.POINTER(C.c_double)
+Floats = C.POINTER(C.c_float)
+
+
+def sized(kind, **fields):
+    """A struct of C with its size in the first field."""
+    return kind(struct_size=C.sizeof(kind), **fields)
+
 
 class SkelError(Exception):
     """status: the library's number. body, joint: the index it is about, -1 where none.
@@ -38,7 +46,7 @@ class _Owner:
 
 
 def _create(lib, create, destroy, *arguments, needs=()):
-    error, out = _ffi.Error(), C.c_void_p()
+    error, out = sized(_ffi.Error), C.c_void_p()
     _check(lib, create(*arguments, C.byref(out), C.byref(error)), error)
     return _Owner(out.value, destroy, *needs)
 
@@ -75,7 +83,7 @@ _NONE = C.c_double()
 
 def _first(numbers):
     """Where they begin; of none, too, for the library takes no null for them."""
-    return C.cast(numbers.buffer_info()[0] or C.addressof(_NONE), _ffi.Doubles)
+    return C.cast(numbers.buffer_info()[0] or C.addressof(_NONE), Doubles)
 
 
 def _doubles(values, count, what):
@@ -98,11 +106,11 @@ def _plain(struct):
             for name, is_list in _shown(type(struct))}
 
 
-def _flat_view(owner, address, count):
+def _flat_view(owner, pointer, count):
     """Memory of the engine, read-only, flat, no copy. It lives until the last view is gone."""
     if count == 0:
         return memoryview(array("d")).toreadonly()
-    numbers = (C.c_double * count).from_address(address)
+    numbers = (C.c_double * count).from_address(C.addressof(pointer.contents))
     numbers.owner = owner
     return memoryview(numbers).cast("B").cast("d").toreadonly()
 

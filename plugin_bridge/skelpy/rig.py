@@ -13,7 +13,9 @@ from array import array
 from dataclasses import dataclass
 from typing import Sequence
 
-from . import _check, _create, _ffi
+from . import _ffi
+from ._own import Doubles, Floats, _check, _create, sized
+from .library import load
 
 STILL = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 AXIS_ANGLE, QUATERNION, XYZ, XZY, YXZ, YZX, ZXY, ZYX = range(-1, 7)
@@ -59,7 +61,7 @@ class Rig:
     metres of a host unit."""
 
     def __init__(self, bones, unit=1.0, library=None):
-        self._lib, self.bones, self.unit = _ffi.load(library), list(bones), unit
+        self._lib, self.bones, self.unit = load(library), list(bones), unit
         self._descs = (_ffi.BoneDesc * len(self.bones))()
         for desc, bone in zip(self._descs, self.bones):
             desc.struct_size = C.sizeof(desc)
@@ -68,14 +70,14 @@ class Rig:
             desc.rest[:], desc.offset[:], desc.near[:] = bone.rest, bone.offset, bone.near
 
     def _desc(self, samples, bodies, placed, matrices):
-        desc = _ffi.RigDesc(bone_count=len(self.bones), bone_stride=C.sizeof(_ffi.BoneDesc),
+        desc = sized(_ffi.RigDesc, bone_count=len(self.bones), bone_stride=C.sizeof(_ffi.BoneDesc),
                             body_count=bodies, sample_count=samples, unit=self.unit,
                             first_frame=1.0, frame_step=1.0)
         desc.bones = self._descs
-        desc.object_count, desc.object = len(placed) // 16, _pointer(placed, _ffi.Floats)
+        desc.object_count, desc.object = len(placed) // 16, _pointer(placed, Floats)
         if matrices:
             desc.matrix_count = len(matrices) // (16 * len(self.bones))
-            desc.matrices = _pointer(matrices, _ffi.Floats)
+            desc.matrices = _pointer(matrices, Floats)
         return desc
 
     def channels(self, poses, bodies, object, matrices=None, first_frame=1.0, frame_step=1.0):
@@ -86,12 +88,12 @@ class Rig:
         matrices = _array("f", matrices) if matrices else None
         samples = len(poses) // (7 * bodies) if bodies else 0
         desc = self._desc(samples, bodies, placed, matrices)
-        desc.poses = _pointer(poses, _ffi.Doubles)
+        desc.poses = _pointer(poses, Doubles)
         desc.first_frame, desc.frame_step = first_frame, frame_step
-        needed, error, run = C.c_size_t(), _ffi.Error(), self._lib.skel_bake_channels
+        needed, error, run = C.c_size_t(), sized(_ffi.Error), self._lib.skel_bake_channels
         _check(self._lib, run(C.byref(desc), None, 0, C.byref(needed), C.byref(error)), error)
         keys = array("f", bytes(4 * needed.value))
-        _check(self._lib, run(C.byref(desc), _pointer(keys, _ffi.Floats), len(keys), None,
+        _check(self._lib, run(C.byref(desc), _pointer(keys, Floats), len(keys), None,
                               C.byref(error)), error)
         width = 2 * samples
         return [keys[at:at + width] for at in range(0, len(keys), width)] if width else []
@@ -110,21 +112,21 @@ class Rig:
         matrices, placed = _array("f", matrices), _array("f", object)
         samples = len(matrices) // (16 * len(self.bones))
         out = array("d", start if start is not None else [0, 0, 0, 1, 0, 0, 0] * bodies) * samples
-        error = _ffi.Error()
+        error = sized(_ffi.Error)
         desc = self._desc(samples, bodies, placed, matrices)
         _check(self._lib, self._lib.skel_rig_poses(
-            C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
+            C.byref(desc), _pointer(out, Doubles), C.byref(error)), error)
         return out
 
     def joints(self, matrices):
         """[sample][bone][7], flat: how bones stand in their parents, of matrices in the rig: heads,
         and turns from rest (skel_rig_joints)."""
         matrices, placed = _array("f", matrices), array("f", STILL)
-        samples, error = len(matrices) // (16 * len(self.bones)), _ffi.Error()
+        samples, error = len(matrices) // (16 * len(self.bones)), sized(_ffi.Error)
         out = array("d", bytes(8 * 7 * len(self.bones) * samples))
         desc = self._desc(samples, 1 + max(bone.body for bone in self.bones), placed, matrices)
         _check(self._lib, self._lib.skel_rig_joints(
-            C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
+            C.byref(desc), _pointer(out, Doubles), C.byref(error)), error)
         return out
 
 
@@ -139,5 +141,4 @@ class Track:
         self.frame_start = lib.skel_track_frame_start(owner.pointer)
         self.fps = lib.skel_track_fps(owner.pointer)
         count = 7 * scene.body_count * self.samples
-        view = (C.c_double * count).from_address(lib.skel_track_poses(owner.pointer))
-        self.poses = array("d", bytes(view))
+        self.poses = array("d", lib.skel_track_poses(owner.pointer)[:count])
