@@ -4,7 +4,8 @@
 
 generate_ffi.py                   write plugin_bridge/skelpy/_ffi.py
 generate_ffi.py --check           fail if that file is not the one that the headers give
-generate_ffi.py --offsets FILE    write a C program that prints every size, offset and constant
+generate_ffi.py --offsets FILE    write a C program that prints every size, offset and constant,
+                                  and FILE.d, the headers that it depends on
 
 Options: --headers FOLDER (default libskel/include/skel), --output FILE (instead of _ffi.py).
 
@@ -736,7 +737,7 @@ class PythonWriter:
         self.lines += ["", "", "STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class"]
         for struct in self.interface.complete:
             if struct.c_name is not None:
-                self.lines.append(f'    "{struct.c_name}": {class_name(struct.name)},')
+                self.lines.append(f'    "{struct.name}": {class_name(struct.name)},')
         self.lines += ["}", "",
                        "FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name: (result, *arguments)"]
         for header in self.interface.headers:
@@ -871,12 +872,12 @@ def offsets_program(interface: Interface) -> str:
                  if not isinstance(c.value, str)]
     places = []
     for struct in interface.complete:
-        name = struct.c_name
-        if name is None:
+        name, type_ = struct.name, struct.c_name
+        if type_ is None:
             continue
-        places.append(f'    {{"{name}", 0, sizeof({name}), 0}},')
-        places += [f'    {{"{name}.{path}", offsetof({name}, {path}),'
-                   f' sizeof((({name} *)0)->{path}), 1}},'
+        places.append(f'    {{"{name}", 0, sizeof({type_}), 0}},')
+        places += [f'    {{"{name}.{path}", offsetof({type_}, {path}),'
+                   f' sizeof((({type_} *)0)->{path}), 1}},'
                    for path in field_paths(interface, struct)]
     includes = "\n".join(f"#include <skel/{name}>" for name in interface.headers)
     return C_PROGRAM.format(includes=includes, constants="\n".join(constants),
@@ -901,6 +902,8 @@ def main() -> int:
 
     if given.offsets:
         given.offsets.write_text(offsets_program(interface), encoding="utf-8")
+        headers = " ".join(str(given.headers / name) for name in interface.headers)
+        pathlib.Path(f"{given.offsets}.d").write_text(f"{given.offsets}: {headers}\n")
     elif not given.check:
         given.output.write_text(text, encoding="utf-8")
     elif not given.output.exists() or given.output.read_text(encoding="utf-8") != text:

@@ -15,7 +15,7 @@ from array import array
 
 from . import _ffi
 from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain,
-                   _Samples, Doubles, sized)
+                   _Samples, Doubles, make)
 from .ik import Ik, IkMotion, jacobian
 from .library import ignore_environment, load, use_library, version
 
@@ -76,28 +76,29 @@ class Scene(_Closing):
     def to_urdf(self):
         """The whole tree as URDF."""
         return _text_of(self._lib, self._lib.skel_scene_write_urdf, self._p,
-                        error=sized(_ffi.Error))
+                        error=make(self._lib, _ffi.Error))
 
-    def _dh_desc(self, convention="standard", root=None, tip=None, snap=1e-6, csv=False,
-                 parallel_tolerance=1e-3):
-        return sized(_ffi.SceneDhDesc, convention=_CONVENTIONS.index(convention), snap=snap,
-                     is_csv=csv, root=root and root.encode(), tip=tip and tip.encode(),
-                     parallel_tolerance=parallel_tolerance)
+    def _dh_desc(self, convention=None, root=None, tip=None, snap=None, csv=None,
+                 parallel_tolerance=None):
+        number = None if convention is None else _CONVENTIONS.index(convention)
+        return make(self._lib, _ffi.SceneDhDesc, convention=number, snap=snap,
+                    is_csv=csv, root=root and root.encode(), tip=tip and tip.encode(),
+                    parallel_tolerance=parallel_tolerance)
 
     def to_dh(self, *chain, **more):
-        """The DH table of a chain, as `skel-dh/1` or CSV. Arguments: convention="standard", root,
-        tip, snap=1e-6, csv=False, parallel_tolerance=1e-3 (rad: axes nearer to parallel are read as
-        parallel where their common normal is far away; 0: never)."""
+        """The DH table of a chain, as `skel-dh/1` or CSV. Arguments: convention ("standard",
+        "modified"), root, tip, snap, csv, parallel_tolerance; those that are None have the defaults
+        of skel_scene_dh_desc."""
         desc = self._dh_desc(*chain, **more)
         return _text_of(self._lib, self._lib.skel_scene_write_dh, self._p, C.byref(desc),
-                        error=sized(_ffi.Error))
+                        error=make(self._lib, _ffi.Error))
 
     def dh_report(self, *chain, **more):
         """What the table of to_dh, with the same arguments, costs: lines that begin with
         "warning: " or "receipt: "."""
         desc = self._dh_desc(*chain, **more)
         return _text_of(self._lib, self._lib.skel_scene_dh_report, self._p, C.byref(desc),
-                        error=sized(_ffi.Error)).splitlines()
+                        error=make(self._lib, _ffi.Error)).splitlines()
 
     @property
     def named_frames(self):
@@ -216,7 +217,7 @@ class Scene(_Closing):
 
     def body(self, index):
         """mass, inertia, position, ... of a body, as a dict; pinned as [[from, to], ...]."""
-        desc = sized(_ffi.BodyDesc)
+        desc = make(self._lib, _ffi.BodyDesc)
         _check(self._lib, self._lib.skel_model_get_body(self._model, index, C.byref(desc)))
         fields = {key: value for key, value in _plain(desc).items() if "curve" not in key}
         fields["name"] = desc.name.decode()
@@ -236,7 +237,7 @@ class Scene(_Closing):
 
     def check_dynamics(self):
         """Raises SkelError where a dynamic body lacks mass or inertia."""
-        error = sized(_ffi.Error)
+        error = make(self._lib, _ffi.Error)
         _check(self._lib, self._lib.skel_model_check_dynamics(self._model, C.byref(error)), error)
 
 
@@ -269,31 +270,33 @@ class State(_Closing):
 
     def project(self):
         """Closes the joints; returns how far they were off: (gap, speed)."""
-        gap, speed, error = C.c_double(), C.c_double(), sized(_ffi.Error)
+        gap, speed, error = C.c_double(), C.c_double(), make(self._lib, _ffi.Error)
         _check(self._lib, self._lib.skel_state_project(
             self._p, C.byref(gap), C.byref(speed), C.byref(error)), error)
         return gap.value, speed.value
 
     def accelerations(self, solver="tree"):
         """(linear, angular): 3 numbers per body each, world axes and body axes."""
-        error, count = sized(_ffi.Error), 3 * self.scene.body_count
+        error, count = make(self._lib, _ffi.Error), 3 * self.scene.body_count
         (linear, p_linear), (angular, p_angular) = _buffer(count), _buffer(count)
         _check(self._lib, self._lib.skel_accelerations(
             self._p, _number_of(self._lib.skel_solver_name, solver), p_linear, p_angular,
             C.byref(error)), error)
         return linear, angular
 
-    def step(self, h, integrator="auto", solver="tree"):
-        error = sized(_ffi.Error)
-        desc = sized(_ffi.StepDesc, h=h)
-        desc.integrator = _number_of(self._lib.skel_integrator_name, integrator)
-        desc.solver = _number_of(self._lib.skel_solver_name, solver)
+    def step(self, h, integrator=None, solver=None):
+        error = make(self._lib, _ffi.Error)
+        desc = make(self._lib, _ffi.StepDesc, h=h)
+        if integrator is not None:
+            desc.integrator = _number_of(self._lib.skel_integrator_name, integrator)
+        if solver is not None:
+            desc.solver = _number_of(self._lib.skel_solver_name, solver)
         _check(self._lib, self._lib.skel_step(self._p, C.byref(desc), C.byref(error)), error)
 
     def inverse_dynamics(self, linear, angular):
         """What the accelerations take beyond the scene's own forces: (torque per degree of freedom,
         wrench 6 numbers per joint, residual 6 numbers per body)."""
-        error, scene = sized(_ffi.Error), self.scene
+        error, scene = make(self._lib, _ffi.Error), self.scene
         count = 3 * scene.body_count
         (a, p_a), (w, p_w) = _doubles(linear, count, "linear"), _doubles(angular, count, "angular")
         (torque, p_t), (wrench, p_j) = _buffer(scene.dof), _buffer(6 * scene.joint_count)
@@ -303,7 +306,7 @@ class State(_Closing):
         return torque, wrench, residual
 
     def report(self):
-        row = sized(_ffi.ReportRow)
+        row = make(self._lib, _ffi.ReportRow)
         _check(self._lib, self._lib.skel_report(self._p, C.byref(row)))
         return _plain(row)
 
@@ -322,7 +325,7 @@ class Bake(_Samples):
         end = scene.frames.stop - 1 if frame_end is None else frame_end
         if end < start:
             raise ValueError(f"frame_end: is {end}, must be at least frame_start ({start})")
-        desc = sized(_ffi.BakeDesc)
+        desc = make(lib, _ffi.BakeDesc)
         _check(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
         if end - start >= 2**31 - 1:
             raise ValueError(f"frame_end: is {end}, makes more than 2147483647 frames")
@@ -349,7 +352,7 @@ class Bake(_Samples):
         """Works for about max_ms (0: one step; negative: to the end). True when all is done."""
         status = self._lib.skel_bake_advance(self._p, max_ms)
         if status < 0:
-            error = sized(_ffi.Error)
+            error = make(self._lib, _ffi.Error)
             self._lib.skel_bake_error(self._p, C.byref(error))
             _check(self._lib, status, error)
         return status != _ffi.MORE
@@ -371,7 +374,7 @@ class Bake(_Samples):
 
     def report(self, sample):
         """Energies, works, momenta and joint gap at one sample, as a dict."""
-        row = sized(_ffi.ReportRow)
+        row = make(self._lib, _ffi.ReportRow)
         _check(self._lib, self._lib.skel_bake_report(self._p, sample, C.byref(row)))
         return _plain(row)
 
@@ -382,7 +385,7 @@ class Bake(_Samples):
     @property
     def summary(self):
         """The receipt of the whole bake so far, as a dict."""
-        summary = sized(_ffi.BakeSummary)
+        summary = make(self._lib, _ffi.BakeSummary)
         _check(self._lib, self._lib.skel_bake_get_summary(self._p, C.byref(summary)))
         fields = _plain(summary)
         fields["integrator"] = self._lib.skel_integrator_name(summary.integrator).decode()
@@ -412,13 +415,13 @@ class Inverse(_Samples):
 
     ACROSS_EVENT, LAW, UNSOLVED = 1, 2, 4
 
-    def __init__(self, scene, poses, rate, cutoff=0.0, start=0.0):
+    def __init__(self, scene, poses, rate, cutoff=None, start=None):
         lib, per = scene._lib, 7 * scene.body_count
         numbers = array("d", poses)
         if len(numbers) % per:
             raise ValueError(f"poses: has {len(numbers)} numbers, must have {per} per sample")
-        desc = sized(_ffi.InverseDesc, sample_count=len(numbers) // per, model=scene._model,
-                                sample_rate=rate, cutoff=cutoff, start=start)
+        desc = make(lib, _ffi.InverseDesc, sample_count=len(numbers) // per, model=scene._model,
+                    sample_rate=rate, cutoff=cutoff, start=start)
         desc.poses = C.cast(numbers.buffer_info()[0], Doubles)
         self._lib, self.scene, self.samples = lib, scene, desc.sample_count
         self._owner = _create(lib, lib.skel_inverse_create, lib.skel_inverse_destroy,
@@ -452,7 +455,7 @@ class Inverse(_Samples):
             raise IndexError(f"sample: is {sample}, must be 0 to {self.samples - 1}")
         out = []
         for k in range(self._lib.skel_inverse_contact_count(self._p, sample)):
-            contact = sized(_ffi.InverseContact)
+            contact = make(self._lib, _ffi.InverseContact)
             _check(self._lib, self._lib.skel_inverse_get_contact(self._p, sample, k,
                                                                  C.byref(contact)))
             out.append(_plain(contact))
@@ -467,7 +470,7 @@ class Inverse(_Samples):
     @property
     def summary(self):
         """Order, cutoff, how well the poses fit the joints, how much of the torque is noise."""
-        summary = sized(_ffi.InverseSummary)
+        summary = make(self._lib, _ffi.InverseSummary)
         _check(self._lib, self._lib.skel_inverse_get_summary(self._p, C.byref(summary)))
         return _plain(summary)
 
@@ -477,15 +480,15 @@ class Flight(_Samples):
 
     turns: whole turns beyond the short way round; None: the way with the least momentum."""
 
-    def __init__(self, scene, take_off, landing, time, fps=None, turns=None,
-                 about=(0.0, 0.0, 0.0)):
+    def __init__(self, scene, take_off, landing, time, fps=None, turns=None, about=None):
         lib, count = scene._lib, 7 * scene.body_count
         a, p_a = _doubles(take_off, count, "take_off")
         b, p_b = _doubles(landing, count, "landing")
-        desc = sized(_ffi.FlightDesc, model=scene._model, duration=time, tolerance=1e-10,
-                               sample_rate=scene.fps if fps is None else fps,
-                               has_turns=turns is not None, turns=turns or 0)
-        desc.take_off, desc.landing, desc.about = p_a, p_b, (C.c_double * 3)(*about)
+        desc = make(lib, _ffi.FlightDesc, model=scene._model, duration=time, take_off=p_a,
+                    landing=p_b, sample_rate=scene.fps if fps is None else fps,
+                    has_turns=turns is not None, turns=turns)
+        if about is not None:
+            desc.about = (C.c_double * 3)(*about)
         self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
         self._owner = _create(lib, lib.skel_flight_solve, lib.skel_flight_destroy, C.byref(desc),
                               needs=(scene._owner,))
@@ -509,12 +512,12 @@ class Flight(_Samples):
     @property
     def summary(self):
         """The receipt: momentum, take-off velocity, how exactly the landing is met."""
-        summary = sized(_ffi.FlightSummary)
+        summary = make(self._lib, _ffi.FlightSummary)
         _check(self._lib, self._lib.skel_flight_get_summary(self._p, C.byref(summary)))
         return _plain(summary)
 
 
-def inverse(scene, track, cutoff=0.0):
+def inverse(scene, track, cutoff=None):
     """Forces of a motion: a finished Bake, or the text of a skel-track/1."""
     if isinstance(track, Bake):
         return Inverse(scene, track.poses, track.fps, cutoff)

@@ -11,9 +11,27 @@ Doubles = C.POINTER(C.c_double)
 Floats = C.POINTER(C.c_float)
 
 
-def sized(kind, **fields):
-    """A struct of C with its size in the first field."""
-    return kind(struct_size=C.sizeof(kind), **fields)
+_INIT = {kind: f"{name}_init_sized" for name, kind in _ffi.STRUCTS.items()
+         if f"{name}_init_sized" in _ffi.FUNCTIONS}
+
+
+def init(lib, struct, **fields):
+    """Gives a struct the library's defaults, then the fields that are not None. Structs that only
+    take results have no defaults, but their size."""
+    if type(struct) in _INIT:
+        getattr(lib, _INIT[type(struct)])(C.byref(struct), C.sizeof(struct))
+    else:
+        struct.struct_size = C.sizeof(struct)
+    for name, value in fields.items():
+        if value is not None:
+            setattr(struct, name, value)
+
+
+def make(lib, kind, **fields):
+    """A new struct; fields that are None have the library's default."""
+    struct = kind()
+    init(lib, struct, **fields)
+    return struct
 
 
 class SkelError(Exception):
@@ -46,7 +64,7 @@ class _Owner:
 
 
 def _create(lib, create, destroy, *arguments, needs=()):
-    error, out = sized(_ffi.Error), C.c_void_p()
+    error, out = make(lib, _ffi.Error), C.c_void_p()
     _check(lib, create(*arguments, C.byref(out), C.byref(error)), error)
     return _Owner(out.value, destroy, *needs)
 

@@ -19,6 +19,7 @@ ODD_HEADER = '''\
     over *two* lines, with "quotes", a don't and // another comment. */
 #ifndef SKEL_H
 #define SKEL_H
+#include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
@@ -116,6 +117,32 @@ def generated(text):
     return interface, names
 
 
+def numbers_of(lines):
+    """{(kind, name): numbers} of the lines that skel_offsets prints."""
+    rows = (line.split() for line in lines)
+    return {(kind, name): tuple(map(float, numbers)) for kind, name, *numbers in rows}
+
+
+def layout_of(structs, struct, name, start=0, prefix=""):
+    """What ctypes has for a struct, as numbers_of; with the fields of structs without a name."""
+    found = {} if prefix else {("struct", name): (C.sizeof(struct),)}
+    for member, kind, *_ in struct._fields_:
+        place = getattr(struct, member)
+        found["field", f"{name}.{prefix}{member}"] = (start + place.offset, place.size)
+        if issubclass(kind, C.Structure) and kind not in structs:
+            found.update(layout_of(structs, kind, name, start + place.offset,
+                                   f"{prefix}{member}."))
+    return found
+
+
+def layouts(table):
+    """layout_of all structs of a table STRUCTS."""
+    found = {}
+    for name, struct in table.items():
+        found.update(layout_of(table.values(), struct, name))
+    return found
+
+
 class Generator(unittest.TestCase):
     def test_the_file_is_what_the_headers_give(self):
         done = subprocess.run([sys.executable, str(GENERATOR), "--check"], capture_output=True,
@@ -170,12 +197,77 @@ class Generator(unittest.TestCase):
         self.assertEqual(names["FUNCTIONS"]["skel_find"],
                          (C.POINTER(names["Later"]), C.c_void_p, C.POINTER(C.c_char)))
 
+    def test_the_compiler_agrees(self):
+        interface, names = generated(ODD_HEADER)
+        with tempfile.TemporaryDirectory() as folder:
+            header, source = pathlib.Path(folder, "skel", "skel.h"), pathlib.Path(folder, "one.c")
+            header.parent.mkdir()
+            header.write_text(ODD_HEADER)
+            source.write_text(generate_ffi.offsets_program(interface))
+            program = pathlib.Path(folder, "one")
+            subprocess.run(["cc", "-std=c11", "-I", folder, str(source), "-o", str(program)],
+                           check=True, timeout=600)
+            done = subprocess.run([str(program)], capture_output=True, text=True, check=True,
+                                  timeout=600)
+        compiled = numbers_of(done.stdout.splitlines())
+        self.assertEqual(compiled["constant", "SKEL_D"], (23,))
+        self.assertIn(("field", "skel_node.limits.high"), compiled)
+        compiled = {key: numbers for key, numbers in compiled.items() if key[0] != "constant"}
+        self.assertEqual(layouts(names["STRUCTS"]), compiled)
+
     def test_what_it_does_not_know_is_an_error_with_its_place(self):
         for text, message in REFUSED:
             with self.subTest(text), self.assertRaises(generate_ffi.HeaderError) as caught:
                 generated(f"#define SKEL_API\n\n{text}\n")
             self.assertRegex(str(caught.exception), r"skel\.h:\d+: ")
             self.assertIn(message, str(caught.exception))
+
+
+class Layout(unittest.TestCase):
+    """The interface as the compiler sees it, as ctypes has it, and as it was (tests/abi.txt)."""
+
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run([common.OFFSETS], capture_output=True, text=True, check=True,
+                              timeout=600)
+        cls.compiled = numbers_of(done.stdout.splitlines())
+        cls.pinned = numbers_of((common.ROOT / "tests" / "abi.txt").read_text().splitlines())
+
+    def test_ctypes_has_the_compilers_layout(self):
+        compiled = {key: numbers for key, numbers in self.compiled.items() if key[0] != "constant"}
+        self.assertEqual(layouts(_ffi.STRUCTS), compiled)
+
+    def test_ctypes_has_the_compilers_constants(self):
+        constants = {name: value for (kind, name), (value, *_) in self.compiled.items()
+                     if kind == "constant"}
+        self.assertGreater(len(constants), 70)
+        for name, value in constants.items():
+            self.assertEqual(getattr(_ffi, name.removeprefix("SKEL_")), value, name)
+
+    def test_structs_have_no_tail_padding(self):
+        """A field that is added at the end must not lie in bytes that an old caller left unset."""
+        for name, struct in _ffi.STRUCTS.items():
+            last = getattr(struct, struct._fields_[-1][0])
+            self.assertEqual(last.offset + last.size, C.sizeof(struct), name)
+
+    def test_the_interface_only_grows(self):
+        """Constants and fields stay, structs do not shrink. Versions are free to change."""
+        if C.sizeof(C.c_void_p) != 8:
+            self.skipTest("tests/abi.txt holds the offsets of 64-bit pointers")
+        for (kind, name), numbers in self.pinned.items():
+            if "_VERSION" in name:
+                continue
+            self.assertIn((kind, name), self.compiled)
+            now = self.compiled[kind, name]
+            if kind == "struct":
+                self.assertGreaterEqual(now, numbers, name)
+            else:
+                self.assertEqual(now, numbers, name)
+
+    def test_the_whole_interface_is_pinned(self):
+        missing = [f"{kind} {name}" for kind, name in self.compiled
+                   if (kind, name) not in self.pinned]
+        self.assertEqual(missing, [], "run build/tests/skel_offsets > tests/abi.txt")
 
 
 class Mirror(unittest.TestCase):
