@@ -219,10 +219,10 @@ static void fill_row(chain *c, int32_t i) {
     j->name                     = part_name(c, &joint, part);
     j->link                     = j->name;
     j->friction                 = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
-    if (joint.has_limits && joint.type != SKEL_JOINT_BALL) {
+    if (joint.limits.is_set && joint.type != SKEL_JOINT_BALL) {
         j->has_limits = true;
-        j->low        = joint.limit_low[part];
-        j->high       = joint.limit_high[part];
+        j->low        = joint.limits.low[part];
+        j->high       = joint.limits.high[part];
     }
     if (c->s->robot && c->s->robot->drives) j->drive = c->s->robot->drives[j->row.joint];
 }

@@ -200,17 +200,17 @@ static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc 
 
 static void describe(const skel__dh_doc *d, skel_body_desc *bodies, skel_joint_desc *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j = &d->joints[i];
-        bodies[i].name          = j->link;
-        joints[i].name          = j->name;
-        joints[i].has_limits    = j->has_limits;
-        joints[i].limit_low[0]  = j->low;
-        joints[i].limit_high[0] = j->high;
-        joints[i].friction      = j->friction;
+        const skel__dh_joint *j  = &d->joints[i];
+        bodies[i].name           = j->link;
+        joints[i].name           = j->name;
+        joints[i].limits.is_set  = j->has_limits;
+        joints[i].limits.low[0]  = j->low;
+        joints[i].limits.high[0] = j->high;
+        joints[i].friction       = j->friction;
         if (j->mimic.of) {
-            joints[i].mimic            = j->mimic_of;
-            joints[i].mimic_multiplier = j->mimic.factor;
-            joints[i].mimic_offset     = j->mimic.offset;
+            joints[i].mimic.source     = j->mimic_of;
+            joints[i].mimic.multiplier = j->mimic.factor;
+            joints[i].mimic.offset     = j->mimic.offset;
         }
         move_to_com(j->com, &bodies[i], &joints[i], i + 1 < d->count ? &joints[i + 1] : NULL);
         if (!j->has_mass) continue;

@@ -190,18 +190,18 @@ static void set_drive(const skel__drive *d, skel__urdf_joint *j) {
 static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_joint *j) {
     const skel__robot *r     = m->s->robot;
     const skel__drive *d     = r && r->drives ? &r->drives[s->index] : NULL;
-    const bool         has   = s->j.has_limits && s->j.type != SKEL_JOINT_BALL;
+    const bool         has   = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
     const bool         turns = s->j.type != SKEL_JOINT_SLIDE;
     j->type = turns ? has ? SKEL__URDF_REVOLUTE : SKEL__URDF_CONTINUOUS : SKEL__URDF_PRISMATIC;
     set_drive(d, j);
     j->has_limit = has || !turns || (d && (d->velocity > 0.0 || d->effort > 0.0));
     j->has_lower = j->has_upper = has;
-    j->lower                    = has ? s->j.limit_low[part] : 0.0;
-    j->upper                    = has ? s->j.limit_high[part] : 0.0;
+    j->lower                    = has ? s->j.limits.low[part] : 0.0;
+    j->upper                    = has ? s->j.limits.high[part] : 0.0;
     if (s->j.friction > 0.0) j->has_dynamics = true, j->damping = s->j.friction;
-    if (s->j.mimic < 0) return;
-    j->mimic_name = skel_model_joint_name(m->model, s->j.mimic);
-    j->factor = s->j.mimic_multiplier, j->offset = s->j.mimic_offset;
+    if (s->j.mimic.source < 0) return;
+    j->mimic_name = skel_model_joint_name(m->model, s->j.mimic.source);
+    j->factor = s->j.mimic.multiplier, j->offset = s->j.mimic.offset;
 }
 
 /* One hinge or slide about `axis` of the joint's frame, from a frame x of the near link. */

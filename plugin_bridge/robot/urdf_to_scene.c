@@ -201,9 +201,9 @@ static void limit(builder *b, const skel__urdf_joint *j, skel_joint_desc *d) {
                    (int)j->line, j->name);
         return;
     }
-    d->has_limits    = 1;
-    d->limit_low[0]  = j->lower;
-    d->limit_high[0] = j->upper;
+    d->limits.is_set  = 1;
+    d->limits.low[0]  = j->lower;
+    d->limits.high[0] = j->upper;
     if (j->lower == j->upper)
         skel__note(b->doc, SKEL_OK,
                    "line %d: joint '%.60s': limit: lower and upper are both %g: it is locked",
@@ -315,8 +315,8 @@ static void add_mimics(const builder *b) {
         const skel__urdf_joint *j = &b->u->joints[k];
         if (j->index < 0 || j->mimic < 0) continue;
         skel_joint_desc *d  = &b->joints[j->index];
-        d->mimic            = b->u->joints[j->mimic].index;
-        d->mimic_multiplier = j->factor, d->mimic_offset = j->offset;
+        d->mimic.source     = b->u->joints[j->mimic].index;
+        d->mimic.multiplier = j->factor, d->mimic.offset = j->offset;
         skel__note(b->doc, SKEL_OK,
                    "line %d: joint '%.60s': mimic: fk and IK obey, dynamics moves the joint on its "
                    "own",

@@ -311,8 +311,8 @@ skel_status skel_scene_middle(const skel_scene *scene, double *q) {
         double *x = q + skel_model_joint_q_offset(scene->model, i);
         for (int32_t k = 0; k < k_nq[j.type]; ++k) {
             x[k] = j.type == SKEL_JOINT_BALL && k == 0 ? 1.0 : 0.0;
-            if (j.has_limits && j.type != SKEL_JOINT_BALL)
-                x[k] = 0.5 * (j.limit_low[k] + j.limit_high[k]);
+            if (j.limits.is_set && j.type != SKEL_JOINT_BALL)
+                x[k] = 0.5 * (j.limits.low[k] + j.limits.high[k]);
         }
     }
     return SKEL_OK;

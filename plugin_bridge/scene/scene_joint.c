@@ -255,8 +255,8 @@ static bool read_two_ranges(skel__doc *doc, const skel__at *at, double unit, ske
     if (!skel__doc_array(doc, at, 2, 2, "[[low, high], [low, high]]", &n)) return false;
     const skel__at first  = skel__doc_element(at, 0, at->node->child);
     const skel__at second = skel__doc_element(at, 1, at->node->child->next);
-    return read_range(doc, &first, unit, &j->limit_low[0], &j->limit_high[0]) &
-           read_range(doc, &second, unit, &j->limit_low[1], &j->limit_high[1]);
+    return read_range(doc, &first, unit, &j->limits.low[0], &j->limits.high[0]) &
+           read_range(doc, &second, unit, &j->limits.low[1], &j->limits.high[1]);
 }
 
 /* The inner frame of an anchored ball joint has world axes at the given pose: one reading of `axis`
@@ -275,12 +275,12 @@ static bool read_cone(skel__doc *doc, const skel__at *at, double unit, skel_join
         skel__doc_wrong(doc, &c, "an angle > 0 and <= pi");
         return false;
     }
-    j->limit_high[0] = fmin(cone * unit, SKEL__DOC_PI);
-    j->limit_low[1]  = -SKEL__DOC_PI;
-    j->limit_high[1] = SKEL__DOC_PI;
-    memcpy(j->limit_axis, (const double[3]){0.0, 0.0, 1.0}, sizeof j->limit_axis);
-    const bool twist = read_range(doc, &t, unit, &j->limit_low[1], &j->limit_high[1]) || !t.node;
-    const bool axis  = skel__read_axis(doc, &a, j->limit_axis) || !a.node;
+    j->limits.high[0] = fmin(cone * unit, SKEL__DOC_PI);
+    j->limits.low[1]  = -SKEL__DOC_PI;
+    j->limits.high[1] = SKEL__DOC_PI;
+    memcpy(j->limits.axis, (const double[3]){0.0, 0.0, 1.0}, sizeof j->limits.axis);
+    const bool twist = read_range(doc, &t, unit, &j->limits.low[1], &j->limits.high[1]) || !t.node;
+    const bool axis  = skel__read_axis(doc, &a, j->limits.axis) || !a.node;
     return number && twist && axis;
 }
 
@@ -288,7 +288,7 @@ static bool read_cone(skel__doc *doc, const skel__at *at, double unit, skel_join
 static void warn_of_turns(skel__doc *doc, const skel__at *at, const skel_joint_desc *j) {
     if (j->type == SKEL_JOINT_SLIDE) return;
     for (int k = 0; k < 2; ++k)
-        if (j->limit_high[k] - j->limit_low[k] > 2.0 * SKEL__DOC_PI * (1.0 + 1e-9)) {
+        if (j->limits.high[k] - j->limits.low[k] > 2.0 * SKEL__DOC_PI * (1.0 + 1e-9)) {
             skel__doc_warn(doc, at, "has no effect where it is wider than a turn");
             return;
         }
@@ -302,12 +302,14 @@ static void read_limits(skel__reader *r, const skel__fields *f, skel_joint_desc 
     case SKEL_JOINT_UNIVERSAL: good = read_two_ranges(&r->doc, &at, r->angle, j); break;
     case SKEL_JOINT_BALL: good = read_cone(&r->doc, &at, r->angle, j); break;
     case SKEL_JOINT_SLIDE:
-        good = read_range(&r->doc, &at, 1.0, &j->limit_low[0], &j->limit_high[0]);
+        good = read_range(&r->doc, &at, 1.0, &j->limits.low[0], &j->limits.high[0]);
         break;
-    default: good = read_range(&r->doc, &at, r->angle, &j->limit_low[0], &j->limit_high[0]); break;
+    default:
+        good = read_range(&r->doc, &at, r->angle, &j->limits.low[0], &j->limits.high[0]);
+        break;
     }
     if (!good) return;
-    j->has_limits = 1;
+    j->limits.is_set = 1;
     warn_of_turns(&r->doc, &at, j);
 }
 

@@ -66,8 +66,8 @@ static void read_target(skel__reader *r, const skel__at *at, skel_joint_desc *j)
     double      *value = skel__doc_alloc(&r->doc, n, sizeof *value);
     if (!value) return;
     for (size_t k = 0; k < n; ++k) value[k] = curve.value[k] * unit;
-    curve.value     = value;
-    j->follow_curve = curve;
+    curve.value      = value;
+    j->follow.target = curve;
 }
 
 /* A number is a curve of one sample. */
@@ -93,7 +93,7 @@ static void read_weight(skel__doc *doc, const skel__at *at, skel_joint_desc *j) 
         skel__doc_wrong(doc, list ? &one : at, "a number from 0 to 1");
         return;
     }
-    j->follow_weight = weight;
+    j->follow.weight = weight;
 }
 
 static void read_follow(skel__reader *r, skel__at at, skel_joint_desc *j) {
@@ -106,9 +106,9 @@ static void read_follow(skel__reader *r, skel__at at, skel_joint_desc *j) {
     const skel__at damping = skel__doc_member(&f, F_DAMPING), max = skel__doc_member(&f, F_MAX);
     const skel__at curve = skel__doc_member(&f, F_CURVE), weight = skel__doc_member(&f, F_WEIGHT);
     if (skel__doc_need(doc, &f, F_STIFFNESS, "a frequency > 0 in Hz"))
-        skel__doc_number(doc, &stiffness, SKEL__POSITIVE, &j->follow_frequency);
-    skel__doc_number(doc, &damping, SKEL__NOT_NEGATIVE, &j->follow_damping);
-    skel__doc_number(doc, &max, SKEL__POSITIVE, &j->follow_max);
+        skel__doc_number(doc, &stiffness, SKEL__POSITIVE, &j->follow.frequency);
+    skel__doc_number(doc, &damping, SKEL__NOT_NEGATIVE, &j->follow.damping);
+    skel__doc_number(doc, &max, SKEL__POSITIVE, &j->follow.max);
     read_target(r, &curve, j);
     read_weight(doc, &weight, j);
 }
@@ -140,48 +140,48 @@ static double way_unit(const skel__reader *r, const skel_joint_desc *j) {
 static void read_limit_torque(skel__reader *r, skel__at at, skel_joint_desc *j, bool has_limits) {
     double               on       = 0.0;
     const skel__constant wanted[] = {
-        {"a", true, SKEL__NOT_NEGATIVE, &j->limit_law_a},
-        {"b", true, SKEL__POSITIVE, &j->limit_law_b},
-        {"c", true, SKEL__POSITIVE, &j->limit_law_c},
-        {"d", false, SKEL__NOT_NEGATIVE, &j->limit_law_d},
+        {"a", true, SKEL__NOT_NEGATIVE, &j->limits.law_a},
+        {"b", true, SKEL__POSITIVE, &j->limits.law_b},
+        {"c", true, SKEL__POSITIVE, &j->limits.law_c},
+        {"d", false, SKEL__NOT_NEGATIVE, &j->limits.law_d},
         {"on", true, SKEL__POSITIVE, &on},
         {NULL, false, SKEL__ANY, NULL},
     };
     if (!at.node || refused_by_fixed(&r->doc, &at, j)) return;
     if (!has_limits) skel__doc_error(&r->doc, &at, "must come with limits");
     if (skel__read_numbers(&r->doc, &at, "limit_torque", wanted))
-        j->limit_law_on = on * way_unit(r, j);
+        j->limits.law_range = on * way_unit(r, j);
 }
 
 static void read_limit_restitution(skel__doc *doc, skel__at at, const skel__at *torque,
                                    skel_joint_desc *j, bool has_limits) {
     if (!at.node || refused_by_fixed(doc, &at, j)) return;
     if (!has_limits) skel__doc_error(doc, &at, "must come with limits");
-    skel__read_ratio(doc, &at, &j->limit_restitution);
+    skel__read_ratio(doc, &at, &j->limits.restitution);
     if (torque->node) skel__doc_warn(doc, &at, "has no effect beside limit_torque");
 }
 
 static void read_spring(skel__reader *r, skel__at at, skel_joint_desc *j) {
     const skel__constant wanted[] = {
-        {"stiffness", true, SKEL__NOT_NEGATIVE, &j->spring_stiffness},
-        {"damping", false, SKEL__NOT_NEGATIVE, &j->spring_damping},
-        {"rest", false, SKEL__ANY, &j->spring_rest},
+        {"stiffness", true, SKEL__NOT_NEGATIVE, &j->spring.stiffness},
+        {"damping", false, SKEL__NOT_NEGATIVE, &j->spring.damping},
+        {"rest", false, SKEL__ANY, &j->spring.rest},
         {NULL, false, SKEL__ANY, NULL},
     };
     if (!wants_one_axis(&r->doc, &at, j, "a spring")) return;
     skel__read_numbers(&r->doc, &at, "a spring", wanted);
-    j->spring_rest *= way_unit(r, j);
+    j->spring.rest *= way_unit(r, j);
 }
 
 static void read_muscle(skel__doc *doc, skel__at at, skel_joint_desc *j) {
     double               side     = 1.0;
     const skel__constant wanted[] = {
-        {"growth", true, SKEL__POSITIVE, &j->muscle_growth},
-        {"max", true, SKEL__POSITIVE, &j->muscle_max},
-        {"start", false, SKEL__NOT_NEGATIVE, &j->muscle_start},
-        {"feedback", false, SKEL__ANY, &j->muscle_feedback},
-        {"impact_speed", false, SKEL__ANY, &j->muscle_impact},
-        {"delay", false, SKEL__NOT_NEGATIVE, &j->muscle_delay},
+        {"growth", true, SKEL__POSITIVE, &j->muscle.growth},
+        {"max", true, SKEL__POSITIVE, &j->muscle.max},
+        {"start", false, SKEL__NOT_NEGATIVE, &j->muscle.start},
+        {"feedback", false, SKEL__ANY, &j->muscle.feedback},
+        {"impact_speed", false, SKEL__ANY, &j->muscle.impact_speed},
+        {"delay", false, SKEL__NOT_NEGATIVE, &j->muscle.delay},
         {"side", false, SKEL__ANY, &side},
         {NULL, false, SKEL__ANY, NULL},
     };
@@ -190,9 +190,9 @@ static void read_muscle(skel__doc *doc, skel__at at, skel_joint_desc *j) {
     const skel__json *given = skel__json_member(at.node, "side");
     const skel__at    where = {&at, "side", -1, given};
     if (side != 1.0 && side != -1.0) skel__doc_wrong(doc, &where, "1 or -1");
-    j->muscle_side       = side < 0.0 ? -1 : 1;
+    j->muscle.side       = side < 0.0 ? -1 : 1;
     const skel__at start = {&at, "start", -1, skel__json_member(at.node, "start")};
-    if (j->muscle_start > j->muscle_max) skel__doc_wrong(doc, &start, "at most max");
+    if (j->muscle.start > j->muscle.max) skel__doc_wrong(doc, &start, "at most max");
 }
 
 void skel__read_actuators(skel__reader *r, const skel__joint_parts *at, skel_joint_desc *j) {

@@ -48,9 +48,9 @@ static void read_own(skel__reader *r, const skel__at *at, int32_t i) {
     const skel__at name = {at, "joint", -1, skel__json_member(at->node, "joint")};
     const int32_t  of   = find_joint(r, &name, m.of, i);
     if (of < 0) return;
-    j->mimic            = of;
-    j->mimic_multiplier = m.factor * skel__mimic_unit(j->type, r->joints[of].type, r->angle, 1.0);
-    j->mimic_offset     = m.offset * (j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle);
+    j->mimic.source     = of;
+    j->mimic.multiplier = m.factor * skel__mimic_unit(j->type, r->joints[of].type, r->angle, 1.0);
+    j->mimic.offset     = m.offset * (j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle);
 }
 
 /* One of the robot's list: it may repeat what the joint says, not gainsay it. */
@@ -73,12 +73,14 @@ static void read_listed(skel__reader *r, const skel__at *at) {
     const int32_t lead  = joint >= 0 ? find_joint(r, &two, of, joint) : -2;
     if (lead < 0) return;
     skel_joint_desc *j = &r->joints[joint];
-    if (j->mimic < 0) {
-        j->mimic = lead, j->mimic_multiplier = factor, j->mimic_offset = offset;
+    if (j->mimic.source < 0) {
+        j->mimic.source     = lead;
+        j->mimic.multiplier = factor;
+        j->mimic.offset     = offset;
         return;
     }
-    if (j->mimic != lead || fabs(j->mimic_multiplier - factor) > OBEYS ||
-        fabs(j->mimic_offset - offset) > OBEYS)
+    if (j->mimic.source != lead || fabs(j->mimic.multiplier - factor) > OBEYS ||
+        fabs(j->mimic.offset - offset) > OBEYS)
         skel__doc_error(&r->doc, at, "is not what joints[%d].mimic says (leave one out)",
                         (int)joint);
 }
@@ -143,12 +145,12 @@ skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t
     int32_t i = -1;
     for (int32_t left = mimic; left >= 0;) {
         skel_model_get_joint(scene->model, ++i, &j);
-        left -= j.mimic >= 0;
+        left -= j.mimic.source >= 0;
     }
     if (joint) *joint = i;
-    if (of) *of = j.mimic;
-    if (factor) *factor = j.mimic_multiplier;
-    if (offset) *offset = j.mimic_offset;
+    if (of) *of = j.mimic.source;
+    if (factor) *factor = j.mimic.multiplier;
+    if (offset) *offset = j.mimic.offset;
     return SKEL_OK;
 }
 

@@ -170,17 +170,17 @@ static void put_body(skel__text *t, const skel_scene *s, int32_t i) {
 }
 
 static void put_limits(skel__text *t, const skel_joint_desc *j) {
-    const double first[2]  = {j->limit_low[0], j->limit_high[0]};
-    const double second[2] = {j->limit_low[1], j->limit_high[1]};
+    const double first[2]  = {j->limits.low[0], j->limits.high[0]};
+    const double second[2] = {j->limits.low[1], j->limits.high[1]};
     skel__text_add(t, ",\n     \"limits\": ");
     if (j->type == SKEL_JOINT_UNIVERSAL) {
         put_numbers(t, "[", first, 2);
         put_numbers(t, ", ", second, 2);
         skel__text_add(t, "]");
     } else if (j->type == SKEL_JOINT_BALL) {
-        put_number(t, "{\"cone\": ", j->limit_high[0]);
+        put_number(t, "{\"cone\": ", j->limits.high[0]);
         put_numbers(t, ", \"twist\": ", second, 2);
-        put_numbers(t, ", \"axis\": ", j->limit_axis, 3);
+        put_numbers(t, ", \"axis\": ", j->limits.axis, 3);
         skel__text_add(t, "}");
     } else {
         skel__text_numbers(t, first, 2);
@@ -189,11 +189,11 @@ static void put_limits(skel__text *t, const skel_joint_desc *j) {
 
 /* A weight that is one sample at 0 was a number. */
 static void put_follow(skel__text *t, const skel_joint_desc *j) {
-    const skel_curve *weight = &j->follow_weight;
-    put_number(t, ",\n     \"follow\": {\"stiffness\": ", j->follow_frequency);
-    put_number(t, ", \"damping\": ", j->follow_damping);
-    if (j->follow_max > 0.0) put_number(t, ", \"max_torque\": ", j->follow_max);
-    if (j->follow_curve.count) put_curve(t, ",\n       \"curve\": ", &j->follow_curve, false);
+    const skel_curve *weight = &j->follow.weight;
+    put_number(t, ",\n     \"follow\": {\"stiffness\": ", j->follow.frequency);
+    put_number(t, ", \"damping\": ", j->follow.damping);
+    if (j->follow.max > 0.0) put_number(t, ", \"max_torque\": ", j->follow.max);
+    if (j->follow.target.count) put_curve(t, ",\n       \"curve\": ", &j->follow.target, false);
     if (weight->count == 1 && !any(weight->time, 1))
         put_number(t, ",\n       \"weight\": ", weight->value[0]);
     else if (weight->count)
@@ -203,19 +203,20 @@ static void put_follow(skel__text *t, const skel_joint_desc *j) {
 
 /* What acts at the limits, and beside them. */
 static void put_actuators(skel__text *t, const skel_joint_desc *j) {
-    if (j->limit_law_on > 0.0)
-        PUT_CONSTANTS(t, ",\n     \"limit_torque\": ", {"a", j->limit_law_a}, {"b", j->limit_law_b},
-                      {"c", j->limit_law_c}, {"d", j->limit_law_d}, {"on", j->limit_law_on});
-    if (any(&j->limit_restitution, 1))
-        put_number(t, ",\n     \"limit_restitution\": ", j->limit_restitution);
-    if (any(&j->spring_stiffness, 1) || any(&j->spring_damping, 1) || any(&j->spring_rest, 1))
-        PUT_CONSTANTS(t, ",\n     \"spring\": ", {"stiffness", j->spring_stiffness},
-                      {"damping", j->spring_damping}, {"rest", j->spring_rest});
-    if (j->muscle_growth > 0.0)
-        PUT_CONSTANTS(t, ",\n     \"muscle\": ", {"growth", j->muscle_growth},
-                      {"max", j->muscle_max}, {"start", j->muscle_start},
-                      {"feedback", j->muscle_feedback}, {"impact_speed", j->muscle_impact},
-                      {"delay", j->muscle_delay}, {"side", j->muscle_side});
+    if (j->limits.law_range > 0.0)
+        PUT_CONSTANTS(t, ",\n     \"limit_torque\": ", {"a", j->limits.law_a},
+                      {"b", j->limits.law_b}, {"c", j->limits.law_c}, {"d", j->limits.law_d},
+                      {"on", j->limits.law_range});
+    if (any(&j->limits.restitution, 1))
+        put_number(t, ",\n     \"limit_restitution\": ", j->limits.restitution);
+    if (any(&j->spring.stiffness, 1) || any(&j->spring.damping, 1) || any(&j->spring.rest, 1))
+        PUT_CONSTANTS(t, ",\n     \"spring\": ", {"stiffness", j->spring.stiffness},
+                      {"damping", j->spring.damping}, {"rest", j->spring.rest});
+    if (j->muscle.growth > 0.0)
+        PUT_CONSTANTS(t, ",\n     \"muscle\": ", {"growth", j->muscle.growth},
+                      {"max", j->muscle.max}, {"start", j->muscle.start},
+                      {"feedback", j->muscle.feedback}, {"impact_speed", j->muscle.impact_speed},
+                      {"delay", j->muscle.delay}, {"side", j->muscle.side});
 }
 
 static void put_end(skel__text *t, const skel_model *model, int32_t body) {
@@ -242,12 +243,12 @@ static void put_joint(skel__text *t, const skel_model *model, int32_t i) {
         put_curve(t, ",\n     \"motor\": ", &j.motor_curve, (j.flags & SKEL_FLAG_SMOOTH) != 0);
     else if (any(&j.motor, 1))
         put_number(t, ",\n     \"motor\": ", j.motor);
-    if (j.has_limits) put_limits(t, &j);
-    if (j.follow_frequency > 0.0) put_follow(t, &j);
+    if (j.limits.is_set) put_limits(t, &j);
+    if (j.follow.frequency > 0.0) put_follow(t, &j);
     put_actuators(t, &j);
-    if (j.mimic >= 0)
-        skel__put_mimic(t, skel_model_joint_name(model, j.mimic), j.mimic_multiplier,
-                        j.mimic_offset);
+    if (j.mimic.source >= 0)
+        skel__put_mimic(t, skel_model_joint_name(model, j.mimic.source), j.mimic.multiplier,
+                        j.mimic.offset);
     skel__text_add(t, "}");
 }
 

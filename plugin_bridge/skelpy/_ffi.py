@@ -189,6 +189,72 @@ class BodyDesc(C.Structure):
     ]
 
 
+class JointLimits(C.Structure):
+    """skel_joint_limits of skel_model.h."""
+
+    _fields_ = [
+        ("is_set", C.c_int32),
+        ("reserved", C.c_int32),
+        ("low", C.c_double * 2),
+        ("high", C.c_double * 2),
+        ("axis", C.c_double * 3),
+        ("restitution", C.c_double),
+        ("law_a", C.c_double),
+        ("law_b", C.c_double),
+        ("law_c", C.c_double),
+        ("law_d", C.c_double),
+        ("law_range", C.c_double),
+    ]
+
+
+class JointFollow(C.Structure):
+    """skel_joint_follow of skel_model.h."""
+
+    _fields_ = [
+        ("frequency", C.c_double),
+        ("damping", C.c_double),
+        ("max", C.c_double),
+        ("target", Curve),
+        ("weight", Curve),
+    ]
+
+
+class JointSpring(C.Structure):
+    """skel_joint_spring of skel_model.h."""
+
+    _fields_ = [
+        ("stiffness", C.c_double),
+        ("damping", C.c_double),
+        ("rest", C.c_double),
+    ]
+
+
+class JointMuscle(C.Structure):
+    """skel_joint_muscle of skel_model.h."""
+
+    _fields_ = [
+        ("growth", C.c_double),
+        ("max", C.c_double),
+        ("start", C.c_double),
+        ("feedback", C.c_double),
+        ("impact_speed", C.c_double),
+        ("delay", C.c_double),
+        ("side", C.c_int32),
+        ("reserved", C.c_int32),
+    ]
+
+
+class JointMimic(C.Structure):
+    """skel_joint_mimic of skel_model.h."""
+
+    _fields_ = [
+        ("source", C.c_int32),
+        ("reserved", C.c_int32),
+        ("multiplier", C.c_double),
+        ("offset", C.c_double),
+    ]
+
+
 class JointDesc(C.Structure):
     """skel_joint_desc of skel_model.h."""
 
@@ -206,37 +272,13 @@ class JointDesc(C.Structure):
         ("friction", C.c_double),
         ("motor", C.c_double),
         ("motor_curve", Curve),
-        ("has_limits", C.c_int32),
         ("flags", C.c_int32),
-        ("limit_low", C.c_double * 2),
-        ("limit_high", C.c_double * 2),
-        ("limit_axis", C.c_double * 3),
-        ("follow_frequency", C.c_double),
-        ("follow_damping", C.c_double),
-        ("follow_max", C.c_double),
-        ("follow_curve", Curve),
-        ("follow_weight", Curve),
-        ("limit_restitution", C.c_double),
-        ("limit_law_a", C.c_double),
-        ("limit_law_b", C.c_double),
-        ("limit_law_c", C.c_double),
-        ("limit_law_d", C.c_double),
-        ("limit_law_on", C.c_double),
-        ("spring_stiffness", C.c_double),
-        ("spring_damping", C.c_double),
-        ("spring_rest", C.c_double),
-        ("muscle_growth", C.c_double),
-        ("muscle_max", C.c_double),
-        ("muscle_start", C.c_double),
-        ("muscle_feedback", C.c_double),
-        ("muscle_impact", C.c_double),
-        ("muscle_delay", C.c_double),
-        ("muscle_side", C.c_int32),
         ("reserved", C.c_int32),
-        ("mimic", C.c_int32),
-        ("mimic_reserved", C.c_int32),
-        ("mimic_multiplier", C.c_double),
-        ("mimic_offset", C.c_double),
+        ("limits", JointLimits),
+        ("follow", JointFollow),
+        ("spring", JointSpring),
+        ("muscle", JointMuscle),
+        ("mimic", JointMimic),
     ]
 
 
@@ -831,6 +873,11 @@ STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class
     "skel_wobble_desc": WobbleDesc,
     "skel_field_desc": FieldDesc,
     "skel_body_desc": BodyDesc,
+    "skel_joint_limits": JointLimits,
+    "skel_joint_follow": JointFollow,
+    "skel_joint_spring": JointSpring,
+    "skel_joint_muscle": JointMuscle,
+    "skel_joint_mimic": JointMimic,
     "skel_joint_desc": JointDesc,
     "skel_model_desc": ModelDesc,
     "skel_dh_row": DhRow,

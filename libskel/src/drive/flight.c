@@ -131,7 +131,7 @@ static void path_at(const shot *f, double t, double *q, double *qd) {
 static void match_turns(shot *f) {
     for (int32_t e = 0; e < f->m->nj; ++e) {
         const skel__joint *j = &f->m->joint[e];
-        if (j->has_limits || (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_UNIVERSAL))
+        if (j->limits.is_set || (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_UNIVERSAL))
             continue;
         for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
             double *q = f->q1 + j->q_offset + c;

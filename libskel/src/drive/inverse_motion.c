@@ -310,7 +310,7 @@ static void start_events(skel_inverse *v, skel_state *s) {
     if (v->ne > 0) skel__modes_start(s);
     for (int32_t k = 0; k < v->ne; ++k) s->mode[k] = SKEL__FREE;
     for (int32_t k = 0; k < m->nj; ++k)
-        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = 0;
+        if (m->joint[k].muscle_index >= 0) s->memory[m->joint[k].muscle_index] = 0;
 }
 
 /* Goes over all poses: events, and how many contacts there are. Takes the memory for those. */

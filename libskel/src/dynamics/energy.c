@@ -24,10 +24,10 @@ static double over(double q, double low, double high) {
 
 static double limit_violation(const skel__joint *j, const double *q) {
     double c[2], worst = 0;
-    if (!j->has_limits) return 0;
+    if (!j->limits.is_set) return 0;
     const int32_t n = skel__joint_scalars(j, q, c);
     for (int32_t k = 0; k < n; ++k)
-        worst = fmax(worst, over(c[k], j->limit_low[k], j->limit_high[k]));
+        worst = fmax(worst, over(c[k], j->limits.low[k], j->limits.high[k]));
     return worst;
 }
 

@@ -45,8 +45,8 @@ static inline void place_all(const skel_model *m, const double *q, skel__kin *x,
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
         const skel__joint *j     = &m->joint[m->body[i].joint];
-        const double       led   = obeys && j->lead >= 0 ? skel__mimic_q(m, j, q) : 0;
-        const double      *own   = obeys && j->lead >= 0 ? &led : q + j->q_offset;
+        const double       led   = obeys && j->mimic_root >= 0 ? skel__mimic_q(m, j, q) : 0;
+        const double      *own   = obeys && j->mimic_root >= 0 ? &led : q + j->q_offset;
         const pose         move  = skel__joint_pose(j, own);
         const pose         start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
         const pose         frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);

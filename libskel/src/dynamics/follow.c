@@ -13,7 +13,7 @@ static double wrap(double angle) {
 
 void skel__follow_target(const skel__joint *j, double t, double q[4]) {
     for (int k = 0; k < 4; ++k) q[k] = 0;
-    skel__curve_add(&j->follow_curve, t, q);
+    skel__curve_add(&j->follow.target, t, q);
     if (j->type != SKEL_JOINT_BALL) return;
     const quat r = q_of(q);
     q_to(q_dot(r, r) > 1e-12 ? q_unit(r) : q_identity(), q);
@@ -139,14 +139,14 @@ void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3
 }
 
 double skel__follow_weight(const skel__joint *j, double t) {
-    double weight = j->follow_weight.count > 0 ? 0.0 : 1.0;
-    skel__curve_add(&j->follow_weight, t, &weight);
+    double weight = j->follow.weight.count > 0 ? 0.0 : 1.0;
+    skel__curve_add(&j->follow.weight, t, &weight);
     return weight;
 }
 
 double skel__follow_bound(const skel__joint *j, v3 pull) {
-    if (j->follow_max <= 0) return 1.0;
-    const double ratio = v3_norm(pull) / j->follow_max;
+    if (j->follow.max <= 0) return 1.0;
+    const double ratio = v3_norm(pull) / j->follow.max;
     return 1.0 / sqrt(1.0 + ratio * ratio);
 }
 
@@ -162,7 +162,7 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
                      skel__side side) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       h     = side == SKEL__BEFORE ? -1e-6 : 1e-6; /* for the target's own speed */
-    const double       w     = SKEL__TURN * j->follow_frequency;
+    const double       w     = SKEL__TURN * j->follow.frequency;
     const pose         outer = pose_mul(skel__pose_of(x, j->a), j->fa);
     const pose         inner = pose_mul(skel__pose_of(x, j->b), j->fb);
     const pose         o[2] = {outer, outer}, i[2] = {inner, inner};
@@ -174,7 +174,7 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     const double            along   = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
     const v3                turning = v3_sub(s->ww[j->b], s->ww[j->a]);
     const v3                rate = j->type == SKEL_JOINT_SLIDE ? v3_scale(g.ea[2], along) : turning;
-    const v3 swing = v3_mad(v3_scale(e, w * w), 2.0 * j->follow_damping * w, v3_add(rate, drift));
+    const v3 swing = v3_mad(v3_scale(e, w * w), 2.0 * j->follow.damping * w, v3_add(rate, drift));
     const v3 pull =
         v3_scale(m3_mulv(skel__follow_inertia(s, s->r, joint), swing), -skel__follow_weight(j, t));
     return v3_scale(pull, skel__follow_bound(j, pull));

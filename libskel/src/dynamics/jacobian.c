@@ -50,7 +50,7 @@ static void add_joint(const skel_model *m, const skel__joint *joint, const doubl
 static void follow(const skel_model *m, const skel__joint *joint, double *j) {
     for (int32_t r = 0; r < 6; ++r) {
         double *row = j + (size_t)r * (size_t)m->nv;
-        row[m->joint[joint->lead].v_offset] += joint->lead_factor * row[joint->v_offset];
+        row[m->joint[joint->mimic_root].v_offset] += joint->mimic_factor * row[joint->v_offset];
         row[joint->v_offset] = 0;
     }
 }
@@ -68,7 +68,7 @@ skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t 
         if (model->body[i].joint >= 0)
             add_joint(model, &model->joint[model->body[i].joint], poses, p, jacobian);
     for (int32_t k = 0; k < model->nmimic; ++k)
-        follow(model, &model->joint[model->mimic[k]], jacobian);
+        follow(model, &model->joint[model->mimic_joint[k]], jacobian);
 
     /* A lever, or a chain of mimic factors, may overflow. */
     return all_finite(jacobian, 6 * (size_t)model->nv) ? SKEL_OK : SKEL_E_ARGUMENT;

@@ -94,11 +94,11 @@ double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3
 /* ---- the limiting torque ---- */
 
 static double law_curve(const skel__joint *j, double left) {
-    if (left <= 0) return 1.0 / j->law_c;
-    return 1.0 / (j->law_a * pow(left, j->law_b) + j->law_c);
+    if (left <= 0) return 1.0 / j->limits.law_c;
+    return 1.0 / (j->limits.law_a * pow(left, j->limits.law_b) + j->limits.law_c);
 }
 static double law_force(const skel__joint *j, double left) {
-    return left > j->law_on ? 0 : law_curve(j, left);
+    return left > j->limits.law_range ? 0 : law_curve(j, left);
 }
 
 /* Integral of T0 from p to q within 0..on: Gauss-Legendre of 8 points on pieces that are short
@@ -108,8 +108,10 @@ static double law_integral_inside(const skel__joint *j, double p, double q) {
                                      0.96028985649753623};
     static const double weight[4] = {0.36268378337836198, 0.31370664587788729, 0.22238103445337447,
                                      0.10122853629037626};
-    const double        unit = j->law_a > 0 ? pow(j->law_c / j->law_a, 1.0 / j->law_b) : j->law_on;
-    double              sum  = 0;
+    const double        unit      = j->limits.law_a > 0
+                                        ? pow(j->limits.law_c / j->limits.law_a, 1.0 / j->limits.law_b)
+                                        : j->limits.law_range;
+    double              sum       = 0;
     while (p < q) {
         const double end  = fmin(q, p + 0.5 * fmax(unit, p));
         const double half = 0.5 * (end - p), mid = 0.5 * (end + p);
@@ -124,8 +126,8 @@ static double law_integral_inside(const skel__joint *j, double p, double q) {
 /* Integral of T0 over `left` from p to q, p <= q. */
 static double law_integral(const skel__joint *j, double p, double q) {
     double sum = 0;
-    if (p < 0) sum += (fmin(q, 0) - p) / j->law_c;
-    p = fmax(p, 0), q = fmin(q, j->law_on);
+    if (p < 0) sum += (fmin(q, 0) - p) / j->limits.law_c;
+    p = fmax(p, 0), q = fmin(q, j->limits.law_range);
     return p < q ? sum + law_integral_inside(j, p, q) : sum;
 }
 
@@ -138,20 +140,20 @@ typedef struct side {
 /* is_on: an event has said that it acts, even a rounding error before `on`. */
 static side law_at(const skel__joint *j, double x, double rate, int is_on) {
     const double elastic = is_on ? law_curve(j, -x) : law_force(j, -x);
-    const double whole   = elastic * fmax(0, 1.0 + j->law_d * rate);
-    const double stored  = -x < j->law_on ? law_integral(j, -x, j->law_on) : 0;
+    const double whole   = elastic * fmax(0, 1.0 + j->limits.law_d * rate);
+    const double stored  = -x < j->limits.law_range ? law_integral(j, -x, j->limits.law_range) : 0;
     return (side){whole, 0, stored, -(whole - elastic) * rate};
 }
 
 static side law_over(const skel__joint *j, double x0, double x1, double h) {
     const double way = x1 - x0, end = law_force(j, -x1);
     const double area = way >= 0 ? law_integral(j, -x1, -x0) : -law_integral(j, -x0, -x1);
-    const int    tiny = fabs(way) < SHORT * (fabs(x0) + j->law_on);
+    const int    tiny = fabs(way) < SHORT * (fabs(x0) + j->limits.law_range);
     const double mean = tiny ? law_force(j, -0.5 * (x0 + x1)) : area / way;
-    const double rub  = fmax(0, 1.0 + j->law_d * way / h);
+    const double rub  = fmax(0, 1.0 + j->limits.law_d * way / h);
     side         out  = {mean * rub, 0, tiny ? mean * way : area, 0};
-    out.slope         = (tiny ? 0 : (end - mean) / way * rub) + (rub > 0 ? mean * j->law_d / h : 0);
-    out.friction      = -(out.force * way - out.stored);
+    out.slope = (tiny ? 0 : (end - mean) / way * rub) + (rub > 0 ? mean * j->limits.law_d / h : 0);
+    out.friction = -(out.force * way - out.stored);
     return out;
 }
 
@@ -232,7 +234,7 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const double       x1    = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side               out;
     const int          rests = s->mode[event] == SKEL__RESTS;
-    if (j->law_on > 0 && (rests || !s->by_events))
+    if (j->limits.law_range > 0 && (rests || !s->by_events))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
     else if (rests && guess)
         out = guess_stop(stop_of(s, joint, inertia), x0, x1, c.h, inertia, guess);
@@ -264,18 +266,18 @@ skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double
                                double inertia, double t, double torque) {
     const skel__joint *j   = &s->m->joint[joint];
     skel__element      out = {0};
-    if (j->has_limits) add_limits(s, joint, k, (span){c, rate, 0}, inertia, NULL, &out);
+    if (j->limits.is_set) add_limits(s, joint, k, (span){c, rate, 0}, inertia, NULL, &out);
     if (k > 0) return out;
-    const double off = c - j->spring_rest;
-    out.force -= j->spring_stiffness * off + j->spring_damping * rate;
-    out.stored += 0.5 * j->spring_stiffness * off * off;
-    out.friction -= j->spring_damping * rate * rate;
-    if (j->muscle < 0) return out;
-    const double p = j->muscle_side * rate;
-    out.force += j->muscle_side * torque;
+    const double off = c - j->spring.rest;
+    out.force -= j->spring.stiffness * off + j->spring.damping * rate;
+    out.stored += 0.5 * j->spring.stiffness * off * off;
+    out.friction -= j->spring.damping * rate * rate;
+    if (j->muscle_index < 0) return out;
+    const double p = j->muscle.side * rate;
+    out.force += j->muscle.side * torque;
     out.motor = torque * p;
     out.memory =
-        -j->muscle_growth * p * (1.0 - torque / j->muscle_max) * skel__muscle_gain(s, joint, t);
+        -j->muscle.growth * p * (1.0 - torque / j->muscle.max) * skel__muscle_gain(s, joint, t);
     if (torque <= 0 && out.memory < 0) out.memory = 0;
     return out;
 }
@@ -285,19 +287,19 @@ skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double
 static void add_muscle(const skel_state *s, int32_t joint, double way, double t, double torque,
                        skel__element *out) {
     const skel__joint *j     = &s->m->joint[joint];
-    const double       p     = j->muscle_side * way;
-    const double       kappa = j->muscle_growth * skel__muscle_gain(s, joint, t) / j->muscle_max;
-    const double       lack = j->muscle_max - torque, x = kappa * p;
+    const double       p     = j->muscle.side * way;
+    const double       kappa = j->muscle.growth * skel__muscle_gain(s, joint, t) / j->muscle.max;
+    const double       lack = j->muscle.max - torque, x = kappa * p;
     const double       grown = fabs(x) < 1e-6 ? 1.0 + 0.5 * x : expm1(x) / x;
-    double             mean  = j->muscle_max - lack * grown;
+    double             mean  = j->muscle.max - lack * grown;
     double             slope = -lack * kappa * (fabs(x) < 1e-6 ? 0.5 : (exp(x) - grown) / x);
-    out->memory              = j->muscle_max - lack * exp(x);
+    out->memory              = j->muscle.max - lack * exp(x);
     if (out->memory < 0) { /* slack: it cannot push */
         out->memory = 0;
         mean        = fmax(mean, 0);
         slope       = 0;
     }
-    out->force += j->muscle_side * mean;
+    out->force += j->muscle.side * mean;
     out->slope += slope;
     out->motor += mean * p;
 }
@@ -308,13 +310,13 @@ skel__element skel__element_over(const skel_state *s, int32_t joint, int k, doub
     const skel__joint *j   = &s->m->joint[joint];
     const double       way = c1 - c0;
     skel__element      out = {.memory = torque};
-    if (j->has_limits) add_limits(s, joint, k, (span){c0, c1, h}, inertia, guess, &out);
+    if (j->limits.is_set) add_limits(s, joint, k, (span){c0, c1, h}, inertia, guess, &out);
     if (k > 0) return out;
-    const double off = 0.5 * (c0 + c1) - j->spring_rest;
-    out.force -= j->spring_stiffness * off + j->spring_damping * way / h;
-    out.slope -= 0.5 * j->spring_stiffness + j->spring_damping / h;
-    out.stored += j->spring_stiffness * off * way;
-    out.friction -= j->spring_damping * way * way / h;
-    if (j->muscle >= 0) add_muscle(s, joint, way, t, torque, &out);
+    const double off = 0.5 * (c0 + c1) - j->spring.rest;
+    out.force -= j->spring.stiffness * off + j->spring.damping * way / h;
+    out.slope -= 0.5 * j->spring.stiffness + j->spring.damping / h;
+    out.stored += j->spring.stiffness * off * way;
+    out.friction -= j->spring.damping * way * way / h;
+    if (j->muscle_index >= 0) add_muscle(s, joint, way, t, torque, &out);
     return out;
 }

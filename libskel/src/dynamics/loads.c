@@ -23,7 +23,7 @@ skel__wrench skel__load_at(const skel__body *b, double t) {
 
 static int has_load(const skel__joint *j) {
     return j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0 ||
-           j->follow_frequency > 0 || skel__has_elements(j);
+           j->follow.frequency > 0 || skel__has_elements(j);
 }
 
 double skel__motor_at(const skel__joint *j, double t) {
@@ -50,12 +50,12 @@ static v3 element_pull(skel_state *s, const skel__kin *x, int32_t joint, double 
         const double inertia =
             skel__has_stop(j) ? skel__element_inertia(s, s->r, joint, c[k].gradient) : 1;
         const double        speed = v3_dot(c[k].gradient, rate);
-        const double        q     = j->muscle >= 0 ? s->memory_now[j->muscle] : 0;
+        const double        q     = j->muscle_index >= 0 ? s->memory_now[j->muscle_index] : 0;
         const skel__element e     = skel__element_at(s, joint, k, c[k].c, speed, inertia, t, q);
         pull                      = v3_mad(pull, e.force, c[k].gradient);
         s->push_power.friction += e.friction;
         s->push_power.motor += e.motor;
-        if (k == 0 && j->muscle >= 0) s->memory_rate_now[j->muscle] = e.memory;
+        if (k == 0 && j->muscle_index >= 0) s->memory_rate_now[j->muscle_index] = e.memory;
     }
     return pull;
 }
@@ -68,7 +68,7 @@ static skel__wrench pair_of(skel_state *s, const skel__kin *x, int32_t joint, do
     if (!has_load(j)) return (skel__wrench){none, none};
     const double            beta = skel__motor_at(j, t);
     const skel__joint_world g    = skel__joint_at(s, x, j);
-    v3 follow = j->follow_frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
+    v3 follow = j->follow.frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
     if (skel__has_elements(j)) {
         s->pair_element[joint] = element_pull(s, x, joint, t, &g);
         follow                 = v3_add(follow, s->pair_element[joint]);

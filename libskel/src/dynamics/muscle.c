@@ -55,21 +55,21 @@ static double speed_at(const skel__history *h, double t) {
 
 double skel__muscle_gain(const skel_state *s, int32_t joint, double t) {
     const skel__joint *j = &s->m->joint[joint];
-    if (j->muscle_feedback == 0 || j->muscle < 0) return 1.0;
-    const skel__history *h      = &s->history[j->muscle - 3 * s->m->ns];
-    const double         impact = j->muscle_impact != 0 ? j->muscle_impact : h->impact;
-    if (impact == 0 || t - j->muscle_delay < h->impact_time) return 1.0; /* nothing to react to */
-    return 1.0 + j->muscle_feedback * (speed_at(h, t - j->muscle_delay) / impact - 1.0);
+    if (j->muscle.feedback == 0 || j->muscle_index < 0) return 1.0;
+    const skel__history *h      = &s->history[j->muscle_index - 3 * s->m->ns];
+    const double         impact = j->muscle.impact_speed != 0 ? j->muscle.impact_speed : h->impact;
+    if (impact == 0 || t - j->muscle.delay < h->impact_time) return 1.0; /* nothing to react to */
+    return 1.0 + j->muscle.feedback * (speed_at(h, t - j->muscle.delay) / impact - 1.0);
 }
 
 void skel__muscle_remember(skel_state *s) {
     const skel_model *m = s->m;
     for (int32_t k = 0; m->nmuscle > 0 && k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        if (j->muscle < 0 || j->muscle_feedback == 0) continue;
-        skel__history *h    = &s->history[j->muscle - 3 * m->ns];
+        if (j->muscle_index < 0 || j->muscle.feedback == 0) continue;
+        skel__history *h    = &s->history[j->muscle_index - 3 * m->ns];
         const int32_t  last = (h->next - 1 + SKEL__HISTORY) % SKEL__HISTORY;
-        if (h->count > 0 && s->t < h->time[last] + j->muscle_delay / SPACING) continue;
+        if (h->count > 0 && s->t < h->time[last] + j->muscle.delay / SPACING) continue;
         const int32_t body = skeleton_of(m, j);
         h->time[h->next]   = s->t;
         h->speed[h->next]  = rising(s, body);

@@ -82,7 +82,8 @@ static void start(skel_state *s) {
     s->saved[-1] = s->stage[-1] = s->x[-1];
     s->r[-1]                    = m3_identity();
     for (int32_t k = 0; k < m->nj; ++k)
-        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = m->joint[k].muscle_start;
+        if (m->joint[k].muscle_index >= 0)
+            s->memory[m->joint[k].muscle_index] = m->joint[k].muscle.start;
     for (int32_t i = 0; i < m->nl; ++i) {
         s->loop_joint[s->nloop++] = m->loop[i];
         s->nr += skel__joint_rows(m->joint[m->loop[i]].type);

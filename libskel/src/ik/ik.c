@@ -391,9 +391,9 @@ static void fill_steps(skel_ik *ik, const double *max_step) {
     const skel_model *m = ik->m;
     memcpy(ik->max_step, max_step, (size_t)m->nv * sizeof(double));
     for (int32_t k = 0; k < m->nmimic; ++k) {
-        const skel__joint *j    = &m->joint[m->mimic[k]];
-        double            *lead = &ik->max_step[m->joint[j->lead].v_offset];
-        const double       own  = max_step[j->v_offset] / fabs(j->lead_factor);
+        const skel__joint *j    = &m->joint[m->mimic_joint[k]];
+        double            *lead = &ik->max_step[m->joint[j->mimic_root].v_offset];
+        const double       own  = max_step[j->v_offset] / fabs(j->mimic_factor);
         if (own > 0 && isfinite(own)) *lead = *lead > 0 ? fmin(*lead, own) : own;
     }
 }

@@ -39,9 +39,9 @@ static int32_t add_joint_node(skel__ik_plan *p, int32_t kind, const skel__ik_anc
     n->x                 = j->q_offset + side;
     n->dof               = j->v_offset + side;
     n->sign              = j->reversed ? -1 : 1;
-    if (j->has_limits && kind != SKEL__NODE_BALL)
-        n->low = j->limit_low[side], n->high = j->limit_high[side];
-    if (j->has_limits && kind == SKEL__NODE_BALL) n->has_cone = 1;
+    if (j->limits.is_set && kind != SKEL__NODE_BALL)
+        n->low = j->limits.low[side], n->high = j->limits.high[side];
+    if (j->limits.is_set && kind == SKEL__NODE_BALL) n->has_cone = 1;
     if (p->stiffness) n->reluctance = 1 - p->stiffness[n->dof];
     return k;
 }
@@ -101,11 +101,11 @@ static void add_root(skel__ik_plan *p, int32_t body) {
 /* Where the leader may be for a limit of what goes with it: the limit's place, or just inside it
    where rounding would put the other outside. A range without width has no inside. */
 static double lead_bound(const skel__joint *j, double limit, double inward) {
-    const double at   = (limit - j->lead_offset) / j->lead_factor;
+    const double at   = (limit - j->mimic_shift) / j->mimic_factor;
     double       step = nextafter(at, inward) - at, x = at;
     for (int k = 0; k < 48; ++k, x += step, step *= 2) {
-        const double q = j->lead_factor * x + j->lead_offset;
-        if (q >= j->limit_low[0] && q <= j->limit_high[0]) return x;
+        const double q = j->mimic_factor * x + j->mimic_shift;
+        if (q >= j->limits.low[0] && q <= j->limits.high[0]) return x;
     }
     return at;
 }
@@ -117,18 +117,18 @@ static void lead_nodes(skel__ik_plan *p) {
     for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
         skel__ik_node     *n = &p->node[i];
         const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
-        if (!j || j->lead < 0) continue;
-        const skel__joint *of = &m->joint[j->lead];
+        if (!j || j->mimic_root < 0) continue;
+        const skel__joint *of = &m->joint[j->mimic_root];
         n->leader             = p->anchor[of->reversed ? of->a : of->b].node;
-        n->factor             = j->lead_factor;
+        n->factor             = j->mimic_factor;
         skel__ik_node *leader = &p->node[n->leader];
         leader->leads         = 1;
         if (n->factor == 0) continue;
         leader->reluctance = fmin(leader->reluctance, n->reluctance);
-        if (!j->has_limits) continue;
+        if (!j->limits.is_set) continue;
         const double up = n->factor > 0 ? INFINITY : -INFINITY;
-        const double a  = lead_bound(j, j->limit_low[0], up),
-                     b  = lead_bound(j, j->limit_high[0], -up);
+        const double a  = lead_bound(j, j->limits.low[0], up),
+                     b  = lead_bound(j, j->limits.high[0], -up);
         leader->low     = fmax(leader->low, fmin(a, b));
         leader->high    = fmin(leader->high, fmax(a, b));
     }

@@ -106,7 +106,7 @@ static void split(quat r, v3 axis, quat *swing, double *twist) {
 
 /* The nearest whole turns bring the twist into the turn around the middle of its limits. */
 static double twist_near(const skel__joint *j, double twist) {
-    const double middle = 0.5 * (j->limit_low[1] + j->limit_high[1]);
+    const double middle = 0.5 * (j->limits.low[1] + j->limits.high[1]);
     return twist - SKEL__TURN * nearbyint((twist - middle) / SKEL__TURN);
 }
 
@@ -115,9 +115,9 @@ static quat into_cone(const skel__joint *j, quat r) {
     double twist;
     split(r, j->limit_axis, &swing, &twist);
     v3           lean = q_log(swing);
-    const double most = fmax(j->limit_high[0] - INSIDE, 0.0), angle = v3_norm(lean);
+    const double most = fmax(j->limits.high[0] - INSIDE, 0.0), angle = v3_norm(lean);
     const double near = twist_near(j, twist);
-    const double low = j->limit_low[1] + INSIDE, high = j->limit_high[1] - INSIDE;
+    const double low = j->limits.low[1] + INSIDE, high = j->limits.high[1] - INSIDE;
     double       held = near;
     if (low > high)
         held = 0.5 * (low + high);
@@ -249,15 +249,15 @@ int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double
         const double       s = v3_norm(away), angle = atan2(s, v3_dot(was, axis));
         if (s > 1e-9)
             bound[count++] =
-                (skel__ik_bound){j->limit_high[0] - INSIDE - angle, v3_scale(away, 1 / s)};
+                (skel__ik_bound){j->limits.high[0] - INSIDE - angle, v3_scale(away, 1 / s)};
         const v3     v = q_vec(r);
         const double t = v3_dot(v, axis), n2 = r.w * r.w + t * t;
         const double now = twist_near(j, 2.0 * atan2(r.w < 0 ? -t : t, fabs(r.w)));
         if (n2 > 1e-12) {
             const v3 g = v3_scale(
                 v3_mad(v3_mad(v3_scale(axis, r.w * r.w), r.w, v3_cross(axis, v)), t, v), 1 / n2);
-            bound[count++] = (skel__ik_bound){j->limit_high[1] - INSIDE - now, g};
-            bound[count++] = (skel__ik_bound){now - j->limit_low[1] - INSIDE, v3_neg(g)};
+            bound[count++] = (skel__ik_bound){j->limits.high[1] - INSIDE - now, g};
+            bound[count++] = (skel__ik_bound){now - j->limits.low[1] - INSIDE, v3_neg(g)};
         }
     }
     if (most > 0) {
@@ -278,10 +278,10 @@ static quat even_rotation(double a, double b, double c) {
 
 static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
     const v3     x = v3_perpendicular(j->limit_axis), y = v3_cross(j->limit_axis, x);
-    const double most  = fmin(j->limit_high[0], 0.5 * SKEL__TURN);
+    const double most  = fmin(j->limits.high[0], 0.5 * SKEL__TURN);
     const double angle = acos(1 - a * (1 - cos(most))), way = SKEL__TURN * b;
     const v3     lean = v3_mad(v3_scale(x, angle * cos(way)), angle * sin(way), y);
-    const double low = j->limit_low[1], high = j->limit_high[1];
+    const double low = j->limits.low[1], high = j->limits.high[1];
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }
 

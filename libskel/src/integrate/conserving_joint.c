@@ -284,8 +284,8 @@ static pose inner_end(const skel__em *em, const skel__joint *j) {
 static double clear_of(const skel_state *s, int32_t joint, const skel__em_start *at) {
     const skel__joint *j    = &s->m->joint[joint];
     double             near = INFINITY;
-    if (j->type == SKEL_JOINT_SLIDE || !skel__has_stop(j) || j->spring_stiffness > 0 ||
-        j->spring_damping > 0 || j->muscle >= 0)
+    if (j->type == SKEL_JOINT_SLIDE || !skel__has_stop(j) || j->spring.stiffness > 0 ||
+        j->spring.damping > 0 || j->muscle_index >= 0)
         return -1;
     for (int k = 0; k < at->n; ++k) {
         const int cone = j->type == SKEL_JOINT_BALL && k == 0;
@@ -311,7 +311,7 @@ static void start_frames(const skel_state *s, const skel__joint *j, skel__em_sta
 static int is_bare(const skel_model *m, int32_t joint) {
     const skel__joint *j = &m->joint[joint];
     return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
-           j->motor_curve.count == 0 && !(j->follow_frequency > 0) && !skel__has_elements(j) &&
+           j->motor_curve.count == 0 && !(j->follow.frequency > 0) && !skel__has_elements(j) &&
            joint < m->nj && m->body[j->reversed ? j->a : j->b].joint == joint;
 }
 
@@ -332,7 +332,7 @@ void skel__em_joints_begin(skel_state *s, double h) {
                     skel__has_stop(j) ? skel__element_inertia(s, s->r, k, at->c[c].gradient) : 1;
             at->clear = clear_of(s, k, at);
         }
-        if (!(j->follow_frequency > 0)) continue;
+        if (!(j->follow.frequency > 0)) continue;
         for (int e = 0; e < 2; ++e) skel__follow_target(j, s->t + e * h, at->want + 4 * e);
         at->error  = skel__follow_error(j, at->outer, at->inner, at->want);
         at->weight = skel__follow_weight(j, s->t + 0.5 * h);
@@ -364,8 +364,8 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     const pose            outer[2] = {at->outer, outer_end(em, j)};
     const pose            inner[2] = {at->inner, inner_end(em, j)};
     const v3              e1       = skel__follow_error(j, outer[1], inner[1], at->want + 4);
-    const double          w        = SKEL__TURN * j->follow_frequency;
-    const double          share = end_share(w, h), rub = 2.0 * j->follow_damping * w / h;
+    const double          w        = SKEL__TURN * j->follow.frequency;
+    const double          share = end_share(w, h), rub = 2.0 * j->follow.damping * w / h;
     const m3              d1     = skel__follow_inertia(s, em->r1, joint);
     const m3              d      = m3_scale(m3_add(at->d, d1), 0.5);
     const v3              change = skel__follow_change(j, outer, inner, at->want);
@@ -395,7 +395,7 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
             stiff[e] = m3_add(stiff[e], m3_scale(turned_by(d1, swing), 0.5 * k));
         if (bound == 1.0) continue;
         /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
-        const v3 f = v3_scale(full, bound / (h * j->follow_max));
+        const v3 f = v3_scale(full, bound / (h * j->follow.max));
         stiff[e]   = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff[e]);
     }
     add_torque_derivative(to, stiff[0], stiff[1]);
@@ -435,7 +435,8 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
     out->is_near     = 1;
     const pose outer = outer_end(em, j), inner = inner_end(em, j);
     skel__scalars_of(j, outer, inner, c1);
-    const double size = v3_dot(turn, turn), torque = j->muscle >= 0 ? s->memory[j->muscle] : 0;
+    const double size   = v3_dot(turn, turn),
+                 torque = j->muscle_index >= 0 ? s->memory[j->muscle_index] : 0;
     for (int k = 0; k < at->n; ++k) {
         const int    slides  = j->type == SKEL_JOINT_SLIDE;
         const double inertia = at->inertia[k];
@@ -448,7 +449,7 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         out->friction += e.friction;
         out->motor += e.motor;
         out->stored += e.stored;
-        if (k == 0 && j->muscle >= 0) em->memory1[j->muscle] = e.memory;
+        if (k == 0 && j->muscle_index >= 0) em->memory1[j->muscle_index] = e.memory;
         if (slides) {
             const v3 push = v3_scale(a->e[2], -h * e.force);
             out->force    = v3_add(out->force, push);
@@ -507,7 +508,7 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
         sliding_load(s, em, joint, h, beta, &a, &b, &way, out, blocks);
     else if (j->friction != 0 || beta != 0)
         turning_load(s, em, joint, h, beta, &a, out, blocks);
-    if (j->follow_frequency > 0) follow_load(s, em, joint, h, &a, &b, &way, out, blocks);
+    if (j->follow.frequency > 0) follow_load(s, em, joint, h, &a, &b, &way, out, blocks);
     if (skel__has_elements(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
     measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
 }

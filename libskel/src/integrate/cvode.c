@@ -138,8 +138,8 @@ static double next_knot(const skel__cvode *c, double t) {
     }
     for (int32_t j = 0; j < m->nj; ++j) {
         if (!m->joint[j].is_smooth) best = first_after(&m->joint[j].motor_curve, after, best);
-        best = first_after(&m->joint[j].follow_curve, after, best);
-        best = first_after(&m->joint[j].follow_weight, after, best);
+        best = first_after(&m->joint[j].follow.target, after, best);
+        best = first_after(&m->joint[j].follow.weight, after, best);
     }
     return best;
 }
@@ -328,8 +328,9 @@ static void weigh_parts(skel__cvode *c) {
         add_part(c, c->r.at_memory + 3 * (size_t)k, 3, m->spot[k].i, far, fine);
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        if (j->muscle >= 0)
-            add_part(c, c->r.at_memory + (size_t)j->muscle, 1, j->b, tol * j->muscle_max, fine);
+        if (j->muscle_index >= 0)
+            add_part(c, c->r.at_memory + (size_t)j->muscle_index, 1, j->b, tol * j->muscle.max,
+                     fine);
     }
     weigh_sums(c, tol);
 }
@@ -614,8 +615,8 @@ static double longest_step(const skel__cvode *c) {
     double longest = c->event || c->has_own_events ? EVENT_STEP / c->rate : INFINITY;
     for (int32_t k = 0; c->m->nmuscle > 0 && k < c->m->nj; ++k) {
         const skel__joint *j = &c->m->joint[k];
-        if (j->muscle >= 0 && j->muscle_feedback != 0 && j->muscle_delay > 0)
-            longest = fmin(longest, j->muscle_delay / DELAY_STEPS);
+        if (j->muscle_index >= 0 && j->muscle.feedback != 0 && j->muscle.delay > 0)
+            longest = fmin(longest, j->muscle.delay / DELAY_STEPS);
     }
     return isfinite(longest) ? longest : 0;
 }

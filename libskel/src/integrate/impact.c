@@ -127,7 +127,7 @@ static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scala
 static double left_of(const skel__joint *j, int k, int high, double c, double widen) {
     const int cone = j->type == SKEL_JOINT_BALL && k == 0;
     if (cone && !high) return FAR_AWAY;
-    return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->law_on + widen;
+    return (high ? j->stop_high[k] - c : c - j->stop_low[k]) - j->limits.law_range + widen;
 }
 
 static void stop_values(const skel_state *s, double *out) {
@@ -137,7 +137,7 @@ static void stop_values(const skel_state *s, double *out) {
         double            *to = out + skel__stop_event(m, e, 0, 0);
         skel__scalar       c[2];
         to[0] = to[1] = to[2] = to[3] = FAR_AWAY;
-        if (!j->has_limits) continue;
+        if (!j->limits.is_set) continue;
         const int32_t n = scalars_at(s, j, c);
         for (int k = 0; k < n; ++k)
             for (int high = 0; high < 2; ++high) {
@@ -162,7 +162,7 @@ void skel__event_values(const skel_state *s, double *out) {
 static int is_catch(const skel_state *s, int32_t event) {
     if (!s->catches || event < s->m->ns) return 0;
     const skel__joint *j = &s->m->joint[(event - s->m->ns) / 4];
-    return skel__has_stop(j) && !(j->limit_restitution > 0);
+    return skel__has_stop(j) && !(j->limits.restitution > 0);
 }
 
 /* Whether nothing is hit at a moment that must be sought. */
@@ -425,7 +425,7 @@ static place place_at_stop(const skel_state *s, int32_t joint, const skel__scala
     const v3           none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
     place              p = {.i = j->b, .other = j->a, .rows = 1};
     p.event              = skel__stop_event(s->m, joint, k, high);
-    p.bounce             = j->limit_restitution;
+    p.bounce             = j->limits.restitution;
     p.point              = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
     if (j->type == SKEL_JOINT_SLIDE) {
         set_row(&p, 0, g, v3_sub(p.point, s->x[p.i].p), v3_sub(p.point, s->x[p.other].p));

@@ -70,8 +70,8 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
 }
 
 static double near_middle(const skel__joint *j, int k, double angle) {
-    if (!j->has_limits) return angle;
-    const double middle = 0.5 * (j->limit_low[k] + j->limit_high[k]);
+    if (!j->limits.is_set) return angle;
+    const double middle = 0.5 * (j->limits.low[k] + j->limits.high[k]);
     return angle - SKEL__TURN * nearbyint((angle - middle) / SKEL__TURN);
 }
 
@@ -108,9 +108,9 @@ skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side s
 /* A pose beyond the limits, however it came about, must not be thrown back by a stop. */
 static void widen_stops(const skel_model *m, skel__joint *j) {
     double q[4] = {0};
-    memcpy(j->stop_low, j->limit_low, sizeof j->stop_low);
-    memcpy(j->stop_high, j->limit_high, sizeof j->stop_high);
-    if (!j->has_limits) return;
+    memcpy(j->stop_low, j->limits.low, sizeof j->stop_low);
+    memcpy(j->stop_high, j->limits.high, sizeof j->stop_high);
+    if (!j->limits.is_set) return;
     skel__joint_measure(j, pose_mul(skel__initial_pose(m, j->a), j->fa),
                         pose_mul(skel__initial_pose(m, j->b), j->fb), q);
     double c[2];
@@ -126,9 +126,9 @@ void skel__model_count_joint_forces(skel_model *m) {
     for (int32_t k = 0; k < m->nj; ++k) {
         skel__joint *j = &m->joint[k];
         widen_stops(m, j);
-        j->muscle = j->muscle_growth > 0 ? m->nm + m->nmuscle++ : -1;
+        j->muscle_index = j->muscle.growth > 0 ? m->nm + m->nmuscle++ : -1;
         m->nstop += skel__has_stop(j);
-        m->nbounce += skel__has_stop(j) && j->limit_restitution > 0;
+        m->nbounce += skel__has_stop(j) && j->limits.restitution > 0;
         m->has_elements |= skel__has_elements(j);
     }
     m->nm += m->nmuscle;
