@@ -5,7 +5,7 @@ chains serve the DH tables as well."""
 from draw import Draw
 
 COUNT = 72
-FRAMES = 8
+SHORT, LONG = 8, 60     # frames; gliding from one motion to another takes tens of them
 KINDS = ("position", "orientation", "both", "look_at", "pole", "centre_of_mass", "two")
 TREES = ("hinges", "balls", "mixed", "free", "branches")
 
@@ -15,6 +15,7 @@ class Maker:
         self.draw, self.number = Draw(5100 + number), number
         self.kind, self.tree = KINDS[number % 7], TREES[number % 5]
         self.links = 3 + self.draw.below(5)
+        self.frames = LONG if number % 9 == 4 else SHORT
         self.free = self.tree == "free"
         self.scene = {"format": "skel-scene/1", "name": f"goals {number}", "bodies": [],
                       "joints": []}
@@ -66,8 +67,10 @@ class Maker:
         if self.number % 3 == 0:
             return start
         v, a = draw.vector(0.15), draw.vector(0.15)
+        if self.frames == LONG:
+            v = [3 * x for x in v]
         return [[s + t * x + t * t * y for s, x, y in zip(start, v, a)]
-                for t in (k / FRAMES for k in range(FRAMES))]
+                for t in (k / self.frames for k in range(self.frames))]
 
     def goals(self):
         draw, tip = self.draw, f"link{self.links - 1}"
@@ -91,7 +94,7 @@ class Maker:
         elif self.kind == "two" and draw.chance(0.5):
             goals[1]["relative_to"] = "link0"
         elif draw.chance(0.2):
-            goals[0]["weight"] = [draw.unit() for _ in range(FRAMES)] \
+            goals[0]["weight"] = [draw.unit() for _ in range(self.frames)] \
                 if self.number % 3 else 0.5
         return goals
 
@@ -118,7 +121,7 @@ class Maker:
     def document(self):
         self.chain()
         self.scene["goals"], self.scene["ik"] = self.goals(), self.settings()
-        self.scene["bake"] = {"fps": 24, "frame_end": FRAMES}
+        self.scene["bake"] = {"fps": 24, "frame_end": self.frames}
         return self.scene
 
 

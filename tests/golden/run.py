@@ -5,7 +5,7 @@ changes none of them.
 
     python3 tests/golden/run.py --build build               compare; exit code 1 if items differ
     python3 tests/golden/run.py --build build --only scene  only items whose name begins so
-    python3 tests/golden/run.py --build build --record      write hashes.txt anew
+    python3 tests/golden/run.py --build build --record      write hashes.txt anew (also of --only)
     python3 tests/golden/run.py --build build --show scene/017/bake   the result itself, as JSON
 
 hashes.txt has a line per item, its name and a hash, sorted by name. An item is a result of the
@@ -32,6 +32,8 @@ change with:
 - Python's json and math only where the add-on computes in Python (math.sin is libm's, too).
 If all items differ on a new system and none on an old one, that is why: record them there with the
 sources of a commit that is known to be good, and compare afterwards.
+
+The test runs in the release build alone; what other builds give is checked by hand with --build.
 
 A commit that changes behaviour on purpose records the hashes anew and says why in its message.
 """
@@ -256,6 +258,15 @@ def read_hashes():
     return dict(line.split() for line in lines)
 
 
+def record(found, only):
+    """Writes the file; items that were not asked for stay as they are."""
+    old = read_hashes() if only and HASHES.exists() else {}
+    kept = {name: value for name, value in old.items() if not name.startswith(only)}
+    lines = [f"{name} {value}\n" for name, value in sorted({**kept, **found}.items())]
+    HASHES.write_text("".join(lines), encoding="utf-8")
+    print(f"golden: {len(found)} of {len(lines)} items recorded")
+
+
 def compare(found, only):
     """Prints what differs and returns how many items do."""
     recorded = {name: value for name, value in read_hashes().items() if name.startswith(only)}
@@ -298,10 +309,8 @@ def main():
     missing = uncovered(exit_codes) if not only else []
     if missing:
         print("golden: too few generated scenes bake with: " + ", ".join(missing))
-    if given.record and not only:
-        lines = [f"{name} {found[name]}\n" for name in sorted(found)]
-        HASHES.write_text("".join(lines), encoding="utf-8")
-        print(f"golden: {len(lines)} items recorded")
+    if given.record:
+        record(found, only)
         return 1 if missing else 0
     return 1 if compare(found, only) or missing else 0
 
