@@ -41,6 +41,7 @@ import argparse
 import concurrent.futures
 import ctypes
 import json
+import math
 import os
 import pathlib
 import struct
@@ -153,17 +154,41 @@ def sample(skel, path):
     return out
 
 
-def robot(skel, path):
-    """The goal is where the tool is at a pose within the limits."""
-    table = json.loads(path.read_text(encoding="utf-8"))
+def robot_pose(skel, path, numbers, low, high):
+    """fk at random joint coordinates between these shares of the limits."""
+    table, q = json.loads(path.read_text(encoding="utf-8")), []
     unit = {"deg": 1 / scenes.RAD, "rad": 1}[table.get("angle_unit", "rad")]
     length = {"mm": 0.001, "m": 1}[table.get("length_unit", "m")]
-    numbers, q = draw.Draw(len(path.stem)), []
     for row in table["joints"]:
-        low, high = row.get("limits", (-1, 1))
+        first, last = row.get("limits", (-1, 1))
         scale = length if row["type"] == "prismatic" else unit
-        q.append(scale * (low + (high - low) * numbers.between(0.3, 0.7)))
-    there = skel.run("fk", path, "--q=" + ",".join(map(repr, q)), "-o", "out.json")
+        q.append(scale * (first + (last - first) * numbers.between(low, high)))
+    return skel.run("fk", path, "--q=" + ",".join(map(repr, q)), "-o", "out.json")
+
+
+def robot_line(skel, path, seed):
+    """The last link goes straight from one pose to another. On the way it meets limits, and frames
+    are lost: the motion has to find other ways."""
+    numbers, frames = draw.Draw(seed), 80
+    ends = [robot_pose(skel, path, numbers, 0.1, 0.9)[1] for _ in range(2)]
+    goal = {"body": ends[0]["names"][-1]}
+    for key in ("position", "orientation"):
+        a, b = (end[key][-1] for end in ends)
+        goal[key] = [[x + (y - x) * k / (frames - 1) for x, y in zip(a, b)] for k in range(frames)]
+    for q in goal["orientation"]:
+        size = math.sqrt(sum(x * x for x in q))
+        q[:] = [x / size for x in q]
+    if seed % 2:
+        del goal["orientation"]
+    skel.run("dh", "build", path, "-o", "built.json", outputs=())
+    scene = json.loads((skel.folder / "built.json").read_text(encoding="utf-8"))
+    scene.update(goals=[goal], ik={"mode": "track", "max_restarts": 5})
+    return skel.run("ik", skel.write(scene), "-o", "out.json")
+
+
+def robot(skel, path):
+    """The goal is where the tool is at a pose within the limits."""
+    there = robot_pose(skel, path, draw.Draw(len(path.stem)), 0.3, 0.7)
     out = {"fk": there, **converted(skel, path), **tables(skel, path),
            "build": skel.run("dh", "build", path, "-o", "out.json"),
            "bake": baked(skel, path, "--end", 5),
@@ -172,6 +197,8 @@ def robot(skel, path):
     for name, keys in (("place", ("position",)), ("pose", ("position", "orientation"))):
         goal = [f"--{key}=" + ",".join(map(repr, tool[key])) for key in keys]
         out[f"ik/{name}"] = skel.run("ik", path, *goal, "-o", "out.json")
+    for seed in range(4):
+        out[f"ik/line{seed}"] = robot_line(skel, path, seed)
     return out
 
 
