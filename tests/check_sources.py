@@ -22,7 +22,7 @@ MAX_LINE = 100
 OPEN_WORK = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")
 MACHINE = re.compile(r"(?<![\w.])/(work|root|home)/")
 SOURCE = (".c", ".h", ".py", ".sh", ".map", "CMakeLists.txt", f"{os.sep}run")
-TEXT = (*SOURCE, ".md", ".json", ".txt")
+TEXT = (*SOURCE, ".md", ".json", ".txt", ".1")
 
 
 def paths():
