@@ -249,7 +249,7 @@ static void peak(int locked, double want, double want_time) {
     skel_bake_destroy(b);
     scene_free(&j.made);
 }
-START_TEST(peak_forces) { /* ERRATA, figures for acceptance */
+START_TEST(peak_forces) { /* ERRATA, "Figures for acceptance" */
     peak(0, 7.451, 7.5e-3);
     peak(1, 15.83, 10.2e-3);
 }

@@ -240,7 +240,7 @@ START_TEST(euler_zyz) {
 }
 END_TEST
 
-/* The chain C6 of ERRATA, "figures for acceptance": com of the last body from another program. */
+/* The chain C6 of ERRATA, "Figures for acceptance": com of the last body from another program. */
 START_TEST(reference_chain) {
     const skel__json *r = get(g_vectors, "reference_trajectory"), *one;
     skel_step_desc    d;

@@ -19,7 +19,6 @@ URDF = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                     "features.urdf")
 
 
-
 def link(name, mass, com="0 0 0", inertia=0.001):
     moments = " ".join(f'{name}="{inertia if name[1] == name[2] else 0}"'
                        for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))

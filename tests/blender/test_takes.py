@@ -695,5 +695,6 @@ class OverTime(Baking):
             for path in paths:
                 self.assertTrue(any(path in each and "'figure'" in each for each in words), path)
 
+
 if __name__ == "__main__":
     unittest.main()

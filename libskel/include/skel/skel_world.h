@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
    What surrounds the bodies: grounds to land on, wobbling masses, force fields, a moving frame of
-   reference. [RUD] with the corrections of the project's errata. */
+   reference. [RUD] with the corrections of libskel/ERRATA.md. */
 #ifndef SKEL_WORLD_H
 #define SKEL_WORLD_H
 

@@ -8,7 +8,7 @@
    Inward pass: children before parents; outward pass: qdd = D^-1 (S^T F - h^T (U_p + bias)).
    Moving a point: u at the point = a_centre + alpha x r = a_centre - [r] alpha.
    The articulated inertia is made symmetric once per body: without that a ball chain of 110 links
-   is off by 8e7 (DESIGN 6). */
+   is off by 8e7. */
 #include "dynamics/dynamics.h"
 
 /* D^-1 of a hinge or slide must exist: S^T H S > 0 for any inertia that is positive definite. */

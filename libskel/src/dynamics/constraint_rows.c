@@ -4,7 +4,7 @@
    - joint point:  g = p_a + r_a - p_b - r_b;           [1, -[r_a]], [-1, [r_b]]
    - along u (slide, u fixed in a):  g = u.(o_a - o_b);  the lever on a reaches b's point
    - axes:  g = e.z, e fixed in a and z in b;           n = e x z: [0, n], [0, -n]
-     gamma = -( (w_a x (w_a x e)).z + 2 (w_a x e).(w_b x z) + e.(w_b x (w_b x z)) )   [H7]
+     gamma = -( (w_a x (w_a x e)).z + 2 (w_a x e).(w_b x z) + e.(w_b x (w_b x z)) )   [ERRATA H7]
    These axis rows drift linearly where the printed ones of [HAK (3)] grow like cosh. */
 #include "dynamics/dynamics.h"
 

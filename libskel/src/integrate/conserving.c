@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The energy-momentum step (DESIGN 6): implicit, second order, in maximal coordinates. Unknowns are
+/* The energy-momentum step: implicit, second order, in maximal coordinates. Unknowns are
    the mean velocities v, W and the joint impulses; bars are means of start and end:
      p1 = p0 + h v,   R1 = R0 cay(h W),   g(end) = 0,
      2 m (v - v0) = J,   2 I W = R0^T pi0 + R1^T (pi0 + J_ang),   v1 = v0 + J/m,  pi1 = pi0 + J_ang.

@@ -480,7 +480,7 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
         const double e = fabs(out->g[k]) / (k < lengths ? size : 1.0);
         if (!(e <= out->open)) out->open = e;
     }
-    /* e.z = 0 has a second root with the axes turned over [DESIGN 6, traps] */
+    /* e.z = 0 has a second root with the axes turned over */
     const int flips =
         j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_SLIDE || j->type == SKEL_JOINT_FIXED;
     if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;

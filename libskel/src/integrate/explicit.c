@@ -26,8 +26,8 @@ static skel_status finish(skel_state *s, double t, int32_t *body) {
     return SKEL_OK;
 }
 
-/* As printed [HAK, algorithm], read in sequence: the new v moves p, the new omega turns R [H9].
-   R exp[Omega h] is exact. Prescribed bodies follow their curve. */
+/* As printed [HAK, algorithm], read in sequence: the new v moves p, the new omega turns R
+   [ERRATA H9]. R exp[Omega h] is exact. Prescribed bodies follow their curve. */
 skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *body) {
     const skel_model *m      = s->m;
     skel_status       status = skel__follow_prepare(s);

@@ -34,7 +34,7 @@ pose skel__joint_pose(const skel__joint *j, const double *q) {
     }
 }
 
-/* hypot would ask for a glibc that Blender's oldest host does not have (BLENDER.md). */
+/* hypot would ask for a glibc that Blender's oldest host does not have. */
 static double length2(double x, double y) {
     return sqrt(x * x + y * y);
 }
