@@ -10,7 +10,7 @@ import unittest
 
 import common
 import generate_ffi
-from skelpy import _ffi, library
+from skelpy import _ffi, _structs, library
 
 GENERATOR = common.ROOT / "plugin_bridge" / "generate_ffi.py"
 
@@ -287,6 +287,16 @@ class Mirror(unittest.TestCase):
             init(C.cast(memory, C.POINTER(struct)), C.sizeof(struct))
             self.assertEqual(struct.from_buffer(memory).struct_size, C.sizeof(struct), name)
             self.assertEqual(bytes(memory[C.sizeof(struct):]), b"\xaa" * 64, name)
+
+    def test_structs_begin_with_the_defaults_of_the_library(self):
+        lib = library.load()
+        for name, kind in _ffi.STRUCTS.items():
+            if f"{name}_init_sized" in _ffi.FUNCTIONS:
+                wanted = kind()
+                getattr(lib, f"{name}_init_sized")(C.byref(wanted), C.sizeof(wanted))
+                self.assertEqual(bytes(_structs.make(lib, kind)), bytes(wanted), name)
+        desc = _structs.make(lib, _ffi.FlightDesc, sample_rate=30.0, tolerance=None)
+        self.assertEqual((desc.sample_rate, desc.tolerance), (30.0, 1e-10))
 
     def test_a_library_that_is_not_there(self):
         with self.assertRaises(OSError):
