@@ -8,12 +8,13 @@ from array import array
 from typing import Any, Iterable, Optional, Union
 
 from . import _ffi
-from ._arrays import copy_of, pointer_to
+from ._arrays import pointer_to
 from ._bake import Bake
 from ._handles import Sampled, check_status, create
 from ._parsed_scene import Scene
 from ._state import State
 from ._structs import make, plain
+from .rig import Track
 
 
 class Inverse(Sampled):
@@ -128,11 +129,5 @@ def inverse(scene: Scene, track: Union[Bake, str, bytes],
     """The forces of a motion: a finished Bake, or the text of a skel-track/1."""
     if isinstance(track, Bake):
         return Inverse(scene, track.poses, track.fps, cutoff)
-
-    lib = scene._lib
-    data = track.encode() if isinstance(track, str) else bytes(track)
-    owner = create(lib, lib.skel_track_parse, lib.skel_track_destroy, data, len(data),
-                   scene._model)
-    count = 7 * scene.body_count * lib.skel_track_frame_count(owner.pointer)
-    poses = copy_of(lib.skel_track_poses(owner.pointer), count)
-    return Inverse(scene, poses, lib.skel_track_fps(owner.pointer), cutoff)
+    read = Track(scene, track)
+    return Inverse(scene, read.poses, read.fps, cutoff)
