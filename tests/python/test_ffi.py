@@ -24,14 +24,14 @@ ODD_HEADER = '''\
 #ifdef __cplusplus
 extern "C" {
 #endif
-#if defined(__GNUC__) && !defined(SKEL_H)
+#if(defined(__GNUC__) && !defined(SKEL_H))
 #error "not read"
 #elif defined(SKEL_H)
 #define SKEL_API
 #else
 #define SKEL_API this is not read
 #endif
-#define SKEL_COUNT (1 << 2) /* a constant */
+# define  SKEL_COUNT (1 << 2) /* a constant */
 #define SKEL_NAME "a /* text */"
 #define SKEL_RATE 0.5f
 #define skel_point_init(p) skel_point_init_sized((p), \\
@@ -91,6 +91,8 @@ REFUSED = (  # (declaration in the third line, message)
     ("SKEL_API void skel_f(const char *format, ...);", "unknown type '...'"),
     ("SKEL_API void skel_f(bool is);", "unknown type 'bool'"),
     ("typedef struct skel_a { double x; } skel_a; SKEL_API void skel_f(skel_a a);", "by value"),
+    ("SKEL_API void skel_f(void); SKEL_API void skel_f(void);", "declared a second time"),
+    ("#endif", "#endif without #if"),
     ("void skel_f(void);", "exported functions begin with SKEL_API"),
     ("static inline int32_t skel_f(void) { return 1; }", "unknown declaration"),
     ("SKEL_API void skel_f(void) { }", "expected ';'"),
