@@ -203,13 +203,16 @@ class Scene(Closing):
         return found
 
     def body(self, index: int) -> dict[str, Any]:
-        """mass, inertia, position, ... of a body; pinned as [[from, to], ...] in [s]."""
+        """mass, inertia, position, ... of a body; pinned as [[from, to], ...] [s], contacts as
+        [[x, y, z], ...] [m] in body axes."""
         desc = make(self._lib, _ffi.BodyDesc)
         check_status(self._lib, self._lib.skel_model_get_body(self._model, index, C.byref(desc)))
         fields = {key: value for key, value in plain(desc).items() if "curve" not in key}
         fields["name"] = desc.name.decode()
         times = desc.pinned[:2 * fields.pop("pinned_count")] if desc.pinned else []
         fields["pinned"] = [list(pair) for pair in zip(times[::2], times[1::2])]
+        points = desc.contacts[:3 * fields.pop("contact_count")] if desc.contacts else []
+        fields["contacts"] = [points[k:k + 3] for k in range(0, len(points), 3)]
         return fields
 
     def middle(self) -> array[float]:

@@ -247,6 +247,12 @@ class Pins(unittest.TestCase):
         self.assertEqual(scene.body(0)["pinned"], [[0, 1], [2, 3]])
         self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["pinned"], [])
 
+    def test_contact_points_can_be_asked_for(self):
+        points = [[0, 0, 0.5], [0.25, 0, -0.5]]
+        scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], contacts=points).to_json())
+        self.assertEqual(scene.body(0)["contacts"], points)
+        self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["contacts"], [])
+
     def test_preroll(self):
         scene = lone(position=[0, 0, 0])
         scene.bake.preroll = 0.5
