@@ -466,11 +466,11 @@ START_TEST(corner_leaves_by_the_nearest_face) {
     const pose        upper   = {{0.05, 0, 0.7}, q_identity()};
     const pose        lower   = {{0, 0, 0}, q_identity()};
     int               by_side = 0, by_top = 0;
-    for (int32_t k = 0; k < m->ns; ++k) {
-        if (m->spot[k].i != 0 || m->spot[k].at.z > 0) continue; /* the corners below */
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        if (m->candidate[k].i != 0 || m->candidate[k].at.z > 0) continue; /* the corners below */
 
-        const skel__touch t = skel__touch_of(m, &m->spot[k], upper, lower);
-        if (m->spot[k].at.x > 0) {
+        const skel__contact_point t = skel__contact_point_of(m, &m->candidate[k], upper, lower);
+        if (m->candidate[k].at.x > 0) {
             near1(t.gap, -0.05, 1e-12);
             near1(t.normal.x, 1, 1e-12);
             ++by_side;
@@ -679,7 +679,7 @@ static int32_t candidates_beside_a_box(int overlaps) {
     d.body_count = 2;
 
     scene         s     = build(&d);
-    const int32_t count = s.model->ns;
+    const int32_t count = s.model->ncand;
     scene_free(&s);
     return count;
 }

@@ -987,7 +987,7 @@ static void try_anything(rng *r, int k) {
             const skel__joint   *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
             double               c[2];
             if (!j || !j->limits.is_set || (n->leader >= 0 && n->factor == 0)) continue;
-            const int32_t count = skel__joint_scalars(j, q + j->q_offset, c);
+            const int32_t count = skel__joint_coordinates(j, q + j->q_offset, c);
             for (int32_t l = 0; l < count; ++l) {
                 const double x      = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
                 const int    is_one = n->leader >= 0 && j->limits.low[l] == j->limits.high[l];

@@ -145,12 +145,12 @@ START_TEST(gradients) {
     scene        s = body_on(&d, k_none);
     skel__joint *j = &((skel_model *)s.model)->joint[0];
     while (count < 200) {
-        const quat   outer = random_turn(&r), inner = random_turn(&r);
-        const double h     = 1e-5;
-        const pose   frame = {{0, 0, 0}, outer};
-        skel__scalar c[2], up[2], down[2];
+        const quat       outer = random_turn(&r), inner = random_turn(&r);
+        const double     h     = 1e-5;
+        const pose       frame = {{0, 0, 0}, outer};
+        skel__coordinate c[2], up[2], down[2];
         j->limit_axis = q_rotate(random_turn(&r), (v3){0, 0, 1});
-        ck_assert_int_eq(skel__scalars_of(j, frame, (pose){{0, 0, 0}, inner}, c), 2);
+        ck_assert_int_eq(skel__coordinates_of(j, frame, (pose){{0, 0, 0}, inner}, c), 2);
         /* straight ahead and straight back there is no direction; the twist ends at half a turn */
         if (c[0].c < 0.1 || c[0].c > 2.9 || fabs(c[1].c) > 3.1) continue;
         ++count;
@@ -158,8 +158,8 @@ START_TEST(gradients) {
             const v3   axis = {e == 0, e == 1, e == 2};
             const quat plus = q_mul(q_exp(v3_scale(axis, h)), inner);
             const quat less = q_mul(q_exp(v3_scale(axis, -h)), inner);
-            skel__scalars_of(j, frame, (pose){{0, 0, 0}, plus}, up);
-            skel__scalars_of(j, frame, (pose){{0, 0, 0}, less}, down);
+            skel__coordinates_of(j, frame, (pose){{0, 0, 0}, plus}, up);
+            skel__coordinates_of(j, frame, (pose){{0, 0, 0}, less}, down);
             for (int k = 0; k < 2; ++k) {
                 const double want = (up[k].c - down[k].c) / (2 * h);
                 worst             = fmax(worst, fabs(v3_dot(axis, c[k].gradient) - want));

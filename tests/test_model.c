@@ -626,7 +626,7 @@ START_TEST(joints_come_back) {
     back.name = j->name;
     ck_assert_mem_eq(&back, j, sizeof back);
     ck_assert_int_eq(f.model->joint[1].muscle_index,
-                     3 * f.model->ns); /* behind the contacts' memory */
+                     3 * f.model->ncand); /* behind the contacts' memory */
     skel_model_destroy(f.model);
 }
 END_TEST

@@ -178,8 +178,8 @@ START_TEST(accelerations) {
         ck_assert_int_eq(skel_state_set_velocities(j.made.state, velocities), SKEL_OK);
         const skel_model *m = j.made.model;
         /* the bristle was bent from where the heel touched down, at the origin */
-        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->memory + m->spot[0].memory);
-        for (int k = 0; k < 2; ++k) j.made.state->memory[m->joint[k].muscle_index] = torque[k];
+        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->internal + m->candidate[0].internal);
+        for (int k = 0; k < 2; ++k) j.made.state->internal[m->joint[k].muscle_index] = torque[k];
         for (int32_t solver = SKEL_SOLVER_TREE; solver <= SKEL_SOLVER_PINV; ++solver) {
             ck_assert_int_eq(skel_accelerations(j.made.state, solver, linear, angular, NULL),
                              SKEL_OK);
@@ -264,7 +264,7 @@ START_TEST(limiting_torque) {
         skel__joint *k   = &((skel_model *)j.made.model)->joint[0];
         const double phi = number(row, "phi"), rate = number(row, "rate");
         k->stop_low[0] = number(row, "lo"), k->stop_high[0] = number(row, "hi");
-        const skel__element e = skel__element_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
+        const skel__joint_force e = skel__joint_force_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
         near1(e.force, number(row, "Q"), 1e-12 * (1 + fabs(number(row, "Q"))));
     }
     scene_free(&j.made);

@@ -200,7 +200,7 @@ START_TEST(closed_form) {
         skel_state_get_q(s.state, &q);
         if (torque_at(side * q) < 1) break;
         worst = fmax(worst,
-                     fabs(s.state->memory[s.model->joint[0].muscle_index] - torque_at(side * q)));
+                     fabs(s.state->internal[s.model->joint[0].muscle_index] - torque_at(side * q)));
     }
     printf("muscle %s side %d: torque off by %.3g of %.4g, work by %.3g of %.4g; stretched %.3g\n",
            _i / 2 ? "adams" : "conserving", side, worst, most, work, -work_at(least), -least);

@@ -143,6 +143,9 @@ JOINT_HINGE = 1
 JOINT_SLIDE = 2
 JOINT_UNIVERSAL = 3
 JOINT_BALL = 4
+COORDINATE_ANGLE = 0
+COORDINATE_LENGTH = 1
+COORDINATE_QUATERNION = 2
 MOTION_DYNAMIC = 0
 MOTION_FIXED = 1
 MOTION_DRIVEN = 2
@@ -156,6 +159,23 @@ COLLIDE_OTHERS = 0
 COLLIDE_ALL = -1
 COLLIDE_NONE = -2
 FLAG_SMOOTH = 1
+
+
+class JointKind(C.Structure):
+    """skel_joint_kind of skel_model.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("q_count", C.c_int32),
+        ("dof", C.c_int32),
+        ("row_count", C.c_int32),
+        ("q_kind", C.c_int32 * 4),
+        ("dof_kind", C.c_int32 * 3),
+        ("has_axis", C.c_int32),
+        ("is_through_point", C.c_int32),
+        ("limit_count", C.c_int32),
+        ("name", C.c_char_p),
+    ]
 
 
 class BodyDesc(C.Structure):
@@ -872,6 +892,7 @@ STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class
     "skel_ground_desc": GroundDesc,
     "skel_wobble_desc": WobbleDesc,
     "skel_field_desc": FieldDesc,
+    "skel_joint_kind": JointKind,
     "skel_body_desc": BodyDesc,
     "skel_joint_limits": JointLimits,
     "skel_joint_follow": JointFollow,
@@ -924,6 +945,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name: (result, *arguments)
     "skel_joint_desc_init_sized": (None, C.POINTER(JointDesc), C.c_size_t),
     "skel_shape_inertia": (C.c_int32, C.c_int32, C.POINTER(C.c_double), C.c_double,
                            C.POINTER(C.c_double)),
+    "skel_joint_kind_get": (C.c_int32, C.c_int32, C.POINTER(JointKind)),
     "skel_model_create": (C.c_int32, C.POINTER(ModelDesc), C.POINTER(C.c_void_p), C.POINTER(Error)),
     "skel_model_destroy": (None, C.c_void_p),
     "skel_model_body_count": (C.c_int32, C.c_void_p),

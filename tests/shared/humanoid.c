@@ -87,7 +87,7 @@ double limits_broken(const skel_model *m, const double *q) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         double             c[2];
-        const int32_t      n = skel__joint_scalars(j, q + j->q_offset, c);
+        const int32_t      n = skel__joint_coordinates(j, q + j->q_offset, c);
         for (int32_t i = 0; j->limits.is_set && i < n; ++i) {
             const double x = j->type == SKEL_JOINT_BALL ? c[i] : q[j->q_offset + i];
             worst          = fmax(worst, x - j->limits.high[i]);

@@ -23,6 +23,27 @@ enum {
     SKEL_JOINT_BALL = 4
 };
 
+/** What a coordinate of a joint measures. */
+enum {
+    SKEL_COORDINATE_ANGLE      = 0, /**< an angle [rad] */
+    SKEL_COORDINATE_LENGTH     = 1, /**< a length [m] */
+    SKEL_COORDINATE_QUATERNION = 2  /**< a component of a unit quaternion */
+};
+
+/** Properties of a joint type. */
+typedef struct skel_joint_kind {
+    uint32_t    struct_size; /**< sizeof of this struct as the caller saw it */
+    int32_t     q_count;     /**< number of coordinates */
+    int32_t     dof;         /**< number of velocities */
+    int32_t     row_count;   /**< number of constraint rows, 6 - dof */
+    int32_t     q_kind[4];   /**< SKEL_COORDINATE_* of each coordinate */
+    int32_t     dof_kind[3]; /**< SKEL_COORDINATE_* that each velocity is a rate of */
+    int32_t     has_axis;    /**< 1: one coordinate; motor, spring, muscle and mimic act on it */
+    int32_t     is_through_point; /**< 1: the joint points of parent and child coincide */
+    int32_t     limit_count;      /**< number of coordinates that limits apply to, at most 2 */
+    const char *name;             /**< name in documents; static */
+} skel_joint_kind;
+
 /** How a body moves. */
 enum {
     SKEL_MOTION_DYNAMIC = 0, /**< moved by forces */
@@ -221,6 +242,9 @@ SKEL_API void skel_joint_desc_init_sized(skel_joint_desc *desc, size_t size);
 /** Inertia (xx yy zz xy xz yz about the centre) of an even solid; size as at SKEL_SHAPE_*. */
 SKEL_API skel_status skel_shape_inertia(int32_t shape, const double size[3], double mass,
                                         double inertia[6]);
+
+/** Properties of the joint type SKEL_JOINT_*. Set struct_size. SKEL_E_ARGUMENT: no such type. */
+SKEL_API skel_status skel_joint_kind_get(int32_t type, skel_joint_kind *out);
 
 /** Immutable after creation; share it between threads without locks. */
 typedef struct skel_model skel_model;

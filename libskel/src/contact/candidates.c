@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may touch what: the spots of every shape and contact point against every ground, and of
+/* What may touch what: the candidates of every shape and contact point against every ground, and of
    every pair of bodies that is not ruled out. Constants that a ground leaves open follow from the
    total weight W and a length L of the scene: static depth DEPTH L under all of W. What weighs less
    than SLIGHT of that finds them softer in proportion, as if all of it weighed less: springs for
@@ -18,7 +18,7 @@
 #define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
 #define SLIGHT 0.01        /* of the weight */
 #define EARTH 9.81
-#define SPOTS_MAX 400000
+#define CONTACT_CANDIDATES_MAX 400000
 #define DEFAULT_PAIRS_MAX 1000 /* shaped bodies: of more, those that must touch have to say so */
 #define RIM 12                 /* points on each rim of a cylinder */
 
@@ -35,23 +35,24 @@ static double shape_reach(const skel__body *b) {
 
 static void measure(skel_model *m) {
     const double g    = v3_norm(m->gravity);
-    double       mass = 0, reach = m->nj > 0 ? m->size : 0;
+    double       mass = 0, reach = m->nj > 0 ? m->length_scale : 0;
     for (int32_t i = 0; i < m->nb; ++i) {
-        skel__body *b = &m->body[i];
-        b->reach      = shape_reach(b);
+        skel__body *b      = &m->body[i];
+        b->bounding_radius = shape_reach(b);
         for (uint32_t e = 0; e < b->contact_count; ++e)
-            b->reach = fmax(b->reach, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
+            b->bounding_radius =
+                fmax(b->bounding_radius, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
         if (!skel__is_dynamic(m, i)) continue;
         mass += b->mass;
-        reach = fmax(reach, b->reach);
+        reach = fmax(reach, b->bounding_radius);
     }
-    m->pull   = g > 0 ? g : EARTH;
-    m->weight = fmax(mass, 1e-300) * m->pull;
-    m->reach  = reach > 0 ? reach : m->size;
+    m->gravity_norm   = g > 0 ? g : EARTH;
+    m->weight         = fmax(mass, 1e-300) * m->gravity_norm;
+    m->contact_length = reach > 0 ? reach : m->length_scale;
 }
 
 static void fill_constants(const skel_model *m, skel__ground *g) {
-    const double w = m->weight, l = m->reach, mass = w / m->pull;
+    const double w = m->weight, l = m->contact_length, mass = w / m->gravity_norm;
     if (g->is_default && g->is_rigid) {
         g->a = w / (RIGID_DEPTH * l), g->b = 1;
         g->d = 2.0 * sqrt(g->a * mass);
@@ -68,7 +69,7 @@ static void fill_constants(const skel_model *m, skel__ground *g) {
 /* Copies of the grounds, each with a quarter of the constants of the one before. */
 static void soften(skel_model *m) {
     const int32_t n = m->ng + 1;
-    for (int32_t k = n; k < SKEL__LIGHTER * n; ++k) {
+    for (int32_t k = n; k < SKEL__SOFT_LEVELS * n; ++k) {
         skel__ground *g = &m->ground[k];
         *g              = m->ground[k - n];
         if (g->is_default) g->a *= 0.25, g->d *= 0.25;
@@ -76,55 +77,55 @@ static void soften(skel_model *m) {
     }
 }
 
-/* ---- spots ---- */
+/* ---- candidates ---- */
 
-/* Where the spots go that the functions below list: each is handed to `take`. */
+/* Where the candidates go that the functions below list: each is handed to `take`. */
 typedef struct finder finder;
 struct finder {
     const skel_model *m;
-    void (*take)(finder *f, const skel__spot *s);
-    skel__spot *spot;     /* of take_store */
-    int32_t     count;    /* of take_count and take_store */
-    int         overlaps; /* of take_test: one of them overlaps as given */
+    void (*take)(finder *f, const skel__candidate *s);
+    skel__candidate *candidate; /* of take_store */
+    int32_t          count;     /* of take_count and take_store */
+    int              overlaps;  /* of take_test: one of them overlaps as given */
 
     int32_t overlap_count;    /* pairs of different skeletons that overlap as given */
     int32_t overlap_first[2]; /* the first of them */
 };
 
 /* How often a quarter of the constants is right for the lighter of the two. */
-static int32_t softness(const skel_model *m, const skel__spot *s) {
+static int32_t softness(const skel_model *m, const skel__candidate *s) {
     double mass = INFINITY;
     if (skel__is_dynamic(m, s->i)) mass = m->body[s->i].mass;
     if (s->j >= 0 && skel__is_dynamic(m, s->j)) mass = fmin(mass, m->body[s->j].mass);
-    const double part = mass * m->pull / (SLIGHT * m->weight);
+    const double part = mass * m->gravity_norm / (SLIGHT * m->weight);
     if (!(part < 1)) return 0;
     const double times = 0.5 - log(part) / log(4.0);
-    return times < SKEL__LIGHTER - 1 ? (int32_t)times : SKEL__LIGHTER - 1;
+    return times < SKEL__SOFT_LEVELS - 1 ? (int32_t)times : SKEL__SOFT_LEVELS - 1;
 }
 
-static void take_count(finder *f, const skel__spot *s) {
+static void take_count(finder *f, const skel__candidate *s) {
     (void)s;
     ++f->count;
 }
 
-static void take_store(finder *f, const skel__spot *s) {
-    f->spot[f->count++] = *s;
+static void take_store(finder *f, const skel__candidate *s) {
+    f->candidate[f->count++] = *s;
 }
 
-static void add_spot(finder *f, skel__spot s) {
-    if (f->count > SPOTS_MAX) return;
-    s.memory = 3 * f->count;
+static void add_candidate(finder *f, skel__candidate s) {
+    if (f->count > CONTACT_CANDIDATES_MAX) return;
+    s.internal = 3 * f->count;
     s.ground += (f->m->ng + 1) * softness(f->m, &s);
     f->take(f, &s);
 }
 
-static void add_point(finder *f, skel__spot like, v3 at, double radius) {
+static void add_point(finder *f, skel__candidate like, v3 at, double radius) {
     like.at = like.to = at;
     like.radius       = radius;
-    add_spot(f, like);
+    add_candidate(f, like);
 }
 
-static void add_corners(finder *f, skel__spot like, const double size[3]) {
+static void add_corners(finder *f, skel__candidate like, const double size[3]) {
     for (int k = 0; k < 8; ++k)
         add_point(f, like,
                   (v3){size[0] * (k & 1 ? 0.5 : -0.5), size[1] * (k & 2 ? 0.5 : -0.5),
@@ -132,7 +133,7 @@ static void add_corners(finder *f, skel__spot like, const double size[3]) {
                   0);
 }
 
-static void add_rims(finder *f, skel__spot like, const double size[3]) {
+static void add_rims(finder *f, skel__candidate like, const double size[3]) {
     for (int k = 0; k < 2 * RIM; ++k) {
         const double angle = SKEL__TURN * (k / 2) / RIM;
         add_point(f, like,
@@ -141,7 +142,7 @@ static void add_rims(finder *f, skel__spot like, const double size[3]) {
 }
 
 /* The points with which a body meets a plane or a box. */
-static void add_points(finder *f, skel__spot like) {
+static void add_points(finder *f, skel__candidate like) {
     const skel__body *b = &f->m->body[like.i];
     v3                from, to;
     switch (b->shape) {
@@ -175,7 +176,8 @@ static void add_grounds(finder *f) {
         for (int32_t g = 0; g < m->ng; ++g) {
             const int32_t on = m->ground[g].body;
             if (on == i || (on >= 0 && are_linked(m, i, on))) continue;
-            add_points(f, (skel__spot){.i = i, .j = -1, .ground = g, .kind = SKEL__SPOT_PLANE});
+            add_points(
+                f, (skel__candidate){.i = i, .j = -1, .ground = g, .kind = SKEL__CANDIDATE_PLANE});
         }
     }
 }
@@ -194,15 +196,15 @@ static int may_touch(const skel_model *m, int32_t i, int32_t j) {
    corners of each. */
 static void add_box_pair(finder *f, int32_t i, int32_t box) {
     const skel__body *b = &f->m->body[i];
-    skel__spot        s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__SPOT_BOX};
+    skel__candidate   s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__CANDIDATE_BOX};
     add_points(f, s);
     if (b->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_SPHERE) return;
-    s.kind   = SKEL__SPOT_EDGE;
+    s.kind   = SKEL__CANDIDATE_EDGE;
     s.radius = skel__segment_of(b, &s.at, &s.to);
-    add_spot(f, s);
+    add_candidate(f, s);
     const v3 at = s.at;
     s.at = s.to, s.to = at, s.is_second = 1;
-    add_spot(f, s);
+    add_candidate(f, s);
 }
 
 static void add_pair(finder *f, int32_t i, int32_t j) {
@@ -210,15 +212,15 @@ static void add_pair(finder *f, int32_t i, int32_t j) {
     if (b) add_box_pair(f, i, j);
     if (a) add_box_pair(f, j, i);
     if (a || b) return;
-    skel__spot s = {.i = i, .j = j, .ground = f->m->ng, .kind = SKEL__SPOT_SEGMENT};
-    s.radius     = skel__segment_of(&f->m->body[i], &s.at, &s.to);
-    add_spot(f, s);
+    skel__candidate s = {.i = i, .j = j, .ground = f->m->ng, .kind = SKEL__CANDIDATE_SEGMENT};
+    s.radius          = skel__segment_of(&f->m->body[i], &s.at, &s.to);
+    add_candidate(f, s);
 }
 
-static void take_test(finder *f, const skel__spot *s) {
-    const skel__touch t =
-        skel__touch_of(f->m, s, skel__initial_pose(f->m, s->i), skel__initial_pose(f->m, s->j));
-    if (t.gap < -1e-9 * f->m->reach) f->overlaps = 1;
+static void take_test(finder *f, const skel__candidate *s) {
+    const skel__contact_point t = skel__contact_point_of(f->m, s, skel__initial_pose(f->m, s->i),
+                                                         skel__initial_pose(f->m, s->j));
+    if (t.gap < -1e-9 * f->m->contact_length) f->overlaps = 1;
 }
 
 /* Whether a pair overlaps as given: such shapes are drawn into each other on purpose. */
@@ -263,7 +265,7 @@ static void add_pairs(finder *f) {
     const skel_model *m = f->m;
 
     for (int32_t i = 0; i < m->nb; ++i) {
-        if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > SPOTS_MAX) continue;
+        if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > CONTACT_CANDIDATES_MAX) continue;
 
         for (int32_t j = i + 1; j < m->nb; ++j) {
             if (!may_touch(m, i, j)) continue;
@@ -276,14 +278,14 @@ static void add_pairs(finder *f) {
     }
 }
 
-/* Counts the spots, or fills them in. One skeleton that was not asked to touch itself, the usual
+/* Counts the candidates, or fills them in. One skeleton that was not asked to touch itself, the usual
    case, has no pairs. */
 static void add_all(finder *f, const survey *all) {
     add_grounds(f);
     if (!f->m->pairs_left_out && (all->asked || all->apart)) add_pairs(f);
 }
 
-skel_status skel__contacts_build(skel_model *m, skel_error *err) {
+skel_status skel__contact_candidates_build(skel_model *m, skel_error *err) {
     finder f = {.m = m, .take = take_count};
     measure(m);
     for (int32_t k = 0; k <= m->ng; ++k) {
@@ -300,23 +302,23 @@ skel_status skel__contacts_build(skel_model *m, skel_error *err) {
     const survey all  = survey_of(m);
     m->pairs_left_out = !all.asked && all.apart && all.count > DEFAULT_PAIRS_MAX;
     add_all(&f, &all);
-    if (f.count > SPOTS_MAX && !all.asked) {
+    if (f.count > CONTACT_CANDIDATES_MAX && !all.asked) {
         m->pairs_left_out = 1;
         f                 = (finder){.m = m, .take = take_count};
         add_all(&f, &all);
     }
     m->overlap_count = f.overlap_count;
     memcpy(m->overlap_first, f.overlap_first, sizeof m->overlap_first);
-    if (f.count > SPOTS_MAX)
+    if (f.count > CONTACT_CANDIDATES_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "bodies: more than %d places could touch; rule pairs out by collide",
-                          SPOTS_MAX);
-    m->ns = f.count;
-    m->nm = 3 * f.count;
+                          CONTACT_CANDIDATES_MAX);
+    m->ncand     = f.count;
+    m->ninternal = 3 * f.count;
     if (f.count > 0) {
-        m->spot = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->spot);
-        if (!m->spot) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
-        f = (finder){.m = m, .take = take_store, .spot = m->spot};
+        m->candidate = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->candidate);
+        if (!m->candidate) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
+        f = (finder){.m = m, .take = take_store, .candidate = m->candidate};
         add_all(&f, &all);
     }
     return SKEL_OK;

@@ -7,16 +7,17 @@
 #define TINY 1e-300
 #define HALVINGS 32 /* of a segment, in search of its point nearest to a box */
 
-static skel__touch no_touch(void) {
-    return (skel__touch){.normal = {0, 0, 1}, .gap = INFINITY};
+static skel__contact_point no_touch(void) {
+    return (skel__contact_point){.normal = {0, 0, 1}, .gap = INFINITY};
 }
 
 static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-static skel__touch touch_plane(const skel__ground *g, const skel__spot *s, pose i, pose other) {
-    skel__touch t;
+static skel__contact_point touch_plane(const skel__ground *g, const skel__candidate *s, pose i,
+                                       pose other) {
+    skel__contact_point t;
     t.normal       = q_rotate(other.q, g->normal);
     t.point_i      = v3_add(i.p, q_rotate(i.q, s->at));
     const v3 point = v3_add(other.p, q_rotate(other.q, g->point));
@@ -56,11 +57,12 @@ static void half_edges(const skel__body *b, double e[3]) {
     for (int k = 0; k < 3; ++k) e[k] = 0.5 * b->size[k];
 }
 
-static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, pose other) {
+static skel__contact_point touch_box_at(const skel__body *box, v3 local, double radius,
+                                        pose other) {
     double e[3];
     half_edges(box, e);
-    const box_distance d = distance_to_box(local, e);
-    skel__touch        t;
+    const box_distance  d = distance_to_box(local, e);
+    skel__contact_point t;
     t.normal   = q_rotate(other.q, d.gradient);
     t.point_i  = v3_add(other.p, q_rotate(other.q, local));
     t.radius_i = radius, t.radius_j = 0;
@@ -72,7 +74,7 @@ static skel__touch touch_box_at(const skel__body *box, v3 local, double radius, 
 /* A corner against a box is let out by the nearest face, one on whose side its body is being twice
    as near. One that it is flush with is no way out for what stands on another. Beside the face it
    does not touch: edges against edges are not seen. */
-static skel__touch touch_corner(const skel__body *box, v3 local, v3 centre, pose other) {
+static skel__contact_point touch_corner(const skel__body *box, v3 local, v3 centre, pose other) {
     const double p[3] = {local.x, local.y, local.z}, c[3] = {centre.x, centre.y, centre.z};
     double       e[3], n[3] = {0, 0, 0}, best = INFINITY;
     int          face = 0;
@@ -88,10 +90,10 @@ static skel__touch touch_corner(const skel__body *box, v3 local, v3 centre, pose
         }
     for (int k = 0; k < 3; ++k)
         if (k != face && fabs(p[k]) - e[k] > slack) return no_touch();
-    n[face]       = p[face] < 0 ? -1 : 1;
-    skel__touch t = {.normal = q_rotate(other.q, v3_of(n)), .gap = fabs(p[face]) - e[face]};
-    t.point_i     = v3_add(other.p, q_rotate(other.q, local));
-    t.point_j     = v3_mad(t.point_i, -t.gap, t.normal);
+    n[face]               = p[face] < 0 ? -1 : 1;
+    skel__contact_point t = {.normal = q_rotate(other.q, v3_of(n)), .gap = fabs(p[face]) - e[face]};
+    t.point_i             = v3_add(other.p, q_rotate(other.q, local));
+    t.point_j             = v3_mad(t.point_i, -t.gap, t.normal);
     return t;
 }
 
@@ -114,11 +116,12 @@ static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
     return enter;
 }
 
-/* The inside of a segment against a box: faces are met by its ends, which are spots of their own;
+/* The inside of a segment against a box: faces are met by its ends, which are candidates of their own;
    this is where it passes over an edge. The distance along the segment is convex, its slope rises:
    bisection finds the nearest place. Where that is over a face, the edge over which it came is
-   taken, so that a limb that rocks on two edges goes on touching both (a spot from each end). */
-static skel__touch touch_edge(const skel__body *box, const skel__spot *s, pose i, pose other) {
+   taken, so that a limb that rocks on two edges goes on touching both (a candidate from each end). */
+static skel__contact_point touch_edge(const skel__body *box, const skel__candidate *s, pose i,
+                                      pose other) {
     double   e[3], low = 0, high = 1;
     const v3 a = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
     const v3 b = into(other, v3_add(i.p, q_rotate(i.q, s->to)));
@@ -191,7 +194,8 @@ static void nearest(v3 p, v3 u, v3 q, v3 v, double *s, double *t) {
     }
 }
 
-static skel__touch touch_segments(const skel_model *m, const skel__spot *sp, pose i, pose other) {
+static skel__contact_point touch_segments(const skel_model *m, const skel__candidate *sp, pose i,
+                                          pose other) {
     v3           from, to;
     const double radius = skel__segment_of(&m->body[sp->j], &from, &to);
     const double reach  = sp->radius + radius + v3_norm(sp->to) + v3_norm(to);
@@ -203,7 +207,7 @@ static skel__touch touch_segments(const skel_model *m, const skel__spot *sp, pos
     const v3 u = v3_sub(p2, p), v = v3_sub(q2, q);
     double   s, t;
     nearest(p, u, q, v, &s, &t);
-    skel__touch out;
+    skel__contact_point out;
     out.point_i = v3_mad(p, s, u), out.point_j = v3_mad(q, t, v);
     const v3     d = v3_sub(out.point_i, out.point_j);
     const double n = v3_norm(d);
@@ -218,29 +222,30 @@ static skel__touch touch_segments(const skel_model *m, const skel__spot *sp, pos
     return out;
 }
 
-double skel__pair_gap(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j) {
+double skel__pair_distance(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j) {
     const skel__body *a = &m->body[i], *b = &m->body[j];
     if (a->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_BOX) { /* the larger box as it is */
-        const int second =
-            b->shape == SKEL_SHAPE_BOX && (a->shape != SKEL_SHAPE_BOX || b->reach > a->reach);
+        const int second = b->shape == SKEL_SHAPE_BOX &&
+                           (a->shape != SKEL_SHAPE_BOX || b->bounding_radius > a->bounding_radius);
         const skel__body *box = second ? b : a;
         double            e[3];
         half_edges(box, e);
         const v3 at = second ? into(at_j, at_i.p) : into(at_i, at_j.p);
-        return distance_to_box(at, e).distance - (second ? a->reach : b->reach);
+        return distance_to_box(at, e).distance - (second ? a->bounding_radius : b->bounding_radius);
     }
-    return v3_norm(v3_sub(at_i.p, at_j.p)) - a->reach - b->reach;
+    return v3_norm(v3_sub(at_i.p, at_j.p)) - a->bounding_radius - b->bounding_radius;
 }
 
-skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other) {
+skel__contact_point skel__contact_point_of(const skel_model *m, const skel__candidate *s, pose i,
+                                           pose other) {
     switch (s->kind) {
-    case SKEL__SPOT_BOX: {
+    case SKEL__CANDIDATE_BOX: {
         const v3 at = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
         if (s->radius == 0) return touch_corner(&m->body[s->j], at, into(other, i.p), other);
         return touch_box_at(&m->body[s->j], at, s->radius, other);
     }
-    case SKEL__SPOT_EDGE: return touch_edge(&m->body[s->j], s, i, other);
-    case SKEL__SPOT_SEGMENT: return touch_segments(m, s, i, other);
+    case SKEL__CANDIDATE_EDGE: return touch_edge(&m->body[s->j], s, i, other);
+    case SKEL__CANDIDATE_SEGMENT: return touch_segments(m, s, i, other);
     default: return touch_plane(&m->ground[s->ground], s, i, other);
     }
 }

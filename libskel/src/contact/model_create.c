@@ -12,7 +12,7 @@ skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, ske
     skel_status status = skel__model_build(desc, &model, err);
     if (status != SKEL_OK) return status;
 
-    status = skel__contacts_build(model, err);
+    status = skel__contact_candidates_build(model, err);
     if (status != SKEL_OK) {
         skel_model_destroy(model);
         return status;
@@ -27,6 +27,6 @@ void skel_model_destroy(skel_model *model) {
     if (!model) return;
 
     const skel_allocator allocator = model->allocator;
-    skel__free(&allocator, model->spot);
+    skel__free(&allocator, model->candidate);
     skel__free(&allocator, model);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces where bodies touch grounds and each other [RUD 4.7 with ERRATA R12]. Of a spot that is
+/* Forces where bodies touch grounds and each other [RUD 4.7 with ERRATA R12]. Of a candidate that is
    `depth` deep, u the velocity of i against the other body at the common point:
      N = max(0, a depth^b + d depth')                        along the normal, never pulling;
      f = k xi + e xi',  |f| <= mu N                          along the ground, against i:
-   a bristle of stiffness k and damping e holds the place where the spot touched down (xi, in the
+   a bristle of stiffness k and damping e holds the place where the candidate touched down (xi, in the
    state's memory) until the cone of friction is full; then its foot slips along f:
      sticks:  xi' = u;     slips:  f = mu N direction(k xi + e u),  xi' = (f - k xi) / e.
    What slips turns f.(u - xi') >= 0 into heat, so no state of it gives energy. Out of touch the
@@ -20,13 +20,13 @@ double skel__contact_energy(const skel__ground *g, double depth) {
     return depth > 0 ? skel__contact_force(g, depth) * depth / (g->b + 1.0) : 0;
 }
 
-int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p, const skel__kin *x,
-                     double margin) {
-    if (p->kind == SKEL__SPOT_PLANE) return 0;
+int skel__pair_is_far(skel__pair_filter *scan, const skel_model *m, const skel__candidate *p,
+                      const skel__kin *x, double margin) {
+    if (p->kind == SKEL__CANDIDATE_PLANE) return 0;
     if (scan->begun && scan->i == p->i && scan->j == p->j) return scan->is_far;
     scan->begun = 1, scan->i = p->i, scan->j = p->j;
     scan->is_far =
-        skel__pair_gap(m, p->i, p->j, skel__pose_of(x, p->i), skel__pose_of(x, p->j)) > margin;
+        skel__pair_distance(m, p->i, p->j, skel__pose_of(x, p->i), skel__pose_of(x, p->j)) > margin;
     return scan->is_far;
 }
 
@@ -36,10 +36,10 @@ typedef struct touching {
     double normal_force, power_stored, power_lost;
 } touching;
 
-static touching touch_forces(const skel_state *s, const skel__kin *x, const skel__spot *p,
-                             const skel__touch *t, v3 xi) {
+static touching touch_forces(const skel_state *s, const skel__kin *x, const skel__candidate *p,
+                             const skel__contact_point *t, v3 xi) {
     const skel__ground *g     = &s->m->ground[p->ground];
-    const int32_t       other = skel__spot_other(s->m, p);
+    const int32_t       other = skel__candidate_other(s->m, p);
     const double        depth = -t->gap, e = skel__bristle_damping(g);
     touching            out = {0};
     /* between two that move, half way; else where i's own surface is */
@@ -61,79 +61,80 @@ static touching touch_forces(const skel_state *s, const skel__kin *x, const skel
     return out;
 }
 
-v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t spot, const skel__touch *t,
-                     v3 xi, v3 *point) {
-    const touching e = touch_forces(s, x, &s->m->spot[spot], t, xi);
+v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t candidate,
+                     const skel__contact_point *t, v3 xi, v3 *point) {
+    const touching e = touch_forces(s, x, &s->m->candidate[candidate], t, xi);
     *point           = e.point;
     return e.force;
 }
 
 /* Force on body i (the other one gets the opposite, or is what takes it). */
 static void push_at(skel_state *s, const skel__kin *x, int32_t i, double sign, v3 point, v3 force) {
-    const v3 f   = v3_scale(force, sign);
-    s->push[i].f = v3_add(s->push[i].f, f);
-    s->push[i].n = v3_add(s->push[i].n, v3_cross(v3_sub(point, x[i].p), f));
+    const v3 f             = v3_scale(force, sign);
+    s->contact_wrench[i].f = v3_add(s->contact_wrench[i].f, f);
+    s->contact_wrench[i].n = v3_add(s->contact_wrench[i].n, v3_cross(v3_sub(point, x[i].p), f));
 }
 
 /* What comes from bodies that do not move by forces: work of drives, and momentum from outside. */
 static void account_outside(skel_state *s, const skel__kin *x, int32_t from, v3 point, v3 force) {
     if (skel__is_dynamic(s->m, from)) return;
-    s->push_power.drive += v3_dot(force, skel__velocity_at(s, x, from, point));
-    s->push_power.force  = v3_add(s->push_power.force, force);
-    s->push_power.torque = v3_add(s->push_power.torque, v3_cross(point, force));
+    s->contact_power.drive += v3_dot(force, skel__velocity_at(s, x, from, point));
+    s->contact_power.force  = v3_add(s->contact_power.force, force);
+    s->contact_power.torque = v3_add(s->contact_power.torque, v3_cross(point, force));
 }
 
 void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate) {
     const skel_model *m    = s->m;
     v3                sum  = {0, 0, 0};
-    skel__scan        scan = {0};
-    for (int32_t k = 0; k < m->ns; ++k) {
-        const skel__spot   *p     = &m->spot[k];
-        const int32_t       other = skel__spot_other(m, p);
-        const v3            xi    = v3_of(memory + p->memory);
-        const skel__ground *g     = &m->ground[p->ground];
-        const int           far   = skel__scan_skips(&scan, m, p, x, 0);
-        skel__touch         t     = {.gap = INFINITY};
-        if (!far) t = skel__touch_at(s, x, k);
+    skel__pair_filter scan = {0};
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        const skel__candidate *p     = &m->candidate[k];
+        const int32_t          other = skel__candidate_other(m, p);
+        const v3               xi    = v3_of(memory + p->internal);
+        const skel__ground    *g     = &m->ground[p->ground];
+        const int              far   = skel__pair_is_far(&scan, m, p, x, 0);
+        skel__contact_point    t     = {.gap = INFINITY};
+        if (!far) t = skel__contact_point_at(s, x, k);
         /* an edge that the limb has left is nowhere, whatever the mode still says */
-        if (!(t.gap < INFINITY) || !skel__spot_pushes(s, k, t.gap)) {
+        if (!(t.gap < INFINITY) || !skel__contact_is_active(s, k, t.gap)) {
             /* what the bristle still holds turns into heat: k xi . xi' */
             const v3     back  = v3_scale(xi, -g->stick_k / skel__bristle_damping(g));
             const double power = g->stick_k * v3_dot(xi, back);
-            v3_to(back, rate + p->memory);
-            s->push_power.contact += power;
-            s->push_power.stored += power;
+            v3_to(back, rate + p->internal);
+            s->contact_power.contact += power;
+            s->contact_power.stored += power;
             continue;
         }
         const touching e = touch_forces(s, x, p, &t, xi);
-        v3_to(e.slip_rate, rate + p->memory);
+        v3_to(e.slip_rate, rate + p->internal);
         push_at(s, x, p->i, 1.0, e.point, e.force);
         push_at(s, x, other, -1.0, e.point, e.force);
         account_outside(s, x, other, e.point, e.force);
         account_outside(s, x, p->i, e.point, v3_neg(e.force));
-        s->push_power.contact += e.power_lost;
+        s->contact_power.contact += e.power_lost;
         if (skel__is_ground(m, p)) sum = v3_mad(sum, e.normal_force, t.normal);
     }
-    s->ground_push = v3_norm(sum);
+    s->ground_force = v3_norm(sum);
 }
 
 void skel__contact_measure(const skel_state *s, skel_report_row *row) {
     const skel_model *m     = s->m;
     v3                force = {0, 0, 0};
-    skel__scan        scan  = {0};
-    for (int32_t k = 0; k < m->ns; ++k) {
-        const skel__spot   *p  = &m->spot[k];
-        const skel__ground *g  = &m->ground[p->ground];
-        const v3            xi = v3_of(s->memory + p->memory);
+    skel__pair_filter scan  = {0};
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        const skel__candidate *p  = &m->candidate[k];
+        const skel__ground    *g  = &m->ground[p->ground];
+        const v3               xi = v3_of(s->internal + p->internal);
         row->elastic += 0.5 * g->stick_k * v3_dot(xi, xi);
-        if (skel__scan_skips(&scan, m, p, s->x, 0)) continue;
-        skel__touch t = skel__touch_at(s, s->x, k);
+        if (skel__pair_is_far(&scan, m, p, s->x, 0)) continue;
+        skel__contact_point t = skel__contact_point_at(s, s->x, k);
         if (!(t.gap < 0)) continue;
         row->contact_depth = fmax(row->contact_depth, -t.gap);
         row->contacts += 1;
-        if (!skel__spot_pushes(s, k, t.gap)) continue;
-        t.gap += s->left[m->ns + k];
-        row->elastic += s->has_left ? s->left[k] : skel__contact_energy(g, -t.gap);
+        if (!skel__contact_is_active(s, k, t.gap)) continue;
+        t.gap += s->surface_offset[k];
+        row->elastic +=
+            s->has_stored_energy ? s->stored_energy[k] : skel__contact_energy(g, -t.gap);
         const touching e = touch_forces(s, s->x, p, &t, xi);
         if (skel__is_ground(m, p))
             force = v3_add(force, e.force);

@@ -39,12 +39,12 @@ typedef struct skel__aba {
 } skel__aba;
 
 /* What hangs from a body, the body included, as one rigid piece (follow.c). */
-typedef struct skel__lump {
+typedef struct skel__composite {
     double  mass;
     v3      centre;
     m3      inertia; /* about the centre, world axes */
     int32_t waiting; /* joints below whose lump is still to come */
-} skel__lump;
+} skel__composite;
 
 /* Constraint rows of one joint on its bodies a and b: ga a_a + gb a_b = gamma (rows.c). */
 typedef struct skel__rows {
@@ -61,24 +61,28 @@ typedef struct skel__power {
     v3     force, torque; /* torque about the world's origin */
 } skel__power;
 
-/* One coordinate of a joint (skel__joint_scalars): c' = gradient . (w_b - w_a), for a slide
+/* One coordinate of a joint (skel__joint_coordinates): c' = gradient . (w_b - w_a), for a slide
    gradient . (velocity of b's joint point seen from a). World axes. */
-typedef struct skel__scalar {
+typedef struct skel__coordinate {
     double c;
     v3     gradient;
-} skel__scalar;
+} skel__coordinate;
 
 /* What limits, spring and muscle do along one coordinate: force on b (a gets the opposite), and the
    work they do. Either at a moment (powers; memory is a rate) or over a step (mean force, works;
    slope is the derivative of the force by the coordinate at the end, memory the muscle's torque
    there). `stored` is energy, or its change over the step. */
-typedef struct skel__element {
-    double force, slope, stored, friction, motor, memory;
-} skel__element;
+typedef struct skel__joint_force {
+    double force, slope, stored, friction, motor, internal;
+} skel__joint_force;
 
-/* Of events: spots, and both sides of both coordinates of joints. A rigid ground or hard stop only
+/* Of events: candidates, and both sides of both coordinates of joints. A rigid ground or hard stop only
    pushes where an impact has left it touching. */
-enum { SKEL__FREE = 0, SKEL__RESTS = 1, SKEL__HELD = 2 }; /* held: by a pin, nothing hits it */
+enum {
+    SKEL__EVENT_OPEN    = 0,
+    SKEL__EVENT_RESTING = 1,
+    SKEL__EVENT_PINNED  = 2
+}; /* held: by a pin, nothing hits it */
 
 /* What the speed of the centre of mass was, for muscles that react late (muscle.c). */
 #define SKEL__HISTORY 256
@@ -101,64 +105,65 @@ struct skel_state {
     skel__kin        *x;         /* (na + world) the state itself; behind nb, where pins hold */
     int32_t          *is_pinned; /* (npin) the pin held in the last step */
     skel__power       sum;       /* works and impulses so far */
-    double           *memory;    /* (nm) stick displacements of spots, world axes; muscle torques */
-    double     *left;  /* (2 ns) energy that the last step left in the spring of a spot; and how far
-                     the surface gives way there (conserving_contact.c) */
-    int32_t    *mode;  /* (ne) SKEL__FREE or _RESTS, of rigid spots and stops */
-    double     *widen; /* (ne) how far a stop gave way to a pose that was set beyond it */
-    int         has_modes;    /* set at the first step */
-    int         has_left;     /* left holds what a step left: there was one */
-    int         by_events;    /* modes say what touches, not depths */
-    int         catches;      /* stops that do not throw back catch within a step (impact.c) */
-    int         stops_near;   /* joints that came near one in the last such step */
-    int         has_deadline; /* a step may be left under way when it passes, to be gone on with */
-    double      deadline;     /* [ms] of skel__now_ms */
-    int         is_under_way; /* there is such a step, from then on: */
-    double      way_start, way_end;
-    skel__power way_sum;
+    double
+        *internal; /* (ninternal) stick displacements of candidates, world axes; muscle torques */
+    double  *stored_energy;    /* (ncand) energy in the spring of a candidate after the last step */
+    double  *surface_offset;   /* (ncand) [m] that adds to its gap (conserving_contact.c) */
+    int32_t *event_state;      /* (ne) SKEL__EVENT_OPEN or _RESTS, of rigid candidates and stops */
+    double  *slack;            /* (ne) how far a stop gave way to a pose that was set beyond it */
+    int      has_event_states; /* set at the first step */
+    int      has_stored_energy;   /* stored_energy was set by a step */
+    int      is_event_driven;     /* modes say what touches, not depths */
+    int      has_inelastic_stops; /* stops that do not throw back catch within a step (impact.c) */
+    int      stops_near_count;    /* joints that came near one in the last such step */
+    int      has_deadline; /* a step may be left under way when it passes, to be gone on with */
+    double   deadline;     /* [ms] of skel__now_ms */
+    int      is_step_in_progress; /* there is such a step, from then on: */
+    double   step_start, step_end;
+    skel__power    step_start_sums;
     skel__history *history; /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
-    skel__kin       *saved;                        /* (nb + world) the state before a step */
-    double          *memory_saved, *memory_stage;  /* (nm) */
-    double          *left_saved;                   /* (2 ns) */
-    double          *memory_rate[4];               /* (nm) */
-    double          *memory_now, *memory_rate_now; /* the ones that skel__loads reads and writes */
-    v3              *pair_element; /* (nj) the part of pair that limits, spring and muscle are */
-    int32_t         *mode_saved;   /* (ne) */
-    double          *event;        /* (4 ne) */
-    skel__wrench    *push;         /* (nb + world) of contacts and wobbling masses, part of f */
-    skel__power      push_power;   /* and what it does */
-    double           ground_push;  /* sum of the grounds' normal forces, as a vector's length */
-    double           ground_peak, ground_time; /* largest such in the last step, and when */
-    skel__kin       *stage;                    /* (nb + world) */
-    skel__rate      *rate[4];                  /* (nb) */
-    m3              *r;                        /* (nb + world) rotation matrices */
-    v3              *ww;                       /* (nb + world) angular velocities, world */
-    skel__wrench    *f;                        /* (nb + world) applied forces */
+    skel__kin    *saved;                           /* (nb + world) the state before a step */
+    double       *internal_saved, *internal_stage; /* (ninternal) */
+    double       *stored_energy_saved, *surface_offset_saved; /* (ncand) */
+    double       *internal_rate[4];                           /* (ninternal) */
+    double       *internal_now, *internal_rate_now; /* the ones that skel__loads reads and writes */
+    v3           *pair_joint_force;  /* (nj) the part of pair that limits, spring and muscle are */
+    int32_t      *event_state_saved; /* (ne) */
+    double       *event_value;       /* (4 ne) */
+    skel__wrench *contact_wrench;    /* (nb + world) of contacts and wobbling masses, part of f */
+    skel__power   contact_power;     /* and what it does */
+    double        ground_force;      /* sum of the grounds' normal forces, as a vector's length */
+    double ground_force_peak, ground_force_peak_time; /* largest such in the last step, and when */
+    skel__kin       *stage;                           /* (nb + world) */
+    skel__rate      *rate[4];                         /* (nb) */
+    m3              *r;                               /* (nb + world) rotation matrices */
+    v3              *ww;                              /* (nb + world) angular velocities, world */
+    skel__wrench    *f;                               /* (nb + world) applied forces */
     skel__wrench    *load; /* (nb + world) the part of f that comes from outside, no gravity */
     skel__wrench    *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
     skel__twist     *bias; /* (nb) */
     skel__twist     *acc;  /* (nb + world) accelerations */
-    skel__wrench    *reaction;    /* (nb) */
-    skel__aba       *aba;         /* (nb) */
-    int32_t          nloop, nr;   /* loop joints and pins that hold now, and their rows */
-    int32_t         *loop_joint;  /* (nl + npin) which */
-    skel__rows      *loop_rows;   /* (nl + npin) */
-    skel__twist     *loop_answer; /* (nr x nb) motion of the tree for a unit multiplier */
-    skel__twist     *loop_base;   /* (nb) */
-    skel__wrench    *loop_pull;   /* (2 (nl + npin)) on a and b of each, about their centres */
+    skel__wrench    *reaction;      /* (nb) */
+    skel__aba       *aba;           /* (nb) */
+    int32_t          nloop, nr;     /* loop joints and pins that hold now, and their rows */
+    int32_t         *loop_joint;    /* (nl + npin) which */
+    skel__rows      *loop_rows;     /* (nl + npin) */
+    skel__twist     *loop_response; /* (nr x nb) motion of the tree for a unit multiplier */
+    skel__twist     *loop_base;     /* (nb) */
+    skel__wrench    *loop_wrench;   /* (2 (nl + npin)) on a and b of each, about their centres */
     double          *loop_system, *loop_mu, *loop_scale, *loop_x; /* (nr x nr), (nr) each */
     int32_t         *loop_order;                                  /* (nr) */
     int32_t          loop_rank; /* of the last solve: the rows behind it in the order are implied */
     m3              *follow_inertia;     /* (nj) of what follows, child's axes; see follow.c */
-    skel__lump      *lump;               /* (nb) */
-    double          *stop_lean;          /* (nj) torque or force that may lean on a stop */
+    skel__composite *composite;          /* (nb) */
+    double          *stop_load;          /* (nj) torque or force that may lean on a stop */
     int              has_follow_inertia; /* taken at the first step */
     int              is_factored;        /* aba holds the factors of x: nothing moved since */
-    double          *judge;              /* workspace of pinv and kkt, taken when first asked for */
-    struct skel__em *em;                 /* workspace of the conserving step, likewise */
-    struct skel__impact   *impact;       /* workspace of impacts, likewise */
-    struct skel__contacts *contacts;     /* workspace of inverse dynamics, likewise (inverse.h) */
+    double          *reference;          /* workspace of pinv and kkt, taken when first asked for */
+    struct skel__conserving *em;         /* workspace of the conserving step, likewise */
+    struct skel__impact     *impact;     /* workspace of impacts, likewise */
+    struct skel__contacts   *contacts;   /* workspace of inverse dynamics, likewise (inverse.h) */
 };
 
 static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
@@ -185,7 +190,7 @@ v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *
 /* ---- fk.c ---- */
 void skel__fk(const skel_model *m, const double *q, skel__kin *x);
 /* Joints that go with others do, whatever q says. Only for kinematics: dynamics moves each one. */
-void skel__fk_obeying(const skel_model *m, const double *q, skel__kin *x);
+void skel__fk_with_mimics(const skel_model *m, const double *q, skel__kin *x);
 void skel__q_of(const skel_model *m, const skel__kin *x, double *q);
 void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);
@@ -218,46 +223,47 @@ void skel__field_pose_derivative(const skel_model *m, int32_t i, const skel__kin
 /* Normal force a depth^b and the energy it stores. */
 double skel__contact_force(const skel__ground *g, double depth);
 double skel__contact_energy(const skel__ground *g, double depth);
-/* Whether the spot's force law is at work: where it is deep; on rigid grounds only at rest. Between
+/* Whether the candidate's force law is at work: where it is deep; on rigid grounds only at rest. Between
    events (cvode.c) what touches goes on touching, so that forces do not jump within a step. */
-static inline int skel__spot_pushes(const skel_state *s, int32_t spot, double gap) {
-    if (s->by_events) return s->mode[spot] == SKEL__RESTS;
-    return gap < 0 &&
-           (!s->m->ground[s->m->spot[spot].ground].is_rigid || s->mode[spot] == SKEL__RESTS);
+static inline int skel__contact_is_active(const skel_state *s, int32_t candidate, double gap) {
+    if (s->is_event_driven) return s->event_state[candidate] == SKEL__EVENT_RESTING;
+    return gap < 0 && (!s->m->ground[s->m->candidate[candidate].ground].is_rigid ||
+                       s->event_state[candidate] == SKEL__EVENT_RESTING);
 }
-/* Goes over the spots and leaves out pairs of bodies that are farther apart than `margin`: start
-   with {0}, then ask for every spot in turn. */
-typedef struct skel__scan {
+/* Goes over the candidates and leaves out pairs of bodies that are farther apart than `margin`: start
+   with {0}, then ask for every candidate in turn. */
+typedef struct skel__pair_filter {
     int32_t i, j;
     int     begun, is_far;
-} skel__scan;
-int skel__scan_skips(skel__scan *scan, const skel_model *m, const skel__spot *p, const skel__kin *x,
-                     double margin);
+} skel__pair_filter;
+int skel__pair_is_far(skel__pair_filter *scan, const skel_model *m, const skel__candidate *p,
+                      const skel__kin *x, double margin);
 /* Whether what i touches there is a ground: any plane, or a body that does not move by forces. */
-static inline int skel__is_ground(const skel_model *m, const skel__spot *p) {
-    return p->kind == SKEL__SPOT_PLANE || !skel__is_dynamic(m, p->j);
+static inline int skel__is_ground(const skel_model *m, const skel__candidate *p) {
+    return p->kind == SKEL__CANDIDATE_PLANE || !skel__is_dynamic(m, p->j);
 }
 /* Velocity of body i's material at a point; prescribed bodies and the world move too. */
 static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int32_t i, v3 point) {
     return v3_add(x[i].v, v3_cross(s->ww[i], v3_sub(point, x[i].p)));
 }
-/* Where the spot touches at x, the surface being where it gave way to at the start. */
-static inline skel__touch skel__touch_at(const skel_state *s, const skel__kin *x, int32_t spot) {
-    const skel__spot *p = &s->m->spot[spot];
-    skel__touch       t = skel__touch_of(s->m, p, skel__pose_of(x, p->i),
-                                         skel__pose_of(x, skel__spot_other(s->m, p)));
-    t.gap += s->widen[spot];
+/* Where the candidate touches at x, the surface being where it gave way to at the start. */
+static inline skel__contact_point skel__contact_point_at(const skel_state *s, const skel__kin *x,
+                                                         int32_t candidate) {
+    const skel__candidate *p = &s->m->candidate[candidate];
+    skel__contact_point    t = skel__contact_point_of(
+           s->m, p, skel__pose_of(x, p->i), skel__pose_of(x, skel__candidate_other(s->m, p)));
+    t.gap += s->slack[candidate];
     return t;
 }
 /* The bristle's damping; some there must be for its foot to have a speed. */
 static inline double skel__bristle_damping(const skel__ground *g) {
     return fmax(g->stick_d, 1e-6 * g->stick_k);
 }
-/* Force on body i of a spot that touches as t says, by the law; xi: its stick displacement. point:
+/* Force on body i of a candidate that touches as t says, by the law; xi: its stick displacement. point:
    where it acts. */
-v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t spot, const skel__touch *t,
-                     v3 xi, v3 *point);
-/* Adds to s->push, s->push_power; rate: of the memory. s is prepared for x. */
+v3 skel__contact_law(const skel_state *s, const skel__kin *x, int32_t candidate,
+                     const skel__contact_point *t, v3 xi, v3 *point);
+/* Adds to s->contact_wrench, s->contact_power; rate: of the memory. s is prepared for x. */
 void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory, double *rate);
 /* Energy, forces and depth of the contacts of s->x, into the row. */
 void skel__contact_measure(const skel_state *s, skel_report_row *row);
@@ -267,40 +273,40 @@ void   skel__wobble_loads(skel_state *s, const skel__kin *x);
 double skel__wobble_energy(const skel_state *s, const skel__kin *x);
 
 /* ---- element.c: limits, springs and muscles of joints ---- */
-int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__scalar out[2]);
+int32_t skel__coordinates_of(const skel__joint *j, pose outer, pose inner, skel__coordinate out[2]);
 /* How the gradient of coordinate k turns with the outer and with the inner body, in world axes. */
-void skel__scalar_turns(const skel__joint *j, pose outer, pose inner, const skel__scalar *c, int k,
-                        m3 by[2]);
+void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inner,
+                                     const skel__coordinate *c, int k, m3 by[2]);
 /* At c, c'. inertia: what a stop goes by; t: for the muscle's delay. */
-skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double c, double rate,
-                               double inertia, double t, double torque);
+skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k, double c,
+                                       double rate, double inertia, double t, double torque);
 /* Whether a stop pushes over a step, as Newton's method supposes for its next correction. What it
    supposes goes on beyond where the spring sets in and lets go: a straight line. */
-typedef struct skel__stop_guess {
+typedef struct skel__stop_prediction {
     int    on;          /* 1 it does, 0 it does not, -1 not yet known, 2 by the law itself */
     int    is_used;     /* it is a stop and near */
     int    is_right;    /* the law itself says the same */
     double push, slope; /* of the straight line, and by how far the coordinate is beyond */
-} skel__stop_guess;
+} skel__stop_prediction;
 /* Over a step from c0 to c1 that lasts h and begins with the muscle's torque; guess: of the low
    stop and of the high one, NULL for the law itself. */
-skel__element skel__element_over(const skel_state *s, int32_t joint, int k, double c0, double c1,
-                                 double h, double inertia, double t, double torque,
-                                 skel__stop_guess *guess);
+skel__joint_force skel__joint_force_over(const skel_state *s, int32_t joint, int k, double c0,
+                                         double c1, double h, double inertia, double t,
+                                         double torque, skel__stop_prediction *guess);
 /* Inertia that coordinate k moves, as one lump: what hangs from the joint. */
-double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient);
+double skel__joint_force_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient);
 /* Event numbers of the joint's stops: coordinate k, low (0) or high (1). */
 static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k, int high) {
-    return m->ns + 4 * joint + 2 * k + high;
+    return m->ncand + 4 * joint + 2 * k + high;
 }
 /* Where that stop is, with what it gave way to. */
 static inline double skel__stop_edge(const skel_state *s, int32_t joint, int k, int high) {
     const skel__joint *j    = &s->m->joint[joint];
-    const double       give = s->widen[skel__stop_event(s->m, joint, k, high)];
+    const double       give = s->slack[skel__stop_event(s->m, joint, k, high)];
     return high ? j->stop_high[k] + give : j->stop_low[k] - give;
 }
 static inline int32_t skel__event_count(const skel_model *m) {
-    return m->ns + (m->has_elements ? 4 * m->nj : 0);
+    return m->ncand + (m->has_joint_forces ? 4 * m->nj : 0);
 }
 
 /* ---- muscle.c ---- */
@@ -311,7 +317,7 @@ void skel__muscle_remember(skel_state *s);
 
 /* ---- follow.c: springs toward an animation ---- */
 /* Whether joints go by the inertia that hangs from them. */
-static inline int skel__needs_lumps(const skel_model *m) {
+static inline int skel__needs_composites(const skel_model *m) {
     return m->has_follow || m->nstop > 0;
 }
 skel_status skel__follow_prepare(skel_state *s);
@@ -330,14 +336,14 @@ void skel__follow_error_slopes(const skel__joint *j, pose outer, pose inner, con
 void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3 change, m3 out[2]);
 double skel__follow_weight(const skel__joint *j, double t);
 /* Factor that keeps the pull below follow_max. */
-double skel__follow_bound(const skel__joint *j, v3 pull);
+double skel__follow_torque_factor(const skel__joint *j, v3 pull);
 /* The body that hangs from the joint: its child, or the parent where the child is an anchor. */
-int32_t skel__follow_hangs(const skel_model *m, const skel__joint *j);
+int32_t skel__follow_body(const skel_model *m, const skel__joint *j);
 /* Inertia of what follows, world axes, turning with that body; r are the rotations of the pose. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
 /* Torque (slide: force) on b at the prepared pose; a gets the opposite. */
-v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,
-                     skel__side side);
+v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                       skel__side side);
 
 /* ---- aba.c ---- */
 skel_status skel__aba_factor(skel_state *s, const skel__kin *x);
@@ -371,7 +377,7 @@ skel_status skel__kkt(skel_state *s, const skel__kin *x);
 size_t      skel__kkt_doubles(const skel_model *m);
 skel_status skel__pinv(skel_state *s, const skel__kin *x);
 /* The workspace for a judge, taken once; SKEL_E_MEMORY. */
-skel_status skel__judge_reserve(skel_state *s, int32_t solver);
+skel_status skel__reference_reserve(skel_state *s, int32_t solver);
 
 /* Accelerations s->acc (world) of x at time t by any solver; s is prepared for x afterwards. */
 skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side side,

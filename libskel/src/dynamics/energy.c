@@ -25,7 +25,7 @@ static double over(double q, double low, double high) {
 static double limit_violation(const skel__joint *j, const double *q) {
     double c[2], worst = 0;
     if (!j->limits.is_set) return 0;
-    const int32_t n = skel__joint_scalars(j, q, c);
+    const int32_t n = skel__joint_coordinates(j, q, c);
     for (int32_t k = 0; k < n; ++k)
         worst = fmax(worst, over(c[k], j->limits.low[k], j->limits.high[k]));
     return worst;
@@ -34,14 +34,14 @@ static double limit_violation(const skel__joint *j, const double *q) {
 /* What springs, limits and stops of a joint store. */
 static double stored_in(const skel_state *s, int32_t joint, pose outer, pose inner) {
     const skel__joint *j = &s->m->joint[joint];
-    skel__scalar       c[2];
+    skel__coordinate   c[2];
     double             sum = 0;
-    const int32_t      n   = skel__scalars_of(j, outer, inner, c);
+    const int32_t      n   = skel__coordinates_of(j, outer, inner, c);
     for (int k = 0; k < n; ++k) {
         double inertia = 1;
         if (skel__has_stop(j) && s->has_follow_inertia)
-            inertia = skel__element_inertia(s, s->r, joint, c[k].gradient);
-        sum += skel__element_at(s, joint, k, c[k].c, 0, inertia, s->t, 0).stored;
+            inertia = skel__joint_force_inertia(s, s->r, joint, c[k].gradient);
+        sum += skel__joint_force_at(s, joint, k, c[k].c, 0, inertia, s->t, 0).stored;
     }
     return sum;
 }
@@ -52,7 +52,7 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     memset(row, 0, sizeof *row);
     row->struct_size = (uint32_t)sizeof *row;
     row->time        = s->t;
-    if (m->ns > 0 || m->nstop > 0) /* only its workspace is written */
+    if (m->ncand > 0 || m->nstop > 0) /* only its workspace is written */
         skel__prepare((skel_state *)(uintptr_t)s, s->x);
     for (int32_t k = 0; k < m->nd; ++k)
         row->potential -= m->body[m->order[k]].mass * v3_dot(m->gravity, s->x[m->order[k]].p);
@@ -62,13 +62,13 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
         const pose         outer = pose_mul(skel__pose_of(s->x, j->a), j->fa);
         const pose         inner = pose_mul(skel__pose_of(s->x, j->b), j->fb);
         const skel__misfit e     = skel__joint_measure(j, outer, inner, q);
-        if (skel__has_elements(j)) row->elastic += stored_in(s, k, outer, inner);
+        if (skel__joint_has_forces(j)) row->elastic += stored_in(s, k, outer, inner);
         row->joint_gap       = fmax(row->joint_gap, e.gap);
         row->misalignment    = fmax(row->misalignment, e.angle);
         row->limit_violation = fmax(row->limit_violation, limit_violation(j, q));
     }
     if (m->nw > 0) row->elastic += skel__wobble_energy(s, s->x);
-    if (m->ns > 0) skel__contact_measure(s, row);
+    if (m->ncand > 0) skel__contact_measure(s, row);
     row->potential += row->elastic;
     row->kinetic = now.kinetic;
     v3_to(now.p, row->momentum);

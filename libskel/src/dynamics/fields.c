@@ -225,9 +225,9 @@ typedef struct frame {
 
 static frame frame_at(const skel_model *m, double t, skel__side side) {
     double rate[3] = {0, 0, 0};
-    skel__curve_add_slope(&m->spin_curve, t, side, rate);
-    return (frame){skel__vector_at(m->spin, &m->spin_curve, 0, t), v3_of(rate),
-                   skel__vector_at(m->drift, &m->drift_curve, 0, t)};
+    skel__curve_add_slope(&m->frame_spin_curve, t, side, rate);
+    return (frame){skel__vector_at(m->frame_spin, &m->frame_spin_curve, 0, t), v3_of(rate),
+                   skel__vector_at(m->frame_acceleration, &m->frame_acceleration_curve, 0, t)};
 }
 
 /* What turns with w beside the frame's O gives the torque  w x g,  g = (tr J) O - 2 J O. */

@@ -61,7 +61,7 @@ void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
     place_all(m, q, x, 0);
 }
 
-void skel__fk_obeying(const skel_model *m, const double *q, skel__kin *x) {
+void skel__fk_with_mimics(const skel_model *m, const double *q, skel__kin *x) {
     place_all(m, q, x, 1);
 }
 

@@ -144,22 +144,22 @@ double skel__follow_weight(const skel__joint *j, double t) {
     return weight;
 }
 
-double skel__follow_bound(const skel__joint *j, v3 pull) {
+double skel__follow_torque_factor(const skel__joint *j, v3 pull) {
     if (j->follow.max <= 0) return 1.0;
     const double ratio = v3_norm(pull) / j->follow.max;
     return 1.0 / sqrt(1.0 + ratio * ratio);
 }
 
-int32_t skel__follow_hangs(const skel_model *m, const skel__joint *j) {
+int32_t skel__follow_body(const skel_model *m, const skel__joint *j) {
     return skel__is_dynamic(m, j->b) ? j->b : j->a;
 }
 
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint) {
-    return m3_conjugate(r[skel__follow_hangs(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
+    return m3_conjugate(r[skel__follow_body(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
 }
 
-v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, double t,
-                     skel__side side) {
+v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                       skel__side side) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       h     = side == SKEL__BEFORE ? -1e-6 : 1e-6; /* for the target's own speed */
     const double       w     = SKEL__TURN * j->follow.frequency;
@@ -177,16 +177,16 @@ v3 skel__follow_pull(const skel_state *s, const skel__kin *x, int32_t joint, dou
     const v3 swing = v3_mad(v3_scale(e, w * w), 2.0 * j->follow.damping * w, v3_add(rate, drift));
     const v3 pull =
         v3_scale(m3_mulv(skel__follow_inertia(s, s->r, joint), swing), -skel__follow_weight(j, t));
-    return v3_scale(pull, skel__follow_bound(j, pull));
+    return v3_scale(pull, skel__follow_torque_factor(j, pull));
 }
 
-static skel__lump lump_of(const skel_state *s, int32_t i) {
+static skel__composite lump_of(const skel_state *s, int32_t i) {
     const skel__body *b = &s->m->body[i];
-    return (skel__lump){b->mass, s->x[i].p, m3_conjugate(s->r[i], b->inertia), 0};
+    return (skel__composite){b->mass, s->x[i].p, m3_conjugate(s->r[i], b->inertia), 0};
 }
 
 /* I = I_1 + I_2 + m_1 m_2 / m [d]^T [d], all about the centres of mass. */
-static void lump_add(skel__lump *to, const skel__lump *one) {
+static void lump_add(skel__composite *to, const skel__composite *one) {
     const double mass = to->mass + one->mass;
     const v3     d    = v3_sub(one->centre, to->centre);
     const m3     x    = m3_skew(d);
@@ -200,10 +200,10 @@ static void lump_add(skel__lump *to, const skel__lump *one) {
 
 /* About the joint, in the axes of what hangs; a slide has a mass, the same along all axes. */
 static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
-    const skel__lump *l  = &s->lump[c];
-    const v3          at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
-    const m3          x  = m3_skew(v3_sub(l->centre, at));
-    const m3          d  = m3_add(l->inertia, m3_scale(m3_tmul(x, x), l->mass));
+    const skel__composite *l  = &s->composite[c];
+    const v3               at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
+    const m3               x  = m3_skew(v3_sub(l->centre, at));
+    const m3               d  = m3_add(l->inertia, m3_scale(m3_tmul(x, x), l->mass));
     if (j->type == SKEL_JOINT_SLIDE) return m3_diagonal(l->mass);
     return m3_symmetric(m3_mul(m3_tmul(s->r[c], d), s->r[c]));
 }
@@ -211,8 +211,9 @@ static m3 lump_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
 /* What may lean on a stop: the mean of all of the weight and of what hangs there, at the arm of
    that. All of it on a finger would ask for a spring that rounding sets ringing. */
 static double lean_on(const skel_state *s, int32_t joint, int32_t c) {
-    const m3     d    = s->follow_inertia[joint];
-    const double mass = s->lump[c].mass, force = sqrt(s->m->weight * mass * s->m->pull);
+    const m3     d     = s->follow_inertia[joint];
+    const double mass  = s->composite[c].mass,
+                 force = sqrt(s->m->weight * mass * s->m->gravity_norm);
     if (s->m->joint[joint].type == SKEL_JOINT_SLIDE || !(mass > 0)) return force;
     return force * sqrt(m3_trace(d) / (3.0 * mass));
 }
@@ -221,25 +222,25 @@ static double lean_on(const skel_state *s, int32_t joint, int32_t c) {
    weighs the same whether its hand holds a bar or not. A ring is cut where it must be. */
 skel_status skel__follow_prepare(skel_state *s) {
     const skel_model *m = s->m;
-    if (!skel__needs_lumps(m) || s->has_follow_inertia) return SKEL_OK;
+    if (!skel__needs_composites(m) || s->has_follow_inertia) return SKEL_OK;
     skel__prepare(s, s->x);
-    for (int32_t i = 0; i < m->nb; ++i) s->lump[i] = lump_of(s, i);
+    for (int32_t i = 0; i < m->nb; ++i) s->composite[i] = lump_of(s, i);
     for (int32_t e = 0; e < m->nj; ++e) {
-        const int32_t c = skel__follow_hangs(m, &m->joint[e]),
-                      p = m->joint[e].a + m->joint[e].b - c;
-        if (p >= 0) s->lump[p].waiting += 1;
+        const int32_t c = skel__follow_body(m, &m->joint[e]), p = m->joint[e].a + m->joint[e].b - c;
+        if (p >= 0) s->composite[p].waiting += 1;
         s->follow_inertia[e].r[0].x = -1; /* not yet known */
     }
     int force = 0;
     for (int32_t left = m->nj, before = left; left > 0; before = left) {
         for (int32_t e = m->nj - 1; e >= 0; --e) {
-            const int32_t c = skel__follow_hangs(m, &m->joint[e]),
+            const int32_t c = skel__follow_body(m, &m->joint[e]),
                           p = m->joint[e].a + m->joint[e].b - c;
-            if (s->follow_inertia[e].r[0].x >= 0 || (s->lump[c].waiting > 0 && !force)) continue;
+            if (s->follow_inertia[e].r[0].x >= 0 || (s->composite[c].waiting > 0 && !force))
+                continue;
             s->follow_inertia[e] = lump_at_joint(s, &m->joint[e], c);
-            s->stop_lean[e]      = lean_on(s, e, c);
-            if (p >= 0) s->lump[p].waiting -= 1;
-            if (p >= 0) lump_add(&s->lump[p], &s->lump[c]);
+            s->stop_load[e]      = lean_on(s, e, c);
+            if (p >= 0) s->composite[p].waiting -= 1;
+            if (p >= 0) lump_add(&s->composite[p], &s->composite[c]);
             force = 0, --left;
         }
         force = left == before;

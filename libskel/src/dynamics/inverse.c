@@ -114,8 +114,8 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     skel__reactions(s, s->x);
 
     /* Contact forces are found from what the motion takes beyond the rest, and then applied. */
-    if (m->ns > 0) {
-        if (skel__contacts_reserve(s, m->ns) != SKEL_OK) return SKEL_E_MEMORY;
+    if (m->ncand > 0) {
+        if (skel__contacts_reserve(s, m->ncand) != SKEL_OK) return SKEL_E_MEMORY;
         skel__contacts_solve(s);
         skel__reactions(s, s->x);
     }

@@ -23,7 +23,7 @@ skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, doub
 
 /* A contact that touches, and what was found for it. Components are in its axes. */
 typedef struct skel__contact {
-    int32_t spot, i, other;       /* bodies; the force acts on i, its opposite on the other */
+    int32_t candidate, i, other;  /* bodies; the force acts on i, its opposite on the other */
     int32_t block_i, block_other; /* equations of the free roots they hang from; -1: none */
     v3      point, velocity;      /* world; velocity of i against the other */
     v3      bristle;              /* its stick displacement, as far as that is known */
@@ -57,7 +57,7 @@ int32_t skel__contacts_touching(const skel_state *s);
 /* Finds the forces of all that touches, from s->reaction, which holds what the motion takes without
    contacts, and adds them to s->f. */
 void skel__contacts_solve(skel_state *s);
-/* Bends the bristles in s->memory as the forces found say, for the next sample of a motion. */
+/* Bends the bristles in s->internal as the forces found say, for the next sample of a motion. */
 void skel__contacts_remember(skel_state *s);
 /* Force on body i, world axes. */
 v3 skel__contact_force_on(const skel__contact *c);

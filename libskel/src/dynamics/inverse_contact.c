@@ -65,18 +65,18 @@ skel_status skel__contacts_reserve(skel_state *s, int32_t capacity) {
 
 /* ---- what touches ---- */
 
-static int touches(const skel_model *m, int32_t spot, double gap) {
-    const int is_rigid = m->ground[m->spot[spot].ground].is_rigid;
-    return gap < (is_rigid ? RIGID_SLACK * m->reach : 0);
+static int touches(const skel_model *m, int32_t candidate, double gap) {
+    const int is_rigid = m->ground[m->candidate[candidate].ground].is_rigid;
+    return gap < (is_rigid ? RIGID_SLACK * m->contact_length : 0);
 }
 
 int32_t skel__contacts_touching(const skel_state *s) {
     const skel_model *m     = s->m;
-    skel__scan        scan  = {0};
+    skel__pair_filter scan  = {0};
     int32_t           count = 0;
-    for (int32_t k = 0; k < m->ns; ++k) {
-        if (skel__scan_skips(&scan, m, &m->spot[k], s->x, 0)) continue;
-        count += touches(m, k, skel__touch_at(s, s->x, k).gap);
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        if (skel__pair_is_far(&scan, m, &m->candidate[k], s->x, 0)) continue;
+        count += touches(m, k, skel__contact_point_at(s, s->x, k).gap);
     }
     return count;
 }
@@ -109,36 +109,37 @@ static int32_t block_of(const skel_state *s, int32_t body) {
 static v3 arm_of(const skel_state *s, int32_t block, v3 point) {
     if (block < 0) return (v3){0, 0, 0};
     const v3 centre = s->x[s->contacts->root[block]].p;
-    return v3_scale(v3_sub(point, centre), 1.0 / s->m->reach);
+    return v3_scale(v3_sub(point, centre), 1.0 / s->m->contact_length);
 }
 
 /* The bristle's displacement by now, from what is remembered of the sample before: the second half
    of the trapezoidal rule (skel__contacts_remember has the first), or since it touched down. */
-static v3 bristle_at(const skel_state *s, const skel__spot *p, const skel__touch *t, v3 velocity) {
-    const v3     before = v3_of(s->memory + p->memory);
+static v3 bristle_at(const skel_state *s, const skel__candidate *p, const skel__contact_point *t,
+                     v3 velocity) {
+    const v3     before = v3_of(s->internal + p->internal);
     const double h = s->contacts->lapse, in = -v3_dot(velocity, t->normal);
     const int    is_new = before.x == 0 && before.y == 0 && before.z == 0;
     const double since  = in > 0 ? fmin(h, -t->gap / in) : 0;
     return v3_mad(before, is_new ? fmax(since, 0) : 0.5 * h, velocity);
 }
 
-static void gather_one(skel_state *s, int32_t spot, const skel__touch *t) {
-    const skel_model *m = s->m;
-    const skel__spot *p = &m->spot[spot];
-    skel__contact    *c = &s->contacts->at[s->contacts->count++];
-    *c                  = (skel__contact){.spot = spot, .i = p->i, .other = skel__spot_other(m, p)};
-    c->friction         = m->ground[p->ground].friction;
-    c->depth            = -t->gap;
-    c->axis[0]          = t->normal;
-    c->axis[1]          = v3_perpendicular(t->normal);
-    c->axis[2]          = v3_cross(c->axis[0], c->axis[1]);
+static void gather_one(skel_state *s, int32_t candidate, const skel__contact_point *t) {
+    const skel_model      *m = s->m;
+    const skel__candidate *p = &m->candidate[candidate];
+    skel__contact         *c = &s->contacts->at[s->contacts->count++];
+    *c = (skel__contact){.candidate = candidate, .i = p->i, .other = skel__candidate_other(m, p)};
+    c->friction = m->ground[p->ground].friction;
+    c->depth    = -t->gap;
+    c->axis[0]  = t->normal;
+    c->axis[1]  = v3_perpendicular(t->normal);
+    c->axis[2]  = v3_cross(c->axis[0], c->axis[1]);
 
     /* The law's force with an empty bristle tells the contact point, and so the velocity there. */
-    v3 force    = skel__contact_law(s, s->x, spot, t, (v3){0, 0, 0}, &c->point);
+    v3 force    = skel__contact_law(s, s->x, candidate, t, (v3){0, 0, 0}, &c->point);
     c->velocity = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
                          skel__velocity_at(s, s->x, c->other, c->point));
     c->bristle  = bristle_at(s, p, t, c->velocity);
-    force       = skel__contact_law(s, s->x, spot, t, c->bristle, &c->point);
+    force       = skel__contact_law(s, s->x, candidate, t, c->bristle, &c->point);
     for (int k = 0; k < 3; ++k) c->law[k] = v3_dot(c->axis[k], force);
 
     /* A force between two bodies of one skeleton does nothing to its root. */
@@ -155,12 +156,12 @@ static void gather_one(skel_state *s, int32_t spot, const skel__touch *t) {
 static void gather(skel_state *s) {
     const skel_model *m    = s->m;
     skel__contacts   *c    = s->contacts;
-    skel__scan        scan = {0};
+    skel__pair_filter scan = {0};
     c->count = c->blocks = c->is_left_out = 0;
     for (int32_t i = 0; i < m->nb; ++i) c->block[i] = -1;
-    for (int32_t k = 0; k < m->ns && c->count < c->capacity; ++k) {
-        if (skel__scan_skips(&scan, m, &m->spot[k], s->x, 0)) continue;
-        const skel__touch t = skel__touch_at(s, s->x, k);
+    for (int32_t k = 0; k < m->ncand && c->count < c->capacity; ++k) {
+        if (skel__pair_is_far(&scan, m, &m->candidate[k], s->x, 0)) continue;
+        const skel__contact_point t = skel__contact_point_at(s, s->x, k);
         if (touches(m, k, t.gap)) gather_one(s, k, &t);
     }
 }
@@ -402,7 +403,7 @@ static double read_needs(const skel_state *s) {
     for (int32_t b = 0; b < c->blocks; ++b) {
         const skel__wrench w = s->reaction[c->root[b]];
         v3_to(w.f, c->need + 6 * b);
-        v3_to(v3_scale(w.n, 1.0 / s->m->reach), c->need + 6 * b + 3);
+        v3_to(v3_scale(w.n, 1.0 / s->m->contact_length), c->need + 6 * b + 3);
     }
     for (int32_t k = 0; k < c->count; ++k) scale = fmax(scale, largest(c->at[k].law, 3));
     return fmax(fmax(scale, s->m->weight), largest(c->need, 6 * c->blocks));
@@ -445,7 +446,7 @@ v3 skel__contact_force_on(const skel__contact *c) {
    u, and the force found tells xi; the first half of the trapezoidal rule follows. Else xi as it
    was carried on until now goes toward f / k, in closed form. */
 static v3 next_bristle(const skel_state *s, const skel__contact *c) {
-    const skel__ground *g = &s->m->ground[s->m->spot[c->spot].ground];
+    const skel__ground *g = &s->m->ground[s->m->candidate[c->candidate].ground];
     const double        k = g->stick_k, e = skel__bristle_damping(g), h = s->contacts->lapse;
     const v3            u    = v3_mad(c->velocity, -v3_dot(c->velocity, c->axis[0]), c->axis[0]);
     const v3            pull = v3_mad(in_world(c, c->force), -c->force[0], c->axis[0]);
@@ -458,10 +459,10 @@ static v3 next_bristle(const skel_state *s, const skel__contact *c) {
 
 void skel__contacts_remember(skel_state *s) {
     const skel__contacts *c = s->contacts;
-    memset(s->memory, 0, 3 * (size_t)s->m->ns * sizeof *s->memory);
+    memset(s->internal, 0, 3 * (size_t)s->m->ncand * sizeof *s->internal);
     for (int32_t k = 0; k < c->count; ++k) {
         const skel__contact *at = &c->at[k];
-        if (!(s->m->ground[s->m->spot[at->spot].ground].stick_k > 0)) continue;
-        v3_to(next_bristle(s, at), s->memory + s->m->spot[at->spot].memory);
+        if (!(s->m->ground[s->m->candidate[at->candidate].ground].stick_k > 0)) continue;
+        v3_to(next_bristle(s, at), s->internal + s->m->candidate[at->candidate].internal);
     }
 }

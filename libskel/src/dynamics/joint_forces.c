@@ -11,7 +11,7 @@
 #include "dynamics/dynamics.h"
 
 #define STOP_FREQUENCY 150.0   /* [Hz] */
-#define CATCH_FREQUENCY 1200.0 /* [Hz], where it catches within a step */
+#define CATCH_FREQUENCY 1200.0 /* [Hz], where it has_inelastic_stops within a step */
 #define STOP_DAMPING 1.0       /* of critical */
 #define CATCH_DAMPING 3.0
 #define STOP_SHARE 1e3  /* of the lighter body's inertia: the most a stop's spring is made for */
@@ -20,12 +20,13 @@
 
 /* ---- coordinates ---- */
 
-int32_t skel__scalars_of(const skel__joint *j, pose outer, pose inner, skel__scalar out[2]) {
+int32_t skel__coordinates_of(const skel__joint *j, pose outer, pose inner,
+                             skel__coordinate out[2]) {
     double q[4] = {0}, c[2];
     skel__joint_measure(j, outer, inner, q);
-    const int32_t n = skel__joint_scalars(j, q, c);
+    const int32_t n = skel__joint_coordinates(j, q, c);
     const v3      z = q_rotate(outer.q, (v3){0, 0, 1});
-    out[0] = (skel__scalar){c[0], z}, out[1] = (skel__scalar){c[1], z};
+    out[0] = (skel__coordinate){c[0], z}, out[1] = (skel__coordinate){c[1], z};
     if (j->type == SKEL_JOINT_UNIVERSAL) out[1].gradient = q_rotate(inner.q, (v3){1, 0, 0});
     if (j->type != SKEL_JOINT_BALL) return n;
     const v3     axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
@@ -43,8 +44,8 @@ static m3 turning(v3 e) {
     return m3_skew(v3_neg(e));
 }
 
-void skel__scalar_turns(const skel__joint *j, pose outer, pose inner, const skel__scalar *c, int k,
-                        m3 by[2]) {
+void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inner,
+                                     const skel__coordinate *c, int k, m3 by[2]) {
     by[0] = by[1] = m3_zero();
     if (j->type != SKEL_JOINT_BALL) {
         const int of = j->type == SKEL_JOINT_UNIVERSAL && k == 1;
@@ -81,7 +82,7 @@ static double lighter_inertia(const skel_model *m, const skel__joint *j) {
 /* The same in every pose, lest energy came and went with it: about the axis where that is fixed in
    what hangs, else the mean about all axes. Thin links of a long chain do not get the stops of all
    that hangs on them: rounding would throw them about. */
-double skel__element_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
+double skel__joint_force_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
     const skel__joint *j = &s->m->joint[joint];
     const m3           d = s->follow_inertia[joint];
     if (j->type == SKEL_JOINT_SLIDE) return d.r[0].x;
@@ -162,10 +163,10 @@ typedef struct stop {
     double k, d; /* stiffness, damping */
 } stop;
 static stop stop_of(const skel_state *s, int32_t joint, double inertia) {
-    const double w    = SKEL__TURN * (s->catches ? CATCH_FREQUENCY : STOP_FREQUENCY);
-    const double zeta = s->catches ? CATCH_DAMPING : STOP_DAMPING;
-    const double give = s->m->joint[joint].type == SKEL_JOINT_SLIDE ? s->m->size : 1.0;
-    const double k    = fmax(inertia * w * w, s->stop_lean[joint] / (STOP_GIVE * give));
+    const double w    = SKEL__TURN * (s->has_inelastic_stops ? CATCH_FREQUENCY : STOP_FREQUENCY);
+    const double zeta = s->has_inelastic_stops ? CATCH_DAMPING : STOP_DAMPING;
+    const double give = s->m->joint[joint].type == SKEL_JOINT_SLIDE ? s->m->length_scale : 1.0;
+    const double k    = fmax(inertia * w * w, s->stop_load[joint] / (STOP_GIVE * give));
     return (stop){k, 2.0 * zeta * sqrt(k * inertia)};
 }
 
@@ -207,7 +208,7 @@ static side stop_line(stop p, double x0, double x1, double h, double inertia) {
 }
 
 static side guess_stop(stop p, double x0, double x1, double h, double inertia,
-                       skel__stop_guess *guess) {
+                       skel__stop_prediction *guess) {
     const side law = stop_over(p, x0, x1, h, inertia), line = stop_line(p, x0, x1, h, inertia);
     const int  pushes = law.force > 0;
     if (guess->on < 0) guess->on = pushes;
@@ -225,7 +226,7 @@ typedef struct span {
 } span;
 
 static side one_side(const skel_state *s, int32_t joint, int k, int high, span c, double inertia,
-                     skel__stop_guess *guess) {
+                     skel__stop_prediction *guess) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       sign  = high ? 1.0 : -1.0;
     const int32_t      event = skel__stop_event(s->m, joint, k, high);
@@ -233,9 +234,9 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const double       x0    = sign * (c.start - edge);
     const double       x1    = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side               out;
-    const int          rests = s->mode[event] == SKEL__RESTS;
-    if (j->limits.law_range > 0 && (rests || !s->by_events))
-        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->by_events);
+    const int          rests = s->event_state[event] == SKEL__EVENT_RESTING;
+    if (j->limits.law_range > 0 && (rests || !s->is_event_driven))
+        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->is_event_driven);
     else if (rests && guess)
         out = guess_stop(stop_of(s, joint, inertia), x0, x1, c.h, inertia, guess);
     else if (rests)
@@ -248,7 +249,7 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
 }
 
 static void add_limits(const skel_state *s, int32_t joint, int k, span c, double inertia,
-                       skel__stop_guess *guess, skel__element *out) {
+                       skel__stop_prediction *guess, skel__joint_force *out) {
     const skel__joint *j    = &s->m->joint[joint];
     const int          cone = j->type == SKEL_JOINT_BALL && k == 0; /* has no low side */
     for (int high = cone ? 1 : 0; high < 2; ++high) {
@@ -262,10 +263,10 @@ static void add_limits(const skel_state *s, int32_t joint, int k, span c, double
 
 /* ---- all together ---- */
 
-skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double c, double rate,
-                               double inertia, double t, double torque) {
+skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k, double c,
+                                       double rate, double inertia, double t, double torque) {
     const skel__joint *j   = &s->m->joint[joint];
-    skel__element      out = {0};
+    skel__joint_force  out = {0};
     if (j->limits.is_set) add_limits(s, joint, k, (span){c, rate, 0}, inertia, NULL, &out);
     if (k > 0) return out;
     const double off = c - j->spring.rest;
@@ -276,16 +277,16 @@ skel__element skel__element_at(const skel_state *s, int32_t joint, int k, double
     const double p = j->muscle.side * rate;
     out.force += j->muscle.side * torque;
     out.motor = torque * p;
-    out.memory =
+    out.internal =
         -j->muscle.growth * p * (1.0 - torque / j->muscle.max) * skel__muscle_gain(s, joint, t);
-    if (torque <= 0 && out.memory < 0) out.memory = 0;
+    if (torque <= 0 && out.internal < 0) out.internal = 0;
     return out;
 }
 
 /* Q over the step in closed form: max - Q decays by exp(kappa (p1 - p0)), kappa = growth gain/max.
    The mean over the way is exact. */
 static void add_muscle(const skel_state *s, int32_t joint, double way, double t, double torque,
-                       skel__element *out) {
+                       skel__joint_force *out) {
     const skel__joint *j     = &s->m->joint[joint];
     const double       p     = j->muscle.side * way;
     const double       kappa = j->muscle.growth * skel__muscle_gain(s, joint, t) / j->muscle.max;
@@ -293,23 +294,23 @@ static void add_muscle(const skel_state *s, int32_t joint, double way, double t,
     const double       grown = fabs(x) < 1e-6 ? 1.0 + 0.5 * x : expm1(x) / x;
     double             mean  = j->muscle.max - lack * grown;
     double             slope = -lack * kappa * (fabs(x) < 1e-6 ? 0.5 : (exp(x) - grown) / x);
-    out->memory              = j->muscle.max - lack * exp(x);
-    if (out->memory < 0) { /* slack: it cannot push */
-        out->memory = 0;
-        mean        = fmax(mean, 0);
-        slope       = 0;
+    out->internal            = j->muscle.max - lack * exp(x);
+    if (out->internal < 0) { /* slack: it cannot push */
+        out->internal = 0;
+        mean          = fmax(mean, 0);
+        slope         = 0;
     }
     out->force += j->muscle.side * mean;
     out->slope += slope;
     out->motor += mean * p;
 }
 
-skel__element skel__element_over(const skel_state *s, int32_t joint, int k, double c0, double c1,
-                                 double h, double inertia, double t, double torque,
-                                 skel__stop_guess *guess) {
+skel__joint_force skel__joint_force_over(const skel_state *s, int32_t joint, int k, double c0,
+                                         double c1, double h, double inertia, double t,
+                                         double torque, skel__stop_prediction *guess) {
     const skel__joint *j   = &s->m->joint[joint];
     const double       way = c1 - c0;
-    skel__element      out = {.memory = torque};
+    skel__joint_force  out = {.internal = torque};
     if (j->limits.is_set) add_limits(s, joint, k, (span){c0, c1, h}, inertia, guess, &out);
     if (k > 0) return out;
     const double off = 0.5 * (c0 + c1) - j->spring.rest;

@@ -90,7 +90,7 @@ static void outward(const block *t, const double *parent, double *a) {
 
 skel_status skel__kkt(skel_state *s, const skel__kin *x) {
     const skel_model *m      = s->m;
-    double           *force  = s->judge;
+    double           *force  = s->reference;
     block            *blocks = (block *)(void *)(force + 6 * (size_t)m->nb);
     for (int32_t k = 0; k < m->nd; ++k)
         load_block(s, x, m->order[k], &blocks[m->order[k]], force + 6 * (size_t)m->order[k]);

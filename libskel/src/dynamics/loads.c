@@ -23,7 +23,7 @@ skel__wrench skel__load_at(const skel__body *b, double t) {
 
 static int has_load(const skel__joint *j) {
     return j->friction != 0 || j->motor != 0 || j->motor_curve.count > 0 ||
-           j->follow.frequency > 0 || skel__has_elements(j);
+           j->follow.frequency > 0 || skel__joint_has_forces(j);
 }
 
 double skel__motor_at(const skel__joint *j, double t) {
@@ -41,21 +41,21 @@ static v3 element_pull(skel_state *s, const skel__kin *x, int32_t joint, double 
                        const skel__joint_world *g) {
     const skel__joint *j     = &s->m->joint[joint];
     const int          slide = j->type == SKEL_JOINT_SLIDE;
-    const v3      rate = slide ? skel__joint_slip(s, x, j, g) : v3_sub(s->ww[j->b], s->ww[j->a]);
-    v3            pull = {0, 0, 0};
-    skel__scalar  c[2];
-    const int32_t n = skel__scalars_of(j, pose_mul(skel__pose_of(x, j->a), j->fa),
-                                       pose_mul(skel__pose_of(x, j->b), j->fb), c);
+    const v3         rate = slide ? skel__joint_slip(s, x, j, g) : v3_sub(s->ww[j->b], s->ww[j->a]);
+    v3               pull = {0, 0, 0};
+    skel__coordinate c[2];
+    const int32_t    n = skel__coordinates_of(j, pose_mul(skel__pose_of(x, j->a), j->fa),
+                                              pose_mul(skel__pose_of(x, j->b), j->fb), c);
     for (int k = 0; k < n; ++k) {
         const double inertia =
-            skel__has_stop(j) ? skel__element_inertia(s, s->r, joint, c[k].gradient) : 1;
-        const double        speed = v3_dot(c[k].gradient, rate);
-        const double        q     = j->muscle_index >= 0 ? s->memory_now[j->muscle_index] : 0;
-        const skel__element e     = skel__element_at(s, joint, k, c[k].c, speed, inertia, t, q);
+            skel__has_stop(j) ? skel__joint_force_inertia(s, s->r, joint, c[k].gradient) : 1;
+        const double            speed = v3_dot(c[k].gradient, rate);
+        const double            q     = j->muscle_index >= 0 ? s->internal_now[j->muscle_index] : 0;
+        const skel__joint_force e = skel__joint_force_at(s, joint, k, c[k].c, speed, inertia, t, q);
         pull                      = v3_mad(pull, e.force, c[k].gradient);
-        s->push_power.friction += e.friction;
-        s->push_power.motor += e.motor;
-        if (k == 0 && j->muscle_index >= 0) s->memory_rate_now[j->muscle_index] = e.memory;
+        s->contact_power.friction += e.friction;
+        s->contact_power.motor += e.motor;
+        if (k == 0 && j->muscle_index >= 0) s->internal_rate_now[j->muscle_index] = e.internal;
     }
     return pull;
 }
@@ -68,10 +68,10 @@ static skel__wrench pair_of(skel_state *s, const skel__kin *x, int32_t joint, do
     if (!has_load(j)) return (skel__wrench){none, none};
     const double            beta = skel__motor_at(j, t);
     const skel__joint_world g    = skel__joint_at(s, x, j);
-    v3 follow = j->follow.frequency > 0 ? skel__follow_pull(s, x, joint, t, side) : none;
-    if (skel__has_elements(j)) {
-        s->pair_element[joint] = element_pull(s, x, joint, t, &g);
-        follow                 = v3_add(follow, s->pair_element[joint]);
+    v3 follow = j->follow.frequency > 0 ? skel__follow_torque(s, x, joint, t, side) : none;
+    if (skel__joint_has_forces(j)) {
+        s->pair_joint_force[joint] = element_pull(s, x, joint, t, &g);
+        follow                     = v3_add(follow, s->pair_joint_force[joint]);
     }
     if (j->type == SKEL_JOINT_SLIDE) {
         const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
@@ -95,16 +95,16 @@ static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, 
 /* Contacts, unless they are left out, and wobbling masses, onto s->f. */
 static void push(skel_state *s, const skel__kin *x, int with_contacts) {
     const skel_model *m = s->m;
-    s->push_power       = (skel__power){0};
-    s->ground_push      = 0;
-    if (m->ns == 0 && m->nw == 0) return;
-    memset(s->push - 1, 0, ((size_t)m->na + 1) * sizeof *s->push);
+    s->contact_power    = (skel__power){0};
+    s->ground_force     = 0;
+    if (m->ncand == 0 && m->nw == 0) return;
+    memset(s->contact_wrench - 1, 0, ((size_t)m->na + 1) * sizeof *s->contact_wrench);
     skel__wobble_loads(s, x);
-    if (with_contacts) skel__contact_loads(s, x, s->memory_now, s->memory_rate_now);
+    if (with_contacts) skel__contact_loads(s, x, s->internal_now, s->internal_rate_now);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        s->f[i].f       = v3_add(s->f[i].f, s->push[i].f);
-        s->f[i].n       = v3_add(s->f[i].n, s->push[i].n);
+        s->f[i].f       = v3_add(s->f[i].f, s->contact_wrench[i].f);
+        s->f[i].n       = v3_add(s->f[i].n, s->contact_wrench[i].n);
     }
 }
 
@@ -183,7 +183,7 @@ static void add_loop_anchor(const skel_state *s, const skel__kin *x, int32_t loo
     for (int e = 0; e < 2; ++e) {
         const int32_t i = ends[e], p = ends[1 - e];
         if (skel__is_dynamic(s->m, p)) continue;
-        const skel__wrench l = s->loop_pull[2 * loop + e];
+        const skel__wrench l = s->loop_wrench[2 * loop + e];
         const v3           v = v3_add(x[p].v, v3_cross(s->ww[p], v3_sub(x[i].p, x[p].p)));
         w->force             = v3_add(w->force, l.f);
         w->torque            = v3_add(w->torque, v3_add(l.n, v3_cross(x[i].p, l.f)));
@@ -193,7 +193,7 @@ static void add_loop_anchor(const skel_state *s, const skel__kin *x, int32_t loo
 
 skel__power skel__power_of(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
-    skel__power       w = s->push_power;
+    skel__power       w = s->contact_power;
     skel__reactions(s, x);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -212,8 +212,9 @@ skel__power skel__power_of(skel_state *s, const skel__kin *x) {
         const v3                slip  = skel__joint_slip(s, x, j, &g);
         const double            along = v3_dot(slip, g.ea[2]);
         const double rate2 = j->type == SKEL_JOINT_SLIDE ? along * along : v3_dot(spin, spin);
-        const double total = v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip) -
-                             v3_dot(s->pair_element[k], j->type == SKEL_JOINT_SLIDE ? slip : spin);
+        const double total =
+            v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip) -
+            v3_dot(s->pair_joint_force[k], j->type == SKEL_JOINT_SLIDE ? slip : spin);
         const double rub = -j->friction * rate2;
         w.friction += rub;
         w.motor += total - rub;

@@ -57,7 +57,7 @@ static void answer(skel_state *s, int32_t row, const skel__joint *j, const doubl
     s->f[j->a] = (skel__wrench){v3_of(ga), v3_of(ga + 3)};
     s->f[j->b] = (skel__wrench){v3_of(gb), v3_of(gb + 3)};
     skel__aba_solve(s);
-    memcpy(s->loop_answer + (size_t)row * (size_t)m->na, s->acc, (size_t)m->na * sizeof *s->acc);
+    memcpy(s->loop_response + (size_t)row * (size_t)m->na, s->acc, (size_t)m->na * sizeof *s->acc);
     s->loop_scale[row] = 1.0 / sqrt(skel__mobility(m, j->a, s->r[j->a], ga) +
                                     skel__mobility(m, j->b, s->r[j->b], gb));
 }
@@ -104,7 +104,7 @@ static double assemble(skel_state *s, const skel__kin *x, const skel__twist *bas
             if (j->a >= 0) have += skel__row_dot(ga, base[j->a]);
             if (j->b >= 0) have += skel__row_dot(gb, base[j->b]);
             for (int32_t c = 0; c < s->nr; ++c) {
-                const skel__twist *z   = s->loop_answer + (size_t)c * nb;
+                const skel__twist *z   = s->loop_response + (size_t)c * nb;
                 double             sum = 0;
                 if (skel__is_dynamic(m, j->a)) sum += skel__row_dot(ga, z[j->a]);
                 if (skel__is_dynamic(m, j->b)) sum += skel__row_dot(gb, z[j->b]);
@@ -166,9 +166,9 @@ static void pull(skel_state *s) {
         }
         const int32_t ends[2] = {j->a, j->b};
         for (int e = 0; e < 2; ++e) {
-            skel__wrench *f         = &s->f[ends[e]];
-            s->loop_pull[2 * k + e] = on[e];
-            *f                      = (skel__wrench){v3_add(f->f, on[e].f), v3_add(f->n, on[e].n)};
+            skel__wrench *f           = &s->f[ends[e]];
+            s->loop_wrench[2 * k + e] = on[e];
+            *f = (skel__wrench){v3_add(f->f, on[e].f), v3_add(f->n, on[e].n)};
         }
     }
 }
@@ -195,7 +195,7 @@ double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal
     for (int32_t c = 0; c < s->nr; ++c)
         for (int32_t k = 0; k < m->nd; ++k) {
             const int32_t      i = m->order[k];
-            const skel__twist *z = s->loop_answer + (size_t)c * nb + i;
+            const skel__twist *z = s->loop_response + (size_t)c * nb + i;
             s->acc[i].v          = v3_mad(s->acc[i].v, s->loop_mu[c], z->v);
             s->acc[i].w          = v3_mad(s->acc[i].w, s->loop_mu[c], z->w);
         }

@@ -22,12 +22,12 @@ static double rising(const skel_state *s, int32_t skeleton) {
 
 static int stands(const skel_state *s, int32_t skeleton) {
     const skel_model *m = s->m;
-    for (int32_t k = 0; k < m->ns; ++k) {
-        const skel__spot *p = &m->spot[k];
-        if (p->kind != SKEL__SPOT_PLANE || m->body[p->i].skeleton != skeleton) continue;
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        const skel__candidate *p = &m->candidate[k];
+        if (p->kind != SKEL__CANDIDATE_PLANE || m->body[p->i].skeleton != skeleton) continue;
         const int32_t on = m->ground[p->ground].body;
-        if (skel__touch_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, on)).gap <=
-            1e-9 * m->reach)
+        if (skel__contact_point_of(m, p, skel__pose_of(s->x, p->i), skel__pose_of(s->x, on)).gap <=
+            1e-9 * m->contact_length)
             return 1;
     }
     return 0;
@@ -56,7 +56,7 @@ static double speed_at(const skel__history *h, double t) {
 double skel__muscle_gain(const skel_state *s, int32_t joint, double t) {
     const skel__joint *j = &s->m->joint[joint];
     if (j->muscle.feedback == 0 || j->muscle_index < 0) return 1.0;
-    const skel__history *h      = &s->history[j->muscle_index - 3 * s->m->ns];
+    const skel__history *h      = &s->history[j->muscle_index - 3 * s->m->ncand];
     const double         impact = j->muscle.impact_speed != 0 ? j->muscle.impact_speed : h->impact;
     if (impact == 0 || t - j->muscle.delay < h->impact_time) return 1.0; /* nothing to react to */
     return 1.0 + j->muscle.feedback * (speed_at(h, t - j->muscle.delay) / impact - 1.0);
@@ -67,7 +67,7 @@ void skel__muscle_remember(skel_state *s) {
     for (int32_t k = 0; m->nmuscle > 0 && k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         if (j->muscle_index < 0 || j->muscle.feedback == 0) continue;
-        skel__history *h    = &s->history[j->muscle_index - 3 * m->ns];
+        skel__history *h    = &s->history[j->muscle_index - 3 * m->ncand];
         const int32_t  last = (h->next - 1 + SKEL__HISTORY) % SKEL__HISTORY;
         if (h->count > 0 && s->t < h->time[last] + j->muscle.delay / SPACING) continue;
         const int32_t body = skeleton_of(m, j);

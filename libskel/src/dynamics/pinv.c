@@ -33,13 +33,13 @@ static size_t work_layout(const skel_model *m, double *base, work *w) {
     return total;
 }
 
-skel_status skel__judge_reserve(skel_state *s, int32_t solver) {
+skel_status skel__reference_reserve(skel_state *s, int32_t solver) {
     if (solver == SKEL_SOLVER_KKT && s->m->nl > 0) return SKEL_E_UNSUPPORTED;
-    if (solver == SKEL_SOLVER_TREE || s->judge) return SKEL_OK;
+    if (solver == SKEL_SOLVER_TREE || s->reference) return SKEL_OK;
     work         w    = {0};
     const size_t pinv = work_layout(s->m, NULL, &w), kkt = skel__kkt_doubles(s->m);
-    s->judge = skel__alloc(&s->m->allocator, (pinv > kkt ? pinv : kkt) * sizeof(double));
-    return s->judge ? SKEL_OK : SKEL_E_MEMORY;
+    s->reference = skel__alloc(&s->m->allocator, (pinv > kkt ? pinv : kkt) * sizeof(double));
+    return s->reference ? SKEL_OK : SKEL_E_MEMORY;
 }
 
 /* M^-1 w of body i. */
@@ -112,7 +112,7 @@ static void apply_multipliers(skel_state *s, const work *w) {
 
 skel_status skel__pinv(skel_state *s, const skel__kin *x) {
     work w = {0};
-    work_layout(s->m, s->judge, &w);
+    work_layout(s->m, s->reference, &w);
     for (int32_t k = 0; k < s->m->nd; ++k)
         s->acc[s->m->order[k]] = free_response(s, s->m->order[k], s->f[s->m->order[k]]);
     for (int32_t j = 0; j < s->m->nj; ++j) skel__rows_of(s, x, j, &w.rows[j]);

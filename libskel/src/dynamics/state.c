@@ -10,22 +10,24 @@
 /* Of contacts, wobbling masses, limits and muscles; nothing where there are none. */
 static void layout_touch(skel__carver *c, skel_state *at) {
     const skel_model *m  = at->m;
-    const size_t      nm = (size_t)m->nm, ne = (size_t)skel__event_count(m);
-    at->memory       = skel__carve(c, nm, sizeof(double));
-    at->memory_saved = skel__carve(c, nm, sizeof(double));
-    at->memory_stage = skel__carve(c, nm, sizeof(double));
-    for (int k = 0; k < 4; ++k) at->memory_rate[k] = skel__carve(c, nm, sizeof(double));
-    at->left            = skel__carve(c, 2 * (size_t)m->ns, sizeof(double));
-    at->left_saved      = skel__carve(c, 2 * (size_t)m->ns, sizeof(double));
-    at->memory_now      = at->memory;
-    at->memory_rate_now = at->memory_rate[0];
-    at->mode            = skel__carve(c, ne, sizeof *at->mode);
-    at->widen           = skel__carve(c, ne, sizeof *at->widen);
-    at->mode_saved      = skel__carve(c, ne, sizeof *at->mode_saved);
-    at->event           = skel__carve(c, 4 * ne, sizeof *at->event);
-    at->history         = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
-    at->push            = skel__carve_with_world(c, (size_t)m->na, sizeof *at->push);
-    at->pair_element    = skel__carve(c, (size_t)m->nj, sizeof *at->pair_element);
+    const size_t      nm = (size_t)m->ninternal, ne = (size_t)skel__event_count(m);
+    at->internal       = skel__carve(c, nm, sizeof(double));
+    at->internal_saved = skel__carve(c, nm, sizeof(double));
+    at->internal_stage = skel__carve(c, nm, sizeof(double));
+    for (int k = 0; k < 4; ++k) at->internal_rate[k] = skel__carve(c, nm, sizeof(double));
+    at->stored_energy        = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->surface_offset       = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->stored_energy_saved  = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->surface_offset_saved = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->internal_now         = at->internal;
+    at->internal_rate_now    = at->internal_rate[0];
+    at->event_state          = skel__carve(c, ne, sizeof *at->event_state);
+    at->slack                = skel__carve(c, ne, sizeof *at->slack);
+    at->event_state_saved    = skel__carve(c, ne, sizeof *at->event_state_saved);
+    at->event_value          = skel__carve(c, 4 * ne, sizeof *at->event_value);
+    at->history              = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
+    at->contact_wrench       = skel__carve_with_world(c, (size_t)m->na, sizeof *at->contact_wrench);
+    at->pair_joint_force     = skel__carve(c, (size_t)m->nj, sizeof *at->pair_joint_force);
 }
 
 static size_t layout(const skel_model *m, void *base, skel_state **out) {
@@ -37,31 +39,32 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     at.saved        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.saved);
     at.stage        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.stage);
     for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, nb, sizeof *at.rate[k]);
-    at.r              = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
-    at.ww             = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
-    at.f              = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
-    at.load           = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
-    at.pair           = skel__carve(&c, nj, sizeof *at.pair);
-    at.bias           = skel__carve(&c, nb, sizeof *at.bias);
-    at.acc            = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
-    at.reaction       = skel__carve(&c, nb, sizeof *at.reaction);
-    at.aba            = skel__carve(&c, nb, sizeof *at.aba);
-    at.follow_inertia = skel__carve(&c, skel__needs_lumps(m) ? nj : 0, sizeof *at.follow_inertia);
-    at.stop_lean      = skel__carve(&c, skel__needs_lumps(m) ? nj : 0, sizeof *at.stop_lean);
-    at.lump           = skel__carve(&c, skel__needs_lumps(m) ? nb : 0, sizeof *at.lump);
-    at.is_pinned      = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
+    at.r        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
+    at.ww       = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
+    at.f        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
+    at.load     = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
+    at.pair     = skel__carve(&c, nj, sizeof *at.pair);
+    at.bias     = skel__carve(&c, nb, sizeof *at.bias);
+    at.acc      = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
+    at.reaction = skel__carve(&c, nb, sizeof *at.reaction);
+    at.aba      = skel__carve(&c, nb, sizeof *at.aba);
+    at.follow_inertia =
+        skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.follow_inertia);
+    at.stop_load = skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.stop_load);
+    at.composite = skel__carve(&c, skel__needs_composites(m) ? nb : 0, sizeof *at.composite);
+    at.is_pinned = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
     layout_touch(&c, &at);
     const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
-    at.loop_joint  = skel__carve(&c, nl, sizeof *at.loop_joint);
-    at.loop_rows   = skel__carve(&c, nl, sizeof *at.loop_rows);
-    at.loop_answer = skel__carve(&c, nr * nb, sizeof *at.loop_answer);
-    at.loop_base   = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
-    at.loop_pull   = skel__carve(&c, 2 * nl, sizeof *at.loop_pull);
-    at.loop_system = skel__carve(&c, nr * nr, sizeof(double));
-    at.loop_mu     = skel__carve(&c, nr, sizeof(double));
-    at.loop_scale  = skel__carve(&c, nr, sizeof(double));
-    at.loop_x      = skel__carve(&c, nr, sizeof(double));
-    at.loop_order  = skel__carve(&c, nr, sizeof *at.loop_order);
+    at.loop_joint    = skel__carve(&c, nl, sizeof *at.loop_joint);
+    at.loop_rows     = skel__carve(&c, nl, sizeof *at.loop_rows);
+    at.loop_response = skel__carve(&c, nr * nb, sizeof *at.loop_response);
+    at.loop_base     = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
+    at.loop_wrench   = skel__carve(&c, 2 * nl, sizeof *at.loop_wrench);
+    at.loop_system   = skel__carve(&c, nr * nr, sizeof(double));
+    at.loop_mu       = skel__carve(&c, nr, sizeof(double));
+    at.loop_scale    = skel__carve(&c, nr, sizeof(double));
+    at.loop_x        = skel__carve(&c, nr, sizeof(double));
+    at.loop_order    = skel__carve(&c, nr, sizeof *at.loop_order);
     if (s) *s = at;
     if (out) *out = s;
     return c.used;
@@ -83,7 +86,7 @@ static void start(skel_state *s) {
     s->r[-1]                    = m3_identity();
     for (int32_t k = 0; k < m->nj; ++k)
         if (m->joint[k].muscle_index >= 0)
-            s->memory[m->joint[k].muscle_index] = m->joint[k].muscle.start;
+            s->internal[m->joint[k].muscle_index] = m->joint[k].muscle.start;
     for (int32_t i = 0; i < m->nl; ++i) {
         s->loop_joint[s->nloop++] = m->loop[i];
         s->nr += skel__joint_rows(m->joint[m->loop[i]].type);
@@ -106,7 +109,7 @@ skel_status skel_state_create(const skel_model *model, skel_state **out, skel_er
 void skel_state_destroy(skel_state *state) {
     if (!state) return;
     const skel_allocator *allocator = &state->m->allocator;
-    skel__free(allocator, state->judge);
+    skel__free(allocator, state->reference);
     skel__free(allocator, state->em);
     skel__free(allocator, state->impact);
     skel__free(allocator, state->contacts);
@@ -116,14 +119,19 @@ void skel_state_destroy(skel_state *state) {
 static void copy_touch(skel_state *dst, const skel_state *src) {
     const skel_model *m  = src->m;
     const size_t      ne = (size_t)skel__event_count(m);
-    if (m->nm > 0) memcpy(dst->memory, src->memory, (size_t)m->nm * sizeof *src->memory);
-    if (m->ns > 0) memcpy(dst->left, src->left, 2 * (size_t)m->ns * sizeof *src->left);
-    if (ne > 0) memcpy(dst->mode, src->mode, ne * sizeof *src->mode);
-    if (ne > 0) memcpy(dst->widen, src->widen, ne * sizeof *src->widen);
+    if (m->ninternal > 0)
+        memcpy(dst->internal, src->internal, (size_t)m->ninternal * sizeof *src->internal);
+    if (m->ncand > 0) {
+        const size_t bytes = (size_t)m->ncand * sizeof(double);
+        memcpy(dst->stored_energy, src->stored_energy, bytes);
+        memcpy(dst->surface_offset, src->surface_offset, bytes);
+    }
+    if (ne > 0) memcpy(dst->event_state, src->event_state, ne * sizeof *src->event_state);
+    if (ne > 0) memcpy(dst->slack, src->slack, ne * sizeof *src->slack);
     if (m->nmuscle > 0)
         memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
-    dst->has_modes = src->has_modes;
-    dst->has_left  = src->has_left;
+    dst->has_event_states  = src->has_event_states;
+    dst->has_stored_energy = src->has_stored_energy;
 }
 
 skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
@@ -133,14 +141,14 @@ skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     memcpy(dst->loop_joint, src->loop_joint, (size_t)src->nloop * sizeof *src->loop_joint);
     memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
     copy_touch(dst, src);
-    dst->catches = src->catches, dst->stops_near = 1;
+    dst->has_inelastic_stops = src->has_inelastic_stops, dst->stops_near_count = 1;
     dst->t                  = src->t;
     dst->sum                = src->sum;
     dst->has_follow_inertia = src->has_follow_inertia;
     if (src->has_follow_inertia) {
         const size_t nj = (size_t)src->m->nj;
         memcpy(dst->follow_inertia, src->follow_inertia, nj * sizeof *src->follow_inertia);
-        memcpy(dst->stop_lean, src->stop_lean, nj * sizeof *src->stop_lean);
+        memcpy(dst->stop_load, src->stop_load, nj * sizeof *src->stop_load);
     }
     dst->is_factored = 0;
     return SKEL_OK;
@@ -177,10 +185,11 @@ skel_status skel_state_get_poses(const skel_state *state, double *poses) {
 /* Another pose: what touched does not, and springs along grounds are not bent. */
 static void forget_touch(skel_state *s) {
     const skel_model *m = s->m;
-    if (m->ns > 0) memset(s->memory, 0, 3 * (size_t)m->ns * sizeof *s->memory);
-    if (m->ns > 0) memset(s->left, 0, 2 * (size_t)m->ns * sizeof *s->left);
-    for (int32_t k = 0; k < skel__event_count(m); ++k) s->widen[k] = 0;
-    s->has_modes = s->has_left = 0;
+    if (m->ncand > 0) memset(s->internal, 0, 3 * (size_t)m->ncand * sizeof *s->internal);
+    if (m->ncand > 0) memset(s->stored_energy, 0, (size_t)m->ncand * sizeof *s->stored_energy);
+    if (m->ncand > 0) memset(s->surface_offset, 0, (size_t)m->ncand * sizeof *s->surface_offset);
+    for (int32_t k = 0; k < skel__event_count(m); ++k) s->slack[k] = 0;
+    s->has_event_states = s->has_stored_energy = 0;
 }
 
 skel_status skel_state_set_poses(skel_state *state, const double *poses) {
@@ -255,7 +264,7 @@ skel_status skel_state_get_q(const skel_state *state, double *q) {
 skel_status skel_state_set_q(skel_state *state, const double *q) {
     if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
     keep_state(state);
-    skel__fk_obeying(state->m, q, state->x);
+    skel__fk_with_mimics(state->m, q, state->x);
     if (!has_finite_poses(state->m, state->x)) return take_back(state);
     forget_touch(state);
     state->is_factored = 0;
@@ -282,7 +291,7 @@ skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
     if (!room) return SKEL_E_MEMORY;
     skel__kin *x = room + 1; /* the world is at -1 */
     place_at_start(model, x);
-    skel__fk_obeying(model, q, x);
+    skel__fk_with_mimics(model, q, x);
     const skel_status status = has_finite_poses(model, x) ? SKEL_OK : SKEL_E_ARGUMENT;
     if (status == SKEL_OK) write_poses(model, x, poses);
     skel__free(&model->allocator, room);
@@ -327,7 +336,7 @@ skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear
                           "an argument is NULL, or the solver unknown");
     skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
-    status = skel__judge_reserve(state, solver);
+    status = skel__reference_reserve(state, solver);
     if (status == SKEL_E_UNSUPPORTED)
         return skel__fail(err, status, -1, -1, "solver: kkt does not take loops, tree and pinv do");
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");

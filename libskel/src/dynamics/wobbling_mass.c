@@ -48,16 +48,17 @@ void skel__wobble_loads(skel_state *s, const skel__kin *x) {
         const v3            f    = m3_mulv(s->r[h], pull(w, q, rate));
         const v3            held = m3_mulv(s->r[h], turn(w, x));
         const v3            n    = v3_mad(v3_scale(held, -w->turn_a), -w->turn_b, spin);
-        s->push[b].f             = v3_add(s->push[b].f, f);
-        s->push[b].n             = v3_add(s->push[b].n, n);
-        s->push[h].f             = v3_sub(s->push[h].f, f);
-        s->push[h].n             = v3_sub(s->push[h].n, v3_add(n, v3_cross(arm, f)));
+        s->contact_wrench[b].f   = v3_add(s->contact_wrench[b].f, f);
+        s->contact_wrench[b].n   = v3_add(s->contact_wrench[b].n, n);
+        s->contact_wrench[h].f   = v3_sub(s->contact_wrench[h].f, f);
+        s->contact_wrench[h].n   = v3_sub(s->contact_wrench[h].n, v3_add(n, v3_cross(arm, f)));
         const v3     damp        = v3_sub(pull(w, q, rate), pull(w, q, (v3){0, 0, 0}));
         const double lost        = v3_dot(damp, rate) - w->turn_b * v3_dot(spin, spin);
-        s->push_power.friction += lost;
+        s->contact_power.friction += lost;
         if (skel__is_dynamic(s->m, h)) continue;
-        s->push_power.drive += v3_dot(f, skel__velocity_at(s, x, h, x[b].p)) + v3_dot(n, s->ww[h]);
-        s->push_power.force  = v3_add(s->push_power.force, f);
-        s->push_power.torque = v3_add(s->push_power.torque, v3_add(n, v3_cross(x[b].p, f)));
+        s->contact_power.drive +=
+            v3_dot(f, skel__velocity_at(s, x, h, x[b].p)) + v3_dot(n, s->ww[h]);
+        s->contact_power.force  = v3_add(s->contact_power.force, f);
+        s->contact_power.torque = v3_add(s->contact_power.torque, v3_add(n, v3_cross(x[b].p, f)));
     }
 }

@@ -321,7 +321,8 @@ static double travel_of(const skel__ik_node *n) {
    Limits of 1e6 m are how URDF writes "no limit". Counted as a length they would make an error of a
    metre as small as a microradian, which the damping then leaves alone. */
 static double length_of(skel_ik *ik, skel__ik_task *t) {
-    const double links = link_lengths(ik, t), size = ik->m->size > 0 ? ik->m->size : 1;
+    const double links  = link_lengths(ik, t),
+                 size   = ik->m->length_scale > 0 ? ik->m->length_scale : 1;
     const double widest = WIDE_SLIDE * (links > 0 ? links : size);
     double       sum    = links;
 

@@ -54,61 +54,61 @@ static size_t full_count(const skel_model *m) {
     return count;
 }
 
-static size_t layout(const skel_model *m, void *base, skel__em **out) {
-    const size_t nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
-    const size_t nl = (size_t)(m->nl + m->npin);
-    const size_t nr = (size_t)skel__loop_row_count(m);
-    skel__carver c  = {base, 0};
-    skel__em    *em = skel__carve(&c, 1, sizeof *em);
-    skel__em     at = {0};
-    at.vbar         = skel__carve_with_world(&c, nb, sizeof *at.vbar);
-    at.w            = skel__carve_with_world(&c, nb, sizeof *at.w);
-    for (int k = 0; k < SKEL__EM_PAST; ++k) {
+static size_t layout(const skel_model *m, void *base, skel__conserving **out) {
+    const size_t      nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
+    const size_t      nl = (size_t)(m->nl + m->npin);
+    const size_t      nr = (size_t)skel__loop_row_count(m);
+    skel__carver      c  = {base, 0};
+    skel__conserving *em = skel__carve(&c, 1, sizeof *em);
+    skel__conserving  at = {0};
+    at.vbar              = skel__carve_with_world(&c, nb, sizeof *at.vbar);
+    at.w                 = skel__carve_with_world(&c, nb, sizeof *at.w);
+    for (int k = 0; k < SKEL__CONSERVING_HISTORY; ++k) {
         at.w_past[k] = skel__carve(&c, nb, sizeof(v3));
         at.v_past[k] = skel__carve(&c, nb, sizeof(v3));
         at.l_past[k] = skel__carve(&c, 6 * nj, sizeof(double));
     }
-    at.w_step          = skel__carve(&c, nb, sizeof *at.w_step);
-    at.half_before     = skel__carve(&c, nb, sizeof *at.half_before);
-    at.lever0          = skel__carve(&c, 2 * nb, sizeof *at.lever0);
-    at.p1              = skel__carve_with_world(&c, nb, sizeof *at.p1);
-    at.q1              = skel__carve_with_world(&c, nb, sizeof *at.q1);
-    at.r1              = skel__carve_with_world(&c, nb, sizeof *at.r1);
-    at.pi0             = skel__carve(&c, nb, sizeof *at.pi0);
-    at.jl              = skel__carve_with_world(&c, nb, sizeof *at.jl);
-    at.ja              = skel__carve_with_world(&c, nb, sizeof *at.ja);
-    at.lambda          = skel__carve(&c, 6 * nj, sizeof(double));
-    at.guess           = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
-    at.gradient        = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
-    at.joint           = skel__carve(&c, nj, sizeof *at.joint);
-    at.load            = skel__carve(&c, nb, sizeof *at.load);
-    at.start           = skel__carve(&c, nj, sizeof *at.start);
-    at.friction        = skel__carve(&c, nj, sizeof *at.friction);
-    at.lu              = skel__carve(&c, nb, sizeof *at.lu);
-    at.full            = skel__carve(&c, full_count(m), sizeof *at.full);
-    at.rho             = skel__carve(&c, 6 * nb, sizeof(double));
-    at.gamma           = skel__carve(&c, 6 * nb, sizeof(double));
-    at.y               = skel__carve(&c, 6 * nb, sizeof(double));
-    at.dl              = skel__carve(&c, 6 * nb, sizeof(double));
-    at.loop            = skel__carve(&c, nl, sizeof *at.loop);
-    at.zy              = skel__carve(&c, nr * 6 * nb, sizeof(double));
-    at.zl              = skel__carve(&c, nr * 6 * nb, sizeof(double));
-    at.schur           = skel__carve(&c, nr * nr, sizeof(double));
-    at.mu              = skel__carve(&c, nr, sizeof(double));
-    at.scale           = skel__carve(&c, nr, sizeof(double));
-    at.touch           = skel__carve(&c, (size_t)m->ns, sizeof *at.touch);
-    at.slipped         = skel__carve(&c, (size_t)m->ns, sizeof *at.slipped);
-    at.left1           = skel__carve(&c, (size_t)m->ns, sizeof(double));
-    at.memory1         = skel__carve(&c, (size_t)m->nm, sizeof(double));
-    const size_t pairs = 3 * (size_t)skel__em_pair_room(m);
-    at.pair_room       = (int32_t)pairs / 3;
-    at.pair            = skel__carve(&c, pairs / 3, sizeof *at.pair);
-    at.pair_y          = skel__carve(&c, pairs * 6 * nb, sizeof(double));
-    at.pair_l          = skel__carve(&c, pairs * 6 * nb, sizeof(double));
-    at.pair_a          = skel__carve(&c, pairs * pairs, sizeof(double));
-    at.pair_z          = skel__carve(&c, pairs, sizeof(double));
-    at.rest.x          = skel__carve(&c, nb, sizeof *at.rest.x);
-    at.rest.since      = -1;
+    at.w_step            = skel__carve(&c, nb, sizeof *at.w_step);
+    at.half_before       = skel__carve(&c, nb, sizeof *at.half_before);
+    at.lever0            = skel__carve(&c, 2 * nb, sizeof *at.lever0);
+    at.p1                = skel__carve_with_world(&c, nb, sizeof *at.p1);
+    at.q1                = skel__carve_with_world(&c, nb, sizeof *at.q1);
+    at.r1                = skel__carve_with_world(&c, nb, sizeof *at.r1);
+    at.pi0               = skel__carve(&c, nb, sizeof *at.pi0);
+    at.jl                = skel__carve_with_world(&c, nb, sizeof *at.jl);
+    at.ja                = skel__carve_with_world(&c, nb, sizeof *at.ja);
+    at.lambda            = skel__carve(&c, 6 * nj, sizeof(double));
+    at.guess             = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
+    at.gradient          = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
+    at.joint             = skel__carve(&c, nj, sizeof *at.joint);
+    at.load              = skel__carve(&c, nb, sizeof *at.load);
+    at.start             = skel__carve(&c, nj, sizeof *at.start);
+    at.friction          = skel__carve(&c, nj, sizeof *at.friction);
+    at.lu                = skel__carve(&c, nb, sizeof *at.lu);
+    at.full              = skel__carve(&c, full_count(m), sizeof *at.full);
+    at.rho               = skel__carve(&c, 6 * nb, sizeof(double));
+    at.gamma             = skel__carve(&c, 6 * nb, sizeof(double));
+    at.y                 = skel__carve(&c, 6 * nb, sizeof(double));
+    at.dl                = skel__carve(&c, 6 * nb, sizeof(double));
+    at.loop              = skel__carve(&c, nl, sizeof *at.loop);
+    at.zy                = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.zl                = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.schur             = skel__carve(&c, nr * nr, sizeof(double));
+    at.mu                = skel__carve(&c, nr, sizeof(double));
+    at.scale             = skel__carve(&c, nr, sizeof(double));
+    at.contact           = skel__carve(&c, (size_t)m->ncand, sizeof *at.contact);
+    at.slipped           = skel__carve(&c, (size_t)m->ncand, sizeof *at.slipped);
+    at.stored_energy_end = skel__carve(&c, (size_t)m->ncand, sizeof(double));
+    at.internal_end      = skel__carve(&c, (size_t)m->ninternal, sizeof(double));
+    const size_t pairs   = 3 * (size_t)skel__conserving_pair_capacity(m);
+    at.pair_capacity     = (int32_t)pairs / 3;
+    at.pair              = skel__carve(&c, pairs / 3, sizeof *at.pair);
+    at.pair_y            = skel__carve(&c, pairs * 6 * nb, sizeof(double));
+    at.pair_l            = skel__carve(&c, pairs * 6 * nb, sizeof(double));
+    at.pair_a            = skel__carve(&c, pairs * pairs, sizeof(double));
+    at.pair_z            = skel__carve(&c, pairs, sizeof(double));
+    at.sleep.x           = skel__carve(&c, nb, sizeof *at.sleep.x);
+    at.sleep.since       = -1;
     if (em) *em = at, *out = em;
     return c.used;
 }
@@ -125,7 +125,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
         memset(&s->em->lu[i], 0, sizeof s->em->lu[i]);
         if (needs_full(s->m, i)) s->em->lu[i].full = full++;
     }
-    skel__em_friction_reserve(s->m, s->em->friction);
+    skel__conserving_friction_reserve(s->m, s->em->friction);
     s->em->by     = skel__sweeps_best();
     s->em->q1[-1] = q_identity();
     s->em->r1[-1] = m3_identity();
@@ -136,7 +136,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
 
 /* Prescribed bodies: their end pose is known, and the mean turn that leads there. */
 static void prescribe(const skel_state *s, double h) {
-    skel__em *em = s->em;
+    skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->np; ++k) {
         const int32_t i = s->m->prescribed[k];
         skel__motion  m = {.x = {s->x[i].p, s->x[i].q}};
@@ -164,7 +164,7 @@ static v3 next_vector(int n, v3 a, v3 b, v3 c) {
 /* Mean velocities and impulses go on as before where the last steps had this length. */
 static void predict(const skel_state *s, double h, int warm) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
+    skel__conserving *em = s->em;
     if (!warm || em->h != h) em->history = 0;
     const int n = em->history;
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -189,10 +189,10 @@ static void predict(const skel_state *s, double h, int warm) {
 
 static void remember(skel_state *s, double h) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
-    v3               *w = em->w_past[SKEL__EM_PAST - 1], *v = em->v_past[SKEL__EM_PAST - 1];
-    double           *l = em->l_past[SKEL__EM_PAST - 1];
-    for (int k = SKEL__EM_PAST - 1; k > 0; --k) {
+    skel__conserving *em = s->em;
+    v3 *w = em->w_past[SKEL__CONSERVING_HISTORY - 1], *v = em->v_past[SKEL__CONSERVING_HISTORY - 1];
+    double *l = em->l_past[SKEL__CONSERVING_HISTORY - 1];
+    for (int k = SKEL__CONSERVING_HISTORY - 1; k > 0; --k) {
         em->w_past[k] = em->w_past[k - 1];
         em->v_past[k] = em->v_past[k - 1];
         em->l_past[k] = em->l_past[k - 1];
@@ -215,18 +215,18 @@ static void find_loads(skel_state *s, double h) {
 
 /* Impulses of gravity, external loads and fields. */
 static void apply_loads(const skel_state *s, double h) {
-    const int has_fields = skel__em_has_fields(s->m);
+    const int has_fields = skel__conserving_has_fields(s->m);
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t      i = s->m->order[k];
         const skel__wrench w = s->em->load[i];
         s->em->jl[i]         = v3_scale(v3_mad(w.f, s->m->body[i].mass, s->m->gravity), h);
         s->em->ja[i]         = v3_scale(w.n, h);
-        if (has_fields) skel__em_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
+        if (has_fields) skel__conserving_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
     }
 }
 
-static void apply_wrench(skel__em *em, const skel_state *s, int32_t i, double sign,
-                         const skel__em_joint *e) {
+static void apply_wrench(skel__conserving *em, const skel_state *s, int32_t i, double sign,
+                         const skel__conserving_joint *e) {
     const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
     const v3 n      = v3_add(e->torque, v3_cross(v3_sub(e->point, centre), e->force));
     em->jl[i]       = v3_mad(em->jl[i], sign, e->force);
@@ -234,13 +234,14 @@ static void apply_wrench(skel__em *em, const skel_state *s, int32_t i, double si
 }
 
 /* Blocks of a tree joint lie in its child's record; those of a loop in its own. */
-static skel__em_blocks blocks_of(const skel_model *m, skel__em *em, int32_t joint, int32_t child) {
-    const skel__joint *j = &m->joint[joint];
-    skel__em_blocks    b = {0};
+static skel__conserving_blocks blocks_of(const skel_model *m, skel__conserving *em, int32_t joint,
+                                         int32_t child) {
+    const skel__joint      *j = &m->joint[joint];
+    skel__conserving_blocks b = {0};
     if (skel__is_dynamic(m, j->a)) b.aa = em->lu[j->a].a;
     if (skel__is_dynamic(m, j->b)) b.bb = em->lu[j->b].a;
     if (child < 0) { /* a loop: its coupling of a and b is left out of the Newton matrix */
-        skel__em_loop *l = &em->loop[-child - 1];
+        skel__conserving_loop *l = &em->loop[-child - 1];
         b.wa = l->wa, b.wb = l->wb, b.ga = l->ga, b.gb = l->gb;
         return b;
     }
@@ -262,12 +263,12 @@ static skel__em_blocks blocks_of(const skel_model *m, skel__em *em, int32_t join
 /* One joint: impulses on its bodies, what is open, and its derivatives where wanted. */
 static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, int build,
                         double *g) {
-    const skel__joint *j  = &s->m->joint[joint];
-    skel__em          *em = s->em;
-    skel__em_joint    *e  = &em->joint[joint];
-    skel__em_blocks    b;
+    const skel__joint      *j  = &s->m->joint[joint];
+    skel__conserving       *em = s->em;
+    skel__conserving_joint *e  = &em->joint[joint];
+    skel__conserving_blocks b;
     if (build) b = blocks_of(s->m, em, joint, child);
-    skel__em_joint_terms(s, em, joint, h, s->t + 0.5 * h, e, build ? &b : NULL);
+    skel__conserving_joint_terms(s, em, joint, h, s->t + 0.5 * h, e, build ? &b : NULL);
     if (build && child >= 0) {
         skel__lu *t   = &em->lu[child];
         t->r          = e->rows;
@@ -301,8 +302,8 @@ static double equations(skel_state *s, double h, int build) {
     s->em->by->end_poses(s, h);
     apply_loads(s, h);
     if (build) s->em->by->begin_blocks(s, h);
-    skel__em_wobbles_add(s, h, build);
-    skel__em_contacts_add(s, h, build);
+    skel__conserving_wobbles_add(s, h, build);
+    skel__conserving_contacts_add(s, h, build);
     const double open = add_joints(s, h, build);
     s->em->by->add_bodies(s);
     return open;
@@ -339,7 +340,7 @@ static double row_times(const skel_model *m, int32_t i, const double *g, const d
 /* Answers of the tree to every unit multiplier of the loops, once per factoring. */
 static void answer_loops(skel_state *s, double h) {
     const skel_model *m    = s->m;
-    skel__em         *em   = s->em;
+    skel__conserving *em   = s->em;
     const size_t      n    = 6 * (size_t)m->na;
     size_t            at   = 0;
     double           *zero = em->dl; /* borrowed: no right side of the tree's own joints */
@@ -362,13 +363,13 @@ static void answer_loops(skel_state *s, double h) {
 /* Multipliers of the loops from G y0 + (G Z) mu = -g, then y and lambda of the tree. */
 static void close_loops(skel_state *s) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
+    skel__conserving *em = s->em;
     const size_t      n  = 6 * (size_t)m->na;
     int32_t           at = 0;
     for (int32_t l = 0; l < s->nloop; ++l) {
-        const skel__joint   *j = &m->joint[s->loop_joint[l]];
-        const skel__em_loop *e = &em->loop[l];
-        const int            r = skel__joint_rows(j->type);
+        const skel__joint           *j = &m->joint[s->loop_joint[l]];
+        const skel__conserving_loop *e = &em->loop[l];
+        const int                    r = skel__joint_rows(j->type);
         for (int k = 0; k < r; ++k, ++at) {
             const double *ga = e->ga + 6 * k, *gb = e->gb + 6 * k;
             em->mu[at] = e->g[k] - row_times(m, j->a, ga, em->y) - row_times(m, j->b, gb, em->y);
@@ -377,7 +378,7 @@ static void close_loops(skel_state *s) {
                                             row_times(m, j->b, gb, em->zy + (size_t)c * n);
         }
     }
-    solve_softly(em->schur, em->mu, em->scale, em->soft, s->nr);
+    solve_softly(em->schur, em->mu, em->scale, em->loop_regularisation, s->nr);
     for (int32_t c = 0; c < s->nr; ++c)
         for (size_t k = 0; k < n; ++k) {
             em->y[k] += em->mu[c] * em->zy[(size_t)c * n + k];
@@ -389,8 +390,8 @@ static void close_loops(skel_state *s) {
 
 /* Adds `share` of the multipliers of the loops. */
 static void correct_loops(skel_state *s, double share) {
-    const skel__em *em = s->em;
-    int32_t         at = 0;
+    const skel__conserving *em = s->em;
+    int32_t                 at = 0;
 
     for (int32_t l = 0; l < s->nloop; ++l) {
         double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
@@ -410,7 +411,7 @@ static double correct(skel_state *s, double h) {
    the corrected point is another one, and far away it differs beyond all bounds. */
 static void take_back(skel_state *s, double h, double share) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
+    skel__conserving *em = s->em;
 
     correct_loops(s, -share);
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -426,7 +427,7 @@ static void take_back(skel_state *s, double h, double share) {
 
 /* Whether forces set in and let go: contacts, stops, limits. */
 static int is_wary(const skel_state *s) {
-    return s->em->touch_count > 0 || s->m->has_elements;
+    return s->em->contact_count > 0 || s->m->has_joint_forces;
 }
 
 /* How far the equations are from being met. */
@@ -438,9 +439,9 @@ typedef struct unmet {
 } unmet;
 
 static unmet measure(const skel_state *s, double h, double open) {
-    const skel_model *m  = s->m;
-    const skel__em   *em = s->em;
-    unmet             u  = {open, 0, 0};
+    const skel_model       *m  = s->m;
+    const skel__conserving *em = s->em;
+    unmet                   u  = {open, 0, 0};
     for (int32_t k = 0; k < m->nd; ++k) {
         const size_t      i    = (size_t)m->order[k];
         const skel__body *b    = &m->body[i];
@@ -476,7 +477,7 @@ static double correction_of(const skel_state *s, int32_t joint, int k) {
 static int guess_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e) {
-        skel__stop_guess *g = &s->em->guess[e];
+        skel__stop_prediction *g = &s->em->guess[e];
         if (!g->is_used || g->on == 2) continue;
         const double way = correction_of(s, e / 4, e % 4 / 2) * (e % 2 ? 1.0 : -1.0);
         const int    on  = g->push + g->slope * way > 0;
@@ -490,7 +491,7 @@ static int guess_stops(skel_state *s) {
 static int settle_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e) {
-        skel__stop_guess *g = &s->em->guess[e];
+        skel__stop_prediction *g = &s->em->guess[e];
         if (!g->is_used || g->is_right) continue;
         g->on = 2, ++count;
     }
@@ -499,7 +500,7 @@ static int settle_stops(skel_state *s) {
 
 static void forget_stops(skel_state *s) {
     for (int32_t e = 0; s->m->nstop > 0 && e < 4 * s->m->nj; ++e)
-        s->em->guess[e] = (skel__stop_guess){.on = -1};
+        s->em->guess[e] = (skel__stop_prediction){.on = -1};
 }
 
 /* ---- Newton's course ---- */
@@ -543,22 +544,22 @@ static double blur_of(const skel_state *s) {
         const v3 p = s->x[s->m->order[k]].p;
         far        = fmax(far, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
     }
-    const double blur = ROUNDED * far / s->m->size;
+    const double blur = ROUNDED * far / s->m->length_scale;
     return blur > 0.1 * CLOSED ? blur : 0;
 }
 
 /* The correction, by new factors where wanted. */
 static int solve(skel_state *s, double h, int fresh) {
-    skel__em *em    = s->em;
-    const int plain = s->nloop == 0 && em->pair_count == 0;
+    skel__conserving *em    = s->em;
+    const int         plain = s->nloop == 0 && em->pair_count == 0;
     if (fresh && plain)
         return em->by->factor_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
     if (fresh && !em->by->factor(s->m, em->lu)) return 0;
     if (fresh && s->nloop > 0) answer_loops(s, h);
-    if (fresh && em->pair_count > 0) skel__em_pairs_answer(s, h);
+    if (fresh && em->pair_count > 0) skel__conserving_pairs_answer(s, h);
     em->by->solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
     if (s->nloop > 0) close_loops(s);
-    if (em->pair_count > 0) skel__em_pairs_close(s);
+    if (em->pair_count > 0) skel__conserving_pairs_close(s);
     return 1;
 }
 
@@ -566,24 +567,25 @@ static int solve(skel_state *s, double h, int fresh) {
    Where contacts and stops set in or let go, a correction may overshoot: then it is taken back by
    halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
-    skel__em *em   = s->em;
-    const int wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
-    course    c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
-    const int plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
+    skel__conserving *em   = s->em;
+    const int         wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
+    course            c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
+    const int         plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
     forget_stops(s);
     c.blur    = blur_of(s);
     c.balance = INFINITY;
-    c.unit    = s->m->weight * s->m->reach;
+    c.unit    = s->m->weight * s->m->contact_length;
     /* Imbalances: those of gravity, and of velocities that are all rounding of positions. */
-    const double shaken = c.blur * s->m->size / h;
-    const double noise = s->m->weight * (NOISE * s->m->pull * h * h + shaken * shaken / s->m->pull);
+    const double shaken = c.blur * s->m->length_scale / h;
+    const double noise =
+        s->m->weight * (NOISE * s->m->gravity_norm * h * h + shaken * shaken / s->m->gravity_norm);
     for (; c.it <= most; ++c.it) {
         em->is_close      = c.size < CLOSE;
         const double open = equations(s, h, !c.have);
         em->evaluations += 1;
         const unmet u = wary ? measure(s, h, open) : (unmet){open, 0, 0};
         if (is_met(&c, wary, u)) {
-            if (settle_stops(s) + skel__em_contacts_settle(s) == 0) return 1;
+            if (settle_stops(s) + skel__conserving_contacts_update_active_set(s) == 0) return 1;
             c.have = 0, c.balance = c.size = INFINITY;
             continue;
         }
@@ -600,7 +602,8 @@ static int newton(skel_state *s, double h) {
         if (!solve(s, h, !c.have)) return 0;
         c.is_exact = plain && !c.have;
         c.have     = 1;
-        if (guess_stops(s) + skel__em_contacts_guess(s, h) > 0 && ++c.guesses < GUESSES_MAX) {
+        if (guess_stops(s) + skel__conserving_contacts_predict(s, h) > 0 &&
+            ++c.guesses < GUESSES_MAX) {
             c.have = 0, c.share = 1, c.balance = c.size = INFINITY;
             continue;
         }
@@ -608,7 +611,7 @@ static int newton(skel_state *s, double h) {
         const double last = c.size;
         c.share           = 1;
         c.size            = correct(s, h);
-        skel__em_contacts_free(s);
+        skel__conserving_contacts_clear_prediction(s);
         c.rate = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
         if (c.size * c.rate > LEFT && (c.it > 0 || c.size > REBUILD)) c.have = 0;
@@ -619,9 +622,9 @@ static int newton(skel_state *s, double h) {
 /* ---- end of a step ---- */
 
 /* Work and impulse of what the joint does to an anchor (world, fixed or driven). */
-static void account_anchor(const skel_state *s, int32_t i, double sign, const skel__em_joint *e,
-                           skel__power *sum) {
-    const skel__em *em = s->em;
+static void account_anchor(const skel_state *s, int32_t i, double sign,
+                           const skel__conserving_joint *e, skel__power *sum) {
+    const skel__conserving *em = s->em;
     if (skel__is_dynamic(s->m, i)) return;
     const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
     const v3 w      = m3_mulv(s->r[i], em->w[i]);
@@ -634,14 +637,14 @@ static void account_anchor(const skel_state *s, int32_t i, double sign, const sk
 /* By the terms of the last look at the equations, which is the one that met them. */
 static skel__power account(skel_state *s, double h) {
     const skel_model *m   = s->m;
-    skel__em         *em  = s->em;
+    skel__conserving *em  = s->em;
     skel__power       sum = {0};
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
-        const skel__em_joint *e = &em->joint[k];
+        const skel__conserving_joint *e = &em->joint[k];
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
         if (em->start[k].is_rope) continue; /* does nothing that is accounted for */
         if (em->start[k].is_bare)
-            skel__em_joint_terms(s, em, k, h, s->t + 0.5 * h, &em->joint[k], NULL);
+            skel__conserving_joint_terms(s, em, k, h, s->t + 0.5 * h, &em->joint[k], NULL);
         sum.motor += e->motor;
         sum.friction += e->friction;
         sum.stored += e->stored;
@@ -654,26 +657,27 @@ static skel__power account(skel_state *s, double h) {
         const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
         const skel__wrench w      = em->load[i];
         v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
-        if (skel__em_has_fields(m)) skel__em_field(s, em, i, h, &f, &n);
+        if (skel__conserving_has_fields(m)) skel__conserving_field(s, em, i, h, &f, &n);
         const v3 all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
         sum.force  = v3_add(sum.force, all);
         sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));
     }
-    skel__em_wobbles_account(s, h, &sum);
-    skel__em_contacts_account(s, h, &sum);
+    skel__conserving_wobbles_account(s, h, &sum);
+    skel__conserving_contacts_account(s, h, &sum);
     return sum;
 }
 
 /* Whether the change of energy is the work done, as it is for every solution of the equations.
    Where not, Newton stopped at a turn of nearly half a circle: W is lost in rounding there. */
 static int is_balanced(const skel_state *s, const skel__power *work) {
-    const skel_model *m  = s->m;
-    const skel__em   *em = s->em;
-    const double      done =
+    const skel_model       *m  = s->m;
+    const skel__conserving *em = s->em;
+    const double            done =
         work->motor + work->friction + work->load + work->drive + work->contact - work->stored;
-    const double rest = 1e-6 * m->size * (v3_norm(m->gravity) + m->size); /* per mass */
-    double       gain = 0, size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) +
+    const double rest =
+        1e-6 * m->length_scale * (v3_norm(m->gravity) + m->length_scale); /* per mass */
+    double gain = 0, size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) +
                             fabs(work->drive) + fabs(work->contact) + fabs(work->stored);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i  = m->order[k];
@@ -692,20 +696,21 @@ static int is_balanced(const skel_state *s, const skel__power *work) {
 }
 
 static void note_stops(skel_state *s) {
-    s->stops_near = 0;
+    s->stops_near_count = 0;
     for (int32_t k = 0; s->m->nstop > 0 && k < s->m->nj; ++k) {
-        const skel__em_joint *j = &s->em->joint[k];
+        const skel__conserving_joint *j = &s->em->joint[k];
         if (s->em->start[k].is_bare) continue;
-        s->stops_near += j->is_near;
+        s->stops_near_count += j->is_near;
         for (int e = 0; e < 4; ++e)
-            if (j->caught >> e & 1) skel__stop_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));
+            if (j->caught >> e & 1)
+                skel__stop_note_caught(s, skel__stop_event(s->m, k, e / 2, e % 2));
     }
 }
 
 /* Momenta change by the impulses as they stand: their sums are exact whatever Newton left over. */
 static void commit(skel_state *s, double h, const skel__power *work) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
+    skel__conserving *em = s->em;
     skel__power_add(&s->sum, 1.0, work);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t     i    = m->order[k];
@@ -723,37 +728,37 @@ static void commit(skel_state *s, double h, const skel__power *work) {
         x->w            = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     remember(s, h);
-    for (int32_t k = 0; k < m->nm; ++k) s->memory[k] = em->memory1[k];
+    for (int32_t k = 0; k < m->ninternal; ++k) s->internal[k] = em->internal_end[k];
     ++em->history;
     s->t += h;
     note_stops(s);
     s->is_factored = 0;
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
-    if (m->ns > 0) skel__em_contacts_end(s);
-    if (s->ground_push > s->ground_peak) {
-        s->ground_peak = s->ground_push;
-        s->ground_time = s->t - 0.5 * h;
+    if (m->ncand > 0) skel__conserving_contacts_end(s);
+    if (s->ground_force > s->ground_force_peak) {
+        s->ground_force_peak      = s->ground_force;
+        s->ground_force_peak_time = s->t - 0.5 * h;
     }
 }
 
 /* One try; a failure is tried again from a cold start (and, with loops, with a harder diagonal)
    before the step is called too long. */
 static int try_step(skel_state *s, double h) {
-    skel__em *em    = s->em;
-    const int tries = s->nloop > 0 ? 3 : 2;
+    skel__conserving *em    = s->em;
+    const int         tries = s->nloop > 0 ? 3 : 2;
     skel__prepare(s, s->x);
-    if (em->found != h) skel__em_contacts_find(s, h);
+    if (em->found != h) skel__conserving_contacts_find(s, h);
     em->found = 0;
     find_loads(s, h);
     s->em->by->start_levers(s);
-    skel__em_joints_begin(s, h);
+    skel__conserving_joints_begin(s, h);
     for (int k = em->history > 0 ? 0 : 1; k < tries; ++k) {
-        em->soft = k < 2 ? SOFT : SOFTER;
+        em->loop_regularisation = k < 2 ? SOFT : SOFTER;
         prescribe(s, h);
         predict(s, h, k == 0);
-        skel__em_contacts_begin(s, h);
+        skel__conserving_contacts_begin(s, h);
         if (newton(s, h)) {
-            skel__em_friction_refine(s);
+            skel__conserving_friction_refine(s);
             const skel__power work = account(s, h);
             if (is_balanced(s, &work)) {
                 commit(s, h, &work);
@@ -774,7 +779,7 @@ static int32_t pinned_elsewhere(const skel_state *s) {
         const skel__kin *at = &s->x[m->nb + k], *x = &s->x[m->pin[k]];
         if (!s->is_pinned[k]) continue;
         const double turn = v3_norm(q_log(q_mul(q_conj(at->q), x->q)));
-        if (v3_norm(v3_sub(at->p, x->p)) > ELSEWHERE * m->size || turn > ELSEWHERE)
+        if (v3_norm(v3_sub(at->p, x->p)) > ELSEWHERE * m->length_scale || turn > ELSEWHERE)
             return m->pin[k];
     }
     return -1;
@@ -783,9 +788,9 @@ static int32_t pinned_elsewhere(const skel_state *s) {
 /* Contacts are followed closely while they hit. Powers of two of the whole, as far as can be: steps
    of one length go by what the last one found. */
 static double shortened(skel_state *s, double way, double whole) {
-    if (s->m->ns == 0) return way;
+    if (s->m->ncand == 0) return way;
     skel__prepare(s, s->x);
-    const double limit = skel__em_contacts_find(s, way);
+    const double limit = skel__conserving_contacts_find(s, way);
     double       next  = whole;
     if (way <= 1.0001 * limit) return way;
     while (next > limit && next > whole / (1 << HALVINGS_MAX)) next *= 0.5;
@@ -800,15 +805,15 @@ static int step_fn(skel_state *s, double h, void *data) {
 /* A substep of length `way`, or less where it hits something; impulses follow in both cases. */
 static int step_on(skel_state *s, double way, double *done) {
     *done = way;
-    if (s->em->way.hits > HITS_MAX) return try_step(s, way);
-    return skel__step_until_hit(s, way, step_fn, NULL, done);
+    if (s->em->substep.hits > HITS_MAX) return try_step(s, way);
+    return skel__step_until_impact(s, way, step_fn, NULL, done);
 }
 
 /* On to the end of what is under way: shorter where a contact is followed, halved where Newton
    fails. Where there is a deadline, at least one part is done. */
 static skel_status step_within(skel_state *s) {
-    skel__em_way *on = &s->em->way;
-    const double  h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
+    skel__conserving_substep *on = &s->em->substep;
+    const double              h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
     for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
         if (n > 0 && s->has_deadline && skel__now_ms() >= s->deadline) return SKEL_MORE;
         const double left = end - s->t;
@@ -840,23 +845,23 @@ int32_t skel__conserving_switch(skel_state *s) {
 
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
     *body = -1;
-    if (!s->em->way.is_on && skel__em_rests(s)) {
+    if (!s->em->substep.is_on && skel__conserving_is_asleep(s)) {
         s->t += h;
         return SKEL_OK;
     }
-    s->em->rest.since  = -1;
+    s->em->sleep.since = -1;
     skel_status status = skel__follow_prepare(s);
-    if (!s->em->way.is_on) {
-        s->em->way = (skel__em_way){1, h, s->t + h, h, 0};
-        skel__stops_catch(s);
+    if (!s->em->substep.is_on) {
+        s->em->substep = (skel__conserving_substep){1, h, s->t + h, h, 0};
+        skel__stops_make_inelastic(s);
         if (skel__impacts(s) > 0) s->em->history = 0;
     }
     if (status == SKEL_OK) status = step_within(s);
-    s->em->way.is_on = status == SKEL_MORE;
+    s->em->substep.is_on = status == SKEL_MORE;
     if (status != SKEL_OK) return status;
-    *body = skel__first_lost(s);
+    *body = skel__first_not_finite(s);
     if (*body >= 0) return SKEL_E_DIVERGED;
-    skel__em_rest_watch(s);
+    skel__conserving_sleep_watch(s);
     return SKEL_OK;
 }
 

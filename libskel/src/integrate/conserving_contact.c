@@ -12,7 +12,7 @@
    the force at its end is used, which settles it. */
 #include "integrate/conserving.h"
 
-#define REACH_STEPS 3.0 /* so many steps of its speed away, a spot is looked at */
+#define REACH_STEPS 3.0 /* so many steps of its speed away, a candidate is looked at */
 #define STEEP 0.4       /* of the time in which a contact's spring swings by a radian */
 #define QUIET 0.03      /* of the speed of a fall by the reach: need not be followed */
 #define CURVED 0.3      /* of the radii, along each other in a step */
@@ -33,11 +33,11 @@ static double stiffness(const skel__ground *g, double depth) {
 }
 
 /* How long a step may be that this contact takes part in. */
-static double step_of(const skel_state *s, const skel__em_touch *t, double rate, double along,
-                      double h) {
+static double step_of(const skel_state *s, const skel__conserving_contact *t, double rate,
+                      double along, double h) {
     const skel_model   *m     = s->m;
-    const skel__ground *g     = &m->ground[m->spot[t->spot].ground];
-    const double        quiet = QUIET * sqrt(m->pull * m->reach);
+    const skel__ground *g     = &m->ground[m->candidate[t->candidate].ground];
+    const double        quiet = QUIET * sqrt(m->gravity_norm * m->contact_length);
     const double        mass = 1.0 / t->mobility, speed = fabs(rate);
     if (t->gap > 0 && t->gap > -rate * h) return h; /* does not get there */
     const double until = t->gap > 0 ? t->gap / speed : 0;
@@ -59,42 +59,44 @@ static double depth_of(const skel__ground *g, double energy) {
 /* The nearest place of a round or edged thing may jump: the surface then gives way by as much as it
    takes for the spring to hold no more than the last step left in it. So energy never comes from
    geometry. A plane that stands still has nothing to give way. */
-static double give_way(const skel_model *m, const skel__spot *p, double gap, double left) {
-    const int still = p->kind == SKEL__SPOT_PLANE && m->ground[p->ground].body < 0;
+static double give_way(const skel_model *m, const skel__candidate *p, double gap, double left) {
+    const int still = p->kind == SKEL__CANDIDATE_PLANE && m->ground[p->ground].body < 0;
     if (still || gap >= 0) return 0;
     return fmax(0, -depth_of(&m->ground[p->ground], left) - gap);
 }
 
-static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to, double *limit) {
-    const skel_model *m     = s->m;
-    const skel__spot *p     = &m->spot[spot];
-    const int32_t     other = skel__spot_other(m, p);
-    skel__touch       t     = skel__touch_at(s, s->x, spot);
-    const int         rigid = m->ground[p->ground].is_rigid;
-    if (s->has_left) t.gap += give_way(m, p, t.gap, s->left[spot]);
-    if (!(t.gap < INFINITY) || (rigid && s->mode[spot] != SKEL__RESTS)) return 0;
+static int take(const skel_state *s, int32_t candidate, double h, skel__conserving_contact *to,
+                double *limit) {
+    const skel_model      *m     = s->m;
+    const skel__candidate *p     = &m->candidate[candidate];
+    const int32_t          other = skel__candidate_other(m, p);
+    skel__contact_point    t     = skel__contact_point_at(s, s->x, candidate);
+    const int              rigid = m->ground[p->ground].is_rigid;
+    if (s->has_stored_energy) t.gap += give_way(m, p, t.gap, s->stored_energy[candidate]);
+    if (!(t.gap < INFINITY) || (rigid && s->event_state[candidate] != SKEL__EVENT_RESTING))
+        return 0;
     const v3 point = v3_mad(t.point_i, -t.radius_i, t.normal);
     const v3 u =
         v3_sub(skel__velocity_at(s, s->x, p->i, point), skel__velocity_at(s, s->x, other, point));
     const double rate = v3_dot(t.normal, u), fall = v3_norm(m->gravity) * h;
-    const double reach = REACH_STEPS * h * (v3_norm(u) + fall) + 1e-6 * m->reach;
+    const double reach = REACH_STEPS * h * (v3_norm(u) + fall) + 1e-6 * m->contact_length;
     if (t.gap > reach) return 0;
-    *to          = (skel__em_touch){.spot     = spot,
-                                    .i        = p->i,
-                                    .other    = other,
-                                    .normal   = t.normal,
-                                    .gap      = t.gap,
-                                    .radius_i = t.radius_i,
-                                    .radius_j = t.radius_j};
+    *to          = (skel__conserving_contact){.candidate = candidate,
+                                              .i         = p->i,
+                                              .other     = other,
+                                              .normal    = t.normal,
+                                              .gap       = t.gap,
+                                              .radius_i  = t.radius_i,
+                                              .radius_j  = t.radius_j};
     to->lever_i  = m3_tmulv(s->r[p->i], v3_sub(t.point_i, s->x[p->i].p));
     to->lever_j  = m3_tmulv(s->r[other], v3_sub(t.point_j, s->x[other].p));
-    to->radius   = p->kind == SKEL__SPOT_PLANE ? 0 : t.radius_i + t.radius_j;
+    to->radius   = p->kind == SKEL__CANDIDATE_PLANE ? 0 : t.radius_i + t.radius_j;
     to->mobility = mobility_at(s, p->i, v3_sub(point, s->x[p->i].p), t.normal) +
                    mobility_at(s, other, v3_sub(point, s->x[other].p), t.normal);
     const v3 e     = v3_perpendicular(t.normal);
     to->mobility_t = mobility_at(s, p->i, v3_sub(point, s->x[p->i].p), e) +
                      mobility_at(s, other, v3_sub(point, s->x[other].p), e);
-    const v3 xi = v3_of(s->memory + p->memory);
+    const v3 xi = v3_of(s->internal + p->internal);
     to->xi      = v3_mad(xi, -v3_dot(xi, t.normal), t.normal);
     to->rate    = rate;
     *limit      = fmin(*limit, step_of(s, to, rate, v3_norm(v3_mad(u, -rate, t.normal)), h));
@@ -102,24 +104,24 @@ static int take(const skel_state *s, int32_t spot, double h, skel__em_touch *to,
 }
 
 /* How far the shapes of two bodies can come nearer in a time. */
-static double margin_of(const skel_state *s, const skel__spot *p, double h) {
+static double margin_of(const skel_state *s, const skel__candidate *p, double h) {
     const int32_t id[2] = {p->i, p->j};
     double        speed = v3_norm(s->m->gravity) * h;
     for (int e = 0; e < 2 && id[e] >= 0; ++e)
-        speed += v3_norm(s->x[id[e]].v) + v3_norm(s->ww[id[e]]) * s->m->body[id[e]].reach;
-    return REACH_STEPS * h * speed + 1e-6 * s->m->reach;
+        speed += v3_norm(s->x[id[e]].v) + v3_norm(s->ww[id[e]]) * s->m->body[id[e]].bounding_radius;
+    return REACH_STEPS * h * speed + 1e-6 * s->m->contact_length;
 }
 
-double skel__em_contacts_find(skel_state *s, double h) {
-    double     limit   = h;
-    skel__scan scan    = {0};
-    s->em->touch_count = 0;
-    s->em->found       = h;
-    for (int32_t k = 0; k < s->m->ns; ++k) {
-        const skel__spot *p      = &s->m->spot[k];
-        const double      margin = p->kind == SKEL__SPOT_PLANE ? 0 : margin_of(s, p, h);
-        if (skel__scan_skips(&scan, s->m, p, s->x, margin)) continue;
-        s->em->touch_count += take(s, k, h, &s->em->touch[s->em->touch_count], &limit);
+double skel__conserving_contacts_find(skel_state *s, double h) {
+    double            limit = h;
+    skel__pair_filter scan  = {0};
+    s->em->contact_count    = 0;
+    s->em->found            = h;
+    for (int32_t k = 0; k < s->m->ncand; ++k) {
+        const skel__candidate *p      = &s->m->candidate[k];
+        const double           margin = p->kind == SKEL__CANDIDATE_PLANE ? 0 : margin_of(s, p, h);
+        if (skel__pair_is_far(&scan, s->m, p, s->x, margin)) continue;
+        s->em->contact_count += take(s, k, h, &s->em->contact[s->em->contact_count], &limit);
     }
     return limit;
 }
@@ -134,18 +136,18 @@ static int will_slip(int32_t steps) {
     return steps == 2 || (steps != 5 && (steps & 1));
 }
 
-void skel__em_contacts_begin(skel_state *s, double h) {
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        skel__em_touch     *t    = &s->em->touch[k];
-        const skel__ground *g    = &s->m->ground[s->m->spot[t->spot].ground];
-        const double        deep = fmax(-t->gap, -(t->gap + h * t->rate));
-        t->slips                 = g->friction == 0 || will_slip(s->em->slipped[t->spot]);
-        t->changes               = 0;
-        t->is_led                = 0;
-        t->late                  = late_share(stiffness(g, deep), t->mobility, h);
-        t->late_t                = late_share(g->stick_k, t->mobility_t, h);
-        const double x           = 0.5 * h * g->d * t->mobility;
-        t->late_d                = x * x / (1.0 + x * x);
+void skel__conserving_contacts_begin(skel_state *s, double h) {
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        skel__conserving_contact *t    = &s->em->contact[k];
+        const skel__ground       *g    = &s->m->ground[s->m->candidate[t->candidate].ground];
+        const double              deep = fmax(-t->gap, -(t->gap + h * t->rate));
+        t->slips       = g->friction == 0 || will_slip(s->em->slipped[t->candidate]);
+        t->changes     = 0;
+        t->is_led      = 0;
+        t->late        = late_share(stiffness(g, deep), t->mobility, h);
+        t->late_t      = late_share(g->stick_k, t->mobility_t, h);
+        const double x = 0.5 * h * g->d * t->mobility;
+        t->late_d      = x * x / (1.0 + x * x);
     }
 }
 
@@ -155,7 +157,8 @@ typedef struct normal_law {
     double force, slope, stored, left; /* slope by the gap at the end; left: stored at the end */
 } normal_law;
 
-static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, double gap1, double h) {
+static normal_law over_gap(const skel__ground *g, const skel__conserving_contact *t, double gap1,
+                           double h) {
     const double d0 = fmax(-t->gap, 0), d1 = fmax(-gap1, 0), way = t->gap - gap1;
     if (d0 == 0 && d1 == 0) return (normal_law){0};
     const double f1 = skel__contact_force(g, d1);
@@ -181,12 +184,12 @@ static normal_law over_gap(const skel__ground *g, const skel__em_touch *t, doubl
 }
 
 /* Displacement of i's place against the other's over the step, and the common point. */
-static v3 shift(const skel_state *s, const skel__em_touch *t, double h, v3 *point) {
-    const skel__em *em        = s->em;
-    const int32_t   id[2]     = {t->i, t->other};
-    const v3        lever[2]  = {t->lever_i, t->lever_j};
-    const double    radius[2] = {-t->radius_i, t->radius_j};
-    v3              at[2], move[2], spin[2];
+static v3 shift(const skel_state *s, const skel__conserving_contact *t, double h, v3 *point) {
+    const skel__conserving *em        = s->em;
+    const int32_t           id[2]     = {t->i, t->other};
+    const v3                lever[2]  = {t->lever_i, t->lever_j};
+    const double            radius[2] = {-t->radius_i, t->radius_j};
+    v3                      at[2], move[2], spin[2];
     for (int e = 0; e < 2; ++e) {
         const int32_t i  = id[e];
         const v3      r0 = m3_mulv(s->r[i], lever[e]), r1 = m3_mulv(em->r1[i], lever[e]);
@@ -206,23 +209,24 @@ static v3 shift(const skel_state *s, const skel__em_touch *t, double h, v3 *poin
     return v3_sub(move[0], move[1]);
 }
 
-static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, double h) {
-    const skel__ground *g   = &s->m->ground[s->m->spot[t->spot].ground];
-    skel__em_push       out = {0};
-    const v3            d = shift(s, t, h, &out.point), n = t->normal;
-    const double        dn  = v3_dot(n, d);
-    const v3            u   = v3_mad(d, -dn, n);
-    const normal_law    law = over_gap(g, t, t->gap + dn, h);
-    const double        k = g->stick_k, e = skel__bristle_damping(g);
-    const double        stiff = k * (0.5 + 0.5 * t->late_t) + e / h;
-    const v3            trial = v3_mad(v3_scale(t->xi, k), stiff, u);
-    const double        full = v3_norm(trial), most = g->friction * law.force;
-    const int           slips = t->slips;
-    const v3            ahead = t->is_led ? t->led : trial;
-    const double        far   = t->is_led ? v3_norm(t->led) : full;
-    const v3            along = far > 0 ? v3_scale(ahead, 1.0 / far) : (v3){0, 0, 0};
-    const double        held  = !slips ? stiff : far > 0 ? stiff * most / far : 0;
-    v3                  f     = slips ? v3_scale(along, most) : trial;
+static skel__conserving_contact_force over_step(const skel_state               *s,
+                                                const skel__conserving_contact *t, double h) {
+    const skel__ground            *g   = &s->m->ground[s->m->candidate[t->candidate].ground];
+    skel__conserving_contact_force out = {0};
+    const v3                       d = shift(s, t, h, &out.point), n = t->normal;
+    const double                   dn  = v3_dot(n, d);
+    const v3                       u   = v3_mad(d, -dn, n);
+    const normal_law               law = over_gap(g, t, t->gap + dn, h);
+    const double                   k = g->stick_k, e = skel__bristle_damping(g);
+    const double                   stiff = k * (0.5 + 0.5 * t->late_t) + e / h;
+    const v3                       trial = v3_mad(v3_scale(t->xi, k), stiff, u);
+    const double                   full = v3_norm(trial), most = g->friction * law.force;
+    const int                      slips = t->slips;
+    const v3                       ahead = t->is_led ? t->led : trial;
+    const double                   far   = t->is_led ? v3_norm(t->led) : full;
+    const v3                       along = far > 0 ? v3_scale(ahead, 1.0 / far) : (v3){0, 0, 0};
+    const double                   held  = !slips ? stiff : far > 0 ? stiff * most / far : 0;
+    v3                             f     = slips ? v3_scale(along, most) : trial;
     if (slips && t->is_led) /* most (a + (1 - aa) trial / far) */
         f = v3_mad(f, held / stiff, v3_mad(trial, -v3_dot(along, trial), along));
     out.left  = law.left;
@@ -250,7 +254,7 @@ static skel__em_push over_step(const skel_state *s, const skel__em_touch *t, dou
 
 /* How the place on body i (e = 0) or on the other (e = 1) moves with its body:
    dp + theta x r1 + radius (h Q theta) x n. */
-static m3 turn_of(const skel_state *s, const skel__em_touch *t, int e, double h) {
+static m3 turn_of(const skel_state *s, const skel__conserving_contact *t, int e, double h) {
     const int32_t i      = e == 0 ? t->i : t->other;
     const v3      r1     = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
     const double  radius = e == 0 ? -t->radius_i : t->radius_j;
@@ -265,35 +269,35 @@ static v3 arm_of(const skel_state *s, int32_t i, v3 point) {
 }
 
 /* Own block of body i or of the other: stiff = 0 leaves the arm's turn alone. */
-static void add_block(skel_state *s, const skel__em_touch *t, const skel__em_push *r, int e,
-                      double h, m3 stiff) {
+static void add_block(skel_state *s, const skel__conserving_contact *t,
+                      const skel__conserving_contact_force *r, int e, double h, m3 stiff) {
     const int32_t i = e == 0 ? t->i : t->other;
     if (!skel__is_dynamic(s->m, i)) return;
     const v3 r1 = m3_mulv(s->em->r1[i], e == 0 ? t->lever_i : t->lever_j);
     const m3 kp = m3_scale(stiff, h), kt = m3_mul(kp, turn_of(s, t, e, h));
     const v3 x = arm_of(s, i, r->point);
     double  *a = s->em->lu[i].a;
-    skel__em_add3(a, 0, 0, m3_scale(kp, -1.0));
-    skel__em_add3(a, 0, 3, m3_scale(kt, -1.0));
-    skel__em_add3(a, 3, 0, m3_scale(m3_skew_times(x, kp), -1.0));
+    skel__conserving_add3(a, 0, 0, m3_scale(kp, -1.0));
+    skel__conserving_add3(a, 0, 3, m3_scale(kt, -1.0));
+    skel__conserving_add3(a, 3, 0, m3_scale(m3_skew_times(x, kp), -1.0));
     /* d arm = theta x r1 / 2:  d(arm) x F = [F][r1] theta / 2, minus that on the other */
     const m3 lean = m3_skew_skew(r->force, r1);
-    skel__em_add3(a, 3, 3, m3_scale(m3_skew_times(x, kt), -1.0));
-    skel__em_add3(a, 3, 3, m3_scale(lean, (e == 0 ? -0.5 : 0.5) * h));
+    skel__conserving_add3(a, 3, 3, m3_scale(m3_skew_times(x, kt), -1.0));
+    skel__conserving_add3(a, 3, 3, m3_scale(lean, (e == 0 ? -0.5 : 0.5) * h));
 }
 
 /* The derivatives of a place: in the blocks of its bodies, or as a pair where both are dynamic. */
-static void add_derivatives(skel_state *s, const skel__em_touch *t, const skel__em_push *r,
-                            double h) {
-    skel__em *em   = s->em;
-    const int pair = skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other) &&
-                     em->pair_count < em->pair_room && s->nloop == 0;
+static void add_derivatives(skel_state *s, const skel__conserving_contact *t,
+                            const skel__conserving_contact_force *r, double h) {
+    skel__conserving *em   = s->em;
+    const int         pair = skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other) &&
+                     em->pair_count < em->pair_capacity && s->nloop == 0;
     const m3 stiff = pair ? m3_zero() : r->by_shift;
     add_block(s, t, r, 0, h, stiff);
     add_block(s, t, r, 1, h, stiff);
     if (!pair) return;
-    skel__em_pair *p = &em->pair[em->pair_count++];
-    *p               = (skel__em_pair){.body = {t->i, t->other}, .stiff = r->by_shift};
+    skel__conserving_pair *p = &em->pair[em->pair_count++];
+    *p = (skel__conserving_pair){.body = {t->i, t->other}, .stiff = r->by_shift};
     for (int e = 0; e < 2; ++e) {
         p->arm[e]  = arm_of(s, p->body[e], r->point);
         p->turn[e] = turn_of(s, t, e, h);
@@ -305,21 +309,21 @@ static void push(skel_state *s, int32_t i, double h, v3 force, v3 point) {
     s->em->ja[i] = v3_mad(s->em->ja[i], h, v3_cross(arm_of(s, i, point), force));
 }
 
-static double friction_of(const skel_state *s, const skel__em_touch *t) {
-    return s->m->ground[s->m->spot[t->spot].ground].friction;
+static double friction_of(const skel_state *s, const skel__conserving_contact *t) {
+    return s->m->ground[s->m->candidate[t->candidate].ground].friction;
 }
 
 /* Whether a place sticks or slips is supposed before each correction, by where that would lead:
    what would hold with more than friction slips, along where it would be pulled then, not where it
    is now; what would hold with less or slip backwards sticks. */
-int skel__em_contacts_guess(skel_state *s, double h) {
+int skel__conserving_contacts_predict(skel_state *s, double h) {
     int count = 0;
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        skel__em_touch *t  = &s->em->touch[k];
-        const double    mu = friction_of(s, t);
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        skel__conserving_contact *t  = &s->em->contact[k];
+        const double              mu = friction_of(s, t);
         if (!(mu > 0) || t->changes > CHANGES_MAX) continue;
-        const skel__em_push *e = &t->now;
-        v3                   d = {0, 0, 0};
+        const skel__conserving_contact_force *e = &t->now;
+        v3                                    d = {0, 0, 0};
         for (int side = 0; side < 2; ++side) {
             const int32_t i = side == 0 ? t->i : t->other;
             if (!skel__is_dynamic(s->m, i)) continue;
@@ -340,19 +344,19 @@ int skel__em_contacts_guess(skel_state *s, double h) {
     return count;
 }
 
-void skel__em_contacts_free(skel_state *s) {
-    for (int32_t k = 0; k < s->em->touch_count; ++k) s->em->touch[k].is_led = 0;
+void skel__conserving_contacts_clear_prediction(skel_state *s) {
+    for (int32_t k = 0; k < s->em->contact_count; ++k) s->em->contact[k].is_led = 0;
 }
 
 /* At a solution: places of which the law says something else than was supposed do as it says. Those
    that cannot make up their mind stay as they are. */
-int skel__em_contacts_settle(skel_state *s) {
+int skel__conserving_contacts_update_active_set(skel_state *s) {
     int count = 0;
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        skel__em_touch *t = &s->em->touch[k];
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        skel__conserving_contact *t = &s->em->contact[k];
         if (!(friction_of(s, t) > 0)) continue;
-        const skel__em_push *e     = &t->now;
-        const int            slips = e->over > (t->slips ? -BORDER : BORDER) * e->most;
+        const skel__conserving_contact_force *e = &t->now;
+        const int slips                         = e->over > (t->slips ? -BORDER : BORDER) * e->most;
         if (slips == t->slips || ++t->changes > 2 * CHANGES_MAX) continue;
         t->slips = slips;
         ++count;
@@ -360,37 +364,39 @@ int skel__em_contacts_settle(skel_state *s) {
     return count;
 }
 
-void skel__em_contacts_add(skel_state *s, double h, int build) {
+void skel__conserving_contacts_add(skel_state *s, double h, int build) {
     if (build) s->em->pair_count = 0;
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        skel__em_touch *t = &s->em->touch[k];
-        t->now            = over_step(s, t, h);
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        skel__conserving_contact *t = &s->em->contact[k];
+        t->now                      = over_step(s, t, h);
         push(s, t->i, h, t->now.force, t->now.point);
         push(s, t->other, h, v3_neg(t->now.force), t->now.point);
         if (build) add_derivatives(s, t, &t->now, h);
     }
 }
 
-void skel__em_contacts_end(skel_state *s) {
+void skel__conserving_contacts_end(skel_state *s) {
     const skel_model *m = s->m;
-    for (int32_t k = 0; k < m->ns; ++k) s->left[k] = s->em->left1[k], s->left[m->ns + k] = 0;
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        const int32_t     spot = s->em->touch[k].spot;
-        const skel__spot *p    = &m->spot[spot];
-        const skel__touch t    = skel__touch_at(s, s->x, spot);
-        const double      way  = give_way(m, p, t.gap, s->left[spot]);
-        const double      now  = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
-        s->sum.contact += now - s->left[spot]; /* round things are not their tangent planes */
-        s->left[spot] = now, s->left[m->ns + spot] = way;
+    for (int32_t k = 0; k < m->ncand; ++k)
+        s->stored_energy[k] = s->em->stored_energy_end[k], s->surface_offset[k] = 0;
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        const int32_t             candidate = s->em->contact[k].candidate;
+        const skel__candidate    *p         = &m->candidate[candidate];
+        const skel__contact_point t         = skel__contact_point_at(s, s->x, candidate);
+        const double              way       = give_way(m, p, t.gap, s->stored_energy[candidate]);
+        const double              now = skel__contact_energy(&m->ground[p->ground], -(t.gap + way));
+        s->sum.contact +=
+            now - s->stored_energy[candidate]; /* round things are not their tangent planes */
+        s->stored_energy[candidate] = now, s->surface_offset[candidate] = way;
     }
-    s->has_left = 1;
+    s->has_stored_energy = 1;
 }
 
 /* ---- what it did ---- */
 
 static void account_outside(const skel_state *s, int32_t from, double h, v3 force, v3 point,
                             skel__power *sum) {
-    const skel__em *em = s->em;
+    const skel__conserving *em = s->em;
     if (skel__is_dynamic(s->m, from)) return;
     const v3 centre = v3_scale(v3_add(s->x[from].p, em->p1[from]), 0.5);
     const v3 w      = m3_mulv(s->r[from], em->w[from]);
@@ -402,38 +408,38 @@ static void account_outside(const skel_state *s, int32_t from, double h, v3 forc
 
 /* Out of touch a bristle springs back. */
 static void relax(skel_state *s, double h, skel__power *sum) {
-    for (int32_t k = 0; k < s->m->ns; ++k) {
-        const skel__spot   *p  = &s->m->spot[k];
-        const skel__ground *g  = &s->m->ground[p->ground];
-        const v3            xi = v3_of(s->memory + p->memory);
-        const double        e = skel__bristle_damping(g), keep = e / (e + g->stick_k * h);
-        const double        lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
-        v3_to(v3_scale(xi, keep), s->em->memory1 + p->memory);
-        s->em->left1[k] = 0;
+    for (int32_t k = 0; k < s->m->ncand; ++k) {
+        const skel__candidate *p  = &s->m->candidate[k];
+        const skel__ground    *g  = &s->m->ground[p->ground];
+        const v3               xi = v3_of(s->internal + p->internal);
+        const double           e = skel__bristle_damping(g), keep = e / (e + g->stick_k * h);
+        const double           lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
+        v3_to(v3_scale(xi, keep), s->em->internal_end + p->internal);
+        s->em->stored_energy_end[k] = 0;
         sum->contact -= lost;
         sum->stored -= lost;
     }
 }
 
-void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
+void skel__conserving_contacts_account(skel_state *s, double h, skel__power *sum) {
     v3 ground = {0, 0, 0};
-    if (s->m->ns == 0) return;
+    if (s->m->ncand == 0) return;
     relax(s, h, sum);
-    for (int32_t k = 0; k < s->em->touch_count; ++k) {
-        const skel__em_touch *t    = &s->em->touch[k];
-        const skel__spot     *p    = &s->m->spot[t->spot];
-        const skel__ground   *g    = &s->m->ground[p->ground];
-        const skel__em_push  *e    = &t->now;
-        const v3              xi   = v3_of(s->memory + p->memory);
-        const v3              kept = v3_of(s->em->memory1 + p->memory);
+    for (int32_t k = 0; k < s->em->contact_count; ++k) {
+        const skel__conserving_contact       *t    = &s->em->contact[k];
+        const skel__candidate                *p    = &s->m->candidate[t->candidate];
+        const skel__ground                   *g    = &s->m->ground[p->ground];
+        const skel__conserving_contact_force *e    = &t->now;
+        const v3                              xi   = v3_of(s->internal + p->internal);
+        const v3                              kept = v3_of(s->em->internal_end + p->internal);
         /* it is held after all; what the turn of the normal took of it is lost */
         const double back   = 0.5 * g->stick_k * (v3_dot(xi, xi) - v3_dot(kept, kept));
         const double turned = 0.5 * g->stick_k * (v3_dot(t->xi, t->xi) - v3_dot(xi, xi));
         sum->contact += back + turned + e->lost;
         sum->stored += back + turned + e->stored;
-        v3_to(e->xi1, s->em->memory1 + p->memory);
-        s->em->slipped[t->spot] = (s->em->slipped[t->spot] << 1 | t->slips) & 7;
-        s->em->left1[t->spot]   = e->left;
+        v3_to(e->xi1, s->em->internal_end + p->internal);
+        s->em->slipped[t->candidate]           = (s->em->slipped[t->candidate] << 1 | t->slips) & 7;
+        s->em->stored_energy_end[t->candidate] = e->left;
         account_outside(s, t->other, h, e->force, e->point, sum);
         account_outside(s, t->i, h, v3_neg(e->force), e->point, sum);
         if (skel__is_ground(s->m, p))
@@ -441,5 +447,5 @@ void skel__em_contacts_account(skel_state *s, double h, skel__power *sum) {
         else if (!skel__is_dynamic(s->m, t->i))
             ground = v3_sub(ground, e->normal_part);
     }
-    s->ground_push = v3_norm(ground);
+    s->ground_force = v3_norm(ground);
 }

@@ -6,15 +6,15 @@
 
 /* Half the turn from q0 to q1 = q0 (1, h W / 2) / n. It is about W: in the axes of its end, too,
    the mean spin is W. */
-static skel__kin mean_state(const skel_state *s, const skel__em *em, int32_t i) {
+static skel__kin mean_state(const skel_state *s, const skel__conserving *em, int32_t i) {
     const skel__kin *x = &s->x[i];
     const quat       q = {x->q.w + em->q1[i].w, x->q.x + em->q1[i].x, x->q.y + em->q1[i].y,
                           x->q.z + em->q1[i].z};
     return (skel__kin){v3_scale(v3_add(x->p, em->p1[i]), 0.5), q_unit(q), em->vbar[i], em->w[i]};
 }
 
-void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h, v3 *force,
-                    v3 *torque) {
+void skel__conserving_field(const skel_state *s, const skel__conserving *em, int32_t i, double h,
+                            v3 *force, v3 *torque) {
     skel__wrench    w = {{0, 0, 0}, {0, 0, 0}};
     const skel__kin x = mean_state(s, em, i);
     skel__field_add(s->m, i, &x, s->t + 0.5 * h, SKEL__AFTER, &w);
@@ -24,14 +24,14 @@ void skel__em_field(const skel_state *s, const skel__em *em, int32_t i, double h
 
 /* How half the turn changes with the whole one: theta / 2 + theta x tau / 2, tau the tangent of a
    quarter of the turn along its axis, from the quaternion that leads from the middle to the end. */
-static m3 half_turn_derivative(const skel__em *em, int32_t i, quat middle) {
+static m3 half_turn_derivative(const skel__conserving *em, int32_t i, quat middle) {
     const quat rest = q_mul(em->q1[i], q_conj(middle));
     return m3_scale(m3_sub(m3_identity(), m3_skew(v3_scale(q_vec(rest), 1.0 / rest.w))), 0.5);
 }
 
 /* By (dp, theta) of the end pose: the mean position moves by dp / 2, vbar by dp / h. */
-void skel__em_field_derivative(const skel_state *s, const skel__em *em, int32_t i, double h,
-                               double *block) {
+void skel__conserving_field_derivative(const skel_state *s, const skel__conserving *em, int32_t i,
+                                       double h, double *block) {
     const double    t           = s->t + 0.5 * h;
     double          by_rate[36] = {0}, by_pose[36] = {0};
     const skel__kin x    = mean_state(s, em, i);

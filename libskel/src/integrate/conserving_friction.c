@@ -27,10 +27,10 @@ static double sliding_mobility(const skel_model *m, int32_t i) {
     return skel__is_dynamic(m, i) ? 1.0 / m->body[i].mass : 0.0;
 }
 
-void skel__em_friction_reserve(const skel_model *m, skel__em_friction *friction) {
+void skel__conserving_friction_reserve(const skel_model *m, skel__conserving_friction *friction) {
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
-        const skel__joint *j = &m->joint[k];
-        skel__em_friction *f = &friction[k];
+        const skel__joint         *j = &m->joint[k];
+        skel__conserving_friction *f = &friction[k];
         if (j->type == SKEL_JOINT_SLIDE) {
             f->most = sliding_mobility(m, j->a) + sliding_mobility(m, j->b);
             continue;
@@ -56,12 +56,12 @@ static double stiffest(const skel__joint *j) {
     return j->type == SKEL_JOINT_SLIDE ? FRICTION_MAX_SLIDE : FRICTION_MAX;
 }
 
-void skel__em_friction_begin(const skel_state *s, int32_t joint, double h) {
-    const skel__joint       *j      = &s->m->joint[joint];
-    const skel__em_friction *f      = &s->em->friction[joint];
-    skel__em_start          *at     = &s->em->start[joint];
-    const int                slides = j->type == SKEL_JOINT_SLIDE;
-    const double             unit   = 0.5 * h * f->most; /* X by the coefficient, at most */
+void skel__conserving_friction_begin(const skel_state *s, int32_t joint, double h) {
+    const skel__joint               *j      = &s->m->joint[joint];
+    const skel__conserving_friction *f      = &s->em->friction[joint];
+    skel__conserving_joint_start    *at     = &s->em->start[joint];
+    const int                        slides = j->type == SKEL_JOINT_SLIDE;
+    const double                     unit   = 0.5 * h * f->most; /* X by the coefficient, at most */
 
     /* Stiffer than that, rounding is all that is left of the other forces. */
     const double most = stiffest(j);
@@ -85,11 +85,11 @@ void skel__em_friction_begin(const skel_state *s, int32_t joint, double h) {
 /* Adds a wrench, of which the force acts at `point`, to the impulses of a body and to what its
    balance leaves over. Returns its work. */
 static double add_wrench(skel_state *s, int32_t i, double sign, v3 force, v3 torque, v3 point) {
-    skel__em    *em     = s->em;
-    const v3     centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-    const v3     all    = v3_add(torque, v3_cross(v3_sub(point, centre), force));
-    const v3     spin   = m3_mulv(s->r[i], em->w[i]);
-    const double work   = sign * (v3_dot(force, em->vbar[i]) + v3_dot(all, spin));
+    skel__conserving *em     = s->em;
+    const v3          centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+    const v3          all    = v3_add(torque, v3_cross(v3_sub(point, centre), force));
+    const v3          spin   = m3_mulv(s->r[i], em->w[i]);
+    const double      work   = sign * (v3_dot(force, em->vbar[i]) + v3_dot(all, spin));
     if (!skel__is_dynamic(s->m, i)) return work;
 
     double *rho = em->rho + 6 * (size_t)i;
@@ -103,17 +103,17 @@ static double add_wrench(skel_state *s, int32_t i, double sign, v3 force, v3 tor
 /* A stiff friction multiplies the rounding of velocities: the impulse it gives is wrong by more
    than the momenta can bear. The balance of the child tells it to all digits. What is wrong is
    moved on to the parent, children before parents, so that the sum of the momenta stays exact. */
-void skel__em_friction_refine(skel_state *s) {
+void skel__conserving_friction_refine(skel_state *s) {
     const skel_model *m  = s->m;
-    skel__em         *em = s->em;
+    skel__conserving *em = s->em;
 
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k], joint = m->body[i].joint;
         if (joint < 0 || em->start[joint].is_bare || !em->start[joint].is_rounded) continue;
-        const skel__joint *j     = &m->joint[joint];
-        skel__em_joint    *e     = &em->joint[joint]; /* its wrench acts on a */
-        const double      *rho   = em->rho + 6 * (size_t)i;
-        v3                 force = {0, 0, 0}, torque = {0, 0, 0};
+        const skel__joint      *j     = &m->joint[joint];
+        skel__conserving_joint *e     = &em->joint[joint]; /* its wrench acts on a */
+        const double           *rho   = em->rho + 6 * (size_t)i;
+        v3                      force = {0, 0, 0}, torque = {0, 0, 0};
 
         /* of a slide, along the mean axis alone, as its friction is */
         if (j->type == SKEL_JOINT_SLIDE) {

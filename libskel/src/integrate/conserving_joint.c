@@ -25,13 +25,13 @@ static v3 mean(v3 a, v3 b) {
 }
 
 /* Of side 0 or 1 of the joint; no axes wanted: those are not set. */
-static frame_ends ends_of(const skel_state *s, const skel__em *em, int32_t joint, int side,
+static frame_ends ends_of(const skel_state *s, const skel__conserving *em, int32_t joint, int side,
                           int axes) {
-    const skel__joint    *j  = &s->m->joint[joint];
-    const skel__em_start *at = &em->start[joint];
-    const int32_t         i  = side == 0 ? j->a : j->b;
-    const m3             *in = side == 0 ? &j->ea : &j->eb;
-    frame_ends            f;
+    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__conserving_joint_start *at = &em->start[joint];
+    const int32_t                       i  = side == 0 ? j->a : j->b;
+    const m3                           *in = side == 0 ? &j->ea : &j->eb;
+    frame_ends                          f;
     f.r0 = at->r[side];
     f.r1 = m3_mulv(em->r1[i], side == 0 ? j->fa.p : j->fb.p);
     f.r  = mean(f.r0, f.r1);
@@ -59,12 +59,12 @@ static void set_row(double *g, int k, v3 l, v3 w) {
 
 /* Torque T on a and -T on b, with dT = ta theta_a + tb theta_b: the equations hold minus the
    impulses. */
-static void add_torque_derivative(skel__em_blocks *to, m3 ta, m3 tb) {
+static void add_torque_derivative(skel__conserving_blocks *to, m3 ta, m3 tb) {
     to->is_coupled = 1;
-    skel__em_add3(to->aa, 3, 3, m3_scale(ta, -1));
-    skel__em_add3(to->ab, 3, 3, m3_scale(tb, -1));
-    skel__em_add3(to->ba, 3, 3, ta);
-    skel__em_add3(to->bb, 3, 3, tb);
+    skel__conserving_add3(to->aa, 3, 3, m3_scale(ta, -1));
+    skel__conserving_add3(to->ab, 3, 3, m3_scale(tb, -1));
+    skel__conserving_add3(to->ba, 3, 3, ta);
+    skel__conserving_add3(to->bb, 3, 3, tb);
     if (!to->turn_ab) return;
     *to->turn_ab = m3_sub(*to->turn_ab, tb);
     *to->turn_ba = m3_add(*to->turn_ba, ta);
@@ -87,7 +87,8 @@ static int axis_pairs(int32_t type, axis_pair out[3]) {
 }
 
 static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_ends *b,
-                      const double *lambda, skel__em_joint *out, skel__em_blocks *to) {
+                      const double *lambda, skel__conserving_joint *out,
+                      skel__conserving_blocks *to) {
     axis_pair pairs[3];
     const int count = axis_pairs(j->type, pairs), first = skel__joint_rows(j->type) - count;
     const v3  none = {0, 0, 0};
@@ -110,7 +111,7 @@ static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_end
 }
 
 static void point_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
-                       skel__em_joint *out, skel__em_blocks *to) {
+                       skel__conserving_joint *out, skel__conserving_blocks *to) {
     const v3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     out->force       = v3_of(lambda);
     out->point       = mean(v3_add(a->p, a->r), v3_add(b->p, b->r));
@@ -127,13 +128,13 @@ static void point_rows(const frame_ends *a, const frame_ends *b, const double *l
         set_row(to->gb, k, v3_neg(axis[k]), v3_neg(v3_cross(b->r1, axis[k])));
     }
     const v3 half = v3_scale(out->force, 0.5); /* d (rbar x c) = [c][r1] theta / 2 */
-    skel__em_add3(to->aa, 3, 3, m3_skew_skew(v3_neg(half), a->r1));
-    skel__em_add3(to->bb, 3, 3, m3_skew_skew(half, b->r1));
+    skel__conserving_add3(to->aa, 3, 3, m3_skew_skew(v3_neg(half), a->r1));
+    skel__conserving_add3(to->bb, 3, 3, m3_skew_skew(half, b->r1));
 }
 
 /* Force F on a at b's mean point; dF = f[0] dp_a + f[1] theta_a + f[2] dp_b + f[3] theta_b. */
-static void add_force_derivative(skel__em_blocks *to, v3 force, v3 arm_a, const frame_ends *b,
-                                 const m3 f[4]) {
+static void add_force_derivative(skel__conserving_blocks *to, v3 force, v3 arm_a,
+                                 const frame_ends *b, const m3 f[4]) {
     const m3 c  = m3_skew(force);
     const m3 xa = m3_skew(arm_a), xb = m3_skew(b->r), half = m3_scale(m3_skew(b->r1), -0.5);
     /* d arm_a = (dp_b - dp_a)/2 - [r_b1] theta_b / 2,  d arm_b = -[r_b1] theta_b / 2 */
@@ -145,15 +146,15 @@ static void add_force_derivative(skel__em_blocks *to, v3 force, v3 arm_a, const 
         const m3  on_a = m3_sub(m3_mul(xa, f[k]), m3_mul(c, arm[k]));
         m3        on_b = m3_mul(xb, f[k]);
         if (k == 3) on_b = m3_sub(on_b, m3_mul(c, half));
-        skel__em_add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
-        skel__em_add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
-        skel__em_add3(row_b[k / 2], 0, col, f[k]);
-        skel__em_add3(row_b[k / 2], 3, col, on_b);
+        skel__conserving_add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
+        skel__conserving_add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
+        skel__conserving_add3(row_b[k / 2], 0, col, f[k]);
+        skel__conserving_add3(row_b[k / 2], 3, col, on_b);
     }
 }
 
 static void slide_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
-                       skel__em_joint *out, skel__em_blocks *to) {
+                       skel__conserving_joint *out, skel__conserving_blocks *to) {
     v3 force = {0, 0, 0}, force1 = {0, 0, 0};
     out->point     = v3_add(b->p, b->r);
     const v3 arm_a = v3_sub(out->point, a->p), arm1 = v3_sub(a->r1, gap1);
@@ -177,17 +178,17 @@ static void slide_rows(const frame_ends *a, const frame_ends *b, const double *l
 /* ---- friction and motor ---- */
 
 /* From the start of the step to its mean, world axes; prescribed bodies count as steady. */
-static v3 spin_change(const skel_state *s, const skel__em *em, int32_t i) {
+static v3 spin_change(const skel_state *s, const skel__conserving *em, int32_t i) {
     if (!skel__is_dynamic(s->m, i)) return (v3){0, 0, 0};
     return m3_mulv(s->r[i], v3_sub(em->w[i], s->x[i].w));
 }
 
-static void turning_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
-                         double beta, const frame_ends *a, skel__em_joint *out,
-                         skel__em_blocks *to) {
-    const skel__joint    *j  = &s->m->joint[joint];
-    const skel__em_start *at = &em->start[joint];
-    const double          d  = h * at->rub;
+static void turning_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
+                         double beta, const frame_ends *a, skel__conserving_joint *out,
+                         skel__conserving_blocks *to) {
+    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__conserving_joint_start *at = &em->start[joint];
+    const double                        d  = h * at->rub;
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
     v3       rate = spin; /* that friction acts against */
     if (at->is_late) {
@@ -228,8 +229,8 @@ static slide_way way_of(const frame_ends *a, const frame_ends *b, v3 gap0, v3 ga
 }
 
 /* Derivative of a force `push` on a along z that grows by `stiff` with the way. */
-static void add_push_derivative(skel__em_blocks *to, v3 push, double stiff, const slide_way *way,
-                                const frame_ends *a, const frame_ends *b) {
+static void add_push_derivative(skel__conserving_blocks *to, v3 push, double stiff,
+                                const slide_way *way, const frame_ends *a, const frame_ends *b) {
     m3 f[4];
     for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -stiff, a->e[2], way->d[k]);
     f[1] = m3_add(f[1], m3_scale(m3_skew(a->e1[2]), -0.5 * v3_dot(push, a->e[2])));
@@ -237,14 +238,15 @@ static void add_push_derivative(skel__em_blocks *to, v3 push, double stiff, cons
 }
 
 /* Velocity and spin of a body at the start of the step, world axes; prescribed ones are steady. */
-static void start_velocity(const skel_state *s, const skel__em *em, int32_t i, v3 *v, v3 *w) {
+static void start_velocity(const skel_state *s, const skel__conserving *em, int32_t i, v3 *v,
+                           v3 *w) {
     const int is_free = skel__is_dynamic(s->m, i);
     *v                = is_free ? s->x[i].v : em->vbar[i];
     *w                = m3_mulv(s->r[i], is_free ? s->x[i].w : em->w[i]);
 }
 
 /* Velocity of a slide at the start of the step: d/dt of z.(o_b - o_a). */
-static double start_rate(const skel_state *s, const skel__em *em, const skel__joint *j,
+static double start_rate(const skel_state *s, const skel__conserving *em, const skel__joint *j,
                          const frame_ends *a, const frame_ends *b) {
     v3 va, wa, vb, wb;
     start_velocity(s, em, j->a, &va, &wa);
@@ -255,13 +257,14 @@ static double start_rate(const skel_state *s, const skel__em *em, const skel__jo
 }
 
 /* The change of the way is the rate that rubs. */
-static void sliding_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
+static void sliding_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
                          double beta, const frame_ends *a, const frame_ends *b,
-                         const slide_way *way, skel__em_joint *out, skel__em_blocks *to) {
-    const skel__joint    *j     = &s->m->joint[joint];
-    const skel__em_start *at    = &em->start[joint];
-    const double          share = at->is_late ? at->late.r[0].x : 0.0;
-    double                rate  = way->change; /* that friction acts against, times h */
+                         const slide_way *way, skel__conserving_joint *out,
+                         skel__conserving_blocks *to) {
+    const skel__joint                  *j     = &s->m->joint[joint];
+    const skel__conserving_joint_start *at    = &em->start[joint];
+    const double                        share = at->is_late ? at->late.r[0].x : 0.0;
+    double rate = way->change; /* that friction acts against, times h */
     if (at->is_late) rate += share * (way->change - h * start_rate(s, em, j, a, b));
     const v3 push = v3_scale(a->e[2], at->rub * rate + h * beta);
     out->friction = -at->rub * rate * way->change / h;
@@ -271,17 +274,17 @@ static void sliding_load(const skel_state *s, const skel__em *em, int32_t joint,
 }
 
 /* The joint's frames at the end of the step. */
-static pose outer_end(const skel__em *em, const skel__joint *j) {
+static pose outer_end(const skel__conserving *em, const skel__joint *j) {
     return pose_mul((pose){em->p1[j->a], em->q1[j->a]}, j->fa);
 }
-static pose inner_end(const skel__em *em, const skel__joint *j) {
+static pose inner_end(const skel__conserving *em, const skel__joint *j) {
     return pose_mul((pose){em->p1[j->b], em->q1[j->b]}, j->fb);
 }
 
 /* How far the joint may turn without anything that acts. Coordinates grow with the turn at most by
    their gradient's size, which for a ball's twist is at most 2 while it leans by less than 2/3 of
    half a turn, start and turn together. */
-static double clear_of(const skel_state *s, int32_t joint, const skel__em_start *at) {
+static double clear_of(const skel_state *s, int32_t joint, const skel__conserving_joint_start *at) {
     const skel__joint *j    = &s->m->joint[joint];
     double             near = INFINITY;
     if (j->type == SKEL_JOINT_SLIDE || !skel__has_stop(j) || j->spring.stiffness > 0 ||
@@ -296,7 +299,8 @@ static double clear_of(const skel_state *s, int32_t joint, const skel__em_start 
     return 0.5 * near;
 }
 
-static void start_frames(const skel_state *s, const skel__joint *j, skel__em_start *at) {
+static void start_frames(const skel_state *s, const skel__joint *j,
+                         skel__conserving_joint_start *at) {
     for (int side = 0; side < 2; ++side) {
         const int32_t i  = side == 0 ? j->a : j->b;
         const m3     *in = side == 0 ? &j->ea : &j->eb;
@@ -311,25 +315,26 @@ static void start_frames(const skel_state *s, const skel__joint *j, skel__em_sta
 static int is_bare(const skel_model *m, int32_t joint) {
     const skel__joint *j = &m->joint[joint];
     return j->type == SKEL_JOINT_BALL && j->friction == 0 && j->motor == 0 &&
-           j->motor_curve.count == 0 && !(j->follow.frequency > 0) && !skel__has_elements(j) &&
+           j->motor_curve.count == 0 && !(j->follow.frequency > 0) && !skel__joint_has_forces(j) &&
            joint < m->nj && m->body[j->reversed ? j->a : j->b].joint == joint;
 }
 
-void skel__em_joints_begin(skel_state *s, double h) {
+void skel__conserving_joints_begin(skel_state *s, double h) {
     for (int32_t k = 0; k < s->m->nj + s->m->npin; ++k) {
-        const skel__joint *j    = &s->m->joint[k];
-        skel__em_start    *at   = &s->em->start[k];
-        const int          free = skel__is_dynamic(s->m, j->a) && skel__is_dynamic(s->m, j->b);
-        at->is_bare             = is_bare(s->m, k);
-        at->is_rope             = at->is_bare && free;
+        const skel__joint            *j  = &s->m->joint[k];
+        skel__conserving_joint_start *at = &s->em->start[k];
+        const int free = skel__is_dynamic(s->m, j->a) && skel__is_dynamic(s->m, j->b);
+        at->is_bare    = is_bare(s->m, k);
+        at->is_rope    = at->is_bare && free;
         if (k < s->m->nj ? at->is_rope : !s->is_pinned[k - s->m->nj]) continue;
         start_frames(s, j, at);
-        skel__em_friction_begin(s, k, h);
-        if (skel__has_elements(j)) {
-            at->n = skel__scalars_of(j, at->outer, at->inner, at->c);
+        skel__conserving_friction_begin(s, k, h);
+        if (skel__joint_has_forces(j)) {
+            at->n = skel__coordinates_of(j, at->outer, at->inner, at->c);
             for (int c = 0; c < at->n; ++c)
-                at->inertia[c] =
-                    skel__has_stop(j) ? skel__element_inertia(s, s->r, k, at->c[c].gradient) : 1;
+                at->inertia[c] = skel__has_stop(j)
+                                     ? skel__joint_force_inertia(s, s->r, k, at->c[c].gradient)
+                                     : 1;
             at->clear = clear_of(s, k, at);
         }
         if (!(j->follow.frequency > 0)) continue;
@@ -356,23 +361,23 @@ static m3 turned_by(m3 a, v3 x) {
    it goes by turns with the bone within the step: along a straight rope it is next to nothing,
    across it that of all that hangs there, and what the one lends to the other by standing a little
    askew would twist the rope up. */
-static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, double h,
+static void follow_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
                         const frame_ends *a, const frame_ends *b, const slide_way *way,
-                        skel__em_joint *out, skel__em_blocks *to) {
-    const skel__joint    *j        = &s->m->joint[joint];
-    const skel__em_start *at       = &em->start[joint];
-    const pose            outer[2] = {at->outer, outer_end(em, j)};
-    const pose            inner[2] = {at->inner, inner_end(em, j)};
-    const v3              e1       = skel__follow_error(j, outer[1], inner[1], at->want + 4);
-    const double          w        = SKEL__TURN * j->follow.frequency;
-    const double          share = end_share(w, h), rub = 2.0 * j->follow.damping * w / h;
-    const m3              d1     = skel__follow_inertia(s, em->r1, joint);
-    const m3              d      = m3_scale(m3_add(at->d, d1), 0.5);
-    const v3              change = skel__follow_change(j, outer, inner, at->want);
+                        skel__conserving_joint *out, skel__conserving_blocks *to) {
+    const skel__joint                  *j        = &s->m->joint[joint];
+    const skel__conserving_joint_start *at       = &em->start[joint];
+    const pose                          outer[2] = {at->outer, outer_end(em, j)};
+    const pose                          inner[2] = {at->inner, inner_end(em, j)};
+    const v3     e1    = skel__follow_error(j, outer[1], inner[1], at->want + 4);
+    const double w     = SKEL__TURN * j->follow.frequency;
+    const double share = end_share(w, h), rub = 2.0 * j->follow.damping * w / h;
+    const m3     d1     = skel__follow_inertia(s, em->r1, joint);
+    const m3     d      = m3_scale(m3_add(at->d, d1), 0.5);
+    const v3     change = skel__follow_change(j, outer, inner, at->want);
     const v3 swing = v3_add(v3_scale(v3_mad(v3_scale(at->error, 1.0 - share), share, e1), w * w),
                             v3_scale(change, rub));
     const v3 full  = v3_scale(m3_mulv(d, swing), h * at->weight);
-    const double bound = skel__follow_bound(j, v3_scale(full, 1.0 / h));
+    const double bound = skel__follow_torque_factor(j, v3_scale(full, 1.0 / h));
     const v3     push  = v3_scale(full, bound); /* impulse on a */
     const double k     = h * at->weight * bound;
     if (j->type == SKEL_JOINT_SLIDE) {
@@ -391,7 +396,7 @@ static void follow_load(const skel_state *s, const skel__em *em, int32_t joint, 
     for (int e = 0; e < 2; ++e) {
         const m3 all = m3_add(m3_scale(by_error[e], w * w * share), m3_scale(by_change[e], rub));
         stiff[e]     = m3_scale(m3_mul(d, all), k);
-        if (skel__follow_hangs(s->m, j) == (e ? j->b : j->a))
+        if (skel__follow_body(s->m, j) == (e ? j->b : j->a))
             stiff[e] = m3_add(stiff[e], m3_scale(turned_by(d1, swing), 0.5 * k));
         if (bound == 1.0) continue;
         /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
@@ -420,36 +425,36 @@ static double beyond_rounding(double difference, double x) {
 
 /* Limits, spring and muscle. Their gradient, mean of start and end, is corrected along the turn so
    that it gives exactly the change of the coordinate: the forces then work along that. */
-static void element_load(const skel_state *s, const skel__em *em, int32_t joint, double h, double t,
-                         const frame_ends *a, const frame_ends *b, const slide_way *way,
-                         skel__em_joint *out, skel__em_blocks *to) {
-    const skel__joint    *j  = &s->m->joint[joint];
-    const skel__em_start *at = &em->start[joint];
-    const skel__scalar   *c0 = at->c;
-    skel__scalar          c1[2];
-    const v3              turn =
+static void element_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
+                         double t, const frame_ends *a, const frame_ends *b, const slide_way *way,
+                         skel__conserving_joint *out, skel__conserving_blocks *to) {
+    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__conserving_joint_start *at = &em->start[joint];
+    const skel__coordinate             *c0 = at->c;
+    skel__coordinate                    c1[2];
+    const v3                            turn =
         v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
-    skel__stop_guess *guess = em->guess + 4 * (size_t)joint;
+    skel__stop_prediction *guess = em->guess + 4 * (size_t)joint;
     for (int k = 0; k < 4; ++k) guess[k].is_used = 0;
     if (v3_norm(turn) < at->clear) return;
     out->is_near     = 1;
     const pose outer = outer_end(em, j), inner = inner_end(em, j);
-    skel__scalars_of(j, outer, inner, c1);
+    skel__coordinates_of(j, outer, inner, c1);
     const double size   = v3_dot(turn, turn),
-                 torque = j->muscle_index >= 0 ? s->memory[j->muscle_index] : 0;
+                 torque = j->muscle_index >= 0 ? s->internal[j->muscle_index] : 0;
     for (int k = 0; k < at->n; ++k) {
         const int    slides  = j->type == SKEL_JOINT_SLIDE;
         const double inertia = at->inertia[k];
         double       end     = c1[k].c;
         if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
-        const skel__element e = skel__element_over(s, joint, k, c0[k].c, end, h, inertia, t, torque,
-                                                   slides ? NULL : guess + 2 * k);
+        const skel__joint_force e = skel__joint_force_over(s, joint, k, c0[k].c, end, h, inertia, t,
+                                                           torque, slides ? NULL : guess + 2 * k);
         em->gradient[2 * joint + k] = c1[k].gradient;
         out->caught |= caught_by(s, joint, k, c0[k].c, end) << (2 * k);
         out->friction += e.friction;
         out->motor += e.motor;
         out->stored += e.stored;
-        if (k == 0 && j->muscle_index >= 0) em->memory1[j->muscle_index] = e.memory;
+        if (k == 0 && j->muscle_index >= 0) em->internal_end[j->muscle_index] = e.internal;
         if (slides) {
             const v3 push = v3_scale(a->e[2], -h * e.force);
             out->force    = v3_add(out->force, push);
@@ -466,14 +471,14 @@ static void element_load(const skel_state *s, const skel__em *em, int32_t joint,
         m3       by[2] = {m3_zero(), m3_zero()};
         /* how g turns is left out at first: with forces far too large, as in the first corrections
            against a stop, it would lead astray */
-        if (em->is_close) skel__scalar_turns(j, outer, inner, &c1[k], k, by);
+        if (em->is_close) skel__coordinate_gradient_turns(j, outer, inner, &c1[k], k, by);
         add_torque_derivative(to, m3_sub(stiff, m3_scale(by[0], 0.5 * h * e.force)),
                               m3_sub(m3_scale(stiff, -1.0), m3_scale(by[1], 0.5 * h * e.force)));
     }
 }
 
 static void measure_open(double size, const skel__joint *j, const frame_ends *a,
-                         const frame_ends *b, skel__em_joint *out) {
+                         const frame_ends *b, skel__conserving_joint *out) {
     const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
     out->open         = 0;
     for (int k = 0; k < out->rows; ++k) {
@@ -486,8 +491,9 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
     if (flips && v3_dot(a->e1[2], b->e1[2]) < 0) out->open = INFINITY;
 }
 
-void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint, double h,
-                          double t, skel__em_joint *out, skel__em_blocks *blocks) {
+void skel__conserving_joint_terms(const skel_state *s, const skel__conserving *em, int32_t joint,
+                                  double h, double t, skel__conserving_joint *out,
+                                  skel__conserving_blocks *blocks) {
     const skel__joint *j      = &s->m->joint[joint];
     const double      *lambda = em->lambda + 6 * (size_t)joint;
     const double       beta   = skel__motor_at(j, t);
@@ -509,6 +515,6 @@ void skel__em_joint_terms(const skel_state *s, const skel__em *em, int32_t joint
     else if (j->friction != 0 || beta != 0)
         turning_load(s, em, joint, h, beta, &a, out, blocks);
     if (j->follow.frequency > 0) follow_load(s, em, joint, h, &a, &b, &way, out, blocks);
-    if (skel__has_elements(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
-    measure_open(s->m->size + v3_norm(out->point), j, &a, &b, out);
+    if (skel__joint_has_forces(j)) element_load(s, em, joint, h, t, &a, &b, &way, out, blocks);
+    measure_open(s->m->length_scale + v3_norm(out->point), j, &a, &b, out);
 }

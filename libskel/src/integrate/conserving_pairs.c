@@ -10,18 +10,18 @@
 
 #include <string.h>
 
-int32_t skel__em_pair_room(const skel_model *m) {
+int32_t skel__conserving_pair_capacity(const skel_model *m) {
     int32_t count = 0;
-    for (int32_t k = 0; k < m->ns && count < SKEL__EM_PAIRS; ++k)
-        count += m->spot[k].kind != SKEL__SPOT_PLANE && skel__is_dynamic(m, m->spot[k].i) &&
-                 skel__is_dynamic(m, m->spot[k].j);
-    for (int32_t k = 0; k < m->ng && count < SKEL__EM_PAIRS; ++k)
-        if (skel__is_dynamic(m, m->ground[k].body)) count = SKEL__EM_PAIRS;
+    for (int32_t k = 0; k < m->ncand && count < SKEL__CONSERVING_PAIRS_MAX; ++k)
+        count += m->candidate[k].kind != SKEL__CANDIDATE_PLANE &&
+                 skel__is_dynamic(m, m->candidate[k].i) && skel__is_dynamic(m, m->candidate[k].j);
+    for (int32_t k = 0; k < m->ng && count < SKEL__CONSERVING_PAIRS_MAX; ++k)
+        if (skel__is_dynamic(m, m->ground[k].body)) count = SKEL__CONSERVING_PAIRS_MAX;
     return count;
 }
 
 /* E of the pair times a motion of the bodies. */
-static v3 shift_of(const skel__em_pair *p, const double *y) {
+static v3 shift_of(const skel__conserving_pair *p, const double *y) {
     v3 d = {0, 0, 0};
     for (int e = 0; e < 2; ++e) {
         const double *at   = y + 6 * (size_t)p->body[e];
@@ -31,13 +31,13 @@ static v3 shift_of(const skel__em_pair *p, const double *y) {
     return d;
 }
 
-void skel__em_pairs_answer(skel_state *s, double h) {
-    skel__em    *em   = s->em;
-    const size_t n    = 6 * (size_t)s->m->na;
-    double      *zero = em->dl; /* borrowed: no right side of the tree's own joints */
+void skel__conserving_pairs_answer(skel_state *s, double h) {
+    skel__conserving *em   = s->em;
+    const size_t      n    = 6 * (size_t)s->m->na;
+    double           *zero = em->dl; /* borrowed: no right side of the tree's own joints */
     memset(zero, 0, n * sizeof *zero);
     for (int32_t k = 0; k < em->pair_count; ++k) {
-        const skel__em_pair *p = &em->pair[k];
+        const skel__conserving_pair *p = &em->pair[k];
         for (int c = 0; c < 3; ++c) {
             const v3     unit = {c == 0, c == 1, c == 2};
             const size_t at   = (size_t)(3 * k + c) * n;
@@ -53,12 +53,12 @@ void skel__em_pairs_answer(skel_state *s, double h) {
     }
 }
 
-void skel__em_pairs_close(skel_state *s) {
-    skel__em     *em = s->em;
-    const size_t  n  = 6 * (size_t)s->m->na;
-    const int32_t nz = 3 * em->pair_count;
+void skel__conserving_pairs_close(skel_state *s) {
+    skel__conserving *em = s->em;
+    const size_t      n  = 6 * (size_t)s->m->na;
+    const int32_t     nz = 3 * em->pair_count;
     for (int32_t k = 0; k < em->pair_count; ++k) {
-        const skel__em_pair *p = &em->pair[k];
+        const skel__conserving_pair *p = &em->pair[k];
         v3_to(m3_mulv(p->stiff, shift_of(p, em->y)), em->pair_z + 3 * k);
         for (int32_t c = 0; c < nz; ++c) {
             const v3 d = m3_mulv(p->stiff, shift_of(p, em->pair_y + (size_t)c * n));

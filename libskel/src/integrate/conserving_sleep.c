@@ -35,21 +35,22 @@ static double drift_of(const skel_state *s) {
     double most = 0;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t    i = s->m->order[k];
-        const skel__kin *x = &s->x[i], *from = &s->em->rest.x[i];
-        const double     reach = s->m->body[i].reach > 0 ? s->m->body[i].reach : s->m->size;
-        const double     turn  = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
-        const double     way   = v3_norm(v3_sub(x->p, from->p)) + reach * turn;
+        const skel__kin *x = &s->x[i], *from = &s->em->sleep.x[i];
+        const double     reach =
+            s->m->body[i].bounding_radius > 0 ? s->m->body[i].bounding_radius : s->m->length_scale;
+        const double turn = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
+        const double way  = v3_norm(v3_sub(x->p, from->p)) + reach * turn;
         if (!(way <= most)) most = way;
     }
-    return most / s->m->size;
+    return most / s->m->length_scale;
 }
 
 static double window_of(const skel_model *m) {
-    return fmax(WINDOW, sqrt(m->reach / m->pull));
+    return fmax(WINDOW, sqrt(m->contact_length / m->gravity_norm));
 }
 
 static void remember(skel_state *s, double drift) {
-    skel__em_rest *r = &s->em->rest;
+    skel__conserving_sleep *r = &s->em->sleep;
     memcpy(r->x, s->x, (size_t)s->m->na * sizeof *r->x);
     r->next  = s->t + window_of(s->m);
     r->drift = drift;
@@ -68,33 +69,33 @@ static void lie_down(skel_state *s) {
     s->sum.torque  = v3_sub(s->sum.torque, now.l);
     s->is_factored = 0;
     remember(s, 0);
-    s->em->rest.is_on = 1;
-    s->em->rest.since = s->t;
+    s->em->sleep.is_on = 1;
+    s->em->sleep.since = s->t;
     skel__conserving_forget(s);
 }
 
-void skel__em_rest_watch(skel_state *s) {
-    skel__em_rest *r = &s->em->rest;
+void skel__conserving_sleep_watch(skel_state *s) {
+    skel__conserving_sleep *r = &s->em->sleep;
     if (!r->has_begun) {
         r->has_begun = is_timeless(s->m) ? 1 : -1;
         remember(s, INFINITY);
     }
     if (r->has_begun < 0 || s->t < r->next - 1e-9 * WINDOW) return;
     const double drift  = drift_of(s);
-    const double unit   = s->m->weight * s->m->reach;
+    const double unit   = s->m->weight * s->m->contact_length;
     const int    calmer = drift <= fmax(r->drift, NOISE) && r->drift <= STILL;
-    if (s->em->touch_count > 0 && drift <= STILL && calmer &&
+    if (s->em->contact_count > 0 && drift <= STILL && calmer &&
         skel__momenta_of(s).kinetic <= LIVELY * unit)
         lie_down(s);
     else
         remember(s, drift);
 }
 
-int skel__em_rests(const skel_state *s) {
-    const skel__em_rest *r = &s->em->rest;
+int skel__conserving_is_asleep(const skel_state *s) {
+    const skel__conserving_sleep *r = &s->em->sleep;
     return r->is_on && memcmp(r->x, s->x, (size_t)s->m->na * sizeof *r->x) == 0;
 }
 
-double skel__conserving_rest(const skel_state *s) {
-    return s->em ? s->em->rest.since : -1.0;
+double skel__conserving_sleep_time(const skel_state *s) {
+    return s->em ? s->em->sleep.since : -1.0;
 }

@@ -40,12 +40,12 @@ static void springs(const skel__wobble *w, v3 q0, v3 q1, double h, bond *out) {
 }
 
 static bond bond_of(const skel_state *s, const skel__wobble *w, double h) {
-    const skel__em *em = s->em;
-    const int32_t   b = w->body, a = w->host;
-    bond            out = {0};
-    const v3        d0  = v3_sub(s->x[b].p, s->x[a].p);
-    out.d1              = v3_sub(em->p1[b], em->p1[a]);
-    out.dbar            = v3_scale(v3_add(d0, out.d1), 0.5);
+    const skel__conserving *em = s->em;
+    const int32_t           b = w->body, a = w->host;
+    bond                    out = {0};
+    const v3                d0  = v3_sub(s->x[b].p, s->x[a].p);
+    out.d1                      = v3_sub(em->p1[b], em->p1[a]);
+    out.dbar                    = v3_scale(v3_add(d0, out.d1), 0.5);
     springs(w, v3_sub(m3_tmulv(s->r[a], d0), w->rest), v3_sub(m3_tmulv(em->r1[a], out.d1), w->rest),
             h, &out);
     const m3 mean     = m3_scale(m3_add(s->r[a], em->r1[a]), 0.5);
@@ -66,32 +66,32 @@ static bond bond_of(const skel_state *s, const skel__wobble *w, double h) {
 /* dF = -A (dp_b - dp_a + [d1] theta_a) - [R1 f] theta_a / 2, A = Rbar stiff R1^T; on the host -F at
    the arm dbar. The equations hold minus the impulses. */
 static void add_blocks(skel_state *s, const skel__wobble *w, const bond *e, double h) {
-    skel__em      *em = s->em;
-    const int32_t  b = w->body, a = w->host;
-    const int      free = skel__is_dynamic(s->m, a);
-    double        *bb = em->lu[b].a, *aa = free ? em->lu[a].a : NULL;
-    skel__lu_full *to = em->lu[b].full;
-    double        *ab = free ? to->kab : NULL, *ba = free ? to->kba : NULL;
-    const m3       mean = m3_scale(m3_add(s->r[a], em->r1[a]), 0.5 * h);
-    const m3       k    = m3_mult(m3_mul(mean, e->stiff), em->r1[a]);
-    const m3       lean = m3_scale(m3_skew(m3_mulv(em->r1[a], e->f)), 0.5 * h);
-    const m3       turn = m3_add(m3_mul(k, m3_skew(e->d1)), lean); /* -dF by theta_a */
-    const m3       x = m3_skew(e->dbar), half = m3_scale(m3_skew(e->force), 0.5 * h);
-    const m3       xk   = m3_add(m3_mul(x, k), half);
-    const m3       hold = m3_diagonal(h * (0.5 * w->turn_a) + w->turn_b);
-    to->is_coupled      = free;
-    skel__em_add3(bb, 0, 0, k), skel__em_add3(ba, 0, 0, m3_scale(k, -1.0)),
-        skel__em_add3(ba, 0, 3, turn);
-    skel__em_add3(ab, 0, 0, m3_scale(k, -1.0)), skel__em_add3(aa, 0, 0, k),
-        skel__em_add3(aa, 0, 3, m3_scale(turn, -1.0));
-    skel__em_add3(ab, 3, 0, m3_scale(xk, -1.0)), skel__em_add3(aa, 3, 0, xk);
-    skel__em_add3(aa, 3, 3, m3_scale(m3_mul(x, turn), -1.0));
-    skel__em_add3(bb, 3, 3, hold), skel__em_add3(ba, 3, 3, m3_scale(hold, -1.0));
-    skel__em_add3(ab, 3, 3, m3_scale(hold, -1.0)), skel__em_add3(aa, 3, 3, hold);
+    skel__conserving *em = s->em;
+    const int32_t     b = w->body, a = w->host;
+    const int         free = skel__is_dynamic(s->m, a);
+    double           *bb = em->lu[b].a, *aa = free ? em->lu[a].a : NULL;
+    skel__lu_full    *to = em->lu[b].full;
+    double           *ab = free ? to->kab : NULL, *ba = free ? to->kba : NULL;
+    const m3          mean = m3_scale(m3_add(s->r[a], em->r1[a]), 0.5 * h);
+    const m3          k    = m3_mult(m3_mul(mean, e->stiff), em->r1[a]);
+    const m3          lean = m3_scale(m3_skew(m3_mulv(em->r1[a], e->f)), 0.5 * h);
+    const m3          turn = m3_add(m3_mul(k, m3_skew(e->d1)), lean); /* -dF by theta_a */
+    const m3          x = m3_skew(e->dbar), half = m3_scale(m3_skew(e->force), 0.5 * h);
+    const m3          xk   = m3_add(m3_mul(x, k), half);
+    const m3          hold = m3_diagonal(h * (0.5 * w->turn_a) + w->turn_b);
+    to->is_coupled         = free;
+    skel__conserving_add3(bb, 0, 0, k), skel__conserving_add3(ba, 0, 0, m3_scale(k, -1.0)),
+        skel__conserving_add3(ba, 0, 3, turn);
+    skel__conserving_add3(ab, 0, 0, m3_scale(k, -1.0)), skel__conserving_add3(aa, 0, 0, k),
+        skel__conserving_add3(aa, 0, 3, m3_scale(turn, -1.0));
+    skel__conserving_add3(ab, 3, 0, m3_scale(xk, -1.0)), skel__conserving_add3(aa, 3, 0, xk);
+    skel__conserving_add3(aa, 3, 3, m3_scale(m3_mul(x, turn), -1.0));
+    skel__conserving_add3(bb, 3, 3, hold), skel__conserving_add3(ba, 3, 3, m3_scale(hold, -1.0));
+    skel__conserving_add3(ab, 3, 3, m3_scale(hold, -1.0)), skel__conserving_add3(aa, 3, 3, hold);
 }
 
-void skel__em_wobbles_add(skel_state *s, double h, int build) {
-    skel__em *em = s->em;
+void skel__conserving_wobbles_add(skel_state *s, double h, int build) {
+    skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->nw; ++k) {
         const skel__wobble *w = &s->m->wobble[k];
         const bond          e = bond_of(s, w, h);
@@ -104,8 +104,8 @@ void skel__em_wobbles_add(skel_state *s, double h, int build) {
     }
 }
 
-void skel__em_wobbles_account(const skel_state *s, double h, skel__power *sum) {
-    const skel__em *em = s->em;
+void skel__conserving_wobbles_account(const skel_state *s, double h, skel__power *sum) {
+    const skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->nw; ++k) {
         const skel__wobble *w = &s->m->wobble[k];
         const bond          e = bond_of(s, w, h);

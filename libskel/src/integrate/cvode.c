@@ -85,7 +85,7 @@ struct skel__cvode {
     int32_t            stiff;          /* the body with the stiffest joint, or -1 */
     double             decay;          /* of its friction, at the start [1/s] */
     double             end_push;       /* of grounds, at the end of the last step */
-    double             ground_push, ground_time; /* the largest so far, and when */
+    double             ground_force, ground_force_peak_time; /* the largest so far, and when */
     skel__event_fn     event;
     void              *event_data;
     int               *fired; /* one per event; NULL: no events */
@@ -125,8 +125,8 @@ static double next_knot(const skel__cvode *c, double t) {
     const skel_model *m     = c->m;
     const double      after = t + same_time(c, t);
     double            best  = INFINITY;
-    best                    = first_after(&m->spin_curve, after, best);
-    best                    = first_after(&m->drift_curve, after, best);
+    best                    = first_after(&m->frame_spin_curve, after, best);
+    best                    = first_after(&m->frame_acceleration_curve, after, best);
     for (int32_t i = 0; i < m->nb; ++i) {
         if (!m->body[i].is_smooth) {
             best = first_after(&m->body[i].force_curve, after, best);
@@ -166,7 +166,7 @@ static int derive(sunrealtype t, N_Vector y, N_Vector rate, void *data) {
     ++c->evaluations;
     if (status == SKEL_OK) return 0;
     c->failure = status;
-    c->lost    = skel__first_lost(c->work);
+    c->lost    = skel__first_not_finite(c->work);
     return 1;
 }
 
@@ -203,7 +203,7 @@ static void keep_quiet(int code, const char *module, const char *function, char 
 /* The model's size; a body without joints is as large as its inertia says. */
 static double natural_length(const skel_model *m) {
     double square = 0;
-    if (m->nj > 0) return m->size;
+    if (m->nj > 0) return m->length_scale;
     for (int32_t k = 0; k < m->nd; ++k) {
         const skel__body *b = &m->body[m->order[k]];
         square              = fmax(square, m3_trace(b->inertia) / b->mass);
@@ -324,12 +324,12 @@ static void weigh_parts(skel__cvode *c) {
         add_part(c, v, 3, body, speed, fine);
         add_part(c, v + 3, 3, body, spin, fine);
     }
-    for (int32_t k = 0; k < m->ns; ++k) /* how far a bristle is bent */
-        add_part(c, c->r.at_memory + 3 * (size_t)k, 3, m->spot[k].i, far, fine);
+    for (int32_t k = 0; k < m->ncand; ++k) /* how far a bristle is bent */
+        add_part(c, c->r.at_internal + 3 * (size_t)k, 3, m->candidate[k].i, far, fine);
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         if (j->muscle_index >= 0)
-            add_part(c, c->r.at_memory + (size_t)j->muscle_index, 1, j->b, tol * j->muscle.max,
+            add_part(c, c->r.at_internal + (size_t)j->muscle_index, 1, j->b, tol * j->muscle.max,
                      fine);
     }
     weigh_sums(c, tol);
@@ -363,7 +363,7 @@ static size_t sundials_bytes(int32_t integrator, size_t n) {
 /* All memory of c but that of its state and its events: counted (base NULL) or carved. */
 static size_t layout(const skel_model *m, int32_t integrator, void *base, skel__cvode **out) {
     const size_t n       = skel__reduced_room(m);
-    const size_t parts   = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ns + 7;
+    const size_t parts   = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ncand + 7;
     skel__carver c       = {base, 0};
     skel__cvode *at      = skel__carve(&c, 1, sizeof *at);
     int32_t     *root    = skel__carve(&c, (size_t)m->nd, sizeof *root);
@@ -427,15 +427,15 @@ static int make_integrator(skel__cvode *c) {
 static skel_status watch_contacts(skel__cvode *c) {
     const skel_status status = skel__impact_reserve(c->work);
     if (status != SKEL_OK) return status;
-    c->work->by_events = 1;
-    c->has_own_events  = 1;
+    c->work->is_event_driven = 1;
+    c->has_own_events        = 1;
     return SKEL_OK;
 }
 
 /* The state to work on, and SUNDIALS' objects in the memory that is there already. */
 static skel_status reserve(skel__cvode *c) {
     skel_status status = skel_state_create(c->m, &c->work, NULL);
-    if (status == SKEL_OK) status = skel__judge_reserve(c->work, c->solver);
+    if (status == SKEL_OK) status = skel__reference_reserve(c->work, c->solver);
     if (status != SKEL_OK) return status;
 
     skel__sundials_memory *before  = skel__sundials_memory_use(&c->memory);
@@ -567,7 +567,7 @@ static skel_status fail(skel__cvode *c, int flag, skel_error *err) {
 
 /* The body that turns or accelerates most. */
 static int32_t fastest_body(const skel_state *s, double length) {
-    const int32_t lost = skel__first_lost(s);
+    const int32_t lost = skel__first_not_finite(s);
     double        most = 0;
     int32_t       body = -1;
     if (lost >= 0) return lost;
@@ -643,7 +643,7 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
     c->has_passed      = 0;
     skel_status status = skel__follow_prepare(c->work);
     if (c->has_own_events) {
-        skel__modes_start(c->work);
+        skel__event_states_start(c->work);
         skel__modes_of_laws(c->work);
         skel__impacts(c->work);
     }
@@ -668,10 +668,10 @@ static skel_status pass_jolt(skel__cvode *c) {
     double      *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
     const size_t from = c->r.at_qd;
     skel__side   side;
-    if (!skel__is_jolt(c->m, c->t, same_time(c, c->t))) return SKEL_OK;
+    if (!skel__is_velocity_jump(c->m, c->t, same_time(c, c->t))) return SKEL_OK;
     skel__reduced_unpack(&c->r, y, within(c, c->t, &side), SKEL__BEFORE, s);
     s->t                     = c->t + same_time(c, c->t); /* clear of rounding: it is behind us */
-    const skel_status status = skel__jolt(s);
+    const skel_status status = skel__apply_velocity_jump(s);
     if (status != SKEL_OK) return status;
     skel__reduced_pack(&c->r, s, aside);
     memcpy(y + from, aside + from, (c->r.n - from) * sizeof *y);
@@ -717,9 +717,9 @@ static double guess_event(const skel__cvode *c, const double *low, const double 
    and at `low` is known (in the workspace, behind the values of the events). */
 static double first_wrong(skel__cvode *c, double low, double high) {
     const size_t ne      = (size_t)skel__event_count(c->m);
-    double      *at_low  = c->work->event + ne;
-    double      *at_high = c->work->event + 2 * ne;
-    double      *now     = c->work->event + 3 * ne;
+    double      *at_low  = c->work->event_value + ne;
+    double      *at_high = c->work->event_value + 2 * ne;
+    double      *now     = c->work->event_value + 3 * ne;
     const double finest  = EVENT_TIME * (fabs(high) + (high - low));
 
     for (int n = 0; high - low > finest; ++n) {
@@ -741,8 +741,8 @@ static double first_wrong(skel__cvode *c, double low, double high) {
 /* Cuts the step that CVODE took from `before` to *t where a mode became wrong. */
 static void cut_at_event(skel__cvode *c, double before, double *t) {
     const size_t ne      = (size_t)skel__event_count(c->m);
-    double      *at_low  = c->work->event + ne;
-    double      *at_high = c->work->event + 2 * ne;
+    double      *at_low  = c->work->event_value + ne;
+    double      *at_high = c->work->event_value + 2 * ne;
     if (!c->has_own_events) return;
     if (modes_wrong_at(c, *t, c->y, at_high) == 0) return;
     c->has_passed = 1;
@@ -775,28 +775,28 @@ static double ground_push_at(skel__cvode *c, double t, N_Vector y) {
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, s);
     skel__prepare(s, s->x);
     skel__loads(s, s->x, at, side);
-    return s->ground_push;
+    return s->ground_force;
 }
 
 /* What is to be known of every step, where something can touch or react: the largest force of the
    grounds, looked for between its ends where they are near the largest so far. */
 static void look_around(skel__cvode *c, double h) {
-    if (c->m->ns == 0 && c->m->nmuscle == 0) return;
+    if (c->m->ncand == 0 && c->m->nmuscle == 0) return;
     const double before = c->end_push;
     c->end_push         = ground_push_at(c, c->t, c->y);
     skel__muscle_remember(c->work);
     for (int k = 0; k <= LOOKS; ++k) {
         const double t = c->t - h * k / (LOOKS + 1);
-        if (k > 0 && fmax(before, c->end_push) < 0.9 * c->ground_push) break;
+        if (k > 0 && fmax(before, c->end_push) < 0.9 * c->ground_force) break;
         if (k > 0 && CVodeGetDky(c->mem, t, 0, c->aside) != CV_SUCCESS) break;
         const double push = k == 0 ? c->end_push : ground_push_at(c, t, c->aside);
-        if (push > c->ground_push) c->ground_push = push, c->ground_time = t;
+        if (push > c->ground_force) c->ground_force = push, c->ground_force_peak_time = t;
     }
 }
 
-double skel__cvode_ground_push(const skel__cvode *c, double *time) {
-    *time = c->ground_time;
-    return c->ground_push;
+double skel__cvode_ground_force(const skel__cvode *c, double *time) {
+    *time = c->ground_force_peak_time;
+    return c->ground_force;
 }
 
 /* Too short, or too much work in the natural time: no progress. */
@@ -868,13 +868,13 @@ double skel__cvode_time(const skel__cvode *c) {
 static void tell_springs(const skel__cvode *c, skel_state *out) {
     const skel_state *s  = c->work;
     const size_t      ne = (size_t)skel__event_count(c->m), nj = (size_t)c->m->nj;
-    memcpy(out->mode, s->mode, ne * sizeof *out->mode);
-    memcpy(out->widen, s->widen, ne * sizeof *out->widen);
-    out->has_modes = 1;
+    memcpy(out->event_state, s->event_state, ne * sizeof *out->event_state);
+    memcpy(out->slack, s->slack, ne * sizeof *out->slack);
+    out->has_event_states = 1;
 
     if (!s->has_follow_inertia) return;
     memcpy(out->follow_inertia, s->follow_inertia, nj * sizeof *out->follow_inertia);
-    memcpy(out->stop_lean, s->stop_lean, nj * sizeof *out->stop_lean);
+    memcpy(out->stop_load, s->stop_load, nj * sizeof *out->stop_load);
     out->has_follow_inertia = 1;
 }
 

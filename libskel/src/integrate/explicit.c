@@ -7,7 +7,7 @@
 
 #define LOST 1e-3 /* misfit within one step, relative to size, after which the motion is lost */
 
-int32_t skel__first_lost(const skel_state *s) {
+int32_t skel__first_not_finite(const skel_state *s) {
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t    i = s->m->order[k];
         const skel__kin *x = &s->x[i];
@@ -20,7 +20,7 @@ int32_t skel__first_lost(const skel_state *s) {
 
 static skel_status finish(skel_state *s, double t, int32_t *body) {
     s->t  = t;
-    *body = skel__first_lost(s);
+    *body = skel__first_not_finite(s);
     if (*body >= 0) return SKEL_E_DIVERGED;
     skel__prescribe(s, s->x, t, SKEL__BEFORE); /* a jolt at t is the next step's */
     return SKEL_OK;
@@ -44,7 +44,7 @@ skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *b
         x->w            = v3_mad(x->w, h, skel__body_axes(s, i, s->acc[i].w));
         x->q            = q_unit(q_mul(x->q, q_exp(v3_scale(x->w, h))));
     }
-    for (int32_t k = 0; k < m->nm; ++k) s->memory[k] += h * s->memory_rate[0][k];
+    for (int32_t k = 0; k < m->ninternal; ++k) s->internal[k] += h * s->internal_rate[0][k];
     s->is_factored = 0;
     return finish(s, s->t + h, body);
 }
@@ -92,13 +92,13 @@ static skel_status stages(skel_state *s, double h, int32_t solver) {
             const int32_t i = m->order[e];
             s->stage[i]     = moved(&s->x[i], at[k] * h, &s->rate[k - 1][i]);
         }
-        for (int32_t e = 0; k > 0 && e < m->nm; ++e)
-            s->memory_stage[e] = s->memory[e] + at[k] * h * s->memory_rate[k - 1][e];
-        s->memory_now            = k == 0 ? s->memory : s->memory_stage;
-        s->memory_rate_now       = s->memory_rate[k];
+        for (int32_t e = 0; k > 0 && e < m->ninternal; ++e)
+            s->internal_stage[e] = s->internal[e] + at[k] * h * s->internal_rate[k - 1][e];
+        s->internal_now          = k == 0 ? s->internal : s->internal_stage;
+        s->internal_rate_now     = s->internal_rate[k];
         const skel__side  side   = k == 3 ? SKEL__BEFORE : SKEL__AFTER;
         const skel_status status = skel__accelerate(s, x, s->t + at[k] * h, side, solver);
-        s->memory_now = s->memory, s->memory_rate_now = s->memory_rate[0];
+        s->internal_now = s->internal, s->internal_rate_now = s->internal_rate[0];
         if (status != SKEL_OK) return status;
         rates(s, x, s->rate[k]);
         const skel__power power = skel__power_of(s, x);
@@ -118,10 +118,10 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
         combine(s, i);
         s->x[i] = moved(&s->x[i], h, &s->rate[0][i]);
     }
-    for (int32_t k = 0; k < m->nm; ++k)
-        s->memory[k] += h / 6.0 *
-                        (s->memory_rate[0][k] + 2.0 * s->memory_rate[1][k] +
-                         2.0 * s->memory_rate[2][k] + s->memory_rate[3][k]);
+    for (int32_t k = 0; k < m->ninternal; ++k)
+        s->internal[k] += h / 6.0 *
+                          (s->internal_rate[0][k] + 2.0 * s->internal_rate[1][k] +
+                           2.0 * s->internal_rate[2][k] + s->internal_rate[3][k]);
     s->is_factored = 0;
     status         = finish(s, s->t + h, body);
     if (status != SKEL_OK) return status;
@@ -129,6 +129,6 @@ skel_status skel__step_rk4(skel_state *s, double h, int32_t solver, int32_t *bod
     const double open = skel__close_joints(s, &left);
     if (!(open < LOST) || !(left < 1e-9)) return SKEL_E_DIVERGED;
     if (!(skel__fit_velocities(s) < INFINITY)) return SKEL_E_DIVERGED;
-    *body = skel__first_lost(s);
+    *body = skel__first_not_finite(s);
     return *body >= 0 ? SKEL_E_DIVERGED : SKEL_OK;
 }

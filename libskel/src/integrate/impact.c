@@ -8,7 +8,7 @@
    energy when friction and several places act together: then the restitutions are lowered until it
    does not. Slow ones do not bounce: they come to rest and are held by springs (push.c, element.c),
    which is also where endless ever smaller bounces end.
-   In conserving steps a stop without restitution is not looked for in time: its spring catches what
+   In conserving steps a stop without restitution is not looked for in time: its spring has_inelastic_stops what
    runs into it within the step, whose mean velocity is then v0 .. 0 by where it was met and whose
    end velocity, 2 vbar - v0, is anything from v0 to -v0. An impulse at the end makes that 0. */
 #include "integrate/impact.h"
@@ -60,8 +60,8 @@ struct skel__impact {
     skel__twist *answer; /* (ROWS_MAX x na) */
     /* the state that is kept */
     skel__kin  *x;
-    double     *memory, *left, t;
-    int32_t    *mode;
+    double     *internal, *stored_energy, *surface_offset, t;
+    int32_t    *event_state;
     skel__power sum;
     int32_t    *caught; /* (ne) stops that caught in the last step */
 };
@@ -75,13 +75,14 @@ skel_status skel__impact_reserve(skel_state *s) {
         to                  = skel__carve(&c, 1, sizeof *to);
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
         skel__kin   *x      = skel__carve(&c, na, sizeof *x);
-        double      *memory = skel__carve(&c, (size_t)s->m->nm, sizeof *memory);
-        double      *left   = skel__carve(&c, 2 * (size_t)s->m->ns, sizeof *left);
+        double      *memory = skel__carve(&c, (size_t)s->m->ninternal, sizeof *memory);
+        double      *stored = skel__carve(&c, (size_t)s->m->ncand, sizeof *stored);
+        double      *offset = skel__carve(&c, (size_t)s->m->ncand, sizeof *offset);
         int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
         int32_t     *caught = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *caught);
         if (to)
-            to->answer = answer, to->x = x, to->memory = memory, to->mode = mode, to->left = left,
-            to->caught = caught;
+            to->answer = answer, to->x = x, to->internal = memory, to->event_state = mode,
+            to->stored_energy = stored, to->surface_offset = offset, to->caught = caught;
         if (pass == 1) break;
         void *block = skel__alloc(&s->m->allocator, c.used);
         if (!block) return SKEL_E_MEMORY;
@@ -95,18 +96,26 @@ skel_status skel__impact_reserve(skel_state *s) {
 static void keep(skel_state *s) {
     struct skel__impact *im = s->impact;
     memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
-    memcpy(im->mode, s->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
-    if (s->m->nm > 0) memcpy(im->memory, s->memory, (size_t)s->m->nm * sizeof *s->memory);
-    if (s->m->ns > 0) memcpy(im->left, s->left, 2 * (size_t)s->m->ns * sizeof *s->left);
+    memcpy(im->event_state, s->event_state,
+           (size_t)skel__event_count(s->m) * sizeof *s->event_state);
+    if (s->m->ninternal > 0)
+        memcpy(im->internal, s->internal, (size_t)s->m->ninternal * sizeof *s->internal);
+    const size_t bytes = (size_t)s->m->ncand * sizeof(double);
+    if (bytes > 0) memcpy(im->stored_energy, s->stored_energy, bytes);
+    if (bytes > 0) memcpy(im->surface_offset, s->surface_offset, bytes);
     im->t = s->t, im->sum = s->sum;
 }
 
 static void go_back(skel_state *s) {
     const struct skel__impact *im = s->impact;
     memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
-    memcpy(s->mode, im->mode, (size_t)skel__event_count(s->m) * sizeof *s->mode);
-    if (s->m->nm > 0) memcpy(s->memory, im->memory, (size_t)s->m->nm * sizeof *s->memory);
-    if (s->m->ns > 0) memcpy(s->left, im->left, 2 * (size_t)s->m->ns * sizeof *s->left);
+    memcpy(s->event_state, im->event_state,
+           (size_t)skel__event_count(s->m) * sizeof *s->event_state);
+    if (s->m->ninternal > 0)
+        memcpy(s->internal, im->internal, (size_t)s->m->ninternal * sizeof *s->internal);
+    const size_t bytes = (size_t)s->m->ncand * sizeof(double);
+    if (bytes > 0) memcpy(s->stored_energy, im->stored_energy, bytes);
+    if (bytes > 0) memcpy(s->surface_offset, im->surface_offset, bytes);
     s->t = im->t, s->sum = im->sum;
     s->is_factored = 0;
     skel__conserving_forget(s);
@@ -114,13 +123,13 @@ static void go_back(skel_state *s) {
 
 /* ---- events ---- */
 
-static int is_rigid_spot(const skel_model *m, int32_t spot) {
-    return m->ground[m->spot[spot].ground].is_rigid;
+static int is_rigid_candidate(const skel_model *m, int32_t candidate) {
+    return m->ground[m->candidate[candidate].ground].is_rigid;
 }
 
-static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__scalar c[2]) {
-    return skel__scalars_of(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
-                            pose_mul(skel__pose_of(s->x, j->b), j->fb), c);
+static int32_t scalars_at(const skel_state *s, const skel__joint *j, skel__coordinate c[2]) {
+    return skel__coordinates_of(j, pose_mul(skel__pose_of(s->x, j->a), j->fa),
+                                pose_mul(skel__pose_of(s->x, j->b), j->fb), c);
 }
 
 /* How far coordinate c is from its stop, or from where its limiting torque begins. */
@@ -132,16 +141,16 @@ static double left_of(const skel__joint *j, int k, int high, double c, double wi
 
 static void stop_values(const skel_state *s, double *out) {
     const skel_model *m = s->m;
-    for (int32_t e = 0; m->has_elements && e < m->nj; ++e) {
+    for (int32_t e = 0; m->has_joint_forces && e < m->nj; ++e) {
         const skel__joint *j  = &m->joint[e];
         double            *to = out + skel__stop_event(m, e, 0, 0);
-        skel__scalar       c[2];
+        skel__coordinate   c[2];
         to[0] = to[1] = to[2] = to[3] = FAR_AWAY;
         if (!j->limits.is_set) continue;
         const int32_t n = scalars_at(s, j, c);
         for (int k = 0; k < n; ++k)
             for (int high = 0; high < 2; ++high) {
-                const double widen = s->widen[skel__stop_event(m, e, k, high)];
+                const double widen = s->slack[skel__stop_event(m, e, k, high)];
                 to[2 * k + high]   = left_of(j, k, high, c[k].c, widen);
             }
     }
@@ -149,50 +158,51 @@ static void stop_values(const skel_state *s, double *out) {
 
 void skel__event_values(const skel_state *s, double *out) {
     const skel_model *m    = s->m;
-    skel__scan        scan = {0};
-    for (int32_t k = 0; k < m->ns; ++k) {
-        const int    far = skel__scan_skips(&scan, m, &m->spot[k], s->x, FAR_AWAY * m->reach);
-        const double gap = far ? INFINITY : skel__touch_at(s, s->x, k).gap;
-        out[k]           = fmin(gap, FAR_AWAY * m->reach);
+    skel__pair_filter scan = {0};
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        const int far =
+            skel__pair_is_far(&scan, m, &m->candidate[k], s->x, FAR_AWAY * m->contact_length);
+        const double gap = far ? INFINITY : skel__contact_point_at(s, s->x, k).gap;
+        out[k]           = fmin(gap, FAR_AWAY * m->contact_length);
     }
     stop_values(s, out);
 }
 
-/* A stop that catches instead of being hit. */
+/* A stop that has_inelastic_stops instead of being hit. */
 static int is_catch(const skel_state *s, int32_t event) {
-    if (!s->catches || event < s->m->ns) return 0;
-    const skel__joint *j = &s->m->joint[(event - s->m->ns) / 4];
+    if (!s->has_inelastic_stops || event < s->m->ncand) return 0;
+    const skel__joint *j = &s->m->joint[(event - s->m->ncand) / 4];
     return skel__has_stop(j) && !(j->limits.restitution > 0);
 }
 
 /* Whether nothing is hit at a moment that must be sought. */
 static int only_catches(const skel_state *s) {
-    return s->catches && !s->m->has_rigid && s->m->nbounce == 0;
+    return s->has_inelastic_stops && !s->m->has_rigid && s->m->nbounce == 0;
 }
 
 /* Rigid ground or hard stop, and its unit of length. */
 static int is_rigid(const skel_model *m, int32_t event, double *unit) {
-    *unit = m->reach;
-    if (event < m->ns) return is_rigid_spot(m, event);
-    const skel__joint *j = &m->joint[(event - m->ns) / 4];
-    *unit                = j->type == SKEL_JOINT_SLIDE ? m->size : 1.0;
+    *unit = m->contact_length;
+    if (event < m->ncand) return is_rigid_candidate(m, event);
+    const skel__joint *j = &m->joint[(event - m->ncand) / 4];
+    *unit                = j->type == SKEL_JOINT_SLIDE ? m->length_scale : 1.0;
     return skel__has_stop(j);
 }
 
 /* How fast the value of an event changes; negative: it is approached. After skel__prepare. */
 static double event_rate(const skel_state *s, int32_t event) {
     const skel_model *m = s->m;
-    if (event < m->ns) {
-        const skel__spot *p = &m->spot[event];
-        const skel__touch t = skel__touch_at(s, s->x, event);
-        const v3          u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
-                                     skel__velocity_at(s, s->x, skel__spot_other(m, p), t.point_i));
+    if (event < m->ncand) {
+        const skel__candidate    *p = &m->candidate[event];
+        const skel__contact_point t = skel__contact_point_at(s, s->x, event);
+        const v3                  u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
+                                             skel__velocity_at(s, s->x, skel__candidate_other(m, p), t.point_i));
         return v3_dot(t.normal, u);
     }
-    const int32_t           e = (event - m->ns) / 4, side = (event - m->ns) % 4;
+    const int32_t           e = (event - m->ncand) / 4, side = (event - m->ncand) % 4;
     const skel__joint      *j = &m->joint[e];
     const skel__joint_world g = skel__joint_at(s, s->x, j);
-    skel__scalar            c[2];
+    skel__coordinate        c[2];
     scalars_at(s, j, c);
     const v3 rate = j->type == SKEL_JOINT_SLIDE ? skel__joint_slip(s, s->x, j, &g)
                                                 : v3_sub(s->ww[j->b], s->ww[j->a]);
@@ -205,7 +215,8 @@ static int is_hit(skel_state *s, const double *values) {
     double unit;
     skel__prepare(s, s->x);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) continue;
+        if (s->event_state[k] != SKEL__EVENT_OPEN || !is_rigid(s->m, k, &unit) || is_catch(s, k))
+            continue;
         if (values[k] <= TOUCHED * unit && !(event_rate(s, k) > 0)) return 1;
     }
     return 0;
@@ -214,7 +225,8 @@ static int is_hit(skel_state *s, const double *values) {
 /* Whether event k was hit on the way between the two values: it is free, and went below. */
 static int was_hit(const skel_state *s, int32_t k, double before, double after) {
     double unit;
-    if (s->mode[k] != SKEL__FREE || !is_rigid(s->m, k, &unit) || is_catch(s, k)) return 0;
+    if (s->event_state[k] != SKEL__EVENT_OPEN || !is_rigid(s->m, k, &unit) || is_catch(s, k))
+        return 0;
     if (before < 0 && after >= before) return 0; /* thrown out, and still on its way */
     return after < -BELOW * unit;
 }
@@ -225,14 +237,14 @@ static int any_hit(const skel_state *s, const double *before, const double *afte
     return 0;
 }
 
-void skel__stops_catch(skel_state *s) {
-    const int32_t first = skel__stop_event(s->m, 0, 0, 0);
-    s->catches          = 1;
+void skel__stops_make_inelastic(skel_state *s) {
+    const int32_t first    = skel__stop_event(s->m, 0, 0, 0);
+    s->has_inelastic_stops = 1;
     for (int32_t k = first; s->m->nstop > 0 && k < skel__event_count(s->m); ++k)
-        if (is_catch(s, k)) s->mode[k] = SKEL__RESTS;
+        if (is_catch(s, k)) s->event_state[k] = SKEL__EVENT_RESTING;
 }
 
-void skel__stop_caught(skel_state *s, int32_t event) {
+void skel__stop_note_caught(skel_state *s, int32_t event) {
     s->impact->caught[event] = is_catch(s, event);
 }
 
@@ -272,12 +284,12 @@ static double guess_of(const skel_state *s, const search *f) {
     return f->low + first * (f->high - f->low);
 }
 
-int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data, double *done) {
+int skel__step_until_impact(skel_state *s, double h, skel__step_fn step, void *data, double *done) {
     const size_t ne    = (size_t)skel__event_count(s->m);
-    const double fall  = sqrt(s->m->size / s->m->pull);
+    const double fall  = sqrt(s->m->length_scale / s->m->gravity_norm);
     const double least = fmin(h, fmax(HIT_WAY_MIN * h, HIT_TIME_MIN * fall));
-    double      *now   = s->event + 3 * ne;
-    search       f     = {0, h, s->event, s->event + ne, s->event + 2 * ne};
+    double      *now   = s->event_value + 3 * ne;
+    search       f     = {0, h, s->event_value, s->event_value + ne, s->event_value + 2 * ne};
     double       way   = h;
 
     *done = h;
@@ -307,39 +319,42 @@ int skel__step_until_hit(skel_state *s, double h, skel__step_fn step, void *data
     return 1;
 }
 
-/* Whether the spot is a rigid ground's and its body is pinned. */
+/* Whether the candidate is a rigid ground's and its body is pinned. */
 static int is_held(const skel_state *s, int32_t event) {
-    if (event >= s->m->ns || !is_rigid_spot(s->m, event)) return 0;
+    if (event >= s->m->ncand || !is_rigid_candidate(s->m, event)) return 0;
     for (int32_t k = 0; k < s->m->npin; ++k)
-        if (s->is_pinned[k] && s->m->pin[k] == s->m->spot[event].i) return 1;
+        if (s->is_pinned[k] && s->m->pin[k] == s->m->candidate[event].i) return 1;
     return 0;
 }
 
-void skel__modes_start(skel_state *s) {
-    if (s->has_modes) return;
-    skel__event_values(s, s->event);
+void skel__event_states_start(skel_state *s) {
+    if (s->has_event_states) return;
+    skel__event_values(s, s->event_value);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         double    unit;
         const int rigid = is_rigid(s->m, k, &unit);
         /* a pose beyond a stop or deep in a ground, however it came about, is not thrown back */
-        if (s->event[k] < (rigid ? 0 : k < s->m->ns ? -DEEP * s->m->reach : -INFINITY))
-            s->widen[k] -= s->event[k];
-        s->mode[k] = s->event[k] <= TOUCHED * unit ? SKEL__RESTS : SKEL__FREE;
-        if (is_held(s, k)) s->mode[k] = SKEL__HELD, s->widen[k] = 0;
+        if (s->event_value[k] < (rigid             ? 0
+                                 : k < s->m->ncand ? -DEEP * s->m->contact_length
+                                                   : -INFINITY))
+            s->slack[k] -= s->event_value[k];
+        s->event_state[k] =
+            s->event_value[k] <= TOUCHED * unit ? SKEL__EVENT_RESTING : SKEL__EVENT_OPEN;
+        if (is_held(s, k)) s->event_state[k] = SKEL__EVENT_PINNED, s->slack[k] = 0;
     }
-    s->has_modes  = 1;
-    s->stops_near = 1; /* not known */
+    s->has_event_states = 1;
+    s->stops_near_count = 1; /* not known */
 }
 
 void skel__modes_of_laws(skel_state *s) {
     skel__prepare(s, s->x);
-    skel__event_values(s, s->event);
+    skel__event_values(s, s->event_value);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         double       unit;
-        const double e = s->event[k];
+        const double e = s->event_value[k];
         if (is_rigid(s->m, k, &unit)) continue;
-        const int near = fabs(e) <= 1e-9 * unit;
-        s->mode[k]     = near ? event_rate(s, k) < 0 : e < 0;
+        const int near    = fabs(e) <= 1e-9 * unit;
+        s->event_state[k] = near ? event_rate(s, k) < 0 : e < 0;
     }
 }
 
@@ -348,10 +363,10 @@ void skel__modes_of_laws(skel_state *s) {
 static double mode_excess(const skel_state *s, int32_t k) {
     double unit;
     is_rigid(s->m, k, &unit);
-    const double value = s->event[k] / (MODE_WIDTH * unit);
+    const double value = s->event_value[k] / (MODE_WIDTH * unit);
 
-    if (s->mode[k] == SKEL__HELD) return -INFINITY;
-    return (s->mode[k] == SKEL__FREE ? -value : value) - 1.0;
+    if (s->event_state[k] == SKEL__EVENT_PINNED) return -INFINITY;
+    return (s->event_state[k] == SKEL__EVENT_OPEN ? -value : value) - 1.0;
 }
 
 /* Whether event k, that far beyond, must change its mode. What an impact has just thrown off is on
@@ -360,13 +375,13 @@ static int is_mode_wrong(const skel_state *s, int32_t k, double excess) {
     if (!(excess > 0)) return 0;
     if (excess > MODE_DEEP) return 1;
     const double rate = event_rate(s, k);
-    return s->mode[k] == SKEL__FREE ? rate < 0 : rate > 0;
+    return s->event_state[k] == SKEL__EVENT_OPEN ? rate < 0 : rate > 0;
 }
 
 int skel__modes_wrong(skel_state *s, double *excess) {
     int count = 0;
     skel__prepare(s, s->x);
-    skel__event_values(s, s->event);
+    skel__event_values(s, s->event_value);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
         excess[k] = mode_excess(s, k);
         count += is_mode_wrong(s, k, excess[k]);
@@ -378,12 +393,13 @@ int skel__modes_wrong(skel_state *s, double *excess) {
    the first time. */
 static int change_modes(skel_state *s, int is_first) {
     double    unit;
-    double   *excess  = s->event + skel__event_count(s->m);
+    double   *excess  = s->event_value + skel__event_count(s->m);
     const int changes = skel__modes_wrong(s, excess);
     for (int32_t k = 0; changes > 0 && k < skel__event_count(s->m); ++k) {
         if (!is_mode_wrong(s, k, excess[k])) continue;
-        if (is_first && s->mode[k] == SKEL__FREE && is_rigid(s->m, k, &unit)) continue;
-        s->mode[k] = s->mode[k] == SKEL__FREE ? SKEL__RESTS : SKEL__FREE;
+        if (is_first && s->event_state[k] == SKEL__EVENT_OPEN && is_rigid(s->m, k, &unit)) continue;
+        s->event_state[k] =
+            s->event_state[k] == SKEL__EVENT_OPEN ? SKEL__EVENT_RESTING : SKEL__EVENT_OPEN;
     }
     return changes;
 }
@@ -402,12 +418,12 @@ static void set_row(place *p, int r, v3 force, v3 arm_a, v3 arm_b) {
     v3_to(v3_neg(force), p->gb[r]), v3_to(v3_neg(v3_cross(arm_b, force)), p->gb[r] + 3);
 }
 
-static place place_on_ground(const skel_state *s, int32_t spot) {
-    const skel_model   *m  = s->m;
-    const skel__spot   *sp = &m->spot[spot];
-    const skel__ground *g  = &m->ground[sp->ground];
-    const skel__touch   t  = skel__touch_at(s, s->x, spot);
-    place p    = {.event = spot, .i = sp->i, .other = skel__spot_other(m, sp), .rows = 3};
+static place place_on_ground(const skel_state *s, int32_t candidate) {
+    const skel_model         *m  = s->m;
+    const skel__candidate    *sp = &m->candidate[candidate];
+    const skel__ground       *g  = &m->ground[sp->ground];
+    const skel__contact_point t  = skel__contact_point_at(s, s->x, candidate);
+    place p    = {.event = candidate, .i = sp->i, .other = skel__candidate_other(m, sp), .rows = 3};
     p.point    = v3_mad(t.point_i, -t.radius_i, t.normal);
     p.friction = fmin(g->friction, ROUGHEST), p.bounce = g->restitution;
     p.slide_bounce = g->tangential_restitution;
@@ -419,7 +435,7 @@ static place place_on_ground(const skel_state *s, int32_t spot) {
 }
 
 /* Positive along the row is away from the stop. */
-static place place_at_stop(const skel_state *s, int32_t joint, const skel__scalar *c, int k,
+static place place_at_stop(const skel_state *s, int32_t joint, const skel__coordinate *c, int k,
                            int high) {
     const skel__joint *j    = &s->m->joint[joint];
     const v3           none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
@@ -442,8 +458,9 @@ static double row_speed(const skel_state *s, const place *p, int r) {
 }
 
 static double slow_of(const skel_model *m, const place *p) {
-    const int turns = p->rows == 1 && m->joint[(p->event - m->ns) / 4].type != SKEL_JOINT_SLIDE;
-    return turns ? SLOW_TURN * sqrt(m->pull / m->size) : SLOW * sqrt(m->pull * m->reach);
+    const int turns = p->rows == 1 && m->joint[(p->event - m->ncand) / 4].type != SKEL_JOINT_SLIDE;
+    return turns ? SLOW_TURN * sqrt(m->gravity_norm / m->length_scale)
+                 : SLOW * sqrt(m->gravity_norm * m->contact_length);
 }
 
 /* Takes the place if it is touched; returns whether it is approached. What rests but for a speed
@@ -452,13 +469,13 @@ static double slow_of(const skel_model *m, const place *p) {
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
     const int catch         = is_catch(s, p.event);
-    if (!catch && s->mode[p.event] == SKEL__RESTS && value > RELEASED * unit)
-        s->mode[p.event] = SKEL__FREE;
+    if (!catch && s->event_state[p.event] == SKEL__EVENT_RESTING && value > RELEASED * unit)
+        s->event_state[p.event] = SKEL__EVENT_OPEN;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
-    if (s->mode[p.event] == SKEL__HELD) return 0;
+    if (s->event_state[p.event] == SKEL__EVENT_PINNED) return 0;
     p.speed           = row_speed(s, &p, 0);
     p.value           = value / unit;
-    p.leaves          = s->mode[p.event] == SKEL__FREE && p.speed > 0;
+    p.leaves          = s->event_state[p.event] == SKEL__EVENT_OPEN && p.speed > 0;
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
     p.holds             = catch && im->caught[p.event];
@@ -472,23 +489,24 @@ static int find_places(skel_state *s) {
     double            unit;
     s->impact->count = 0;
     if (m->has_rigid)
-        skel__event_values(s, s->event);
+        skel__event_values(s, s->event_value);
     else
-        stop_values(s, s->event);
-    for (int32_t k = 0; m->has_rigid && k < m->ns; ++k)
-        if (is_rigid(m, k, &unit) && (s->event[k] <= TOUCHED * unit || s->mode[k] == SKEL__RESTS))
-            fast += take(s, place_on_ground(s, k), s->event[k], unit);
+        stop_values(s, s->event_value);
+    for (int32_t k = 0; m->has_rigid && k < m->ncand; ++k)
+        if (is_rigid(m, k, &unit) &&
+            (s->event_value[k] <= TOUCHED * unit || s->event_state[k] == SKEL__EVENT_RESTING))
+            fast += take(s, place_on_ground(s, k), s->event_value[k], unit);
     for (int32_t e = 0; m->nstop > 0 && e < m->nj; ++e) {
         if (!skel__has_stop(&m->joint[e])) continue;
-        const int32_t at = skel__stop_event(m, e, 0, 0);
-        skel__scalar  c[2];
-        const int32_t n = scalars_at(s, &m->joint[e], c);
+        const int32_t    at = skel__stop_event(m, e, 0, 0);
+        skel__coordinate c[2];
+        const int32_t    n = scalars_at(s, &m->joint[e], c);
         is_rigid(m, at, &unit);
         for (int32_t k = 0; k < 2 * n; ++k)
-            if (s->event[at + k] <= TOUCHED * unit ||
-                (s->mode[at + k] == SKEL__RESTS && !is_catch(s, at + k)))
-                fast +=
-                    take(s, place_at_stop(s, e, &c[k / 2], k / 2, k % 2), s->event[at + k], unit);
+            if (s->event_value[at + k] <= TOUCHED * unit ||
+                (s->event_state[at + k] == SKEL__EVENT_RESTING && !is_catch(s, at + k)))
+                fast += take(s, place_at_stop(s, e, &c[k / 2], k / 2, k % 2),
+                             s->event_value[at + k], unit);
     }
     return fast;
 }
@@ -707,10 +725,11 @@ static void settle(skel_state *s) {
         const double after = im->rows > 0 ? speed_after(im, row) : p->speed;
         if (p->leaves && after > 0) continue;
         if (after > slow_of(s->m, p)) { /* deep in the spring it leaves by the spring */
-            if (!(p->value < -BELOW)) s->mode[p->event] = SKEL__FREE;
-        } else if (s->mode[p->event] == SKEL__FREE) {
-            s->mode[p->event] = SKEL__RESTS;
-            if (p->rows == 3) v3_to((v3){0, 0, 0}, s->memory + s->m->spot[p->event].memory);
+            if (!(p->value < -BELOW)) s->event_state[p->event] = SKEL__EVENT_OPEN;
+        } else if (s->event_state[p->event] == SKEL__EVENT_OPEN) {
+            s->event_state[p->event] = SKEL__EVENT_RESTING;
+            if (p->rows == 3)
+                v3_to((v3){0, 0, 0}, s->internal + s->m->candidate[p->event].internal);
         }
     }
 }
@@ -718,7 +737,7 @@ static void settle(skel_state *s) {
 int skel__impacts(skel_state *s) {
     int hits = 0;
     if (!s->impact) return 0;
-    if (only_catches(s) && s->stops_near == 0) return 0;
+    if (only_catches(s) && s->stops_near_count == 0) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
         const int fast             = find_places(s);

@@ -13,12 +13,12 @@ double skel__fit_velocities(skel_state *s);
 /* Velocities of prescribed bodies jump where a curve begins or ends in motion, and pins switch. The
    first such time in (t, end), or end; whether t is one; and what it does to the bodies: an impact
    without bounce through the joints, booked as work and impulse of the drives. */
-double      skel__next_jolt(const skel_model *m, double t, double end, double eps);
-int         skel__is_jolt(const skel_model *m, double t, double eps);
-skel_status skel__jolt(skel_state *s);
+double      skel__next_velocity_jump(const skel_model *m, double t, double end, double eps);
+int         skel__is_velocity_jump(const skel_model *m, double t, double eps);
+skel_status skel__apply_velocity_jump(skel_state *s);
 
 /* The first dynamic body whose state or acceleration is no longer finite, or -1. */
-int32_t skel__first_lost(const skel_state *s);
+int32_t skel__first_not_finite(const skel_state *s);
 
 /* One step of s->x from s->t to s->t + h. On failure *body is the body it failed at (or -1). */
 skel_status skel__step_euler(skel_state *s, double h, int32_t solver, int32_t *body);
@@ -35,7 +35,7 @@ int32_t skel__conserving_switch(skel_state *s);
 /* Name of the joint (or pinned body) that held out longest in the last failure. */
 const char *skel__conserving_worst(const skel_state *s);
 /* Since when all lies at rest; -1: it moves. */
-double skel__conserving_rest(const skel_state *s);
+double skel__conserving_sleep_time(const skel_state *s);
 /* Adds up over the life of the state; nothing where it never took such a step. */
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations);
 
@@ -54,7 +54,7 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err);
 double      skel__cvode_time(const skel__cvode *c);
 /* The largest sum of the grounds' normal forces so far, and when it was. */
-double skel__cvode_ground_push(const skel__cvode *c, double *time);
+double skel__cvode_ground_force(const skel__cvode *c, double *time);
 /* The state at t within the last step (dense output), works and impulses included. */
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out);
 

@@ -40,7 +40,7 @@ static double position_bias(skel_state *s) {
         v3                      shut = g.gap; /* what b's point must move relative to a's */
         if (j->type == SKEL_JOINT_SLIDE) shut = v3_mad(shut, -v3_dot(shut, g.ea[2]), g.ea[2]);
         const v3     turn  = turn_needed(j, &g);
-        const double scale = m->size + v3_norm(s->x[i].p);
+        const double scale = m->length_scale + v3_norm(s->x[i].p);
         const double open  = v3_norm(shut) / scale + v3_norm(turn);
         if (!(open <= worst)) worst = open; /* a NaN wins */
         s->bias[i] = (skel__twist){j->reversed ? v3_neg(shut) : shut, turn};
@@ -54,7 +54,7 @@ static double loops_open(const skel_state *s) {
     for (int32_t k = 0; k < s->nloop; ++k) {
         const skel__joint *j       = &s->m->joint[s->loop_joint[k]];
         const int          lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
-        const double       unit    = s->m->size + v3_norm(s->x[j->a].p);
+        const double       unit    = s->m->length_scale + v3_norm(s->x[j->a].p);
         skel__rows         rows;
         skel__rows_of(s, s->x, s->loop_joint[k], &rows);
         for (int r = 0; r < rows.count; ++r) {
@@ -124,7 +124,7 @@ static double velocity_bias(skel_state *s) {
         case SKEL_JOINT_HINGE: c.w = v3_mad(c.w, -v3_dot(c.w, t->s[0]), t->s[0]); break;
         default: break;
         }
-        const double wrong = fmax(v3_norm(c.v), v3_norm(c.w) * m->size);
+        const double wrong = fmax(v3_norm(c.v), v3_norm(c.w) * m->length_scale);
         if (!(wrong <= worst)) worst = wrong;
         s->bias[i] = c;
     }
@@ -163,7 +163,7 @@ static double jolt_time(const skel__body *b, uint32_t k) {
     return k < 2 * b->pinned_count ? b->pinned[k] : NAN;
 }
 
-double skel__next_jolt(const skel_model *m, double t, double end, double eps) {
+double skel__next_velocity_jump(const skel_model *m, double t, double end, double eps) {
     for (int32_t e = 0; e < m->np; ++e) /* pins have their hidden prescribed body */
         for (uint32_t k = 0;; ++k) {
             const double at = jolt_time(&m->body[m->prescribed[e]], k);
@@ -173,7 +173,7 @@ double skel__next_jolt(const skel_model *m, double t, double end, double eps) {
     return end;
 }
 
-int skel__is_jolt(const skel_model *m, double t, double eps) {
+int skel__is_velocity_jump(const skel_model *m, double t, double eps) {
     for (int32_t e = 0; e < m->np; ++e)
         for (uint32_t k = 0;; ++k) {
             const double at = jolt_time(&m->body[m->prescribed[e]], k);
@@ -183,7 +183,7 @@ int skel__is_jolt(const skel_model *m, double t, double eps) {
     return 0;
 }
 
-skel_status skel__jolt(skel_state *s) {
+skel_status skel__apply_velocity_jump(skel_state *s) {
     const skel__momenta a = skel__momenta_of(s);
     skel__prescribe(s, s->x, s->t, SKEL__AFTER);
     if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;

@@ -8,19 +8,19 @@ skel__reduced skel__reduced_of(const skel_model *m, int32_t *root) {
     skel__reduced r = {.m = m, .root = root};
     for (int32_t k = 0; k < m->nd; ++k)
         if (m->body[m->order[k]].joint < 0) root[r.nr++] = m->order[k];
-    r.at_pose   = (size_t)m->nq;
-    r.at_qd     = r.at_pose + 7 * (size_t)r.nr;
-    r.at_speed  = r.at_qd + (size_t)m->nv;
-    r.at_memory = r.at_speed + 6 * (size_t)r.nr;
-    r.at_sum    = r.at_memory + (size_t)m->nm;
-    r.n         = r.at_sum + SKEL__REDUCED_SUMS;
+    r.at_pose     = (size_t)m->nq;
+    r.at_qd       = r.at_pose + 7 * (size_t)r.nr;
+    r.at_speed    = r.at_qd + (size_t)m->nv;
+    r.at_internal = r.at_speed + 6 * (size_t)r.nr;
+    r.at_sum      = r.at_internal + (size_t)m->ninternal;
+    r.n           = r.at_sum + SKEL__REDUCED_SUMS;
     return r;
 }
 
 size_t skel__reduced_room(const skel_model *m) {
     size_t roots = 0;
     for (int32_t k = 0; k < m->nd; ++k) roots += m->body[m->order[k]].joint < 0;
-    return (size_t)m->nq + (size_t)m->nv + 13 * roots + (size_t)m->nm + SKEL__REDUCED_SUMS;
+    return (size_t)m->nq + (size_t)m->nv + 13 * roots + (size_t)m->ninternal + SKEL__REDUCED_SUMS;
 }
 
 /* ---- y <-> state ---- */
@@ -44,7 +44,8 @@ static void sum_trees(skel_state *s, int of_forces) {
             s->bias[i].v     = (v3){0, 0, 0};
             s->reaction[i].f = s->reaction[i].n = (v3){0, 0, 0};
         }
-        const v3 first = of_forces ? v3_add(s->load[i].f, s->push[i].f) : v3_scale(s->x[i].p, mass);
+        const v3 first =
+            of_forces ? v3_add(s->load[i].f, s->contact_wrench[i].f) : v3_scale(s->x[i].p, mass);
         s->bias[root].v.x += mass;
         s->reaction[root].f = v3_add(s->reaction[root].f, first);
         s->reaction[root].n = v3_mad(s->reaction[root].n, mass, s->x[i].v);
@@ -56,7 +57,7 @@ static v3 mean_of(const skel_state *s, int32_t root, v3 sum) {
 }
 
 static void copy_memory(const skel_model *m, const double *from, double *to) {
-    for (int32_t k = 0; k < m->nm; ++k) to[k] = from[k];
+    for (int32_t k = 0; k < m->ninternal; ++k) to[k] = from[k];
 }
 
 void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
@@ -71,7 +72,7 @@ void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
         v3_to(mean_of(s, i, s->reaction[i].f), place), q_to(x->q, place + 3);
         v3_to(mean_of(s, i, s->reaction[i].n), speed), v3_to(x->w, speed + 3);
     }
-    copy_memory(r->m, s->memory, y + r->at_memory);
+    copy_memory(r->m, s->internal, y + r->at_internal);
     sums_to(&s->sum, y + r->at_sum);
 }
 
@@ -106,7 +107,7 @@ void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, ske
     skel__fk(r->m, y, s->x);
     skel__fk_velocity(s, y + r->at_qd);
     move_trees(r, y, s);
-    copy_memory(r->m, y + r->at_memory, s->memory);
+    copy_memory(r->m, y + r->at_internal, s->internal);
     s->sum = (skel__power){.motor    = sum[0],
                            .friction = sum[1],
                            .load     = sum[2],
@@ -187,7 +188,7 @@ skel_status skel__reduced_rate(const skel__reduced *r, const double *y, double t
         v3_to(v3_add(m->gravity, mean_of(s, i, s->reaction[i].f)), rate + speed);
         v3_to(skel__body_axes(s, i, s->acc[i].w), rate + speed + 3);
     }
-    copy_memory(m, s->memory_rate_now, rate + r->at_memory);
+    copy_memory(m, s->internal_rate_now, rate + r->at_internal);
     const skel__power power = skel__power_of(s, s->x);
     sums_to(&power, rate + r->at_sum);
     double sum = 0;

@@ -35,7 +35,8 @@ const char *skel_solver_name(int32_t solver) {
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step) {
     if (!skel_integrator_name(integrator)) return -1;
     if (integrator != SKEL_INTEGRATOR_AUTO) return integrator;
-    if (m->nl > 0 || m->npin > 0 || m->has_follow || m->ns > 0 || m->nw > 0 || m->has_elements)
+    if (m->nl > 0 || m->npin > 0 || m->has_follow || m->ncand > 0 || m->nw > 0 ||
+        m->has_joint_forces)
         return SKEL_INTEGRATOR_CONSERVING;
     return has_step || m->nd > MANY ? SKEL_INTEGRATOR_RK4 : SKEL_INTEGRATOR_ADAMS;
 }
@@ -50,7 +51,7 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
                           "bodies[%d]: is pinned or released at times, which needs the integrator "
                           "conserving, not %s",
                           s->m->pin[0], skel_integrator_name(integrator));
-    skel_status status = skel__judge_reserve(s, solver);
+    skel_status status = skel__reference_reserve(s, solver);
     if (status == SKEL_OK && integrator == SKEL_INTEGRATOR_CONSERVING)
         status = skel__conserving_reserve(s);
     if (status == SKEL_OK) status = skel__impact_reserve(s);
@@ -88,7 +89,7 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
 
 static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, double h,
                            int32_t *body) {
-    if (integrator != SKEL_INTEGRATOR_CONSERVING) s->has_left = s->catches = 0;
+    if (integrator != SKEL_INTEGRATOR_CONSERVING) s->has_stored_energy = s->has_inelastic_stops = 0;
     switch (integrator) {
     case SKEL_INTEGRATOR_EULER: return skel__step_euler(s, h, solver, body);
     case SKEL_INTEGRATOR_CONSERVING: return skel__step_conserving(s, h, body);
@@ -99,9 +100,9 @@ static skel_status step_by(skel_state *s, int32_t integrator, int32_t solver, do
 /* What changes at s->t: pins, and velocities of prescribed bodies. */
 static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int32_t *body) {
     const int pins = s->m->npin > 0 && skel__loops_select(s, eps);
-    if (pins) s->has_modes = 0; /* what is held hits nothing, what is let go may */
-    if (!pins && !skel__is_jolt(s->m, s->t, eps)) return SKEL_OK;
-    const skel_status status = skel__jolt(s);
+    if (pins) s->has_event_states = 0; /* what is held hits nothing, what is let go may */
+    if (!pins && !skel__is_velocity_jump(s->m, s->t, eps)) return SKEL_OK;
+    const skel_status status = skel__apply_velocity_jump(s);
     if (status != SKEL_OK || integrator != SKEL_INTEGRATOR_CONSERVING) return status;
     *body = skel__conserving_switch(s);
     return *body >= 0 ? SKEL_E_JOINT : SKEL_OK;
@@ -126,7 +127,7 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
                                   int32_t *body) {
     const double end = s->t + h, eps = 1e-9 * h;
     skel_status  status = skel__follow_prepare(s);
-    if (skel__event_count(s->m) > 0) skel__modes_start(s);
+    if (skel__event_count(s->m) > 0) skel__event_states_start(s);
     if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) { /* looks itself */
         if (status == SKEL_OK) status = step_by(s, integrator, solver, h, body);
         if (integrator != SKEL_INTEGRATOR_CONSERVING) skel__muscle_remember(s);
@@ -137,7 +138,7 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
         double done;
         skel__impacts(s);
         if (n < HITS_MAX)
-            skel__step_until_hit(s, end - s->t, step_fn, &p, &done);
+            skel__step_until_impact(s, end - s->t, step_fn, &p, &done);
         else
             step_fn(s, end - s->t, &p);
         skel__muscle_remember(s);
@@ -150,14 +151,14 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
 /* In pieces from jolt to jolt. */
 static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver,
                                   int32_t *body) {
-    const double end = s->way_end, eps = 1e-9 * (end - s->way_start);
-    int          goes_on = s->is_under_way;
-    s->is_under_way      = 1;
+    const double end = s->step_end, eps = 1e-9 * (end - s->step_start);
+    int          goes_on   = s->is_step_in_progress;
+    s->is_step_in_progress = 1;
     while (s->t < end - eps) {
         skel_status status = SKEL_OK;
         if (s->m->np > 0 && !goes_on) status = switch_at(s, integrator, eps, body);
         goes_on           = 0;
-        const double stop = s->m->np > 0 ? skel__next_jolt(s->m, s->t, end, eps) : end;
+        const double stop = s->m->np > 0 ? skel__next_velocity_jump(s->m, s->t, end, eps) : end;
         if (status == SKEL_OK) status = step_with_hits(s, integrator, solver, stop - s->t, body);
         if (status != SKEL_OK) return status;
         s->t = stop;
@@ -168,32 +169,40 @@ static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t sol
 /* The state is kept, or (back) taken from what was kept. */
 static void keep(skel_state *s, int back) {
     const size_t bytes = (size_t)s->m->na * sizeof *s->x;
-    const size_t nm    = (size_t)s->m->nm * sizeof *s->memory;
-    const size_t ns    = 2 * (size_t)s->m->ns * sizeof *s->left;
-    const size_t ne    = (size_t)skel__event_count(s->m) * sizeof *s->mode;
+    const size_t nm    = (size_t)s->m->ninternal * sizeof *s->internal;
+    const size_t ns    = (size_t)s->m->ncand * sizeof *s->stored_energy;
+    const size_t ne    = (size_t)skel__event_count(s->m) * sizeof *s->event_state;
     memcpy(back ? s->x : s->saved, back ? s->saved : s->x, bytes);
-    if (nm > 0) memcpy(back ? s->memory : s->memory_saved, back ? s->memory_saved : s->memory, nm);
-    if (ns > 0) memcpy(back ? s->left : s->left_saved, back ? s->left_saved : s->left, ns);
-    if (ne > 0) memcpy(back ? s->mode : s->mode_saved, back ? s->mode_saved : s->mode, ne);
+    if (nm > 0)
+        memcpy(back ? s->internal : s->internal_saved, back ? s->internal_saved : s->internal, nm);
+    if (ns > 0) {
+        memcpy(back ? s->stored_energy : s->stored_energy_saved,
+               back ? s->stored_energy_saved : s->stored_energy, ns);
+        memcpy(back ? s->surface_offset : s->surface_offset_saved,
+               back ? s->surface_offset_saved : s->surface_offset, ns);
+    }
+    if (ne > 0)
+        memcpy(back ? s->event_state : s->event_state_saved,
+               back ? s->event_state_saved : s->event_state, ne);
 }
 
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err) {
     int32_t body = -1;
-    if (!s->is_under_way) {
+    if (!s->is_step_in_progress) {
         keep(s, 0);
-        s->way_start = s->t, s->way_end = s->t + h, s->way_sum = s->sum;
-        s->ground_peak = 0;
+        s->step_start = s->t, s->step_end = s->t + h, s->step_start_sums = s->sum;
+        s->ground_force_peak = 0;
     }
     const skel_status status = step_in_pieces(s, integrator, solver, &body);
     if (status == SKEL_MORE) return status;
-    s->is_under_way = 0;
-    if (status == SKEL_OK && s->ground_push > s->ground_peak)
-        s->ground_peak = s->ground_push, s->ground_time = s->t;
+    s->is_step_in_progress = 0;
+    if (status == SKEL_OK && s->ground_force > s->ground_force_peak)
+        s->ground_force_peak = s->ground_force, s->ground_force_peak_time = s->t;
     if (status == SKEL_OK) return SKEL_OK;
     keep(s, 1);
-    s->t           = s->way_start;
-    s->sum         = s->way_sum;
+    s->t           = s->step_start;
+    s->sum         = s->step_start_sums;
     s->is_factored = 0;
     return fail_step(s, status, integrator, body, h, err);
 }

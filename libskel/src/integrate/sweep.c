@@ -11,7 +11,7 @@
    follows from the parent's and from how far the levers turn: positions far from the origin are
    rounded, and divided by a short step their difference would be all noise. */
 SKEL__INLINE void end_place(const skel_state *s, int32_t i, double h) {
-    skel__em          *em     = s->em;
+    skel__conserving  *em     = s->em;
     const skel__joint *j      = &s->m->joint[s->m->body[i].joint];
     const int32_t      up     = j->reversed ? j->b : j->a;
     const w3           from   = w3_from(j->reversed ? &j->fb.p : &j->fa.p);
@@ -27,7 +27,7 @@ SKEL__INLINE void end_place(const skel_state *s, int32_t i, double h) {
 
 /* Levers of the tree joints through a point at the start of the step: the parent's, the child's. */
 static void start_levers(const skel_state *s) {
-    skel__em *em = s->em;
+    skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k], joint = s->m->body[i].joint;
         if (joint < 0 || em->lu[i].full) continue;
@@ -41,7 +41,7 @@ static void start_levers(const skel_state *s) {
 }
 
 static void end_poses(const skel_state *s, double h) {
-    skel__em *em = s->em;
+    skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i    = s->m->order[k];
         const v3      x    = v3_scale(em->w[i], 0.5 * h);
@@ -70,7 +70,7 @@ SKEL__INLINE w3 turning_of(const skel_state *s, int32_t i) {
 
 /* Minus the residuals of the bodies into rho. */
 static void add_bodies(const skel_state *s) {
-    skel__em *em = s->em;
+    skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i     = s->m->order[k];
         const w3      speed = w3_sub(w3_from(&em->vbar[i]), w3_from(&s->x[i].v));
@@ -97,7 +97,7 @@ SKEL__INLINE void begin_block(const skel_state *s, int32_t i, double h) {
     corner_set(t->a, 3, 3, w33_sub(d, w33_skew(turning_of(s, i))));
     t->kpc = t->kcp = m3_zero();
     if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
-    if (skel__em_has_fields(s->m)) skel__em_field_derivative(s, s->em, i, h, t->a);
+    if (skel__conserving_has_fields(s->m)) skel__conserving_field_derivative(s, s->em, i, h, t->a);
 }
 
 static void begin_blocks(const skel_state *s, double h) {
@@ -109,7 +109,7 @@ typedef struct ball_end {
     w3 r, r1, end, mid, centre;
 } ball_end;
 
-SKEL__INLINE ball_end ball_end_of(const skel_state *s, const skel__em *em, int32_t i,
+SKEL__INLINE ball_end ball_end_of(const skel_state *s, const skel__conserving *em, int32_t i,
                                   const v3 *place) {
     const w3 lever = w3_from(place), p1 = w3_from(&em->p1[i]);
     ball_end b;
@@ -121,7 +121,7 @@ SKEL__INLINE ball_end ball_end_of(const skel_state *s, const skel__em *em, int32
     return b;
 }
 
-SKEL__INLINE void ball_push(const skel_state *s, skel__em *em, int32_t i, const ball_end *b,
+SKEL__INLINE void ball_push(const skel_state *s, skel__conserving *em, int32_t i, const ball_end *b,
                             w3 force, w3 point, int build) {
     const w3 torque = w3_cross(w3_sub(point, b->centre), force);
     em->jl[i]       = w3_v3(w3_add(w3_from(&em->jl[i]), force));
@@ -134,7 +134,7 @@ SKEL__INLINE void ball_push(const skel_state *s, skel__em *em, int32_t i, const 
 
 static double add_bare_balls(skel_state *s, int build) {
     const skel_model *m    = s->m;
-    skel__em         *em   = s->em;
+    skel__conserving *em   = s->em;
     double            open = 0, unit = 1; /* of the one that is farthest open */
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], joint = m->body[i].joint;
@@ -147,7 +147,7 @@ static double add_bare_balls(skel_state *s, int build) {
         ball_push(s, em, j->a, &a, force, point, build);
         ball_push(s, em, j->b, &b, w3_neg(force), point, build);
         w3_to(gap, em->gamma + 6 * (size_t)i);
-        const double most = w3_most(gap), size = m->size + w3_most(point);
+        const double most = w3_most(gap), size = m->length_scale + w3_most(point);
         if (most * unit > open * size) open = most, unit = size, em->worst = joint;
         if (!isfinite(W3_AT(gap, 0) + W3_AT(gap, 1) + W3_AT(gap, 2)))
             return em->worst = joint, INFINITY;
@@ -170,7 +170,7 @@ SKEL__INLINE w3 cayley_inverse(w3 x, w3 turn) {
 /* Applies the whole correction; returns its size, lengths in units of size and distance. */
 static double correct(skel_state *s, double h) {
     const skel_model *m     = s->m;
-    skel__em         *em    = s->em;
+    skel__conserving *em    = s->em;
     double            worst = 0; /* squared */
     for (int32_t k = 0; k < m->nd; ++k) {
         const size_t i    = (size_t)m->order[k];
@@ -181,7 +181,7 @@ static double correct(skel_state *s, double h) {
         const w3 spin     = cayley_inverse(w3_scale(w, h), own);
         em->w[i]          = w3_v3(w3_mad(w, 1.0 / h, spin));
         em->w_step[i]     = w3_v3(w3_scale(spin, 1.0 / h));
-        const double unit = m->size + w3_most(w3_from(&em->p1[i]));
+        const double unit = m->length_scale + w3_most(w3_from(&em->p1[i]));
         const double far = w3_dot(move, move) / (unit * unit), round = w3_dot(turn, turn);
         const double size = far > round ? far : round;
         if (!(size <= worst)) worst = size;

@@ -149,7 +149,7 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     at.mimic_joint  = skel__carve(&c, nj, sizeof *at.mimic_joint);
     at.pin          = skel__carve(&c, nb, sizeof *at.pin);
     at.ground =
-        skel__carve(&c, SKEL__LIGHTER * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
+        skel__carve(&c, SKEL__SOFT_LEVELS * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
     at.wobble  = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
     at.field   = skel__carve(&c, b->desc.field_count, sizeof *at.field);
     b->names   = skel__carve(&c, names, 1);
@@ -321,8 +321,8 @@ static skel_status copy_all(build *b) {
         CHECK(joint_at(b, i, &d));
         take_joint(b, i, &d);
     }
-    b->m->spin_curve  = take_curve(b, &b->desc.frame_spin_curve);
-    b->m->drift_curve = take_curve(b, &b->desc.frame_acceleration_curve);
+    b->m->frame_spin_curve         = take_curve(b, &b->desc.frame_spin_curve);
+    b->m->frame_acceleration_curve = take_curve(b, &b->desc.frame_acceleration_curve);
     return skel__world_take(b->m, &b->desc, b->err);
 }
 
@@ -617,7 +617,7 @@ static void measure_size(skel_model *m) {
     for (int32_t i = 0; i < m->nb; ++i)
         if (m->body[i].joint >= 0)
             size = fmax(size, v3_norm(v3_sub(m->body[i].x0.p, pose_of(m, m->body[i].parent).p)));
-    m->size = size > 0 ? size : 1.0;
+    m->length_scale = size > 0 ? size : 1.0;
 }
 
 static skel_status check_closed(const build *b) {
@@ -627,7 +627,8 @@ static skel_status check_closed(const build *b) {
         double             q[4];
         const skel__misfit e = skel__joint_measure(at, pose_mul(pose_of(m, at->a), at->fa),
                                                    pose_mul(pose_of(m, at->b), at->fb), q);
-        if (!(e.gap <= CLOSED_GAP * m->size)) /* a NaN of numbers too large fails here too */
+        if (!(e.gap <=
+              CLOSED_GAP * m->length_scale)) /* a NaN of numbers too large fails here too */
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
                               "joints[%d].frames: stand %.3g m apart at the given pose, must meet",
                               j, e.gap);

@@ -4,20 +4,6 @@
 
 #include <string.h>
 
-int32_t skel__joint_nq(int32_t type) {
-    static const int32_t count[] = {0, 1, 1, 2, 4};
-    return count[type];
-}
-
-int32_t skel__joint_nv(int32_t type) {
-    static const int32_t count[] = {0, 1, 1, 2, 3};
-    return count[type];
-}
-
-int32_t skel__joint_rows(int32_t type) {
-    return 6 - skel__joint_nv(type);
-}
-
 pose skel__joint_pose(const skel__joint *j, const double *q) {
     const v3   none = {0, 0, 0};
     const quat one  = q_identity();
@@ -75,7 +61,7 @@ static double near_middle(const skel__joint *j, int k, double angle) {
     return angle - SKEL__TURN * nearbyint((angle - middle) / SKEL__TURN);
 }
 
-int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]) {
+int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[2]) {
     c[0] = c[1] = 0;
     switch (j->type) {
     case SKEL_JOINT_HINGE: c[0] = near_middle(j, 0, q[0]); return 1;
@@ -114,7 +100,7 @@ static void widen_stops(const skel_model *m, skel__joint *j) {
     skel__joint_measure(j, pose_mul(skel__initial_pose(m, j->a), j->fa),
                         pose_mul(skel__initial_pose(m, j->b), j->fb), q);
     double c[2];
-    skel__joint_scalars(j, q, c);
+    skel__joint_coordinates(j, q, c);
     for (int k = 0; k < 2; ++k) {
         j->stop_low[k]  = fmin(j->stop_low[k], c[k]);
         j->stop_high[k] = fmax(j->stop_high[k], c[k]);
@@ -126,10 +112,10 @@ void skel__model_count_joint_forces(skel_model *m) {
     for (int32_t k = 0; k < m->nj; ++k) {
         skel__joint *j = &m->joint[k];
         widen_stops(m, j);
-        j->muscle_index = j->muscle.growth > 0 ? m->nm + m->nmuscle++ : -1;
+        j->muscle_index = j->muscle.growth > 0 ? m->ninternal + m->nmuscle++ : -1;
         m->nstop += skel__has_stop(j);
         m->nbounce += skel__has_stop(j) && j->limits.restitution > 0;
-        m->has_elements |= skel__has_elements(j);
+        m->has_joint_forces |= skel__joint_has_forces(j);
     }
-    m->nm += m->nmuscle;
+    m->ninternal += m->nmuscle;
 }

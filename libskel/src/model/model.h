@@ -7,6 +7,7 @@
 
 #include "math/quat.h"
 #include "model/curve.h"
+#include "model/joint_kind.h"
 
 #include <skel/skel_model.h>
 
@@ -34,10 +35,10 @@ typedef struct skel__body {
     uint32_t      contact_count;
     const double *contacts; /* (3 contact_count) body axes */
     int32_t       collide;
-    double        reach;     /* of its shape and contact points, from the centre */
-    int32_t       is_smooth; /* curves of force and torque are cubic */
-    int32_t       host;      /* it is a wobbling mass on this body; -1: it is none */
-    int32_t       skeleton;  /* number of the skeleton it belongs to; prescribed ones belong to what
+    double        bounding_radius; /* of its shape and contact points, from the centre */
+    int32_t       is_smooth;       /* curves of force and torque are cubic */
+    int32_t       host;            /* it is a wobbling mass on this body; -1: it is none */
+    int32_t       skeleton; /* number of the skeleton it belongs to; prescribed ones belong to what
                                 hangs from them */
     const char   *name;
 } skel__body;
@@ -67,7 +68,7 @@ typedef struct skel__joint {
 } skel__joint;
 
 /* A plane; point and normal in the axes of its body (the world's: -1). */
-#define SKEL__LIGHTER 10
+#define SKEL__SOFT_LEVELS 10
 typedef struct skel__ground {
     int32_t body, is_rigid;
     v3      point, normal;
@@ -83,49 +84,50 @@ typedef struct skel__wobble {
     double  along_c, along_d, across_c, across_d, turn_a, turn_b;
 } skel__wobble;
 
-struct skel__spot; /* contact/contact.h */
+struct skel__candidate; /* contact/contact.h */
 
 struct skel_model {
-    skel_allocator     allocator;
-    int32_t            nb, nj, nq, nv;
-    v3                 gravity;
-    double             size;        /* largest lever or distance: the unit of "small" [m] */
-    skel__body        *body;        /* (nb) */
-    skel__joint       *joint;       /* (nj) */
-    int32_t            nd;          /* dynamic bodies */
-    int32_t           *order;       /* (nd) dynamic bodies, tree parents first */
-    int32_t            np;          /* fixed and driven bodies */
-    int32_t           *prescribed;  /* (np) */
-    int32_t            nl;          /* loop joints */
-    int32_t           *loop;        /* (nl) */
-    int32_t            nmimic;      /* joints that go with another */
-    int32_t           *mimic_joint; /* (nmimic) */
-    int32_t            has_follow;  /* some joint has a spring toward an animation */
-    int32_t            npin;        /* bodies that are pinned at times */
-    int32_t           *pin;         /* (npin) */
-    int32_t            ng, nw, nf;  /* grounds, wobbling masses, fields */
-    skel__ground      *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
-                                the same for lighter and lighter bodies, SKEL__LIGHTER in all */
-    skel__wobble      *wobble; /* (nw) */
-    skel_field_desc   *field;  /* (nf) as the caller gave them */
-    v3                 spin, drift; /* of the frame: angular velocity, acceleration of the origin */
-    skel_curve         spin_curve, drift_curve;
-    int32_t            has_frame;
-    int32_t            ns;   /* spots */
-    struct skel__spot *spot; /* (ns) a block of its own (contact/candidates.c) */
-    int32_t            nm; /* numbers of the state's memory: stick displacements, muscle torques */
-    int32_t            nmuscle, nstop; /* muscles; joints with hard stops */
-    int32_t            nbounce;        /* those of them that throw back */
-    int32_t            has_elements;   /* some joint has limits, a spring or a muscle */
-    int32_t            pairs_left_out; /* too many bodies that nobody asked to touch each other */
-    int32_t            has_rigid;      /* some ground has impacts */
-    int32_t            overlap_count; /* pairs of different skeletons that overlap at the start, and
+    skel_allocator   allocator;
+    int32_t          nb, nj, nq, nv;
+    v3               gravity;
+    double           length_scale; /* largest lever or distance: the unit of "small" [m] */
+    skel__body      *body;         /* (nb) */
+    skel__joint     *joint;        /* (nj) */
+    int32_t          nd;           /* dynamic bodies */
+    int32_t         *order;        /* (nd) dynamic bodies, tree parents first */
+    int32_t          np;           /* fixed and driven bodies */
+    int32_t         *prescribed;   /* (np) */
+    int32_t          nl;           /* loop joints */
+    int32_t         *loop;         /* (nl) */
+    int32_t          nmimic;       /* joints that go with another */
+    int32_t         *mimic_joint;  /* (nmimic) */
+    int32_t          has_follow;   /* some joint has a spring toward an animation */
+    int32_t          npin;         /* bodies that are pinned at times */
+    int32_t         *pin;          /* (npin) */
+    int32_t          ng, nw, nf;   /* grounds, wobbling masses, fields */
+    skel__ground    *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
+                                the same for lighter and lighter bodies, SKEL__SOFT_LEVELS in all */
+    skel__wobble    *wobble; /* (nw) */
+    skel_field_desc *field;  /* (nf) as the caller gave them */
+    v3               frame_spin,
+        frame_acceleration; /* of the frame: angular velocity, acceleration of the origin */
+    skel_curve              frame_spin_curve, frame_acceleration_curve;
+    int32_t                 has_frame;
+    int32_t                 ncand;     /* contact candidates */
+    struct skel__candidate *candidate; /* (ns) a block of its own (contact/candidates.c) */
+    int32_t ninternal;      /* numbers of the state's memory: stick displacements, muscle torques */
+    int32_t nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t nbounce;        /* those of them that throw back */
+    int32_t has_joint_forces; /* some joint has limits, a spring or a muscle */
+    int32_t pairs_left_out;   /* too many bodies that nobody asked to touch each other */
+    int32_t has_rigid;        /* some ground has impacts */
+    int32_t overlap_count;    /* pairs of different skeletons that overlap at the start, and
                                         therefore never touch each other */
-    int32_t            overlap_first[2]; /* the first such pair */
-    double             weight;           /* of all dynamic bodies [N] */
-    double             pull;  /* size of gravity; where there is none, the one on earth */
-    double             reach; /* length that contacts go by: of the skeleton or its shapes */
-    int32_t            na;    /* nb + npin: behind the caller's bodies, one hidden prescribed body
+    int32_t overlap_first[2]; /* the first such pair */
+    double  weight;           /* of all dynamic bodies [N] */
+    double  gravity_norm;     /* size of gravity; where there is none, the one on earth */
+    double  contact_length;   /* length that contacts go by: of the skeleton or its shapes */
+    int32_t na;               /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
@@ -137,13 +139,13 @@ static inline pose skel__initial_pose(const skel_model *m, int32_t body) {
     return body < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[body].x0;
 }
 
-/* Everything but the contact spots (contact/model_create.c adds them). */
+/* Everything but the contact candidates (contact/model_create.c adds them). */
 skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err);
-/* Once the spots are counted: stops, and the places of the muscles' torques behind them. */
+/* Once the candidates are counted: stops, and the places of the muscles' torques behind them. */
 void skel__model_count_joint_forces(skel_model *m);
 
 /* Whether limits, a spring or a muscle act along the joint's coordinates. */
-static inline int skel__has_elements(const skel__joint *j) {
+static inline int skel__joint_has_forces(const skel__joint *j) {
     return j->limits.is_set || j->spring.stiffness > 0 || j->spring.damping > 0 ||
            j->muscle_index >= 0;
 }
@@ -154,9 +156,15 @@ static inline int skel__has_stop(const skel__joint *j) {
 }
 
 /* Number of coordinates, velocities and constraint rows of a joint type. */
-int32_t skel__joint_nq(int32_t type);
-int32_t skel__joint_nv(int32_t type);
-int32_t skel__joint_rows(int32_t type);
+static inline int32_t skel__joint_nq(int32_t type) {
+    return skel__joint_kinds[type].q_count;
+}
+static inline int32_t skel__joint_nv(int32_t type) {
+    return skel__joint_kinds[type].dof;
+}
+static inline int32_t skel__joint_rows(int32_t type) {
+    return skel__joint_kinds[type].row_count;
+}
 
 /* The motion from the outer to the inner frame at q (skel__joint_nq numbers). */
 pose skel__joint_pose(const skel__joint *j, const double *q);
@@ -182,7 +190,7 @@ static inline void skel__mimic_apply(const skel_model *m, double *q) {
 /* What limits, springs and muscles go by, from q: hinge and slide their q; universal both; ball
    the angle from limit_axis and the twist about it. Angles are taken in the turn around the middle
    of their limits. Returns how many there are. */
-int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]);
+int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[2]);
 
 /* Where a prescribed body is at time t. */
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side);

@@ -191,10 +191,10 @@ skel_status skel_model_get_field(const skel_model *model, int32_t field, skel_fi
 skel_status skel_model_get_frame(const skel_model *model, double spin[3], double acceleration[3],
                                  skel_curve *spin_curve, skel_curve *acceleration_curve) {
     if (!model) return SKEL_E_ARGUMENT;
-    if (spin) v3_to(model->spin, spin);
-    if (acceleration) v3_to(model->drift, acceleration);
-    if (spin_curve) *spin_curve = model->spin_curve;
-    if (acceleration_curve) *acceleration_curve = model->drift_curve;
+    if (spin) v3_to(model->frame_spin, spin);
+    if (acceleration) v3_to(model->frame_acceleration, acceleration);
+    if (spin_curve) *spin_curve = model->frame_spin_curve;
+    if (acceleration_curve) *acceleration_curve = model->frame_acceleration_curve;
     return SKEL_OK;
 }
 
