@@ -5,7 +5,7 @@
 #include "shared/build.h"
 #include "shared/ragdoll.h"
 #include "shared/vectors.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -580,7 +580,7 @@ static scene ball_over_plank(void) {
     b[1].collide     = SKEL_COLLIDE_NONE; /* it meets the plank's plane alone */
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_SLIDE, j.parent = SKEL_WORLD, j.child = 0;
-    j.spring_stiffness = PLANK_K, j.spring_damping = 40, j.spring_rest = 3 * G / PLANK_K;
+    j.spring.stiffness = PLANK_K, j.spring.damping = 40, j.spring.rest = 3 * G / PLANK_K;
     skel_ground_desc_init(&ground);
     ground.body = 0, ground.point[2] = 0.025;
     skel_model_desc_init(&d);

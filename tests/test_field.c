@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Force fields and the moving frame: the same motion seen from two frames, falls against the air,
    shadows and derivatives, and what turbulence and vortex promise. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "shared/steps.h"
-#include "solve/solve.h"
+#include "integrate/integrate.h"
 
 #include <stdio.h>
 #include <string.h>

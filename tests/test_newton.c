@@ -6,9 +6,9 @@
 #include "shared/near.h"
 #include "shared/ragdoll.h"
 #include "shared/rng.h"
-#include "solve/conserving.h"
+#include "integrate/conserving.h"
 
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <string.h>
 
@@ -194,7 +194,7 @@ static double *entry(double *a, int n, int row, int col) {
     return a + (size_t)row * (size_t)n + col;
 }
 
-/* The whole system of treelu.h as one dense one, y of all bodies before the multipliers. */
+/* The whole system of tree_lu.h as one dense one, y of all bodies before the multipliers. */
 static void solve_densely(const skel_model *m, const skel__lu *lu, const skel__lu_full *joint,
                           const double *rho, const double *gamma, double *y, double *l) {
     static double a[UNKNOWNS * UNKNOWNS], x[UNKNOWNS];

@@ -2,7 +2,7 @@
 /* The three-linked wobbling mass model [RUD 4.3-4.5, ERRATA R6-R12] against numbers made in long
    double by another program (tests/data/vectors.json): accelerations, a landing, peak forces; the
    limiting torque alone. The plane model is built in space: hinges about y, phi turns about -y. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 #include "shared/vectors.h"
 
@@ -100,12 +100,12 @@ static void describe_joint(const jumper *j, const skel__json *c, int k, const do
     /* one frame in the world at the start, seen from both */
     q_to(q_mul(q_conj(fall), axis), to->parent_orientation);
     q_to(q_mul(q_conj(next), axis), to->child_orientation);
-    to->has_limits   = 1;
-    to->limit_low[0] = range[0] - start, to->limit_high[0] = range[1] - start;
-    to->limit_law_a = number(law, "a"), to->limit_law_b = number(law, "b");
-    to->limit_law_c = number(law, "c"), to->limit_law_d = number(law, "d");
-    to->limit_law_on  = number(law, "on");
-    to->muscle_growth = growth[k], to->muscle_max = most[k];
+    to->limits.is_set = 1;
+    to->limits.low[0] = range[0] - start, to->limits.high[0] = range[1] - start;
+    to->limits.law_a = number(law, "a"), to->limits.law_b = number(law, "b");
+    to->limits.law_c = number(law, "c"), to->limits.law_d = number(law, "d");
+    to->limits.law_range = number(law, "on");
+    to->muscle.growth = growth[k], to->muscle.max = most[k];
 }
 
 static void describe_wobble(const skel__json *c, int k, skel_wobble_desc *w) {
@@ -179,7 +179,7 @@ START_TEST(accelerations) {
         const skel_model *m = j.made.model;
         /* the bristle was bent from where the heel touched down, at the origin */
         v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->memory + m->spot[0].memory);
-        for (int k = 0; k < 2; ++k) j.made.state->memory[m->joint[k].muscle] = torque[k];
+        for (int k = 0; k < 2; ++k) j.made.state->memory[m->joint[k].muscle_index] = torque[k];
         for (int32_t solver = SKEL_SOLVER_TREE; solver <= SKEL_SOLVER_PINV; ++solver) {
             ck_assert_int_eq(skel_accelerations(j.made.state, solver, linear, angular, NULL),
                              SKEL_OK);

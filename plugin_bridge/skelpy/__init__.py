@@ -14,10 +14,10 @@ import ctypes as C
 from array import array
 
 from . import _ffi
-from ._ffi import ignore_environment, use_library
 from ._own import (SkelError, _buffer, _check, _Closing, _create, _doubles, _flat_view, _plain,
-                   _Samples)
+                   _Samples, Doubles, make)
 from .ik import Ik, IkMotion, jacobian
+from .library import ignore_environment, load, use_library, version
 
 __all__ = ["Bake", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError", "State",
            "accelerations", "bake", "check", "fk", "flight", "ignore_environment", "inverse",
@@ -60,7 +60,7 @@ class Scene(_Closing):
 
     @classmethod
     def from_json(cls, text, library=None):
-        lib = _ffi.load(library)
+        lib = load(library)
         data = text.encode() if isinstance(text, str) else bytes(text)
         return cls(_create(lib, lib.skel_scene_parse, lib.skel_scene_destroy, data, len(data)), lib)
 
@@ -75,35 +75,37 @@ class Scene(_Closing):
 
     def to_urdf(self):
         """The whole tree as URDF."""
-        return _text_of(self._lib, self._lib.skel_scene_write_urdf, self._p, error=_ffi.Error())
+        return _text_of(self._lib, self._lib.skel_scene_write_urdf, self._p,
+                        error=make(self._lib, _ffi.Error))
 
-    def _dh_desc(self, convention="standard", root=None, tip=None, snap=1e-6, csv=False,
-                 parallel_tolerance=1e-3):
-        return _ffi.SceneDhDesc(convention=_CONVENTIONS.index(convention), snap=snap, is_csv=csv,
-                                root=root and root.encode(), tip=tip and tip.encode(),
-                                parallel_tolerance=parallel_tolerance)
+    def _dh_desc(self, convention=None, root=None, tip=None, snap=None, csv=None,
+                 parallel_tolerance=None):
+        number = None if convention is None else _CONVENTIONS.index(convention)
+        return make(self._lib, _ffi.SceneDhDesc, convention=number, snap=snap,
+                    is_csv=csv, root=root and root.encode(), tip=tip and tip.encode(),
+                    parallel_tolerance=parallel_tolerance)
 
     def to_dh(self, *chain, **more):
-        """The DH table of a chain, as `skel-dh/1` or CSV. Arguments: convention="standard", root,
-        tip, snap=1e-6, csv=False, parallel_tolerance=1e-3 (rad: axes nearer to parallel are read as
-        parallel where their common normal is far away; 0: never)."""
+        """The DH table of a chain, as `skel-dh/1` or CSV. Arguments: convention ("standard",
+        "modified"), root, tip, snap, csv, parallel_tolerance; those that are None have the defaults
+        of skel_scene_dh_desc."""
         desc = self._dh_desc(*chain, **more)
         return _text_of(self._lib, self._lib.skel_scene_write_dh, self._p, C.byref(desc),
-                        error=_ffi.Error())
+                        error=make(self._lib, _ffi.Error))
 
     def dh_report(self, *chain, **more):
         """What the table of to_dh, with the same arguments, costs: lines that begin with
         "warning: " or "receipt: "."""
         desc = self._dh_desc(*chain, **more)
         return _text_of(self._lib, self._lib.skel_scene_dh_report, self._p, C.byref(desc),
-                        error=_ffi.Error()).splitlines()
+                        error=make(self._lib, _ffi.Error)).splitlines()
 
     @property
     def named_frames(self):
         """{name: (body index or -1, pose in the body)} of links, frames and tool."""
         found = {}
         for i in range(self._lib.skel_scene_frame_count(self._p)):
-            body, pose = C.c_int32(), _ffi.Double7()
+            body, pose = C.c_int32(), (C.c_double * 7)()
             self._lib.skel_scene_get_frame(self._p, i, C.byref(body), pose)
             name = self._lib.skel_scene_frame_name(self._p, i).decode()
             found[name] = (body.value, list(pose))
@@ -114,9 +116,9 @@ class Scene(_Closing):
         """{name: q} of the document."""
         found = {}
         for i in range(self._lib.skel_scene_pose_count(self._p)):
-            address = self._lib.skel_scene_pose_q(self._p, i)
-            q = (C.c_double * self.q_count).from_address(address)
-            found[self._lib.skel_scene_pose_name(self._p, i).decode()] = list(q)
+            q = self._lib.skel_scene_pose_q(self._p, i)
+            name = self._lib.skel_scene_pose_name(self._p, i).decode()
+            found[name] = q[:self.q_count]
         return found
 
     @property
@@ -167,7 +169,7 @@ class Scene(_Closing):
 
     @property
     def gravity(self):
-        gravity = _ffi.Double3()
+        gravity = (C.c_double * 3)()
         self._lib.skel_model_gravity(self._model, gravity)
         return list(gravity)
 
@@ -215,7 +217,7 @@ class Scene(_Closing):
 
     def body(self, index):
         """mass, inertia, position, ... of a body, as a dict; pinned as [[from, to], ...]."""
-        desc = _ffi.BodyDesc()
+        desc = make(self._lib, _ffi.BodyDesc)
         _check(self._lib, self._lib.skel_model_get_body(self._model, index, C.byref(desc)))
         fields = {key: value for key, value in _plain(desc).items() if "curve" not in key}
         fields["name"] = desc.name.decode()
@@ -235,7 +237,7 @@ class Scene(_Closing):
 
     def check_dynamics(self):
         """Raises SkelError where a dynamic body lacks mass or inertia."""
-        error = _ffi.Error()
+        error = make(self._lib, _ffi.Error)
         _check(self._lib, self._lib.skel_model_check_dynamics(self._model, C.byref(error)), error)
 
 
@@ -268,31 +270,33 @@ class State(_Closing):
 
     def project(self):
         """Closes the joints; returns how far they were off: (gap, speed)."""
-        gap, speed, error = C.c_double(), C.c_double(), _ffi.Error()
+        gap, speed, error = C.c_double(), C.c_double(), make(self._lib, _ffi.Error)
         _check(self._lib, self._lib.skel_state_project(
             self._p, C.byref(gap), C.byref(speed), C.byref(error)), error)
         return gap.value, speed.value
 
     def accelerations(self, solver="tree"):
         """(linear, angular): 3 numbers per body each, world axes and body axes."""
-        error, count = _ffi.Error(), 3 * self.scene.body_count
+        error, count = make(self._lib, _ffi.Error), 3 * self.scene.body_count
         (linear, p_linear), (angular, p_angular) = _buffer(count), _buffer(count)
         _check(self._lib, self._lib.skel_accelerations(
             self._p, _number_of(self._lib.skel_solver_name, solver), p_linear, p_angular,
             C.byref(error)), error)
         return linear, angular
 
-    def step(self, h, integrator="auto", solver="tree"):
-        error = _ffi.Error()
-        desc = _ffi.StepDesc(h=h)
-        desc.integrator = _number_of(self._lib.skel_integrator_name, integrator)
-        desc.solver = _number_of(self._lib.skel_solver_name, solver)
+    def step(self, h, integrator=None, solver=None):
+        error = make(self._lib, _ffi.Error)
+        desc = make(self._lib, _ffi.StepDesc, h=h)
+        if integrator is not None:
+            desc.integrator = _number_of(self._lib.skel_integrator_name, integrator)
+        if solver is not None:
+            desc.solver = _number_of(self._lib.skel_solver_name, solver)
         _check(self._lib, self._lib.skel_step(self._p, C.byref(desc), C.byref(error)), error)
 
     def inverse_dynamics(self, linear, angular):
         """What the accelerations take beyond the scene's own forces: (torque per degree of freedom,
         wrench 6 numbers per joint, residual 6 numbers per body)."""
-        error, scene = _ffi.Error(), self.scene
+        error, scene = make(self._lib, _ffi.Error), self.scene
         count = 3 * scene.body_count
         (a, p_a), (w, p_w) = _doubles(linear, count, "linear"), _doubles(angular, count, "angular")
         (torque, p_t), (wrench, p_j) = _buffer(scene.dof), _buffer(6 * scene.joint_count)
@@ -302,7 +306,7 @@ class State(_Closing):
         return torque, wrench, residual
 
     def report(self):
-        row = _ffi.ReportRow()
+        row = make(self._lib, _ffi.ReportRow)
         _check(self._lib, self._lib.skel_report(self._p, C.byref(row)))
         return _plain(row)
 
@@ -321,7 +325,7 @@ class Bake(_Samples):
         end = scene.frames.stop - 1 if frame_end is None else frame_end
         if end < start:
             raise ValueError(f"frame_end: is {end}, must be at least frame_start ({start})")
-        desc = _ffi.BakeDesc()
+        desc = make(lib, _ffi.BakeDesc)
         _check(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
         if end - start >= 2**31 - 1:
             raise ValueError(f"frame_end: is {end}, makes more than 2147483647 frames")
@@ -348,7 +352,7 @@ class Bake(_Samples):
         """Works for about max_ms (0: one step; negative: to the end). True when all is done."""
         status = self._lib.skel_bake_advance(self._p, max_ms)
         if status < 0:
-            error = _ffi.Error()
+            error = make(self._lib, _ffi.Error)
             self._lib.skel_bake_error(self._p, C.byref(error))
             _check(self._lib, status, error)
         return status != _ffi.MORE
@@ -370,7 +374,7 @@ class Bake(_Samples):
 
     def report(self, sample):
         """Energies, works, momenta and joint gap at one sample, as a dict."""
-        row = _ffi.ReportRow()
+        row = make(self._lib, _ffi.ReportRow)
         _check(self._lib, self._lib.skel_bake_report(self._p, sample, C.byref(row)))
         return _plain(row)
 
@@ -381,7 +385,7 @@ class Bake(_Samples):
     @property
     def summary(self):
         """The receipt of the whole bake so far, as a dict."""
-        summary = _ffi.BakeSummary()
+        summary = make(self._lib, _ffi.BakeSummary)
         _check(self._lib, self._lib.skel_bake_get_summary(self._p, C.byref(summary)))
         fields = _plain(summary)
         fields["integrator"] = self._lib.skel_integrator_name(summary.integrator).decode()
@@ -411,14 +415,14 @@ class Inverse(_Samples):
 
     ACROSS_EVENT, LAW, UNSOLVED = 1, 2, 4
 
-    def __init__(self, scene, poses, rate, cutoff=0.0, start=0.0):
+    def __init__(self, scene, poses, rate, cutoff=None, start=None):
         lib, per = scene._lib, 7 * scene.body_count
         numbers = array("d", poses)
         if len(numbers) % per:
             raise ValueError(f"poses: has {len(numbers)} numbers, must have {per} per sample")
-        desc = _ffi.InverseDesc(sample_count=len(numbers) // per, model=scene._model,
-                                sample_rate=rate, cutoff=cutoff, start=start)
-        desc.poses = C.cast(numbers.buffer_info()[0], _ffi.Doubles)
+        desc = make(lib, _ffi.InverseDesc, sample_count=len(numbers) // per, model=scene._model,
+                    sample_rate=rate, cutoff=cutoff, start=start)
+        desc.poses = C.cast(numbers.buffer_info()[0], Doubles)
         self._lib, self.scene, self.samples = lib, scene, desc.sample_count
         self._owner = _create(lib, lib.skel_inverse_create, lib.skel_inverse_destroy,
                               C.byref(desc), needs=(scene._owner,))
@@ -442,8 +446,7 @@ class Inverse(_Samples):
     @property
     def flags(self):
         """One number per sample: the sum of ACROSS_EVENT, LAW and UNSOLVED, or 0."""
-        address = self._lib.skel_inverse_flags(self._p)
-        return list((C.c_int32 * self.samples).from_address(address))
+        return self._lib.skel_inverse_flags(self._p)[:self.samples]
 
     def contacts(self, sample):
         """What touches at a sample: dictionaries with body and other (numbers, -1: the world),
@@ -452,7 +455,7 @@ class Inverse(_Samples):
             raise IndexError(f"sample: is {sample}, must be 0 to {self.samples - 1}")
         out = []
         for k in range(self._lib.skel_inverse_contact_count(self._p, sample)):
-            contact = _ffi.InverseContact()
+            contact = make(self._lib, _ffi.InverseContact)
             _check(self._lib, self._lib.skel_inverse_get_contact(self._p, sample, k,
                                                                  C.byref(contact)))
             out.append(_plain(contact))
@@ -467,7 +470,7 @@ class Inverse(_Samples):
     @property
     def summary(self):
         """Order, cutoff, how well the poses fit the joints, how much of the torque is noise."""
-        summary = _ffi.InverseSummary()
+        summary = make(self._lib, _ffi.InverseSummary)
         _check(self._lib, self._lib.skel_inverse_get_summary(self._p, C.byref(summary)))
         return _plain(summary)
 
@@ -477,15 +480,15 @@ class Flight(_Samples):
 
     turns: whole turns beyond the short way round; None: the way with the least momentum."""
 
-    def __init__(self, scene, take_off, landing, time, fps=None, turns=None,
-                 about=(0.0, 0.0, 0.0)):
+    def __init__(self, scene, take_off, landing, time, fps=None, turns=None, about=None):
         lib, count = scene._lib, 7 * scene.body_count
         a, p_a = _doubles(take_off, count, "take_off")
         b, p_b = _doubles(landing, count, "landing")
-        desc = _ffi.FlightDesc(model=scene._model, duration=time, tolerance=1e-10,
-                               sample_rate=scene.fps if fps is None else fps,
-                               has_turns=turns is not None, turns=turns or 0)
-        desc.take_off, desc.landing, desc.about = p_a, p_b, _ffi.Double3(*about)
+        desc = make(lib, _ffi.FlightDesc, model=scene._model, duration=time, take_off=p_a,
+                    landing=p_b, sample_rate=scene.fps if fps is None else fps,
+                    has_turns=turns is not None, turns=turns)
+        if about is not None:
+            desc.about = (C.c_double * 3)(*about)
         self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
         self._owner = _create(lib, lib.skel_flight_solve, lib.skel_flight_destroy, C.byref(desc),
                               needs=(scene._owner,))
@@ -509,12 +512,12 @@ class Flight(_Samples):
     @property
     def summary(self):
         """The receipt: momentum, take-off velocity, how exactly the landing is met."""
-        summary = _ffi.FlightSummary()
+        summary = make(self._lib, _ffi.FlightSummary)
         _check(self._lib, self._lib.skel_flight_get_summary(self._p, C.byref(summary)))
         return _plain(summary)
 
 
-def inverse(scene, track, cutoff=0.0):
+def inverse(scene, track, cutoff=None):
     """Forces of a motion: a finished Bake, or the text of a skel-track/1."""
     if isinstance(track, Bake):
         return Inverse(scene, track.poses, track.fps, cutoff)
@@ -522,8 +525,8 @@ def inverse(scene, track, cutoff=0.0):
     owner = _create(lib, lib.skel_track_parse, lib.skel_track_destroy, data, len(data),
                     scene._model)
     count = 7 * scene.body_count * lib.skel_track_frame_count(owner.pointer)
-    poses = (C.c_double * count).from_address(lib.skel_track_poses(owner.pointer))
-    return Inverse(scene, poses, lib.skel_track_fps(owner.pointer), cutoff)
+    poses = lib.skel_track_poses(owner.pointer)
+    return Inverse(scene, poses[:count], lib.skel_track_fps(owner.pointer), cutoff)
 
 
 def flight(scene, take_off, landing, time, **options):
@@ -552,7 +555,7 @@ def accelerations(scene, solver="tree"):
 
 def check(text, library=None):
     """Everything wrong with a document: lines "error: PATH: ..." and "warning: PATH: ..."."""
-    lib = _ffi.load(library)
+    lib = load(library)
     data = text.encode() if isinstance(text, str) else bytes(text)
     needed, capacity = C.c_size_t(), 4096
     while True:
@@ -561,7 +564,3 @@ def check(text, library=None):
         if needed.value < capacity:
             return lines.value.decode("utf-8", "replace").splitlines()
         capacity = needed.value + 1
-
-
-def version(library=None):
-    return _ffi.load(library).skel_version().decode()

@@ -7,6 +7,32 @@ from array import array
 
 from . import _ffi
 
+Doubles = C.POINTER(C.c_double)
+Floats = C.POINTER(C.c_float)
+
+
+_INIT = {kind: f"{name}_init_sized" for name, kind in _ffi.STRUCTS.items()
+         if f"{name}_init_sized" in _ffi.FUNCTIONS}
+
+
+def init(lib, struct, **fields):
+    """Gives a struct the library's defaults, then the fields that are not None. Structs that only
+    take results have no defaults, but their size."""
+    if type(struct) in _INIT:
+        getattr(lib, _INIT[type(struct)])(C.byref(struct), C.sizeof(struct))
+    else:
+        struct.struct_size = C.sizeof(struct)
+    for name, value in fields.items():
+        if value is not None:
+            setattr(struct, name, value)
+
+
+def make(lib, kind, **fields):
+    """A new struct; fields that are None have the library's default."""
+    struct = kind()
+    init(lib, struct, **fields)
+    return struct
+
 
 class SkelError(Exception):
     """status: the library's number. body, joint: the index it is about, -1 where none.
@@ -38,7 +64,7 @@ class _Owner:
 
 
 def _create(lib, create, destroy, *arguments, needs=()):
-    error, out = _ffi.Error(), C.c_void_p()
+    error, out = make(lib, _ffi.Error), C.c_void_p()
     _check(lib, create(*arguments, C.byref(out), C.byref(error)), error)
     return _Owner(out.value, destroy, *needs)
 
@@ -75,7 +101,7 @@ _NONE = C.c_double()
 
 def _first(numbers):
     """Where they begin; of none, too, for the library takes no null for them."""
-    return C.cast(numbers.buffer_info()[0] or C.addressof(_NONE), _ffi.Doubles)
+    return C.cast(numbers.buffer_info()[0] or C.addressof(_NONE), Doubles)
 
 
 def _doubles(values, count, what):
@@ -98,11 +124,11 @@ def _plain(struct):
             for name, is_list in _shown(type(struct))}
 
 
-def _flat_view(owner, address, count):
+def _flat_view(owner, pointer, count):
     """Memory of the engine, read-only, flat, no copy. It lives until the last view is gone."""
     if count == 0:
         return memoryview(array("d")).toreadonly()
-    numbers = (C.c_double * count).from_address(address)
+    numbers = (C.c_double * count).from_address(C.addressof(pointer.contents))
     numbers.owner = owner
     return memoryview(numbers).cast("B").cast("d").toreadonly()
 

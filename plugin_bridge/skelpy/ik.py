@@ -8,7 +8,7 @@ import ctypes as C
 from array import array
 
 from . import _ffi
-from ._own import _buffer, _check, _Closing, _create, _doubles, _plain, _Samples
+from ._own import _buffer, _check, _Closing, _create, _doubles, _plain, _Samples, make
 
 MODES = ("pose", "track")
 METHODS = ("damped", "newton")
@@ -48,8 +48,7 @@ def _mask(scene, desc, fields, keep):
 
 def _goal(scene, fields, keep):
     """The dict as skel_goal_desc."""
-    desc, fields = _ffi.GoalDesc(), dict(fields)
-    scene._lib.skel_goal_desc_init_sized(C.byref(desc), C.sizeof(desc))
+    desc, fields = make(scene._lib, _ffi.GoalDesc), dict(fields)
     desc.kind = _kind(fields)
     fields.pop("name", None)
     _mask(scene, desc, fields, keep)
@@ -103,7 +102,7 @@ def _settings(desc, scene, keep, options):
 
 
 def _scene_desc(scene):
-    desc = _ffi.IkMotionDesc()
+    desc = make(scene._lib, _ffi.IkMotionDesc)
     _check(scene._lib, scene._lib.skel_scene_ik(scene._p, C.byref(desc)))
     return desc
 
@@ -120,8 +119,7 @@ class Ik(_Closing):
             motion = _scene_desc(scene)
             desc = _ffi.IkDesc.from_buffer_copy(motion.ik.contents)
         else:
-            motion, desc = None, _ffi.IkDesc()
-            lib.skel_ik_desc_init_sized(C.byref(desc), C.sizeof(desc))
+            motion, desc = None, make(lib, _ffi.IkDesc)
             listed = [_goal(scene, goal, keep) for goal in goals]
             keep.append((_ffi.GoalDesc * len(listed))(*listed))
             desc.model, desc.goals = scene._model, keep[-1]
@@ -164,7 +162,7 @@ class Ik(_Closing):
         if q is None:
             q = self.seed if self.seed is not None else self._current()
         numbers, pointer = _doubles(q, self._counts[0], "q")
-        receipt, error = _ffi.IkReceipt(), _ffi.Error()
+        receipt, error = make(self._lib, _ffi.IkReceipt), make(self._lib, _ffi.Error)
         _check(self._lib, self._lib.skel_ik_solve(self._p, pointer, C.byref(receipt),
                                                   C.byref(error)), error)
         return numbers, _receipt(receipt, self._residuals())
@@ -256,8 +254,7 @@ class IkMotion(_Samples):
         """A dict per sample, as in the track."""
         done, n = self.samples_done, 2 * self.goal_count
         off = self._view("residuals", n)
-        structs = (_ffi.IkReceipt * done).from_address(
-            self._call("receipts")) if done else ()
+        structs = self._call("receipts")
         return [_receipt(structs[k], off[n * k:n * (k + 1)]) for k in range(done)]
 
     @property
@@ -276,7 +273,7 @@ class IkMotion(_Samples):
         """[{frame, joint, size, unit}]: where no continuous motion was found, as in the track."""
         found = []
         for index in range(self._call("jump_count")):
-            struct = _ffi.IkJump()
+            struct = make(self._lib, _ffi.IkJump)
             _check(self._lib, self._lib.skel_ik_motion_get_jump(self._p, index, C.byref(struct)))
             found.append(self._jump(struct))
         return found
@@ -284,7 +281,7 @@ class IkMotion(_Samples):
     @property
     def start_moved(self):
         """How far the first frame is from where the seed leads, as a jump; None: it was kept."""
-        struct = _ffi.IkJump()
+        struct = make(self._lib, _ffi.IkJump)
         _check(self._lib, self._lib.skel_ik_motion_get_start(self._p, C.byref(struct)))
         return self._jump(struct) if struct.size > 0 else None
 

@@ -11,9 +11,11 @@ Matrices are flat, 16 floats, column after column.
 import ctypes as C
 from array import array
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Optional, Sequence
 
-from . import _check, _create, _ffi
+from . import _ffi
+from ._own import Doubles, Floats, _check, _create, init, make
+from .library import load
 
 STILL = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 AXIS_ANGLE, QUATERNION, XYZ, XZY, YXZ, YZX, ZXY, ZYX = range(-1, 7)
@@ -23,22 +25,22 @@ LOCATION, ROTATION = 1, 2
 
 @dataclass
 class Bone:
-    """As skel_bone_desc of skel_channels.h."""
+    """As skel_bone_desc of skel_channels.h, which has the defaults of fields that are None."""
     rest: Sequence[float]                       # in the rig: 16 numbers, column after column
-    parent: int = -1                            # a bone before this one
-    body: int = -1                              # its place in the poses
-    offset: Sequence[float] = (0, 0, 0, 1, 0, 0, 0)  # in the body: x y z [m], w x y z
-    rotation: int = QUATERNION
-    flags: int = 0
-    channels: int = 0
-    scale: float = 1.0
-    near: Sequence[float] = (0, 0, 0, 0)        # channels of the rotation to go on from
+    parent: Optional[int] = None                # a bone before this one
+    body: Optional[int] = None                  # its place in the poses
+    offset: Optional[Sequence[float]] = None    # in the body: x y z [m], w x y z
+    rotation: Optional[int] = None
+    flags: Optional[int] = None
+    channels: Optional[int] = None
+    scale: Optional[float] = None
+    near: Optional[Sequence[float]] = None      # channels of the rotation to go on from
 
     @property
     def widths(self):
         """Number of channels of the location and of the rotation."""
-        turn = 3 if self.rotation > 0 else 4
-        return (3 if self.channels & LOCATION else 0, turn if self.channels & ROTATION else 0)
+        turn, channels = 3 if (self.rotation or QUATERNION) > 0 else 4, self.channels or 0
+        return (3 if channels & LOCATION else 0, turn if channels & ROTATION else 0)
 
 
 def _array(kind, numbers):
@@ -58,27 +60,30 @@ class Rig:
     """Bones, parents first. object: 16 floats for one that stands still, or 16 per sample; unit:
     metres of a host unit."""
 
-    def __init__(self, bones, unit=1.0, library=None):
-        self._lib, self.bones, self.unit = _ffi.load(library), list(bones), unit
+    def __init__(self, bones, unit=None, library=None):
+        self._lib, self.bones, self.unit = load(library), list(bones), unit
         self._descs = (_ffi.BoneDesc * len(self.bones))()
         for desc, bone in zip(self._descs, self.bones):
-            desc.struct_size = C.sizeof(desc)
-            desc.parent, desc.body, desc.rotation = bone.parent, bone.body, bone.rotation
-            desc.flags, desc.channels, desc.scale = bone.flags, bone.channels, bone.scale
-            desc.rest[:], desc.offset[:], desc.near[:] = bone.rest, bone.offset, bone.near
+            init(self._lib, desc, parent=bone.parent, body=bone.body, rotation=bone.rotation,
+                 flags=bone.flags, channels=bone.channels, scale=bone.scale)
+            desc.rest[:] = bone.rest
+            if bone.offset is not None:
+                desc.offset[:] = bone.offset
+            if bone.near is not None:
+                desc.near[:] = bone.near
 
     def _desc(self, samples, bodies, placed, matrices):
-        desc = _ffi.RigDesc(bone_count=len(self.bones), bone_stride=C.sizeof(_ffi.BoneDesc),
-                            body_count=bodies, sample_count=samples, unit=self.unit,
-                            first_frame=1.0, frame_step=1.0)
+        desc = make(self._lib, _ffi.RigDesc, bone_count=len(self.bones),
+                    bone_stride=C.sizeof(_ffi.BoneDesc), body_count=bodies, sample_count=samples,
+                    unit=self.unit)
         desc.bones = self._descs
-        desc.object_count, desc.object = len(placed) // 16, _pointer(placed, _ffi.Floats)
+        desc.object_count, desc.object = len(placed) // 16, _pointer(placed, Floats)
         if matrices:
             desc.matrix_count = len(matrices) // (16 * len(self.bones))
-            desc.matrices = _pointer(matrices, _ffi.Floats)
+            desc.matrices = _pointer(matrices, Floats)
         return desc
 
-    def channels(self, poses, bodies, object, matrices=None, first_frame=1.0, frame_step=1.0):
+    def channels(self, poses, bodies, object, matrices=None, first_frame=None, frame_step=None):
         """An array of floats per channel (frame, value, frame, ...), bone by bone, location first.
         poses: [sample][body][7], flat. matrices: [sample or one][bone][16], flat: the basis of
         bones, or their pose in the rig where they are POSED."""
@@ -86,12 +91,15 @@ class Rig:
         matrices = _array("f", matrices) if matrices else None
         samples = len(poses) // (7 * bodies) if bodies else 0
         desc = self._desc(samples, bodies, placed, matrices)
-        desc.poses = _pointer(poses, _ffi.Doubles)
-        desc.first_frame, desc.frame_step = first_frame, frame_step
-        needed, error, run = C.c_size_t(), _ffi.Error(), self._lib.skel_bake_channels
+        desc.poses = _pointer(poses, Doubles)
+        if first_frame is not None:
+            desc.first_frame = first_frame
+        if frame_step is not None:
+            desc.frame_step = frame_step
+        needed, error, run = C.c_size_t(), make(self._lib, _ffi.Error), self._lib.skel_bake_channels
         _check(self._lib, run(C.byref(desc), None, 0, C.byref(needed), C.byref(error)), error)
         keys = array("f", bytes(4 * needed.value))
-        _check(self._lib, run(C.byref(desc), _pointer(keys, _ffi.Floats), len(keys), None,
+        _check(self._lib, run(C.byref(desc), _pointer(keys, Floats), len(keys), None,
                               C.byref(error)), error)
         width = 2 * samples
         return [keys[at:at + width] for at in range(0, len(keys), width)] if width else []
@@ -110,21 +118,21 @@ class Rig:
         matrices, placed = _array("f", matrices), _array("f", object)
         samples = len(matrices) // (16 * len(self.bones))
         out = array("d", start if start is not None else [0, 0, 0, 1, 0, 0, 0] * bodies) * samples
-        error = _ffi.Error()
+        error = make(self._lib, _ffi.Error)
         desc = self._desc(samples, bodies, placed, matrices)
         _check(self._lib, self._lib.skel_rig_poses(
-            C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
+            C.byref(desc), _pointer(out, Doubles), C.byref(error)), error)
         return out
 
     def joints(self, matrices):
         """[sample][bone][7], flat: how bones stand in their parents, of matrices in the rig: heads,
         and turns from rest (skel_rig_joints)."""
         matrices, placed = _array("f", matrices), array("f", STILL)
-        samples, error = len(matrices) // (16 * len(self.bones)), _ffi.Error()
+        samples, error = len(matrices) // (16 * len(self.bones)), make(self._lib, _ffi.Error)
         out = array("d", bytes(8 * 7 * len(self.bones) * samples))
-        desc = self._desc(samples, 1 + max(bone.body for bone in self.bones), placed, matrices)
+        desc = self._desc(samples, 1 + max(desc.body for desc in self._descs), placed, matrices)
         _check(self._lib, self._lib.skel_rig_joints(
-            C.byref(desc), _pointer(out, _ffi.Doubles), C.byref(error)), error)
+            C.byref(desc), _pointer(out, Doubles), C.byref(error)), error)
         return out
 
 
@@ -139,5 +147,4 @@ class Track:
         self.frame_start = lib.skel_track_frame_start(owner.pointer)
         self.fps = lib.skel_track_fps(owner.pointer)
         count = 7 * scene.body_count * self.samples
-        view = (C.c_double * count).from_address(lib.skel_track_poses(owner.pointer))
-        self.poses = array("d", bytes(view))
+        self.poses = array("d", lib.skel_track_poses(owner.pointer)[:count])

@@ -27,7 +27,7 @@ skel = sys.modules[argument]
 where = os.path.realpath(skel.__file__)
 assert where.startswith(os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])), where
 assert skel.binding.skelpy.version().count(".") == 2
-library = os.path.realpath(skel.binding.skelpy._ffi.find())
+library = os.path.realpath(skel.binding.skelpy.library.find())
 if source == ["wheel"]:
     home = os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])
     assert library.startswith(home) and "site-packages" in library, library

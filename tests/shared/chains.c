@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/chains.h"
 #include "math/quat.h"
-#include "plugin_bridge/json.h"
+#include "document/json.h"
 #include "shared/scenes.h"
 
 #include <stdio.h>
@@ -70,8 +70,8 @@ static void build(chain *c) {
         memcpy(joint[k].parent_position, c->origin[k], 3 * sizeof(double));
         q_to(q_mul(q_of(c->origin[k] + 3), turn), joint[k].parent_orientation);
         q_to(turn, joint[k].child_orientation);
-        joint[k].has_limits   = !c->continuous[k];
-        joint[k].limit_low[0] = c->low[k], joint[k].limit_high[0] = c->high[k];
+        joint[k].limits.is_set = !c->continuous[k];
+        joint[k].limits.low[0] = c->low[k], joint[k].limits.high[0] = c->high[k];
         c->reach += v3_norm(v3_of(c->origin[k]));
     }
     c->reach += v3_norm(v3_of(c->tip));

@@ -3,7 +3,7 @@
 #ifndef SKEL_TESTS_VECTORS_H
 #define SKEL_TESTS_VECTORS_H
 
-#include "plugin_bridge/json.h"
+#include "document/json.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -88,76 +88,91 @@ typedef struct skel_body_desc {
     int32_t       collide;       /**< SKEL_COLLIDE_* or a group > 0 */
 } skel_body_desc;
 
-/** A joint between two bodies, or a body and the world. */
+/** Limits of a joint's coordinates. Hinge and slide: low[0] to high[0]. Universal: one pair per
+    coordinate. Ball: the cone's half angle high[0], and the twist low[1] to high[1] about `axis`.
+    At a limit the joint has a hard stop, or, if law_range > 0, the limiting torque of [RUD 4.2]
+      (1 + law_d u) / (law_a s^law_b + law_c)
+    within the distance s = law_range of the limit, u being the speed toward it. On a slide the law
+    gives a force. */
+typedef struct skel_joint_limits {
+    int32_t is_set;      /**< 0: the joint has no limits */
+    int32_t reserved;    /**< 0 */
+    double  low[2];      /**< [rad] or [m] */
+    double  high[2];     /**< [rad] or [m] */
+    double  axis[3];     /**< ball only: unit vector in the inner frame; default z */
+    double  restitution; /**< of the hard stop, 0 to 1; default 0 */
+    double  law_a;       /**< a of the limiting torque */
+    double  law_b;       /**< b of the limiting torque, an exponent */
+    double  law_c;       /**< c of the limiting torque */
+    double  law_d;       /**< d of the limiting torque [s/rad] or [s/m] */
+    double  law_range;   /**< distance at which the torque begins [rad] or [m]; 0: a hard stop */
+} skel_joint_limits;
+
+/** A spring toward an animation. Its stiffness follows from the inertia of everything that hangs
+    from the joint, so that all joints swing with the given frequency. */
+typedef struct skel_joint_follow {
+    double     frequency; /**< [Hz]; 0: no spring */
+    double     damping;   /**< ratio, 1 is critical; default 1 */
+    double     max;       /**< largest torque [N m] or force [N]; 0: unlimited */
+    skel_curve target;    /**< q over time, as wide as the joint's q; none: the zero of the joint */
+    skel_curve weight;    /**< factor 0 to 1 over time, width 1; none: 1 */
+} skel_joint_follow;
+
+/** A spring and damper along q, hinge and slide only: -stiffness (q - rest) - damping q'. */
+typedef struct skel_joint_spring {
+    double stiffness; /**< [N m/rad] or [N/m] */
+    double damping;   /**< [N m s/rad] or [N s/m] */
+    double rest;      /**< q at rest [rad] or [m] */
+} skel_joint_spring;
+
+/** A muscle, hinge and slide only [RUD 4.8-4.10]: a torque Q >= 0 along q (side 1) or against it
+    (side -1), which grows while the muscle is stretched and shrinks while it shortens:
+      Q' = -growth p' (1 - Q / max) (1 + feedback (z' / impact_speed - 1)),   p = side q,
+    z' being the speed of the centre of mass against gravity, `delay` seconds ago. */
+typedef struct skel_joint_muscle {
+    double  growth;       /**< c [N m/rad]; 0: no muscle */
+    double  max;          /**< largest torque [N m], > 0 */
+    double  start;        /**< torque at time 0 [N m] */
+    double  feedback;     /**< weight of the centre of mass's speed; 0: none */
+    double  impact_speed; /**< z' at the impact [m/s]; 0: its value at the first ground contact */
+    double  delay;        /**< [s]; default 0.1 */
+    int32_t side;         /**< 1 or -1; default 1 */
+    int32_t reserved;     /**< 0 */
+} skel_joint_muscle;
+
+/** A mimic joint, hinge and slide only: q = multiplier q_source + offset. skel_fk,
+    skel_state_set_q, skel_jacobian and IK compute q from the source joint, whatever q the caller
+    gives. Dynamics has no such constraint: there the joint moves on its own. */
+typedef struct skel_joint_mimic {
+    int32_t source;     /**< index of the source joint; -1: not a mimic joint (default) */
+    int32_t reserved;   /**< 0 */
+    double  multiplier; /**< default 1 */
+    double  offset;     /**< [rad] or [m]; default 0 */
+} skel_joint_mimic;
+
+/** A joint between two bodies, or between a body and the world. */
 typedef struct skel_joint_desc {
-    uint32_t    struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t     type;        /**< SKEL_JOINT_* */
-    const char *name;        /**< copied; must be unique */
-    int32_t     parent;      /**< body index or SKEL_WORLD */
-    /** body index or SKEL_WORLD; one of the two may be the world */
-    int32_t child;
-    /** outer frame in the parent's axes, from its centre of mass */
-    double parent_position[3];
-    double parent_orientation[4]; /**< outer frame to parent */
-    double child_position[3];     /**< inner frame, likewise in the child */
-    double child_orientation[4];  /**< inner frame to child */
-    /** places an unplaced body; all zero is the zero of every type */
-    double q[4];
-    /** mu >= 0: torque [N m s] (slide: force [N s/m]) per relative speed */
-    double friction;
-    /** beta [N m] or [N]: acts on the parent about +z, on the child about -z [HAK e_j]; hinge
-        and slide only */
-    double     motor;
-    skel_curve motor_curve; /**< width 1; added to motor */
-    /** hinge, slide: low[0]..high[0]; universal: both pairs; ball: cone high[0], twist
-        low[1]..high[1] about limit_axis */
-    int32_t has_limits;
-    int32_t flags;         /**< SKEL_FLAG_SMOOTH: motor_curve */
-    double  limit_low[2];  /**< [rad] or [m] */
-    double  limit_high[2]; /**< [rad] or [m] */
-    double  limit_axis[3]; /**< unit vector in the inner frame; ball only */
-    /** A spring toward an animation: what hangs from the joint is pulled as if it swung there with
-       this frequency, whatever its inertia. 0: none. */
-    double follow_frequency; /**< [Hz] */
-    double follow_damping;   /**< ratio, 1 is critical; default 1 */
-    double follow_max;       /**< largest torque [N m] or force [N]; 0: no bound */
-    /** target q over time, width skel_model q of the type; none: zero */
-    skel_curve follow_curve;
-    skel_curve follow_weight; /**< width 1, 0..1 over time; none: 1 */
-    /** At its limits a joint has a hard stop with this restitution (0..1; default 0), or, where
-       limit_law_on > 0, the limiting torque (1 + d speed) / (a left^b + c) within that distance
-       `left` of the limit, speed towards it [RUD 4.2]. Force, where it slides. */
-    double limit_restitution;
-    double limit_law_a; /**< a of the limiting torque */
-    double limit_law_b; /**< b of the limiting torque, an exponent */
-    double limit_law_c; /**< c of the limiting torque */
-    double limit_law_d; /**< d of the limiting torque [s/rad] or [s/m] */
-    /** distance from the limit at which it begins [rad] or [m]; 0: a hard stop */
-    double limit_law_on;
-    /** A spring of given constants, hinge and slide only: k (q - rest) + damping q'. */
-    double spring_stiffness; /**< k [N m/rad] or [N/m] */
-    double spring_damping;   /**< [N m s/rad] or [N s/m] */
-    double spring_rest;      /**< rest, a value of q [rad] or [m] */
-    /** A muscle, hinge and slide only [RUD 4.8-4.10]: torque Q >= 0 along q (side 1) or against it
-       (side -1) that grows while it is stretched and shrinks while it gets shorter:
-         Q' = -growth p' (1 - Q / max) (1 + feedback (z' / z'_impact - 1)),   p = side q,
-       z' the speed of the centre of mass against gravity, `delay` seconds ago. */
-    double  muscle_growth;   /**< c [N m/rad]; 0: no muscle */
-    double  muscle_max;      /**< largest torque [N m], > 0 */
-    double  muscle_start;    /**< torque at the start */
-    double  muscle_feedback; /**< of the speed of the centre of mass; 0: none */
-    double  muscle_impact;   /**< z' at the impact [m/s]; 0: taken when a ground is first touched */
-    double  muscle_delay;    /**< [s]; default 0.1 */
-    int32_t muscle_side;     /**< 1 or -1; default 1 */
-    int32_t reserved;        /**< 0 */
-    /** Hinge and slide only: the joint goes with another one of these, q = multiplier q' + offset.
-       skel_fk, skel_state_set_q, skel_jacobian and IK obey, whatever its own q says; dynamics has
-       no such constraint and moves the joint on its own. The given pose is taken as it is. */
-    /** index of the joint it goes with; -1: none (default) */
-    int32_t mimic;
-    int32_t mimic_reserved;   /**< 0 */
-    double  mimic_multiplier; /**< default 1 */
-    double  mimic_offset;     /**< [rad] or [m]; default 0 */
+    uint32_t    struct_size;           /**< sizeof of this struct as the caller saw it */
+    int32_t     type;                  /**< SKEL_JOINT_* */
+    const char *name;                  /**< copied; must be unique */
+    int32_t     parent;                /**< body index or SKEL_WORLD */
+    int32_t     child;                 /**< likewise; at most one of the two is the world */
+    double      parent_position[3];    /**< outer frame, parent's axes, from its centre of mass */
+    double      parent_orientation[4]; /**< outer frame to parent */
+    double      child_position[3];     /**< inner frame, child's axes, from its centre of mass */
+    double      child_orientation[4];  /**< inner frame to child */
+    double      q[4];         /**< places an unplaced body; all zero is the zero of every type */
+    double      friction;     /**< viscous, >= 0: [N m s/rad], on a slide [N s/m] */
+    double      motor;        /**< beta [N m] or [N]: acts on the parent about +z and on the child
+                               about -z [HAK e_j]; hinge and slide only */
+    skel_curve  motor_curve;  /**< width 1; added to motor */
+    int32_t     flags;        /**< SKEL_FLAG_SMOOTH: motor_curve */
+    int32_t     reserved;     /**< 0 */
+    skel_joint_limits limits; /**< limits of the coordinates */
+    skel_joint_follow follow; /**< spring toward an animation */
+    skel_joint_spring spring; /**< spring along q */
+    skel_joint_muscle muscle; /**< muscle along q */
+    skel_joint_mimic  mimic;  /**< coupling to another joint, in kinematics only */
 } skel_joint_desc;
 
 /** All that a model is made of. */

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/desc.h"
 #include "base/error.h"
-#include "drive/step.h"
-#include "solve/impact.h"
+#include "integrate/step.h"
+#include "integrate/impact.h"
 
 #include <skel/skel_bake.h>
 

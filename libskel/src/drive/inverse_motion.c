@@ -14,16 +14,16 @@
    velocities or accelerations jump. No stencil reaches across such an event if there are enough
    samples on its own side; samples whose stencils do are flagged. After the filter all is smooth.
 
-   Contacts. Samples are gone through in turn: the forces found at one (algo/inverse_contact.c) bend
-   the bristles of the contact law, which the displacements until the next one bend on. */
-#include "algo/inverse.h"
+   Contacts. Samples are gone through in turn: the forces found at one (inverse_contact.c) bend the
+   bristles of the contact law, which the displacements until the next one bend on. */
+#include "dynamics/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "math/rotation.h"
 #include "math/series.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <skel/skel_inverse.h>
 
@@ -310,7 +310,7 @@ static void start_events(skel_inverse *v, skel_state *s) {
     if (v->ne > 0) skel__modes_start(s);
     for (int32_t k = 0; k < v->ne; ++k) s->mode[k] = SKEL__FREE;
     for (int32_t k = 0; k < m->nj; ++k)
-        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = 0;
+        if (m->joint[k].muscle_index >= 0) s->memory[m->joint[k].muscle_index] = 0;
 }
 
 /* Goes over all poses: events, and how many contacts there are. Takes the memory for those. */

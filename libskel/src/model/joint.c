@@ -2,6 +2,8 @@
 /* Joint kinematics in its own frames: the motion from outer to inner frame, and back. */
 #include "model/model.h"
 
+#include <string.h>
+
 int32_t skel__joint_nq(int32_t type) {
     static const int32_t count[] = {0, 1, 1, 2, 4};
     return count[type];
@@ -68,8 +70,8 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
 }
 
 static double near_middle(const skel__joint *j, int k, double angle) {
-    if (!j->has_limits) return angle;
-    const double middle = 0.5 * (j->limit_low[k] + j->limit_high[k]);
+    if (!j->limits.is_set) return angle;
+    const double middle = 0.5 * (j->limits.low[k] + j->limits.high[k]);
     return angle - SKEL__TURN * nearbyint((angle - middle) / SKEL__TURN);
 }
 
@@ -101,4 +103,33 @@ skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side s
     skel__curve_position(&b->position_curve, b->position_slopes, t, side, &m);
     skel__curve_orientation(&b->orientation_curve, b->orientation_slopes, t, side, &m);
     return m;
+}
+
+/* A pose beyond the limits, however it came about, must not be thrown back by a stop. */
+static void widen_stops(const skel_model *m, skel__joint *j) {
+    double q[4] = {0};
+    memcpy(j->stop_low, j->limits.low, sizeof j->stop_low);
+    memcpy(j->stop_high, j->limits.high, sizeof j->stop_high);
+    if (!j->limits.is_set) return;
+    skel__joint_measure(j, pose_mul(skel__initial_pose(m, j->a), j->fa),
+                        pose_mul(skel__initial_pose(m, j->b), j->fb), q);
+    double c[2];
+    skel__joint_scalars(j, q, c);
+    for (int k = 0; k < 2; ++k) {
+        j->stop_low[k]  = fmin(j->stop_low[k], c[k]);
+        j->stop_high[k] = fmax(j->stop_high[k], c[k]);
+    }
+}
+
+void skel__model_count_joint_forces(skel_model *m) {
+    m->nmuscle = m->nstop = m->nbounce = 0;
+    for (int32_t k = 0; k < m->nj; ++k) {
+        skel__joint *j = &m->joint[k];
+        widen_stops(m, j);
+        j->muscle_index = j->muscle.growth > 0 ? m->nm + m->nmuscle++ : -1;
+        m->nstop += skel__has_stop(j);
+        m->nbounce += skel__has_stop(j) && j->limits.restitution > 0;
+        m->has_elements |= skel__has_elements(j);
+    }
+    m->nm += m->nmuscle;
 }

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sweeps and the elimination once more, compiled for processors with AVX2. */
+#define SKEL__WIDE
+#include "integrate/sweep.c"
+#include "integrate/tree_lu.c"
