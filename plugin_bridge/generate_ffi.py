@@ -162,6 +162,7 @@ class Macro:
 
 
 def tokens_of(text: str, path: pathlib.Path, line: int) -> list[Token]:
+    """The tokens of a line without comments."""
     found, at, text = [], 0, text.rstrip()
     while at < len(text):
         match = TOKEN.match(text, at)
@@ -206,6 +207,7 @@ class Preprocessor:
         self._branches: list[tuple[bool, bool]] = []  # (this branch is read, one was read before)
 
     def file(self, path: pathlib.Path) -> None:
+        """Reads one header, once."""
         if path in self._begun:
             return
         self._begun.add(path)
@@ -232,7 +234,8 @@ class Preprocessor:
         self._pending = []
 
     def _directive(self, line: str, place: Token) -> None:
-        name, _, text = line.partition(" ")
+        name = re.split(r"\W", line, maxsplit=1)[0]
+        text = line[len(name):].strip()
         if name in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
             self._conditional(name, tokens_of(text, place.path, place.line), place)
         elif not self._is_read() or not name:
@@ -251,11 +254,13 @@ class Preprocessor:
             holds = self._is_read() and self._holds(name, rest, place)
             self._branches.append((holds, holds))
             return
+
+        # The other directives end a branch; #elif and #else begin the next one.
         if not self._branches:
             raise place.error(f"#{name} without #if")
         _, was_read = self._branches.pop()
         if name == "elif":
-            holds = not was_read and self._holds("if", rest, place)
+            holds = self._is_read() and not was_read and self._holds("if", rest, place)
             self._branches.append((holds, was_read or holds))
         elif name == "else":
             self._branches.append((not was_read, True))
@@ -264,6 +269,8 @@ class Preprocessor:
         """Whether a condition holds. Macros of the compiler (__cplusplus) are not defined here."""
         if name != "if":
             return (rest[0].text in self.macros) == (name == "ifdef")
+
+        # Only `defined`, !, && and || are known.
         text = " ".join(token.text for token in rest)
         text = re.sub(r"\bdefined (?:\( (\w+) \)|(\w+))",
                       lambda m: str(int((m[1] or m[2]) in self.macros)), text)
@@ -300,6 +307,7 @@ class Preprocessor:
                 out.append(token)
                 continue
 
+            # A macro with parameters is a plain name if no parenthesis follows.
             values: list[list[Token]] = []
             if macro.parameters is not None:
                 if at == len(tokens) or tokens[at].text != "(":
@@ -309,6 +317,8 @@ class Preprocessor:
                 if len(values) != len(macro.parameters):
                     raise token.error(f"{token.text} has {len(macro.parameters)} parameters, "
                                       f"but {len(values)} are given")
+
+            # The body takes the place of the call in messages, too.
             bound = dict(zip(macro.parameters or [], values))
             body: list[Token] = []
             for part in macro.body:
@@ -339,6 +349,7 @@ def macro_arguments(tokens: list[Token], at: int) -> tuple[list[list[Token]], in
 # ---- parser --------------------------------------------------------------------------------------
 
 def number_of(text: str) -> Union[int, float]:
+    """The value of a number of C, which may have a suffix."""
     if text[:2] in ("0x", "0X"):
         return int(text.rstrip("uUlL"), 16)
     if re.fullmatch(r"\d+[uUlL]*", text):
@@ -587,10 +598,13 @@ class Parser:
         name = self.name()
         arguments = self.parameters()
         self.expect(";")
+        if any(other.name == name.text for other in self.interface.functions):
+            raise name.error(f"{name.text} is declared a second time")
         self.interface.functions.append(
             Function(name.text, name.path.name, name, result, arguments))
 
     def refuse_value(self, type_: Type, place: Token) -> None:
+        """Structs cross the interface by pointers only."""
         if isinstance(type_, Base) and type_.name not in SCALARS:
             raise place.error(f"{type_.name} is passed by value; pass a pointer")
 
@@ -702,30 +716,32 @@ class PythonWriter:
 
     def structs(self, header: str) -> None:
         for key, struct in self.interface.structs.items():
-            if struct.header != header or struct.members is None:
-                continue
+            if struct.header == header and struct.members is not None:
+                self.struct(key, struct.members)
 
-            # A class must exist before another one points to it.
-            for other in pointed_structs(struct.members):
-                is_complete = self.interface.structs[other].members is not None
-                if is_complete and other != key and other not in self.written:
-                    self.open_class(other)
-            is_open = key in self.written or key in pointed_structs(struct.members)
-            if is_open and key not in self.written:
-                self.open_class(key)
-            if is_open:
-                self.lines += ["", "", f"{class_name(struct.name)}._fields_ = ["]
-                indent = "    "
-            else:
-                self.open_class(key)
-                self.lines += ["", "    _fields_ = ["]
-                indent = "        "
-            for member in struct.members:
-                value = self.python(member.type, struct.place)
-                self.lines += wrapped(indent, f'("{member.name}", ', [value], "),")
-            self.lines.append(f"{indent[4:]}]")
+    def struct(self, key: str, members: list[Member]) -> None:
+        struct = self.interface.structs[key]
+
+        # A class must exist before a pointer to it. A class that is needed early gets its fields
+        # later.
+        for target in (name for member in members for name in pointed_structs(member.type)):
+            if self.interface.structs[target].members is not None and target not in self.written:
+                self.open_class(target)
+        if key in self.written:
+            self.lines += ["", "", f"{class_name(struct.name)}._fields_ = ["]
+            indent = "    "
+        else:
+            self.open_class(key)
+            self.lines += ["", "    _fields_ = ["]
+            indent = "        "
+
+        for member in members:
+            value = self.python(member.type, struct.place)
+            self.lines += wrapped(indent, f'("{member.name}", ', [value], "),")
+        self.lines.append(f"{indent[4:]}]")
 
     def open_class(self, key: str) -> None:
+        """The head of a class, which is also a complete class without fields."""
         struct = self.interface.structs[key]
         name = self.claim(class_name(struct.name), struct.place)
         self.written.add(key)
@@ -734,6 +750,7 @@ class PythonWriter:
                        f'    """{what} of {struct.header}."""']
 
     def tables(self) -> None:
+        """STRUCTS and FUNCTIONS."""
         self.lines += ["", "", "STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class"]
         for struct in self.interface.complete:
             if struct.c_name is not None:
@@ -782,23 +799,17 @@ class PythonWriter:
         return base.name == "void" or (struct is not None and struct.members is None)
 
 
-def pointed_structs(members: Iterable[Member]) -> Iterator[str]:
-    """The structs that the members point to."""
-    types: list[Type] = [member.type for member in members]
-    is_behind_pointer = [False] * len(types)
-    while types:
-        type_, is_behind = types.pop(0), is_behind_pointer.pop(0)
-        if isinstance(type_, Base) and is_behind and type_.name not in (*SCALARS, "void"):
-            yield type_.name
-        elif isinstance(type_, Pointer):
-            types.append(type_.to)
-            is_behind_pointer.append(True)
-        elif isinstance(type_, Array):
-            types.append(type_.of)
-            is_behind_pointer.append(is_behind)
-        elif isinstance(type_, Callback):
-            types += [type_.result, *type_.arguments]
-            is_behind_pointer += [True] * (1 + len(type_.arguments))
+def pointed_structs(type_: Type, is_behind_pointer: bool = False) -> Iterator[str]:
+    """The structs that a type points to."""
+    if isinstance(type_, Pointer):
+        yield from pointed_structs(type_.to, True)
+    elif isinstance(type_, Array):
+        yield from pointed_structs(type_.of, is_behind_pointer)
+    elif isinstance(type_, Callback):
+        for part in (type_.result, *type_.arguments):
+            yield from pointed_structs(part, is_behind_pointer)
+    elif is_behind_pointer and type_.name not in (*SCALARS, "void"):
+        yield type_.name
 
 
 def wrapped(indent: str, head: str, parts: list[str], tail: str) -> list[str]:
@@ -868,6 +879,7 @@ def field_paths(interface: Interface, struct: Struct, prefix: str = "") -> Itera
 
 
 def offsets_program(interface: Interface) -> str:
+    """The C program that prints the interface."""
     constants = [f'    {{"{c.name}", {c.name}}},' for c in interface.constants
                  if not isinstance(c.value, str)]
     places = []

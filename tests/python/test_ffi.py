@@ -10,7 +10,7 @@ import unittest
 
 import common
 import generate_ffi
-from skelpy import _ffi, library
+from skelpy import _ffi, _structs, library
 
 GENERATOR = common.ROOT / "plugin_bridge" / "generate_ffi.py"
 
@@ -24,14 +24,14 @@ ODD_HEADER = '''\
 #ifdef __cplusplus
 extern "C" {
 #endif
-#if defined(__GNUC__) && !defined(SKEL_H)
+#if(defined(__GNUC__) && !defined(SKEL_H))
 #error "not read"
 #elif defined(SKEL_H)
 #define SKEL_API
 #else
 #define SKEL_API this is not read
 #endif
-#define SKEL_COUNT (1 << 2) /* a constant */
+# define  SKEL_COUNT (1 << 2) /* a constant */
 #define SKEL_NAME "a /* text */"
 #define SKEL_RATE 0.5f
 #define skel_point_init(p) skel_point_init_sized((p), \\
@@ -91,6 +91,8 @@ REFUSED = (  # (declaration in the third line, message)
     ("SKEL_API void skel_f(const char *format, ...);", "unknown type '...'"),
     ("SKEL_API void skel_f(bool is);", "unknown type 'bool'"),
     ("typedef struct skel_a { double x; } skel_a; SKEL_API void skel_f(skel_a a);", "by value"),
+    ("SKEL_API void skel_f(void); SKEL_API void skel_f(void);", "declared a second time"),
+    ("#endif", "#endif without #if"),
     ("void skel_f(void);", "exported functions begin with SKEL_API"),
     ("static inline int32_t skel_f(void) { return 1; }", "unknown declaration"),
     ("SKEL_API void skel_f(void) { }", "expected ';'"),
@@ -287,6 +289,16 @@ class Mirror(unittest.TestCase):
             init(C.cast(memory, C.POINTER(struct)), C.sizeof(struct))
             self.assertEqual(struct.from_buffer(memory).struct_size, C.sizeof(struct), name)
             self.assertEqual(bytes(memory[C.sizeof(struct):]), b"\xaa" * 64, name)
+
+    def test_structs_begin_with_the_defaults_of_the_library(self):
+        lib = library.load()
+        for name, kind in _ffi.STRUCTS.items():
+            if f"{name}_init_sized" in _ffi.FUNCTIONS:
+                wanted = kind()
+                getattr(lib, f"{name}_init_sized")(C.byref(wanted), C.sizeof(wanted))
+                self.assertEqual(bytes(_structs.make(lib, kind)), bytes(wanted), name)
+        desc = _structs.make(lib, _ffi.FlightDesc, sample_rate=30.0, tolerance=None)
+        self.assertEqual((desc.sample_rate, desc.tolerance), (30.0, 1e-10))
 
     def test_a_library_that_is_not_there(self):
         with self.assertRaises(OSError):

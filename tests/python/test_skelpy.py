@@ -121,6 +121,17 @@ class Baking(unittest.TestCase):
         with self.assertRaises(ValueError):
             scene.fps
 
+    def test_forces_and_solvers_outlive_their_scene(self):
+        bake = skelpy.Bake(self.scene, frame_end=10).run()
+        forces = skelpy.Inverse(self.scene, bake.poses, bake.fps)
+        torque = list(forces.torque)
+        solver = skelpy.Ik(self.scene, [{"body": "lower", "position": [1, 0, -1]}])
+        self.scene.close()
+        self.assertEqual(len(forces.q), 20)
+        self.assertEqual(list(forces.torque), torque)
+        self.assertEqual(len(solver.solve([0.1, 0.2])[0]), 2)
+        self.assertEqual((len(solver.poses), len(solver.active)), (14, 2))
+
     def test_overrides(self):
         bake = skelpy.Bake(self.scene, fps=48, frame_start=10, frame_end=19, integrator="euler",
                            step=1e-3, solver="pinv").run()
@@ -235,6 +246,12 @@ class Pins(unittest.TestCase):
         scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], pinned=[[0, 1], [2, 3]]).to_json())
         self.assertEqual(scene.body(0)["pinned"], [[0, 1], [2, 3]])
         self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["pinned"], [])
+
+    def test_contact_points_can_be_asked_for(self):
+        points = [[0, 0, 0.5], [0.25, 0, -0.5]]
+        scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], contacts=points).to_json())
+        self.assertEqual(scene.body(0)["contacts"], points)
+        self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["contacts"], [])
 
     def test_preroll(self):
         scene = lone(position=[0, 0, 0])
