@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-            static int32_t row_count(const skel_model *m) {
+static int32_t row_count(const skel_model *m) {
     int32_t n = 0;
     for (int32_t k = 0; k < m->nj; ++k) n += skel__joint_rows(m->joint[k].type);
     return n;
