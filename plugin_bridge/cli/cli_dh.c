@@ -201,7 +201,7 @@ int cli_convention(const char *text, int32_t *out) {
 
 static int ends_in(const char *name, const char *tail) {
     const size_t n = name ? strlen(name) : 0, m = strlen(tail);
-    return n >= m && strcmp(name + n - m, tail) == 0;
+    return name && n >= m && strcmp(name + n - m, tail) == 0;
 }
 
 /* CSV by --to, or by the name of the file. */

@@ -39,7 +39,7 @@ static int pose_of_track(const char *option, const char *file, const skel_track 
     if (frame && !(skel_track_fps(track) > 0.0))
         return cli_error(CLI_WRONG, file, "is a pose and has no frames; %s needs no @", option);
     if (frame) k = *frame - start;
-    if (k < 0 || k >= count)
+    if (frame && (k < 0 || k >= count))
         return cli_error(CLI_WRONG, file, "has no frame %d, must be from %d to %d", (int)*frame,
                          (int)start, (int)(start + count - 1));
     memcpy(poses, skel_track_poses(track) + 7 * nb * (size_t)k, 7 * nb * sizeof *poses);
@@ -186,6 +186,8 @@ static void warn(const call *c, const skel_flight_desc *d, const skel_flight_sum
 static int read_about(const char *text, double about[3]) {
     char rest;
     if (!text) return CLI_DONE;
+    /* A number out of range becomes infinite, and that is refused below. */
+    /* NOLINTNEXTLINE(cert-err34-c) */
     const int    n    = sscanf(text, "%lf,%lf,%lf%c", &about[0], &about[1], &about[2], &rest);
     const double size = fabs(about[0]) + fabs(about[1]) + fabs(about[2]);
     if (n == 3 && isfinite(size) && size > 0.0) return CLI_DONE;

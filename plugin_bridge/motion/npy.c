@@ -14,6 +14,7 @@ static int put_header(FILE *stream, int32_t frames, int32_t bodies, int columns)
                                (int)frames, (int)bodies, columns);
     /* 10 bytes before the text, which ends in a newline; the whole is a multiple of 64 */
     memset(head, ' ', sizeof head);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, not a string */
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
     memcpy(head + 10, shape, (size_t)n);
     head[sizeof head - 1] = '\n';

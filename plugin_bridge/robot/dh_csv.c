@@ -86,8 +86,9 @@ static const char *keep(reader *r, const char *text) {
         wrong(r, "name", "not a name", "1 to 255 bytes of UTF-8 without control characters");
         return NULL;
     }
-    char *copy = skel__doc_alloc(r->doc, strlen(text) + 1, 1);
-    return copy ? strcpy(copy, text) : NULL;
+    const size_t size = strlen(text) + 1;
+    char        *copy = skel__doc_alloc(r->doc, size, 1);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
 /* ---- lines "# key: value" -------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ static bool is_rigid(const double m[16]) {
 
 static bool read_matrix(skel__doc *doc, const skel__at *at, double length, double out[7]) {
     static const char must[] = "{\"position\", \"orientation\"} or a 4x4 matrix";
-    double            m[16];
+    double            m[16]  = {0};
     int32_t           n = 0, i = 0;
     if (!skel__doc_array(doc, at, 4, 4, must, &n)) return false;
     for (const skel__json *c = at->node->child; c; c = c->next, ++i) {

@@ -47,7 +47,7 @@ extern "C" {
     X(SKEL_E_DIVERGED, -31, "the motion diverged")
 
 /** @cond the enumerators of SKEL_STATUS_LIST */
-#define SKEL_STATUS_ENUM_(name, value, text) name = value,
+#define SKEL_STATUS_ENUM_(name, value, text) name = (value),
 enum { SKEL_STATUS_LIST(SKEL_STATUS_ENUM_) SKEL_STATUS_LAST_ = -9999 };
 #undef SKEL_STATUS_ENUM_
 /** @endcond */

@@ -135,7 +135,8 @@ static void add_corners(finder *f, skel__candidate like, const double size[3]) {
 
 static void add_rims(finder *f, skel__candidate like, const double size[3]) {
     for (int k = 0; k < 2 * RIM; ++k) {
-        const double angle = SKEL__TURN * (k / 2) / RIM;
+        const int    step  = k / 2;
+        const double angle = SKEL__TURN * step / RIM;
         add_point(f, like,
                   (v3){size[1] * cos(angle), size[1] * sin(angle), size[0] * (k % 2 - 0.5)}, 0);
     }

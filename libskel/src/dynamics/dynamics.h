@@ -322,7 +322,7 @@ static inline int skel__needs_composites(const skel_model *m) {
 }
 skel_status skel__follow_prepare(skel_state *s);
 /* Target coordinates at t: linear between samples; ball quaternions are made unit again. */
-void skel__follow_target(const skel__joint *j, double t, double want[4]);
+void skel__follow_target(const skel__joint *j, double t, double q[4]);
 /* Turn (slide: shift) from the target to the pose, world axes. */
 v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want);
 /* What that changes by from one time to the other, on the short way: never a jump; want: targets at

@@ -135,11 +135,11 @@ static void gather_one(skel_state *s, int32_t candidate, const skel__contact_poi
     c->axis[2]  = v3_cross(c->axis[0], c->axis[1]);
 
     /* The law's force with an empty bristle tells the contact point, and so the velocity there. */
-    v3 force    = skel__contact_law(s, s->x, candidate, t, (v3){0, 0, 0}, &c->point);
-    c->velocity = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
-                         skel__velocity_at(s, s->x, c->other, c->point));
-    c->bristle  = bristle_at(s, p, t, c->velocity);
-    force       = skel__contact_law(s, s->x, candidate, t, c->bristle, &c->point);
+    (void)skel__contact_law(s, s->x, candidate, t, (v3){0, 0, 0}, &c->point);
+    c->velocity    = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
+                            skel__velocity_at(s, s->x, c->other, c->point));
+    c->bristle     = bristle_at(s, p, t, c->velocity);
+    const v3 force = skel__contact_law(s, s->x, candidate, t, c->bristle, &c->point);
     for (int k = 0; k < 3; ++k) c->law[k] = v3_dot(c->axis[k], force);
 
     /* A force between two bodies of one skeleton does nothing to its root. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The printed system [HAK (6)], dense, solved for its minimum norm by SVD: the judge of the fast
    solvers. As printed, A = -(J M^-1 J^T) and b = what (3) leaves at c = d = 0; here with the
-   full-rank rows of constraint_rows.c [ERRATA H6, H7], loads [ERRATA H10] and prescribed bodies (M^-1 = 0
-   and the given acceleration [ERRATA H11]). O(n^3). */
+   full-rank rows of constraint_rows.c [ERRATA H6, H7], loads [ERRATA H10] and prescribed bodies
+   (M^-1 = 0 and the given acceleration [ERRATA H11]). O(n^3). */
 #include "dynamics/dynamics.h"
 #include "base/alloc.h"
 #include "math/dense.h"

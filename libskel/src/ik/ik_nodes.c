@@ -118,11 +118,7 @@ static quat into_cone(const skel__joint *j, quat r) {
     const double most = fmax(j->limits.high[0] - INSIDE, 0.0), angle = v3_norm(lean);
     const double near = twist_near(j, twist);
     const double low = j->limits.low[1] + INSIDE, high = j->limits.high[1] - INSIDE;
-    double       held = near;
-    if (low > high)
-        held = 0.5 * (low + high);
-    else
-        held = fmin(fmax(near, low), high);
+    const double held = low > high ? 0.5 * (low + high) : fmin(fmax(near, low), high);
     if (angle <= most && held == near) return r;
     if (angle > most) lean = v3_scale(lean, most / angle);
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, held)));

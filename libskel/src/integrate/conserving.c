@@ -245,7 +245,7 @@ static skel__conserving_blocks blocks_of(const skel_model *m, skel__conserving *
         b.wa = l->wa, b.wb = l->wb, b.ga = l->ga, b.gb = l->gb;
         return b;
     }
-    const int both = b.aa && b.bb;
+    const int both = skel__is_dynamic(m, j->a) && skel__is_dynamic(m, j->b);
     if (!em->lu[child].full) {
         skel__lu *t = &em->lu[child];
         b.point     = &t->point;

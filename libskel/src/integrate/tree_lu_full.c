@@ -57,6 +57,7 @@ static ALWAYS_INLINE int invert(double *a, int n) {
         }
     }
     for (int c = n - 1; c >= 0; --c)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n <= 6 */
         for (int r = 0; pivot[c] != c && r < n; ++r) {
             const double t      = a[r * n + c];
             a[r * n + c]        = a[r * n + pivot[c]];
