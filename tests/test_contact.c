@@ -105,9 +105,9 @@ START_TEST(rod_impact) {
     static const double      e[3] = {1, 0, 1}, et[3] = {0, 0, 1}, mu[3] = {0, 1e9, 1e9};
     double                   worst = 0;
     int                      count = 0;
-    const skel__json        *row;
+    const json_value        *row;
     load();
-    SKEL__JSON_EACH(row, get(g_vectors, "rod_impact")) {
+    JSON_EACH(row, get(g_vectors, "rod_impact")) {
         rod r = {number(row, "M"), number(row, "l"), number(row, "phi"), {0}};
         numbers(row, "before", r.before, 3);
         for (int k = 0; k < 3; ++k) {

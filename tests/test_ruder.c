@@ -84,9 +84,9 @@ static void describe_body(skel_body_desc *b, double mass, double theta, const do
 }
 
 /* Knee: q = phi_knee - its start, about +y; hip: about -y. */
-static void describe_joint(const jumper *j, const skel__json *c, int k, const double *q,
+static void describe_joint(const jumper *j, const json_value *c, int k, const double *q,
                            skel_joint_desc *to) {
-    const skel__json *law = get(c, "limit");
+    const json_value *law = get(c, "limit");
     double            range[2], growth[2], most[2];
     numbers(c, k == 0 ? "knee" : "hip", range, 2);
     numbers(c, "c_muscle", growth, 2), numbers(c, "T_max", most, 2);
@@ -108,7 +108,7 @@ static void describe_joint(const jumper *j, const skel__json *c, int k, const do
     to->muscle.growth = growth[k], to->muscle.max = most[k];
 }
 
-static void describe_wobble(const skel__json *c, int k, skel_wobble_desc *w) {
+static void describe_wobble(const json_value *c, int k, skel_wobble_desc *w) {
     static const char *const name[] = {"c_l", "d_l", "c_t", "d_t", "a_w", "b_w"};
     skel_wobble_desc_init(w);
     double *to[] = {&w->along_c, &w->along_d, &w->across_c, &w->across_d, &w->turn_a, &w->turn_b};
@@ -123,7 +123,7 @@ static void describe_wobble(const skel__json *c, int k, skel_wobble_desc *w) {
 
 /* At the coordinates q, v; locked: the soft masses are welded on. */
 static jumper make_jumper(const double *q, const double *v, int locked) {
-    const skel__json *c = get(get(g_vectors, "ruder3"), "constants"), *g = get(c, "ground");
+    const json_value *c = get(get(g_vectors, "ruder3"), "constants"), *g = get(c, "ground");
     jumper            j = {0};
     double            poses[42], velocities[36];
     skel_body_desc    body[6];
@@ -167,8 +167,8 @@ START_TEST(accelerations) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
-    const skel__json *state;
-    SKEL__JSON_EACH(state, get(get(g_vectors, "ruder3"), "states")) {
+    const json_value *state;
+    JSON_EACH(state, get(get(g_vectors, "ruder3"), "states")) {
         double q[N], v[N], want[N], got[N], spare[N], torque[2];
         double poses[42], velocities[36], linear[18], angular[18], rates[36];
         numbers(state, "q", q, N), numbers(state, "v", v, N), numbers(state, "qdd", want, N);
@@ -204,8 +204,8 @@ static double landing_error(int32_t integrator, double tolerance, double step) {
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
     skel_bake        *b = bake_all(&j.made, integrator, tolerance, step, 1000, 51);
-    const skel__json *sample;
-    SKEL__JSON_EACH(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
+    const json_value *sample;
+    JSON_EACH(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
         const int frame = (int)lround(1000 * number(sample, "t"));
         double    want[30], q[N], v[N];
         numbers(sample, "y", want, 30);
@@ -259,8 +259,8 @@ START_TEST(limiting_torque) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
-    const skel__json *row;
-    SKEL__JSON_EACH(row, get(g_vectors, "limit_torque")) {
+    const json_value *row;
+    JSON_EACH(row, get(g_vectors, "limit_torque")) {
         skel__joint *k   = &((skel_model *)j.made.model)->joint[0];
         const double phi = number(row, "phi"), rate = number(row, "rate");
         k->stop_low[0] = number(row, "lo"), k->stop_high[0] = number(row, "hi");

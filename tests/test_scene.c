@@ -278,7 +278,7 @@ START_TEST(pins_and_releases_are_read) {
     ck_assert_int_eq(b.motion, SKEL_MOTION_DYNAMIC);
     ck_assert_uint_eq(b.position_curve.count, 3);
     ck_assert_uint_eq(b.pinned_count, 1);
-    ck_assert_double_eq(b.pinned[0], -SKEL__ALWAYS);
+    ck_assert_double_eq(b.pinned[0], -SCENE_ALWAYS);
     ck_assert_double_eq(b.pinned[1], 0.75);
     ck_assert_double_eq_tol(b.velocity[0], 0.2, 1e-15);
     ck_assert_double_eq(b.force[2], 0.5);
@@ -289,8 +289,8 @@ START_TEST(pins_and_releases_are_read) {
     ck_assert_uint_eq(b.pinned_count, 0);
     skel_model_get_body(m, 3, &b); /* always */
     ck_assert_uint_eq(b.pinned_count, 1);
-    ck_assert_double_eq(b.pinned[0], -SKEL__ALWAYS);
-    ck_assert_double_eq(b.pinned[1], SKEL__ALWAYS);
+    ck_assert_double_eq(b.pinned[0], -SCENE_ALWAYS);
+    ck_assert_double_eq(b.pinned[1], SCENE_ALWAYS);
     skel_model_get_body(m, 5, &b); /* released at the start: no pin, but the curve's speed */
     ck_assert_uint_eq(b.pinned_count, 0);
     ck_assert_double_eq_tol(b.velocity[0], 1.0, 1e-15);
@@ -356,8 +356,8 @@ START_TEST(soft_masses_are_read) {
     skel_model_get_body(m, 6, &b); /* with its host: v + R w x arm, arm (0, .1, .1) */
     const double q[4] = {0.36, 0.48, 0.64, 0.48}, spin[3] = {1, 2, 3};
     double       ww[3], along[3];
-    skel__rotate(q, spin, ww);
-    skel__cross(ww, (const double[3]){0, 0.1, 0.1}, along);
+    scene_rotate(q, spin, ww);
+    scene_cross(ww, (const double[3]){0, 0.1, 0.1}, along);
     for (int k = 0; k < 3; ++k) near1(b.velocity[k], along[k] - (k == 2), 1e-15);
     near(b.angular_velocity, spin, 3, 1e-15);
     near(b.orientation, q, 4, 1e-15);
@@ -647,17 +647,17 @@ END_TEST
 START_TEST(numbers_read_back_to_the_same_double) {
     const double fixed[] = {0.1,      1.0 / 3.0, 1e300, 5e-324, 2.2250738585072014e-308,
                             123456.0, 1e22,      -0.0,  1e-8,   1.7976931348623157e308};
-    char         text[SKEL__NUMBER_SIZE];
+    char         text[DOC_NUMBER_SIZE];
     uint64_t     seed = 1;
     for (int k = 0; k < 20010; ++k) {
         const double x = k < 10 ? fixed[k] : any(&seed) * pow(10.0, 40.0 * any(&seed));
-        ck_assert_uint_eq(skel__number_format(text, x), strlen(text));
+        ck_assert_uint_eq(doc_number_format(text, x), strlen(text));
         const double back = strtod(text, NULL);
         ck_assert_mem_eq(&back, &x, sizeof x);
     }
-    skel__number_format(text, 0.1);
+    doc_number_format(text, 0.1);
     ck_assert_str_eq(text, "0.1");
-    skel__number_format(text, (double)INFINITY);
+    doc_number_format(text, (double)INFINITY);
     ck_assert_str_eq(text, "null");
 }
 END_TEST
@@ -1173,8 +1173,8 @@ START_TEST(depth_and_size_have_limits) {
     syntax(deep, sizeof deep, SKEL_E_TOO_LARGE, "line 1 column 65: nested deeper than 64 levels");
     syntax("{\"[[[[\":1}", 10, SKEL_E_DOCUMENT, "format: is missing");
     static char page[1]; /* never looked at: the length alone is enough */
-    syntax(page, SKEL__JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
-    const size_t many = (size_t)SKEL__JSON_MAX_VALUES * 2 + 16;
+    syntax(page, JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
+    const size_t many = (size_t)JSON_MAX_VALUES * 2 + 16;
     char        *text = malloc(many);
     for (size_t k = 0; k < many; k += 2) memcpy(text + k, k ? "1," : "[ ", 2);
     syntax(text, many, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
@@ -1289,18 +1289,18 @@ START_TEST(what_cannot_act_is_said) {
 END_TEST
 
 START_TEST(many_errors_are_cut) {
-    skel__text  t = {0};
+    text_buffer t = {0};
     skel_status status;
-    skel__text_add(&t, "{'format':'skel-scene/1','bodies':[");
-    for (int k = 0; k < 300; ++k) skel__text_add(&t, k ? ",0" : "0");
-    skel__text_add(&t, "]}");
-    char *lines = checked(skel__text_get(&t), &status);
+    text_add(&t, "{'format':'skel-scene/1','bodies':[");
+    for (int k = 0; k < 300; ++k) text_add(&t, k ? ",0" : "0");
+    text_add(&t, "]}");
+    char *lines = checked(text_get(&t), &status);
     int   count = 0;
     for (const char *c = lines; (c = strstr(c, "error: ")) != NULL; ++c) ++count;
-    ck_assert_int_eq(count, SKEL__DOC_MAX_ERRORS + 1);
+    ck_assert_int_eq(count, DOC_MAX_ERRORS + 1);
     ck_assert_ptr_nonnull(strstr(lines, "only the first 100 errors are shown"));
     free(lines);
-    skel__text_free(&t);
+    text_free(&t);
 }
 END_TEST
 

@@ -58,7 +58,7 @@ int cli_scene(const char *file, skel_scene **scene);
 /** A skel-track/1 or skel-pose/1 of the bodies of the model. */
 int cli_track(const char *file, const skel_model *model, skel_track **track);
 /** Sends a text to -o; NULL or "-" is standard output. */
-int cli_write(const char *out, const skel__text *text);
+int cli_write(const char *out, const text_buffer *text);
 /** The same for a scene with another start and other forces. */
 int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit);
 

@@ -19,7 +19,7 @@ typedef skel_status (*text_maker)(const void *what, char *text, size_t capacity,
                                   skel_error *err);
 
 /* t.failed where there is no memory. */
-static int make_text(const char *file, text_maker make, const void *what, skel__text *t) {
+static int make_text(const char *file, text_maker make, const void *what, text_buffer *t) {
     size_t     needed = 0;
     skel_error err;
     skel_error_init(&err);
@@ -34,17 +34,17 @@ static int make_text(const char *file, text_maker make, const void *what, skel__
 }
 
 static int write_made(const char *file, const char *out, text_maker make, const void *what) {
-    skel__text t    = {0};
-    int        code = make_text(file, make, what, &t);
+    text_buffer t    = {0};
+    int         code = make_text(file, make, what, &t);
     if (code == CLI_DONE) code = cli_write(out, &t);
-    skel__text_free(&t);
+    text_free(&t);
     return code;
 }
 
 /* The lines of a report of a table, on standard error. */
 static int say_made(const char *file, text_maker make, const void *what) {
     static const char warning[] = "warning: ";
-    skel__text        t         = {0};
+    text_buffer       t         = {0};
     int               code      = make_text(file, make, what, &t);
     if (code == CLI_DONE && t.failed) code = cli_error(CLI_FAILED, NULL, "out of memory");
     char *line = code == CLI_DONE ? strtok(t.data, "\n") : NULL;
@@ -54,7 +54,7 @@ static int say_made(const char *file, text_maker make, const void *what) {
         else
             fprintf(stderr, "skel: %s: %s\n", file, line);
     }
-    skel__text_free(&t);
+    text_free(&t);
     return code;
 }
 
@@ -216,18 +216,18 @@ static int pick_csv(const char *out, const char *to, int32_t *is_csv) {
 static int read_table(const char *file, const char *const keys[3], char **data, size_t *length) {
     static const char *const names[] = {"convention", "angle_unit", "length_unit"};
     char                     path[CLI_PATH];
-    skel__text               t    = {0};
+    text_buffer              t    = {0};
     int                      code = cli_read(cli_find(file, path), data, length);
     if (code != CLI_DONE) return code;
     for (int k = 0; k < 3; ++k)
-        if (keys[k]) skel__text_addf(&t, "# %s: %s\n", names[k], keys[k]);
+        if (keys[k]) text_addf(&t, "# %s: %s\n", names[k], keys[k]);
     if (!t.length) return CLI_DONE;
     const int is_json = *length > 0 && (*data)[strspn(*data, " \t\r\n")] == '{';
-    skel__text_bytes(&t, *data, *length);
+    text_bytes(&t, *data, *length);
     free(*data);
     *data = t.data, *length = t.length;
     if (is_json || t.failed) {
-        skel__text_free(&t);
+        text_free(&t);
         *data = NULL;
         return t.failed ? cli_error(CLI_FAILED, file, "out of memory")
                         : cli_error(CLI_WRONG, file,

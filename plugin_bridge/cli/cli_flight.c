@@ -71,30 +71,30 @@ static int read_pose(const char *option, const char *text, const skel_model *mod
 
 /* ---- the track ------------------------------------------------------------------------------- */
 
-static void put_rows(skel__text *t, const char *name, const double *x, int32_t frames, int32_t nb,
+static void put_rows(text_buffer *t, const char *name, const double *x, int32_t frames, int32_t nb,
                      int32_t stride, int32_t width) {
-    skel__text_addf(t, "  \"%s\": [\n", name);
+    text_addf(t, "  \"%s\": [\n", name);
     for (int32_t f = 0; f < frames; ++f) {
-        skel__text_add(t, f ? ",\n    [" : "    [");
+        text_add(t, f ? ",\n    [" : "    [");
         for (int32_t b = 0; b < nb; ++b, x += stride) {
-            if (b) skel__text_add(t, ", ");
-            skel__text_numbers(t, x, (size_t)width);
+            if (b) text_add(t, ", ");
+            text_numbers(t, x, (size_t)width);
         }
-        skel__text_add(t, "]");
+        text_add(t, "]");
     }
-    skel__text_add(t, "\n  ],\n");
+    text_add(t, "\n  ],\n");
 }
 
-static void put_q(skel__text *t, const double *q, int32_t frames, int32_t nq) {
-    skel__text_add(t, "  \"q\": [\n");
+static void put_q(text_buffer *t, const double *q, int32_t frames, int32_t nq) {
+    text_add(t, "  \"q\": [\n");
     for (int32_t f = 0; f < frames; ++f) {
-        skel__text_add(t, f ? ",\n    " : "    ");
-        skel__text_numbers(t, nq ? q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
+        text_add(t, f ? ",\n    " : "    ");
+        text_numbers(t, nq ? q + (size_t)f * (size_t)nq : NULL, (size_t)nq);
     }
-    skel__text_add(t, "\n  ],\n");
+    text_add(t, "\n  ],\n");
 }
 
-static void put_receipt(skel__text *t, const skel_flight_summary *s) {
+static void put_receipt(text_buffer *t, const skel_flight_summary *s) {
     const struct {
         const char *name;
         double      value;
@@ -107,19 +107,19 @@ static void put_receipt(skel__text *t, const skel_flight_summary *s) {
         {"misalignment", s->misalignment},
     };
     const double *l = s->angular_momentum;
-    skel__text_addf(t, "  \"report\": {\"method\": \"flight\", \"turns\": %d, ", (int)s->turns);
-    skel__text_addf(t, "\"iterations\": %d, \"steps\": %d, ", (int)s->iterations, (int)s->steps);
-    skel__text_add(t, "\"angular_momentum\": ");
-    skel__text_numbers(t, l, 3);
-    skel__text_add(t, ", \"angular_momentum_size\": ");
-    skel__text_number(t, sqrt(l[0] * l[0] + l[1] * l[1] + l[2] * l[2]));
-    skel__text_add(t, ",\n    \"velocity\": ");
-    skel__text_numbers(t, s->velocity, 3);
+    text_addf(t, "  \"report\": {\"method\": \"flight\", \"turns\": %d, ", (int)s->turns);
+    text_addf(t, "\"iterations\": %d, \"steps\": %d, ", (int)s->iterations, (int)s->steps);
+    text_add(t, "\"angular_momentum\": ");
+    text_numbers(t, l, 3);
+    text_add(t, ", \"angular_momentum_size\": ");
+    text_number(t, sqrt(l[0] * l[0] + l[1] * l[1] + l[2] * l[2]));
+    text_add(t, ",\n    \"velocity\": ");
+    text_numbers(t, s->velocity, 3);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-        skel__text_addf(t, ", \"%s\": ", rows[k].name);
-        skel__text_number(t, rows[k].value);
+        text_addf(t, ", \"%s\": ", rows[k].name);
+        text_number(t, rows[k].value);
     }
-    skel__text_add(t, "}\n}\n");
+    text_add(t, "}\n}\n");
 }
 
 static int write_track(const call *c, const skel_scene *scene, const skel_flight *flight,
@@ -127,16 +127,15 @@ static int write_track(const call *c, const skel_scene *scene, const skel_flight
     const skel_model *model = skel_scene_model(scene);
     const int32_t     n = skel_flight_sample_count(flight), nb = skel_model_body_count(model);
     const double     *pose = skel_flight_poses(flight), *v = skel_flight_velocities(flight);
-    skel__text        t = {0};
-    skel__text_add(&t, "{\n  \"format\": \"skel-track/1\",\n  \"fps\": ");
-    skel__text_number(&t, fps);
-    skel__text_addf(&t, ",\n  \"frame_start\": %d,\n  \"bodies\": [",
-                    (int)skel_scene_frame_start(scene));
+    text_buffer       t = {0};
+    text_add(&t, "{\n  \"format\": \"skel-track/1\",\n  \"fps\": ");
+    text_number(&t, fps);
+    text_addf(&t, ",\n  \"frame_start\": %d,\n  \"bodies\": [", (int)skel_scene_frame_start(scene));
     for (int32_t b = 0; b < nb; ++b) {
-        if (b) skel__text_add(&t, ", ");
-        skel__text_string(&t, skel_model_body_name(model, b));
+        if (b) text_add(&t, ", ");
+        text_string(&t, skel_model_body_name(model, b));
     }
-    skel__text_add(&t, "],\n");
+    text_add(&t, "],\n");
     put_rows(&t, "position", pose, n, nb, 7, 3);
     put_rows(&t, "orientation", pose + 3, n, nb, 7, 4);
     put_rows(&t, "velocity", v, n, nb, 6, 3);
@@ -144,7 +143,7 @@ static int write_track(const call *c, const skel_scene *scene, const skel_flight
     put_q(&t, skel_flight_q(flight), n, skel_model_q_count(model));
     put_receipt(&t, sum);
     const int code = cli_write(c->out, &t);
-    skel__text_free(&t);
+    text_free(&t);
     return code;
 }
 

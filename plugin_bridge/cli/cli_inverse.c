@@ -65,17 +65,17 @@ static int32_t next_root(const motion *m, int32_t k) {
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
 /* ",NAME.WHAT" */
-static void put_head(skel__text *t, const char *name, const char *what) {
+static void put_head(text_buffer *t, const char *name, const char *what) {
     char suffix[32];
     snprintf(suffix, sizeof suffix, ".%s", what);
-    skel__text_add(t, ",");
-    skel__text_csv_name(t, name, suffix, 0);
+    text_add(t, ",");
+    text_csv_name(t, name, suffix, 0);
 }
 
-static void put_cells(skel__text *t, const double *x, int32_t count) {
+static void put_cells(text_buffer *t, const double *x, int32_t count) {
     for (int32_t k = 0; k < count; ++k) {
-        skel__text_bytes(t, ",", 1);
-        skel__text_number(t, x[k]);
+        text_bytes(t, ",", 1);
+        text_number(t, x[k]);
     }
 }
 
@@ -103,11 +103,11 @@ static void push_on(const motion *m, int32_t frame, int32_t body, double sum[3])
     }
 }
 
-static void put_csv_head(skel__text *t, const motion *m) {
+static void put_csv_head(text_buffer *t, const motion *m) {
     static const char *const residual[] = {"residual.fx", "residual.fy", "residual.fz",
                                            "residual.tx", "residual.ty", "residual.tz"};
     static const char *const contact[]  = {"contact.fx", "contact.fy", "contact.fz"};
-    skel__text_add(t, "frame,time");
+    text_add(t, "frame,time");
     for (int32_t j = 0; j < m->nj; ++j)
         for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c)
             put_head(t, skel_model_joint_name(m->model, j), *c);
@@ -120,16 +120,16 @@ static void put_csv_head(skel__text *t, const motion *m) {
     for (int32_t i = 0; i < m->nb; ++i)
         for (int c = 0; m->touched[i] && c < 3; ++c)
             put_head(t, skel_model_body_name(m->model, i), contact[c]);
-    skel__text_add(t, "\n");
+    text_add(t, "\n");
 }
 
-static void put_csv(skel__text *t, const motion *m) {
+static void put_csv(text_buffer *t, const motion *m) {
     const double *torque = skel_inverse_torque(m->inverse), *power = skel_inverse_power(m->inverse);
     const double *residual = skel_inverse_residual(m->inverse);
     put_csv_head(t, m);
     for (int32_t f = 0; f < m->frames; ++f) {
         const double time = f / skel_track_fps(m->track);
-        skel__text_addf(t, "%d", (int)(skel_track_frame_start(m->track) + f));
+        text_addf(t, "%d", (int)(skel_track_frame_start(m->track) + f));
         put_cells(t, &time, 1);
         put_cells(t, torque + (size_t)f * (size_t)m->nv, m->nv);
         for (int32_t j = 0; j < m->nj; ++j)
@@ -143,148 +143,148 @@ static void put_csv(skel__text *t, const motion *m) {
             push_on(m, f, i, push);
             put_cells(t, push, 3);
         }
-        skel__text_add(t, "\n");
+        text_add(t, "\n");
     }
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* "name": [[...], ...], a frame to a line. */
-static void put_rows(skel__text *t, const char *name, const double *x, int32_t frames,
+static void put_rows(text_buffer *t, const char *name, const double *x, int32_t frames,
                      int32_t width) {
-    skel__text_addf(t, ",\n  \"%s\": [\n", name);
+    text_addf(t, ",\n  \"%s\": [\n", name);
     for (int32_t f = 0; f < frames; ++f) {
-        skel__text_add(t, f ? ",\n    " : "    ");
-        skel__text_numbers(t, width ? x + (size_t)f * (size_t)width : NULL, (size_t)width);
+        text_add(t, f ? ",\n    " : "    ");
+        text_numbers(t, width ? x + (size_t)f * (size_t)width : NULL, (size_t)width);
     }
-    skel__text_add(t, "\n  ]");
+    text_add(t, "\n  ]");
 }
 
-static void put_wrench(skel__text *t, const motion *m) {
+static void put_wrench(text_buffer *t, const motion *m) {
     const double *x = skel_inverse_wrench(m->inverse);
-    skel__text_add(t, ",\n  \"wrench\": [\n");
+    text_add(t, ",\n  \"wrench\": [\n");
     for (int32_t f = 0; f < m->frames; ++f) {
-        skel__text_add(t, f ? ",\n    [" : "    [");
+        text_add(t, f ? ",\n    [" : "    [");
         for (int32_t j = 0; j < m->nj; ++j, x += 6) {
-            if (j) skel__text_add(t, ", ");
-            skel__text_numbers(t, x, 6);
+            if (j) text_add(t, ", ");
+            text_numbers(t, x, 6);
         }
-        skel__text_add(t, "]");
+        text_add(t, "]");
     }
-    skel__text_add(t, "\n  ]");
+    text_add(t, "\n  ]");
 }
 
-static void put_residuals(skel__text *t, const motion *m) {
+static void put_residuals(text_buffer *t, const motion *m) {
     const double *x = skel_inverse_residual(m->inverse);
-    skel__text_add(t, ",\n  \"residual\": {");
+    text_add(t, ",\n  \"residual\": {");
     for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
         const int32_t body = next_root(m, k);
-        skel__text_add(t, k ? ",\n    " : "\n    ");
-        skel__text_string(t, skel_model_body_name(m->model, body));
-        skel__text_add(t, ": [\n");
+        text_add(t, k ? ",\n    " : "\n    ");
+        text_string(t, skel_model_body_name(m->model, body));
+        text_add(t, ": [\n");
         for (int32_t f = 0; f < m->frames; ++f) {
-            skel__text_add(t, f ? ",\n      " : "      ");
-            skel__text_numbers(t, x + 6 * ((size_t)f * (size_t)m->nb + (size_t)body), 6);
+            text_add(t, f ? ",\n      " : "      ");
+            text_numbers(t, x + 6 * ((size_t)f * (size_t)m->nb + (size_t)body), 6);
         }
-        skel__text_add(t, "\n    ]");
+        text_add(t, "\n    ]");
     }
-    skel__text_add(t, "\n  }");
+    text_add(t, "\n  }");
 }
 
 /* The name of a body, or null for the world. */
-static void put_body(skel__text *t, const motion *m, int32_t body) {
+static void put_body(text_buffer *t, const motion *m, int32_t body) {
     if (body < 0)
-        skel__text_add(t, "null");
+        text_add(t, "null");
     else
-        skel__text_string(t, skel_model_body_name(m->model, body));
+        text_string(t, skel_model_body_name(m->model, body));
 }
 
-static void put_contact(skel__text *t, const motion *m, const skel_inverse_contact *c) {
-    skel__text_add(t, "{\"body\": ");
+static void put_contact(text_buffer *t, const motion *m, const skel_inverse_contact *c) {
+    text_add(t, "{\"body\": ");
     put_body(t, m, c->body);
-    skel__text_add(t, ", \"other\": ");
+    text_add(t, ", \"other\": ");
     put_body(t, m, c->other);
-    if (c->ground >= 0) skel__text_addf(t, ", \"ground\": %d", (int)c->ground);
-    skel__text_add(t, ", \"point\": ");
-    skel__text_numbers(t, c->point, 3);
-    skel__text_add(t, ", \"normal\": ");
-    skel__text_numbers(t, c->normal, 3);
-    skel__text_add(t, ", \"force\": ");
-    skel__text_numbers(t, c->force, 3);
-    skel__text_add(t, ", \"depth\": ");
-    skel__text_number(t, c->depth);
-    skel__text_add(t, ", \"law\": ");
-    skel__text_number(t, c->law);
-    skel__text_add(t, "}");
+    if (c->ground >= 0) text_addf(t, ", \"ground\": %d", (int)c->ground);
+    text_add(t, ", \"point\": ");
+    text_numbers(t, c->point, 3);
+    text_add(t, ", \"normal\": ");
+    text_numbers(t, c->normal, 3);
+    text_add(t, ", \"force\": ");
+    text_numbers(t, c->force, 3);
+    text_add(t, ", \"depth\": ");
+    text_number(t, c->depth);
+    text_add(t, ", \"law\": ");
+    text_number(t, c->law);
+    text_add(t, "}");
 }
 
-static void put_contacts(skel__text *t, const motion *m) {
+static void put_contacts(text_buffer *t, const motion *m) {
     skel_inverse_contact c = {.struct_size = sizeof c};
-    skel__text_add(t, ",\n  \"contacts\": [\n");
+    text_add(t, ",\n  \"contacts\": [\n");
     for (int32_t f = 0; f < m->frames; ++f) {
-        skel__text_add(t, f ? ",\n    [" : "    [");
+        text_add(t, f ? ",\n    [" : "    [");
         for (int32_t k = 0; k < skel_inverse_contact_count(m->inverse, f); ++k) {
             skel_inverse_get_contact(m->inverse, f, k, &c);
-            skel__text_add(t, k ? ",\n      " : "");
+            text_add(t, k ? ",\n      " : "");
             put_contact(t, m, &c);
         }
-        skel__text_add(t, "]");
+        text_add(t, "]");
     }
-    skel__text_add(t, "\n  ]");
+    text_add(t, "\n  ]");
 }
 
 /* "name": the frames that have one of these flags. */
-static void put_flagged(skel__text *t, const char *name, const motion *m, int32_t bits) {
+static void put_flagged(text_buffer *t, const char *name, const motion *m, int32_t bits) {
     const char *between = "";
-    skel__text_addf(t, ",\n  \"%s\": [", name);
+    text_addf(t, ",\n  \"%s\": [", name);
     for (int32_t f = 0; f < m->frames; ++f) {
         if (!(skel_inverse_flags(m->inverse)[f] & bits)) continue;
-        skel__text_addf(t, "%s%d", between, (int)(skel_track_frame_start(m->track) + f));
+        text_addf(t, "%s%d", between, (int)(skel_track_frame_start(m->track) + f));
         between = ", ";
     }
-    skel__text_add(t, "]");
+    text_add(t, "]");
 }
 
-static void put_joints(skel__text *t, const motion *m) {
-    skel__text_add(t, ",\n  \"joints\": [");
+static void put_joints(text_buffer *t, const motion *m) {
+    text_add(t, ",\n  \"joints\": [");
     for (int32_t j = 0; j < m->nj; ++j) {
         const char *between = "";
-        skel__text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
-        skel__text_string(t, skel_model_joint_name(m->model, j));
+        text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        text_string(t, skel_model_joint_name(m->model, j));
         const int first = (int)skel_model_joint_dof_offset(m->model, j);
-        skel__text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first,
-                        first, column_count(joint_type(m->model, j)));
+        text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first, first,
+                  column_count(joint_type(m->model, j)));
         for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c) {
-            skel__text_addf(t, "%s\"%s\"", between, *c);
+            text_addf(t, "%s\"%s\"", between, *c);
             between = ", ";
         }
-        skel__text_add(t, "]}");
+        text_add(t, "]}");
     }
-    skel__text_add(t, m->nj ? "\n  ]" : "]");
+    text_add(t, m->nj ? "\n  ]" : "]");
 }
 
-static void put_named(skel__text *t, const char *name, double x) {
-    skel__text_addf(t, "\"%s\": ", name);
-    skel__text_number(t, x);
+static void put_named(text_buffer *t, const char *name, double x) {
+    text_addf(t, "\"%s\": ", name);
+    text_number(t, x);
 }
 
-static void put_json(skel__text *t, const motion *m) {
+static void put_json(text_buffer *t, const motion *m) {
     const skel_inverse *v = m->inverse;
-    skel__text_add(t, "{\n  \"format\": \"skel-inverse/1\",\n  ");
+    text_add(t, "{\n  \"format\": \"skel-inverse/1\",\n  ");
     put_named(t, "fps", skel_track_fps(m->track));
-    skel__text_addf(t, ", \"frame_start\": %d, ", (int)skel_track_frame_start(m->track));
+    text_addf(t, ", \"frame_start\": %d, ", (int)skel_track_frame_start(m->track));
     put_named(t, "cutoff", m->sum.cutoff);
-    skel__text_addf(t, ", \"order\": %d,\n  ", (int)m->sum.order);
+    text_addf(t, ", \"order\": %d,\n  ", (int)m->sum.order);
     put_named(t, "joint_gap", m->sum.joint_gap);
-    skel__text_add(t, ", ");
+    text_add(t, ", ");
     put_named(t, "misalignment", m->sum.misalignment);
-    skel__text_add(t, ", ");
+    text_add(t, ", ");
     put_named(t, "noise", m->sum.noise);
-    skel__text_add(t, ", ");
+    text_add(t, ", ");
     put_named(t, "suggested_cutoff", m->sum.suggested_cutoff);
-    skel__text_add(t, ",\n  ");
+    text_add(t, ",\n  ");
     put_named(t, "residual_force", m->sum.residual_force);
-    skel__text_add(t, ", ");
+    text_add(t, ", ");
     put_named(t, "residual_torque", m->sum.residual_torque);
     put_flagged(t, "across_event", m, SKEL_INVERSE_ACROSS_EVENT);
     put_flagged(t, "contact_law", m, SKEL_INVERSE_LAW | SKEL_INVERSE_UNSOLVED);
@@ -296,10 +296,10 @@ static void put_json(skel__text *t, const motion *m) {
     put_rows(t, "power", skel_inverse_power(v), m->frames, m->nj);
     put_wrench(t, m);
     put_residuals(t, m);
-    skel__text_add(t, ",\n  \"uncertainty\": ");
-    skel__text_numbers(t, skel_inverse_uncertainty(v), (size_t)m->frames);
+    text_add(t, ",\n  \"uncertainty\": ");
+    text_numbers(t, skel_inverse_uncertainty(v), (size_t)m->frames);
     put_contacts(t, m);
-    skel__text_add(t, "\n}\n");
+    text_add(t, "\n}\n");
 }
 
 /* ---- motors ---------------------------------------------------------------------------------- */
@@ -551,13 +551,13 @@ static void warn(const call *c, const motion *m) {
 }
 
 static int write_forces(const call *c, const motion *m) {
-    skel__text t = {0};
+    text_buffer t = {0};
     if (c->as_json)
         put_json(&t, m);
     else
         put_csv(&t, m);
     const int code = cli_write(c->out, &t);
-    skel__text_free(&t);
+    text_free(&t);
     return code;
 }
 

@@ -353,7 +353,7 @@ int cli_scene(const char *file, skel_scene **scene) {
     return status == SKEL_OK ? CLI_DONE : cli_error(cli_code(status), file, "%s", err.text);
 }
 
-int cli_write(const char *out, const skel__text *text) {
+int cli_write(const char *out, const text_buffer *text) {
     const char *name = out ? out : "-";
     outfile     file;
     if (text->failed) return cli_error(CLI_FAILED, NULL, "out of memory");
@@ -381,7 +381,7 @@ int cli_track(const char *file, const skel_model *model, skel_track **track) {
 }
 
 int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit) {
-    skel__text  t      = {0};
+    text_buffer t      = {0};
     size_t      needed = 0;
     skel_status status = skel_scene_write_edited(scene, edit, NULL, 0, &needed);
     if (status == SKEL_E_BUFFER) t.data = calloc(1, needed + 1);
@@ -389,7 +389,7 @@ int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_
         t.failed = 1;
     t.length       = needed;
     const int code = cli_write(out, &t);
-    skel__text_free(&t);
+    text_free(&t);
     return code;
 }
 

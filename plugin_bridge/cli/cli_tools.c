@@ -13,14 +13,14 @@
 
 /* ---- accel ----------------------------------------------------------------------------------- */
 
-static void put_rows(skel__text *t, const char *name, const double *rows, int32_t count,
+static void put_rows(text_buffer *t, const char *name, const double *rows, int32_t count,
                      int32_t stride, int32_t width) {
-    skel__text_addf(t, "\"%s\": [", name);
+    text_addf(t, "\"%s\": [", name);
     for (int32_t i = 0; i < count; ++i) {
-        if (i) skel__text_add(t, ", ");
-        skel__text_numbers(t, rows + (size_t)i * (size_t)stride, (size_t)width);
+        if (i) text_add(t, ", ");
+        text_numbers(t, rows + (size_t)i * (size_t)stride, (size_t)width);
     }
-    skel__text_add(t, "]");
+    text_add(t, "]");
 }
 
 static void warn_projection(const char *file, double gap, double speed) {
@@ -56,7 +56,7 @@ static int accel(const char *file, const char *out, int32_t solver, const skel_s
     const skel_model *model = skel_scene_model(scene);
     const int32_t     nb    = skel_model_body_count(model);
     double           *a     = calloc(6 * (size_t)nb + 1, sizeof *a);
-    skel__text        t     = {0};
+    text_buffer       t     = {0};
     skel_error        err;
     skel_error_init(&err);
     if (!a) return cli_error(CLI_FAILED, file, "out of memory");
@@ -65,14 +65,14 @@ static int accel(const char *file, const char *out, int32_t solver, const skel_s
     if (status < 0) {
         cli_error(code, file, "%s", err.text);
     } else {
-        skel__text_add(&t, "{");
+        text_add(&t, "{");
         put_rows(&t, "linear", a, nb, 3, 3);
-        skel__text_add(&t, ",\n ");
+        text_add(&t, ",\n ");
         put_rows(&t, "angular", a + 3 * (size_t)nb, nb, 3, 3);
-        skel__text_add(&t, "}\n");
+        text_add(&t, "}\n");
         code = cli_write(out, &t);
     }
-    skel__text_free(&t);
+    text_free(&t);
     free(a);
     return code;
 }
@@ -105,17 +105,17 @@ static int32_t joint_width(const skel_model *model, int32_t j) {
 /* "--q: has 2 numbers, must have 5: top 1, elbow 4". */
 static int wrong_count(const skel_model *model, int32_t count) {
     const int32_t nj  = skel_model_joint_count(model);
-    skel__text    t   = {0};
+    text_buffer   t   = {0};
     int32_t       put = 0;
     for (int32_t j = 0; j < nj && put < 20; ++j) {
         if (joint_width(model, j) == 0) continue;
-        skel__text_addf(&t, "%s%s %d", put++ ? ", " : ": ", skel_model_joint_name(model, j),
-                        (int)joint_width(model, j));
-        if (put == 20) skel__text_add(&t, ", ...");
+        text_addf(&t, "%s%s %d", put++ ? ", " : ": ", skel_model_joint_name(model, j),
+                  (int)joint_width(model, j));
+        if (put == 20) text_add(&t, ", ...");
     }
     cli_error(CLI_WRONG, NULL, "--q: has %d numbers, must have %d%s", (int)count,
-              (int)skel_model_q_count(model), skel__text_get(&t));
-    skel__text_free(&t);
+              (int)skel_model_q_count(model), text_get(&t));
+    text_free(&t);
     return CLI_WRONG;
 }
 
@@ -234,29 +234,29 @@ static void frame_pose(const skel_scene *scene, int32_t k, const double *poses, 
     out[3] = w * x[3] - u[0] * x[4] - u[1] * x[5] - u[2] * x[6];
 }
 
-static int put_frames(skel__text *t, const skel_scene *scene, const double *poses) {
+static int put_frames(text_buffer *t, const skel_scene *scene, const double *poses) {
     const int32_t n = skel_scene_frame_count(scene), tool = skel_scene_tool(scene);
     double       *x = calloc(7 * (size_t)n + 1, sizeof *x);
     if (!x) return CLI_FAILED;
     for (int32_t k = 0; k < n; ++k) frame_pose(scene, k, poses, x + 7 * (size_t)k);
     if (tool >= 0) {
-        skel__text_add(t, ",\n \"tool\": {\"position\": ");
-        skel__text_numbers(t, x + 7 * (size_t)tool, 3);
-        skel__text_add(t, ", \"orientation\": ");
-        skel__text_numbers(t, x + 7 * (size_t)tool + 3, 4);
-        skel__text_add(t, "}");
+        text_add(t, ",\n \"tool\": {\"position\": ");
+        text_numbers(t, x + 7 * (size_t)tool, 3);
+        text_add(t, ", \"orientation\": ");
+        text_numbers(t, x + 7 * (size_t)tool + 3, 4);
+        text_add(t, "}");
     }
     if (n > 0) {
-        skel__text_add(t, ",\n \"frames\": {\"names\": [");
+        text_add(t, ",\n \"frames\": {\"names\": [");
         for (int32_t k = 0; k < n; ++k) {
-            if (k) skel__text_add(t, ", ");
-            skel__text_string(t, skel_scene_frame_name(scene, k));
+            if (k) text_add(t, ", ");
+            text_string(t, skel_scene_frame_name(scene, k));
         }
-        skel__text_add(t, "],\n  ");
+        text_add(t, "],\n  ");
         put_rows(t, "position", x, n, 7, 3);
-        skel__text_add(t, ",\n  ");
+        text_add(t, ",\n  ");
         put_rows(t, "orientation", x + 3, n, 7, 4);
-        skel__text_add(t, "}");
+        text_add(t, "}");
     }
     free(x);
     return CLI_DONE;
@@ -268,24 +268,24 @@ static int fk(const char *file, const char *out, const char *text, const char *p
     const int32_t     nb    = skel_model_body_count(model);
     double           *poses = calloc(7 * (size_t)nb + 1, sizeof *poses);
     double           *q     = calloc((size_t)skel_model_q_count(model) + 1, sizeof *q);
-    skel__text        t     = {0};
+    text_buffer       t     = {0};
     int               code  = poses && q ? poses_at(file, scene, text, pose, q, poses)
                                          : cli_error(CLI_FAILED, file, "out of memory");
     if (code == CLI_DONE) {
-        skel__text_add(&t, "{\"format\": \"skel-pose/1\",\n \"names\": [");
+        text_add(&t, "{\"format\": \"skel-pose/1\",\n \"names\": [");
         for (int32_t i = 0; i < nb; ++i) {
-            if (i) skel__text_add(&t, ", ");
-            skel__text_string(&t, skel_model_body_name(model, i));
+            if (i) text_add(&t, ", ");
+            text_string(&t, skel_model_body_name(model, i));
         }
-        skel__text_add(&t, "],\n ");
+        text_add(&t, "],\n ");
         put_rows(&t, "position", poses, nb, 7, 3);
-        skel__text_add(&t, ",\n ");
+        text_add(&t, ",\n ");
         put_rows(&t, "orientation", poses + 3, nb, 7, 4);
         if (put_frames(&t, scene, poses) != CLI_DONE) t.failed = 1;
-        skel__text_add(&t, "}\n");
+        text_add(&t, "}\n");
         code = cli_write(out, &t);
     }
-    skel__text_free(&t);
+    text_free(&t);
     free(q);
     free(poses);
     return code;

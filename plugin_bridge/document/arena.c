@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
-void *skel__arena_alloc(skel__arena *arena, size_t count, size_t size) {
+void *arena_alloc(memory_arena *arena, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
     if (!block) {
@@ -17,19 +17,19 @@ void *skel__arena_alloc(skel__arena *arena, size_t count, size_t size) {
     return (char *)block + 16;
 }
 
-char *skel__arena_string(skel__arena *arena, const char *string) {
+char *arena_string(memory_arena *arena, const char *string) {
     const size_t n    = strlen(string) + 1;
-    char        *copy = skel__arena_alloc(arena, n, 1);
+    char        *copy = arena_alloc(arena, n, 1);
     if (copy) memcpy(copy, string, n);
     return copy;
 }
 
-bool skel__arena_grow(skel__arena *arena, void *list, int32_t count, int32_t *room, size_t size) {
+bool arena_grow(memory_arena *arena, void *list, int32_t count, int32_t *room, size_t size) {
     void *old;
     memcpy(&old, list, sizeof old); /* list is the address of a pointer of any type */
     if (count < *room) return true;
     const int32_t more = *room ? 2 * *room : 16;
-    void         *now  = more > *room ? skel__arena_alloc(arena, (size_t)more, size) : NULL;
+    void         *now  = more > *room ? arena_alloc(arena, (size_t)more, size) : NULL;
     if (!now) {
         arena->failed = true;
         return false;
@@ -40,11 +40,11 @@ bool skel__arena_grow(skel__arena *arena, void *list, int32_t count, int32_t *ro
     return true;
 }
 
-void skel__arena_free(skel__arena *arena) {
+void arena_free(memory_arena *arena) {
     for (void **block = arena->blocks; block;) {
         void **next = *block;
         free(block);
         block = next;
     }
-    *arena = (skel__arena){0};
+    *arena = (memory_arena){0};
 }

@@ -15,8 +15,8 @@
 #define NAME_MAX_BYTES 255
 #define SHORT 48 /* characters of a value in a message */
 
-skel__locale skel__locale_enter(void) {
-    skel__locale   pair = {NULL, NULL};
+doc_locale doc_locale_enter(void) {
+    doc_locale     pair = {NULL, NULL};
     const locale_t c    = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     if (c == (locale_t)0) return pair;
     pair.used   = c;
@@ -24,7 +24,7 @@ skel__locale skel__locale_enter(void) {
     return pair;
 }
 
-void skel__locale_leave(skel__locale locale) {
+void doc_locale_leave(doc_locale locale) {
     if (!locale.used) return;
     uselocale(locale.before);
     freelocale(locale.used);
@@ -32,8 +32,8 @@ void skel__locale_leave(skel__locale locale) {
 
 /* ---- problems ------------------------------------------------------------------------------ */
 
-void skel__error_fill(skel_error *err, skel_status status, int32_t body, int32_t joint,
-                      const char *text) {
+void doc_error_fill(skel_error *err, skel_status status, int32_t body, int32_t joint,
+                    const char *text) {
     const size_t head = offsetof(skel_error, text);
     if (!err || err->struct_size <= head) return;
     const size_t size = err->struct_size < sizeof *err ? err->struct_size : sizeof *err;
@@ -43,25 +43,25 @@ void skel__error_fill(skel_error *err, skel_status status, int32_t body, int32_t
     snprintf(err->text, size - head, "%s", text);
 }
 
-skel_status skel__error_say(skel_error *err, skel_status status, const char *form, ...) {
+skel_status doc_error_say(skel_error *err, skel_status status, const char *form, ...) {
     char    text[400];
     va_list args;
     va_start(args, form);
     vsnprintf(text, sizeof text, form, args);
     va_end(args);
-    skel__error_fill(err, status, -1, -1, text);
+    doc_error_fill(err, status, -1, -1, text);
     return status;
 }
 
-static skel__problem *problem_new(skel__doc *doc, skel_status status) {
+static doc_problem *problem_new(document *doc, skel_status status) {
     const bool error = status != SKEL_OK;
-    if (!doc->problems || (error && doc->error_count >= SKEL__DOC_MAX_ERRORS) ||
-        (!error && doc->warning_count >= SKEL__DOC_MAX_WARNINGS)) {
+    if (!doc->problems || (error && doc->error_count >= DOC_MAX_ERRORS) ||
+        (!error && doc->warning_count >= DOC_MAX_WARNINGS)) {
         return NULL;
     }
     *(error ? &doc->error_count : &doc->warning_count) += 1;
-    skel__problem *p = &doc->problems[doc->problem_count++];
-    *p               = (skel__problem){status, 0, doc->problem_count, -1, -1, ""};
+    doc_problem *p = &doc->problems[doc->problem_count++];
+    *p             = (doc_problem){status, 0, doc->problem_count, -1, -1, ""};
     return p;
 }
 
@@ -73,7 +73,7 @@ static size_t cut_length(const char *string, size_t max) {
     return n;
 }
 
-static size_t add_path(const skel__at *at, char *out, size_t size) {
+static size_t add_path(const doc_at *at, char *out, size_t size) {
     if (!at || (!at->name && at->index < 0)) return 0; /* the root has no name */
     const size_t used = add_path(at->up, out, size);
     int          n    = 0;
@@ -87,7 +87,7 @@ static size_t add_path(const skel__at *at, char *out, size_t size) {
 }
 
 /* Number of the last value inside the node: what is missing comes after what is there. */
-static int last_number(const skel__json *node) {
+static int last_number(const json_value *node) {
     while (node->child) {
         node = node->child;
         while (node->next) node = node->next;
@@ -97,8 +97,8 @@ static int last_number(const skel__json *node) {
 
 /* Which body or joint the path goes through, and where it is in the document: at the value, or, for
    what is missing, at the end of the object that lacks it. */
-static void problem_place(skel__problem *p, const skel__at *at) {
-    for (const skel__at *a = at; a; a = a->up) {
+static void problem_place(doc_problem *p, const doc_at *at) {
+    for (const doc_at *a = at; a; a = a->up) {
         if (p->order == 0 && a->node) p->order = a == at ? a->node->order : last_number(a->node);
         if (a->name || !a->up || !a->up->name) continue;
         if (strcmp(a->up->name, "bodies") == 0 && !a->up->up->up) p->body = a->index;
@@ -106,7 +106,7 @@ static void problem_place(skel__problem *p, const skel__at *at) {
     }
 }
 
-static void problem_text(skel__problem *p, const skel__at *at, const char *form, va_list args) {
+static void problem_text(doc_problem *p, const doc_at *at, const char *form, va_list args) {
     size_t used = add_path(at, p->text, sizeof p->text / 2);
     if (used == 0) used = (size_t)snprintf(p->text, sizeof p->text, "document");
     used += (size_t)snprintf(p->text + used, sizeof p->text - used, ": ");
@@ -117,27 +117,27 @@ static void problem_text(skel__problem *p, const skel__at *at, const char *form,
     problem_place(p, at);
 }
 
-void skel__doc_error(skel__doc *doc, const skel__at *at, const char *form, ...) {
-    skel__problem *p = problem_new(doc, SKEL_E_DOCUMENT);
-    va_list        args;
+void doc_error(document *doc, const doc_at *at, const char *form, ...) {
+    doc_problem *p = problem_new(doc, SKEL_E_DOCUMENT);
+    va_list      args;
     if (!p) return;
     va_start(args, form);
     problem_text(p, at, form, args);
     va_end(args);
 }
 
-void skel__doc_warn(skel__doc *doc, const skel__at *at, const char *form, ...) {
-    skel__problem *p = problem_new(doc, SKEL_OK);
-    va_list        args;
+void doc_warn(document *doc, const doc_at *at, const char *form, ...) {
+    doc_problem *p = problem_new(doc, SKEL_OK);
+    va_list      args;
     if (!p) return;
     va_start(args, form);
     problem_text(p, at, form, args);
     va_end(args);
 }
 
-void skel__doc_pass_on(skel__doc *doc, skel_status status, const skel_error *err) {
+void doc_pass_on(document *doc, skel_status status, const skel_error *err) {
     if (status == SKEL_E_MEMORY) doc->no_memory = true;
-    skel__problem *p = problem_new(doc, status);
+    doc_problem *p = problem_new(doc, status);
     if (!p) return;
     p->body  = err->body;
     p->joint = err->joint;
@@ -146,24 +146,24 @@ void skel__doc_pass_on(skel__doc *doc, skel_status status, const skel_error *err
 }
 
 static int problem_compare(const void *a, const void *b) {
-    const skel__problem *x = a, *y = b;
+    const doc_problem *x = a, *y = b;
     return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : x->turn - y->turn;
 }
 
-void skel__doc_sort(skel__doc *doc) {
+void doc_sort(document *doc) {
     if (doc->problem_count > 1)
         qsort(doc->problems, (size_t)doc->problem_count, sizeof *doc->problems, problem_compare);
 }
 
-skel_status skel__doc_result(const skel__doc *doc, skel_error *err) {
+skel_status doc_result(const document *doc, skel_error *err) {
     if (doc->no_memory) {
-        skel__error_fill(err, SKEL_E_MEMORY, -1, -1, skel_status_text(SKEL_E_MEMORY));
+        doc_error_fill(err, SKEL_E_MEMORY, -1, -1, skel_status_text(SKEL_E_MEMORY));
         return SKEL_E_MEMORY;
     }
     for (int32_t i = 0; i < doc->problem_count; ++i) {
-        const skel__problem *p = &doc->problems[i];
+        const doc_problem *p = &doc->problems[i];
         if (p->status == SKEL_OK) continue;
-        skel__error_fill(err, p->status, p->body, p->joint, p->text);
+        doc_error_fill(err, p->status, p->body, p->joint, p->text);
         return p->status;
     }
     return SKEL_OK;
@@ -172,52 +172,50 @@ skel_status skel__doc_result(const skel__doc *doc, skel_error *err) {
 /* ---- values in messages -------------------------------------------------------------------- */
 
 /* Cuts at a whole character and says so. */
-static void add_short_string(skel__text *t, const char *string) {
+static void add_short_string(text_buffer *t, const char *string) {
     const size_t n = cut_length(string, SHORT);
     char         cut[SHORT + 4];
     snprintf(cut, sizeof cut, "%.*s%s", (int)n, string, string[n] ? "..." : "");
-    skel__text_string(t, cut);
+    text_string(t, cut);
 }
 
-static void add_short(skel__text *t, const skel__json *node) {
-    if (skel__json_is_number(node)) {
+static void add_short(text_buffer *t, const json_value *node) {
+    if (json_is_number(node)) {
         if (isfinite(node->number))
-            skel__text_number(t, node->number);
+            text_number(t, node->number);
         else
-            skel__text_add(t, "too large for a double");
-    } else if (skel__json_is_string(node)) {
+            text_add(t, "too large for a double");
+    } else if (json_is_string(node)) {
         add_short_string(t, node->text);
-    } else if (skel__json_is_array(node)) {
+    } else if (json_is_array(node)) {
         const char *between = "[";
-        for (const skel__json *c = node->child; c && t->length < SHORT;
+        for (const json_value *c = node->child; c && t->length < SHORT;
              c = c->next, between = ", ") {
-            skel__text_add(t, between);
+            text_add(t, between);
             add_short(t, c);
-            if (c->next && t->length >= SHORT) skel__text_add(t, ", ...");
+            if (c->next && t->length >= SHORT) text_add(t, ", ...");
         }
-        skel__text_add(t, node->child ? "]" : "[]");
-    } else if (skel__json_is_object(node)) {
-        skel__text_add(t, node->child ? "{...}" : "{}");
+        text_add(t, node->child ? "]" : "[]");
+    } else if (json_is_object(node)) {
+        text_add(t, node->child ? "{...}" : "{}");
     } else {
-        skel__text_add(t, skel__json_is_null(node)   ? "null"
-                          : skel__json_is_true(node) ? "true"
-                                                     : "false");
+        text_add(t, json_is_null(node) ? "null" : json_is_true(node) ? "true" : "false");
     }
 }
 
-void skel__describe(skel__doc *doc, const skel__json *node, char *out, size_t size) {
-    skel__text t = {0};
+void doc_describe(document *doc, const json_value *node, char *out, size_t size) {
+    text_buffer t = {0};
     add_short(&t, node);
     if (t.failed) doc->no_memory = true;
-    snprintf(out, size, "%s", skel__text_get(&t));
-    skel__text_free(&t);
+    snprintf(out, size, "%s", text_get(&t));
+    text_free(&t);
 }
 
-void skel__doc_wrong(skel__doc *doc, const skel__at *at, const char *must) {
+void doc_wrong(document *doc, const doc_at *at, const char *must) {
     char is[160];
-    if (doc->error_count >= SKEL__DOC_MAX_ERRORS) return;
-    skel__describe(doc, at->node, is, sizeof is);
-    skel__doc_error(doc, at, "is %s, must be %s", is, must);
+    if (doc->error_count >= DOC_MAX_ERRORS) return;
+    doc_describe(doc, at->node, is, sizeof is);
+    doc_error(doc, at, "is %s, must be %s", is, must);
 }
 
 /* Letters to put in, take out or change to get from a to b [Wagner, Fischer 1974]; 99 where the
@@ -242,8 +240,8 @@ static int32_t edit_distance(const char *a, const char *b) {
     return row[nb];
 }
 
-void skel__suggest(const char *name, const char *(*next)(const void *user, int32_t i),
-                   const void *user, char *out, size_t size) {
+void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t i),
+                 const void *user, char *out, size_t size) {
     const char *best   = NULL;
     int32_t     offset = 3; /* at most two letters off, and fewer than were typed */
     const char *known;
@@ -261,7 +259,7 @@ void skel__suggest(const char *name, const char *(*next)(const void *user, int32
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 /* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
-void *skel__blocks_alloc(void **blocks, size_t count, size_t size) {
+void *doc_blocks_alloc(void **blocks, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
     if (!block) return NULL;
@@ -270,7 +268,7 @@ void *skel__blocks_alloc(void **blocks, size_t count, size_t size) {
     return (char *)block + 16;
 }
 
-void skel__blocks_free(void **blocks) {
+void doc_blocks_free(void **blocks) {
     for (void **block = *blocks; block;) {
         void **next = *block;
         free(block);
@@ -279,36 +277,35 @@ void skel__blocks_free(void **blocks) {
     *blocks = NULL;
 }
 
-bool skel__doc_start(skel__doc *doc) {
-    *doc           = (skel__doc){0};
-    doc->problems  = calloc(SKEL__DOC_MAX_ERRORS + SKEL__DOC_MAX_WARNINGS, sizeof *doc->problems);
+bool doc_start(document *doc) {
+    *doc           = (document){0};
+    doc->problems  = calloc(DOC_MAX_ERRORS + DOC_MAX_WARNINGS, sizeof *doc->problems);
     doc->no_memory = !doc->problems;
     return !doc->no_memory;
 }
 
-bool skel__doc_open(skel__doc *doc, const char *json, size_t length) {
-    if (!skel__doc_start(doc)) return false;
+bool doc_open(document *doc, const char *json, size_t length) {
+    if (!doc_start(doc)) return false;
     skel_error err;
     skel_error_init(&err);
-    const skel_status status =
-        skel__json_parse(&doc->tree, json, length, err.text, sizeof err.text);
+    const skel_status status = json_parse(&doc->tree, json, length, err.text, sizeof err.text);
     if (status != SKEL_OK) {
-        skel__doc_pass_on(doc, status, &err);
+        doc_pass_on(doc, status, &err);
         return false;
     }
     doc->root = doc->tree.root;
     return true;
 }
 
-void skel__doc_close(skel__doc *doc) {
-    skel__json_free(&doc->tree);
-    skel__blocks_free(&doc->blocks);
+void doc_close(document *doc) {
+    json_free(&doc->tree);
+    doc_blocks_free(&doc->blocks);
     free(doc->problems);
-    *doc = (skel__doc){0};
+    *doc = (document){0};
 }
 
-void *skel__doc_alloc(skel__doc *doc, size_t count, size_t size) {
-    void *memory = skel__blocks_alloc(&doc->blocks, count, size);
+void *doc_alloc(document *doc, size_t count, size_t size) {
+    void *memory = doc_blocks_alloc(&doc->blocks, count, size);
     if (!memory) doc->no_memory = true;
     return memory;
 }
@@ -316,67 +313,67 @@ void *skel__doc_alloc(skel__doc *doc, size_t count, size_t size) {
 /* ---- objects and arrays -------------------------------------------------------------------- */
 
 static const char *known_field(const void *user, int32_t i) {
-    return ((const skel__field *)user)[i].name;
+    return ((const doc_field *)user)[i].name;
 }
 
-static void take_field(skel__doc *doc, const skel__at *at, const char *what, skel__fields *out) {
+static void take_field(document *doc, const doc_at *at, const char *what, doc_field_list *out) {
     int i = 0;
     while (out->table[i].name && strcmp(out->table[i].name, at->node->name) != 0) ++i;
     if (!out->table[i].name) {
         char hint[96];
-        skel__suggest(at->node->name, known_field, out->table, hint, sizeof hint);
-        skel__doc_error(doc, at, "is not a field of %s%s", what, hint);
+        doc_suggest(at->node->name, known_field, out->table, hint, sizeof hint);
+        doc_error(doc, at, "is not a field of %s%s", what, hint);
     } else if (out->node[i]) {
-        skel__doc_error(doc, at, "is there twice");
+        doc_error(doc, at, "is there twice");
     } else {
         out->node[i] = at->node;
     }
 }
 
-bool skel__doc_fields(skel__doc *doc, const skel__at *at, const skel__field *table,
-                      const char *what, skel__fields *out) {
-    *out = (skel__fields){at, table, {NULL}};
+bool doc_fields(document *doc, const doc_at *at, const doc_field *table, const char *what,
+                doc_field_list *out) {
+    *out = (doc_field_list){at, table, {NULL}};
     if (!at->node) return false;
-    if (!skel__json_is_object(at->node)) {
-        skel__doc_wrong(doc, at, "an object");
+    if (!json_is_object(at->node)) {
+        doc_wrong(doc, at, "an object");
         return false;
     }
-    for (const skel__json *c = at->node->child; c; c = c->next) {
-        if (doc->error_count >= SKEL__DOC_MAX_ERRORS) break;
-        take_field(doc, &(skel__at){at, c->name, -1, c}, what, out);
+    for (const json_value *c = at->node->child; c; c = c->next) {
+        if (doc->error_count >= DOC_MAX_ERRORS) break;
+        take_field(doc, &(doc_at){at, c->name, -1, c}, what, out);
     }
     return true;
 }
 
-skel__at skel__doc_member(const skel__fields *fields, int index) {
-    return (skel__at){fields->at, fields->table[index].name, -1, fields->node[index]};
+doc_at doc_member(const doc_field_list *fields, int index) {
+    return (doc_at){fields->at, fields->table[index].name, -1, fields->node[index]};
 }
 
-skel__at skel__doc_element(const skel__at *array, int32_t index, const skel__json *node) {
-    return (skel__at){array, NULL, index, node};
+doc_at doc_element(const doc_at *array, int32_t index, const json_value *node) {
+    return (doc_at){array, NULL, index, node};
 }
 
-bool skel__doc_need(skel__doc *doc, const skel__fields *fields, int index, const char *must) {
+bool doc_need(document *doc, const doc_field_list *fields, int index, const char *must) {
     if (fields->node[index]) return true;
-    const skel__at at = skel__doc_member(fields, index);
-    skel__doc_error(doc, &at, "is missing, must be %s", must);
+    const doc_at at = doc_member(fields, index);
+    doc_error(doc, &at, "is missing, must be %s", must);
     return false;
 }
 
-bool skel__doc_array(skel__doc *doc, const skel__at *at, int32_t min, int32_t max, const char *must,
-                     int32_t *count) {
+bool doc_array(document *doc, const doc_at *at, int32_t min, int32_t max, const char *must,
+               int32_t *count) {
     if (!at->node) return false;
-    if (!skel__json_is_array(at->node)) {
-        skel__doc_wrong(doc, at, must);
+    if (!json_is_array(at->node)) {
+        doc_wrong(doc, at, must);
         return false;
     }
-    const int n = skel__json_size(at->node);
+    const int n = json_size(at->node);
     if (n > max && max >= 1000) {
-        skel__doc_error(doc, at, "has %d elements, must have at most %d", n, (int)max);
+        doc_error(doc, at, "has %d elements, must have at most %d", n, (int)max);
         return false;
     }
     if (n < min || n > max) {
-        skel__doc_wrong(doc, at, must);
+        doc_wrong(doc, at, must);
         return false;
     }
     *count = n;
@@ -385,28 +382,28 @@ bool skel__doc_array(skel__doc *doc, const skel__at *at, int32_t min, int32_t ma
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-bool skel__doc_number(skel__doc *doc, const skel__at *at, skel__sign sign, double *out) {
+bool doc_number(document *doc, const doc_at *at, doc_sign sign, double *out) {
     static const char *const must[] = {"a number", "a number > 0", "a number >= 0"};
     if (!at->node) return false;
     const double x    = at->node->number;
-    bool         good = skel__json_is_number(at->node) && isfinite(x);
-    if (good && sign == SKEL__POSITIVE) good = x > 0.0;
-    if (good && sign == SKEL__NOT_NEGATIVE) good = x >= 0.0;
+    bool         good = json_is_number(at->node) && isfinite(x);
+    if (good && sign == DOC_POSITIVE) good = x > 0.0;
+    if (good && sign == DOC_NOT_NEGATIVE) good = x >= 0.0;
     if (good)
         *out = x;
     else
-        skel__doc_wrong(doc, at, must[sign]);
+        doc_wrong(doc, at, must[sign]);
     return good;
 }
 
-bool skel__doc_integer(skel__doc *doc, const skel__at *at, int32_t *out) {
+bool doc_integer(document *doc, const doc_at *at, int32_t *out) {
     if (!at->node) return false;
     const double x    = at->node->number;
-    const bool   good = skel__json_is_number(at->node) && fabs(x) <= 1e9 && x == floor(x);
+    const bool   good = json_is_number(at->node) && fabs(x) <= 1e9 && x == floor(x);
     if (good)
         *out = (int32_t)x;
     else
-        skel__doc_wrong(doc, at, "a whole number from -1000000000 to 1000000000");
+        doc_wrong(doc, at, "a whole number from -1000000000 to 1000000000");
     return good;
 }
 
@@ -417,18 +414,18 @@ static bool has_control(const char *s) {
     return false;
 }
 
-bool skel__doc_name(skel__doc *doc, const skel__at *at, const char **out) {
+bool doc_name(document *doc, const doc_at *at, const char **out) {
     if (!at->node) return false;
-    if (!skel__json_is_string(at->node) || !at->node->text[0]) {
-        skel__doc_wrong(doc, at, "a string that is not empty");
+    if (!json_is_string(at->node) || !at->node->text[0]) {
+        doc_wrong(doc, at, "a string that is not empty");
         return false;
     }
     const char  *name = at->node->text;
     const size_t n    = strlen(name);
     if (n > NAME_MAX_BYTES) {
-        skel__doc_error(doc, at, "is %zu bytes long, must be at most %d", n, NAME_MAX_BYTES);
+        doc_error(doc, at, "is %zu bytes long, must be at most %d", n, NAME_MAX_BYTES);
     } else if (has_control(name)) {
-        skel__doc_wrong(doc, at, "without control characters");
+        doc_wrong(doc, at, "without control characters");
     } else {
         *out = name;
         return true;
@@ -436,42 +433,41 @@ bool skel__doc_name(skel__doc *doc, const skel__at *at, const char **out) {
     return false;
 }
 
-bool skel__doc_vector(skel__doc *doc, const skel__at *at, int32_t count, const char *must,
-                      double *out) {
+bool doc_vector(document *doc, const doc_at *at, int32_t count, const char *must, double *out) {
     int32_t n;
-    if (!skel__doc_array(doc, at, count, count, must, &n)) return false;
+    if (!doc_array(doc, at, count, count, must, &n)) return false;
     double            x[8] = {0};
     int32_t           i    = 0;
     bool              good = true;
-    const skel__json *c;
-    SKEL__JSON_EACH(c, at->node) {
-        const skel__at item = skel__doc_element(at, i, c);
-        good                = skel__doc_number(doc, &item, SKEL__ANY, &x[i]) && good;
+    const json_value *c;
+    JSON_EACH(c, at->node) {
+        const doc_at item = doc_element(at, i, c);
+        good              = doc_number(doc, &item, DOC_ANY, &x[i]) && good;
         ++i;
     }
     if (good) memcpy(out, x, (size_t)count * sizeof *x);
     return good;
 }
 
-bool skel__doc_choice(skel__doc *doc, const skel__at *at, const char *const *names, int32_t *out) {
+bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32_t *out) {
     if (!at->node) return false;
-    skel__text must = {0};
-    skel__text_add(&must, "one of");
+    text_buffer must = {0};
+    text_add(&must, "one of");
     for (int32_t i = 0; names[i]; ++i) {
-        if (skel__json_is_string(at->node) && strcmp(names[i], at->node->text) == 0) {
+        if (json_is_string(at->node) && strcmp(names[i], at->node->text) == 0) {
             *out = i;
-            skel__text_free(&must);
+            text_free(&must);
             return true;
         }
-        skel__text_addf(&must, "%s \"%s\"", i ? "," : "", names[i]);
+        text_addf(&must, "%s \"%s\"", i ? "," : "", names[i]);
     }
     if (must.failed) doc->no_memory = true;
-    skel__doc_wrong(doc, at, skel__text_get(&must));
-    skel__text_free(&must);
+    doc_wrong(doc, at, text_get(&must));
+    text_free(&must);
     return false;
 }
 
-void skel__normalise(double *x, int32_t count) {
+void doc_normalise(double *x, int32_t count) {
     double biggest = 0.0, sum = 0.0;
     for (int32_t i = 0; i < count; ++i) biggest = fmax(biggest, fabs(x[i]));
     if (biggest == 0.0) return;
@@ -483,15 +479,15 @@ void skel__normalise(double *x, int32_t count) {
     for (int32_t i = 0; i < count; ++i) x[i] = x[i] / biggest / length;
 }
 
-bool skel__doc_quaternion(skel__doc *doc, const skel__at *at, double out[4]) {
+bool doc_quaternion(document *doc, const doc_at *at, double out[4]) {
     double q[4];
-    if (!skel__doc_vector(doc, at, 4, "[w, x, y, z]", q)) return false;
+    if (!doc_vector(doc, at, 4, "[w, x, y, z]", q)) return false;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     if (!(fabs(length - 1.0) <= UNIT_SLACK)) {
-        skel__doc_wrong(doc, at, "a unit quaternion [w, x, y, z]");
+        doc_wrong(doc, at, "a unit quaternion [w, x, y, z]");
         return false;
     }
-    skel__normalise(q, 4);
+    doc_normalise(q, 4);
     memcpy(out, q, 4 * sizeof *q);
     return true;
 }

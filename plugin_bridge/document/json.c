@@ -10,7 +10,7 @@
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
-static void *take_block(skel__json_tree *tree, size_t count, size_t size) {
+static void *take_block(json_tree *tree, size_t count, size_t size) {
     void **block = NULL;
     if (count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
     if (!block) return NULL;
@@ -19,13 +19,13 @@ static void *take_block(skel__json_tree *tree, size_t count, size_t size) {
     return (char *)block + 16;
 }
 
-void skel__json_free(skel__json_tree *tree) {
+void json_free(json_tree *tree) {
     for (void **block = tree->blocks; block;) {
         void **next = *block;
         free(block);
         block = next;
     }
-    *tree = (skel__json_tree){0};
+    *tree = (json_tree){0};
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ void skel__json_free(skel__json_tree *tree) {
 typedef struct builder {
     const char *at; /* in the text, which is known to be valid */
     const char *end;
-    skel__json *node; /* the next value */
+    json_value *node; /* the next value */
     char       *text; /* where the next string goes */
     int32_t     order;
 } builder;
@@ -43,14 +43,13 @@ static void skip_space(builder *b) {
         ++b->at;
 }
 
-static void build_number(builder *b, skel__json *node) {
-    char   digits[SKEL__JSON_MAX_NUMBER + 1];
+static void build_number(builder *b, json_value *node) {
+    char   digits[JSON_MAX_NUMBER + 1];
     size_t n = 0;
-    while (b->at < b->end && n < SKEL__JSON_MAX_NUMBER && *b->at &&
-           strchr("0123456789+-.eE", *b->at))
+    while (b->at < b->end && n < JSON_MAX_NUMBER && *b->at && strchr("0123456789+-.eE", *b->at))
         digits[n++] = *b->at++;
     digits[n]    = 0;
-    node->kind   = SKEL__JSON_NUMBER;
+    node->kind   = JSON_NUMBER;
     node->number = strtod(digits, NULL);
 }
 
@@ -113,7 +112,7 @@ static const char *build_string(builder *b) {
     return string;
 }
 
-static void attach(skel__json *parent, skel__json *item) {
+static void attach(json_value *parent, json_value *item) {
     if (parent->last)
         parent->last->next = item;
     else
@@ -122,12 +121,11 @@ static void attach(skel__json *parent, skel__json *item) {
     ++parent->count;
 }
 
-static void build_word(builder *b, skel__json *node) {
+static void build_word(builder *b, json_value *node) {
     static const struct {
-        const char     *word;
-        skel__json_kind kind;
-    } k_words[] = {
-        {"null", SKEL__JSON_NULL}, {"false", SKEL__JSON_FALSE}, {"true", SKEL__JSON_TRUE}};
+        const char *word;
+        json_kind   kind;
+    } k_words[] = {{"null", JSON_NULL}, {"false", JSON_FALSE}, {"true", JSON_TRUE}};
     for (size_t i = 0; i < 3; ++i) {
         if (*b->at != k_words[i].word[0]) continue;
         node->kind = k_words[i].kind;
@@ -137,19 +135,19 @@ static void build_word(builder *b, skel__json *node) {
 }
 
 /* As deep as json_scan.c allows. */
-static skel__json *build_value(builder *b) {
-    skel__json *node = b->node++;
+static json_value *build_value(builder *b) {
+    json_value *node = b->node++;
     node->order      = ++b->order;
     skip_space(b);
     if (*b->at == '"') {
-        node->kind = SKEL__JSON_STRING;
+        node->kind = JSON_STRING;
         node->text = build_string(b);
     } else if (*b->at == '-' || (*b->at >= '0' && *b->at <= '9')) {
         build_number(b, node);
     } else if (*b->at != '{' && *b->at != '[') {
         build_word(b, node);
     } else {
-        node->kind       = *b->at == '{' ? SKEL__JSON_OBJECT : SKEL__JSON_ARRAY;
+        node->kind       = *b->at == '{' ? JSON_OBJECT : JSON_ARRAY;
         const char close = *b->at == '{' ? '}' : ']';
         ++b->at;
         skip_space(b);
@@ -157,12 +155,12 @@ static skel__json *build_value(builder *b) {
             const char *name = NULL;
             if (*b->at == ',') ++b->at;
             skip_space(b);
-            if (node->kind == SKEL__JSON_OBJECT) {
+            if (node->kind == JSON_OBJECT) {
                 name = build_string(b);
                 skip_space(b);
                 ++b->at; /* the colon */
             }
-            skel__json *item = build_value(b);
+            json_value *item = build_value(b);
             item->name       = name;
             attach(node, item);
             skip_space(b);
@@ -172,18 +170,18 @@ static skel__json *build_value(builder *b) {
     return node;
 }
 
-skel_status skel__json_parse(skel__json_tree *tree, const char *json, size_t length, char *message,
-                             size_t size) {
+skel_status json_parse(json_tree *tree, const char *json, size_t length, char *message,
+                       size_t size) {
     uint32_t          values = 0;
-    const skel_status status = skel__json_scan(json, length, &values, message, size);
-    *tree                    = (skel__json_tree){0};
+    const skel_status status = json_scan(json, length, &values, message, size);
+    *tree                    = (json_tree){0};
     if (status != SKEL_OK) return status;
 
     builder b = {json, json + length, NULL, NULL, 0};
     b.node    = take_block(tree, values, sizeof *b.node);
     b.text    = b.node ? take_block(tree, length + 1, 1) : NULL;
     if (!b.text) {
-        skel__json_free(tree);
+        json_free(tree);
         return SKEL_E_MEMORY;
     }
     if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) b.at += 3; /* byte order mark */
@@ -193,58 +191,58 @@ skel_status skel__json_parse(skel__json_tree *tree, const char *json, size_t len
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static bool is_kind(const skel__json *node, skel__json_kind kind) {
+static bool is_kind(const json_value *node, json_kind kind) {
     return node && node->kind == kind;
 }
 
-bool skel__json_is_null(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_NULL);
+bool json_is_null(const json_value *node) {
+    return is_kind(node, JSON_NULL);
 }
 
-bool skel__json_is_bool(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_TRUE) || is_kind(node, SKEL__JSON_FALSE);
+bool json_is_bool(const json_value *node) {
+    return is_kind(node, JSON_TRUE) || is_kind(node, JSON_FALSE);
 }
 
-bool skel__json_is_false(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_FALSE);
+bool json_is_false(const json_value *node) {
+    return is_kind(node, JSON_FALSE);
 }
 
-bool skel__json_is_true(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_TRUE);
+bool json_is_true(const json_value *node) {
+    return is_kind(node, JSON_TRUE);
 }
 
-bool skel__json_is_number(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_NUMBER);
+bool json_is_number(const json_value *node) {
+    return is_kind(node, JSON_NUMBER);
 }
 
-bool skel__json_is_string(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_STRING);
+bool json_is_string(const json_value *node) {
+    return is_kind(node, JSON_STRING);
 }
 
-bool skel__json_is_array(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_ARRAY);
+bool json_is_array(const json_value *node) {
+    return is_kind(node, JSON_ARRAY);
 }
 
-bool skel__json_is_object(const skel__json *node) {
-    return is_kind(node, SKEL__JSON_OBJECT);
+bool json_is_object(const json_value *node) {
+    return is_kind(node, JSON_OBJECT);
 }
 
-int32_t skel__json_size(const skel__json *node) {
+int32_t json_size(const json_value *node) {
     return node ? node->count : 0;
 }
 
-skel__json *skel__json_member(const skel__json *object, const char *name) {
-    skel__json *item;
-    if (!skel__json_is_object(object)) return NULL;
-    SKEL__JSON_EACH(item, object) {
+json_value *json_member(const json_value *object, const char *name) {
+    json_value *item;
+    if (!json_is_object(object)) return NULL;
+    JSON_EACH(item, object) {
         if (strcmp(item->name, name) == 0) return item;
     }
     return NULL;
 }
 
-skel__json *skel__json_element(const skel__json *array, int32_t index) {
-    skel__json *item;
-    SKEL__JSON_EACH(item, array) {
+json_value *json_element(const json_value *array, int32_t index) {
+    json_value *item;
+    JSON_EACH(item, array) {
         if (index-- == 0) return item;
     }
     return NULL;
@@ -252,50 +250,50 @@ skel__json *skel__json_element(const skel__json *array, int32_t index) {
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-skel__json *skel__json_new(skel__json_tree *tree, skel__json_kind kind) {
-    skel__json *node = take_block(tree, 1, sizeof *node);
+json_value *json_new(json_tree *tree, json_kind kind) {
+    json_value *node = take_block(tree, 1, sizeof *node);
     if (node) node->kind = kind;
     return node;
 }
 
-skel__json *skel__json_new_number(skel__json_tree *tree, double x) {
-    skel__json *node = skel__json_new(tree, SKEL__JSON_NUMBER);
+json_value *json_new_number(json_tree *tree, double x) {
+    json_value *node = json_new(tree, JSON_NUMBER);
     if (node) node->number = x;
     return node;
 }
 
-skel__json *skel__json_new_numbers(skel__json_tree *tree, const double *x, int32_t count) {
-    skel__json *array = skel__json_new(tree, SKEL__JSON_ARRAY);
+json_value *json_new_numbers(json_tree *tree, const double *x, int32_t count) {
+    json_value *array = json_new(tree, JSON_ARRAY);
     if (!array) return NULL;
     for (int32_t i = 0; i < count; ++i)
-        if (!skel__json_append(array, skel__json_new_number(tree, x[i]))) return NULL;
+        if (!json_append(array, json_new_number(tree, x[i]))) return NULL;
     return array;
 }
 
-skel__json *skel__json_new_string(skel__json_tree *tree, const char *text) {
-    skel__json *node = skel__json_new(tree, SKEL__JSON_STRING);
+json_value *json_new_string(json_tree *tree, const char *text) {
+    json_value *node = json_new(tree, JSON_STRING);
     if (node) node->text = text;
     return node;
 }
 
-bool skel__json_append(skel__json *array, skel__json *item) {
+bool json_append(json_value *array, json_value *item) {
     if (!array || !item) return false;
     attach(array, item);
     return true;
 }
 
-bool skel__json_set(skel__json *object, const char *name, skel__json *item) {
+bool json_set(json_value *object, const char *name, json_value *item) {
     if (!object || !item) return false;
-    skel__json_remove(object, name);
+    json_remove(object, name);
     item->name = name;
     attach(object, item);
     return true;
 }
 
-void skel__json_remove(skel__json *object, const char *name) {
-    skel__json *before = NULL;
-    if (!skel__json_is_object(object)) return;
-    for (skel__json *item = object->child; item; before = item, item = item->next) {
+void json_remove(json_value *object, const char *name) {
+    json_value *before = NULL;
+    if (!json_is_object(object)) return;
+    for (json_value *item = object->child; item; before = item, item = item->next) {
         if (strcmp(item->name, name) != 0) continue;
         if (before)
             before->next = item->next;

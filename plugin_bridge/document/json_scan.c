@@ -62,7 +62,7 @@ static bool scan_number(scanner *s) {
         if (next_is(s, '+') || next_is(s, '-')) ++s->at;
         if (!skip_digits(s)) return false;
     }
-    if (s->at - start <= SKEL__JSON_MAX_NUMBER) return true;
+    if (s->at - start <= JSON_MAX_NUMBER) return true;
     s->at = start;
     return stop(s, SKEL_E_TOO_LARGE, "a number is longer than 60 characters");
 }
@@ -179,11 +179,11 @@ static bool scan_key(scanner *s) {
 
 static bool scan_value(scanner *s) {
     skip_space(s);
-    if (++s->values > SKEL__JSON_MAX_VALUES)
+    if (++s->values > JSON_MAX_VALUES)
         return stop(s, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
     const bool object = next_is(s, '{');
     if (!object && !next_is(s, '[')) return scan_plain(s);
-    if (++s->depth > SKEL__JSON_MAX_DEPTH)
+    if (++s->depth > JSON_MAX_DEPTH)
         return stop(s, SKEL_E_TOO_LARGE, "nested deeper than 64 levels");
     const char close = object ? '}' : ']';
     ++s->at;
@@ -217,11 +217,11 @@ static void locate(const scanner *s, const unsigned char *start, char *message, 
     snprintf(message, size, "line %lu column %lu: %s", line, column, s->why);
 }
 
-skel_status skel__json_scan(const char *json, size_t length, uint32_t *values, char *message,
-                            size_t size) {
-    if (length > SKEL__JSON_MAX_BYTES) {
+skel_status json_scan(const char *json, size_t length, uint32_t *values, char *message,
+                      size_t size) {
+    if (length > JSON_MAX_BYTES) {
         snprintf(message, size, "document: is %zu bytes, must be at most %zu", length,
-                 SKEL__JSON_MAX_BYTES);
+                 JSON_MAX_BYTES);
         return SKEL_E_TOO_LARGE;
     }
     const unsigned char *start = (const unsigned char *)json;

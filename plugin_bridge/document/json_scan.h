@@ -6,14 +6,14 @@
 
 #include <skel/skel_base.h>
 
-#define SKEL__JSON_MAX_BYTES ((size_t)64 << 20)
-#define SKEL__JSON_MAX_DEPTH 64
-#define SKEL__JSON_MAX_VALUES 10000000u
-#define SKEL__JSON_MAX_NUMBER 60 /* characters of one number */
+#define JSON_MAX_BYTES ((size_t)64 << 20)
+#define JSON_MAX_DEPTH 64
+#define JSON_MAX_VALUES 10000000u
+#define JSON_MAX_NUMBER 60 /* characters of one number */
 
 /** SKEL_OK: *values is how many values there are, the inner ones among them. SKEL_E_SYNTAX or
     SKEL_E_TOO_LARGE: `message` says where and why. */
-skel_status skel__json_scan(const char *json, size_t length, uint32_t *values, char *message,
-                            size_t size);
+skel_status json_scan(const char *json, size_t length, uint32_t *values, char *message,
+                      size_t size);
 
 #endif

@@ -10,35 +10,35 @@
 #include <string.h>
 
 /* 15 digits are enough for most numbers people type, 17 for every double. */
-size_t skel__number_format(char out[SKEL__NUMBER_SIZE], double x) {
+size_t doc_number_format(char out[DOC_NUMBER_SIZE], double x) {
     if (!isfinite(x)) {
         memcpy(out, "null", 5);
         return 4;
     }
     int n = 0;
     for (int digits = 15; digits <= 17; ++digits) {
-        n = snprintf(out, SKEL__NUMBER_SIZE, "%.*g", digits, x);
+        n = snprintf(out, DOC_NUMBER_SIZE, "%.*g", digits, x);
         if (strtod(out, NULL) == x) break;
     }
     return (size_t)n;
 }
 
-void skel__text_free(skel__text *text) {
+void text_free(text_buffer *text) {
     free(text->data);
-    *text = (skel__text){0};
+    *text = (text_buffer){0};
 }
 
-void skel__text_clear(skel__text *text) {
+void text_clear(text_buffer *text) {
     text->length = 0;
     if (text->data) text->data[0] = 0;
 }
 
-const char *skel__text_get(const skel__text *text) {
+const char *text_get(const text_buffer *text) {
     return text->data ? text->data : "";
 }
 
 /* Room for `more` bytes and the zero. */
-static int text_reserve(skel__text *text, size_t more) {
+static int text_reserve(text_buffer *text, size_t more) {
     if (text->failed) return 0;
     if (more < text->capacity - text->length) return 1;
     if (more > SIZE_MAX / 4 || text->length > SIZE_MAX / 4) {
@@ -56,18 +56,18 @@ static int text_reserve(skel__text *text, size_t more) {
     return 1;
 }
 
-void skel__text_bytes(skel__text *text, const char *bytes, size_t count) {
+void text_bytes(text_buffer *text, const char *bytes, size_t count) {
     if (!text_reserve(text, count)) return;
     memcpy(text->data + text->length, bytes, count);
     text->length += count;
     text->data[text->length] = 0;
 }
 
-void skel__text_add(skel__text *text, const char *string) {
-    skel__text_bytes(text, string, strlen(string));
+void text_add(text_buffer *text, const char *string) {
+    text_bytes(text, string, strlen(string));
 }
 
-void skel__text_addf(skel__text *text, const char *format, ...) {
+void text_addf(text_buffer *text, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
@@ -80,39 +80,39 @@ void skel__text_addf(skel__text *text, const char *format, ...) {
     va_end(args);
 }
 
-void skel__text_number(skel__text *text, double x) {
-    char         number[SKEL__NUMBER_SIZE];
-    const size_t n = skel__number_format(number, x);
-    skel__text_bytes(text, number, n);
+void text_number(text_buffer *text, double x) {
+    char         number[DOC_NUMBER_SIZE];
+    const size_t n = doc_number_format(number, x);
+    text_bytes(text, number, n);
 }
 
-void skel__text_numbers(skel__text *text, const double *x, size_t count) {
-    skel__text_bytes(text, "[", 1);
+void text_numbers(text_buffer *text, const double *x, size_t count) {
+    text_bytes(text, "[", 1);
     for (size_t i = 0; i < count; ++i) {
-        if (i > 0) skel__text_bytes(text, ", ", 2);
-        skel__text_number(text, x[i]);
+        if (i > 0) text_bytes(text, ", ", 2);
+        text_number(text, x[i]);
     }
-    skel__text_bytes(text, "]", 1);
+    text_bytes(text, "]", 1);
 }
 
-static void text_escaped(skel__text *text, unsigned char c) {
+static void text_escaped(text_buffer *text, unsigned char c) {
     if (c == '"' || c == '\\') {
-        skel__text_addf(text, "\\%c", c);
+        text_addf(text, "\\%c", c);
     } else if (c == '\n') {
-        skel__text_add(text, "\\n");
+        text_add(text, "\\n");
     } else if (c == '\t') {
-        skel__text_add(text, "\\t");
+        text_add(text, "\\t");
     } else if (c < 0x20 || c == 0x7f) {
-        skel__text_addf(text, "\\u%04x", c);
+        text_addf(text, "\\u%04x", c);
     } else {
-        skel__text_bytes(text, (const char *)&c, 1);
+        text_bytes(text, (const char *)&c, 1);
     }
 }
 
-void skel__text_string(skel__text *text, const char *string) {
-    skel__text_bytes(text, "\"", 1);
+void text_string(text_buffer *text, const char *string) {
+    text_bytes(text, "\"", 1);
     for (const char *c = string; *c; ++c) text_escaped(text, (unsigned char)*c);
-    skel__text_bytes(text, "\"", 1);
+    text_bytes(text, "\"", 1);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -133,36 +133,36 @@ static int is_guarded(const char *cell) {
 }
 
 /* Quotes are doubled; control characters, which no name may have, are left out. */
-static void csv_bytes(skel__text *text, const char *string) {
+static void csv_bytes(text_buffer *text, const char *string) {
     for (const char *c = string; *c; ++c) {
-        if (*c == '"') skel__text_bytes(text, c, 1);
-        if ((unsigned char)*c >= 0x20) skel__text_bytes(text, c, 1);
+        if (*c == '"') text_bytes(text, c, 1);
+        if ((unsigned char)*c >= 0x20) text_bytes(text, c, 1);
     }
 }
 
-void skel__text_csv_name(skel__text *text, const char *name, const char *suffix, int quoted) {
+void text_csv_name(text_buffer *text, const char *name, const char *suffix, int quoted) {
     const int in_quotes = quoted || strpbrk(name, ",\"") != NULL;
-    if (in_quotes) skel__text_add(text, "\"");
-    if (is_guarded(name)) skel__text_add(text, "'");
+    if (in_quotes) text_add(text, "\"");
+    if (is_guarded(name)) text_add(text, "'");
     csv_bytes(text, name);
     csv_bytes(text, suffix);
-    if (in_quotes) skel__text_add(text, "\"");
+    if (in_quotes) text_add(text, "\"");
 }
 
-const char *skel__csv_name(const char *cell) {
+const char *doc_csv_name(const char *cell) {
     return *cell == '\'' && is_guarded(cell) ? cell + 1 : cell;
 }
 
-void skel__text_csv_comment(skel__text *text, const char *line) {
+void text_csv_comment(text_buffer *text, const char *line) {
     int quoted = 0;
     for (const char *at = strchr(line, ','); at && !quoted; at = strchr(at + 1, ','))
         quoted = begins_formula(at + 1 + strspn(at + 1, " "));
 
     if (!quoted) {
-        skel__text_addf(text, "# %s\n", line);
+        text_addf(text, "# %s\n", line);
         return;
     }
-    skel__text_add(text, "\"# ");
+    text_add(text, "\"# ");
     csv_bytes(text, line);
-    skel__text_add(text, "\"\n");
+    text_add(text, "\"\n");
 }

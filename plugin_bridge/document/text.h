@@ -7,35 +7,35 @@
 #include <stddef.h>
 
 /** Start with all zero. After a failed allocation `failed` stays set and nothing more is added. */
-typedef struct skel__text {
+typedef struct text_buffer {
     char  *data; /* zero-terminated once something was added */
     size_t length;
     size_t capacity;
     int    failed;
-} skel__text;
+} text_buffer;
 
-#define SKEL__NUMBER_SIZE 32 /* enough for any number and its zero byte */
+#define DOC_NUMBER_SIZE 32 /* enough for any number and its zero byte */
 
 /** Writes x as JSON ("null" where x is not finite); returns the length. */
-size_t skel__number_format(char out[SKEL__NUMBER_SIZE], double x);
+size_t doc_number_format(char out[DOC_NUMBER_SIZE], double x);
 
-void skel__text_free(skel__text *text);
+void text_free(text_buffer *text);
 /** Forgets the content, keeps the memory. */
-void skel__text_clear(skel__text *text);
+void text_clear(text_buffer *text);
 /** Never NULL. */
-const char *skel__text_get(const skel__text *text);
+const char *text_get(const text_buffer *text);
 
-void skel__text_bytes(skel__text *text, const char *bytes, size_t count);
-void skel__text_add(skel__text *text, const char *string);
+void text_bytes(text_buffer *text, const char *bytes, size_t count);
+void text_add(text_buffer *text, const char *string);
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void skel__text_addf(skel__text *text, const char *format, ...);
-void skel__text_number(skel__text *text, double x);
+void text_addf(text_buffer *text, const char *format, ...);
+void text_number(text_buffer *text, double x);
 /** "[1, 2, 3]". */
-void skel__text_numbers(skel__text *text, const double *x, size_t count);
+void text_numbers(text_buffer *text, const double *x, size_t count);
 /** The string in quotes, escaped. */
-void skel__text_string(skel__text *text, const char *string);
+void text_string(text_buffer *text, const char *string);
 
 /* CSV (RFC 4180) that a spreadsheet shows and does not evaluate. A cell that begins with = + - @ is
    a formula to it, in quotes too; such a name gets an apostrophe before it, which spreadsheets take
@@ -43,10 +43,10 @@ void skel__text_string(skel__text *text, const char *string);
    that taking one away always gives the name back. */
 
 /** `name` and `suffix` as one cell; in quotes where it needs them, or always. */
-void skel__text_csv_name(skel__text *text, const char *name, const char *suffix, int quoted);
+void text_csv_name(text_buffer *text, const char *name, const char *suffix, int quoted);
 /** A whole line, "# " before it; in quotes where a part after a comma would be a formula. */
-void skel__text_csv_comment(skel__text *text, const char *line);
-/** The name that a cell holds: without the apostrophe of skel__text_csv_name. */
-const char *skel__csv_name(const char *cell);
+void text_csv_comment(text_buffer *text, const char *line);
+/** The name that a cell holds: without the apostrophe of text_csv_name. */
+const char *doc_csv_name(const char *cell);
 
 #endif

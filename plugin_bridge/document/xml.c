@@ -18,12 +18,12 @@ void arc4random_buf(void *bytes, size_t count) {
 }
 
 typedef struct state {
-    const skel__xml_reader *reader;
-    XML_Parser              parser;
-    const char             *refused; /* why the text itself was refused */
-    bool                    stopped;
-    int32_t                 depth, elements;
-    int32_t                 skipped; /* lines before the first that is parsed */
+    const xml_reader *reader;
+    XML_Parser        parser;
+    const char       *refused; /* why the text itself was refused */
+    bool              stopped;
+    int32_t           depth, elements;
+    int32_t           skipped; /* lines before the first that is parsed */
 } state;
 
 static void stop(state *s, const char *refused) {
@@ -35,9 +35,9 @@ static void stop(state *s, const char *refused) {
 static void XMLCALL on_open(void *user, const XML_Char *name, const XML_Char **attributes) {
     state *s = user;
     if (s->stopped) return;
-    if (++s->depth > SKEL__XML_DEPTH)
+    if (++s->depth > XML_DEPTH)
         stop(s, "is nested too deep, must be at most 64 elements deep");
-    else if (++s->elements > SKEL__XML_ELEMENTS)
+    else if (++s->elements > XML_ELEMENTS)
         stop(s, "has too many elements, must have at most 2000000");
     else if (!s->reader->open(s->reader->user,
                               (int32_t)XML_GetCurrentLineNumber(s->parser) + s->skipped, name,
@@ -157,11 +157,11 @@ static skel_status parse(state *s, const char *text, size_t length, char *why, s
     return status;
 }
 
-skel_status skel__xml_parse(const char *text, size_t length, const skel__xml_reader *reader,
-                            char *why, size_t size) {
+skel_status xml_parse(const char *text, size_t length, const xml_reader *reader, char *why,
+                      size_t size) {
     state s = {.reader = reader};
-    if (length > SKEL__XML_BYTES) {
-        snprintf(why, size, "document: is larger than %zu bytes, must be smaller", SKEL__XML_BYTES);
+    if (length > XML_BYTES) {
+        snprintf(why, size, "document: is larger than %zu bytes, must be smaller", XML_BYTES);
         return SKEL_E_TOO_LARGE;
     }
     char *copy = malloc(length + 1);

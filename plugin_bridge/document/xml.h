@@ -8,20 +8,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SKEL__XML_BYTES ((size_t)32 << 20)
-#define SKEL__XML_DEPTH 64
-#define SKEL__XML_ELEMENTS 2000000
+#define XML_BYTES ((size_t)32 << 20)
+#define XML_DEPTH 64
+#define XML_ELEMENTS 2000000
 
 /** open and close return false to stop; attributes: name, value, ..., NULL. */
-typedef struct skel__xml_reader {
+typedef struct xml_reader {
     bool (*open)(void *user, int32_t line, const char *name, const char **attributes);
     bool (*close)(void *user, const char *name);
     void (*text)(void *user, const char *text, int32_t length);
     void *user;
-} skel__xml_reader;
+} xml_reader;
 
 /** SKEL_OK, also where the reader stopped; else why, with line and column. */
-skel_status skel__xml_parse(const char *text, size_t length, const skel__xml_reader *reader,
-                            char *why, size_t size);
+skel_status xml_parse(const char *text, size_t length, const xml_reader *reader, char *why,
+                      size_t size);
 
 #endif

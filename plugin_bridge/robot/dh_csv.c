@@ -47,18 +47,18 @@ static const struct column {
     {"iyz", NONE},     {"friction", NONE}, {"velocity_limit", OWN}, {"torque_limit", NONE}};
 
 typedef struct reader {
-    skel__doc    *doc;
-    skel__dh_doc *d;
-    int32_t       line, room;
-    bool          has_convention, has_angle, has_length;
-    int32_t       column_count;                     /* 0: the heading was not there yet */
-    int32_t       column[MAX_COLUMNS];              /* C_* */
-    double angle[MAX_COLUMNS], length[MAX_COLUMNS]; /* of the column's name; 0: of the file */
-    skel__dh_joint *rows;
+    document *doc;
+    dh_doc   *d;
+    int32_t   line, room;
+    bool      has_convention, has_angle, has_length;
+    int32_t   column_count;                            /* 0: the heading was not there yet */
+    int32_t   column[MAX_COLUMNS];                     /* C_* */
+    double    angle[MAX_COLUMNS], length[MAX_COLUMNS]; /* of the column's name; 0: of the file */
+    dh_joint *rows;
 } reader;
 
 static void wrong(reader *r, const char *what, const char *is, const char *must) {
-    skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is '%.48s', must be %s", (int)r->line, what,
+    robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is '%.48s', must be %s", (int)r->line, what,
                is, must);
 }
 
@@ -82,12 +82,12 @@ static char *trim(char *text) {
 
 /* A name, in memory of the document. */
 static const char *keep(reader *r, const char *text) {
-    if (!skel__is_name(text)) {
+    if (!robot_is_name(text)) {
         wrong(r, "name", "not a name", "1 to 255 bytes of UTF-8 without control characters");
         return NULL;
     }
     const size_t size = strlen(text) + 1;
-    char        *copy = skel__doc_alloc(r->doc, size, 1);
+    char        *copy = doc_alloc(r->doc, size, 1);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
@@ -98,7 +98,7 @@ static void read_choice(reader *r, const char *key, const char *value, const cha
     char must[64];
     snprintf(must, sizeof must, "%s or %s", one, two);
     if (*has) {
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is there twice", (int)r->line, key);
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is there twice", (int)r->line, key);
         return;
     }
     *has    = true;
@@ -127,7 +127,7 @@ static void read_pose(reader *r, const char *key, char *value, double out[7]) {
               "7 numbers: x y z w x y z, the last four of length 1");
         return;
     }
-    skel__normalise(x + 3, 4);
+    doc_normalise(x + 3, 4);
     memcpy(out, x, sizeof x);
 }
 
@@ -171,7 +171,7 @@ static void take_unit(char *name, double *angle, double *length) {
         const char *tail;
         double      angle, length;
     } tails[] = {
-        {"deg", SKEL__DOC_PI / 180.0, 0.0}, {"rad", 1.0, 0.0}, {"mm", 0.0, 1e-3}, {"m", 0.0, 1.0}};
+        {"deg", DOC_PI / 180.0, 0.0}, {"rad", 1.0, 0.0}, {"mm", 0.0, 1e-3}, {"m", 0.0, 1.0}};
     char       *cut    = strpbrk(name, "[(");
     const char *inside = cut ? cut + 1 : strrchr(name, '_');
     if (!cut && inside) cut = name + (inside - name), ++inside;
@@ -199,7 +199,7 @@ static void read_heading(reader *r, char **cell, int32_t count) {
             return;
         }
         if (seen[k]) {
-            skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: column %s: is there twice", (int)r->line,
+            robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: column %s: is there twice", (int)r->line,
                        cell[i]);
             return;
         }
@@ -214,7 +214,7 @@ static void read_heading(reader *r, char **cell, int32_t count) {
     static const int needed[] = {C_TYPE, C_A, C_ALPHA, C_D, C_THETA};
     for (size_t k = 0; k < sizeof needed / sizeof *needed; ++k)
         if (!seen[needed[k]])
-            skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: column %s: is missing, must be there",
+            robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: column %s: is missing, must be there",
                        (int)r->line, k_columns[needed[k]].name);
     r->column_count = count;
 }
@@ -234,11 +234,11 @@ static double unit_of(const reader *r, int32_t i, int32_t type) {
     const unit u     = k_columns[r->column[i]].unit;
     const bool turns = u == ANGLE || (u == OWN && type == SKEL_JOINT_HINGE);
     if (u == NONE) return 1.0;
-    if (turns) return r->angle[i] > 0.0 ? r->angle[i] : r->d->is_deg ? SKEL__DOC_PI / 180.0 : 1.0;
+    if (turns) return r->angle[i] > 0.0 ? r->angle[i] : r->d->is_deg ? DOC_PI / 180.0 : 1.0;
     return r->length[i] > 0.0 ? r->length[i] : r->d->is_mm ? 1e-3 : 1.0;
 }
 
-static void put_number(reader *r, skel__dh_joint *j, int32_t column, double x) {
+static void put_number(reader *r, dh_joint *j, int32_t column, double x) {
     switch (column) {
     case C_A: j->row.a = x; break;
     case C_ALPHA: j->row.alpha = x; break;
@@ -269,34 +269,34 @@ static void put_number(reader *r, skel__dh_joint *j, int32_t column, double x) {
     }
 }
 
-static void finish_row(reader *r, skel__dh_joint *j, const bool has[C_COUNT]) {
+static void finish_row(reader *r, dh_joint *j, const bool has[C_COUNT]) {
     if (has[C_LOW] != has[C_HIGH])
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "line %d: limit_%s: is missing, must be there beside the other", (int)r->line,
                    has[C_LOW] ? "high" : "low");
     j->has_limits = has[C_LOW] && has[C_HIGH];
     if (j->has_limits && j->low > j->high)
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: limit_low: is %g, must be at most limit_high",
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: limit_low: is %g, must be at most limit_high",
                    (int)r->line, j->low);
-    if (j->has_inertia && !skel__inertia_definite(j->inertia))
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+    if (j->has_inertia && !robot_inertia_definite(j->inertia))
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "line %d: ixx: is %g, must be positive definite with "
                    "the others",
                    (int)r->line, j->inertia[0]);
     if (j->drive.velocity < 0.0 || j->drive.effort < 0.0)
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: velocity_limit: is negative, must be > 0",
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: velocity_limit: is negative, must be > 0",
                    (int)r->line);
 }
 
 static void read_row(reader *r, char **cell, int32_t count) {
-    bool            has[C_COUNT] = {false};
-    skel__dh_joint *j            = &r->rows[r->d->count];
-    int32_t         type         = -1;
-    *j                           = (skel__dh_joint){0};
+    bool      has[C_COUNT] = {false};
+    dh_joint *j            = &r->rows[r->d->count];
+    int32_t   type         = -1;
+    *j                     = (dh_joint){0};
     skel_dh_row_init(&j->row);
     snprintf(j->place, sizeof j->place, "line %d", (int)r->line);
     if (count != r->column_count) {
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: has %d cells, must have %d, as the heading",
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: has %d cells, must have %d, as the heading",
                    (int)r->line, (int)count, (int)r->column_count);
         return;
     }
@@ -309,9 +309,9 @@ static void read_row(reader *r, char **cell, int32_t count) {
         if (c == C_TYPE || !cell[i][0]) continue;
         has[c] = true;
         if (c == C_NAME)
-            j->name = keep(r, skel__csv_name(cell[i]));
+            j->name = keep(r, doc_csv_name(cell[i]));
         else if (c == C_LINK)
-            j->link = keep(r, skel__csv_name(cell[i]));
+            j->link = keep(r, doc_csv_name(cell[i]));
         else if (!number_of(cell[i], &x))
             wrong(r, k_columns[c].name, cell[i], "a number");
         else
@@ -320,7 +320,7 @@ static void read_row(reader *r, char **cell, int32_t count) {
     static const int needed[] = {C_A, C_ALPHA, C_D, C_THETA};
     for (size_t k = 0; k < 4; ++k)
         if (!has[needed[k]] && needed[k] != (type == SKEL_JOINT_HINGE ? C_THETA : C_D))
-            skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is empty, must be a number",
+            robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is empty, must be a number",
                        (int)r->line, k_columns[needed[k]].name);
     finish_row(r, j, has);
     ++r->d->count;
@@ -375,15 +375,15 @@ static bool read_units(reader *r) {
         needs_length = needs_length || (u == LENGTH && !(r->length[i] > 0.0));
     }
     if (!r->has_convention)
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "convention: is missing, must be a line '# convention: standard' or '# "
                    "convention: modified' before the rows");
     if (needs_angle && !r->has_angle)
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "angle_unit: is missing, must be a line '# angle_unit: deg' or '# angle_unit: "
                    "rad' before the rows (or columns like alpha_deg)");
     if (needs_length && !r->has_length)
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "length_unit: is missing, must be a line '# length_unit: mm' or '# length_unit: "
                    "m' before the rows (or columns like a_mm)");
     return r->doc->error_count == 0;
@@ -395,13 +395,13 @@ static bool is_heading(reader *r, const char *line) {
                                  "d,theta";
     const char       *cut      = strchr(line, ';') ? "semicolons" : "tabs";
     if (strchr("+-.0123456789", line[0]))
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: begins with a number, but is the heading, %s",
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: begins with a number, but is the heading, %s",
                    (int)r->line, k_must);
     else if (!strchr(line, ',') && strpbrk(line, ";\t"))
-        skel__note(r->doc, SKEL_E_DOCUMENT, "line %d: has %s between its cells, %s", (int)r->line,
+        robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: has %s between its cells, %s", (int)r->line,
                    cut, k_must);
     else if (!strchr(line, ','))
-        skel__note(r->doc, SKEL_E_SYNTAX,
+        robot_note(r->doc, SKEL_E_SYNTAX,
                    "line %d: begins no JSON, no URDF and no DH table. A table has lines like '# "
                    "convention: standard', then a heading, then a line per joint; the heading %s",
                    (int)r->line, k_must);
@@ -423,7 +423,7 @@ static bool read_line(reader *r, char *line) {
     if (r->column_count == 0 && !is_heading(r, line)) return false;
     const int32_t n = split(line, cell);
     if (n < 0) {
-        skel__note(r->doc, SKEL_E_DOCUMENT,
+        robot_note(r->doc, SKEL_E_DOCUMENT,
                    "line %d: is cut wrongly, must have closed quotes and at most %d cells",
                    (int)r->line, MAX_COLUMNS);
         return false;
@@ -432,28 +432,28 @@ static bool read_line(reader *r, char *line) {
         read_heading(r, cell, n);
         return r->column_count > 0 && r->doc->error_count == 0 && read_units(r);
     }
-    if (r->d->count == SKEL__DH_JOINTS) {
-        skel__note(r->doc, SKEL_E_TOO_LARGE, "line %d: is joint %d, must be at most %d",
-                   (int)r->line, SKEL__DH_JOINTS + 1, SKEL__DH_JOINTS);
+    if (r->d->count == DH_JOINTS) {
+        robot_note(r->doc, SKEL_E_TOO_LARGE, "line %d: is joint %d, must be at most %d",
+                   (int)r->line, DH_JOINTS + 1, DH_JOINTS);
         return false;
     }
     read_row(r, cell, n);
     return true;
 }
 
-bool skel__dh_parse_csv(skel__doc *doc, const char *text, size_t length, skel__dh_doc *d) {
-    *d       = (skel__dh_doc){.base = {0, 0, 0, 1}, .tool = {0, 0, 0, 1}, .angle = 1, .length = 1};
+bool dh_parse_csv(document *doc, const char *text, size_t length, dh_doc *d) {
+    *d       = (dh_doc){.base = {0, 0, 0, 1}, .tool = {0, 0, 0, 1}, .angle = 1, .length = 1};
     reader r = {.doc = doc, .d = d};
     if (length > MAX_TEXT || memchr(text, 0, length)) {
-        skel__note(
+        robot_note(
             doc, length > MAX_TEXT ? SKEL_E_TOO_LARGE : SKEL_E_SYNTAX,
             "document: is too large or has zero bytes, must be text in UTF-8: JSON, a URDF or "
             "a DH table");
         return false;
     }
     const size_t skip = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    char        *copy = skel__doc_alloc(doc, length - skip + 1, 1);
-    r.rows            = skel__doc_alloc(doc, SKEL__DH_JOINTS, sizeof *r.rows);
+    char        *copy = doc_alloc(doc, length - skip + 1, 1);
+    r.rows            = doc_alloc(doc, DH_JOINTS, sizeof *r.rows);
     if (!copy || !r.rows) return false;
     memcpy(copy, text + skip, length - skip);
     bool more = true;
@@ -465,19 +465,19 @@ bool skel__dh_parse_csv(skel__doc *doc, const char *text, size_t length, skel__d
         line = end ? end + 1 : NULL;
     }
     d->joints = r.rows;
-    d->angle = d->is_deg ? SKEL__DOC_PI / 180.0 : 1.0, d->length = d->is_mm ? 1e-3 : 1.0;
+    d->angle = d->is_deg ? DOC_PI / 180.0 : 1.0, d->length = d->is_mm ? 1e-3 : 1.0;
     for (int k = 0; k < 3; ++k) d->base[k] *= d->length, d->tool[k] *= d->length;
     if (doc->error_count == 0 && r.column_count == 0)
-        skel__note(doc, SKEL_E_DOCUMENT,
+        robot_note(doc, SKEL_E_DOCUMENT,
                    "document: has no heading, must have a line of column names");
     else if (doc->error_count == 0 && d->count == 0)
-        skel__note(doc, SKEL_E_DOCUMENT, "document: has no joints, must have at least one line");
-    return doc->error_count == 0 && !doc->no_memory && skel__dh_names(doc, d);
+        robot_note(doc, SKEL_E_DOCUMENT, "document: has no joints, must have at least one line");
+    return doc->error_count == 0 && !doc->no_memory && dh_names(doc, d);
 }
 
-void skel__read_dh_csv(skel__doc *doc, const char *text, size_t length, skel_scene *s) {
-    skel__dh_doc d;
-    if (!skel__dh_parse_csv(doc, text, length, &d)) return;
-    skel__dh_suspect(doc, &d);
-    skel__dh_build(doc, &d, s);
+void robot_read_dh_csv(document *doc, const char *text, size_t length, skel_scene *s) {
+    dh_doc d;
+    if (!dh_parse_csv(doc, text, length, &d)) return;
+    dh_suspect(doc, &d);
+    dh_build(doc, &d, s);
 }

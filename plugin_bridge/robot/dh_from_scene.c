@@ -14,10 +14,10 @@
 typedef struct chain {
     const skel_scene *s;
     const skel_model *model;
-    skel__arena       arena;
+    memory_arena      arena;
     skel_dh          *dh;
-    skel__dh_doc      doc;
-    skel__robot       words;  /* source and notes only */
+    dh_doc            doc;
+    robot_data        words;  /* source and notes only */
     int32_t          *island; /* (body_count + 1) of bodies that fixed joints hold together;
                                  index 0 is the world */
     int32_t           root, tip;
@@ -68,7 +68,7 @@ static bool find_place(const skel_scene *s, const char *name, int32_t *body, dou
 /* Bodies that one joint holds, and that hang from something. */
 static skel_status only_end(chain *c, skel_error *err) {
     const int32_t nb        = skel_model_body_count(c->model);
-    int32_t      *count     = skel__arena_alloc(&c->arena, (size_t)nb + 1, sizeof *count);
+    int32_t      *count     = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *count);
     int32_t       ends      = 0;
     char          list[256] = "";
     size_t        used      = 0;
@@ -88,9 +88,9 @@ static skel_status only_end(chain *c, skel_error *err) {
         ++ends;
     }
     if (ends == 1) return SKEL_OK;
-    return skel__error_say(err, SKEL_E_ARGUMENT,
-                           "tip: is missing, must be named: the skeleton has %d ends%s%s",
-                           (int)ends, ends ? ": " : "", list);
+    return doc_error_say(err, SKEL_E_ARGUMENT,
+                         "tip: is missing, must be named: the skeleton has %d ends%s%s", (int)ends,
+                         ends ? ": " : "", list);
 }
 
 static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *err) {
@@ -98,8 +98,8 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
     const char *tip = d->tip;
     c->root         = SKEL_WORLD;
     if (d->root && !find_place(c->s, d->root, &c->root, unused))
-        return skel__error_say(err, SKEL_E_ARGUMENT,
-                               "root: is '%.100s', must be a body, a frame or world", d->root);
+        return doc_error_say(err, SKEL_E_ARGUMENT,
+                             "root: is '%.100s', must be a body, a frame or world", d->root);
     if (!tip && c->s->robot && c->s->robot->tool >= 0)
         tip = c->s->robot->frames[c->s->robot->tool].name;
     if (!tip) {
@@ -108,11 +108,11 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
         return only_end(c, err);
     }
     if (!find_place(c->s, tip, &c->tip, c->tool))
-        return skel__error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must be a body or a frame",
-                               tip);
+        return doc_error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must be a body or a frame",
+                             tip);
     if (c->tip == c->root)
-        return skel__error_say(err, SKEL_E_ARGUMENT,
-                               "tip: is '%.100s', must not be held by the root", tip);
+        return doc_error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must not be held by the root",
+                             tip);
     return SKEL_OK;
 }
 
@@ -120,7 +120,7 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
 
 static bool find_islands(chain *c) {
     const int32_t nb = skel_model_body_count(c->model), nj = skel_model_joint_count(c->model);
-    c->island = skel__arena_alloc(&c->arena, (size_t)nb + 1, sizeof *c->island);
+    c->island = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *c->island);
     if (!c->island) return false;
     for (int32_t i = 0; i <= nb; ++i) c->island[i] = i;
     for (bool grown = true; grown;) {
@@ -145,8 +145,8 @@ static view view_of(const chain *c, int32_t ref, const double at[7], const doubl
     view   v;
     double ref0[7];
     body_pose(c, ref, ref0);
-    skel__pose_inverse(ref0, v.from_ref);
-    skel__pose_inverse(link, v.to_link);
+    robot_pose_inverse(ref0, v.from_ref);
+    robot_pose_inverse(link, v.to_link);
     memcpy(v.at, at, sizeof v.at);
     return v;
 }
@@ -155,18 +155,18 @@ static skel_body_desc seen(const chain *c, const view *v, int32_t i, double x[7]
     skel_body_desc b;
     skel_body_desc_init(&b);
     skel_model_get_body(c->model, i, &b);
-    if (skel__is_estimated(c->s, i, SKEL__ESTIMATED_INERTIA))
+    if (scene_is_estimated(c->s, i, SCENE_ESTIMATED_INERTIA))
         memset(b.inertia, 0, sizeof b.inertia); /* an estimate is no number of a table */
-    if (skel__is_estimated(c->s, i, SKEL__ESTIMATED_MASS)) b.mass = 0.0;
+    if (scene_is_estimated(c->s, i, SCENE_ESTIMATED_MASS)) b.mass = 0.0;
     body_pose(c, i, x);
-    skel__pose_mul(v->from_ref, x, x);
-    skel__pose_mul(v->at, x, x);
-    skel__pose_mul(v->to_link, x, x);
+    robot_pose_mul(v->from_ref, x, x);
+    robot_pose_mul(v->at, x, x);
+    robot_pose_mul(v->to_link, x, x);
     return b;
 }
 
 /* Mass, centre and inertia of an island: first the centre, then the inertia about it. */
-static void sum_masses(const chain *c, int32_t island, const view *v, skel__dh_joint *out) {
+static void sum_masses(const chain *c, int32_t island, const view *v, dh_joint *out) {
     const int32_t nb = skel_model_body_count(c->model);
     double        x[7], turned[6];
     for (int32_t i = 0; i < nb; ++i) {
@@ -184,14 +184,14 @@ static void sum_masses(const chain *c, int32_t island, const view *v, skel__dh_j
         const double         r2   = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
         const double         steiner[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
                                            -r[0] * r[1],     -r[0] * r[2],     -r[1] * r[2]};
-        skel__inertia_rotate(x + 3, b.inertia, turned);
+        robot_inertia_rotate(x + 3, b.inertia, turned);
         for (int k = 0; k < 6; ++k) out->inertia[k] += turned[k] + b.mass * steiner[k];
     }
 }
 
 static bool has_estimate(const chain *c, int32_t island) {
     for (int32_t i = 0; i < skel_model_body_count(c->model); ++i)
-        if (c->island[i + 1] == island && skel__is_estimated(c->s, i, SKEL__ESTIMATED_INERTIA))
+        if (c->island[i + 1] == island && scene_is_estimated(c->s, i, SCENE_ESTIMATED_INERTIA))
             return true;
     return false;
 }
@@ -201,9 +201,9 @@ static bool has_estimate(const chain *c, int32_t island) {
 static const char *part_name(chain *c, const skel_joint_desc *j, int32_t part) {
     static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
     if (j->type != SKEL_JOINT_BALL && j->type != SKEL_JOINT_UNIVERSAL)
-        return skel__arena_string(&c->arena, j->name);
+        return arena_string(&c->arena, j->name);
     const size_t n    = strlen(j->name) + 3;
-    char        *name = skel__arena_alloc(&c->arena, n, 1);
+    char        *name = arena_alloc(&c->arena, n, 1);
     if (name)
         snprintf(name, n, "%s.%s", j->name,
                  j->type == SKEL_JOINT_BALL ? ball[part] : universal[part]);
@@ -211,7 +211,7 @@ static const char *part_name(chain *c, const skel_joint_desc *j, int32_t part) {
 }
 
 static void fill_row(chain *c, int32_t i) {
-    skel__dh_joint *j = &c->doc.joints[i];
+    dh_joint *j = &c->doc.joints[i];
     skel_dh_row_init(&j->row);
     skel_dh_get_row(c->dh, i, &j->row);
     const skel_joint_desc joint = joint_of(c, j->row.joint);
@@ -236,7 +236,7 @@ static bool goes_elsewhere(const chain *c, int32_t i) {
 /* Joints that go with others of the chain, by the one at the end of what they go with. */
 static void fill_mimics(chain *c) {
     for (int32_t i = 0; i < c->doc.count; ++i) {
-        skel__mimic  *m = &c->doc.joints[i].mimic;
+        scene_mimic  *m = &c->doc.joints[i].mimic;
         const int32_t of =
             skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, &m->factor, &m->offset);
         for (int32_t k = 0; of >= 0 && k < c->doc.count; ++k)
@@ -253,14 +253,14 @@ static void step_over(const chain *c, int32_t joint, int32_t near, const double 
     memcpy(outer, j.parent_position, 24), memcpy(outer + 3, j.parent_orientation, 32);
     memcpy(inner, j.child_position, 24), memcpy(inner + 3, j.child_orientation, 32);
     const bool forward = j.parent == near;
-    skel__pose_inverse(forward ? inner : outer, back);
-    skel__pose_mul(at, forward ? outer : inner, out);
-    skel__pose_mul(out, back, out);
+    robot_pose_inverse(forward ? inner : outer, back);
+    robot_pose_mul(at, forward ? outer : inner, out);
+    robot_pose_mul(out, back, out);
 }
 
 /* The end of the row's joint that is nearer to the root: found from the tip backwards. */
 static int32_t *find_near(chain *c) {
-    int32_t *near   = skel__arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *near);
+    int32_t *near   = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *near);
     int32_t  island = c->island[c->tip + 1];
     for (int32_t i = c->doc.count - 1; near && i >= 0; --i) {
         const int32_t joint = c->doc.joints[i].row.joint;
@@ -278,29 +278,29 @@ static int32_t *find_near(chain *c) {
 /* Names and masses of the links, along the chain. */
 static bool fill_links(chain *c) {
     const int32_t n      = c->doc.count;
-    double       *frames = skel__arena_alloc(&c->arena, 7 * ((size_t)n + 1), sizeof *frames);
-    double       *zero   = skel__arena_alloc(&c->arena, (size_t)n + 1, sizeof *zero);
+    double       *frames = arena_alloc(&c->arena, 7 * ((size_t)n + 1), sizeof *frames);
+    double       *zero   = arena_alloc(&c->arena, (size_t)n + 1, sizeof *zero);
     int32_t      *near   = find_near(c);
     double        at[7], x[7], back[7];
     int32_t       ref = SKEL_WORLD;
     if (!frames || !zero || !near) return false;
     skel_dh_frames(c->dh, zero, frames);
     for (int32_t i = 0; i < n; ++i) {
-        skel__dh_joint *j = &c->doc.joints[i];
+        dh_joint *j = &c->doc.joints[i];
         if (i + 1 < n && c->doc.joints[i + 1].row.joint == j->row.joint) continue;
         const skel_joint_desc joint = joint_of(c, j->row.joint);
         body_pose(c, near[i], x); /* the first stands where it is, the others go with the chain */
         if (ref != SKEL_WORLD) {
             double ref0[7];
             body_pose(c, ref, ref0);
-            skel__pose_inverse(ref0, back);
-            skel__pose_mul(back, x, x);
-            skel__pose_mul(at, x, x);
+            robot_pose_inverse(ref0, back);
+            robot_pose_mul(back, x, x);
+            robot_pose_mul(at, x, x);
         }
         step_over(c, j->row.joint, near[i], x, at);
         ref = joint.parent == near[i] ? joint.child : joint.parent;
         if (ref < 0) continue; /* the chain ends in the world */
-        j->link      = skel__arena_string(&c->arena, skel_model_body_name(c->model, ref));
+        j->link      = arena_string(&c->arena, skel_model_body_name(c->model, ref));
         const view v = view_of(c, ref, at, frames + 7 * (size_t)i);
         sum_masses(c, c->island[ref + 1], &v, j);
         j->has_mass = j->has_com = j->mass > 0.0;
@@ -311,15 +311,15 @@ static bool fill_links(chain *c) {
 
 /* Only where every coordinate of the chain is one of the model's. */
 static void fill_poses(chain *c) {
-    const skel__robot *r = c->s->robot;
+    const robot_data *r = c->s->robot;
     if (!r || r->pose_count == 0) return;
     for (int32_t i = 0; i < c->doc.count; ++i)
         if (joint_of(c, c->doc.joints[i].row.joint).type == SKEL_JOINT_BALL) return;
-    c->doc.poses = skel__arena_alloc(&c->arena, (size_t)r->pose_count, sizeof *c->doc.poses);
+    c->doc.poses = arena_alloc(&c->arena, (size_t)r->pose_count, sizeof *c->doc.poses);
     for (int32_t k = 0; c->doc.poses && k < r->pose_count; ++k) {
-        skel__dh_pose *p = &c->doc.poses[k];
-        p->name          = r->poses[k].name;
-        p->q             = skel__arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *p->q);
+        dh_pose *p = &c->doc.poses[k];
+        p->name    = r->poses[k].name;
+        p->q       = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *p->q);
         for (int32_t i = 0; p->q && i < c->doc.count; ++i) {
             const skel_dh_row *row = &c->doc.joints[i].row;
             p->q[i] = r->poses[k].q[skel_model_joint_q_offset(c->model, row->joint) + row->part];
@@ -332,30 +332,29 @@ static void fill_poses(chain *c) {
 
 /* "TEXT: one, two, ..." of the rows that `takes` picks; nothing where it picks none. */
 static void note_rows(chain *c, const char *text, bool (*takes)(const chain *, int32_t)) {
-    skel__text t    = {0};
-    int32_t    some = 0;
+    text_buffer t    = {0};
+    int32_t     some = 0;
     for (int32_t i = 0; i < c->doc.count; ++i) {
         if (!takes(c, i)) continue;
-        skel__text_addf(&t, "%s%s", some++ ? ", " : text, c->doc.joints[i].name);
+        text_addf(&t, "%s%s", some++ ? ", " : text, c->doc.joints[i].name);
     }
-    if (some && !t.failed)
-        c->words.notes[c->words.note_count++] = skel__arena_string(&c->arena, t.data);
+    if (some && !t.failed) c->words.notes[c->words.note_count++] = arena_string(&c->arena, t.data);
     if (t.failed) c->arena.failed = true;
-    skel__text_free(&t);
+    text_free(&t);
 }
 
 /* A line for every pair of nearly parallel axes. */
 static void note_pairs(chain *c) {
     for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
-        skel__text t = {0};
-        if (!skel__dh_is_spoilt(&c->doc, i) && !skel__dh_is_turned(&c->doc, i)) continue;
+        text_buffer t = {0};
+        if (!dh_is_spoilt(&c->doc, i) && !dh_is_turned(&c->doc, i)) continue;
 
-        skel__dh_put_pair(&t, &c->doc, i);
+        dh_put_pair(&t, &c->doc, i);
         if (t.failed)
             c->arena.failed = true;
         else
-            c->words.notes[c->words.note_count++] = skel__arena_string(&c->arena, t.data);
-        skel__text_free(&t);
+            c->words.notes[c->words.note_count++] = arena_string(&c->arena, t.data);
+        text_free(&t);
     }
 }
 
@@ -390,9 +389,8 @@ static bool is_first(const chain *c, int32_t i) {
 
 static bool write_notes(chain *c) {
     char text[160];
-    c->words.tool = -1;
-    c->words.notes =
-        skel__arena_alloc(&c->arena, 16 + (size_t)c->doc.count, sizeof *c->words.notes);
+    c->words.tool  = -1;
+    c->words.notes = arena_alloc(&c->arena, 16 + (size_t)c->doc.count, sizeof *c->words.notes);
     if (!c->words.notes) return false;
     if (c->s->robot) c->words.source = c->s->robot->source;
     note_rows(c,
@@ -417,7 +415,7 @@ static bool write_notes(chain *c) {
     snprintf(text, sizeof text,
              "axes that are parallel to %g rad, or meet to %g of the reach, were taken to be so",
              c->snap, c->snap);
-    c->words.notes[c->words.note_count++] = skel__arena_string(&c->arena, text);
+    c->words.notes[c->words.note_count++] = arena_string(&c->arena, text);
     return !c->arena.failed;
 }
 
@@ -438,9 +436,9 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     c->doc.count      = skel_dh_row_count(c->dh);
     c->doc.name       = c->s->name;
     if (c->doc.count == 0)
-        return skel__error_say(err, SKEL_E_ARGUMENT,
-                               "tip: no hinge or slide leads to it, must be one that moves");
-    c->doc.joints = skel__arena_alloc(&c->arena, (size_t)c->doc.count, sizeof *c->doc.joints);
+        return doc_error_say(err, SKEL_E_ARGUMENT,
+                             "tip: no hinge or slide leads to it, must be one that moves");
+    c->doc.joints = arena_alloc(&c->arena, (size_t)c->doc.count, sizeof *c->doc.joints);
     if (!c->doc.joints || !find_islands(c)) return SKEL_E_MEMORY;
     skel_dh_get_ends(c->dh, c->doc.base, c->doc.tool);
     c->doc.receipt.struct_size = sizeof c->doc.receipt;
@@ -452,56 +450,56 @@ static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *er
     return write_notes(c) ? SKEL_OK : SKEL_E_MEMORY;
 }
 
-static void put_table(skel__text *t, const chain *c, const skel_scene_dh_desc *d) {
+static void put_table(text_buffer *t, const chain *c, const skel_scene_dh_desc *d) {
     if (d->is_csv)
-        skel__dh_put_csv(t, &c->doc, &c->words);
+        dh_put_csv(t, &c->doc, &c->words);
     else
-        skel__dh_put(t, &c->doc, &c->words);
+        dh_put(t, &c->doc, &c->words);
 }
 
-static void put_report(skel__text *t, const chain *c, const skel_scene_dh_desc *d) {
+static void put_report(text_buffer *t, const chain *c, const skel_scene_dh_desc *d) {
     for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
-        const bool spoilt = skel__dh_is_spoilt(&c->doc, i);
+        const bool spoilt = dh_is_spoilt(&c->doc, i);
         if (!spoilt && !(c->doc.joints[i].row.turned >= d->snap)) continue;
-        skel__text_add(t, "warning: ");
-        skel__dh_put_pair(t, &c->doc, i);
-        if (!spoilt) skel__text_addf(t, " (--snap %g keeps them apart)", d->snap);
-        skel__text_add(t, "\n");
+        text_add(t, "warning: ");
+        dh_put_pair(t, &c->doc, i);
+        if (!spoilt) text_addf(t, " (--snap %g keeps them apart)", d->snap);
+        text_add(t, "\n");
     }
-    skel__text_add(t, "receipt: ");
-    skel__dh_put_cost(t, &c->doc.receipt);
-    skel__text_add(t, "\n");
+    text_add(t, "receipt: ");
+    dh_put_cost(t, &c->doc.receipt);
+    text_add(t, "\n");
 }
 
 /* Extracts the chain and gives the caller what `put` writes of it. */
 static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
-                        void (*put)(skel__text *, const chain *, const skel_scene_dh_desc *),
+                        void (*put)(text_buffer *, const chain *, const skel_scene_dh_desc *),
                         char *text, size_t capacity, size_t *needed, skel_error *err) {
     skel_scene_dh_desc d;
     if (!scene || !desc || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
     if (desc->struct_size < DESC_DH_V1)
-        return skel__error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
-                               desc->struct_size, (unsigned)sizeof d);
+        return doc_error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
+                             desc->struct_size, (unsigned)sizeof d);
 
     /* The fields that the caller knows; the others keep their defaults. */
     skel_scene_dh_desc_init(&d);
     memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
 
-    const skel__locale locale = skel__locale_enter();
-    chain              c      = {.s = scene, .model = scene->model};
-    skel__text         t      = {0};
-    skel_status        status = extract(&c, &d, err);
+    const doc_locale locale = doc_locale_enter();
+    chain            c      = {.s = scene, .model = scene->model};
+    text_buffer      t      = {0};
+    skel_status      status = extract(&c, &d, err);
     if (status == SKEL_OK) {
         put(&t, &c, &d);
         status = put == put_table
-                     ? skel__give_readable(&t, "the table", text, capacity, needed, err)
-                     : skel__text_give(&t, text, capacity, needed);
+                     ? scene_give_readable(&t, "the table", text, capacity, needed, err)
+                     : text_give(&t, text, capacity, needed);
     }
-    if (status == SKEL_E_MEMORY) skel__error_say(err, status, "%s", skel_status_text(status));
-    skel__text_free(&t);
+    if (status == SKEL_E_MEMORY) doc_error_say(err, status, "%s", skel_status_text(status));
+    text_free(&t);
     skel_dh_destroy(c.dh);
-    skel__arena_free(&c.arena);
-    skel__locale_leave(locale);
+    arena_free(&c.arena);
+    doc_locale_leave(locale);
     return status;
 }
 

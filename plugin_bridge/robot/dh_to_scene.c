@@ -15,50 +15,49 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const char *numbered(skel__doc *doc, const char *stem, int32_t i) {
-    char *name = skel__doc_alloc(doc, 1, 32);
+static const char *numbered(document *doc, const char *stem, int32_t i) {
+    char *name = doc_alloc(doc, 1, 32);
     if (name) snprintf(name, 32, "%s%d", stem, (int)i + 1);
     return name;
 }
 
 /* Rows of the joints that others go with; SI units. */
-static void find_mimics(skel__doc *doc, skel__dh_doc *d, const skel__names *joints) {
+static void find_mimics(document *doc, dh_doc *d, const name_table *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
-        skel__dh_joint *j = &d->joints[i];
+        dh_joint *j = &d->joints[i];
         if (!j->mimic.of) continue;
-        const int32_t of = skel__names_find(joints, j->mimic.of);
+        const int32_t of = names_find(joints, j->mimic.of);
         if (of < 0 || of == i) {
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "%s.mimic.joint: is \"%.60s\", must be the name of another joint", j->place,
                        j->mimic.of);
             continue;
         }
         j->mimic_of = of;
         j->mimic.factor *=
-            skel__mimic_unit(j->row.type, d->joints[of].row.type, d->angle, d->length);
+            scene_mimic_unit(j->row.type, d->joints[of].row.type, d->angle, d->length);
         j->mimic.offset *= j->row.type == SKEL_JOINT_SLIDE ? d->length : d->angle;
     }
 }
 
-bool skel__dh_names(skel__doc *doc, skel__dh_doc *d) {
-    skel__names joints = {0}, links = {0};
-    if (!skel__names_open(doc, &joints, d->count) || !skel__names_open(doc, &links, d->count))
-        return false;
+bool dh_names(document *doc, dh_doc *d) {
+    name_table joints = {0}, links = {0};
+    if (!names_open(doc, &joints, d->count) || !names_open(doc, &links, d->count)) return false;
     for (int32_t i = 0; i < d->count; ++i) {
-        skel__dh_joint *j = &d->joints[i];
+        dh_joint *j = &d->joints[i];
         if (!j->link) j->link = j->name ? j->name : numbered(doc, "link", i);
         if (!j->name) j->name = numbered(doc, "joint", i);
         if (!j->name || !j->link) return false;
-        const int32_t one = skel__names_put(&joints, j->name, i);
-        const int32_t two = skel__names_put(&links, j->link, i);
+        const int32_t one = names_put(&joints, j->name, i);
+        const int32_t two = names_put(&links, j->link, i);
         if (one >= 0)
-            skel__note(doc, SKEL_E_DOCUMENT, "%s.name: is \"%.60s\", must be another: %s has it",
+            robot_note(doc, SKEL_E_DOCUMENT, "%s.name: is \"%.60s\", must be another: %s has it",
                        j->place, j->name, d->joints[one].place);
         else if (two >= 0)
-            skel__note(doc, SKEL_E_DOCUMENT, "%s.link: is \"%.60s\", must be another: %s has it",
+            robot_note(doc, SKEL_E_DOCUMENT, "%s.link: is \"%.60s\", must be another: %s has it",
                        j->place, j->link, d->joints[two].place);
         if (strcmp(j->link, "world") == 0)
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "%s.%s: is \"world\", must be another: that is the world's", j->place,
                        j->link == j->name ? "name" : "link");
     }
@@ -69,74 +68,74 @@ bool skel__dh_names(skel__doc *doc, skel__dh_doc *d) {
 /* ---- what looks wrong ------------------------------------------------------------------------ */
 
 /* Lengths and angles as large or small as if the units had been mixed up. */
-static void suspect_units(skel__doc *doc, const skel__dh_doc *d, double reach) {
+static void suspect_units(document *doc, const dh_doc *d, double reach) {
     bool any = false, all_small = true;
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j     = &d->joints[i];
-        const double          row[] = {j->row.alpha, j->row.theta,
+        const dh_joint *j     = &d->joints[i];
+        const double    row[] = {j->row.alpha, j->row.theta,
                               j->row.type == SKEL_JOINT_HINGE ? j->row.offset : 0.0};
-        const double          link  = fmax(fabs(j->row.a), fabs(j->row.d));
+        const double    link  = fmax(fabs(j->row.a), fabs(j->row.d));
         if (link > LONG_LINK)
-            skel__note(doc, SKEL_OK, "%s: has a length of %g m: is it in mm?", j->place, link);
+            robot_note(doc, SKEL_OK, "%s: has a length of %g m: is it in mm?", j->place, link);
         for (int k = 0; k < 3; ++k) {
             if (row[k] != 0.0) any = true;
             if (fabs(row[k]) / d->angle > SMALL_DEGREES) all_small = false;
-            if (fabs(row[k]) > MANY_TURNS * SKEL__DOC_PI)
-                skel__note(doc, SKEL_OK, "%s: has an angle of %g rad: is it in degrees?", j->place,
+            if (fabs(row[k]) > MANY_TURNS * DOC_PI)
+                robot_note(doc, SKEL_OK, "%s: has an angle of %g rad: is it in degrees?", j->place,
                            row[k]);
         }
         if (j->has_limits && j->row.type == SKEL_JOINT_HINGE &&
-            fmax(fabs(j->low), fabs(j->high)) > 2.0 * MANY_TURNS * SKEL__DOC_PI)
-            skel__note(doc, SKEL_OK, "%s.limits: reach to %g rad: are they in degrees?", j->place,
+            fmax(fabs(j->low), fabs(j->high)) > 2.0 * MANY_TURNS * DOC_PI)
+            robot_note(doc, SKEL_OK, "%s.limits: reach to %g rad: are they in degrees?", j->place,
                        fmax(fabs(j->low), fabs(j->high)));
     }
     if (d->is_deg && any && all_small)
-        skel__note(doc, SKEL_OK,
+        robot_note(doc, SKEL_OK,
                    "angle_unit: is \"deg\", but no angle is over %g: are they in radians?",
                    SMALL_DEGREES);
     if (d->is_mm && reach > 0.0 && reach < SHORT_LINK)
-        skel__note(doc, SKEL_OK, "length_unit: is \"mm\", but the whole chain is %g m: is it in m?",
+        robot_note(doc, SKEL_OK, "length_unit: is \"mm\", but the whole chain is %g m: is it in m?",
                    reach);
 }
 
-static void suspect_bodies(skel__doc *doc, const skel__dh_doc *d, double reach) {
+static void suspect_bodies(document *doc, const dh_doc *d, double reach) {
     int32_t half = 0;
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j = &d->joints[i];
-        const double          far =
+        const dh_joint *j = &d->joints[i];
+        const double    far =
             sqrt(j->com[0] * j->com[0] + j->com[1] * j->com[1] + j->com[2] * j->com[2]);
         if (reach > 0.0 && far > FAR_COM * reach)
-            skel__note(doc, SKEL_OK,
+            robot_note(doc, SKEL_OK,
                        "%s.com: is %g m from its frame, the whole chain is %g m: another unit?",
                        j->place, far, reach);
         half += j->has_inertia && !j->has_mass;
     }
     if (half)
-        skel__note(doc, SKEL_OK,
+        robot_note(doc, SKEL_OK,
                    "joints: %d of %d links have an inertia and no mass: the inertia is not used",
                    (int)half, (int)d->count);
 }
 
 /* What is left over at the ends of a chain: a modified table begins with nothing (alpha_0 = a_0 =
    0) and ends in a twist, a standard one the other way round. */
-static void suspect_convention(skel__doc *doc, const skel__dh_doc *d) {
+static void suspect_convention(document *doc, const dh_doc *d) {
     const skel_dh_row *first = &d->joints[0].row, *last = &d->joints[d->count - 1].row;
     const bool         nothing_first = first->a == 0.0 && first->alpha == 0.0;
     const bool         nothing_last  = last->a == 0.0 && last->alpha == 0.0;
     if (d->count < 3 || nothing_first == nothing_last) return;
     if (d->convention == SKEL_DH_STANDARD && nothing_first && fabs(last->alpha) > 0.1 &&
-        fabs(fabs(last->alpha) - SKEL__DOC_PI) > 0.1)
-        skel__note(doc, SKEL_OK,
+        fabs(fabs(last->alpha) - DOC_PI) > 0.1)
+        robot_note(doc, SKEL_OK,
                    "convention: is \"standard\", but the first row has no a and alpha and the last "
                    "has: is it \"modified\"?");
     if (d->convention == SKEL_DH_MODIFIED && nothing_last)
-        skel__note(doc, SKEL_OK,
+        robot_note(doc, SKEL_OK,
                    "convention: is \"modified\", but the last row has no a and alpha and the first "
                    "has: is it \"standard\"?");
 }
 
 /* Two hinges that follow each other on one line move the same thing twice: a twist is missing. */
-static void suspect_axes(skel__doc *doc, const skel__dh_doc *d, double reach) {
+static void suspect_axes(document *doc, const dh_doc *d, double reach) {
     const int32_t shift = d->convention == SKEL_DH_STANDARD ? 0 : 1;
     for (int32_t i = 0; i + 1 < d->count; ++i) {
         const skel_dh_row *between = &d->joints[i + shift].row;
@@ -144,22 +143,22 @@ static void suspect_axes(skel__doc *doc, const skel__dh_doc *d, double reach) {
                             d->joints[i + 1].row.type == SKEL_JOINT_HINGE;
         if (hinges && fabs(between->a) <= ON_ONE_LINE * reach &&
             fabs(sin(between->alpha)) <= ON_ONE_LINE)
-            skel__note(doc, SKEL_OK,
+            robot_note(doc, SKEL_OK,
                        "%s: turns about the same line as %s: is alpha of the row between them "
                        "right?",
                        d->joints[i + 1].place, d->joints[i].place);
     }
 }
 
-void skel__dh_suspect(skel__doc *doc, const skel__dh_doc *d) {
+void dh_suspect(document *doc, const dh_doc *d) {
     double reach = fabs(d->tool[0]) + fabs(d->tool[1]) + fabs(d->tool[2]);
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j = &d->joints[i];
+        const dh_joint *j = &d->joints[i];
         reach += fabs(j->row.a) + fabs(j->row.d);
         if (j->row.type == SKEL_JOINT_SLIDE && j->has_limits)
             reach += fmax(fabs(j->low), fabs(j->high));
         if (j->has_limits && (j->low > 0.0 || j->high < 0.0))
-            skel__note(doc, SKEL_OK,
+            robot_note(doc, SKEL_OK,
                        "%s.limits: are [%g, %g]%s, which leaves out q = 0: the zero pose cannot be "
                        "reached",
                        j->place, j->low, j->high, j->row.type == SKEL_JOINT_HINGE ? " rad" : " m");
@@ -172,7 +171,7 @@ void skel__dh_suspect(skel__doc *doc, const skel__dh_doc *d) {
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-skel_dh *skel__dh_table(const skel__dh_doc *d) {
+skel_dh *dh_table(const dh_doc *d) {
     skel_dh_desc desc;
     skel_dh     *dh = NULL;
     skel_dh_desc_init(&desc);
@@ -190,7 +189,7 @@ skel_dh *skel__dh_table(const skel__dh_doc *d) {
 static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc *before,
                         skel_joint_desc *behind) {
     double world[3];
-    skel__rotate(b->orientation, com, world);
+    scene_rotate(b->orientation, com, world);
     for (int k = 0; k < 3; ++k) {
         b->position[k] += world[k];
         before->child_position[k] -= com[k];
@@ -198,9 +197,9 @@ static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc 
     }
 }
 
-static void describe(const skel__dh_doc *d, skel_body_desc *bodies, skel_joint_desc *joints) {
+static void describe(const dh_doc *d, skel_body_desc *bodies, skel_joint_desc *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j  = &d->joints[i];
+        const dh_joint *j        = &d->joints[i];
         bodies[i].name           = j->link;
         joints[i].name           = j->name;
         joints[i].limits.is_set  = j->has_limits;
@@ -220,12 +219,12 @@ static void describe(const skel__dh_doc *d, skel_body_desc *bodies, skel_joint_d
 }
 
 /* What the table says of masses; the last link ends at the tool. */
-static void note_masses(const skel__dh_doc *d, skel__mass_note *notes) {
+static void note_masses(const dh_doc *d, robot_mass_note *notes) {
     for (int32_t i = 0; i < d->count; ++i) {
-        const skel__dh_joint *j = &d->joints[i];
-        notes[i].has_com        = j->has_com;
-        notes[i].known          = SKEL__MASS_UNKNOWN;
-        if (j->has_mass) notes[i].known = j->has_inertia ? SKEL__MASS_KNOWN : SKEL__MASS_NO_INERTIA;
+        const dh_joint *j = &d->joints[i];
+        notes[i].has_com  = j->has_com;
+        notes[i].known    = ROBOT_MASS_UNKNOWN;
+        if (j->has_mass) notes[i].known = j->has_inertia ? ROBOT_MASS_KNOWN : ROBOT_MASS_NO_INERTIA;
         notes[i].has_end = true;
         for (int k = 0; k < 3; ++k)
             notes[i].end[k] = (i + 1 == d->count ? d->tool[k] : 0.0) - j->com[k];
@@ -233,17 +232,17 @@ static void note_masses(const skel__dh_doc *d, skel__mass_note *notes) {
 }
 
 /* Frames of all links, then the tool; named poses; drives. */
-static void fill_robot(const skel__dh_doc *d, const skel__mass_note *notes, skel__robot *r) {
+static void fill_robot(const dh_doc *d, const robot_mass_note *notes, robot_data *r) {
     const size_t n = (size_t)d->count;
-    r->frames      = skel__arena_alloc(&r->arena, n + 1, sizeof *r->frames);
-    r->drives      = skel__arena_alloc(&r->arena, n, sizeof *r->drives);
-    r->poses       = skel__arena_alloc(&r->arena, (size_t)d->pose_count + 1, sizeof *r->poses);
+    r->frames      = arena_alloc(&r->arena, n + 1, sizeof *r->frames);
+    r->drives      = arena_alloc(&r->arena, n, sizeof *r->drives);
+    r->poses       = arena_alloc(&r->arena, (size_t)d->pose_count + 1, sizeof *r->poses);
     if (r->arena.failed) return;
     for (int32_t i = 0; i <= d->count; ++i) {
-        const skel__dh_joint *j = &d->joints[i < d->count ? i : d->count - 1];
-        skel__frame          *f = &r->frames[i];
-        f->name                 = skel__arena_string(&r->arena, i < d->count ? j->link : "tool");
-        f->body                 = i < d->count ? i : d->count - 1;
+        const dh_joint *j = &d->joints[i < d->count ? i : d->count - 1];
+        robot_frame    *f = &r->frames[i];
+        f->name           = arena_string(&r->arena, i < d->count ? j->link : "tool");
+        f->body           = i < d->count ? i : d->count - 1;
         if (i < d->count) r->drives[i] = j->drive;
         memcpy(f->pose, i < d->count ? (const double[7]){0, 0, 0, 1} : d->tool, sizeof f->pose);
         for (int k = 0; k < 3; ++k) f->pose[k] -= j->com[k] + notes[f->body].shift[k];
@@ -251,20 +250,20 @@ static void fill_robot(const skel__dh_doc *d, const skel__mass_note *notes, skel
     r->frame_count = d->count + 1;
     r->tool        = d->count;
     for (int32_t i = 0; i < d->pose_count; ++i) {
-        skel__named_q *p = &r->poses[i];
-        p->name          = skel__arena_string(&r->arena, d->poses[i].name);
-        p->q             = skel__arena_alloc(&r->arena, n, sizeof *p->q);
+        robot_named_q *p = &r->poses[i];
+        p->name          = arena_string(&r->arena, d->poses[i].name);
+        p->q             = arena_alloc(&r->arena, n, sizeof *p->q);
         if (p->q) memcpy(p->q, d->poses[i].q, n * sizeof *p->q);
     }
     r->pose_count = d->pose_count;
 }
 
-void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
-    skel_body_desc  *bodies = skel__doc_alloc(doc, (size_t)d->count, sizeof *bodies);
-    skel_joint_desc *joints = skel__doc_alloc(doc, (size_t)d->count, sizeof *joints);
-    skel__mass_note *notes  = skel__doc_alloc(doc, (size_t)d->count, sizeof *notes);
-    skel_dh         *dh     = skel__dh_table(d);
-    if (!s->robot) skel__robot_new(s);
+void dh_build(document *doc, const dh_doc *d, skel_scene *s) {
+    skel_body_desc  *bodies = doc_alloc(doc, (size_t)d->count, sizeof *bodies);
+    skel_joint_desc *joints = doc_alloc(doc, (size_t)d->count, sizeof *joints);
+    robot_mass_note *notes  = doc_alloc(doc, (size_t)d->count, sizeof *notes);
+    skel_dh         *dh     = dh_table(d);
+    if (!s->robot) robot_new(s);
     if (!bodies || !joints || !notes || !dh || !s->robot) {
         doc->no_memory = true;
         skel_dh_destroy(dh);
@@ -277,16 +276,16 @@ void skel__dh_build(skel__doc *doc, const skel__dh_doc *d, skel_scene *s) {
     const skel_status filled = skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
     skel_dh_destroy(dh);
     if (filled != SKEL_OK) {
-        skel__note(doc, SKEL_E_DOCUMENT,
+        robot_note(doc, SKEL_E_DOCUMENT,
                    "joints: the links lie beyond the range of numbers; a, d and the base must be "
                    "smaller lengths");
         return;
     }
     describe(d, bodies, joints);
     note_masses(d, notes);
-    skel__estimate_masses(doc, s, bodies, d->count, joints, d->count, notes);
+    robot_estimate_masses(doc, s, bodies, d->count, joints, d->count, notes);
     snprintf(s->name, sizeof s->name, "%s", d->name ? d->name : "");
-    skel__scene_build(doc, s, bodies, d->count, joints, d->count);
+    scene_build(doc, s, bodies, d->count, joints, d->count);
     fill_robot(d, notes, s->robot);
     if (s->robot->arena.failed) doc->no_memory = true;
 }

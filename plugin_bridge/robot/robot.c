@@ -18,7 +18,7 @@
 
 /* ---- poses and inertias ---------------------------------------------------------------------- */
 
-void skel__quat_mul(const double a[4], const double b[4], double out[4]) {
+void robot_quat_mul(const double a[4], const double b[4], double out[4]) {
     const double q[4] = {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
                          a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
                          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
@@ -26,33 +26,33 @@ void skel__quat_mul(const double a[4], const double b[4], double out[4]) {
     memcpy(out, q, sizeof q);
 }
 
-void skel__pose_mul(const double a[7], const double b[7], double out[7]) {
+void robot_pose_mul(const double a[7], const double b[7], double out[7]) {
     double x[7];
-    skel__rotate(a + 3, b, x);
+    scene_rotate(a + 3, b, x);
     for (int k = 0; k < 3; ++k) x[k] += a[k];
-    skel__quat_mul(a + 3, b + 3, x + 3);
-    skel__normalise(x + 3, 4);
+    robot_quat_mul(a + 3, b + 3, x + 3);
+    doc_normalise(x + 3, 4);
     memcpy(out, x, sizeof x);
 }
 
-void skel__pose_inverse(const double a[7], double out[7]) {
+void robot_pose_inverse(const double a[7], double out[7]) {
     const double back[3] = {-a[0], -a[1], -a[2]};
     double       x[7]    = {0, 0, 0, a[3], -a[4], -a[5], -a[6]};
-    skel__unrotate(a + 3, back, x);
+    scene_unrotate(a + 3, back, x);
     memcpy(out, x, sizeof x);
 }
 
 /* Column k of R I R^T is R (I (R^T e_k)). */
-void skel__inertia_rotate(const double q[4], const double i[6], double out[6]) {
+void robot_inertia_rotate(const double q[4], const double i[6], double out[6]) {
     double m[3][3];
     for (int k = 0; k < 3; ++k) {
         double e[3] = {0}, b[3];
         e[k]        = 1.0;
-        skel__unrotate(q, e, b);
+        scene_unrotate(q, e, b);
         const double h[3] = {i[0] * b[0] + i[3] * b[1] + i[4] * b[2],
                              i[3] * b[0] + i[1] * b[1] + i[5] * b[2],
                              i[4] * b[0] + i[5] * b[1] + i[2] * b[2]};
-        skel__rotate(q, h, m[k]);
+        scene_rotate(q, h, m[k]);
     }
     const double all[6] = {m[0][0],
                            m[1][1],
@@ -70,7 +70,7 @@ static bool definite(const double m[6], double slack) {
     return xx > 0.0 && xx * yy - xy * xy > 0.0 && det > slack * xx * yy * zz;
 }
 
-bool skel__inertia_definite(const double i[6]) {
+bool robot_inertia_definite(const double i[6]) {
     double unit[6], largest = 0.0;
     for (int k = 0; k < 6; ++k) largest = fmax(largest, fabs(i[k]));
     if (!(largest > 0.0)) return false;
@@ -78,13 +78,13 @@ bool skel__inertia_definite(const double i[6]) {
     return definite(unit, DEFINITE);
 }
 
-bool skel__inertia_solid(double mass, const double i[6], double length) {
+bool robot_inertia_solid(double mass, const double i[6], double length) {
     const double least   = mass * SOLID_GYRATION * SOLID_GYRATION * length * length;
     const double rest[6] = {i[0] - least, i[1] - least, i[2] - least, i[3], i[4], i[5]};
-    return skel__inertia_definite(i) && skel__inertia_definite(rest);
+    return robot_inertia_definite(i) && robot_inertia_definite(rest);
 }
 
-bool skel__inertia_real(const double i[6]) {
+bool robot_inertia_real(const double i[6]) {
     const double trace = i[0] + i[1] + i[2], half = 0.5 * trace;
     double       second[6] = {0, 0, 0, -i[3], -i[4], -i[5]};
     for (int k = 0; k < 3; ++k) second[k] = half - i[k] + TRIANGLE_SLACK * trace;
@@ -94,22 +94,22 @@ bool skel__inertia_real(const double i[6]) {
 
 /* ---- the robot ------------------------------------------------------------------------------- */
 
-skel__robot *skel__robot_new(skel_scene *scene) {
-    skel__robot *r = calloc(1, sizeof *r);
+robot_data *robot_new(skel_scene *scene) {
+    robot_data *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->tool = -1;
-    skel__robot_free(scene->robot);
+    robot_free(scene->robot);
     scene->robot = r;
     return r;
 }
 
-void skel__robot_free(skel__robot *robot) {
+void robot_free(robot_data *robot) {
     if (!robot) return;
-    skel__arena_free(&robot->arena);
+    arena_free(&robot->arena);
     free(robot);
 }
 
-void skel__note(skel__doc *doc, skel_status status, const char *form, ...) {
+void robot_note(document *doc, skel_status status, const char *form, ...) {
     skel_error err;
     va_list    args;
     skel_error_init(&err);
@@ -118,25 +118,25 @@ void skel__note(skel__doc *doc, skel_status status, const char *form, ...) {
     va_end(args);
     for (char *c = err.text; *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    skel__doc_pass_on(doc, status, &err);
+    doc_pass_on(doc, status, &err);
 }
 
 /* The engine says "bodies[3].inertia: ..."; in a robot that is "link 'elbow': inertia: ...". */
-static void pass_on(skel__doc *doc, skel_status status, const skel_error *err,
+static void pass_on(document *doc, skel_status status, const skel_error *err,
                     const skel_body_desc *bodies, const skel_joint_desc *joints) {
     const char *what = strchr(err->text, '.');
     if (status == SKEL_E_MEMORY)
         doc->no_memory = true;
     else if (err->body >= 0 && what)
-        skel__note(doc, status, "link '%.60s': %s", bodies[err->body].name, what + 1);
+        robot_note(doc, status, "link '%.60s': %s", bodies[err->body].name, what + 1);
     else if (err->joint >= 0 && what)
-        skel__note(doc, status, "joint '%.60s': %s", joints[err->joint].name, what + 1);
+        robot_note(doc, status, "joint '%.60s': %s", joints[err->joint].name, what + 1);
     else
-        skel__note(doc, status, "document: %s", err->text);
+        robot_note(doc, status, "document: %s", err->text);
 }
 
-void skel__scene_build(skel__doc *doc, skel_scene *s, const skel_body_desc *bodies, int32_t nb,
-                       const skel_joint_desc *joints, int32_t nj) {
+void scene_build(document *doc, skel_scene *s, const skel_body_desc *bodies, int32_t nb,
+                 const skel_joint_desc *joints, int32_t nj) {
     skel_model_desc desc;
     skel_error      err;
     skel_model_desc_init(&desc);
@@ -145,17 +145,17 @@ void skel__scene_build(skel__doc *doc, skel_scene *s, const skel_body_desc *bodi
     desc.joints = joints, desc.joint_count = (uint32_t)nj, desc.joint_stride = sizeof *joints;
     const skel_status status = skel_model_create(&desc, &s->model, &err);
     s->bake.model            = s->model;
-    skel__ik_bind(s, 1);
+    scene_ik_bind(s, 1);
     if (status != SKEL_OK) pass_on(doc, status, &err, bodies, joints);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-skel_status skel__text_give(const skel__text *t, char *text, size_t capacity, size_t *needed) {
+skel_status text_give(const text_buffer *t, char *text, size_t capacity, size_t *needed) {
     if (needed) *needed = t->length;
     if (t->failed) return SKEL_E_MEMORY;
     if (capacity <= t->length) return SKEL_E_BUFFER;
-    memcpy(text, skel__text_get(t), t->length + 1);
+    memcpy(text, text_get(t), t->length + 1);
     return SKEL_OK;
 }
 
@@ -167,7 +167,7 @@ static int32_t tail_of(unsigned char first) {
     return first >= 0xf0 && first < 0xf5 ? 3 : -1;
 }
 
-bool skel__is_name(const char *text) {
+bool robot_is_name(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     const size_t         n = strlen(text);
     if (n < 1 || n > 255) return false;
@@ -193,20 +193,20 @@ static bool is_table(const char *line, size_t length) {
     return cells || !strchr("\"-0123456789", line[0]);
 }
 
-skel__kind skel__kind_of(const char *text, size_t length) {
-    if (length > SNIFF_BYTES) return SKEL__KIND_JSON; /* which says that it is too large */
+robot_kind robot_kind_of(const char *text, size_t length) {
+    if (length > SNIFF_BYTES) return ROBOT_KIND_JSON; /* which says that it is too large */
     size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'))
         ++i;
-    if (i < length && text[i] == '<') return SKEL__KIND_URDF;
-    if (i < length && is_table(text + i, length - i)) return SKEL__KIND_CSV;
-    return SKEL__KIND_JSON;
+    if (i < length && text[i] == '<') return ROBOT_KIND_URDF;
+    if (i < length && is_table(text + i, length - i)) return ROBOT_KIND_CSV;
+    return ROBOT_KIND_JSON;
 }
 
 #define TAKES "; skel reads URDF, DH tables (JSON, CSV) and skel-scene/1"
 #define EXPORT_URDF TAKES ": export the robot as URDF from the program that made it"
 
-const char *skel__foreign_bytes(const char *text, size_t length) {
+const char *robot_foreign_bytes(const char *text, size_t length) {
     static const struct {
         const char *begin, *what;
     } known[] = {
@@ -230,7 +230,7 @@ const char *skel__foreign_bytes(const char *text, size_t length) {
     return NULL;
 }
 
-const char *skel__foreign_root(const char *element) {
+const char *robot_foreign_root(const char *element) {
     static const struct {
         const char *name, *what;
     } known[] = {
@@ -263,7 +263,7 @@ const char *skel_scene_frame_name(const skel_scene *scene, int32_t frame) {
 skel_status skel_scene_get_frame(const skel_scene *scene, int32_t frame, int32_t *body,
                                  double pose[7]) {
     if (frame < 0 || frame >= skel_scene_frame_count(scene)) return SKEL_E_ARGUMENT;
-    const skel__frame *f = &scene->robot->frames[frame];
+    const robot_frame *f = &scene->robot->frames[frame];
     if (body) *body = f->body;
     if (pose) memcpy(pose, f->pose, sizeof f->pose);
     return SKEL_OK;

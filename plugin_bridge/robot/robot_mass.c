@@ -31,7 +31,7 @@
 typedef struct estimator {
     skel_body_desc  *bodies;
     skel_joint_desc *joints;
-    skel__mass_note *notes;
+    robot_mass_note *notes;
     int32_t          nb, nj;
     int32_t         *joint_of; /* (nb) the joint that leads to the body; -1: none */
     double (*start)[3];        /* (nb) of the link, in the body's axes: on its joint */
@@ -41,17 +41,17 @@ typedef struct estimator {
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-void skel__scene_warn(skel__doc *doc, skel_scene *s, const char *form, ...) {
+void scene_warn(document *doc, skel_scene *s, const char *form, ...) {
     char    text[480];
     va_list args;
     va_start(args, form);
     vsnprintf(text, sizeof text, form, args);
     va_end(args);
-    skel__note(doc, SKEL_OK, "%s", text);
+    robot_note(doc, SKEL_OK, "%s", text);
 
     if (!s->warnings)
-        s->warnings = skel__blocks_alloc(&s->blocks, SKEL__SCENE_WARNINGS, sizeof *s->warnings);
-    char *copy = skel__blocks_alloc(&s->blocks, 1, strlen(text) + 1);
+        s->warnings = doc_blocks_alloc(&s->blocks, SCENE_WARNINGS, sizeof *s->warnings);
+    char *copy = doc_blocks_alloc(&s->blocks, 1, strlen(text) + 1);
     if (!s->warnings || !copy) {
         doc->no_memory = true;
         return;
@@ -59,18 +59,18 @@ void skel__scene_warn(skel__doc *doc, skel_scene *s, const char *form, ...) {
     memcpy(copy, text, strlen(text) + 1);
     for (char *c = copy; *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    if (s->warning_count < SKEL__SCENE_WARNINGS) s->warnings[s->warning_count++] = copy;
+    if (s->warning_count < SCENE_WARNINGS) s->warnings[s->warning_count++] = copy;
 }
 
 const char *skel_scene_warning(const skel_scene *scene, int32_t index) {
     return scene && index >= 0 && index < scene->warning_count ? scene->warnings[index] : NULL;
 }
 
-bool skel__is_estimated(const skel_scene *s, int32_t body, int32_t what) {
+bool scene_is_estimated(const skel_scene *s, int32_t body, int32_t what) {
     return s->estimated && body >= 0 && s->estimated[body] >= what;
 }
 
-void skel__name_list_add(skel__name_list *list, const char *name) {
+void robot_name_list_add(robot_name_list *list, const char *name) {
     size_t bytes = strlen(name);
     if (bytes > NAME_BYTES_SHOWN) { /* cut before a character of UTF-8, not within one */
         bytes = NAME_BYTES_SHOWN;
@@ -88,11 +88,11 @@ void skel__name_list_add(skel__name_list *list, const char *name) {
 }
 
 /* Names of the bodies with mark[i] == which. */
-static skel__name_list list_bodies(const skel_body_desc *bodies, int32_t nb, const uint8_t *mark,
+static robot_name_list list_bodies(const skel_body_desc *bodies, int32_t nb, const uint8_t *mark,
                                    uint8_t which) {
-    skel__name_list list = {0};
+    robot_name_list list = {0};
     for (int32_t i = 0; i < nb; ++i)
-        if (mark[i] == which) skel__name_list_add(&list, bodies[i].name);
+        if (mark[i] == which) robot_name_list_add(&list, bodies[i].name);
     return list;
 }
 
@@ -119,7 +119,7 @@ static void find_links(estimator *e) {
     /* The end of a chain: its farthest frame, or the body's own origin. */
     for (int32_t i = 0; i < e->nb; ++i) {
         const double           origin[3] = {0, 0, 0};
-        const skel__mass_note *n         = &e->notes[i];
+        const robot_mass_note *n         = &e->notes[i];
         const bool             farther =
             n->has_end && distance(n->end, e->start[i]) > distance(origin, e->start[i]);
         if (farther) memcpy(e->end[i], n->end, sizeof e->end[0]);
@@ -161,7 +161,7 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
 
 /* ---- masses ---------------------------------------------------------------------------------- */
 
-void skel__inertia_add_offset(double mass, const double r[3], double inertia[6]) {
+void robot_inertia_add_offset(double mass, const double r[3], double inertia[6]) {
     const double r2      = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
     const double more[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
                             -r[0] * r[1],     -r[0] * r[2],     -r[1] * r[2]};
@@ -170,7 +170,7 @@ void skel__inertia_add_offset(double mass, const double r[3], double inertia[6])
 
 static double volume_of(const estimator *e, int32_t i) {
     const double r = e->radius;
-    return SKEL__DOC_PI * r * r * (length_of(e, i) + 4.0 / 3.0 * r);
+    return DOC_PI * r * r * (length_of(e, i) + 4.0 / 3.0 * r);
 }
 
 /* I = across (1 - u u^T) + along u u^T, u the direction of the link. */
@@ -195,7 +195,7 @@ static void capsule_inertia(const estimator *e, int32_t i, double mass, double o
 static void move_to_middle(estimator *e, int32_t i) {
     double shift[3], world[3];
     for (int k = 0; k < 3; ++k) shift[k] = 0.5 * (e->start[i][k] + e->end[i][k]);
-    skel__rotate(e->bodies[i].orientation, shift, world);
+    scene_rotate(e->bodies[i].orientation, shift, world);
     for (int k = 0; k < 3; ++k) {
         e->bodies[i].position[k] += world[k];
         e->notes[i].shift[k] = shift[k];
@@ -228,7 +228,7 @@ static bool thicken(const estimator *e, int32_t i) {
     const double    k    = POINT_GYRATION * size_of(e, i);
     const double    more = b->mass * k * k;
     for (int n = 0; n < 3; ++n) b->inertia[n] += more;
-    return skel__inertia_definite(b->inertia);
+    return robot_inertia_definite(b->inertia);
 }
 
 typedef struct totals {
@@ -248,20 +248,20 @@ static totals sum_up(const estimator *e) {
     return t;
 }
 
-/* Fills body i; returns what was done to it, SKEL__MASS_*. */
+/* Fills body i; returns what was done to it, ROBOT_MASS_*. */
 static int32_t estimate(estimator *e, int32_t i, const totals *t) {
     skel_body_desc  *b    = &e->bodies[i];
-    skel__mass_note *n    = &e->notes[i];
+    robot_mass_note *n    = &e->notes[i];
     int32_t          done = n->known;
-    if (done == SKEL__MASS_ZERO && !(t->moving > 0.0)) done = SKEL__MASS_UNKNOWN;
-    if (done == SKEL__MASS_KNOWN && !skel__inertia_solid(b->mass, b->inertia, size_of(e, i)))
-        done = SKEL__MASS_POINT;
-    if (done == SKEL__MASS_POINT && !thicken(e, i)) done = SKEL__MASS_NO_INERTIA;
-    if (done == SKEL__MASS_KNOWN || done == SKEL__MASS_POINT) return done;
+    if (done == ROBOT_MASS_ZERO && !(t->moving > 0.0)) done = ROBOT_MASS_UNKNOWN;
+    if (done == ROBOT_MASS_KNOWN && !robot_inertia_solid(b->mass, b->inertia, size_of(e, i)))
+        done = ROBOT_MASS_POINT;
+    if (done == ROBOT_MASS_POINT && !thicken(e, i)) done = ROBOT_MASS_NO_INERTIA;
+    if (done == ROBOT_MASS_KNOWN || done == ROBOT_MASS_POINT) return done;
 
-    if (done == SKEL__MASS_UNKNOWN) b->mass = t->density * volume_of(e, i);
-    if (done == SKEL__MASS_ZERO) b->mass = ZERO_MASS_SHARE * t->moving;
-    if (done != SKEL__MASS_ZERO && !n->has_com) move_to_middle(e, i);
+    if (done == ROBOT_MASS_UNKNOWN) b->mass = t->density * volume_of(e, i);
+    if (done == ROBOT_MASS_ZERO) b->mass = ZERO_MASS_SHARE * t->moving;
+    if (done != ROBOT_MASS_ZERO && !n->has_com) move_to_middle(e, i);
     capsule_inertia(e, i, b->mass, b->inertia);
     return done;
 }
@@ -278,58 +278,57 @@ static void widen(span *s, double x) {
     s->sum += x;
 }
 
-static void warn_of(skel__doc *doc, skel_scene *s, const estimator *e, const uint8_t *done,
+static void warn_of(document *doc, skel_scene *s, const estimator *e, const uint8_t *done,
                     const totals *t) {
     const double width                        = 2.0 * e->radius;
-    span         mass[SKEL__MASS_UNKNOWN + 1] = {0}, inertia = {0};
+    span         mass[ROBOT_MASS_UNKNOWN + 1] = {0}, inertia = {0};
     for (int32_t i = 0; i < e->nb; ++i) {
         widen(&mass[done[i]], e->bodies[i].mass);
-        if (done[i] == SKEL__MASS_POINT)
+        if (done[i] == ROBOT_MASS_POINT)
             for (int k = 0; k < 3; ++k) widen(&inertia, e->bodies[i].inertia[k]);
     }
-    skel__name_list names = list_bodies(e->bodies, e->nb, done, SKEL__MASS_UNKNOWN);
+    robot_name_list names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_UNKNOWN);
     if (names.count > 0)
-        skel__scene_warn(doc, s,
-                         "link%s %s: mass: is not given and estimated: capsules of %.3g m diameter "
-                         "and %.4g kg/m^3, %.3g kg in all. Give mass, com and inertia for real "
-                         "dynamics",
-                         PLURAL(names), names.text, width, t->density,
-                         mass[SKEL__MASS_UNKNOWN].sum);
+        scene_warn(doc, s,
+                   "link%s %s: mass: is not given and estimated: capsules of %.3g m diameter "
+                   "and %.4g kg/m^3, %.3g kg in all. Give mass, com and inertia for real "
+                   "dynamics",
+                   PLURAL(names), names.text, width, t->density, mass[ROBOT_MASS_UNKNOWN].sum);
 
-    names = list_bodies(e->bodies, e->nb, done, SKEL__MASS_NO_INERTIA);
+    names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_NO_INERTIA);
     if (names.count > 0)
-        skel__scene_warn(doc, s,
-                         "link%s %s: inertia: is not given, or no solid's, and estimated from mass "
-                         "and length, as of capsules of %.3g m diameter",
-                         PLURAL(names), names.text, width);
+        scene_warn(doc, s,
+                   "link%s %s: inertia: is not given, or no solid's, and estimated from mass "
+                   "and length, as of capsules of %.3g m diameter",
+                   PLURAL(names), names.text, width);
 
-    names = list_bodies(e->bodies, e->nb, done, SKEL__MASS_POINT);
+    names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_POINT);
     if (names.count > 0)
-        skel__scene_warn(doc, s,
-                         "link%s %s: inertia: is not positive definite: the mass counts as a point "
-                         "with a radius of gyration of 1 %% of the link's length (moments of %.3g "
-                         "to %.3g kg m^2)",
-                         PLURAL(names), names.text, inertia.least, inertia.most);
+        scene_warn(doc, s,
+                   "link%s %s: inertia: is not positive definite: the mass counts as a point "
+                   "with a radius of gyration of 1 %% of the link's length (moments of %.3g "
+                   "to %.3g kg m^2)",
+                   PLURAL(names), names.text, inertia.least, inertia.most);
 
-    names = list_bodies(e->bodies, e->nb, done, SKEL__MASS_ZERO);
+    names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_ZERO);
     if (names.count > 0)
-        skel__scene_warn(doc, s,
-                         "link%s %s: mass: is 0, dynamics needs more: set to %.3g kg, 1e-6 of the "
-                         "mass that moves",
-                         PLURAL(names), names.text, mass[SKEL__MASS_ZERO].most);
+        scene_warn(doc, s,
+                   "link%s %s: mass: is 0, dynamics needs more: set to %.3g kg, 1e-6 of the "
+                   "mass that moves",
+                   PLURAL(names), names.text, mass[ROBOT_MASS_ZERO].most);
 }
 
-void skel__estimate_masses(skel__doc *doc, skel_scene *s, skel_body_desc *bodies, int32_t nb,
-                           skel_joint_desc *joints, int32_t nj, skel__mass_note *notes) {
+void robot_estimate_masses(document *doc, skel_scene *s, skel_body_desc *bodies, int32_t nb,
+                           skel_joint_desc *joints, int32_t nj, robot_mass_note *notes) {
     const size_t n     = (size_t)nb + 1;
     estimator    e     = {.bodies = bodies, .joints = joints, .notes = notes, .nb = nb, .nj = nj};
-    int32_t     *stack = skel__doc_alloc(doc, n, sizeof *stack);
-    double      *path  = skel__doc_alloc(doc, n, sizeof *path);
-    uint8_t     *done  = skel__doc_alloc(doc, n, sizeof *done);
-    e.joint_of         = skel__doc_alloc(doc, n, sizeof *e.joint_of);
-    e.start            = skel__doc_alloc(doc, n, sizeof *e.start);
-    e.end              = skel__doc_alloc(doc, n, sizeof *e.end);
-    s->estimated       = skel__blocks_alloc(&s->blocks, n, sizeof *s->estimated);
+    int32_t     *stack = doc_alloc(doc, n, sizeof *stack);
+    double      *path  = doc_alloc(doc, n, sizeof *path);
+    uint8_t     *done  = doc_alloc(doc, n, sizeof *done);
+    e.joint_of         = doc_alloc(doc, n, sizeof *e.joint_of);
+    e.start            = doc_alloc(doc, n, sizeof *e.start);
+    e.end              = doc_alloc(doc, n, sizeof *e.end);
+    s->estimated       = doc_blocks_alloc(&s->blocks, n, sizeof *s->estimated);
     if (!s->estimated) doc->no_memory = true;
     if (doc->no_memory) return;
 
@@ -341,28 +340,27 @@ void skel__estimate_masses(skel__doc *doc, skel_scene *s, skel_body_desc *bodies
     for (int32_t i = 0; i < nb; ++i) {
         if (bodies[i].motion != SKEL_MOTION_DYNAMIC) continue;
         done[i] = (uint8_t)estimate(&e, i, &t);
-        if (done[i] == SKEL__MASS_POINT || done[i] == SKEL__MASS_NO_INERTIA)
-            s->estimated[i] = SKEL__ESTIMATED_INERTIA;
-        else if (done[i] != SKEL__MASS_KNOWN)
-            s->estimated[i] = SKEL__ESTIMATED_MASS;
+        if (done[i] == ROBOT_MASS_POINT || done[i] == ROBOT_MASS_NO_INERTIA)
+            s->estimated[i] = SCENE_ESTIMATED_INERTIA;
+        else if (done[i] != ROBOT_MASS_KNOWN)
+            s->estimated[i] = SCENE_ESTIMATED_MASS;
     }
     move_joints(&e);
     warn_of(doc, s, &e, done, &t);
 }
 
-void skel__keep_estimated(skel__reader *r, skel_scene *s) {
-    uint8_t *marks = skel__scene_keep(r, s, (size_t)r->body_count + 1, sizeof *marks);
+void scene_keep_estimated(scene_reader *r, skel_scene *s) {
+    uint8_t *marks = scene_keep(r, s, (size_t)r->body_count + 1, sizeof *marks);
     if (!marks) return;
     for (int32_t i = 0; i < r->body_count; ++i) marks[i] = (uint8_t)r->body_notes[i].estimated;
     s->estimated = marks;
 
-    skel__name_list names = list_bodies(r->bodies, r->body_count, marks, SKEL__ESTIMATED_MASS);
+    robot_name_list names = list_bodies(r->bodies, r->body_count, marks, SCENE_ESTIMATED_MASS);
     if (names.count > 0)
-        skel__scene_warn(&r->doc, s,
-                         "bod%s %s: mass and inertia are estimates, not the robot's own",
-                         names.count > 1 ? "ies" : "y", names.text);
-    names = list_bodies(r->bodies, r->body_count, marks, SKEL__ESTIMATED_INERTIA);
+        scene_warn(&r->doc, s, "bod%s %s: mass and inertia are estimates, not the robot's own",
+                   names.count > 1 ? "ies" : "y", names.text);
+    names = list_bodies(r->bodies, r->body_count, marks, SCENE_ESTIMATED_INERTIA);
     if (names.count > 0)
-        skel__scene_warn(&r->doc, s, "bod%s %s: inertia is an estimate, not the robot's own",
-                         names.count > 1 ? "ies" : "y", names.text);
+        scene_warn(&r->doc, s, "bod%s %s: inertia is an estimate, not the robot's own",
+                   names.count > 1 ? "ies" : "y", names.text);
 }

@@ -6,19 +6,19 @@
 
 #include "robot/robot.h"
 
-#define SKEL__URDF_LINKS 100000
-#define SKEL__URDF_NO_LIMIT 1e6 /* velocity and effort of a drive that is not known */
+#define URDF_LINKS 100000
+#define URDF_NO_LIMIT 1e6 /* velocity and effort of a drive that is not known */
 
 enum {
-    SKEL__URDF_REVOLUTE,
-    SKEL__URDF_CONTINUOUS,
-    SKEL__URDF_PRISMATIC,
-    SKEL__URDF_FIXED,
-    SKEL__URDF_FLOATING, /* at the root only: the child is free */
-    SKEL__URDF_SPHERICAL /* a ball, which PyBullet knows and ROS does not */
+    URDF_REVOLUTE,
+    URDF_CONTINUOUS,
+    URDF_PRISMATIC,
+    URDF_FIXED,
+    URDF_FLOATING, /* at the root only: the child is free */
+    URDF_SPHERICAL /* a ball, which PyBullet knows and ROS does not */
 };
 
-typedef struct skel__urdf_link {
+typedef struct urdf_link {
     const char *name;
     int32_t     line;
     bool        has_inertial, has_inertia;
@@ -33,11 +33,11 @@ typedef struct skel__urdf_link {
     int32_t head;     /* of a link at the top: the link whose body the group has; -1: the world */
     int32_t body;     /* that it is fixed in; SKEL_WORLD: the world */
     double  world[7]; /* its frame in the world at zero */
-} skel__urdf_link;
+} urdf_link;
 
-typedef struct skel__urdf_joint {
+typedef struct urdf_joint {
     const char *name;
-    int32_t     line, type; /* SKEL__URDF_* */
+    int32_t     line, type; /* URDF_* */
     const char *parent_name, *child_name, *mimic_name;
     double      xyz[3], rpy[3], axis[3]; /* axis as written */
     bool        has_axis, has_limit, has_lower, has_upper, has_dynamics;
@@ -49,39 +49,39 @@ typedef struct skel__urdf_joint {
     bool    stands;               /* mimics a fixed joint, and so stands at `value` */
     double  value;
     int32_t index; /* of the model's joint; -1: none */
-} skel__urdf_joint;
+} urdf_joint;
 
-struct skel__urdf {
-    skel__arena      *arena;
-    const char       *name;
-    const char       *namespaces; /* attributes xmlns:... of the robot, as text, or NULL */
-    skel__urdf_link  *links;
-    int32_t           link_count, link_room;
-    skel__urdf_joint *joints;
-    int32_t           joint_count, joint_room;
-    const char       *extra;
-    int32_t           root;
-    int32_t          *order; /* links, parents first (link_count) */
+struct urdf_document {
+    memory_arena *arena;
+    const char   *name;
+    const char   *namespaces; /* attributes xmlns:... of the robot, as text, or NULL */
+    urdf_link    *links;
+    int32_t       link_count, link_room;
+    urdf_joint   *joints;
+    int32_t       joint_count, joint_room;
+    const char   *extra;
+    int32_t       root;
+    int32_t      *order; /* links, parents first (link_count) */
 };
 
 /** Number of finite numbers in the text, up to max; -1 where it has other words, max + 1 where it
     has more. */
-int32_t skel__urdf_numbers(const char *text, double *out, int32_t max);
+int32_t urdf_numbers(const char *text, double *out, int32_t max);
 /** Rz(yaw) Ry(pitch) Rx(roll), and a point: a pose. */
-void skel__urdf_pose(const double xyz[3], const double rpy[3], double out[7]);
+void urdf_pose(const double xyz[3], const double rpy[3], double out[7]);
 
 /** Whether the joint holds its links together: fixed, or a mimic of a fixed joint. */
-bool skel__urdf_is_rigid(const skel__urdf_joint *joint);
+bool urdf_is_rigid(const urdf_joint *joint);
 
 /** Links, joints and the rest; problems with the line. */
-bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urdf *u);
+bool urdf_parse(document *doc, const char *text, size_t length, urdf_document *u);
 /** Finds links by name, the root, the order, rigid groups and poses. */
-bool skel__urdf_link_up(skel__doc *doc, skel__urdf *u);
+bool urdf_link_up(document *doc, urdf_document *u);
 /** The model, with frames and mimics of the scene's robot. */
-void skel__urdf_build(skel__doc *doc, skel__urdf *u, skel_scene *s);
+void urdf_build(document *doc, urdf_document *u, skel_scene *s);
 /** A document of any tree. SKEL_E_UNSUPPORTED where it is none. */
-skel_status skel__urdf_make(const skel_scene *s, skel__urdf *u, skel_error *err);
+skel_status urdf_make(const skel_scene *s, urdf_document *u, skel_error *err);
 /** As text. */
-void skel__urdf_put(skel__text *t, const skel__urdf *u);
+void urdf_put(text_buffer *t, const urdf_document *u);
 
 #endif

@@ -14,7 +14,7 @@
 typedef struct maker {
     const skel_scene *s;
     const skel_model *model;
-    skel__urdf       *u;
+    urdf_document    *u;
     int32_t           nb;
     bool             *is_root; /* (nb + 1) */
     double (*frame)[7];        /* the link's frame in the body; index 0 is the world */
@@ -46,9 +46,9 @@ static const char *link_name(const maker *m, int32_t body) {
 static void rpy_of(const double q[4], double rpy[3]) {
     const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
     double       x[3], y[3], z[3];
-    skel__rotate(q, ex, x);
-    skel__rotate(q, ey, y);
-    skel__rotate(q, ez, z);
+    scene_rotate(q, ex, x);
+    scene_rotate(q, ey, y);
+    scene_rotate(q, ez, z);
     rpy[2]         = atan2(x[1], x[0]);
     const double c = cos(rpy[2]), s = sin(rpy[2]);
     rpy[1] = atan2(-x[2], c * x[0] + s * x[1]);
@@ -62,56 +62,54 @@ static void put_pose(const double x[7], double xyz[3], double rpy[3]) {
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-static skel__urdf_link *new_link(maker *m, const char *name) {
-    skel__urdf *u = m->u;
-    if (!skel__arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
+static urdf_link *new_link(maker *m, const char *name) {
+    urdf_document *u = m->u;
+    if (!arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
         return NULL;
-    u->links[u->link_count] = (skel__urdf_link){.name = skel__arena_string(u->arena, name)};
+    u->links[u->link_count] = (urdf_link){.name = arena_string(u->arena, name)};
     return &u->links[u->link_count++];
 }
 
 static const char *shape_text(maker *m, const skel_body_desc *b, const double com[7]) {
-    skel__text  t = {0};
+    text_buffer t = {0};
     double      xyz[3], rpy[3];
     const char *text = NULL;
     if (b->shape != SKEL_SHAPE_SPHERE && b->shape != SKEL_SHAPE_BOX &&
         b->shape != SKEL_SHAPE_CYLINDER)
         return NULL;
     put_pose(com, xyz, rpy);
-    skel__text_add(&t, "<collision><origin xyz=\"");
+    text_add(&t, "<collision><origin xyz=\"");
     for (int k = 0; k < 6; ++k) {
-        if (k == 3) skel__text_add(&t, "\" rpy=\"");
-        if (k != 0 && k != 3) skel__text_add(&t, " ");
-        skel__text_number(&t, k < 3 ? xyz[k] : rpy[k - 3]);
+        if (k == 3) text_add(&t, "\" rpy=\"");
+        if (k != 0 && k != 3) text_add(&t, " ");
+        text_number(&t, k < 3 ? xyz[k] : rpy[k - 3]);
     }
-    skel__text_add(&t, "\"/><geometry>");
+    text_add(&t, "\"/><geometry>");
     if (b->shape == SKEL_SHAPE_SPHERE)
-        skel__text_addf(&t, "<sphere radius=\"%.17g\"/>", b->size[0]);
+        text_addf(&t, "<sphere radius=\"%.17g\"/>", b->size[0]);
     else if (b->shape == SKEL_SHAPE_BOX)
-        skel__text_addf(&t, "<box size=\"%.17g %.17g %.17g\"/>", b->size[0], b->size[1],
-                        b->size[2]);
+        text_addf(&t, "<box size=\"%.17g %.17g %.17g\"/>", b->size[0], b->size[1], b->size[2]);
     else
-        skel__text_addf(&t, "<cylinder length=\"%.17g\" radius=\"%.17g\"/>", b->size[0],
-                        b->size[1]);
-    skel__text_add(&t, "</geometry></collision>");
+        text_addf(&t, "<cylinder length=\"%.17g\" radius=\"%.17g\"/>", b->size[0], b->size[1]);
+    text_add(&t, "</geometry></collision>");
     if (t.failed)
-        m->u->arena->failed = true; /* which skel__urdf_make looks at */
+        m->u->arena->failed = true; /* which urdf_make looks at */
     else
-        text = skel__arena_string(m->u->arena, t.data);
-    skel__text_free(&t);
+        text = arena_string(m->u->arena, t.data);
+    text_free(&t);
     return text;
 }
 
 /* The centre of mass seen from the link's frame; the inertia keeps the body's axes. */
 static void add_link(maker *m, int32_t body) {
-    skel__urdf_link *l = new_link(m, link_name(m, body));
-    double           com[7];
+    urdf_link *l = new_link(m, link_name(m, body));
+    double     com[7];
     m->placed[body + 1] = true;
     if (!l || body < 0) return;
     const skel_body_desc b = body_of(m, body);
-    skel__pose_inverse(m->frame[body + 1], com);
+    robot_pose_inverse(m->frame[body + 1], com);
     l->extra = shape_text(m, &b, com);
-    if (!(b.mass > 0.0) || skel__is_estimated(m->s, body, SKEL__ESTIMATED_MASS)) return;
+    if (!(b.mass > 0.0) || scene_is_estimated(m->s, body, SCENE_ESTIMATED_MASS)) return;
     l->has_inertial = true;
     l->mass         = b.mass;
     put_pose(com, l->xyz, l->rpy);
@@ -120,17 +118,15 @@ static void add_link(maker *m, int32_t body) {
 
 /* ---- joints ---------------------------------------------------------------------------------- */
 
-static skel__urdf_joint *new_joint(maker *m, const char *name, const char *parent,
-                                   const char *child) {
-    skel__urdf *u = m->u;
-    if (!skel__arena_grow(u->arena, &u->joints, u->joint_count, &u->joint_room, sizeof *u->joints))
+static urdf_joint *new_joint(maker *m, const char *name, const char *parent, const char *child) {
+    urdf_document *u = m->u;
+    if (!arena_grow(u->arena, &u->joints, u->joint_count, &u->joint_room, sizeof *u->joints))
         return NULL;
-    u->joints[u->joint_count] =
-        (skel__urdf_joint){.name        = skel__arena_string(u->arena, name),
-                           .parent_name = skel__arena_string(u->arena, parent),
-                           .child_name  = skel__arena_string(u->arena, child),
-                           .type        = SKEL__URDF_FIXED,
-                           .factor      = 1.0};
+    u->joints[u->joint_count] = (urdf_joint){.name        = arena_string(u->arena, name),
+                                             .parent_name = arena_string(u->arena, parent),
+                                             .child_name  = arena_string(u->arena, child),
+                                             .type        = URDF_FIXED,
+                                             .factor      = 1.0};
     return &u->joints[u->joint_count++];
 }
 
@@ -163,15 +159,15 @@ static step step_of(const maker *m, int32_t k, int32_t far) {
 /* The link's frame in its body: the frame of the body's name, else the joint's inner frame. Returns
    whether it lies on the joint's axis, where URDF wants it. */
 static bool choose_frame(maker *m, const step *s) {
-    double            *out = m->frame[s->far + 1];
-    const skel__robot *r   = m->s->robot;
+    double           *out = m->frame[s->far + 1];
+    const robot_data *r   = m->s->robot;
     memcpy(out, s->inner, sizeof s->inner);
     for (int32_t i = 0; r && i < r->frame_count; ++i) {
-        const skel__frame *f = &r->frames[i];
+        const robot_frame *f = &r->frames[i];
         double             x[7];
         if (f->body != s->far || strcmp(f->name, link_name(m, s->far)) != 0) continue;
-        skel__pose_inverse(s->inner, x);
-        skel__pose_mul(x, f->pose, x);
+        robot_pose_inverse(s->inner, x);
+        robot_pose_mul(x, f->pose, x);
         const bool turns = s->j.type != SKEL_JOINT_FIXED && s->j.type != SKEL_JOINT_SLIDE;
         const bool along = s->j.type == SKEL_JOINT_HINGE;
         memcpy(out, f->pose, sizeof f->pose);
@@ -182,17 +178,17 @@ static bool choose_frame(maker *m, const step *s) {
 }
 
 /* What a drive can do; URDF wants a number where that is not known. */
-static void set_drive(const skel__drive *d, skel__urdf_joint *j) {
-    j->velocity = d && d->velocity > 0.0 ? d->velocity : SKEL__URDF_NO_LIMIT;
-    j->effort   = d && d->effort > 0.0 ? d->effort : SKEL__URDF_NO_LIMIT;
+static void set_drive(const robot_drive *d, urdf_joint *j) {
+    j->velocity = d && d->velocity > 0.0 ? d->velocity : URDF_NO_LIMIT;
+    j->effort   = d && d->effort > 0.0 ? d->effort : URDF_NO_LIMIT;
 }
 
-static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_joint *j) {
-    const skel__robot *r     = m->s->robot;
-    const skel__drive *d     = r && r->drives ? &r->drives[s->index] : NULL;
+static void set_limits(const maker *m, const step *s, int32_t part, urdf_joint *j) {
+    const robot_data  *r     = m->s->robot;
+    const robot_drive *d     = r && r->drives ? &r->drives[s->index] : NULL;
     const bool         has   = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
     const bool         turns = s->j.type != SKEL_JOINT_SLIDE;
-    j->type = turns ? has ? SKEL__URDF_REVOLUTE : SKEL__URDF_CONTINUOUS : SKEL__URDF_PRISMATIC;
+    j->type                  = turns ? has ? URDF_REVOLUTE : URDF_CONTINUOUS : URDF_PRISMATIC;
     set_drive(d, j);
     j->has_limit = has || !turns || (d && (d->velocity > 0.0 || d->effort > 0.0));
     j->has_lower = j->has_upper = has;
@@ -208,16 +204,16 @@ static void set_limits(const maker *m, const step *s, int32_t part, skel__urdf_j
 static void add_axis(maker *m, const step *s, int32_t part, const double axis[3],
                      const double from[7], const double to[7], const char *name, const char *near,
                      const char *far) {
-    skel__urdf_joint *j = new_joint(m, name, near, far);
-    double            x[7], back[7], z[3];
+    urdf_joint *j = new_joint(m, name, near, far);
+    double      x[7], back[7], z[3];
     if (!j) return;
-    skel__pose_inverse(from, back);
-    skel__pose_mul(back, to, x);
+    robot_pose_inverse(from, back);
+    robot_pose_mul(back, to, x);
     put_pose(x, j->xyz, j->rpy);
     if (s->j.type == SKEL_JOINT_FIXED) return;
     /* the axis turns with the outer frame; in the child's frame `to` it is seen from there */
     for (int k = 0; k < 3; ++k) z[k] = s->sense * axis[k];
-    skel__unrotate(to + 3, z, j->axis);
+    scene_unrotate(to + 3, z, j->axis);
     j->has_axis = true;
     set_limits(m, s, part, j);
 }
@@ -233,10 +229,10 @@ static void add_joint(maker *m, const step *s, const double frame[7], const char
     const int32_t n       = is_ball ? 3 : s->j.type == SKEL_JOINT_UNIVERSAL ? 2 : 1;
     double        from[7], to[7];
     char          name[300], before[300], after[300];
-    skel__pose_inverse(s->outer, from); /* all seen from the outer frame */
-    skel__pose_mul(from, m->frame[s->near + 1], from);
-    skel__pose_inverse(s->inner, to);
-    skel__pose_mul(to, frame, to);
+    robot_pose_inverse(s->outer, from); /* all seen from the outer frame */
+    robot_pose_mul(from, m->frame[s->near + 1], from);
+    robot_pose_inverse(s->inner, to);
+    robot_pose_mul(to, frame, to);
     snprintf(before, sizeof before, "%s", link_name(m, s->near));
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = s->sense > 0.0 ? k : n - 1 - k;
@@ -259,9 +255,9 @@ static void add_by_way(maker *m, const step *s) {
     snprintf(joint, sizeof joint, "%s_fixed", way);
     new_link(m, way);
     add_joint(m, s, s->inner, way);
-    skel__urdf_joint *j = new_joint(m, joint, way, link_name(m, s->far));
-    skel__pose_inverse(s->inner, x);
-    skel__pose_mul(x, m->frame[s->far + 1], x);
+    urdf_joint *j = new_joint(m, joint, way, link_name(m, s->far));
+    robot_pose_inverse(s->inner, x);
+    robot_pose_mul(x, m->frame[s->far + 1], x);
     if (j) put_pose(x, j->xyz, j->rpy);
 }
 
@@ -269,8 +265,8 @@ static void add_by_way(maker *m, const step *s) {
 
 /* The frame that a root's link has in its body. */
 static void root_frame(maker *m, int32_t i) {
-    const skel__robot *r       = m->s->robot;
-    const double       here[7] = {0, 0, 0, 1};
+    const robot_data *r       = m->s->robot;
+    const double      here[7] = {0, 0, 0, 1};
     memcpy(m->frame[i + 1], here, sizeof here);
     for (int32_t k = 0; r && k < r->frame_count; ++k)
         if (r->frames[k].body == i && strcmp(r->frames[k].name, link_name(m, i)) == 0)
@@ -281,7 +277,7 @@ static void root_pose(const maker *m, int32_t i, double x[7]) {
     const skel_body_desc b = body_of(m, i);
     memcpy(x, b.position, sizeof b.position);
     memcpy(x + 3, b.orientation, sizeof b.orientation);
-    skel__pose_mul(x, m->frame[i + 1], x);
+    robot_pose_mul(x, m->frame[i + 1], x);
 }
 
 /* A root that is free, or does not stand at the origin, needs the world to be free or stand in. */
@@ -316,7 +312,7 @@ static void spread(const maker *m, bool *reached) {
 /* Roots: fixed bodies; then, of what they and the world do not reach, a body that is no child, or
    the first. */
 static bool mark_roots(maker *m) {
-    bool *reached = skel__arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
+    bool *reached = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
     if (!reached) return false;
     reached[0] = true;
     for (int32_t i = 0; i < m->nb; ++i)
@@ -336,9 +332,9 @@ static skel_status find_roots(maker *m, skel_error *err) {
     for (int32_t i = 0; i < m->nb; ++i) {
         const skel_body_desc b = body_of(m, i);
         if (b.motion == SKEL_MOTION_DRIVEN || b.position_curve.count > 0)
-            return skel__error_say(err, SKEL_E_UNSUPPORTED,
-                                   "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
-                                   b.name);
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
+                                 b.name);
     }
     for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
         const skel_joint_desc j = joint_of(m, k);
@@ -360,16 +356,16 @@ static void add_root(maker *m, int32_t i) {
     double x[7];
     add_link(m, i);
     if (!m->has_world) return;
-    skel__urdf_joint *j = new_joint(m, link_name(m, i), "world", link_name(m, i));
+    urdf_joint *j = new_joint(m, link_name(m, i), "world", link_name(m, i));
     root_pose(m, i, x);
     if (j) put_pose(x, j->xyz, j->rpy);
-    if (j && body_of(m, i).motion != SKEL_MOTION_FIXED) j->type = SKEL__URDF_FLOATING;
+    if (j && body_of(m, i).motion != SKEL_MOTION_FIXED) j->type = URDF_FLOATING;
 }
 
 /* Grows the tree joint by joint; a joint that finds both ends there closes a loop. */
 static skel_status grow(maker *m, skel_error *err) {
     const int32_t nj   = skel_model_joint_count(m->model);
-    bool         *used = skel__arena_alloc(m->u->arena, (size_t)nj + 1, sizeof *used);
+    bool         *used = arena_alloc(m->u->arena, (size_t)nj + 1, sizeof *used);
     if (!used) return SKEL_E_MEMORY;
     for (bool grown = true; grown;) {
         grown = false;
@@ -378,9 +374,9 @@ static skel_status grow(maker *m, skel_error *err) {
             const bool            a = m->placed[j.parent + 1], b = m->placed[j.child + 1];
             if (used[k] || (!a && !b)) continue;
             if (a && b)
-                return skel__error_say(err, SKEL_E_UNSUPPORTED,
-                                       "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
-                                       (int)k, j.name);
+                return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                     "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
+                                     (int)k, j.name);
             const step s       = step_of(m, k, a ? j.child : j.parent);
             const bool is_near = choose_frame(m, &s);
             add_link(m, s.far);
@@ -393,36 +389,36 @@ static skel_status grow(maker *m, skel_error *err) {
     }
     for (int32_t i = 0; i < m->nb; ++i)
         if (!m->placed[i + 1])
-            return skel__error_say(err, SKEL_E_UNSUPPORTED,
-                                   "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
-                                   (int)i, link_name(m, i));
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
+                                 (int)i, link_name(m, i));
     return m->u->arena->failed ? SKEL_E_MEMORY : SKEL_OK;
 }
 
 /* Named frames that are no link yet. */
 static void add_frames(maker *m) {
-    const skel__robot *r = m->s->robot;
+    const robot_data *r = m->s->robot;
     for (int32_t i = 0; r && i < r->frame_count; ++i) {
-        const skel__frame *f = &r->frames[i];
+        const robot_frame *f = &r->frames[i];
         double             x[7];
         char               name[300];
         if (skel_model_find_body(m->model, f->name) >= SKEL_WORLD) continue;
-        skel__pose_inverse(m->frame[f->body + 1], x);
-        skel__pose_mul(x, f->pose, x);
+        robot_pose_inverse(m->frame[f->body + 1], x);
+        robot_pose_mul(x, f->pose, x);
         snprintf(name, sizeof name, "%s_frame", f->name);
         new_link(m, f->name);
-        skel__urdf_joint *j = new_joint(m, name, link_name(m, f->body), f->name);
+        urdf_joint *j = new_joint(m, name, link_name(m, f->body), f->name);
         if (j) put_pose(x, j->xyz, j->rpy);
     }
 }
 
-skel_status skel__urdf_make(const skel_scene *s, skel__urdf *u, skel_error *err) {
+skel_status urdf_make(const skel_scene *s, urdf_document *u, skel_error *err) {
     maker        m = {.s = s, .model = s->model, .u = u, .nb = skel_model_body_count(s->model)};
     const size_t n = (size_t)m.nb + 1;
     u->name        = s->name[0] ? s->name : "robot";
-    m.is_root      = skel__arena_alloc(u->arena, n, sizeof *m.is_root);
-    m.placed       = skel__arena_alloc(u->arena, n, sizeof *m.placed);
-    m.frame        = skel__arena_alloc(u->arena, n, sizeof *m.frame);
+    m.is_root      = arena_alloc(u->arena, n, sizeof *m.is_root);
+    m.placed       = arena_alloc(u->arena, n, sizeof *m.placed);
+    m.frame        = arena_alloc(u->arena, n, sizeof *m.frame);
     if (u->arena->failed) return SKEL_E_MEMORY;
     m.frame[0][3]      = 1.0;
     skel_status status = find_roots(&m, err);

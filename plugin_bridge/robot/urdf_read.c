@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* URDF as text to skel__urdf: elements that matter are read, the others kept as text. */
+/* URDF as text to urdf_document: elements that matter are read, the others kept as text. */
 #include "robot/urdf.h"
 #include "document/xml.h"
 
@@ -13,16 +13,16 @@
 typedef enum place { TOP, ROBOT, LINK, INERTIAL, JOINT, KEPT } place;
 
 typedef struct reader {
-    skel__doc  *doc;
-    skel__urdf *u;
-    place       at, before; /* before: where a kept element began */
-    int32_t     line, depth, kept_depth;
-    bool        is_shape; /* the kept element is a visual or collision: numbers are checked */
-    bool        open_tag; /* "<name ..." waits for '>' or "/>" */
-    skel__text  kept;     /* of the link or joint */
-    skel__text  top;      /* of the robot */
-    skel__text  namespaces;
-    bool        seen[16]; /* elements of this link or joint that may be there once */
+    document      *doc;
+    urdf_document *u;
+    place          at, before; /* before: where a kept element began */
+    int32_t        line, depth, kept_depth;
+    bool           is_shape; /* the kept element is a visual or collision: numbers are checked */
+    bool           open_tag; /* "<name ..." waits for '>' or "/>" */
+    text_buffer    kept;     /* of the link or joint */
+    text_buffer    top;      /* of the robot */
+    text_buffer    namespaces;
+    bool           seen[16]; /* elements of this link or joint that may be there once */
 } reader;
 
 enum {
@@ -41,10 +41,10 @@ enum {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static skel__urdf_link *this_link(reader *r) {
+static urdf_link *this_link(reader *r) {
     return &r->u->links[r->u->link_count - 1];
 }
-static skel__urdf_joint *this_joint(reader *r) {
+static urdf_joint *this_joint(reader *r) {
     return &r->u->joints[r->u->joint_count - 1];
 }
 
@@ -54,16 +54,16 @@ static void say(reader *r, skel_status status, const char *form, va_list args) {
     vsnprintf(text, sizeof text, form, args);
     const place at = r->at == KEPT ? r->before : r->at;
     if (at == LINK || at == INERTIAL)
-        skel__note(r->doc, status, "line %d: link '%.60s': %s", (int)r->line, this_link(r)->name,
+        robot_note(r->doc, status, "line %d: link '%.60s': %s", (int)r->line, this_link(r)->name,
                    text);
     else if (at == JOINT)
-        skel__note(r->doc, status, "line %d: joint '%.60s': %s", (int)r->line, this_joint(r)->name,
+        robot_note(r->doc, status, "line %d: joint '%.60s': %s", (int)r->line, this_joint(r)->name,
                    text);
     else
-        skel__note(r->doc, status, "line %d: %s", (int)r->line, text);
+        robot_note(r->doc, status, "line %d: %s", (int)r->line, text);
 }
 
-SKEL__DOC_PRINTF(2, 3)
+DOC_PRINTF(2, 3)
 static void wrong(reader *r, const char *form, ...) {
     va_list args;
     va_start(args, form);
@@ -71,7 +71,7 @@ static void wrong(reader *r, const char *form, ...) {
     va_end(args);
 }
 
-SKEL__DOC_PRINTF(2, 3)
+DOC_PRINTF(2, 3)
 static void warn(reader *r, const char *form, ...) {
     va_list args;
     va_start(args, form);
@@ -86,7 +86,7 @@ static bool once(reader *r, int which, const char *name) {
     if (!first && (which == SEEN_PARENT || which == SEEN_CHILD))
         wrong(r, "%s: is there twice", name);
     else if (!first)
-        skel__note(r->doc, SKEL_OK, "line %d: %s: is there twice: the first counts", (int)r->line,
+        robot_note(r->doc, SKEL_OK, "line %d: %s: is there twice: the first counts", (int)r->line,
                    name);
     return first;
 }
@@ -99,7 +99,7 @@ static const char *value_of(const char **attributes, const char *name) {
     return NULL;
 }
 
-int32_t skel__urdf_numbers(const char *text, double *out, int32_t max) {
+int32_t urdf_numbers(const char *text, double *out, int32_t max) {
     int32_t n = 0;
     for (const char *at = text;;) {
         at += strspn(at, " \t\r\n");
@@ -122,7 +122,7 @@ static bool read_numbers(reader *r, const char **attributes, const char *element
     const char *text = value_of(attributes, name);
     double      x[6];
     if (!text) return false;
-    if (skel__urdf_numbers(text, x, count) != count) {
+    if (urdf_numbers(text, x, count) != count) {
         wrong(r, "%s: %s: is '%.48s', must be %s", element, name, text,
               count == 1 ? "a number" : "three numbers");
         return false;
@@ -138,37 +138,37 @@ static const char *read_name(reader *r, const char **attributes, const char *ele
         wrong(r, "%s: %s: is missing, must be a name", element, name);
         return NULL;
     }
-    if (!skel__is_name(text)) {
+    if (!robot_is_name(text)) {
         wrong(r, "%s: %s: is '%.48s', must be 1 to 255 bytes without control characters", element,
               name, text);
         return NULL;
     }
-    return skel__arena_string(r->u->arena, text);
+    return arena_string(r->u->arena, text);
 }
 
 /* ---- elements that are kept ------------------------------------------------------------------ */
 
-static void put_escaped(skel__text *t, const char *text, size_t length) {
+static void put_escaped(text_buffer *t, const char *text, size_t length) {
     for (size_t i = 0; i < length; ++i) {
         switch (text[i]) {
-        case '&': skel__text_add(t, "&amp;"); break;
-        case '<': skel__text_add(t, "&lt;"); break;
-        case '>': skel__text_add(t, "&gt;"); break;
-        case '"': skel__text_add(t, "&quot;"); break;
-        case '\n': skel__text_add(t, "&#10;"); break;
-        case '\t': skel__text_add(t, "&#9;"); break;
-        case '\r': skel__text_add(t, "&#13;"); break;
-        default: skel__text_bytes(t, text + i, 1);
+        case '&': text_add(t, "&amp;"); break;
+        case '<': text_add(t, "&lt;"); break;
+        case '>': text_add(t, "&gt;"); break;
+        case '"': text_add(t, "&quot;"); break;
+        case '\n': text_add(t, "&#10;"); break;
+        case '\t': text_add(t, "&#9;"); break;
+        case '\r': text_add(t, "&#13;"); break;
+        default: text_bytes(t, text + i, 1);
         }
     }
 }
 
-static skel__text *kept_text(reader *r) {
+static text_buffer *kept_text(reader *r) {
     return r->before == ROBOT ? &r->top : &r->kept;
 }
 
 static void end_tag(reader *r) {
-    if (r->open_tag) skel__text_add(kept_text(r), ">");
+    if (r->open_tag) text_add(kept_text(r), ">");
     r->open_tag = false;
 }
 
@@ -180,7 +180,7 @@ static void check_shape(reader *r, const char *name, const char **attributes) {
             double  x[4];
             int32_t n;
             if (strcmp(a[0], numbers[k]) != 0) continue;
-            n = skel__urdf_numbers(a[1], x, 4);
+            n = urdf_numbers(a[1], x, 4);
             if (k == SCALE && n > 3)
                 warn(r, "%s: scale: is '%.48s', must be three numbers: the first three count", name,
                      a[1]);
@@ -195,14 +195,14 @@ static void check_shape(reader *r, const char *name, const char **attributes) {
 }
 
 static void open_kept(reader *r, const char *name, const char **attributes) {
-    skel__text *t = kept_text(r);
+    text_buffer *t = kept_text(r);
     end_tag(r);
     if (r->is_shape) check_shape(r, name, attributes);
-    skel__text_addf(t, "%s<%s", r->depth == r->kept_depth ? "\n" : "", name);
+    text_addf(t, "%s<%s", r->depth == r->kept_depth ? "\n" : "", name);
     for (const char **a = attributes; a[0]; a += 2) {
-        skel__text_addf(t, " %s=\"", a[0]);
+        text_addf(t, " %s=\"", a[0]);
         put_escaped(t, a[1], strlen(a[1]));
-        skel__text_add(t, "\"");
+        text_add(t, "\"");
     }
     r->open_tag = true;
 }
@@ -219,7 +219,7 @@ static void begin_kept(reader *r, const char *name, const char **attributes) {
 
 static void read_inertial(reader *r, const char *name, const char **attributes) {
     static const char *const moment[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-    skel__urdf_link         *l        = this_link(r);
+    urdf_link               *l        = this_link(r);
     if (strcmp(name, "origin") == 0) {
         if (!once(r, SEEN_COM, "inertial: origin")) return;
         read_numbers(r, attributes, "inertial: origin", "xyz", 3, l->xyz);
@@ -240,15 +240,15 @@ static void read_inertial(reader *r, const char *name, const char **attributes) 
 }
 
 static bool new_link(reader *r, const char **attributes) {
-    skel__urdf *u    = r->u;
-    const char *name = read_name(r, attributes, "link", "name");
-    if (u->link_count == SKEL__URDF_LINKS) {
-        wrong(r, "link: is one too many, must be at most %d", SKEL__URDF_LINKS);
+    urdf_document *u    = r->u;
+    const char    *name = read_name(r, attributes, "link", "name");
+    if (u->link_count == URDF_LINKS) {
+        wrong(r, "link: is one too many, must be at most %d", URDF_LINKS);
         return false;
     }
-    if (!skel__arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
+    if (!arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
         return false;
-    u->links[u->link_count++] = (skel__urdf_link){.name = name ? name : "?", .line = r->line};
+    u->links[u->link_count++] = (urdf_link){.name = name ? name : "?", .line = r->line};
     r->at                     = LINK;
     memset(r->seen, 0, sizeof r->seen);
     return true;
@@ -269,22 +269,22 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
 static bool new_joint(reader *r, const char **attributes) {
     static const char *const types[] = {"revolute", "continuous", "prismatic",
                                         "fixed",    "floating",   "spherical"};
-    skel__urdf              *u       = r->u;
+    urdf_document           *u       = r->u;
     const char              *name    = read_name(r, attributes, "joint", "name");
     const char              *type    = value_of(attributes, "type");
-    if (u->joint_count == SKEL__URDF_LINKS) {
-        wrong(r, "joint: is one too many, must be at most %d", SKEL__URDF_LINKS);
+    if (u->joint_count == URDF_LINKS) {
+        wrong(r, "joint: is one too many, must be at most %d", URDF_LINKS);
         return false;
     }
-    if (!skel__arena_grow(u->arena, &u->joints, u->joint_count, &u->joint_room, sizeof *u->joints))
+    if (!arena_grow(u->arena, &u->joints, u->joint_count, &u->joint_room, sizeof *u->joints))
         return false;
-    u->joints[u->joint_count++] = (skel__urdf_joint){
+    u->joints[u->joint_count++] = (urdf_joint){
         .name = name ? name : "?", .line = r->line, .type = -1, .axis = {1, 0, 0}, .factor = 1.0};
     r->at = JOINT;
     memset(r->seen, 0, sizeof r->seen);
     for (int32_t k = 0; type && k < (int32_t)(sizeof types / sizeof *types); ++k)
         if (strcmp(type, types[k]) == 0) this_joint(r)->type = k;
-    if (this_joint(r)->type == SKEL__URDF_SPHERICAL)
+    if (this_joint(r)->type == URDF_SPHERICAL)
         warn(r, "type: is 'spherical', a dialect of PyBullet that ROS does not read: it is a ball "
                 "joint");
     if (!type)
@@ -300,12 +300,12 @@ static bool new_joint(reader *r, const char **attributes) {
 }
 
 static void read_axis(reader *r, const char **attributes) {
-    skel__urdf_joint *j    = this_joint(r);
-    const char       *text = value_of(attributes, "xyz");
-    double            x[3];
+    urdf_joint *j    = this_joint(r);
+    const char *text = value_of(attributes, "xyz");
+    double      x[3];
 
     /* What does not turn or slide needs no axis: one that cannot be read does no harm. */
-    if (j->type >= SKEL__URDF_FIXED && (!text || skel__urdf_numbers(text, x, 3) != 3)) {
+    if (j->type >= URDF_FIXED && (!text || urdf_numbers(text, x, 3) != 3)) {
         warn(r,
              "axis: xyz: is %s%.48s%s, must be three numbers: this joint needs no axis, it is "
              "left out",
@@ -315,14 +315,14 @@ static void read_axis(reader *r, const char **attributes) {
     j->has_axis = read_numbers(r, attributes, "axis", "xyz", 3, j->axis);
     if (!text) wrong(r, "axis: xyz: is missing, must be three numbers");
     const bool none = j->axis[0] == 0.0 && j->axis[1] == 0.0 && j->axis[2] == 0.0;
-    if (none && j->type < SKEL__URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
+    if (none && j->type < URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
 }
 
 static void read_limit(reader *r, const char **attributes) {
-    skel__urdf_joint *j = this_joint(r);
-    j->has_limit        = true;
-    j->has_lower        = read_numbers(r, attributes, "limit", "lower", 1, &j->lower);
-    j->has_upper        = read_numbers(r, attributes, "limit", "upper", 1, &j->upper);
+    urdf_joint *j = this_joint(r);
+    j->has_limit  = true;
+    j->has_lower  = read_numbers(r, attributes, "limit", "lower", 1, &j->lower);
+    j->has_upper  = read_numbers(r, attributes, "limit", "upper", 1, &j->upper);
     read_numbers(r, attributes, "limit", "effort", 1, &j->effort);
     read_numbers(r, attributes, "limit", "velocity", 1, &j->velocity);
 }
@@ -336,7 +336,7 @@ static bool is_read(const char *name) {
 }
 
 static void open_in_joint(reader *r, const char *name, const char **attributes) {
-    skel__urdf_joint *j = this_joint(r);
+    urdf_joint *j = this_joint(r);
     if (strcmp(name, "origin") == 0 && once(r, SEEN_ORIGIN, name)) {
         read_numbers(r, attributes, name, "xyz", 3, j->xyz);
         read_numbers(r, attributes, name, "rpy", 3, j->rpy);
@@ -366,7 +366,7 @@ static void open_in_joint(reader *r, const char *name, const char **attributes) 
 
 static bool open_robot(reader *r, const char *name, const char **attributes) {
     if (strcmp(name, "robot") != 0) {
-        const char *foreign = skel__foreign_root(name);
+        const char *foreign = robot_foreign_root(name);
         if (foreign)
             wrong(r, "document: %s", foreign);
         else
@@ -374,12 +374,12 @@ static bool open_robot(reader *r, const char *name, const char **attributes) {
         return false;
     }
     const char *text = value_of(attributes, "name");
-    r->u->name = skel__arena_string(r->u->arena, text && skel__is_name(text) ? text : "robot");
+    r->u->name       = arena_string(r->u->arena, text && robot_is_name(text) ? text : "robot");
     for (const char **a = attributes; a[0]; a += 2) {
         if (strncmp(a[0], "xmlns", 5) != 0) continue;
-        skel__text_addf(&r->namespaces, " %s=\"", a[0]);
+        text_addf(&r->namespaces, " %s=\"", a[0]);
         put_escaped(&r->namespaces, a[1], strlen(a[1]));
-        skel__text_add(&r->namespaces, "\"");
+        text_add(&r->namespaces, "\"");
     }
     r->at = ROBOT;
     return true;
@@ -435,28 +435,28 @@ static bool on_open(void *user, int32_t line, const char *name, const char **att
         break;
     case KEPT: open_kept(r, name, attributes); break;
     }
-    return r->doc->error_count < SKEL__DOC_MAX_ERRORS && !r->u->arena->failed;
+    return r->doc->error_count < DOC_MAX_ERRORS && !r->u->arena->failed;
 }
 
 static void close_kept(reader *r, const char *name) {
     if (r->open_tag)
-        skel__text_add(kept_text(r), "/>");
+        text_add(kept_text(r), "/>");
     else
-        skel__text_addf(kept_text(r), "</%s>", name);
+        text_addf(kept_text(r), "</%s>", name);
     r->open_tag = false;
     if (r->depth == r->kept_depth) r->at = r->before;
 }
 
 static const char *take_kept(reader *r) {
     const char *text = NULL;
-    if (r->kept.length > 0) text = skel__arena_string(r->u->arena, skel__text_get(&r->kept));
-    skel__text_clear(&r->kept);
+    if (r->kept.length > 0) text = arena_string(r->u->arena, text_get(&r->kept));
+    text_clear(&r->kept);
     return text;
 }
 
 static void close_joint(reader *r) {
-    skel__urdf_joint *j = this_joint(r);
-    r->line             = j->line;
+    urdf_joint *j = this_joint(r);
+    r->line       = j->line;
     if (!r->seen[SEEN_PARENT]) wrong(r, "parent: is missing, must be the name of a link");
     if (!r->seen[SEEN_CHILD]) wrong(r, "child: is missing, must be the name of a link");
     j->extra = take_kept(r);
@@ -490,34 +490,33 @@ static void on_text(void *user, const char *text, int32_t length) {
     put_escaped(kept_text(r), text, (size_t)length);
 }
 
-bool skel__urdf_parse(skel__doc *doc, const char *text, size_t length, skel__urdf *u) {
-    reader                 r        = {.doc = doc, .u = u};
-    const skel__xml_reader x        = {on_open, on_close, on_text, &r};
-    char                   why[400] = "";
-    const skel_status      status   = skel__xml_parse(text, length, &x, why, sizeof why);
+bool urdf_parse(document *doc, const char *text, size_t length, urdf_document *u) {
+    reader            r        = {.doc = doc, .u = u};
+    const xml_reader  x        = {on_open, on_close, on_text, &r};
+    char              why[400] = "";
+    const skel_status status   = xml_parse(text, length, &x, why, sizeof why);
     if (status == SKEL_E_MEMORY || u->arena->failed || r.kept.failed || r.top.failed ||
         r.namespaces.failed)
         doc->no_memory = true;
     else if (status != SKEL_OK)
-        skel__note(doc, status, "%s", why);
-    if (r.top.length > 0) u->extra = skel__arena_string(u->arena, skel__text_get(&r.top));
-    if (r.namespaces.length > 0)
-        u->namespaces = skel__arena_string(u->arena, skel__text_get(&r.namespaces));
-    skel__text_free(&r.kept);
-    skel__text_free(&r.top);
-    skel__text_free(&r.namespaces);
+        robot_note(doc, status, "%s", why);
+    if (r.top.length > 0) u->extra = arena_string(u->arena, text_get(&r.top));
+    if (r.namespaces.length > 0) u->namespaces = arena_string(u->arena, text_get(&r.namespaces));
+    text_free(&r.kept);
+    text_free(&r.top);
+    text_free(&r.namespaces);
     return doc->error_count == 0 && !doc->no_memory;
 }
 
-void skel__read_urdf(skel__doc *doc, const char *text, size_t length, skel_scene *s) {
-    skel__robot *robot = skel__robot_new(s);
-    if (robot) robot->urdf = skel__arena_alloc(&robot->arena, 1, sizeof *robot->urdf);
+void robot_read_urdf(document *doc, const char *text, size_t length, skel_scene *s) {
+    robot_data *robot = robot_new(s);
+    if (robot) robot->urdf = arena_alloc(&robot->arena, 1, sizeof *robot->urdf);
     if (!robot || !robot->urdf) {
         doc->no_memory = true;
         return;
     }
     robot->urdf->arena = &robot->arena;
-    if (skel__urdf_parse(doc, text, length, robot->urdf) && skel__urdf_link_up(doc, robot->urdf))
-        skel__urdf_build(doc, robot->urdf, s);
+    if (urdf_parse(doc, text, length, robot->urdf) && urdf_link_up(doc, robot->urdf))
+        urdf_build(doc, robot->urdf, s);
     if (robot->arena.failed) doc->no_memory = true;
 }

@@ -7,51 +7,50 @@
 #include <math.h>
 #include <string.h>
 
-static void wrong(skel__doc *doc, const skel__urdf_joint *j, const char *what, const char *is,
+static void wrong(document *doc, const urdf_joint *j, const char *what, const char *is,
                   const char *must) {
-    skel__note(doc, SKEL_E_DOCUMENT, "line %d: joint '%.60s': %s: is '%.60s', must be %s",
+    robot_note(doc, SKEL_E_DOCUMENT, "line %d: joint '%.60s': %s: is '%.60s', must be %s",
                (int)j->line, j->name, what, is, must);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Drake's files hang from a link "world" that no file declares. */
-static bool add_world(skel__urdf *u) {
+static bool add_world(urdf_document *u) {
     for (int32_t i = 0; i < u->link_count; ++i)
         if (strcmp(u->links[i].name, "world") == 0) return true;
     for (int32_t k = 0; k < u->joint_count; ++k) {
         if (!u->joints[k].parent_name || strcmp(u->joints[k].parent_name, "world") != 0) continue;
-        if (!skel__arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
+        if (!arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
             return false;
         u->links[u->link_count++] =
-            (skel__urdf_link){.name = u->joints[k].parent_name, .line = u->joints[k].line};
+            (urdf_link){.name = u->joints[k].parent_name, .line = u->joints[k].line};
         return true;
     }
     return true;
 }
 
-static bool find_links(skel__doc *doc, skel__urdf *u, skel__names *joints) {
-    skel__names links = {0};
-    if (!skel__names_open(doc, &links, u->link_count) ||
-        !skel__names_open(doc, joints, u->joint_count))
+static bool find_links(document *doc, urdf_document *u, name_table *joints) {
+    name_table links = {0};
+    if (!names_open(doc, &links, u->link_count) || !names_open(doc, joints, u->joint_count))
         return false;
     for (int32_t i = 0; i < u->link_count; ++i) {
-        const int32_t other = skel__names_put(&links, u->links[i].name, i);
+        const int32_t other = names_put(&links, u->links[i].name, i);
         u->links[i].joint   = -1;
         if (other >= 0)
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: link '%.60s': name: is taken by line %d, must be another",
                        (int)u->links[i].line, u->links[i].name, (int)u->links[other].line);
     }
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        skel__urdf_joint *j     = &u->joints[k];
-        const int32_t     other = skel__names_put(joints, j->name, k);
+        urdf_joint   *j     = &u->joints[k];
+        const int32_t other = names_put(joints, j->name, k);
         if (other >= 0)
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: joint '%.60s': name: is taken by line %d, must be another",
                        (int)j->line, j->name, (int)u->joints[other].line);
-        j->parent = skel__names_find(&links, j->parent_name);
-        j->child  = skel__names_find(&links, j->child_name);
+        j->parent = names_find(&links, j->parent_name);
+        j->child  = names_find(&links, j->child_name);
         j->index  = -1;
         if (j->parent < 0) wrong(doc, j, "parent: link", j->parent_name, "one of the links");
         if (j->child < 0) wrong(doc, j, "child: link", j->child_name, "one of the links");
@@ -59,22 +58,22 @@ static bool find_links(skel__doc *doc, skel__urdf *u, skel__names *joints) {
     return doc->error_count == 0;
 }
 
-static void warn(skel__doc *doc, const skel__urdf_joint *j, const char *what, const char *is,
+static void warn(document *doc, const urdf_joint *j, const char *what, const char *is,
                  const char *so) {
-    skel__note(doc, SKEL_OK, "line %d: joint '%.60s': %s: is '%.60s', %s", (int)j->line, j->name,
+    robot_note(doc, SKEL_OK, "line %d: joint '%.60s': %s: is '%.60s', %s", (int)j->line, j->name,
                what, is, so);
 }
 
-bool skel__urdf_is_rigid(const skel__urdf_joint *joint) {
-    return joint->type == SKEL__URDF_FIXED || joint->stands;
+bool urdf_is_rigid(const urdf_joint *joint) {
+    return joint->type == URDF_FIXED || joint->stands;
 }
 
 /* q = factor q' + offset along the chain of sources. Where that ends in a fixed joint, q' = 0. */
-static void find_standing(skel__doc *doc, skel__urdf *u, int32_t k) {
+static void find_standing(document *doc, urdf_document *u, int32_t k) {
     double factor = 1.0, offset = 0.0;
     for (int32_t at = k; at >= 0; at = u->joints[at].mimic) {
-        skel__urdf_joint *j = &u->joints[at];
-        if (at != k && j->type == SKEL__URDF_FIXED) {
+        urdf_joint *j = &u->joints[at];
+        if (at != k && j->type == URDF_FIXED) {
             u->joints[k].stands = true;
             u->joints[k].value  = offset;
             warn(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
@@ -86,20 +85,20 @@ static void find_standing(skel__doc *doc, skel__urdf *u, int32_t k) {
     }
 }
 
-static bool find_mimics(skel__doc *doc, skel__urdf *u, const skel__names *names) {
+static bool find_mimics(document *doc, urdf_document *u, const name_table *names) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        skel__urdf_joint *j = &u->joints[k];
-        j->mimic            = -1;
+        urdf_joint *j = &u->joints[k];
+        j->mimic      = -1;
         if (!j->mimic_name) continue;
-        const int32_t of = skel__names_find(names, j->mimic_name);
+        const int32_t of = names_find(names, j->mimic_name);
         if (of == k)
             wrong(doc, j, "mimic: joint", j->mimic_name, "another joint");
         else if (of < 0)
             warn(doc, j, "mimic: joint", j->mimic_name, "which is no joint: this joint is free");
-        else if (u->joints[of].type > SKEL__URDF_FIXED)
+        else if (u->joints[of].type > URDF_FIXED)
             warn(doc, j, "mimic: joint", j->mimic_name,
                  "which has more than one coordinate: this joint is free");
-        else if (j->type < SKEL__URDF_FIXED)
+        else if (j->type < URDF_FIXED)
             j->mimic = of;
     }
     for (int32_t k = 0; k < u->joint_count && doc->error_count == 0; ++k) {
@@ -118,10 +117,10 @@ static bool find_mimics(skel__doc *doc, skel__urdf *u, const skel__names *names)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static void find_parents(skel__doc *doc, skel__urdf *u) {
+static void find_parents(document *doc, urdf_document *u) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        skel__urdf_joint *j     = &u->joints[k];
-        skel__urdf_link  *child = &u->links[j->child];
+        urdf_joint *j     = &u->joints[k];
+        urdf_link  *child = &u->links[j->child];
         if (j->child == j->parent)
             wrong(doc, j, "child: link", j->child_name, "another link than the parent");
         else if (child->joint >= 0)
@@ -136,7 +135,7 @@ static void find_parents(skel__doc *doc, skel__urdf *u) {
         if (u->root < 0)
             u->root = i;
         else
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: link '%.60s': hangs from no joint, as does '%.60s', must be one "
                        "tree",
                        (int)u->links[i].line, u->links[i].name, u->links[u->root].name);
@@ -144,11 +143,11 @@ static void find_parents(skel__doc *doc, skel__urdf *u) {
 }
 
 /* Parents first: a link follows once its parent is there. What never follows is in a cycle. */
-static bool find_order(skel__doc *doc, skel__urdf *u) {
+static bool find_order(document *doc, urdf_document *u) {
     const size_t n     = (size_t)u->link_count;
-    int32_t     *first = skel__doc_alloc(doc, n + 1, sizeof *first);
-    int32_t     *next  = skel__doc_alloc(doc, n + 1, sizeof *next);
-    u->order           = skel__arena_alloc(u->arena, n + 1, sizeof *u->order);
+    int32_t     *first = doc_alloc(doc, n + 1, sizeof *first);
+    int32_t     *next  = doc_alloc(doc, n + 1, sizeof *next);
+    u->order           = arena_alloc(u->arena, n + 1, sizeof *u->order);
     if (!first || !next || !u->order) return false;
     for (int32_t i = 0; i < u->link_count; ++i) first[i] = next[i] = -1;
     for (int32_t i = u->link_count - 1; i >= 0; --i) { /* children as a list, in document order */
@@ -162,7 +161,7 @@ static bool find_order(skel__doc *doc, skel__urdf *u) {
     for (int32_t at = 0; at < count; ++at)
         for (int32_t c = first[u->order[at]]; c >= 0; c = next[c]) u->order[count++] = c;
     if (count == u->link_count) return true;
-    bool *reached = skel__doc_alloc(doc, n + 1, sizeof *reached);
+    bool *reached = doc_alloc(doc, n + 1, sizeof *reached);
     for (int32_t at = 0; reached && at < count; ++at) reached[u->order[at]] = true;
     for (int32_t i = 0; reached && i < u->link_count; ++i)
         if (!reached[i]) {
@@ -176,66 +175,66 @@ static bool find_order(skel__doc *doc, skel__urdf *u) {
 
 /* ---- poses and bodies ------------------------------------------------------------------------ */
 
-void skel__urdf_pose(const double xyz[3], const double rpy[3], double out[7]) {
+void urdf_pose(const double xyz[3], const double rpy[3], double out[7]) {
     const double x[4] = {cos(0.5 * rpy[0]), sin(0.5 * rpy[0]), 0, 0};
     const double y[4] = {cos(0.5 * rpy[1]), 0, sin(0.5 * rpy[1]), 0};
     const double z[4] = {cos(0.5 * rpy[2]), 0, 0, sin(0.5 * rpy[2])};
     double       zy[4];
-    skel__quat_mul(z, y, zy);
-    skel__quat_mul(zy, x, out + 3);
+    robot_quat_mul(z, y, zy);
+    robot_quat_mul(zy, x, out + 3);
     memcpy(out, xyz, 3 * sizeof *xyz);
 }
 
 /* The frame of a joint's child in its parent: at zero, or where the joint stands. */
-static void child_pose(const skel__urdf_joint *j, double out[7]) {
-    skel__urdf_pose(j->xyz, j->rpy, out);
+static void child_pose(const urdf_joint *j, double out[7]) {
+    urdf_pose(j->xyz, j->rpy, out);
     if (!j->stands) return;
     double moved[7] = {0, 0, 0, 1}, axis[3];
     memcpy(axis, j->axis, sizeof axis);
-    skel__normalise(axis, 3);
+    doc_normalise(axis, 3);
     const double half = 0.5 * j->value;
-    if (j->type != SKEL__URDF_PRISMATIC) moved[3] = cos(half);
+    if (j->type != URDF_PRISMATIC) moved[3] = cos(half);
     for (int k = 0; k < 3; ++k) {
-        if (j->type == SKEL__URDF_PRISMATIC)
+        if (j->type == URDF_PRISMATIC)
             moved[k] = j->value * axis[k];
         else
             moved[4 + k] = sin(half) * axis[k];
     }
-    skel__pose_mul(out, moved, out);
+    robot_pose_mul(out, moved, out);
 }
 
 /* A body of its own needs mass and an inertia that dynamics can use. Any other mass becomes part of
    the body that fixed joints hold it to (urdf_to_scene.c). */
-static void weigh(skel__doc *doc, skel__urdf_link *l) {
+static void weigh(document *doc, urdf_link *l) {
     if (!l->has_inertial || !(l->mass > 0.0)) return;
-    l->is_heavy = skel__inertia_solid(l->mass, l->inertia, 1.0);
-    if (l->is_heavy && !skel__inertia_real(l->inertia))
-        skel__note(doc, SKEL_OK,
+    l->is_heavy = robot_inertia_solid(l->mass, l->inertia, 1.0);
+    if (l->is_heavy && !robot_inertia_real(l->inertia))
+        robot_note(doc, SKEL_OK,
                    "line %d: link '%.60s': inertial: inertia: one principal moment is over the sum "
                    "of the other two: no solid has such an inertia",
                    (int)l->line, l->name);
 }
 
-static void find_groups(skel__doc *doc, skel__urdf *u) {
+static void find_groups(document *doc, urdf_document *u) {
     for (int32_t at = 0; at < u->link_count; ++at) {
-        const int32_t    i = u->order[at];
-        skel__urdf_link *l = &u->links[i];
+        const int32_t i = u->order[at];
+        urdf_link    *l = &u->links[i];
         weigh(doc, l);
         l->group = l->head = i;
         if (l->joint >= 0) {
-            const skel__urdf_joint *j = &u->joints[l->joint];
-            double                  x[7];
+            const urdf_joint *j = &u->joints[l->joint];
+            double            x[7];
             child_pose(j, x);
-            skel__pose_mul(u->links[j->parent].world, x, l->world);
-            if (skel__urdf_is_rigid(j)) l->group = u->links[j->parent].group;
+            robot_pose_mul(u->links[j->parent].world, x, l->world);
+            if (urdf_is_rigid(j)) l->group = u->links[j->parent].group;
         } else {
             const double here[7] = {0, 0, 0, 1};
             memcpy(l->world, here, sizeof here);
         }
         if (l->group == i && i == u->root && !l->is_heavy) l->head = -1;
-        skel__urdf_link *top = &u->links[l->group]; /* the first that has mass speaks for all */
-        const bool       is_world = l->group == u->root && strcmp(top->name, "world") == 0;
-        const bool       has_head = top->head >= 0 && u->links[top->head].is_heavy;
+        urdf_link *top      = &u->links[l->group]; /* the first that has mass speaks for all */
+        const bool is_world = l->group == u->root && strcmp(top->name, "world") == 0;
+        const bool has_head = top->head >= 0 && u->links[top->head].is_heavy;
         if (is_world)
             top->head = -1;
         else if (l->is_heavy && !has_head)
@@ -244,18 +243,18 @@ static void find_groups(skel__doc *doc, skel__urdf *u) {
 }
 
 /* What floats is free in the world: its parent must stand in it. */
-static void check_floating(skel__doc *doc, const skel__urdf *u) {
+static void check_floating(document *doc, const urdf_document *u) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        const skel__urdf_joint *j = &u->joints[k];
-        if (j->type == SKEL__URDF_FLOATING && u->links[j->parent].group != u->root)
+        const urdf_joint *j = &u->joints[k];
+        if (j->type == URDF_FLOATING && u->links[j->parent].group != u->root)
             wrong(doc, j, "type", "floating", "another: only what hangs from the root can float");
     }
 }
 
-bool skel__urdf_link_up(skel__doc *doc, skel__urdf *u) {
-    skel__names joints = {0};
+bool urdf_link_up(document *doc, urdf_document *u) {
+    name_table joints = {0};
     if (u->link_count == 0) {
-        skel__note(doc, SKEL_E_DOCUMENT, "document: has no links, must have at least one");
+        robot_note(doc, SKEL_E_DOCUMENT, "document: has no links, must have at least one");
         return false;
     }
     if (!add_world(u) || !find_links(doc, u, &joints) || !find_mimics(doc, u, &joints))
@@ -264,7 +263,7 @@ bool skel__urdf_link_up(skel__doc *doc, skel__urdf *u) {
     if (doc->error_count > 0 || !find_order(doc, u)) return false;
     for (int32_t i = 0; i < u->link_count; ++i)
         if (i != u->root && strcmp(u->links[i].name, "world") == 0)
-            skel__note(doc, SKEL_E_DOCUMENT,
+            robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: link 'world': name: is the world's, must be the root's or another",
                        (int)u->links[i].line);
     find_groups(doc, u);

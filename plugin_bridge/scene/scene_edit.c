@@ -19,58 +19,56 @@ void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size) {
 
 /* ---- text ---- */
 
-static void put_value(skel__text *t, const skel__json *node) {
-    const int   object  = skel__json_is_object(node);
+static void put_value(text_buffer *t, const json_value *node) {
+    const int   object  = json_is_object(node);
     const char *between = object ? "{" : "[";
-    if (skel__json_is_number(node)) {
-        skel__text_number(t, node->number);
-    } else if (skel__json_is_string(node)) {
-        skel__text_string(t, node->text);
-    } else if (object || skel__json_is_array(node)) {
-        if (!node->child) skel__text_add(t, between);
-        for (const skel__json *c = node->child; c; c = c->next, between = ", ") {
-            skel__text_add(t, between);
-            if (object) skel__text_string(t, c->name);
-            if (object) skel__text_add(t, ": ");
+    if (json_is_number(node)) {
+        text_number(t, node->number);
+    } else if (json_is_string(node)) {
+        text_string(t, node->text);
+    } else if (object || json_is_array(node)) {
+        if (!node->child) text_add(t, between);
+        for (const json_value *c = node->child; c; c = c->next, between = ", ") {
+            text_add(t, between);
+            if (object) text_string(t, c->name);
+            if (object) text_add(t, ": ");
             put_value(t, c);
         }
-        skel__text_add(t, object ? "}" : "]");
+        text_add(t, object ? "}" : "]");
     } else {
-        skel__text_add(t, skel__json_is_null(node)   ? "null"
-                          : skel__json_is_true(node) ? "true"
-                                                     : "false");
+        text_add(t, json_is_null(node) ? "null" : json_is_true(node) ? "true" : "false");
     }
 }
 
 /* A field to a line, and in arrays of objects an element to a line. */
-static void put_document(skel__text *t, const skel__json *root) {
+static void put_document(text_buffer *t, const json_value *root) {
     const char *between = "{\n  ";
-    for (const skel__json *c = root->child; c; c = c->next, between = ",\n  ") {
-        skel__text_add(t, between);
-        skel__text_string(t, c->name);
-        skel__text_add(t, ": ");
-        if (!skel__json_is_array(c) || !skel__json_is_object(c->child)) {
+    for (const json_value *c = root->child; c; c = c->next, between = ",\n  ") {
+        text_add(t, between);
+        text_string(t, c->name);
+        text_add(t, ": ");
+        if (!json_is_array(c) || !json_is_object(c->child)) {
             put_value(t, c);
             continue;
         }
-        for (const skel__json *e = c->child; e; e = e->next) {
-            skel__text_add(t, e == c->child ? "[\n    " : ",\n    ");
+        for (const json_value *e = c->child; e; e = e->next) {
+            text_add(t, e == c->child ? "[\n    " : ",\n    ");
             put_value(t, e);
         }
-        skel__text_add(t, "\n  ]");
+        text_add(t, "\n  ]");
     }
-    skel__text_add(t, "\n}\n");
+    text_add(t, "\n}\n");
 }
 
 /* ---- edits: each returns false where memory ran out ---- */
 
-static bool replace_numbers(skel__json_tree *tree, skel__json *object, const char *name,
-                            const double *x, int count) {
-    return skel__json_set(object, name, skel__json_new_numbers(tree, x, count));
+static bool replace_numbers(json_tree *tree, json_value *object, const char *name, const double *x,
+                            int count) {
+    return json_set(object, name, json_new_numbers(tree, x, count));
 }
 
-static bool replace_number(skel__json_tree *tree, skel__json *object, const char *name, double x) {
-    return skel__json_set(object, name, skel__json_new_number(tree, x));
+static bool replace_number(json_tree *tree, json_value *object, const char *name, double x) {
+    return json_set(object, name, json_new_number(tree, x));
 }
 
 /* Linear between samples, held outside. */
@@ -96,17 +94,17 @@ typedef struct load {
     const skel_curve *curve;
 } load;
 
-static skel__json *value_at(skel__json_tree *tree, const skel_scene_edit *e, load old,
-                            const double *row, int width, uint32_t k) {
+static json_value *value_at(json_tree *tree, const skel_scene_edit *e, load old, const double *row,
+                            int width, uint32_t k) {
     double x[3] = {0};
     curve_add(old.curve, k / e->sample_rate, x);
     for (int i = 0; i < width; ++i) x[i] += old.constant[i] + row[i];
-    if (width == 1) return skel__json_new_number(tree, x[0]);
-    return skel__json_new_numbers(tree, x, width);
+    if (width == 1) return json_new_number(tree, x[0]);
+    return json_new_numbers(tree, x, width);
 }
 
 /* added: [sample] of `width` numbers, `stride` apart. */
-static bool add_curve(skel__json_tree *tree, skel__json *object, const char *name,
+static bool add_curve(json_tree *tree, json_value *object, const char *name,
                       const skel_scene_edit *e, load old, const double *added, size_t stride,
                       int width) {
     bool any = false;
@@ -114,20 +112,20 @@ static bool add_curve(skel__json_tree *tree, skel__json *object, const char *nam
         for (int i = 0; i < width; ++i) any = any || added[k * stride + (size_t)i] != 0.0;
     if (!any) return true;
 
-    skel__json *curve = skel__json_new(tree, SKEL__JSON_OBJECT);
-    skel__json *time  = skel__json_new(tree, SKEL__JSON_ARRAY);
-    skel__json *value = skel__json_new(tree, SKEL__JSON_ARRAY);
-    bool good = skel__json_set(curve, "time", time) && skel__json_set(curve, "value", value) &&
-                skel__json_set(curve, "interpolation", skel__json_new_string(tree, "cubic"));
+    json_value *curve = json_new(tree, JSON_OBJECT);
+    json_value *time  = json_new(tree, JSON_ARRAY);
+    json_value *value = json_new(tree, JSON_ARRAY);
+    bool        good  = json_set(curve, "time", time) && json_set(curve, "value", value) &&
+                json_set(curve, "interpolation", json_new_string(tree, "cubic"));
     for (uint32_t k = 0; good && k < e->sample_count; ++k) {
-        good = skel__json_append(time, skel__json_new_number(tree, k / e->sample_rate)) &&
-               skel__json_append(value, value_at(tree, e, old, added + k * stride, width, k));
+        good = json_append(time, json_new_number(tree, k / e->sample_rate)) &&
+               json_append(value, value_at(tree, e, old, added + k * stride, width, k));
     }
-    return good && skel__json_set(object, name, curve);
+    return good && json_set(object, name, curve);
 }
 
 /* A dynamic body starts where it is told to and is moved by forces alone. */
-static bool edit_body(skel__json_tree *tree, skel__json *body, const skel_model *model, int32_t i,
+static bool edit_body(json_tree *tree, json_value *body, const skel_model *model, int32_t i,
                       const skel_scene_edit *e) {
     static const char *const leading[] = {"motion", "curve", "pinned", "release"};
     const size_t             nb = (size_t)skel_model_body_count(model), at = (size_t)i;
@@ -137,7 +135,7 @@ static bool edit_body(skel__json_tree *tree, skel__json *body, const skel_model 
         return true;
     bool good = true;
     if (e->poses) {
-        for (int k = 0; k < 4; ++k) skel__json_remove(body, leading[k]);
+        for (int k = 0; k < 4; ++k) json_remove(body, leading[k]);
         good = replace_numbers(tree, body, "position", e->poses + 7 * at, 3) &&
                replace_numbers(tree, body, "orientation", e->poses + 7 * at + 3, 4);
     }
@@ -152,7 +150,7 @@ static bool edit_body(skel__json_tree *tree, skel__json *body, const skel_model 
                      3);
 }
 
-static bool edit_joint(skel__json_tree *tree, skel__json *joint, const skel_model *model, int32_t i,
+static bool edit_joint(json_tree *tree, json_value *joint, const skel_model *model, int32_t i,
                        const skel_scene_edit *e) {
     skel_joint_desc j;
     skel_joint_desc_init(&j);
@@ -163,31 +161,30 @@ static bool edit_joint(skel__json_tree *tree, skel__json *joint, const skel_mode
                      (size_t)skel_model_joint_count(model), 1);
 }
 
-static bool edit_bake(skel__json_tree *tree, const skel_scene_edit *e) {
-    skel__json *bake = skel__json_member(tree->root, "bake");
+static bool edit_bake(json_tree *tree, const skel_scene_edit *e) {
+    json_value *bake = json_member(tree->root, "bake");
     if (!e->has_bake) return true;
     if (!bake) {
-        bake = skel__json_new(tree, SKEL__JSON_OBJECT);
-        if (!skel__json_set(tree->root, "bake", bake)) return false;
+        bake = json_new(tree, JSON_OBJECT);
+        if (!json_set(tree->root, "bake", bake)) return false;
     }
-    skel__json_remove(bake, "preroll");
+    json_remove(bake, "preroll");
     return replace_number(tree, bake, "fps", e->fps) &&
            replace_number(tree, bake, "frame_start", e->frame_start) &&
            replace_number(tree, bake, "frame_end", e->frame_end);
 }
 
-static bool edit_document(skel__json_tree *tree, const skel_model *model,
-                          const skel_scene_edit *e) {
-    skel__json       *c;
+static bool edit_document(json_tree *tree, const skel_model *model, const skel_scene_edit *e) {
+    json_value       *c;
     int32_t           i      = 0;
     bool              good   = edit_bake(tree, e);
-    const skel__json *bodies = skel__json_member(tree->root, "bodies");
-    const skel__json *joints = skel__json_member(tree->root, "joints");
-    SKEL__JSON_EACH(c, bodies) {
+    const json_value *bodies = json_member(tree->root, "bodies");
+    const json_value *joints = json_member(tree->root, "joints");
+    JSON_EACH(c, bodies) {
         good = good && edit_body(tree, c, model, i++, e);
     }
     i = 0;
-    SKEL__JSON_EACH(c, joints) {
+    JSON_EACH(c, joints) {
         good = good && edit_joint(tree, c, model, i++, e);
     }
     return good;
@@ -204,18 +201,18 @@ static char *canonical(const skel_scene *scene, size_t *length) {
 }
 
 static skel_status write_edited(const skel_scene *scene, const skel_scene_edit *edit,
-                                skel__text *t) {
-    size_t          length = 0;
-    char            message[100];
-    char           *before = canonical(scene, &length);
-    skel__json_tree tree   = {0};
-    skel_status     status = SKEL_E_MEMORY;
-    if (before) status = skel__json_parse(&tree, before, length, message, sizeof message);
+                                text_buffer *t) {
+    size_t      length = 0;
+    char        message[100];
+    char       *before = canonical(scene, &length);
+    json_tree   tree   = {0};
+    skel_status status = SKEL_E_MEMORY;
+    if (before) status = json_parse(&tree, before, length, message, sizeof message);
     if (status == SKEL_OK && !edit_document(&tree, skel_scene_model(scene), edit))
         status = SKEL_E_MEMORY;
     if (status == SKEL_OK) put_document(t, tree.root);
     if (t->failed) status = SKEL_E_MEMORY;
-    skel__json_free(&tree);
+    json_free(&tree);
     free(before);
     return status;
 }
@@ -228,13 +225,13 @@ skel_status skel_scene_write_edited(const skel_scene *scene, const skel_scene_ed
     e = *edit;
     if (e.sample_count > 0 && !(e.sample_rate > 0.0 && isfinite(e.sample_rate)))
         return SKEL_E_ARGUMENT;
-    const skel__locale locale = skel__locale_enter();
-    skel__text         t      = {0};
-    skel_status        status = write_edited(scene, &e, &t);
-    skel__locale_leave(locale);
+    const doc_locale locale = doc_locale_enter();
+    text_buffer      t      = {0};
+    skel_status      status = write_edited(scene, &e, &t);
+    doc_locale_leave(locale);
     if (status == SKEL_OK && needed) *needed = t.length;
     if (status == SKEL_OK && capacity <= t.length) status = SKEL_E_BUFFER;
     if (status == SKEL_OK) memcpy(text, t.data, t.length + 1);
-    skel__text_free(&t);
+    text_free(&t);
     return status;
 }

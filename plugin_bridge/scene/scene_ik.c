@@ -23,7 +23,7 @@ enum {
     I_METHOD,
     I_START
 };
-static const skel__field k_ik[] = {
+static const doc_field k_ik[] = {
     {"mode"},           {"seed"},      {"tolerance"}, {"max_ms"}, {"root"},
     {"max_speed"},      {"stiffness"}, {"posture"},   {"blend"},  {"max_restarts"},
     {"max_iterations"}, {"method"},    {"start"},     {NULL}};
@@ -33,89 +33,89 @@ static const int32_t k_nq[] = {0, 1, 1, 2, 4}, k_nv[] = {0, 1, 1, 2, 3};
 
 /* ---- joint coordinates ---------------------------------------------------------------------- */
 
-static int32_t q_count(const skel__reader *r) {
+static int32_t q_count(const scene_reader *r) {
     int32_t n = 0;
     for (int32_t i = 0; i < r->joint_count; ++i) n += k_nq[r->joints[i].type];
     return n;
 }
 
 /* The numbers of one joint, at `index` of the list. */
-static bool read_joint_q(skel__reader *r, const skel__at *at, const skel_joint_desc *j,
-                         int32_t index, const skel__json **c, double *out) {
-    const bool     turns = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
-    double         sum   = 0.0;
-    bool           good  = true;
-    const skel__at first = skel__doc_element(at, index, *c);
+static bool read_joint_q(scene_reader *r, const doc_at *at, const skel_joint_desc *j, int32_t index,
+                         const json_value **c, double *out) {
+    const bool   turns = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
+    double       sum   = 0.0;
+    bool         good  = true;
+    const doc_at first = doc_element(at, index, *c);
     for (int32_t k = 0; k < k_nq[j->type]; ++k, *c = (*c)->next) {
-        const skel__at item = skel__doc_element(at, index + k, *c);
-        good                = skel__doc_number(&r->doc, &item, SKEL__ANY, &out[k]) && good;
+        const doc_at item = doc_element(at, index + k, *c);
+        good              = doc_number(&r->doc, &item, DOC_ANY, &out[k]) && good;
         if (turns) out[k] *= r->angle;
         sum += out[k] * out[k];
     }
     if (!good || j->type != SKEL_JOINT_BALL) return good;
     if (!(fabs(sqrt(sum) - 1.0) <= 1e-3)) {
-        skel__doc_error(&r->doc, &first,
-                        "begins the turn of a ball joint, %s%.64s%s, which must "
-                        "be a unit quaternion w, x, y, z",
-                        j->name ? "'" : "", j->name ? j->name : "unnamed", j->name ? "'" : "");
+        doc_error(&r->doc, &first,
+                  "begins the turn of a ball joint, %s%.64s%s, which must "
+                  "be a unit quaternion w, x, y, z",
+                  j->name ? "'" : "", j->name ? j->name : "unnamed", j->name ? "'" : "");
         return false;
     }
-    skel__normalise(out, 4);
+    doc_normalise(out, 4);
     return true;
 }
 
 /* "current", "mid" or all joint coordinates, which are kept in *q. */
-static void read_q(skel__reader *r, const skel__at *at, skel_scene *s, int32_t *kind, double **q) {
+static void read_q(scene_reader *r, const doc_at *at, skel_scene *s, int32_t *kind, double **q) {
     static const char must[] = "\"current\", \"mid\" or [q, ...]";
     if (!at->node) return;
-    if (skel__json_is_string(at->node)) {
+    if (json_is_string(at->node)) {
         if (strcmp(at->node->text, "current") == 0)
-            *kind = SKEL__Q_CURRENT;
+            *kind = SCENE_Q_CURRENT;
         else if (strcmp(at->node->text, "mid") == 0)
-            *kind = SKEL__Q_MIDDLE;
+            *kind = SCENE_Q_MIDDLE;
         else
-            skel__doc_wrong(&r->doc, at, must);
+            doc_wrong(&r->doc, at, must);
         return;
     }
     int32_t n = 0, used = 0;
     bool    good = true;
-    if (!skel__doc_array(&r->doc, at, 0, SKEL__DOC_MAX_SAMPLES, must, &n)) return;
+    if (!doc_array(&r->doc, at, 0, DOC_MAX_SAMPLES, must, &n)) return;
     if (n != q_count(r)) {
-        skel__doc_error(&r->doc, at, "has %d numbers, must have the %d of all joints", (int)n,
-                        (int)q_count(r));
+        doc_error(&r->doc, at, "has %d numbers, must have the %d of all joints", (int)n,
+                  (int)q_count(r));
         return;
     }
-    double *x = skel__scene_keep(r, s, (size_t)n + 1, sizeof *x);
+    double *x = scene_keep(r, s, (size_t)n + 1, sizeof *x);
     if (!x) return;
-    const skel__json *c = at->node->child;
+    const json_value *c = at->node->child;
     for (int32_t i = 0; i < r->joint_count; used += k_nq[r->joints[i++].type])
         good = read_joint_q(r, at, &r->joints[i], used, &c, x + used) && good;
-    if (good) *kind = SKEL__Q_GIVEN, *q = x;
+    if (good) *kind = SCENE_Q_GIVEN, *q = x;
 }
 
 /* ---- numbers of joints ---------------------------------------------------------------------- */
 
 static const char *known_joint(const void *user, int32_t i) {
-    const skel__reader *r = user;
+    const scene_reader *r = user;
     return i < r->joint_count ? r->joints[i].name : NULL;
 }
 
-static bool read_share(skel__doc *doc, const skel__at *at, bool ratio, double *out) {
-    return ratio ? skel__read_ratio(doc, at, out) : skel__doc_number(doc, at, SKEL__POSITIVE, out);
+static bool read_share(document *doc, const doc_at *at, bool ratio, double *out) {
+    return ratio ? scene_read_ratio(doc, at, out) : doc_number(doc, at, DOC_POSITIVE, out);
 }
 
 /* x[joint] is negative as long as the joint was not named. */
-static void read_named(skel__reader *r, const skel__at *at, bool ratio, double *x) {
+static void read_named(scene_reader *r, const doc_at *at, bool ratio, double *x) {
     if (!r->joint_names.name) return; /* the joints are no list, which is noted */
-    const int32_t joint = skel__names_find(&r->joint_names, at->name);
+    const int32_t joint = names_find(&r->joint_names, at->name);
     if (joint < 0) {
         char hint[96];
-        skel__suggest(at->name, known_joint, r, hint, sizeof hint);
-        skel__doc_error(&r->doc, at, "is not the name of a joint%s", hint);
+        doc_suggest(at->name, known_joint, r, hint, sizeof hint);
+        doc_error(&r->doc, at, "is not the name of a joint%s", hint);
     } else if (k_nv[r->joints[joint].type] == 0) {
-        skel__doc_error(&r->doc, at, "is a fixed joint, must be one that moves");
+        doc_error(&r->doc, at, "is a fixed joint, must be one that moves");
     } else if (x[joint] >= 0.0) {
-        skel__doc_error(&r->doc, at, "is there twice");
+        doc_error(&r->doc, at, "is there twice");
     } else {
         x[joint] = 0.0;
         read_share(&r->doc, at, ratio, &x[joint]);
@@ -123,22 +123,22 @@ static void read_named(skel__reader *r, const skel__at *at, bool ratio, double *
 }
 
 /* One number for all joints, or {"joint": number}; 0 where a joint has none. */
-static double *read_joints(skel__reader *r, const skel__at *at, skel_scene *s, bool ratio) {
+static double *read_joints(scene_reader *r, const doc_at *at, skel_scene *s, bool ratio) {
     double all = 0.0;
     if (!at->node) return NULL;
-    double *x = skel__scene_keep(r, s, (size_t)r->joint_count + 1, sizeof *x);
+    double *x = scene_keep(r, s, (size_t)r->joint_count + 1, sizeof *x);
     if (!x) return NULL;
-    if (skel__json_is_object(at->node)) {
+    if (json_is_object(at->node)) {
         for (int32_t i = 0; i < r->joint_count; ++i) x[i] = -1.0;
-        for (const skel__json *c = at->node->child; c; c = c->next)
-            read_named(r, &(skel__at){at, c->name, -1, c}, ratio, x);
+        for (const json_value *c = at->node->child; c; c = c->next)
+            read_named(r, &(doc_at){at, c->name, -1, c}, ratio, x);
         for (int32_t i = 0; i < r->joint_count; ++i) x[i] = fmax(x[i], 0.0);
         return x;
     }
-    if (!skel__json_is_number(at->node)) {
-        skel__doc_wrong(&r->doc, at,
-                        ratio ? "a number from 0 to 1 or {\"joint\": number, ...}"
-                              : "a number > 0 or {\"joint\": number, ...}");
+    if (!json_is_number(at->node)) {
+        doc_wrong(&r->doc, at,
+                  ratio ? "a number from 0 to 1 or {\"joint\": number, ...}"
+                        : "a number > 0 or {\"joint\": number, ...}");
     } else if (read_share(&r->doc, at, ratio, &all)) {
         for (int32_t i = 0; i < r->joint_count; ++i)
             if (k_nv[r->joints[i].type] > 0) x[i] = all;
@@ -148,70 +148,70 @@ static double *read_joints(skel__reader *r, const skel__at *at, skel_scene *s, b
 
 /* ---- the object ----------------------------------------------------------------------------- */
 
-static void read_whole(skel__doc *doc, const skel__at *at, int32_t least, const char *must,
+static void read_whole(document *doc, const doc_at *at, int32_t least, const char *must,
                        int32_t *out) {
     int32_t n = 0;
-    if (!skel__doc_integer(doc, at, &n)) return;
+    if (!doc_integer(doc, at, &n)) return;
     if (n < least || n > MOST_TRIES)
-        skel__doc_wrong(doc, at, must);
+        doc_wrong(doc, at, must);
     else
         *out = n;
 }
 
 /* What the first frame of a tracked motion may do. */
-static void read_start(skel__doc *doc, const skel__at *at, skel_ik_motion_desc *m) {
+static void read_start(document *doc, const doc_at *at, skel_ik_motion_desc *m) {
     static const char *const starts[] = {"free", "held", NULL};
     int32_t                  start    = SKEL_IK_START_FREE;
-    skel__doc_choice(doc, at, starts, &start);
+    doc_choice(doc, at, starts, &start);
     m->start = (uint32_t)start;
 }
 
-static void read_blend(skel__doc *doc, const skel__at *at, skel_ik_motion_desc *m) {
+static void read_blend(document *doc, const doc_at *at, skel_ik_motion_desc *m) {
     static const char must[] = "[frames in, frames out], whole numbers >= 0";
     double            n[2]   = {0};
-    if (!skel__doc_vector(doc, at, 2, must, n)) return;
+    if (!doc_vector(doc, at, 2, must, n)) return;
     if (n[0] < 0 || n[1] < 0 || n[0] > 1e9 || n[1] > 1e9 || n[0] != floor(n[0]) ||
         n[1] != floor(n[1])) {
-        skel__doc_wrong(doc, at, must);
+        doc_wrong(doc, at, must);
         return;
     }
     m->blend_in = (uint32_t)n[0], m->blend_out = (uint32_t)n[1];
 }
 
 /* Newton's method solves all goals at once. */
-static void check_method(skel__reader *r, const skel__at *at, const skel__ik_note *n) {
+static void check_method(scene_reader *r, const doc_at *at, const scene_ik_note *n) {
     if (n->desc.method != SKEL_IK_NEWTON) return;
     for (uint32_t k = 1; k < n->desc.goal_count; ++k) {
         if (n->goals[k].priority == n->goals[0].priority) continue;
-        skel__doc_error(&r->doc, at, "is \"newton\", which must have all goals of one priority");
+        doc_error(&r->doc, at, "is \"newton\", which must have all goals of one priority");
         return;
     }
 }
 
-void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s) {
+void scene_read_ik(scene_reader *r, const doc_at *at, skel_scene *s) {
     static const char *const modes[]   = {"pose", "track", NULL};
     static const char *const roots[]   = {"held", "shifts", "moves", NULL};
     static const char *const methods[] = {"damped", "newton", NULL};
-    skel__doc               *doc       = &r->doc;
-    skel__ik_note           *n         = &s->ik;
-    skel__fields             f;
-    if (!at->node || !skel__doc_fields(doc, at, k_ik, "ik", &f)) return;
-    const skel__at mode = skel__doc_member(&f, I_MODE), seed = skel__doc_member(&f, I_SEED);
-    const skel__at tolerance = skel__doc_member(&f, I_TOLERANCE);
-    const skel__at max_ms = skel__doc_member(&f, I_MAX_MS), root = skel__doc_member(&f, I_ROOT);
-    const skel__at speed   = skel__doc_member(&f, I_MAX_SPEED);
-    const skel__at stiff   = skel__doc_member(&f, I_STIFFNESS);
-    const skel__at posture = skel__doc_member(&f, I_POSTURE), blend = skel__doc_member(&f, I_BLEND);
-    const skel__at restarts   = skel__doc_member(&f, I_RESTARTS);
-    const skel__at iterations = skel__doc_member(&f, I_ITERATIONS);
-    const skel__at method     = skel__doc_member(&f, I_METHOD);
-    const skel__at start      = skel__doc_member(&f, I_START);
-    n->given                  = true;
-    skel__doc_choice(doc, &mode, modes, &n->desc.mode);
+    document                *doc       = &r->doc;
+    scene_ik_note           *n         = &s->ik;
+    doc_field_list           f;
+    if (!at->node || !doc_fields(doc, at, k_ik, "ik", &f)) return;
+    const doc_at mode = doc_member(&f, I_MODE), seed = doc_member(&f, I_SEED);
+    const doc_at tolerance = doc_member(&f, I_TOLERANCE);
+    const doc_at max_ms = doc_member(&f, I_MAX_MS), root = doc_member(&f, I_ROOT);
+    const doc_at speed   = doc_member(&f, I_MAX_SPEED);
+    const doc_at stiff   = doc_member(&f, I_STIFFNESS);
+    const doc_at posture = doc_member(&f, I_POSTURE), blend = doc_member(&f, I_BLEND);
+    const doc_at restarts   = doc_member(&f, I_RESTARTS);
+    const doc_at iterations = doc_member(&f, I_ITERATIONS);
+    const doc_at method     = doc_member(&f, I_METHOD);
+    const doc_at start      = doc_member(&f, I_START);
+    n->given                = true;
+    doc_choice(doc, &mode, modes, &n->desc.mode);
     read_q(r, &seed, s, &n->seed_kind, &n->seed);
-    skel__doc_number(doc, &tolerance, SKEL__POSITIVE, &n->desc.tolerance);
-    skel__doc_number(doc, &max_ms, SKEL__NOT_NEGATIVE, &n->desc.max_ms);
-    skel__doc_choice(doc, &root, roots, &n->desc.root);
+    doc_number(doc, &tolerance, DOC_POSITIVE, &n->desc.tolerance);
+    doc_number(doc, &max_ms, DOC_NOT_NEGATIVE, &n->desc.max_ms);
+    doc_choice(doc, &root, roots, &n->desc.root);
     n->joint_speed     = read_joints(r, &speed, s, false);
     n->joint_stiffness = read_joints(r, &stiff, s, true);
     read_q(r, &posture, s, &n->posture_kind, &n->posture);
@@ -219,23 +219,23 @@ void skel__read_ik(skel__reader *r, const skel__at *at, skel_scene *s) {
     read_start(doc, &start, &n->motion);
     read_whole(doc, &restarts, 0, "a whole number from 0 to 1000000", &n->desc.max_restarts);
     read_whole(doc, &iterations, 1, "a whole number from 1 to 1000000", &n->desc.max_iterations);
-    skel__doc_choice(doc, &method, methods, &n->desc.method);
+    doc_choice(doc, &method, methods, &n->desc.method);
     check_method(r, &method, n);
-    if (n->desc.goal_count == 0) skel__doc_warn(doc, at, "has no effect: there are no goals");
+    if (n->desc.goal_count == 0) doc_warn(doc, at, "has no effect: there are no goals");
 }
 
 /* ---- once there is a model ------------------------------------------------------------------ */
 
-void skel__ik_init(skel__ik_note *n) {
+void scene_ik_init(scene_ik_note *n) {
     skel_ik_desc_init(&n->desc);
     memset(&n->motion, 0, sizeof n->motion);
     n->motion.struct_size = sizeof n->motion;
 }
 
 /* The same number for every degree of freedom of a joint. */
-static const double *spread(skel__reader *r, skel_scene *s, const double *of_joint, double scale) {
+static const double *spread(scene_reader *r, skel_scene *s, const double *of_joint, double scale) {
     if (!of_joint) return NULL;
-    double *x = skel__scene_keep(r, s, (size_t)skel_model_dof(s->model) + 1, sizeof *x);
+    double *x = scene_keep(r, s, (size_t)skel_model_dof(s->model) + 1, sizeof *x);
     for (int32_t i = 0; x && i < r->joint_count; ++i)
         for (int32_t k = 0; k < k_nv[r->joints[i].type]; ++k)
             x[skel_model_joint_dof_offset(s->model, i) + k] = of_joint[i] * scale;
@@ -243,12 +243,12 @@ static const double *spread(skel__reader *r, skel_scene *s, const double *of_joi
 }
 
 /* What the words stand for; where q is given it stays. */
-static void fill_q(skel__reader *r, skel_scene *s, int32_t kind, double **q) {
+static void fill_q(scene_reader *r, skel_scene *s, int32_t kind, double **q) {
     skel_state *state = NULL;
-    if (kind == SKEL__Q_NONE || kind == SKEL__Q_GIVEN) return;
-    *q = skel__scene_keep(r, s, (size_t)skel_model_q_count(s->model) + 1, sizeof **q);
+    if (kind == SCENE_Q_NONE || kind == SCENE_Q_GIVEN) return;
+    *q = scene_keep(r, s, (size_t)skel_model_q_count(s->model) + 1, sizeof **q);
     if (!*q) return;
-    if (kind == SKEL__Q_MIDDLE) {
+    if (kind == SCENE_Q_MIDDLE) {
         skel_scene_middle(s, *q);
     } else if (skel_state_create(s->model, &state, NULL) == SKEL_OK) {
         skel_state_get_q(state, *q);
@@ -258,23 +258,23 @@ static void fill_q(skel__reader *r, skel_scene *s, int32_t kind, double **q) {
     }
 }
 
-static bool has_driven(const skel__reader *r) {
+static bool has_driven(const scene_reader *r) {
     for (int32_t i = 0; i < r->body_count; ++i)
         if (r->bodies[i].motion == SKEL_MOTION_DRIVEN) return true;
     return false;
 }
 
-void skel__ik_bind(skel_scene *s, int32_t frames) {
+void scene_ik_bind(skel_scene *s, int32_t frames) {
     s->ik.desc.model          = s->model;
     s->ik.motion.ik           = &s->ik.desc;
     s->ik.motion.sample_count = (uint32_t)frames;
     s->ik.motion.sample_rate  = s->bake.sample_rate;
 }
 
-void skel__ik_finish(skel__reader *r, skel_scene *s) {
-    skel__ik_note *n      = &s->ik;
+void scene_ik_finish(scene_reader *r, skel_scene *s) {
+    scene_ik_note *n      = &s->ik;
     int32_t        frames = r->frame_count;
-    fill_q(r, s, n->seed_kind == SKEL__Q_CURRENT ? SKEL__Q_NONE : n->seed_kind, &n->seed);
+    fill_q(r, s, n->seed_kind == SCENE_Q_CURRENT ? SCENE_Q_NONE : n->seed_kind, &n->seed);
     fill_q(r, s, n->posture_kind, &n->posture);
     n->desc.stiffness = spread(r, s, n->joint_stiffness, 1.0);
     n->desc.max_step  = spread(r, s, n->joint_speed, 1.0 / s->bake.sample_rate);
@@ -282,7 +282,7 @@ void skel__ik_finish(skel__reader *r, skel_scene *s) {
     if (frames == 0) frames = has_driven(r) ? (int32_t)s->bake.sample_count : 1;
     n->motion.tracks = n->tracks;
     n->motion.seed   = n->seed;
-    skel__ik_bind(s, frames);
+    scene_ik_bind(s, frames);
 }
 
 /* ---- public --------------------------------------------------------------------------------- */

@@ -5,46 +5,46 @@
 
 #include <string.h>
 
-static void put_body(skel__text *t, const char *before, const skel_model *model, int32_t body) {
-    skel__text_add(t, before);
-    skel__text_string(t, body < 0 ? "world" : skel_model_body_name(model, body));
+static void put_body(text_buffer *t, const char *before, const skel_model *model, int32_t body) {
+    text_add(t, before);
+    text_string(t, body < 0 ? "world" : skel_model_body_name(model, body));
 }
 
-static void put_number(skel__text *t, const char *before, double x) {
-    skel__text_add(t, before);
-    skel__text_number(t, x);
+static void put_number(text_buffer *t, const char *before, double x) {
+    text_add(t, before);
+    text_number(t, x);
 }
 
 /* The bits, so that -0 is not lost. */
-static void put_unless(skel__text *t, const char *name, const double *x, const double *usual,
+static void put_unless(text_buffer *t, const char *name, const double *x, const double *usual,
                        size_t count) {
     if (memcmp(x, usual, count * sizeof *x) == 0) return;
-    skel__text_addf(t, ", \"%s\": ", name);
-    skel__text_numbers(t, x, count);
+    text_addf(t, ", \"%s\": ", name);
+    text_numbers(t, x, count);
 }
 
 /* The constant, or a value per frame. */
-static void put_target(skel__text *t, const char *name, const double *constant,
+static void put_target(text_buffer *t, const char *name, const double *constant,
                        const double *samples, uint32_t count, size_t width) {
-    skel__text_addf(t, ", \"%s\": ", name);
-    if (count == 0 && width == 1) skel__text_number(t, *constant);
-    if (count == 0 && width > 1) skel__text_numbers(t, constant, width);
-    if (count > 0 && width == 1) skel__text_numbers(t, samples, count);
+    text_addf(t, ", \"%s\": ", name);
+    if (count == 0 && width == 1) text_number(t, *constant);
+    if (count == 0 && width > 1) text_numbers(t, constant, width);
+    if (count > 0 && width == 1) text_numbers(t, samples, count);
     for (uint32_t k = 0; count > 0 && width > 1 && k < count; ++k) {
-        skel__text_add(t, k ? ", " : "[");
-        skel__text_numbers(t, samples + k * width, width);
+        text_add(t, k ? ", " : "[");
+        text_numbers(t, samples + k * width, width);
     }
-    if (count > 0 && width > 1) skel__text_add(t, "]");
+    if (count > 0 && width > 1) text_add(t, "]");
 }
 
-static void put_axes(skel__text *t, uint32_t parts) {
+static void put_axes(text_buffer *t, uint32_t parts) {
     const uint32_t axes = parts & SKEL_GOAL_POSITION;
     if (axes == 0 || axes == SKEL_GOAL_POSITION) return;
-    skel__text_addf(t, ", \"axes\": \"%s%s%s\"", axes & SKEL_GOAL_X ? "x" : "",
-                    axes & SKEL_GOAL_Y ? "y" : "", axes & SKEL_GOAL_Z ? "z" : "");
+    text_addf(t, ", \"axes\": \"%s%s%s\"", axes & SKEL_GOAL_X ? "x" : "",
+              axes & SKEL_GOAL_Y ? "y" : "", axes & SKEL_GOAL_Z ? "z" : "");
 }
 
-static void put_own(skel__text *t, const skel_model *model, const skel_goal_desc *g,
+static void put_own(text_buffer *t, const skel_model *model, const skel_goal_desc *g,
                     const skel_goal_desc *usual, const skel_goal_track *track) {
     static const char *const target[] = {"position", "look_at", "pole", "centre_of_mass"};
     put_unless(t, "point", g->point, usual->point, 3);
@@ -65,90 +65,89 @@ static void put_own(skel__text *t, const skel_model *model, const skel_goal_desc
 }
 
 /* The joints that may move for it. */
-static void put_mask(skel__text *t, const skel_model *model, const skel_goal_desc *g) {
+static void put_mask(text_buffer *t, const skel_model *model, const skel_goal_desc *g) {
     for (uint32_t k = 0; k < g->joint_count; ++k) {
         const int32_t joint = g->joints[k];
-        skel__text_add(t, k ? ", " : ", \"joints\": [");
-        skel__text_string(t, joint < 0 ? "world" : skel_model_joint_name(model, joint));
+        text_add(t, k ? ", " : ", \"joints\": [");
+        text_string(t, joint < 0 ? "world" : skel_model_joint_name(model, joint));
     }
-    if (g->joint_count) skel__text_add(t, "]");
-    if (g->chain_depth > 0) skel__text_addf(t, ", \"chain\": %d", (int)g->chain_depth);
+    if (g->joint_count) text_add(t, "]");
+    if (g->chain_depth > 0) text_addf(t, ", \"chain\": %d", (int)g->chain_depth);
     if (g->chain_root >= 0) put_body(t, ", \"chain\": ", model, g->chain_root);
 }
 
-static void put_goal(skel__text *t, const skel_scene *s, uint32_t i) {
+static void put_goal(text_buffer *t, const skel_scene *s, uint32_t i) {
     const skel_goal_desc  *g     = &s->ik.goals[i];
     const skel_goal_track *track = &s->ik.tracks[i];
     skel_goal_desc         usual;
-    skel__text             fields = {0};
+    text_buffer            fields = {0};
     skel_goal_desc_init(&usual);
     if (s->ik.names[i]) {
-        skel__text_add(&fields, ", \"name\": ");
-        skel__text_string(&fields, s->ik.names[i]);
+        text_add(&fields, ", \"name\": ");
+        text_string(&fields, s->ik.names[i]);
     }
     if (g->body >= 0) put_body(&fields, ", \"body\": ", s->model, g->body);
     put_own(&fields, s->model, g, &usual, track);
     if (g->relative_to >= 0) put_body(&fields, ", \"relative_to\": ", s->model, g->relative_to);
     if (track->weight_count || memcmp(&g->weight, &usual.weight, sizeof g->weight) != 0)
         put_target(&fields, "weight", &g->weight, track->weights, track->weight_count, 1);
-    if (g->priority) skel__text_addf(&fields, ", \"priority\": %d", (int)g->priority);
+    if (g->priority) text_addf(&fields, ", \"priority\": %d", (int)g->priority);
     put_mask(&fields, s->model, g);
-    skel__text_add(t, i ? ",\n    {" : "\n    {");
+    text_add(t, i ? ",\n    {" : "\n    {");
     if (fields.failed)
         t->failed = 1;
     else
-        skel__text_add(t, skel__text_get(&fields) + 2); /* without the first comma */
-    skel__text_add(t, "}");
-    skel__text_free(&fields);
+        text_add(t, text_get(&fields) + 2); /* without the first comma */
+    text_add(t, "}");
+    text_free(&fields);
 }
 
-static void put_q(skel__text *t, const skel_scene *s, const char *name, int32_t kind,
+static void put_q(text_buffer *t, const skel_scene *s, const char *name, int32_t kind,
                   const double *q) {
-    if (kind == SKEL__Q_NONE) return;
-    skel__text_addf(t, ",\n    \"%s\": ", name);
-    if (kind == SKEL__Q_GIVEN)
-        skel__text_numbers(t, q, (size_t)skel_model_q_count(s->model));
+    if (kind == SCENE_Q_NONE) return;
+    text_addf(t, ",\n    \"%s\": ", name);
+    if (kind == SCENE_Q_GIVEN)
+        text_numbers(t, q, (size_t)skel_model_q_count(s->model));
     else
-        skel__text_add(t, kind == SKEL__Q_MIDDLE ? "\"mid\"" : "\"current\"");
+        text_add(t, kind == SCENE_Q_MIDDLE ? "\"mid\"" : "\"current\"");
 }
 
-static void put_joints(skel__text *t, const skel_scene *s, const char *name, const double *x) {
+static void put_joints(text_buffer *t, const skel_scene *s, const char *name, const double *x) {
     const char *between = "{";
     if (!x) return;
-    skel__text_addf(t, ",\n    \"%s\": ", name);
+    text_addf(t, ",\n    \"%s\": ", name);
     for (int32_t i = 0; i < skel_model_joint_count(s->model); ++i) {
         if (!(x[i] > 0.0)) continue;
-        skel__text_add(t, between);
-        skel__text_string(t, skel_model_joint_name(s->model, i));
+        text_add(t, between);
+        text_string(t, skel_model_joint_name(s->model, i));
         put_number(t, ": ", x[i]);
         between = ", ";
     }
-    skel__text_add(t, between[0] == '{' ? "{}" : "}");
+    text_add(t, between[0] == '{' ? "{}" : "}");
 }
 
-void skel__put_goals(skel__text *t, const skel_scene *s) {
+void scene_put_goals(text_buffer *t, const skel_scene *s) {
     static const char *const roots[] = {"held", "shifts", "moves"};
-    const skel__ik_note     *n       = &s->ik;
+    const scene_ik_note     *n       = &s->ik;
     const skel_ik_desc      *d       = &n->desc;
-    if (d->goal_count) skel__text_add(t, "  \"goals\": [");
+    if (d->goal_count) text_add(t, "  \"goals\": [");
     for (uint32_t i = 0; i < d->goal_count; ++i) put_goal(t, s, i);
-    if (d->goal_count) skel__text_add(t, "\n  ],\n");
+    if (d->goal_count) text_add(t, "\n  ],\n");
     if (!n->given) return;
-    skel__text_addf(t, "  \"ik\": {\"mode\": \"%s\"", d->mode == SKEL_IK_TRACK ? "track" : "pose");
+    text_addf(t, "  \"ik\": {\"mode\": \"%s\"", d->mode == SKEL_IK_TRACK ? "track" : "pose");
     put_number(t, ", \"tolerance\": ", d->tolerance);
     if (d->max_ms > 0.0) put_number(t, ", \"max_ms\": ", d->max_ms);
-    skel__text_addf(t, ", \"root\": \"%s\"", roots[d->root]);
-    if (d->method == SKEL_IK_NEWTON) skel__text_add(t, ", \"method\": \"newton\"");
-    if (d->max_restarts >= 0) skel__text_addf(t, ", \"max_restarts\": %d", (int)d->max_restarts);
-    if (d->max_iterations > 0)
-        skel__text_addf(t, ", \"max_iterations\": %d", (int)d->max_iterations);
+    text_addf(t, ", \"root\": \"%s\"", roots[d->root]);
+    if (d->method == SKEL_IK_NEWTON) text_add(t, ", \"method\": \"newton\"");
+    if (d->max_restarts >= 0) text_addf(t, ", \"max_restarts\": %d", (int)d->max_restarts);
+    if (d->max_iterations > 0) text_addf(t, ", \"max_iterations\": %d", (int)d->max_iterations);
     if (n->motion.blend_in || n->motion.blend_out)
-        skel__text_addf(t, ", \"blend\": [%u, %u]", (unsigned)n->motion.blend_in,
-                        (unsigned)n->motion.blend_out);
-    if (n->motion.start == SKEL_IK_START_HELD) skel__text_add(t, ", \"start\": \"held\"");
+        text_addf(t, ", \"blend\": [%u, %u]", (unsigned)n->motion.blend_in,
+                  (unsigned)n->motion.blend_out);
+    if (n->motion.start == SKEL_IK_START_HELD) text_add(t, ", \"start\": \"held\"");
     put_q(t, s, "seed", n->seed_kind, n->seed);
     put_joints(t, s, "max_speed", n->joint_speed);
     put_joints(t, s, "stiffness", n->joint_stiffness);
     put_q(t, s, "posture", n->posture_kind, n->posture);
-    skel__text_add(t, "},\n");
+    text_add(t, "},\n");
 }

@@ -12,63 +12,62 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-bool skel__read_mimic(skel__doc *doc, const skel__at *at, skel__mimic *out) {
+bool scene_read_mimic(document *doc, const doc_at *at, scene_mimic *out) {
     enum { M_JOINT, M_MULTIPLIER, M_OFFSET };
-    static const skel__field table[] = {{"joint"}, {"multiplier"}, {"offset"}, {NULL}};
-    skel__fields             f;
-    if (!at->node || !skel__doc_fields(doc, at, table, "a mimic", &f)) return false;
-    const skel__at joint  = skel__doc_member(&f, M_JOINT);
-    const skel__at factor = skel__doc_member(&f, M_MULTIPLIER);
-    const skel__at offset = skel__doc_member(&f, M_OFFSET);
-    const int32_t  before = doc->error_count;
-    *out                  = (skel__mimic){.factor = 1.0};
-    if (skel__doc_need(doc, &f, M_JOINT, "the name of another joint"))
-        skel__doc_name(doc, &joint, &out->of);
-    skel__doc_number(doc, &factor, SKEL__ANY, &out->factor);
-    skel__doc_number(doc, &offset, SKEL__ANY, &out->offset);
+    static const doc_field table[] = {{"joint"}, {"multiplier"}, {"offset"}, {NULL}};
+    doc_field_list         f;
+    if (!at->node || !doc_fields(doc, at, table, "a mimic", &f)) return false;
+    const doc_at  joint  = doc_member(&f, M_JOINT);
+    const doc_at  factor = doc_member(&f, M_MULTIPLIER);
+    const doc_at  offset = doc_member(&f, M_OFFSET);
+    const int32_t before = doc->error_count;
+    *out                 = (scene_mimic){.factor = 1.0};
+    if (doc_need(doc, &f, M_JOINT, "the name of another joint")) doc_name(doc, &joint, &out->of);
+    doc_number(doc, &factor, DOC_ANY, &out->factor);
+    doc_number(doc, &offset, DOC_ANY, &out->offset);
     return doc->error_count == before && out->of;
 }
 
-double skel__mimic_unit(int32_t type, int32_t of, double angle, double length) {
+double scene_mimic_unit(int32_t type, int32_t of, double angle, double length) {
     return (type == SKEL_JOINT_SLIDE ? length : angle) / (of == SKEL_JOINT_SLIDE ? length : angle);
 }
 
 /* A name of a joint but `not`, or a problem and -2. */
-static int32_t find_joint(skel__reader *r, const skel__at *at, const char *name, int32_t not ) {
-    const int32_t joint = skel__names_find(&r->joint_names, name);
+static int32_t find_joint(scene_reader *r, const doc_at *at, const char *name, int32_t not ) {
+    const int32_t joint = names_find(&r->joint_names, name);
     if (joint >= 0 && joint != not ) return joint;
-    skel__doc_wrong(&r->doc, at, "the name of another joint");
+    doc_wrong(&r->doc, at, "the name of another joint");
     return -2;
 }
 
-static void read_own(skel__reader *r, const skel__at *at, int32_t i) {
+static void read_own(scene_reader *r, const doc_at *at, int32_t i) {
     skel_joint_desc *j = &r->joints[i];
-    skel__mimic      m;
-    if (!skel__read_mimic(&r->doc, at, &m)) return;
-    const skel__at name = {at, "joint", -1, skel__json_member(at->node, "joint")};
-    const int32_t  of   = find_joint(r, &name, m.of, i);
+    scene_mimic      m;
+    if (!scene_read_mimic(&r->doc, at, &m)) return;
+    const doc_at  name = {at, "joint", -1, json_member(at->node, "joint")};
+    const int32_t of   = find_joint(r, &name, m.of, i);
     if (of < 0) return;
     j->mimic.source     = of;
-    j->mimic.multiplier = m.factor * skel__mimic_unit(j->type, r->joints[of].type, r->angle, 1.0);
+    j->mimic.multiplier = m.factor * scene_mimic_unit(j->type, r->joints[of].type, r->angle, 1.0);
     j->mimic.offset     = m.offset * (j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle);
 }
 
 /* One of the robot's list: it may repeat what the joint says, not gainsay it. */
-static void read_listed(skel__reader *r, const skel__at *at) {
+static void read_listed(scene_reader *r, const doc_at *at) {
     enum { M_JOINT, M_OF, M_FACTOR, M_OFFSET };
-    static const skel__field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
-    skel__fields             f;
-    const char              *name = NULL, *of = NULL;
-    double                   factor = 1.0, offset = 0.0;
-    if (!skel__doc_fields(&r->doc, at, table, "a mimic", &f)) return;
-    const skel__at one = skel__doc_member(&f, M_JOINT), two = skel__doc_member(&f, M_OF);
-    const skel__at a = skel__doc_member(&f, M_FACTOR), b = skel__doc_member(&f, M_OFFSET);
-    if (!skel__doc_need(&r->doc, &f, M_JOINT, "the name of a joint") ||
-        !skel__doc_need(&r->doc, &f, M_OF, "the name of another joint") ||
-        !skel__doc_name(&r->doc, &one, &name) || !skel__doc_name(&r->doc, &two, &of))
+    static const doc_field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
+    doc_field_list         f;
+    const char            *name = NULL, *of = NULL;
+    double                 factor = 1.0, offset = 0.0;
+    if (!doc_fields(&r->doc, at, table, "a mimic", &f)) return;
+    const doc_at one = doc_member(&f, M_JOINT), two = doc_member(&f, M_OF);
+    const doc_at a = doc_member(&f, M_FACTOR), b = doc_member(&f, M_OFFSET);
+    if (!doc_need(&r->doc, &f, M_JOINT, "the name of a joint") ||
+        !doc_need(&r->doc, &f, M_OF, "the name of another joint") ||
+        !doc_name(&r->doc, &one, &name) || !doc_name(&r->doc, &two, &of))
         return;
-    skel__doc_number(&r->doc, &a, SKEL__ANY, &factor);
-    skel__doc_number(&r->doc, &b, SKEL__ANY, &offset);
+    doc_number(&r->doc, &a, DOC_ANY, &factor);
+    doc_number(&r->doc, &b, DOC_ANY, &offset);
     const int32_t joint = find_joint(r, &one, name, -1);
     const int32_t lead  = joint >= 0 ? find_joint(r, &two, of, joint) : -2;
     if (lead < 0) return;
@@ -81,54 +80,53 @@ static void read_listed(skel__reader *r, const skel__at *at) {
     }
     if (j->mimic.source != lead || fabs(j->mimic.multiplier - factor) > OBEYS ||
         fabs(j->mimic.offset - offset) > OBEYS)
-        skel__doc_error(&r->doc, at, "is not what joints[%d].mimic says (leave one out)",
-                        (int)joint);
+        doc_error(&r->doc, at, "is not what joints[%d].mimic says (leave one out)", (int)joint);
 }
 
-void skel__read_mimics(skel__reader *r) {
+void scene_read_mimics(scene_reader *r) {
     int32_t           n = 0, i = 0;
-    const skel__json *c;
+    const json_value *c;
     for (i = 0; i < r->joint_count; ++i) {
-        const skel__json *node  = r->joint_notes[i].node;
-        const skel__at    joint = skel__doc_element(&r->joints_at, i, node);
-        const skel__at    at    = {&joint, "mimic", -1, skel__json_member(node, "mimic")};
+        const json_value *node  = r->joint_notes[i].node;
+        const doc_at      joint = doc_element(&r->joints_at, i, node);
+        const doc_at      at    = {&joint, "mimic", -1, json_member(node, "mimic")};
         if (at.node) read_own(r, &at, i);
     }
-    const skel__at robot = {&r->root, "robot", -1, skel__json_member(r->doc.root, "robot")};
-    const skel__at list  = {&robot, "mimic", -1, skel__json_member(robot.node, "mimic")};
-    if (!list.node || !skel__doc_array(&r->doc, &list, 0, MAX_MIMICS, "[mimic, ...]", &n)) return;
+    const doc_at robot = {&r->root, "robot", -1, json_member(r->doc.root, "robot")};
+    const doc_at list  = {&robot, "mimic", -1, json_member(robot.node, "mimic")};
+    if (!list.node || !doc_array(&r->doc, &list, 0, MAX_MIMICS, "[mimic, ...]", &n)) return;
     i = 0;
-    SKEL__JSON_EACH(c, list.node) {
-        const skel__at item = skel__doc_element(&list, i++, c);
+    JSON_EACH(c, list.node) {
+        const doc_at item = doc_element(&list, i++, c);
         read_listed(r, &item);
     }
 }
 
-void skel__check_mimics(skel__reader *r, const skel_model *model, const double *q) {
+void scene_check_mimics(scene_reader *r, const skel_model *model, const double *q) {
     for (int32_t i = 0; i < r->joint_count; ++i) {
         double        factor, offset;
         const int32_t of = skel_model_joint_leader(model, i, &factor, &offset);
         if (of < 0) continue;
-        const double   now   = q[skel_model_joint_q_offset(model, i)];
-        const double   must  = factor * q[skel_model_joint_q_offset(model, of)] + offset;
-        const skel__at joint = skel__doc_element(&r->joints_at, i, r->joint_notes[i].node);
-        const skel__at at    = {&joint, "mimic", -1, NULL};
+        const double now   = q[skel_model_joint_q_offset(model, i)];
+        const double must  = factor * q[skel_model_joint_q_offset(model, of)] + offset;
+        const doc_at joint = doc_element(&r->joints_at, i, r->joint_notes[i].node);
+        const doc_at at    = {&joint, "mimic", -1, NULL};
         if (fabs(now - must) > OBEYS)
-            skel__doc_warn(&r->doc, &at, "the given pose does not obey: q is %g, should be %g", now,
-                           must);
+            doc_warn(&r->doc, &at, "the given pose does not obey: q is %g, should be %g", now,
+                     must);
     }
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-void skel__put_mimic(skel__text *t, const char *of, double factor, double offset) {
-    skel__text_add(t, ",\n     \"mimic\": {\"joint\": ");
-    skel__text_string(t, of);
-    skel__text_add(t, ", \"multiplier\": ");
-    skel__text_number(t, factor);
-    skel__text_add(t, ", \"offset\": ");
-    skel__text_number(t, offset);
-    skel__text_add(t, "}");
+void scene_put_mimic(text_buffer *t, const char *of, double factor, double offset) {
+    text_add(t, ",\n     \"mimic\": {\"joint\": ");
+    text_string(t, of);
+    text_add(t, ", \"multiplier\": ");
+    text_number(t, factor);
+    text_add(t, ", \"offset\": ");
+    text_number(t, offset);
+    text_add(t, "}");
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */

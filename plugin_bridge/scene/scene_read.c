@@ -27,137 +27,135 @@ enum {
     S_IK,
     S_ROBOT
 };
-static const skel__field k_scene[] = {{"format"}, {"name"},   {"gravity"}, {"angle_unit"},
-                                      {"bodies"}, {"joints"}, {"bake"},    {"ground"},
-                                      {"wobble"}, {"forces"}, {"frame"},   {"goals"},
-                                      {"ik"},     {"robot"},  {NULL}};
+static const doc_field k_scene[] = {{"format"}, {"name"},  {"gravity"}, {"angle_unit"}, {"bodies"},
+                                    {"joints"}, {"bake"},  {"ground"},  {"wobble"},     {"forces"},
+                                    {"frame"},  {"goals"}, {"ik"},      {"robot"},      {NULL}};
 
 enum { K_FPS, K_START, K_END, K_INTEGRATOR, K_TOLERANCE, K_STEP, K_SOLVER, K_PREROLL };
-static const skel__field k_bake[] = {{"fps"},        {"frame_start"}, {"frame_end"},
-                                     {"integrator"}, {"tolerance"},   {"step"},
-                                     {"solver"},     {"preroll"},     {NULL}};
+static const doc_field k_bake[] = {{"fps"},        {"frame_start"}, {"frame_end"},
+                                   {"integrator"}, {"tolerance"},   {"step"},
+                                   {"solver"},     {"preroll"},     {NULL}};
 
 static const char *const k_other_formats[] = {"skel-track/1", "skel-pose/1", "skel-report/1", NULL};
 
 /* ---- bake ---------------------------------------------------------------------------------- */
 
 /* The engine's own table: name(0), name(1), ... until NULL. */
-static bool read_engine_name(skel__doc *doc, const skel__at *at, const char *(*name)(int32_t),
+static bool read_engine_name(document *doc, const doc_at *at, const char *(*name)(int32_t),
                              int32_t *out) {
     const char *names[32] = {NULL};
     for (int32_t i = 0; i < 31; ++i) names[i] = name(i);
-    return skel__doc_choice(doc, at, names, out);
+    return doc_choice(doc, at, names, out);
 }
 
-static void read_frame_range(skel__reader *r, const skel__fields *f, skel_scene *s) {
-    const skel__at start = skel__doc_member(f, K_START), end = skel__doc_member(f, K_END);
-    const bool     good = (skel__doc_integer(&r->doc, &start, &s->frame_start) || !start.node) &
-                      (skel__doc_integer(&r->doc, &end, &s->frame_end) || !end.node);
+static void read_frame_range(scene_reader *r, const doc_field_list *f, skel_scene *s) {
+    const doc_at start = doc_member(f, K_START), end = doc_member(f, K_END);
+    const bool   good = (doc_integer(&r->doc, &start, &s->frame_start) || !start.node) &
+                      (doc_integer(&r->doc, &end, &s->frame_end) || !end.node);
     const int64_t frames = (int64_t)s->frame_end - s->frame_start + 1;
     if (!good) return;
     if (frames < 1) {
-        skel__doc_error(&r->doc, &end, "is %d, must be at least frame_start, which is %d",
-                        (int)s->frame_end, (int)s->frame_start);
-    } else if (frames > SKEL__SCENE_FRAMES) {
-        skel__doc_error(&r->doc, &end, "makes %lld frames, must make at most %d", (long long)frames,
-                        SKEL__SCENE_FRAMES);
-    } else if ((double)frames * r->body_count > SKEL__SCENE_POSES) {
-        skel__doc_error(&r->doc, &end,
-                        "makes %lld frames of %d bodies, must make at most %.0f "
-                        "poses in all",
-                        (long long)frames, (int)r->body_count, SKEL__SCENE_POSES);
+        doc_error(&r->doc, &end, "is %d, must be at least frame_start, which is %d",
+                  (int)s->frame_end, (int)s->frame_start);
+    } else if (frames > SCENE_FRAMES) {
+        doc_error(&r->doc, &end, "makes %lld frames, must make at most %d", (long long)frames,
+                  SCENE_FRAMES);
+    } else if ((double)frames * r->body_count > SCENE_POSES) {
+        doc_error(&r->doc, &end,
+                  "makes %lld frames of %d bodies, must make at most %.0f "
+                  "poses in all",
+                  (long long)frames, (int)r->body_count, SCENE_POSES);
     } else {
         s->bake.sample_count = (uint32_t)frames;
     }
 }
 
-static void read_bake(skel__reader *r, const skel__at *at, skel_scene *s) {
-    skel__doc   *doc = &r->doc;
-    skel__fields f   = {at, k_bake, {NULL}};
-    if (at->node && !skel__doc_fields(doc, at, k_bake, "a bake", &f)) return;
-    const skel__at fps = skel__doc_member(&f, K_FPS), step = skel__doc_member(&f, K_STEP);
-    const skel__at tolerance  = skel__doc_member(&f, K_TOLERANCE);
-    const skel__at integrator = skel__doc_member(&f, K_INTEGRATOR);
-    const skel__at solver     = skel__doc_member(&f, K_SOLVER);
-    const skel__at preroll    = skel__doc_member(&f, K_PREROLL);
-    skel__doc_number(doc, &fps, SKEL__POSITIVE, &s->bake.sample_rate);
+static void read_bake(scene_reader *r, const doc_at *at, skel_scene *s) {
+    document      *doc = &r->doc;
+    doc_field_list f   = {at, k_bake, {NULL}};
+    if (at->node && !doc_fields(doc, at, k_bake, "a bake", &f)) return;
+    const doc_at fps = doc_member(&f, K_FPS), step = doc_member(&f, K_STEP);
+    const doc_at tolerance  = doc_member(&f, K_TOLERANCE);
+    const doc_at integrator = doc_member(&f, K_INTEGRATOR);
+    const doc_at solver     = doc_member(&f, K_SOLVER);
+    const doc_at preroll    = doc_member(&f, K_PREROLL);
+    doc_number(doc, &fps, DOC_POSITIVE, &s->bake.sample_rate);
     read_frame_range(r, &f, s);
     read_engine_name(doc, &integrator, skel_integrator_name, &s->bake.integrator);
-    skel__doc_number(doc, &tolerance, SKEL__POSITIVE, &s->bake.tolerance);
-    skel__doc_number(doc, &step, SKEL__POSITIVE, &s->bake.step);
+    doc_number(doc, &tolerance, DOC_POSITIVE, &s->bake.tolerance);
+    doc_number(doc, &step, DOC_POSITIVE, &s->bake.step);
     read_engine_name(doc, &solver, skel_solver_name, &s->bake.solver);
-    skel__doc_number(doc, &preroll, SKEL__NOT_NEGATIVE, &s->bake.preroll);
+    doc_number(doc, &preroll, DOC_NOT_NEGATIVE, &s->bake.preroll);
 }
 
 /* ---- the document -------------------------------------------------------------------------- */
 
-static bool read_format(skel__doc *doc, const skel__fields *f) {
-    const skel__at at = skel__doc_member(f, S_FORMAT);
-    if (!skel__doc_need(doc, f, S_FORMAT, "\"" SCENE_FORMAT "\"")) return false;
-    const char *format = skel__json_is_string(at.node) ? at.node->text : "";
+static bool read_format(document *doc, const doc_field_list *f) {
+    const doc_at at = doc_member(f, S_FORMAT);
+    if (!doc_need(doc, f, S_FORMAT, "\"" SCENE_FORMAT "\"")) return false;
+    const char *format = json_is_string(at.node) ? at.node->text : "";
     if (strcmp(format, SCENE_FORMAT) == 0) return true;
     for (int32_t i = 0; k_other_formats[i]; ++i) {
         if (strcmp(format, k_other_formats[i]) != 0) continue;
-        skel__doc_error(doc, &at, "is a %s, which this version does not read; must be \"%s\"",
-                        format, SCENE_FORMAT);
+        doc_error(doc, &at, "is a %s, which this version does not read; must be \"%s\"", format,
+                  SCENE_FORMAT);
         return false;
     }
-    skel__doc_wrong(doc, &at, "\"" SCENE_FORMAT "\"");
+    doc_wrong(doc, &at, "\"" SCENE_FORMAT "\"");
     return false;
 }
 
-static void read_head(skel__reader *r, const skel__fields *f, skel_scene *s) {
+static void read_head(scene_reader *r, const doc_field_list *f, skel_scene *s) {
     static const char *const units[] = {"rad", "deg", NULL};
-    const skel__at name = skel__doc_member(f, S_NAME), unit = skel__doc_member(f, S_ANGLE_UNIT);
-    const skel__at gravity = skel__doc_member(f, S_GRAVITY);
-    const char    *text    = "";
-    int32_t        which   = 0;
-    if (name.node && !(skel__json_is_string(name.node) && !name.node->text[0]))
-        skel__doc_name(&r->doc, &name, &text);
+    const doc_at             name = doc_member(f, S_NAME), unit = doc_member(f, S_ANGLE_UNIT);
+    const doc_at             gravity = doc_member(f, S_GRAVITY);
+    const char              *text    = "";
+    int32_t                  which   = 0;
+    if (name.node && !(json_is_string(name.node) && !name.node->text[0]))
+        doc_name(&r->doc, &name, &text);
     snprintf(s->name, sizeof s->name, "%s", text);
-    skel__doc_vector(&r->doc, &gravity, 3, "[x, y, z]", r->gravity);
-    skel__doc_choice(&r->doc, &unit, units, &which);
-    r->angle = which == 1 ? SKEL__DOC_PI / 180.0 : 1.0;
+    doc_vector(&r->doc, &gravity, 3, "[x, y, z]", r->gravity);
+    doc_choice(&r->doc, &unit, units, &which);
+    r->angle = which == 1 ? DOC_PI / 180.0 : 1.0;
 }
 
 /* What is solved rather than baked. */
-static void read_goals(skel__reader *r, const skel__fields *f, skel_scene *s) {
-    const skel__at goals = skel__doc_member(f, S_GOALS), ik = skel__doc_member(f, S_IK);
-    skel__read_goals(r, &goals, s);
-    skel__read_ik(r, &ik, s);
+static void read_goals(scene_reader *r, const doc_field_list *f, skel_scene *s) {
+    const doc_at goals = doc_member(f, S_GOALS), ik = doc_member(f, S_IK);
+    scene_read_goals(r, &goals, s);
+    scene_read_ik(r, &ik, s);
 }
 
-static void read_scene(skel__reader *r, skel_scene *s) {
-    skel__fields f;
-    r->root = (skel__at){NULL, NULL, -1, r->doc.root};
-    if (skel__json_is_object(
-            r->doc.root)) { /* of another format every field is unknown: say one thing */
-        const skel__json *format = skel__json_member(r->doc.root, "format");
-        skel__fields      only   = {&r->root, k_scene, {format}};
+static void read_scene(scene_reader *r, skel_scene *s) {
+    doc_field_list f;
+    r->root = (doc_at){NULL, NULL, -1, r->doc.root};
+    if (json_is_object(r->doc.root)) { /* of another format every field is unknown: say one thing */
+        const json_value *format = json_member(r->doc.root, "format");
+        doc_field_list    only   = {&r->root, k_scene, {format}};
         if (!read_format(&r->doc, &only)) return;
     }
-    if (!skel__doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
-    r->bodies_at          = skel__doc_member(&f, S_BODIES);
-    r->joints_at          = skel__doc_member(&f, S_JOINTS);
-    r->wobbles_at         = skel__doc_member(&f, S_WOBBLE);
-    const skel__at bake   = skel__doc_member(&f, S_BAKE);
-    const skel__at ground = skel__doc_member(&f, S_GROUND), forces = skel__doc_member(&f, S_FORCES);
-    const skel__at frame   = skel__doc_member(&f, S_FRAME);
-    const int32_t  unknown = r->doc.error_count;
+    if (!doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
+    r->bodies_at         = doc_member(&f, S_BODIES);
+    r->joints_at         = doc_member(&f, S_JOINTS);
+    r->wobbles_at        = doc_member(&f, S_WOBBLE);
+    const doc_at  bake   = doc_member(&f, S_BAKE);
+    const doc_at  ground = doc_member(&f, S_GROUND), forces = doc_member(&f, S_FORCES);
+    const doc_at  frame   = doc_member(&f, S_FRAME);
+    const int32_t unknown = r->doc.error_count;
     read_head(r, &f, s);
-    if (skel__doc_need(&r->doc, &f, S_BODIES, "[body, ...], at least one"))
-        skel__read_bodies(r, &r->bodies_at);
+    if (doc_need(&r->doc, &f, S_BODIES, "[body, ...], at least one"))
+        scene_read_bodies(r, &r->bodies_at);
     const int32_t before = r->doc.error_count;
-    if (r->body_count > 0) skel__read_joints(r, &r->joints_at);
+    if (r->body_count > 0) scene_read_joints(r, &r->joints_at);
     if (unknown == 0 && r->doc.error_count == before)
-        skel__check_placing(r); /* else what it finds may follow from what is noted already */
+        scene_check_placing(r); /* else what it finds may follow from what is noted already */
     if (r->body_count > 0) {
-        skel__read_wobbles(r, s);
-        skel__read_grounds(r, &ground);
-        skel__read_forces(r, &forces);
+        scene_read_wobbles(r, s);
+        scene_read_grounds(r, &ground);
+        scene_read_forces(r, &forces);
         read_goals(r, &f, s);
     }
-    skel__read_frame_of_reference(r, &frame);
+    scene_read_frame_of_reference(r, &frame);
     read_bake(r, &bake, s);
 }
 
@@ -174,33 +172,33 @@ static double q_distance(const skel_joint_desc *j, const double *now) {
         }
         return fmin(same, opposite);
     }
-    const double first = fabs(remainder(q[0] - now[0], 2.0 * SKEL__DOC_PI));
+    const double first = fabs(remainder(q[0] - now[0], 2.0 * DOC_PI));
     if (j->type == SKEL_JOINT_HINGE) return first;
-    return fmax(first, fabs(remainder(q[1] - now[1], 2.0 * SKEL__DOC_PI)));
+    return fmax(first, fabs(remainder(q[1] - now[1], 2.0 * DOC_PI)));
 }
 
 /* Where the bodies have positions and the joint has q as well, they must say the same. */
-static void check_q(skel__reader *r, const skel_model *model) {
+static void check_q(scene_reader *r, const skel_model *model) {
     skel_state *state = NULL;
-    double     *q     = skel__doc_alloc(&r->doc, (size_t)skel_model_q_count(model) + 1, sizeof *q);
+    double     *q     = doc_alloc(&r->doc, (size_t)skel_model_q_count(model) + 1, sizeof *q);
     if (!q || skel_state_create(model, &state, NULL) != SKEL_OK) {
         r->doc.no_memory = true;
         return;
     }
     skel_state_get_q(state, q);
     skel_state_destroy(state);
-    skel__check_mimics(r, model, q);
+    scene_check_mimics(r, model, q);
     for (int32_t i = 0; i < r->joint_count; ++i) {
         if (!r->joint_notes[i].has_q) continue;
-        const double  *now   = q + skel_model_joint_q_offset(model, i);
-        const skel__at joint = skel__doc_element(&r->joints_at, i, r->joint_notes[i].node);
-        const skel__at at    = {&joint, "q", -1, skel__json_member(joint.node, "q")};
-        if (q_distance(&r->joints[i], now) > SKEL__POSE_SLACK)
-            skel__doc_wrong(&r->doc, &at, "what the positions of the bodies say (or left out)");
+        const double *now   = q + skel_model_joint_q_offset(model, i);
+        const doc_at  joint = doc_element(&r->joints_at, i, r->joint_notes[i].node);
+        const doc_at  at    = {&joint, "q", -1, json_member(joint.node, "q")};
+        if (q_distance(&r->joints[i], now) > SCENE_POSE_SLACK)
+            doc_wrong(&r->doc, &at, "what the positions of the bodies say (or left out)");
     }
 }
 
-static void make_model(skel__reader *r, skel_scene *s) {
+static void make_model(scene_reader *r, skel_scene *s) {
     skel_model_desc desc;
     skel_error      err;
     skel_model_desc_init(&desc);
@@ -225,12 +223,12 @@ static void make_model(skel__reader *r, skel_scene *s) {
     const skel_status status      = skel_model_create(&desc, &s->model, &err);
     s->bake.model                 = s->model;
     if (status != SKEL_OK) {
-        skel__doc_pass_on(&r->doc, status, &err);
+        doc_pass_on(&r->doc, status, &err);
         return;
     }
     check_q(r, s->model);
-    skel__keep_estimated(r, s);
-    skel__ik_finish(r, s);
+    scene_keep_estimated(r, s);
+    scene_ik_finish(r, s);
 }
 
 static skel_scene *scene_new(void) {
@@ -242,48 +240,48 @@ static skel_scene *scene_new(void) {
     s->frame_start       = 1;
     s->frame_end         = 250;
     s->bake.sample_count = 250;
-    skel__ik_init(&s->ik);
+    scene_ik_init(&s->ik);
     return s;
 }
 
-void *skel__scene_keep(skel__reader *r, skel_scene *s, size_t count, size_t size) {
-    void *memory = skel__blocks_alloc(&s->blocks, count, size);
+void *scene_keep(scene_reader *r, skel_scene *s, size_t count, size_t size) {
+    void *memory = doc_blocks_alloc(&s->blocks, count, size);
     if (!memory) r->doc.no_memory = true;
     return memory;
 }
 
-static void read_json(skel__reader *r, skel_scene *s) {
-    const skel__json *format = skel__json_member(r->doc.root, "format");
-    if (skel__json_is_string(format) && strcmp(format->text, "skel-dh/1") == 0) {
-        skel__read_dh(&r->doc, r->doc.root, s);
+static void read_json(scene_reader *r, skel_scene *s) {
+    const json_value *format = json_member(r->doc.root, "format");
+    if (json_is_string(format) && strcmp(format->text, "skel-dh/1") == 0) {
+        robot_read_dh(&r->doc, r->doc.root, s);
         return;
     }
     read_scene(r, s);
     if (r->doc.error_count > 0 || r->doc.no_memory) return;
     make_model(r, s);
     if (r->doc.error_count > 0 || r->doc.no_memory) return;
-    const skel__at at = {&r->root, "robot", -1, skel__json_member(r->doc.root, "robot")};
-    skel__read_robot(&r->doc, &at, s);
+    const doc_at at = {&r->root, "robot", -1, json_member(r->doc.root, "robot")};
+    robot_read_robot(&r->doc, &at, s);
 }
 
 /* Leaves the problems in order in r->doc, which the caller closes. */
-static skel_scene *read_document(skel__reader *r, const char *text, size_t length) {
-    *r                       = (skel__reader){0};
+static skel_scene *read_document(scene_reader *r, const char *text, size_t length) {
+    *r                       = (scene_reader){0};
     r->gravity[2]            = -9.81;
     skel_scene      *s       = scene_new();
-    const skel__kind kind    = skel__kind_of(text, length);
-    const char      *foreign = skel__foreign_bytes(text, length);
+    const robot_kind kind    = robot_kind_of(text, length);
+    const char      *foreign = robot_foreign_bytes(text, length);
     if (foreign) {
-        if (skel__doc_start(&r->doc)) skel__note(&r->doc, SKEL_E_DOCUMENT, "document: %s", foreign);
-    } else if (kind == SKEL__KIND_JSON) {
-        if (skel__doc_open(&r->doc, text, length) && s) read_json(r, s);
-    } else if (skel__doc_start(&r->doc) && s) {
-        if (kind == SKEL__KIND_URDF)
-            skel__read_urdf(&r->doc, text, length, s);
+        if (doc_start(&r->doc)) robot_note(&r->doc, SKEL_E_DOCUMENT, "document: %s", foreign);
+    } else if (kind == ROBOT_KIND_JSON) {
+        if (doc_open(&r->doc, text, length) && s) read_json(r, s);
+    } else if (doc_start(&r->doc) && s) {
+        if (kind == ROBOT_KIND_URDF)
+            robot_read_urdf(&r->doc, text, length, s);
         else
-            skel__read_dh_csv(&r->doc, text, length, s);
+            robot_read_dh_csv(&r->doc, text, length, s);
     }
-    if (r->doc.problems) skel__doc_sort(&r->doc);
+    if (r->doc.problems) doc_sort(&r->doc);
     if (s && r->doc.error_count == 0 && !r->doc.no_memory) return s;
     if (!s) r->doc.no_memory = true;
     skel_scene_destroy(s);
@@ -295,71 +293,70 @@ static skel_scene *read_document(skel__reader *r, const char *text, size_t lengt
 skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, skel_error *err) {
     if (out) *out = NULL;
     if (!json || !out) {
-        skel__error_fill(err, SKEL_E_ARGUMENT, -1, -1, "skel_scene_parse: json or out is NULL");
+        doc_error_fill(err, SKEL_E_ARGUMENT, -1, -1, "skel_scene_parse: json or out is NULL");
         return SKEL_E_ARGUMENT;
     }
-    const skel__locale locale = skel__locale_enter();
-    skel__reader       r;
+    const doc_locale locale = doc_locale_enter();
+    scene_reader     r;
     *out                     = read_document(&r, json, length);
-    const skel_status status = skel__doc_result(&r.doc, err);
-    skel__doc_close(&r.doc);
-    skel__locale_leave(locale);
+    const skel_status status = doc_result(&r.doc, err);
+    doc_close(&r.doc);
+    doc_locale_leave(locale);
     return status;
 }
 
-skel_status skel__give_readable(const skel__text *t, const char *what, char *text, size_t capacity,
+skel_status scene_give_readable(const text_buffer *t, const char *what, char *text, size_t capacity,
                                 size_t *needed, skel_error *err) {
     skel_error  why;
     skel_scene *scene = NULL;
     skel_error_init(&why);
     if (t->failed) return SKEL_E_MEMORY;
 
-    const skel_status status = skel_scene_parse(skel__text_get(t), t->length, &scene, &why);
+    const skel_status status = skel_scene_parse(text_get(t), t->length, &scene, &why);
     skel_scene_destroy(scene);
-    if (status == SKEL_OK) return skel__text_give(t, text, capacity, needed);
+    if (status == SKEL_OK) return text_give(t, text, capacity, needed);
     if (status == SKEL_E_MEMORY) return status;
-    return skel__error_say(err, SKEL_E_DOCUMENT,
-                           "%s is not written, because it could not be read again: %s; change the "
-                           "numbers that this follows from",
-                           what, why.text);
+    return doc_error_say(err, SKEL_E_DOCUMENT,
+                         "%s is not written, because it could not be read again: %s; change the "
+                         "numbers that this follows from",
+                         what, why.text);
 }
 
 void skel_scene_destroy(skel_scene *scene) {
     if (!scene) return;
     skel_model_destroy(scene->model);
-    skel__blocks_free(&scene->blocks);
-    skel__robot_free(scene->robot);
+    doc_blocks_free(&scene->blocks);
+    robot_free(scene->robot);
     free(scene->wobbles);
     free(scene);
 }
 
-static void list_problems(const skel__doc *doc, skel__text *text) {
+static void list_problems(const document *doc, text_buffer *text) {
     for (int32_t i = 0; i < doc->problem_count; ++i) {
-        const skel__problem *p = &doc->problems[i];
-        skel__text_addf(text, "%s: %s\n", p->status == SKEL_OK ? "warning" : "error", p->text);
+        const doc_problem *p = &doc->problems[i];
+        text_addf(text, "%s: %s\n", p->status == SKEL_OK ? "warning" : "error", p->text);
     }
-    if (doc->error_count >= SKEL__DOC_MAX_ERRORS)
-        skel__text_addf(text, "error: document: only the first %d errors are shown\n",
-                        SKEL__DOC_MAX_ERRORS);
-    if (doc->no_memory) skel__text_add(text, "error: document: out of memory\n");
+    if (doc->error_count >= DOC_MAX_ERRORS)
+        text_addf(text, "error: document: only the first %d errors are shown\n", DOC_MAX_ERRORS);
+    if (doc->no_memory) text_add(text, "error: document: out of memory\n");
 }
 
 skel_status skel_scene_check(const char *json, size_t length, char *text, size_t capacity,
                              size_t *needed) {
     if (!json || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
-    const skel__locale locale = skel__locale_enter();
-    skel__reader       r;
-    skel__text         lines  = {0};
-    skel_scene        *scene  = read_document(&r, json, length);
-    skel_status        status = skel__doc_result(&r.doc, NULL);
+    const doc_locale locale = doc_locale_enter();
+    scene_reader     r;
+    text_buffer      lines  = {0};
+    skel_scene      *scene  = read_document(&r, json, length);
+    skel_status      status = doc_result(&r.doc, NULL);
     list_problems(&r.doc, &lines);
     if (lines.failed) status = SKEL_E_MEMORY;
-    if (capacity > 0) snprintf(text, capacity, "%s", skel__text_get(&lines));
+    if (capacity > 0) snprintf(text, capacity, "%s", text_get(&lines));
     if (needed) *needed = lines.length;
-    skel__text_free(&lines);
+    text_free(&lines);
     skel_scene_destroy(scene);
-    skel__doc_close(&r.doc);
-    skel__locale_leave(locale);
+    doc_close(&r.doc);
+    doc_locale_leave(locale);
     return status;
 }
 

@@ -23,59 +23,59 @@ enum {
     W_ANGULAR_VELOCITY,
     W_LOCKED
 };
-static const skel__field k_wobble[] = {{"name"},
-                                       {"body"},
-                                       {"mass"},
-                                       {"inertia"},
-                                       {"shape"},
-                                       {"position"},
-                                       {"axis"},
-                                       {"longitudinal"},
-                                       {"transversal"},
-                                       {"angular"},
-                                       {"displacement"},
-                                       {"velocity"},
-                                       {"angular_velocity"},
-                                       {"locked"},
-                                       {NULL}};
+static const doc_field k_wobble[] = {{"name"},
+                                     {"body"},
+                                     {"mass"},
+                                     {"inertia"},
+                                     {"shape"},
+                                     {"position"},
+                                     {"axis"},
+                                     {"longitudinal"},
+                                     {"transversal"},
+                                     {"angular"},
+                                     {"displacement"},
+                                     {"velocity"},
+                                     {"angular_velocity"},
+                                     {"locked"},
+                                     {NULL}};
 
-int32_t skel__wobble_room(const skel__reader *r) {
-    const int n = skel__json_is_array(r->wobbles_at.node) ? skel__json_size(r->wobbles_at.node) : 0;
-    return n <= SKEL__SCENE_BODIES ? n : 0; /* more are refused later */
+int32_t scene_wobble_room(const scene_reader *r) {
+    const int n = json_is_array(r->wobbles_at.node) ? json_size(r->wobbles_at.node) : 0;
+    return n <= SCENE_BODIES ? n : 0; /* more are refused later */
 }
 
-static void read_name(skel__reader *r, const skel__fields *f, int32_t i) {
-    const skel__at at   = skel__doc_member(f, W_NAME);
-    const char    *name = NULL;
-    char           must[80];
-    if (!skel__doc_need(&r->doc, f, W_NAME, "a string that is not empty")) return;
-    if (!skel__doc_name(&r->doc, &at, &name)) return;
+static void read_name(scene_reader *r, const doc_field_list *f, int32_t i) {
+    const doc_at at   = doc_member(f, W_NAME);
+    const char  *name = NULL;
+    char         must[80];
+    if (!doc_need(&r->doc, f, W_NAME, "a string that is not empty")) return;
+    if (!doc_name(&r->doc, &at, &name)) return;
     r->bodies[i].name = name;
     if (strcmp(name, "world") == 0) {
-        skel__doc_wrong(&r->doc, &at, "another name: the world has this one");
+        doc_wrong(&r->doc, &at, "another name: the world has this one");
         return;
     }
-    const int32_t other = skel__names_put(&r->body_names, name, i);
+    const int32_t other = names_put(&r->body_names, name, i);
     if (other < 0) return;
-    if (skel__json_size(r->bodies_at.node) > other)
+    if (json_size(r->bodies_at.node) > other)
         snprintf(must, sizeof must, "another name: bodies[%d] has this one", (int)other);
     else
         snprintf(must, sizeof must, "another name: a wobble before it has this one");
-    skel__doc_wrong(&r->doc, &at, must);
+    doc_wrong(&r->doc, &at, must);
 }
 
 /* The bone: a body of `bodies` that stands somewhere. */
-static bool read_host(skel__reader *r, const skel__fields *f, int32_t *host) {
-    const skel__at at = skel__doc_member(f, W_BODY);
-    if (!skel__doc_need(&r->doc, f, W_BODY, "the name of a body")) return false;
-    if (!skel__read_bone_name(r, &at, host)) return false;
+static bool read_host(scene_reader *r, const doc_field_list *f, int32_t *host) {
+    const doc_at at = doc_member(f, W_BODY);
+    if (!doc_need(&r->doc, f, W_BODY, "the name of a body")) return false;
+    if (!scene_read_bone_name(r, &at, host)) return false;
     if (r->body_notes[*host].placed) return true;
-    skel__doc_error(&r->doc, &at, "needs a position of bodies[%d], which has none", (int)*host);
+    doc_error(&r->doc, &at, "needs a position of bodies[%d], which has none", (int)*host);
     return false;
 }
 
 /* How the host starts, as the engine itself reads its curve. */
-static void host_motion(skel__reader *r, int32_t host, skel_body_desc *out) {
+static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
     *out = r->bodies[host];
     if (out->position_curve.count == 0 && out->orientation_curve.count == 0) return;
     skel_model_desc desc;
@@ -94,39 +94,39 @@ static void host_motion(skel__reader *r, int32_t host, skel_body_desc *out) {
 }
 
 /* Place and motion at the start: rigidly with the host, unless told otherwise. */
-static void read_start(skel__reader *r, const skel__fields *f, int32_t host, bool locked,
-                       skel_body_desc *b, skel__wobble_note *note) {
+static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, bool locked,
+                       skel_body_desc *b, scene_wobble_note *note) {
     static const int free_only[] = {W_DISPLACEMENT, W_VELOCITY, W_ANGULAR_VELOCITY};
     double *const    out[]       = {note->displacement, b->velocity, b->angular_velocity};
-    const skel__at   position    = skel__doc_member(f, W_POSITION);
+    const doc_at     position    = doc_member(f, W_POSITION);
     skel_body_desc   h;
     double           arm[3], spin[3], along[3];
     host_motion(r, host, &h);
     memcpy(note->position, h.position, sizeof note->position);
     memcpy(b->orientation, h.orientation, sizeof b->orientation);
     memcpy(b->angular_velocity, h.angular_velocity, sizeof b->angular_velocity);
-    skel__doc_vector(&r->doc, &position, 3, "[x, y, z]", note->position);
+    doc_vector(&r->doc, &position, 3, "[x, y, z]", note->position);
     if (!locked) {
-        const skel__at off = skel__doc_member(f, W_DISPLACEMENT);
-        skel__doc_vector(&r->doc, &off, 3, "[x, y, z]", note->displacement);
+        const doc_at off = doc_member(f, W_DISPLACEMENT);
+        doc_vector(&r->doc, &off, 3, "[x, y, z]", note->displacement);
     }
     for (int k = 0; k < 3; ++k) {
         b->position[k] = note->position[k] + note->displacement[k];
         arm[k]         = b->position[k] - h.position[k];
     }
-    skel__rotate(h.orientation, h.angular_velocity, spin);
-    skel__cross(spin, arm, along);
+    scene_rotate(h.orientation, h.angular_velocity, spin);
+    scene_cross(spin, arm, along);
     for (int k = 0; k < 3; ++k) b->velocity[k] = h.velocity[k] + along[k];
     for (int k = 0; k < 3; ++k) {
-        const skel__at at = skel__doc_member(f, free_only[k]);
+        const doc_at at = doc_member(f, free_only[k]);
         if (locked && at.node)
-            skel__doc_warn(&r->doc, &at, "has no effect: the mass is locked");
+            doc_warn(&r->doc, &at, "has no effect: the mass is locked");
         else if (k > 0)
-            skel__doc_vector(&r->doc, &at, 3, "[x, y, z]", out[k]);
+            doc_vector(&r->doc, &at, 3, "[x, y, z]", out[k]);
     }
 }
 
-static void read_springs(skel__doc *doc, const skel__fields *f, skel_wobble_desc *w) {
+static void read_springs(document *doc, const doc_field_list *f, skel_wobble_desc *w) {
     const struct {
         int         field;
         const char *what, *must;
@@ -138,41 +138,42 @@ static void read_springs(skel__doc *doc, const skel__fields *f, skel_wobble_desc
         {W_ANGULAR, "angular", "{\"a\", \"b\"}", "a", "b", &w->turn_a, &w->turn_b},
     };
     for (size_t k = 0; k < sizeof springs / sizeof *springs; ++k) {
-        const skel__at       at       = skel__doc_member(f, springs[k].field);
-        const skel__constant wanted[] = {
-            {springs[k].first, true, SKEL__NOT_NEGATIVE, springs[k].c},
-            {springs[k].second, true, SKEL__NOT_NEGATIVE, springs[k].d},
-            {NULL, false, SKEL__ANY, NULL},
+        const doc_at         at       = doc_member(f, springs[k].field);
+        const scene_constant wanted[] = {
+            {springs[k].first, true, DOC_NOT_NEGATIVE, springs[k].c},
+            {springs[k].second, true, DOC_NOT_NEGATIVE, springs[k].d},
+            {NULL, false, DOC_ANY, NULL},
         };
-        if (skel__doc_need(doc, f, springs[k].field, springs[k].must))
-            skel__read_numbers(doc, &at, springs[k].what, wanted);
+        if (doc_need(doc, f, springs[k].field, springs[k].must))
+            scene_read_numbers(doc, &at, springs[k].what, wanted);
     }
 }
 
 /* Place and axis in the host's own axes. */
-static void read_place(skel__reader *r, const skel__fields *f, int32_t host, skel_wobble_desc *w,
-                       skel__wobble_note *note) {
+static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, skel_wobble_desc *w,
+                       scene_wobble_note *note) {
     const skel_body_desc *h    = &r->bodies[host];
-    const skel__at        axis = skel__doc_member(f, W_AXIS);
+    const doc_at          axis = doc_member(f, W_AXIS);
     double                arm[3];
     for (int k = 0; k < 3; ++k) arm[k] = note->position[k] - h->position[k];
-    skel__unrotate(h->orientation, arm, w->rest);
-    skel__rotate(h->orientation, w->axis, note->axis); /* z of the host */
-    if (skel__read_axis(&r->doc, &axis, note->axis))
-        skel__unrotate(h->orientation, note->axis, w->axis);
+    scene_unrotate(h->orientation, arm, w->rest);
+    scene_rotate(h->orientation, w->axis, note->axis); /* z of the host */
+    if (scene_read_axis(&r->doc, &axis, note->axis))
+        scene_unrotate(h->orientation, note->axis, w->axis);
     else
-        skel__normalise(note->axis, 3);
+        doc_normalise(note->axis, 3);
     w->host = host;
 }
 
-static void lock(skel__reader *r, const skel__fields *f, int32_t body, const skel_wobble_desc *w) {
-    const skel__at   at   = skel__doc_member(f, W_NAME);
+static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
+                 const skel_wobble_desc *w) {
+    const doc_at     at   = doc_member(f, W_NAME);
     skel_joint_desc *j    = &r->joints[r->joint_count];
-    char            *name = skel__doc_alloc(&r->doc, 1, 272);
+    char            *name = doc_alloc(&r->doc, 1, 272);
     if (!name || !r->bodies[body].name) return;
     snprintf(name, 272, "%s.lock", r->bodies[body].name);
-    if (skel__names_put(&r->joint_names, name, r->joint_count) >= 0) {
-        skel__doc_error(&r->doc, &at, "must be another name: there is a joint '%s'", name);
+    if (names_put(&r->joint_names, name, r->joint_count) >= 0) {
+        doc_error(&r->doc, &at, "must be another name: there is a joint '%s'", name);
         return;
     }
     skel_joint_desc_init(j);
@@ -184,9 +185,9 @@ static void lock(skel__reader *r, const skel__fields *f, int32_t body, const ske
     ++r->joint_count;
 }
 
-static void read_wobble(skel__reader *r, const skel__at *at, bool locked, skel_scene *s) {
-    skel__fields      f;
-    skel__wobble_note note = {{0}, {0}, {0}};
+static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_scene *s) {
+    doc_field_list    f;
+    scene_wobble_note note = {{0}, {0}, {0}};
     skel_wobble_desc  w;
     const int32_t     i    = r->body_count;
     skel_body_desc   *b    = &r->bodies[i];
@@ -194,15 +195,14 @@ static void read_wobble(skel__reader *r, const skel__at *at, bool locked, skel_s
     skel_body_desc_init(b);
     skel_wobble_desc_init(&w);
     b->name = "";
-    if (!skel__doc_fields(&r->doc, at, k_wobble, "a wobble", &f)) return;
-    const skel__at mass = skel__doc_member(&f, W_MASS), shape = skel__doc_member(&f, W_SHAPE);
-    const skel__at inertia = skel__doc_member(&f, W_INERTIA);
-    const skel__at lock_at = skel__doc_member(&f, W_LOCKED);
-    if (lock_at.node && !skel__json_is_bool(lock_at.node))
-        skel__doc_wrong(&r->doc, &lock_at, "true or false");
+    if (!doc_fields(&r->doc, at, k_wobble, "a wobble", &f)) return;
+    const doc_at mass = doc_member(&f, W_MASS), shape = doc_member(&f, W_SHAPE);
+    const doc_at inertia = doc_member(&f, W_INERTIA);
+    const doc_at lock_at = doc_member(&f, W_LOCKED);
+    if (lock_at.node && !json_is_bool(lock_at.node)) doc_wrong(&r->doc, &lock_at, "true or false");
     read_name(r, &f, i);
-    skel__doc_need(&r->doc, &f, W_MASS, "a number > 0");
-    skel__read_mass(&r->doc, &mass, &shape, &inertia, b);
+    doc_need(&r->doc, &f, W_MASS, "a number > 0");
+    scene_read_mass(&r->doc, &mass, &shape, &inertia, b);
     if (!locked || f.node[W_LONGITUDINAL] || f.node[W_TRANSVERSAL] || f.node[W_ANGULAR])
         read_springs(&r->doc, &f, &w);
     if (!read_host(r, &f, &host)) return;
@@ -221,12 +221,12 @@ static void read_wobble(skel__reader *r, const skel__at *at, bool locked, skel_s
 }
 
 /* The locked ones first: written as bodies and joints they come back in the same order. */
-void skel__read_wobbles(skel__reader *r, skel_scene *s) {
-    const skel__at *at = &r->wobbles_at;
-    int32_t         n  = 0;
-    if (!skel__doc_array(&r->doc, at, 0, SKEL__SCENE_BODIES, "[wobble, ...]", &n)) return;
+void scene_read_wobbles(scene_reader *r, skel_scene *s) {
+    const doc_at *at = &r->wobbles_at;
+    int32_t       n  = 0;
+    if (!doc_array(&r->doc, at, 0, SCENE_BODIES, "[wobble, ...]", &n)) return;
     if (n == 0 || !r->bodies || !r->joints || !r->joint_notes) return;
-    r->wobbles = skel__doc_alloc(&r->doc, (size_t)n, sizeof *r->wobbles);
+    r->wobbles = doc_alloc(&r->doc, (size_t)n, sizeof *r->wobbles);
     s->wobbles = calloc((size_t)n, sizeof *s->wobbles);
     if (!r->wobbles || !s->wobbles) {
         r->doc.no_memory = true;
@@ -234,10 +234,10 @@ void skel__read_wobbles(skel__reader *r, skel_scene *s) {
     }
     for (int locked = 1; locked >= 0; --locked) {
         int32_t           i = 0;
-        const skel__json *c;
-        SKEL__JSON_EACH(c, at->node) {
-            const skel__at item      = skel__doc_element(at, i++, c);
-            const bool     is_locked = skel__json_is_true(skel__json_member(c, "locked"));
+        const json_value *c;
+        JSON_EACH(c, at->node) {
+            const doc_at item      = doc_element(at, i++, c);
+            const bool   is_locked = json_is_true(json_member(c, "locked"));
             if (is_locked == (locked == 1)) read_wobble(r, &item, is_locked, s);
         }
     }
