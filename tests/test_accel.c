@@ -9,15 +9,15 @@
 #include <string.h>
 
 typedef struct accelerations {
-    size_t  n;
+    size_t n;
     double *linear, *angular;
 } accelerations;
 
 static accelerations solve(const scene *s, int32_t solver) {
     accelerations a = {3 * (size_t)skel_model_body_count(s->model), NULL, NULL};
-    skel_error    err;
+    skel_error err;
     skel_error_init(&err);
-    a.linear  = calloc(a.n, sizeof(double));
+    a.linear = calloc(a.n, sizeof(double));
     a.angular = calloc(a.n, sizeof(double));
     ck_assert_msg(skel_accelerations(s->state, solver, a.linear, a.angular, &err) == SKEL_OK, "%s",
                   err.text);
@@ -38,19 +38,19 @@ static double relative(accelerations a, accelerations b) {
 
 static double compare(const scene *s, int32_t one, int32_t two) {
     const accelerations a = solve(s, one), b = solve(s, two);
-    const double        difference = relative(a, b);
+    const double difference = relative(a, b);
     release(a), release(b);
     return difference;
 }
 
 START_TEST(solvers_agree_on_random_trees) {
-    rng    r     = rng_seed(7);
+    rng r = rng_seed(7);
     double worst = 0, worst_kkt = 0;
     for (int k = 0; k < 200; ++k) {
         scene s = scene_random_tree(
             &r, (scene_options){.bodies = 2 + k * 38 / 199, .root = k % 4, .loads = 1, .spin = 2});
         const double pinv = compare(&s, SKEL_SOLVER_TREE, SKEL_SOLVER_PINV);
-        const double kkt  = compare(&s, SKEL_SOLVER_TREE, SKEL_SOLVER_KKT);
+        const double kkt = compare(&s, SKEL_SOLVER_TREE, SKEL_SOLVER_KKT);
         ck_assert_msg(pinv <= 1e-10, "tree %d: tree and pinv differ by %.3g", k, pinv);
         ck_assert_msg(kkt <= 1e-10, "tree %d: tree and kkt differ by %.3g", k, kkt);
         worst = fmax(worst, pinv), worst_kkt = fmax(worst_kkt, kkt);
@@ -73,7 +73,7 @@ START_TEST(each_joint_type_alone) { /* so that one kind cannot hide behind the o
 END_TEST
 
 START_TEST(long_ball_chain) { /* the trap of lopsided articulated inertias */
-    scene        s          = scene_chain(110, SKEL_JOINT_BALL, SKEL_JOINT_BALL, .1, NULL);
+    scene s = scene_chain(110, SKEL_JOINT_BALL, SKEL_JOINT_BALL, .1, NULL);
     const double difference = compare(&s, SKEL_SOLVER_TREE, SKEL_SOLVER_KKT);
     printf("ball chain of 110: tree - kkt %.2g\n", difference);
     ck_assert_double_le(difference, 1e-11);
@@ -84,8 +84,8 @@ END_TEST
 /* p + v h + a h^2 / 2 and R exp(w h + dw h^2 / 2): how far apart the joints are after h. */
 static double gap_after(const scene *s, accelerations a, double h, double *misalignment) {
     const int32_t n = skel_model_body_count(s->model);
-    skel_state   *copy;
-    double       *x = calloc(7 * (size_t)n, sizeof *x), *v = calloc(6 * (size_t)n, sizeof *v);
+    skel_state *copy;
+    double *x = calloc(7 * (size_t)n, sizeof *x), *v = calloc(6 * (size_t)n, sizeof *v);
     skel_state_get_poses(s->state, x);
     skel_state_get_velocities(s->state, v);
     for (int32_t i = 0; i < n; ++i) {
@@ -113,9 +113,9 @@ START_TEST(
         scene s = scene_random_tree(
             &r, (scene_options){.bodies = 7, .root = k % 4, .joint_mask = 1 << _i, .loads = 1});
         const accelerations a = solve(&s, SKEL_SOLVER_TREE);
-        double              angle[2];
-        const double        one = gap_after(&s, a, 2e-3, &angle[0]);
-        const double        two = gap_after(&s, a, 1e-3, &angle[1]);
+        double angle[2];
+        const double one = gap_after(&s, a, 2e-3, &angle[0]);
+        const double two = gap_after(&s, a, 1e-3, &angle[1]);
         ck_assert_msg(two <= one / 7 + 1e-12, "gap %.3g then %.3g", one, two);
         ck_assert_msg(angle[1] <= angle[0] / 7 + 1e-10, "axes %.3g then %.3g", angle[0], angle[1]);
         release(a);
@@ -125,12 +125,12 @@ START_TEST(
 END_TEST
 
 START_TEST(free_fall_is_free) { /* gravity on a free skeleton changes no joint force [ERRATA H10] */
-    rng           r = rng_seed(11), r2 = rng_seed(11);
-    scene         s    = scene_random_tree(&r, (scene_options){.bodies = 12});
-    scene         s0   = scene_random_tree(&r2, (scene_options){.bodies = 12, .no_gravity = 1});
-    accelerations a    = solve(&s, SKEL_SOLVER_TREE);
-    accelerations b    = solve(&s0, SKEL_SOLVER_TREE);
-    const double  size = 1 + max_abs(a.linear, a.n) + max_abs(a.angular, a.n);
+    rng r = rng_seed(11), r2 = rng_seed(11);
+    scene s = scene_random_tree(&r, (scene_options){.bodies = 12});
+    scene s0 = scene_random_tree(&r2, (scene_options){.bodies = 12, .no_gravity = 1});
+    accelerations a = solve(&s, SKEL_SOLVER_TREE);
+    accelerations b = solve(&s0, SKEL_SOLVER_TREE);
+    const double size = 1 + max_abs(a.linear, a.n) + max_abs(a.angular, a.n);
     for (size_t k = 2; k < b.n; k += 3) b.linear[k] -= 9.81;
     near(a.linear, b.linear, a.n, 1e-13 * size);
     near(a.angular, b.angular, a.n, 1e-13 * size);
@@ -146,9 +146,9 @@ START_TEST(missing_mass_is_named) {
     skel_model_desc d;
     skel_model_desc_init(&d);
     d.bodies = &body, d.body_count = 1;
-    scene      s;
+    scene s;
     skel_error err;
-    double     a[3];
+    double a[3];
     skel_error_init(&err);
     ck_assert_int_eq(skel_model_create(&d, &s.model, &err), SKEL_OK);
     ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
@@ -162,7 +162,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("accelerations");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, solvers_agree_on_random_trees);
     tcase_add_loop_test(t, each_joint_type_alone, 0, 5);
     tcase_add_test(t, long_ball_chain);

@@ -30,13 +30,13 @@ static scene tumbling(int bodies) {
 }
 
 START_TEST(resumable) { /* one step at a time, in slices of time, and at once: the same bits */
-    scene                s = tumbling(6);
+    scene s = tumbling(6);
     const skel_bake_desc d = desc_of(&s, 30, 20);
-    skel_bake           *a = start(&d), *b = start(&d), *c = start(&d);
-    const size_t         n = 20 * 6;
+    skel_bake *a = start(&d), *b = start(&d), *c = start(&d);
+    const size_t n = 20 * 6;
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
-    int    calls = 0;
-    double last  = -1;
+    int calls = 0;
+    double last = -1;
     while (skel_bake_advance(b, 0) == SKEL_MORE) {
         ck_assert_double_ge(skel_bake_progress(b), last);
         last = skel_bake_progress(b);
@@ -58,12 +58,12 @@ END_TEST
 /* A step that hits things is done in parts and may be left between them: a host's clock ticks on.
    At 25 samples a second some fall between steps, which are done in parts as well. */
 START_TEST(resumable_within_a_step) {
-    rng               r = rng_seed(101);
-    scene             s = scene_ragdoll(&r, (ragdoll_options){.stairs = 8, .friction = 1});
-    skel_bake_desc    d = desc_of(&s, 25, 40);
-    skel_bake        *a = start(&d), *b = start(&d);
-    double            calls = 0;
-    skel_bake_summary sum   = {.struct_size = (uint32_t)sizeof sum};
+    rng r = rng_seed(101);
+    scene s = scene_ragdoll(&r, (ragdoll_options){.stairs = 8, .friction = 1});
+    skel_bake_desc d = desc_of(&s, 25, 40);
+    skel_bake *a = start(&d), *b = start(&d);
+    double calls = 0;
+    skel_bake_summary sum = {.struct_size = (uint32_t)sizeof sum};
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
     while (skel_bake_advance(b, 0) == SKEL_MORE) ++calls;
     ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
@@ -77,12 +77,12 @@ START_TEST(resumable_within_a_step) {
 END_TEST
 
 START_TEST(rate_does_not_matter) { /* samples at common times are the same to the bit */
-    scene        s        = tumbling(7);
+    scene s = tumbling(7);
     const double rates[4] = {24, 30, 60, 120};
-    skel_bake   *b[4];
+    skel_bake *b[4];
     for (int k = 0; k < 4; ++k) {
         const skel_bake_desc d = desc_of(&s, rates[k], (uint32_t)rates[k] + 1);
-        b[k]                   = start(&d);
+        b[k] = start(&d);
         ck_assert_int_eq(skel_bake_advance(b[k], -1), SKEL_OK);
     }
     for (int k = 1; k < 4; ++k)
@@ -103,11 +103,11 @@ START_TEST(rate_does_not_matter) { /* samples at common times are the same to th
 END_TEST
 
 START_TEST(samples_between_steps) { /* a step that fits no frame still samples at k / rate */
-    scene          s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
+    scene s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
     skel_bake_desc d = desc_of(&s, 24, 25);
-    skel_bake     *a = start(&d);
-    d.step           = .0037;
-    skel_bake *b     = start(&d);
+    skel_bake *a = start(&d);
+    d.step = .0037;
+    skel_bake *b = start(&d);
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     for (int32_t k = 0; k < 25; ++k) {
@@ -123,18 +123,18 @@ END_TEST
 
 START_TEST(preroll_settles_first) { /* sample 0 shows the motion after that time, and no drift */
     for (int e = 0; e < 3; ++e) {
-        const int32_t  by[3] = {SKEL_INTEGRATOR_RK4, SKEL_INTEGRATOR_ADAMS,
-                                SKEL_INTEGRATOR_CONSERVING};
-        rng            r     = rng_seed(5);
-        scene          s     = scene_random_tree(&r, (scene_options){.bodies = 5, .spin = 2});
-        skel_bake_desc d     = desc_of(&s, 24, 13);
+        const int32_t by[3] = {SKEL_INTEGRATOR_RK4, SKEL_INTEGRATOR_ADAMS,
+                               SKEL_INTEGRATOR_CONSERVING};
+        rng r = rng_seed(5);
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 5, .spin = 2});
+        skel_bake_desc d = desc_of(&s, 24, 13);
         d.integrator = by[e], d.tolerance = 1e-10;
-        skel_bake *a   = start(&d);
+        skel_bake *a = start(&d);
         d.sample_count = 7, d.preroll = .25;
         skel_bake *b = start(&d);
         ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
         ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
-        skel_report_row   row = {.struct_size = sizeof row};
+        skel_report_row row = {.struct_size = sizeof row};
         skel_bake_summary sum = {.struct_size = sizeof sum};
         ck_assert_int_eq(skel_bake_report(b, 0, &row), SKEL_OK);
         ck_assert_double_eq(row.time, 0);
@@ -154,18 +154,18 @@ END_TEST
 START_TEST(a_driven_jump_is_an_impact) {
     static const int32_t by[5] = {SKEL_INTEGRATOR_EULER, SKEL_INTEGRATOR_RK4, SKEL_INTEGRATOR_ADAMS,
                                   SKEL_INTEGRATOR_BDF, SKEL_INTEGRATOR_CONSERVING};
-    const int            starts  = _i >= 5;
-    const double         stop[2] = {0, .5}, start_at[2] = {.5, 1.5}, path[6] = {0, 0, 0, 1, 0, 0};
-    const double         half[6] = {0, 0, 0, .5, 0, 0};
-    const double    inertia = .02, l = .4, mass = 2, spin = mass * l / (inertia + mass * l * l);
-    skel_body_desc  b[2];
+    const int starts = _i >= 5;
+    const double stop[2] = {0, .5}, start_at[2] = {.5, 1.5}, path[6] = {0, 0, 0, 1, 0, 0};
+    const double half[6] = {0, 0, 0, .5, 0, 0};
+    const double inertia = .02, l = .4, mass = 2, spin = mass * l / (inertia + mass * l * l);
+    skel_body_desc b[2];
     skel_joint_desc j;
     skel_model_desc m;
-    scene           s = {0};
+    scene s = {0};
     skel_body_desc_init(&b[0]), skel_body_desc_init(&b[1]), skel_joint_desc_init(&j);
     skel_model_desc_init(&m);
     memset(m.gravity, 0, sizeof m.gravity);
-    b[0].motion         = SKEL_MOTION_DRIVEN;
+    b[0].motion = SKEL_MOTION_DRIVEN;
     b[0].position_curve = (skel_curve){starts ? start_at : stop, starts ? path : half, 2, 3};
     b[1].mass = mass, b[1].position[2] = -l, b[1].velocity[0] = starts ? 0 : 1;
     b[1].inertia[0] = b[1].inertia[1] = b[1].inertia[2] = inertia;
@@ -173,14 +173,14 @@ START_TEST(a_driven_jump_is_an_impact) {
     m.bodies = b, m.body_count = 2, m.joints = &j, m.joint_count = 1;
     ck_assert_int_eq(skel_model_create(&m, &s.model, NULL), SKEL_OK);
     skel_bake_desc d = desc_of(&s, 10, 11);
-    d.integrator     = by[_i % 5];
-    skel_bake *bake  = start(&d);
+    d.integrator = by[_i % 5];
+    skel_bake *bake = start(&d);
     ck_assert_int_eq(skel_bake_advance(bake, -1), SKEL_OK);
     for (int k = 1; k <= 10; ++k) { /* sample 5 is the moment itself: still before it */
         const double *v = skel_bake_velocities(bake) + (2 * k + 1) * 6;
         near1(fabs(v[4]), k <= 5 ? 0 : spin, 1e-6);
     }
-    skel_report_row   first = {.struct_size = sizeof first}, row = first;
+    skel_report_row first = {.struct_size = sizeof first}, row = first;
     skel_bake_summary sum = {.struct_size = sizeof sum};
     ck_assert_int_eq(skel_bake_report(bake, 0, &first), SKEL_OK);
     ck_assert_int_eq(skel_bake_report(bake, 10, &row), SKEL_OK);
@@ -194,11 +194,11 @@ START_TEST(a_driven_jump_is_an_impact) {
 END_TEST
 
 START_TEST(continuous) { /* quaternions never flip, angles never jump by a turn */
-    const double    none[3] = {0, 0, 0};
-    skel_body_desc  body;
+    const double none[3] = {0, 0, 0};
+    skel_body_desc body;
     skel_joint_desc j;
     skel_model_desc m;
-    scene           s;
+    scene s;
     skel_body_desc_init(&body), skel_joint_desc_init(&j), skel_model_desc_init(&m);
     memcpy(m.gravity, none, sizeof none);
     body.mass = 1, body.inertia[0] = body.inertia[1] = body.inertia[2] = 1;
@@ -209,7 +209,7 @@ START_TEST(continuous) { /* quaternions never flip, angles never jump by a turn 
     const double spin = 9;
     skel_state_set_qd(s.state, &spin);
     const skel_bake_desc d = desc_of(&s, 24, 100);
-    skel_bake           *b = start(&d);
+    skel_bake *b = start(&d);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     for (int k = 0; k < 100; ++k) {
         const double *x = skel_bake_poses(b) + 7 * k + 3;
@@ -222,13 +222,13 @@ START_TEST(continuous) { /* quaternions never flip, angles never jump by a turn 
 END_TEST
 
 START_TEST(bad_velocities_are_projected_and_said) {
-    scene  s = tumbling(5);
+    scene s = tumbling(5);
     double v[30];
     skel_state_get_velocities(s.state, v);
     v[0] += 1;
     skel_state_set_velocities(s.state, v);
     const skel_bake_desc d = desc_of(&s, 24, 3);
-    skel_bake           *b = start(&d);
+    skel_bake *b = start(&d);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     skel_bake_summary sum = {.struct_size = sizeof sum};
     ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
@@ -244,11 +244,11 @@ START_TEST(bad_velocities_are_projected_and_said) {
 END_TEST
 
 START_TEST(euler_drifts_and_the_receipt_says_so) {
-    scene          s = tumbling(6);
+    scene s = tumbling(6);
     skel_bake_desc d = desc_of(&s, 24, 49);
-    d.integrator     = SKEL_INTEGRATOR_EULER;
-    d.step           = 1.0 / 960;
-    skel_bake *b     = start(&d);
+    d.integrator = SKEL_INTEGRATOR_EULER;
+    d.step = 1.0 / 960;
+    skel_bake *b = start(&d);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     skel_bake_summary sum = {.struct_size = sizeof sum};
     skel_bake_get_summary(b, &sum);
@@ -261,11 +261,11 @@ START_TEST(euler_drifts_and_the_receipt_says_so) {
 END_TEST
 
 START_TEST(divergence_is_an_error_with_time) {
-    rng            r = rng_seed(80);
-    scene          s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 60});
+    rng r = rng_seed(80);
+    scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 60});
     skel_bake_desc d = desc_of(&s, 24, 100);
-    d.step           = .2;
-    skel_bake *b     = start(&d);
+    d.step = .2;
+    skel_bake *b = start(&d);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_E_DIVERGED);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_E_DIVERGED); /* and stays one */
     skel_error err;
@@ -281,15 +281,15 @@ START_TEST(divergence_is_an_error_with_time) {
 END_TEST
 
 START_TEST(bad_calls) {
-    scene          s = tumbling(3);
-    skel_bake     *b;
-    skel_error     err;
+    scene s = tumbling(3);
+    skel_bake *b;
+    skel_error err;
     skel_bake_desc d = desc_of(&s, 24, 3);
     skel_error_init(&err);
 #define REFUSED(field, value, word)                                                                \
     do {                                                                                           \
         skel_bake_desc bad = d;                                                                    \
-        bad.field          = value;                                                                \
+        bad.field = value;                                                                         \
         ck_assert_int_eq(skel_bake_start(&bad, &b, &err), SKEL_E_ARGUMENT);                        \
         ck_assert_ptr_null(b);                                                                     \
         ck_assert_msg(strstr(err.text, word) != NULL, "%s", err.text);                             \
@@ -315,7 +315,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("bake");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, resumable);
     tcase_add_test(t, resumable_within_a_step);
     tcase_add_test(t, rate_does_not_matter);

@@ -38,7 +38,7 @@ static m4 m4_inverse(m4 a) {
     for (int i = 0; i < 3; ++i) r.r[i] = (v3){a.m[i][0], a.m[i][1], a.m[i][2]};
     const m3 b = m3_inverse(r);
     const v3 p = m3_mulv(b, (v3){-a.m[0][3], -a.m[1][3], -a.m[2][3]});
-    m4       c = {{{0, 0, 0, p.x}, {0, 0, 0, p.y}, {0, 0, 0, p.z}, {0, 0, 0, 1}}};
+    m4 c = {{{0, 0, 0, p.x}, {0, 0, 0, p.y}, {0, 0, 0, p.z}, {0, 0, 0, 1}}};
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) c.m[i][j] = m3_at(b, i, j);
     return c;
@@ -67,12 +67,12 @@ static m4 m4_of_floats(const float in[16]) {
 
 typedef struct rig_case {
     skel_bone_desc bones[BONES];
-    skel_rig_desc  d;
-    double         poses[SAMPLES][BONES][7];
-    float          object[SAMPLES][16];
-    float          matrices[SAMPLES][BONES][16];
-    float         *keys;
-    size_t         count;
+    skel_rig_desc d;
+    double poses[SAMPLES][BONES][7];
+    float object[SAMPLES][16];
+    float matrices[SAMPLES][BONES][16];
+    float *keys;
+    size_t count;
 } rig_case;
 
 static quat random_quat(rng *r) {
@@ -120,12 +120,12 @@ static rig_case *askew_case(rng *r, int moving_object, double askew) {
     for (int i = 0; i < BONES; ++i) {
         skel_bone_desc *b = &c->bones[i];
         skel_bone_desc_init(b);
-        b->parent   = i == 0 || i == 7 ? -1 : rng_int(r, i);
-        b->body     = i;
+        b->parent = i == 0 || i == 7 ? -1 : rng_int(r, i);
+        b->body = i;
         b->rotation = rng_int(r, 8) - 1;
-        b->flags    = (uint32_t)rng_int(r, 8);
+        b->flags = (uint32_t)rng_int(r, 8);
         b->channels = SKEL_CHANNEL_LOCATION | SKEL_CHANNEL_ROTATION;
-        b->scale    = i % 3 == 1 ? rng_range(r, 0.5, 2) : 1;
+        b->scale = i % 3 == 1 ? rng_range(r, 0.5, 2) : 1;
         random_rest(r, askew, b->rest);
         random_pose(r, 0.3, b->offset);
     }
@@ -148,7 +148,7 @@ static void bake_case(rig_case *c) {
     skel_error err;
     skel_error_init(&err);
     ck_assert_int_eq(skel_bake_channels(&c->d, NULL, 0, &c->count, NULL), SKEL_OK);
-    c->keys             = calloc(c->count + 1, sizeof *c->keys);
+    c->keys = calloc(c->count + 1, sizeof *c->keys);
     const skel_status s = skel_bake_channels(&c->d, c->keys, c->count, NULL, &err);
     ck_assert_msg(s == SKEL_OK, "%s", err.text);
 }
@@ -163,9 +163,9 @@ static double key_value(const rig_case *c, size_t channel, int sample) {
 
 /* The basis of a bone from its keys: location and rotation channels, or its matrix. */
 static m4 basis_of(const rig_case *c, int i, int sample, size_t *channel) {
-    const skel_bone_desc *b     = &c->bones[i];
-    m4                    given = m4_of((v3){0, 0, 0}, q_identity(), 1);
-    double                l[3], t[4] = {0};
+    const skel_bone_desc *b = &c->bones[i];
+    m4 given = m4_of((v3){0, 0, 0}, q_identity(), 1);
+    double l[3], t[4] = {0};
     if (c->d.matrix_count) given = m4_of_floats(c->matrices[c->d.matrix_count > 1 ? sample : 0][i]);
     m4 basis = m4_turn(given, m4_scale(given));
     for (int k = 0; k < 3; ++k) l[k] = given.m[k][3];
@@ -191,15 +191,15 @@ static m4 basis_of(const rig_case *c, int i, int sample, size_t *channel) {
 static void pose_rig(const rig_case *c, int sample, m4 out[BONES]) {
     size_t channel = 0;
     for (int i = 0; i < BONES; ++i) {
-        const skel_bone_desc *b    = &c->bones[i];
-        const m4              rest = m4_of_rest(b->rest), basis = basis_of(c, i, sample, &channel);
-        m4                    place = rest, turn = rest, local = basis;
+        const skel_bone_desc *b = &c->bones[i];
+        const m4 rest = m4_of_rest(b->rest), basis = basis_of(c, i, sample, &channel);
+        m4 place = rest, turn = rest, local = basis;
         if (b->parent >= 0) {
-            const m4     p  = out[b->parent];
-            const double s  = m4_scale(p);
-            const m4     pr = m4_of_rest(c->bones[b->parent].rest);
-            place           = m4_mul(p, m4_mul(m4_inverse(pr), rest));
-            turn            = b->flags & SKEL_BONE_KEEPS_ROTATION ? rest : m4_turn(place, s);
+            const m4 p = out[b->parent];
+            const double s = m4_scale(p);
+            const m4 pr = m4_of_rest(c->bones[b->parent].rest);
+            place = m4_mul(p, m4_mul(m4_inverse(pr), rest));
+            turn = b->flags & SKEL_BONE_KEEPS_ROTATION ? rest : m4_turn(place, s);
             if (!(b->flags & SKEL_BONE_KEEPS_SCALE)) turn = m4_turn(turn, 1 / s);
             if (b->flags & SKEL_BONE_PARENT_AXES) {
                 m4 axes = p;
@@ -225,7 +225,7 @@ static void check_axes(const rig_case *c, double bound, int first_axis, int axes
         pose_rig(c, k, rig);
         for (int i = 0; i < BONES; ++i) {
             if (!c->bones[i].channels) continue;
-            const m4 got  = m4_mul(object, rig[i]);
+            const m4 got = m4_mul(object, rig[i]);
             const m4 want = m4_mul(m4_of_pose(c->poses[k][i]), m4_of_pose(c->bones[i].offset));
             for (int row = 0; row < 3; ++row) {
                 const double d = fabs(c->d.unit * got.m[row][3] - want.m[row][3]);
@@ -295,8 +295,8 @@ END_TEST
 
 /* A parent whose pose in the rig is given counts as it is, whatever its rest pose says. */
 START_TEST(posed_parents) { /* with a body, which only others look at, and without */
-    rng       r      = rng_seed(6);
-    rig_case *c      = random_case(&r, 0);
+    rng r = rng_seed(6);
+    rig_case *c = random_case(&r, 0);
     c->bones[0].body = -_i, c->bones[0].channels = 0, c->bones[0].flags = SKEL_BONE_POSED;
     c->bones[1].parent = 0, c->bones[1].flags = 0, c->bones[1].scale = 1;
     m4_to_floats(m4_of((v3){1, 2, 3}, random_quat(&r), 1), c->matrices[0][0]);
@@ -304,11 +304,11 @@ START_TEST(posed_parents) { /* with a body, which only others look at, and witho
         m4_to_floats(m4_of((v3){0, 0, 0}, q_identity(), 1), c->matrices[0][i]);
     c->d.matrices = &c->matrices[0][0][0], c->d.matrix_count = 1;
     bake_case(c);
-    size_t   channel = 0;
-    const m4 basis   = basis_of(c, 1, 7, &channel);
+    size_t channel = 0;
+    const m4 basis = basis_of(c, 1, 7, &channel);
     const m4 from = m4_mul(m4_inverse(m4_of_rest(c->bones[0].rest)), m4_of_rest(c->bones[1].rest));
-    const m4 got  = m4_mul(m4_mul(m4_of_floats(c->object[0]), m4_of_floats(c->matrices[0][0])),
-                           m4_mul(from, basis));
+    const m4 got = m4_mul(m4_mul(m4_of_floats(c->object[0]), m4_of_floats(c->matrices[0][0])),
+                          m4_mul(from, basis));
     const m4 want = m4_mul(m4_of_pose(c->poses[7][1]), m4_of_pose(c->bones[1].offset));
     for (int k = 0; k < 3; ++k) near1(c->d.unit * got.m[k][3], want.m[k][3], 3e-6);
     free_case(c);
@@ -345,8 +345,8 @@ START_TEST(matrices_give_joints) {
     rng r = rng_seed(10);
     for (int n = 0; n < 20; ++n) {
         rig_case *c = random_case(&r, n % 2);
-        double    got[SAMPLES][BONES][7];
-        m4        rig[BONES];
+        double got[SAMPLES][BONES][7];
+        m4 rig[BONES];
         for (int k = 0; k < SAMPLES; ++k)
             for (int i = 0; i < BONES; ++i)
                 m4_to_floats(m4_of(random_vector(&r, 2), random_quat(&r), 0.5 + 0.1 * i),
@@ -355,20 +355,20 @@ START_TEST(matrices_give_joints) {
         ck_assert_int_eq(skel_rig_joints(&c->d, &got[0][0][0], NULL), SKEL_OK);
         for (int k = 0; k < SAMPLES; ++k)
             for (int i = 0; i < BONES; ++i) {
-                const skel_bone_desc *b    = &c->bones[i];
-                const m4              rest = m4_of_rest(b->rest);
-                const quat            turn = q_of(got[k][i] + 3);
-                m4                    from = rest, up = m4_of((v3){0, 0, 0}, q_identity(), 1);
+                const skel_bone_desc *b = &c->bones[i];
+                const m4 rest = m4_of_rest(b->rest);
+                const quat turn = q_of(got[k][i] + 3);
+                m4 from = rest, up = m4_of((v3){0, 0, 0}, q_identity(), 1);
                 rig[i] = m4_of_floats(c->matrices[k][i]);
                 for (int e = 0; e < 9; ++e) rig[i].m[e / 3][e % 3] /= 0.5 + 0.1 * i;
                 if (b->parent >= 0) {
                     from = m4_mul(m4_inverse(m4_of_rest(c->bones[b->parent].rest)), rest);
-                    up   = rig[b->parent];
+                    up = rig[b->parent];
                 }
                 for (int e = 0; e < 3; ++e) from.m[e][3] = 0;
-                const m4 at   = m4_mul(up, m4_mul(from, m4_of(v3_of(got[k][i]), turn, 1)));
+                const m4 at = m4_mul(up, m4_mul(from, m4_of(v3_of(got[k][i]), turn, 1)));
                 const m4 kept = m4_mul(rest, m4_of((v3){0, 0, 0}, turn, 1));
-                const m4 way  = b->flags & SKEL_BONE_KEEPS_ROTATION ? kept : at;
+                const m4 way = b->flags & SKEL_BONE_KEEPS_ROTATION ? kept : at;
                 for (int e = 0; e < 9; ++e)
                     near1(way.m[e / 3][e % 3], rig[i].m[e / 3][e % 3], 3e-6);
                 for (int e = 0; e < 3; ++e) near1(at.m[e][3], rig[i].m[e][3], 3e-6);
@@ -383,23 +383,23 @@ END_TEST
 START_TEST(channels_are_continuous) {
     for (int mode = -1; mode <= 6; ++mode)
         for (int axis = 0; axis < 3; ++axis) {
-            rng       r = rng_seed((uint64_t)(mode + 8 * axis + 1));
+            rng r = rng_seed((uint64_t)(mode + 8 * axis + 1));
             rig_case *c = random_case(&r, 0);
             for (int i = 0; i < BONES; ++i) {
                 double at[7] = {0, 0, 0, 1, 0, 0, 0};
                 c->bones[i] =
                     (skel_bone_desc){.struct_size = sizeof c->bones[i],
-                                     .parent      = -1,
-                                     .body        = i,
-                                     .rotation    = mode,
-                                     .channels    = SKEL_CHANNEL_ROTATION,
-                                     .scale       = 1,
-                                     .rest   = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
+                                     .parent = -1,
+                                     .body = i,
+                                     .rotation = mode,
+                                     .channels = SKEL_CHANNEL_ROTATION,
+                                     .scale = 1,
+                                     .rest = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
                                      .offset = {0, 0, 0, 1, 0, 0, 0}};
                 for (int k = 0; k < SAMPLES;
                      ++k) { /* three turns in all; the first through locks */
                     const double turn = 3 * SKEL__TURN * k / SAMPLES;
-                    const quat   q = q_mul(q_about(axis, turn), q_about((axis + 1) % 3, 0.05 * i));
+                    const quat q = q_mul(q_about(axis, turn), q_about((axis + 1) % 3, 0.05 * i));
                     q_to(q_neg(q), at + 3);
                     memcpy(c->poses[k][i], at, sizeof at);
                 }
@@ -408,7 +408,7 @@ START_TEST(channels_are_continuous) {
             bake_case(c);
             check_case(c, 3e-6);
             const size_t width = mode > 0 ? 3 : 4;
-            double       jump  = 0;
+            double jump = 0;
             for (size_t ch = 0; ch < width * BONES; ++ch)
                 for (int k = 1; k < SAMPLES; ++k)
                     jump = fmax(jump, fabs(key_value(c, ch, k) - key_value(c, ch, k - 1)));
@@ -448,12 +448,12 @@ START_TEST(angles_go_on) {
 END_TEST
 
 START_TEST(goes_on_from_near) { /* the first key joins what was there before */
-    rng       r = rng_seed(12);
+    rng r = rng_seed(12);
     rig_case *c = random_case(&r, 0);
     for (int i = 0; i < BONES; ++i) {
         skel_bone_desc *b = &c->bones[i];
-        b->rotation       = i % 2 ? SKEL_ROTATION_XYZ : SKEL_ROTATION_QUATERNION;
-        b->channels       = SKEL_CHANNEL_ROTATION;
+        b->rotation = i % 2 ? SKEL_ROTATION_XYZ : SKEL_ROTATION_QUATERNION;
+        b->channels = SKEL_CHANNEL_ROTATION;
     }
     bake_case(c);
     rig_case *d = malloc(sizeof *d);
@@ -469,7 +469,7 @@ START_TEST(goes_on_from_near) { /* the first key joins what was there before */
     bake_case(d);
     for (channel = 0; channel < d->count / 2 / SAMPLES; ++channel) {
         const double was = key_value(c, channel, 9), is = key_value(d, channel, 9);
-        const int    euler = channel % 7 > 3; /* 4 of a quaternion, then 3 angles */
+        const int euler = channel % 7 > 3; /* 4 of a quaternion, then 3 angles */
         near1(is, euler ? was + SKEL__TURN : -was, 2e-6);
     }
     free_case(c);
@@ -478,9 +478,9 @@ START_TEST(goes_on_from_near) { /* the first key joins what was there before */
 END_TEST
 
 START_TEST(frames_and_counts) {
-    rng       r        = rng_seed(3);
-    rig_case *c        = random_case(&r, 0);
-    size_t    channels = 0;
+    rng r = rng_seed(3);
+    rig_case *c = random_case(&r, 0);
+    size_t channels = 0;
     for (int i = 0; i < BONES; ++i) channels += c->bones[i].rotation > 0 ? 6 : 7;
     bake_case(c);
     ck_assert_uint_eq(c->count, 2 * channels * SAMPLES);
@@ -502,11 +502,11 @@ static void refused(rig_case *c, const char *text) {
 }
 
 START_TEST(says_what_is_wrong) {
-    rng       r = rng_seed(4);
+    rng r = rng_seed(4);
     rig_case *c = random_case(&r, 0);
     bake_case(c);
     const skel_bone_desc bone = c->bones[3];
-    c->bones[3].parent        = 3, refused(c, "bones[3].parent");
+    c->bones[3].parent = 3, refused(c, "bones[3].parent");
     c->bones[3] = bone, c->bones[3].body = BONES, refused(c, "bones[3].body");
     c->bones[3] = bone, c->bones[3].rotation = 7, refused(c, "bones[3].rotation");
     c->bones[3] = bone, c->bones[3].scale = 0, refused(c, "bones[3]");

@@ -19,7 +19,7 @@ typedef struct drift {
 
 static double momentum_scale(const skel_state *s, double *angular) {
     double linear = 0;
-    *angular      = 0;
+    *angular = 0;
     for (int32_t i = 0; i < s->m->nb; ++i) {
         const skel__kin *x = &s->x[i];
         linear += s->m->body[i].mass * v3_norm(x->v);
@@ -36,21 +36,21 @@ static double balance(const double *now, const double *then, const double *impul
 }
 
 static drift measure(skel_state *s, double h, int steps, int every) {
-    drift                 d = {0};
-    double                angular_scale, scale = momentum_scale(s, &angular_scale);
-    const skel_report_row a    = report(s);
-    double                size = a.kinetic;
+    drift d = {0};
+    double angular_scale, scale = momentum_scale(s, &angular_scale);
+    const skel_report_row a = report(s);
+    double size = a.kinetic;
     for (int k = 0; k < steps; k += every) {
         run(s, SKEL_INTEGRATOR_CONSERVING, h, every);
-        const skel_report_row b    = report(s);
-        const double          work = b.work_motor + b.work_friction + b.work_load + b.work_drive;
-        const double          gain = b.kinetic + b.potential - a.kinetic - a.potential;
-        size                       = fmax(size, fmax(b.kinetic, fabs(work)));
-        d.energy                   = fmax(d.energy, fabs(gain - work));
-        d.momentum                 = fmax(d.momentum, balance(b.momentum, a.momentum, b.impulse));
+        const skel_report_row b = report(s);
+        const double work = b.work_motor + b.work_friction + b.work_load + b.work_drive;
+        const double gain = b.kinetic + b.potential - a.kinetic - a.potential;
+        size = fmax(size, fmax(b.kinetic, fabs(work)));
+        d.energy = fmax(d.energy, fabs(gain - work));
+        d.momentum = fmax(d.momentum, balance(b.momentum, a.momentum, b.impulse));
         d.angular =
             fmax(d.angular, balance(b.angular_momentum, a.angular_momentum, b.angular_impulse));
-        d.gap          = fmax(d.gap, b.joint_gap);
+        d.gap = fmax(d.gap, b.joint_gap);
         d.misalignment = fmax(d.misalignment, b.misalignment);
     }
     d.energy /= size, d.momentum /= scale, d.angular /= angular_scale;
@@ -58,7 +58,7 @@ static drift measure(skel_state *s, double h, int steps, int every) {
 }
 
 START_TEST(humanoid_for_a_minute) {
-    scene       s = scene_humanoid((humanoid_options){.stir = 2});
+    scene s = scene_humanoid((humanoid_options){.stir = 2});
     const drift d = measure(s.state, 1.0 / 240, 60 * 240, 60);
     printf("humanoid, conserving at 1/240, 60 s: energy %.1e, momentum %.1e, angular %.1e, gap "
            "%.1e m, "
@@ -98,7 +98,7 @@ static void much_friction(skel_body_desc *b, int nb, skel_joint_desc *j, int nj)
 
 typedef struct hardship {
     const char *name;
-    double      h, stir;
+    double h, stir;
     void (*edit)(skel_body_desc *, int, skel_joint_desc *, int);
 } hardship;
 static const hardship k_hardships[] = {{"spin 30 rad/s at 1/60", 1.0 / 60, 30, NULL},
@@ -107,10 +107,10 @@ static const hardship k_hardships[] = {{"spin 30 rad/s at 1/60", 1.0 / 60, 30, N
                                        {"friction 5", 1.0 / 60, 3, much_friction}};
 
 START_TEST(survives) {
-    const hardship *k      = &k_hardships[_i];
-    scene           s      = scene_humanoid((humanoid_options){.stir = k->stir, .edit = k->edit});
-    const double    before = report(s.state).kinetic;
-    const drift     d      = measure(s.state, k->h, (int)(10 / k->h), 10);
+    const hardship *k = &k_hardships[_i];
+    scene s = scene_humanoid((humanoid_options){.stir = k->stir, .edit = k->edit});
+    const double before = report(s.state).kinetic;
+    const drift d = measure(s.state, k->h, (int)(10 / k->h), 10);
     printf("%s, 10 s: energy %.1e, angular %.1e, gap %.1e m\n", k->name, d.energy, d.angular,
            d.gap);
     ck_assert_double_le(d.energy, 1e-11);
@@ -124,7 +124,7 @@ END_TEST
 START_TEST(works_balance) { /* all joints, loads, motors, friction, fixed and driven roots */
     double worst = 0;
     for (int k = 0; k < 12; ++k) {
-        rng   r = rng_seed(900 + (uint64_t)k);
+        rng r = rng_seed(900 + (uint64_t)k);
         scene s = scene_random_tree(
             &r, (scene_options){.bodies = 9, .root = k % 4, .loads = 1, .spin = 2});
         const drift d = measure(s.state, 5e-3, 100, 5);
@@ -139,26 +139,26 @@ END_TEST
 
 /* Kinetic energy that a skeleton of the same momenta has if its joints are rigid. */
 static double rigid_energy(const skel_state *s) {
-    double mass   = 0;
-    v3     centre = {0, 0, 0}, momentum = {0, 0, 0}, angular = {0, 0, 0};
-    m3     inertia = m3_zero();
+    double mass = 0;
+    v3 centre = {0, 0, 0}, momentum = {0, 0, 0}, angular = {0, 0, 0};
+    m3 inertia = m3_zero();
     for (int32_t i = 0; i < s->m->nb; ++i) {
         const double one = s->m->body[i].mass;
         mass += one;
-        centre   = v3_mad(centre, one, s->x[i].p);
+        centre = v3_mad(centre, one, s->x[i].p);
         momentum = v3_mad(momentum, one, s->x[i].v);
     }
     centre = v3_scale(centre, 1.0 / mass);
 
     for (int32_t i = 0; i < s->m->nb; ++i) {
-        const skel__body *b     = &s->m->body[i];
-        const m3          turn  = q_matrix(s->x[i].q);
-        const v3          lever = v3_sub(s->x[i].p, centre);
-        const m3          x     = m3_skew(lever);
-        inertia                 = m3_add(inertia, m3_conjugate(turn, b->inertia));
-        inertia                 = m3_add(inertia, m3_scale(m3_tmul(x, x), b->mass));
-        angular                 = v3_add(angular, m3_mulv(turn, m3_mulv(b->inertia, s->x[i].w)));
-        angular                 = v3_mad(angular, b->mass, v3_cross(lever, s->x[i].v));
+        const skel__body *b = &s->m->body[i];
+        const m3 turn = q_matrix(s->x[i].q);
+        const v3 lever = v3_sub(s->x[i].p, centre);
+        const m3 x = m3_skew(lever);
+        inertia = m3_add(inertia, m3_conjugate(turn, b->inertia));
+        inertia = m3_add(inertia, m3_scale(m3_tmul(x, x), b->mass));
+        angular = v3_add(angular, m3_mulv(turn, m3_mulv(b->inertia, s->x[i].w)));
+        angular = v3_mad(angular, b->mass, v3_cross(lever, s->x[i].v));
     }
     return 0.5 * v3_dot(momentum, momentum) / mass +
            0.5 * v3_dot(angular, m3_mulv(m3_inverse(inertia), angular));
@@ -169,13 +169,13 @@ static double rigid_energy(const skel_state *s) {
 START_TEST(stiff_friction_is_a_rigid_joint) {
     const double friction = (const double[]){1e4, 1e6, 1e8, 1e12, 1e300}[_i];
     for (int k = 0; k < 6; ++k) {
-        rng   r = rng_seed(970 + (uint64_t)k);
+        rng r = rng_seed(970 + (uint64_t)k);
         scene s = scene_random_tree(&r, (scene_options){.bodies = 9, .no_gravity = 1, .spin = 2});
         for (int32_t j = 0; j < s.model->nj; ++j) s.model->joint[j].friction = friction;
 
         /* after a tenth of a second */
         const double before = report(s.state).kinetic;
-        skel_state  *soon;
+        skel_state *soon;
         ck_assert_int_eq(skel_state_create(s.model, &soon, NULL), SKEL_OK);
         skel_state_copy(soon, s.state);
         run(soon, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, 24);
@@ -208,7 +208,7 @@ static double distance(const skel_state *a, const skel_state *b) {
 START_TEST(second_order) { /* conservation alone proves no accuracy */
     for (int k = 0; k < 6; ++k) {
         skel_state *at[3];
-        rng         r = rng_seed(950 + (uint64_t)k);
+        rng r = rng_seed(950 + (uint64_t)k);
         scene s = scene_random_tree(&r, (scene_options){.bodies = 7, .root = k % 4, .loads = 1});
         for (int e = 0; e < 3; ++e) {
             ck_assert_int_eq(skel_state_create(s.model, &at[e], NULL), SKEL_OK);
@@ -226,7 +226,7 @@ START_TEST(second_order) { /* conservation alone proves no accuracy */
 END_TEST
 
 START_TEST(no_wrong_root_at_absurd_steps) { /* a third of a turn and more per step */
-    scene       s = scene_chain(1, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .5, NULL);
+    scene s = scene_chain(1, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .5, NULL);
     const drift d = measure(s.state, .3, 1000, 10);
     ck_assert_double_le(d.energy, 1e-7);
     scene_free(&s);
@@ -235,10 +235,10 @@ END_TEST
 
 START_TEST(unit_of_length_does_not_matter) {
     skel_state *at[3];
-    scene       s[3];
+    scene s[3];
     for (int e = 0; e < 3; ++e) {
         const double scale[3] = {1, .01, 100};
-        s[e]  = scene_humanoid((humanoid_options){.gravity = 9.81, .stir = 2, .scale = scale[e]});
+        s[e] = scene_humanoid((humanoid_options){.gravity = 9.81, .stir = 2, .scale = scale[e]});
         at[e] = s[e].state;
         run(at[e], SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, 240);
     }
@@ -260,8 +260,8 @@ static double worst_turn(const skel_state *s) { /* largest joint angle away from
     double q[MAX_N], worst = 0;
     ck_assert_int_eq(skel_state_get_q(s, q), SKEL_OK);
     for (int32_t k = 0; k < s->m->nj; ++k) {
-        const skel__joint *j  = &s->m->joint[k];
-        const double      *at = q + j->q_offset;
+        const skel__joint *j = &s->m->joint[k];
+        const double *at = q + j->q_offset;
         if (j->type == SKEL_JOINT_BALL)
             worst = fmax(worst, v3_norm(q_log(q_of(at))));
         else
@@ -272,9 +272,9 @@ static double worst_turn(const skel_state *s) { /* largest joint angle away from
 
 START_TEST(stiff_follow_at_any_step) {
     const double steps[6] = {1.0 / 24, 1.0 / 30, 1.0 / 60, 1.0 / 120, 1.0 / 240, 1.0 / 1000};
-    scene        s =
+    scene s =
         scene_humanoid((humanoid_options){.gravity = 9.81, .stir = 2, .edit = follow_at_30_hz});
-    const double          h = steps[_i];
+    const double h = steps[_i];
     const skel_report_row a = report(s.state);
     run(s.state, SKEL_INTEGRATOR_CONSERVING, h, (int)(10 / h + .5));
     const double turn = worst_turn(s.state);
@@ -288,11 +288,11 @@ END_TEST
 
 /* One hinge: a body of any inertia swings at the wanted frequency, with the wanted damping. */
 START_TEST(follow_is_a_frequency) {
-    skel_body_desc  b;
+    skel_body_desc b;
     skel_joint_desc j;
     skel_model_desc d;
-    scene           s;
-    const double    f = 2, zeta = .1, start = .2;
+    scene s;
+    const double f = 2, zeta = .1, start = .2;
     skel_body_desc_init(&b), skel_joint_desc_init(&j), skel_model_desc_init(&d);
     memset(d.gravity, 0, sizeof d.gravity);
     b.mass = 3, b.inertia[0] = b.inertia[1] = .2, b.inertia[2] = .3, b.unplaced = 1;
@@ -302,7 +302,7 @@ START_TEST(follow_is_a_frequency) {
     if (_i == SKEL_JOINT_BALL) j.q[0] = cos(start / 2), j.q[3] = sin(start / 2);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     for (int e = 0; e < 2; ++e) {
-        double     q[4];
+        double q[4];
         skel_error err;
         skel_error_init(&err);
         ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
@@ -341,17 +341,17 @@ enum { LINKS = 60 };
 /* A rope of thin links that stands out from the world, held by springs; where its tip is after the
    time and how fast links turn about themselves, which they hardly do. */
 static v3 tip_of_a_rope(double h, double time, double *twist) {
-    skel_body_desc  b[LINKS];
+    skel_body_desc b[LINKS];
     skel_joint_desc j[LINKS];
     skel_model_desc d;
-    scene           s;
-    const double    half = .05, mass = .04;
+    scene s;
+    const double half = .05, mass = .04;
     skel_model_desc_init(&d);
     for (int i = 0; i < LINKS; ++i) {
         skel_body_desc_init(&b[i]), skel_joint_desc_init(&j[i]);
         b[i].mass = mass, b[i].unplaced = 1;
         b[i].inertia[1] = b[i].inertia[2] = mass * half * half / 3;
-        b[i].inertia[0]                   = 1e-3 * b[i].inertia[1];
+        b[i].inertia[0] = 1e-3 * b[i].inertia[1];
         j[i].type = SKEL_JOINT_BALL, j[i].parent = i - 1, j[i].child = i;
         j[i].parent_position[0] = i ? half : 0, j[i].child_position[0] = -half;
         j[i].follow.frequency = 4, j[i].follow.damping = 1;
@@ -371,8 +371,8 @@ static v3 tip_of_a_rope(double h, double time, double *twist) {
 /* Across a rope springs are as strong as all that hangs there asks for, along it links weigh next
    to nothing: a torque that stands a little askew would twist it up. */
 START_TEST(follow_twists_no_rope) {
-    double   twist[2];
-    const v3 tip  = tip_of_a_rope(1.0 / 240, 2, &twist[0]);
+    double twist[2];
+    const v3 tip = tip_of_a_rope(1.0 / 240, 2, &twist[0]);
     const v3 fine = tip_of_a_rope(1.0 / 960, 2, &twist[1]);
     printf("rope of %d links, 2 s: tip off by %.1e m, twists by %.1e rad/s\n", LINKS,
            v3_norm(v3_sub(tip, fine)), twist[0]);
@@ -384,15 +384,15 @@ END_TEST
 START_TEST(follow_lets_go_smoothly) {
     const double eps = 1e-6;
     for (int type = SKEL_JOINT_HINGE; type <= SKEL_JOINT_BALL; type += 3) {
-        const skel__joint j    = {.type = type};
-        double            last = 0;
+        const skel__joint j = {.type = type};
+        double last = 0;
         for (double angle = 0; angle < 6.3; angle += 1e-3) {
-            const pose   outer = {{0, 0, 0}, q_identity()};
-            const pose   here  = {{0, 0, 0}, q_exp((v3){0, 0, angle})};
-            const pose   next  = {{0, 0, 0}, q_exp((v3){0, 0, angle + eps})};
-            const pose   o[2] = {outer, outer}, i[2] = {here, next};
+            const pose outer = {{0, 0, 0}, q_identity()};
+            const pose here = {{0, 0, 0}, q_exp((v3){0, 0, angle})};
+            const pose next = {{0, 0, 0}, q_exp((v3){0, 0, angle + eps})};
+            const pose o[2] = {outer, outer}, i[2] = {here, next};
             const double want[8] = {type == SKEL_JOINT_BALL, 0, 0, 0, type == SKEL_JOINT_BALL};
-            const double now     = skel__follow_error(&j, outer, here, want).z;
+            const double now = skel__follow_error(&j, outer, here, want).z;
             ck_assert_double_lt(fabs(now - last), 2e-2); /* no jump */
             near1(skel__follow_change(&j, o, i, want).z, eps, 1e-12);
             if (angle < 2.4) near1(now, angle, 1e-12);
@@ -403,10 +403,10 @@ START_TEST(follow_lets_go_smoothly) {
 END_TEST
 
 START_TEST(follow_obeys_its_bound_and_weight) {
-    skel_body_desc  b;
+    skel_body_desc b;
     skel_joint_desc j;
     skel_model_desc d;
-    const double    time[2] = {0, 1}, weight[2] = {0, 0};
+    const double time[2] = {0, 1}, weight[2] = {0, 0};
     skel_body_desc_init(&b), skel_joint_desc_init(&j), skel_model_desc_init(&d);
     memset(d.gravity, 0, sizeof d.gravity);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .5, b.unplaced = 1;
@@ -414,7 +414,7 @@ START_TEST(follow_obeys_its_bound_and_weight) {
     j.follow.frequency = 10, j.follow.damping = 0, j.follow.max = .05;
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     for (int e = 0; e < 2; ++e) {
-        scene  s;
+        scene s;
         double q;
         if (e) j.follow.weight = (skel_curve){time, weight, 2, 1};
         ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
@@ -451,9 +451,9 @@ static void shift(const scene *s, double by) {
 
 /* The same scene there and here: the same motion, but for the rounding of positions. */
 START_TEST(far_from_the_origin) {
-    scene        here = far_scene(_i), there = far_scene(_i);
+    scene here = far_scene(_i), there = far_scene(_i);
     const double ulp = FAR * 0x1p-53;
-    double       off = 0;
+    double off = 0;
     shift(&there, -FAR);
 
     const skel_report_row a = report(there.state);
@@ -461,7 +461,7 @@ START_TEST(far_from_the_origin) {
     run(there.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, FAR_STEPS);
     for (int32_t i = 0; i < here.state->m->nb; ++i) {
         const v3 shifted = v3_add(there.state->x[i].p, (v3){0, 0, FAR});
-        off              = fmax(off, v3_norm(v3_sub(shifted, here.state->x[i].p)));
+        off = fmax(off, v3_norm(v3_sub(shifted, here.state->x[i].p)));
     }
 
     const skel_report_row b = report(there.state);
@@ -481,10 +481,10 @@ END_TEST
 /* ---- pins ---- */
 
 START_TEST(pins_hold_and_let_go) { /* a free body falls, is caught for half a second, falls again */
-    skel_body_desc  b;
+    skel_body_desc b;
     skel_model_desc d;
-    scene           s;
-    const double    pin[2] = {.5, 1.0};
+    scene s;
+    const double pin[2] = {.5, 1.0};
     skel_body_desc_init(&b), skel_model_desc_init(&d);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1, b.angular_velocity[0] = 2;
     b.pinned = pin, b.pinned_count = 1;
@@ -502,11 +502,11 @@ START_TEST(pins_hold_and_let_go) { /* a free body falls, is caught for half a se
 END_TEST
 
 START_TEST(release_keeps_the_velocity_of_the_curve) { /* a keyed motion goes on into physics */
-    const double    time[5] = {0, .1, .2, .3, .4}, pin[2] = {-1e300, .4};
-    double          path[15] = {0};
-    skel_body_desc  b;
+    const double time[5] = {0, .1, .2, .3, .4}, pin[2] = {-1e300, .4};
+    double path[15] = {0};
+    skel_body_desc b;
     skel_model_desc d;
-    scene           s;
+    scene s;
     for (int k = 0; k < 5; ++k) path[3 * k] = 2 * time[k]; /* 2 m/s along x */
     skel_body_desc_init(&b), skel_model_desc_init(&d);
     memset(d.gravity, 0, sizeof d.gravity);
@@ -525,12 +525,12 @@ START_TEST(release_keeps_the_velocity_of_the_curve) { /* a keyed motion goes on 
 END_TEST
 
 START_TEST(a_pin_elsewhere_is_an_error) { /* no jump, no velocity out of nowhere */
-    const double    time[2] = {0, 1}, path[6] = {0, 0, 0, 0, 0, 0}, pin[2] = {.5, 1};
-    skel_body_desc  b;
+    const double time[2] = {0, 1}, path[6] = {0, 0, 0, 0, 0, 0}, pin[2] = {.5, 1};
+    skel_body_desc b;
     skel_model_desc d;
-    scene           s;
-    skel_step_desc  step;
-    skel_error      err;
+    scene s;
+    skel_step_desc step;
+    skel_error err;
     skel_body_desc_init(&b), skel_model_desc_init(&d), skel_step_desc_init(&step);
     skel_error_init(&err);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1, b.name = "stone";
@@ -550,30 +550,30 @@ END_TEST
 
 /* A rod between the world and a body that is driven away: no motion fits. */
 START_TEST(a_contradiction_is_an_error) {
-    const double    time[2] = {0, 1}, path[6] = {1, 0, 0, 2, 0, 0};
-    skel_body_desc  b[2];
+    const double time[2] = {0, 1}, path[6] = {1, 0, 0, 2, 0, 0};
+    skel_body_desc b[2];
     skel_joint_desc j[2];
     skel_model_desc d;
-    skel_step_desc  step;
-    skel_error      err;
-    scene           s;
+    skel_step_desc step;
+    skel_error err;
+    scene s;
     for (int k = 0; k < 2; ++k) {
         skel_body_desc_init(&b[k]);
         skel_joint_desc_init(&j[k]);
-        b[k].mass       = 1;
+        b[k].mass = 1;
         b[k].inertia[0] = b[k].inertia[1] = b[k].inertia[2] = 0.1;
-        j[k].type                                           = SKEL_JOINT_BALL;
-        j[k].child                                          = 0;
+        j[k].type = SKEL_JOINT_BALL;
+        j[k].child = 0;
     }
-    b[0].position[0]       = 0.5;
-    b[1].motion            = SKEL_MOTION_DRIVEN;
-    b[1].position[0]       = 1;
-    b[1].position_curve    = (skel_curve){time, path, 2, 3};
-    j[0].name              = "wall";
-    j[0].parent            = SKEL_WORLD;
+    b[0].position[0] = 0.5;
+    b[1].motion = SKEL_MOTION_DRIVEN;
+    b[1].position[0] = 1;
+    b[1].position_curve = (skel_curve){time, path, 2, 3};
+    j[0].name = "wall";
+    j[0].parent = SKEL_WORLD;
     j[0].child_position[0] = -0.5;
-    j[1].name              = "puller";
-    j[1].parent            = 1;
+    j[1].name = "puller";
+    j[1].parent = 1;
     j[1].child_position[0] = 0.5;
     skel_model_desc_init(&d);
     skel_step_desc_init(&step);
@@ -582,8 +582,8 @@ START_TEST(a_contradiction_is_an_error) {
     ck_assert_int_eq(skel_model_create(&d, &s.model, &err), SKEL_OK);
     ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
 
-    step.integrator    = SKEL_INTEGRATOR_CONSERVING;
-    step.h             = 0.01;
+    step.integrator = SKEL_INTEGRATOR_CONSERVING;
+    step.h = 0.01;
     skel_status status = SKEL_OK;
     for (int k = 0; status == SKEL_OK && k < 10; ++k) status = skel_step(s.state, &step, &err);
     ck_assert_int_eq(status, SKEL_E_DIVERGED);
@@ -597,7 +597,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("conserving");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, humanoid_for_a_minute);
     tcase_add_loop_test(t, survives, 0, (int)(sizeof k_hardships / sizeof *k_hardships));
     tcase_add_test(t, works_balance);

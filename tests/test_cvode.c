@@ -28,8 +28,8 @@
 static skel_bake *bake(const scene *s, int32_t integrator, double tolerance, double rate,
                        double seconds) {
     skel_bake_desc d;
-    skel_bake     *b;
-    skel_error     err;
+    skel_bake *b;
+    skel_error err;
     skel_bake_desc_init(&d), skel_error_init(&err);
     d.model = s->model, d.state = s->state, d.integrator = integrator, d.tolerance = tolerance;
     d.sample_rate = rate, d.sample_count = (uint32_t)(seconds * rate + 1.5);
@@ -48,7 +48,7 @@ static skel_bake_summary summary(const skel_bake *b) {
 
 static void run_rk4(skel_state *s, double h, int steps) {
     skel_step_desc d;
-    skel_error     err;
+    skel_error err;
     skel_error_init(&err), skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_RK4, d.h = h;
     for (int k = 0; k < steps; ++k)
@@ -58,8 +58,8 @@ static void run_rk4(skel_state *s, double h, int steps) {
 static scene made(const skel_body_desc *bodies, uint32_t nb, const skel_joint_desc *joints,
                   uint32_t nj, double gravity) {
     skel_model_desc d;
-    skel_error      err;
-    scene           s;
+    skel_error err;
+    scene s;
     skel_model_desc_init(&d), skel_error_init(&err);
     d.bodies = bodies, d.body_count = nb, d.joints = joints, d.joint_count = nj;
     d.gravity[2] = -gravity;
@@ -72,8 +72,8 @@ static scene made(const skel_body_desc *bodies, uint32_t nb, const skel_joint_de
 static void compare(const double *a, const double *b, int32_t nb, double *far, double *turn) {
     for (int32_t i = 0; i < nb; ++i, a += 7, b += 7) {
         const v3 d = v3_sub(v3_of(a), v3_of(b));
-        *far       = fmax(*far, v3_norm(d));
-        *turn      = fmax(*turn, v3_norm(q_log(q_mul(q_conj(q_of(a + 3)), q_of(b + 3)))));
+        *far = fmax(*far, v3_norm(d));
+        *turn = fmax(*turn, v3_norm(q_log(q_mul(q_conj(q_of(a + 3)), q_of(b + 3)))));
     }
 }
 
@@ -92,12 +92,12 @@ static void flip_to(const skel_model *m, const double *like, double *y) { /* sig
 }
 
 START_TEST(rates_are_the_slopes_of_a_motion) { /* against rk4 in maximal coordinates */
-    const double h     = 1e-4;
-    double       worst = 0;
+    const double h = 1e-4;
+    double worst = 0;
     for (int k = 0; k < 40; ++k) {
-        rng     r = rng_seed(900 + (uint64_t)k);
-        scene   s = scene_random_tree(&r, (scene_options){.bodies = 5, .root = k % 4, .loads = 1});
-        double  y[3][MAX_Y], rate[MAX_Y], back[MAX_Y];
+        rng r = rng_seed(900 + (uint64_t)k);
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 5, .root = k % 4, .loads = 1});
+        double y[3][MAX_Y], rate[MAX_Y], back[MAX_Y];
         int32_t roots[5];
         skel__reduced c = skel__reduced_of(s.model, roots);
         ck_assert_uint_le(c.n, MAX_Y);
@@ -140,7 +140,7 @@ static void double_pendulum_rate(const double x[4], double out[4]) {
 
 static void double_pendulum_step(double x[4], double h) { /* classical Runge-Kutta */
     static const double at[4] = {0, .5, .5, 1}, w[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
-    double              k[4][4], y[4], sum[4] = {0};
+    double k[4][4], y[4], sum[4] = {0};
     for (int e = 0; e < 4; ++e) {
         for (int i = 0; i < 4; ++i) y[i] = x[i] + (e ? at[e] * h * k[e - 1][i] : 0);
         double_pendulum_rate(y, k[e]);
@@ -151,7 +151,7 @@ static void double_pendulum_step(double x[4], double h) { /* classical Runge-Kut
 
 /* Hinges about the world's y; a rod hangs along its body's -z, turned by minus the angle. */
 static scene double_pendulum(const double x[4]) {
-    skel_body_desc  b[2];
+    skel_body_desc b[2];
     skel_joint_desc j[2];
     for (int k = 0; k < 2; ++k) {
         skel_body_desc_init(&b[k]), skel_joint_desc_init(&j[k]);
@@ -164,19 +164,19 @@ static scene double_pendulum(const double x[4]) {
         j[k].parent_position[2] = k ? -.5 : 0, j[k].child_position[2] = .5;
     }
     j[0].q[0] = x[0], j[1].q[0] = x[1] - x[0];
-    scene        s     = made(b, 2, j, 2, 9.81);
+    scene s = made(b, 2, j, 2, 9.81);
     const double qd[2] = {x[2], x[3] - x[2]};
     skel_state_set_qd(s.state, qd);
     return s;
 }
 
 START_TEST(double_pendulum_against_its_textbook_equations) {
-    double     x[4] = {1.4, .6, .3, -1.1}, worst = 0;
-    scene      s = double_pendulum(x);
+    double x[4] = {1.4, .6, .3, -1.1}, worst = 0;
+    scene s = double_pendulum(x);
     skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-11, 20, 3);
     for (int n = 0; n <= 60; ++n) {
         const double q[2] = {x[0], x[1] - x[0]};
-        worst             = fmax(worst, max_difference(skel_bake_q(b) + 2 * n, q, 2));
+        worst = fmax(worst, max_difference(skel_bake_q(b) + 2 * n, q, 2));
         for (int k = 0; k < 500; ++k) double_pendulum_step(x, 1e-4);
     }
     printf("double pendulum, 3 s at 1e-11: %.1e rad\n", worst);
@@ -197,7 +197,7 @@ static double top_u(double t, const top *c) { /* starts at the upper turning poi
 }
 
 static double top_precession(double t, const void *data) {
-    const top   *c = data;
+    const top *c = data;
     const double u = top_u(t, c);
     return (c->b - c->a * u) / (1 - u * u);
 }
@@ -214,7 +214,7 @@ START_TEST(heavy_symmetric_top) {
     ck_assert(low < u0 && high > 1); /* it starts at the upper turning point */
     const top c = {
         a, b, low, u0, high, sqrt(beta * (high - low)) / 2, sqrt((u0 - low) / (high - low))};
-    skel_body_desc  body;
+    skel_body_desc body;
     skel_joint_desc j;
     skel_body_desc_init(&body), skel_joint_desc_init(&j);
     body.mass = m, body.inertia[0] = body.inertia[1] = ic, body.inertia[2] = i3;
@@ -227,15 +227,15 @@ START_TEST(heavy_symmetric_top) {
     ck_assert_int_eq(skel_state_project(s.state, NULL, NULL, NULL), SKEL_OK);
     const double w[6] = {turn * 0, turn * l * s0, 0, -turn * s0, 0, spin};
     ck_assert_int_eq(skel_state_set_velocities(s.state, w), SKEL_OK);
-    skel_bake *bk    = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-12, 30, 4);
-    double     worst = 0, nod = 0;
+    skel_bake *bk = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-12, 30, 4);
+    double worst = 0, nod = 0;
     for (int n = 0; n <= 120; ++n) {
         const double t = n / 30.0, u = top_u(t, &c), side = sqrt(1 - u * u);
-        const double phi     = n ? integral(top_precession, &c, t, 40 * n) : 0;
+        const double phi = n ? integral(top_precession, &c, t, 40 * n) : 0;
         const double want[3] = {side * cos(phi), side * sin(phi), u};
-        const v3     axis    = q_rotate(q_of(skel_bake_poses(bk) + 7 * n + 3), (v3){0, 0, 1});
-        worst                = fmax(worst, v3_norm(v3_sub(axis, v3_of(want))));
-        nod                  = fmax(nod, u0 - u);
+        const v3 axis = q_rotate(q_of(skel_bake_poses(bk) + 7 * n + 3), (v3){0, 0, 1});
+        worst = fmax(worst, v3_norm(v3_sub(axis, v3_of(want))));
+        nod = fmax(nod, u0 - u);
     }
     printf("heavy top, 4 s at 1e-12: axis %.1e rad (nutation %.2f, %.0f turns)\n", worst, nod,
            spin * 4 / (2 * PI));
@@ -258,17 +258,17 @@ static v3 euler_omega(double t, const euler_top *c) {
 
 static double euler_precession(double t, const void *data) {
     const euler_top *c = data;
-    const v3         w = euler_omega(t, c);
-    const double     x = c->i[0] * w.x, y = c->i[1] * w.y;
+    const v3 w = euler_omega(t, c);
+    const double x = c->i[0] * w.x, y = c->i[1] * w.y;
     return c->l * (x * w.x + y * w.y) / (x * x + y * y);
 }
 
 /* About the angular momentum along z: Rz(phi) Rx(theta) Rz(psi). */
 static quat euler_attitude(double t, int pieces, const euler_top *c) {
-    const v3     w = euler_omega(t, c);
+    const v3 w = euler_omega(t, c);
     const double x = c->i[0] * w.x, y = c->i[1] * w.y, z = c->i[2] * w.z;
     const double phi = t > 0 ? integral(euler_precession, c, t, pieces) : 0;
-    const quat   a = q_exp((v3){0, 0, phi}), b = q_exp((v3){atan2(sqrt(x * x + y * y), z), 0, 0});
+    const quat a = q_exp((v3){0, 0, phi}), b = q_exp((v3){atan2(sqrt(x * x + y * y), z), 0, 0});
     return q_mul(q_mul(a, b), q_exp((v3){0, 0, atan2(x, y)}));
 }
 
@@ -288,14 +288,14 @@ START_TEST(free_rigid_body) {
     b.mass = 1, b.inertia[0] = i1, b.inertia[1] = i2, b.inertia[2] = i3;
     b.angular_velocity[0] = w1, b.angular_velocity[2] = w3;
     q_to(euler_attitude(0, 1, &c), b.orientation);
-    scene      s    = made(&b, 1, NULL, 0, 0);
-    skel_bake *bk   = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 4, 20);
-    double     spin = 0, turn = 0;
+    scene s = made(&b, 1, NULL, 0, 0);
+    skel_bake *bk = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 4, 20);
+    double spin = 0, turn = 0;
     for (int n = 0; n <= 80; ++n) {
         const double t = n / 4.0;
-        const quat   q = q_of(skel_bake_poses(bk) + 7 * n + 3);
-        const v3     w = v3_of(skel_bake_velocities(bk) + 6 * n + 3);
-        spin           = fmax(spin, v3_norm(v3_sub(w, euler_omega(t, &c))));
+        const quat q = q_of(skel_bake_poses(bk) + 7 * n + 3);
+        const v3 w = v3_of(skel_bake_velocities(bk) + 6 * n + 3);
+        spin = fmax(spin, v3_norm(v3_sub(w, euler_omega(t, &c))));
         turn = fmax(turn, v3_norm(q_log(q_mul(q_conj(q), euler_attitude(t, 20 * n, &c)))));
     }
     printf("free rigid body, 20 s at 1e-10: %.1e rad/s, %.1e rad\n", spin, turn);
@@ -310,7 +310,7 @@ END_TEST
 
 START_TEST(humanoid_against_a_converged_reference) {
     for (int gravity = 0; gravity < 2; ++gravity) {
-        scene  s = humanoid(0, 9.81 * gravity, 1), ref = {s.model, NULL};
+        scene s = humanoid(0, 9.81 * gravity, 1), ref = {s.model, NULL};
         double poses[140], half[140], far = 0, turn = 0, own = 0;
         ck_assert_int_eq(skel_state_create(s.model, &ref.state, NULL), SKEL_OK);
         skel_state_copy(ref.state, s.state);
@@ -322,11 +322,11 @@ START_TEST(humanoid_against_a_converged_reference) {
         compare(half, poses, 20, &own, &turn);
         ck_assert_double_le(own, 1e-10);
         for (int e = 7; e <= 11; e += 2) {
-            const double            tolerance = pow(10, -e);
-            const clock_t           start     = clock();
-            skel_bake              *b         = bake(&s, SKEL_INTEGRATOR_ADAMS, tolerance, 24, 2);
-            const double            cpu       = (double)(clock() - start) / CLOCKS_PER_SEC;
-            const skel_bake_summary sum       = summary(b);
+            const double tolerance = pow(10, -e);
+            const clock_t start = clock();
+            skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, tolerance, 24, 2);
+            const double cpu = (double)(clock() - start) / CLOCKS_PER_SEC;
+            const skel_bake_summary sum = summary(b);
             far = turn = 0;
             compare(skel_bake_poses(b) + 48 * 140, poses, 20, &far, &turn);
             printf("humanoid, gravity %d, 2 s, adams at %.0e: %.1e m, %.1e rad; %.0f steps, "
@@ -344,17 +344,17 @@ START_TEST(humanoid_against_a_converged_reference) {
 END_TEST
 
 START_TEST(humanoid_keeps_its_invariants) {
-    scene                   s     = humanoid(0, 0, 1);
-    skel_bake              *b     = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-12, 5, LONG_RUN);
-    const skel_bake_summary sum   = summary(b);
-    skel_report_row         first = {.struct_size = sizeof first}, row = first;
-    double                  energy = 0, spin = 0;
+    scene s = humanoid(0, 0, 1);
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-12, 5, LONG_RUN);
+    const skel_bake_summary sum = summary(b);
+    skel_report_row first = {.struct_size = sizeof first}, row = first;
+    double energy = 0, spin = 0;
     skel_bake_report(b, 0, &first);
     for (int32_t n = 1; n < skel_bake_samples_done(b); ++n) { /* against its own size, too */
         skel_bake_report(b, n, &row);
         energy = fmax(energy, fabs(row.kinetic - first.kinetic) / first.kinetic);
-        spin   = fmax(spin, max_difference(row.angular_momentum, first.angular_momentum, 3) /
-                                max_abs(first.angular_momentum, 3));
+        spin = fmax(spin, max_difference(row.angular_momentum, first.angular_momentum, 3) /
+                              max_abs(first.angular_momentum, 3));
     }
     printf("humanoid, %d s, adams at 1e-12: energy %.1e, angular momentum %.1e (momentum %.1e); "
            "%.0f steps, gap %.1e m\n",
@@ -369,12 +369,12 @@ START_TEST(humanoid_keeps_its_invariants) {
 END_TEST
 
 START_TEST(bdf_agrees_with_adams) { /* friction stops the hands within milliseconds */
-    scene                   s      = humanoid(1, 9.81, 1);
-    skel_bake              *a      = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 24, 1);
-    skel_bake              *b      = bake(&s, SKEL_INTEGRATOR_BDF, 1e-8, 24, 1);
-    skel_bake              *c      = bake(&s, SKEL_INTEGRATOR_AUTO, 1e-8, 24, 1);
+    scene s = humanoid(1, 9.81, 1);
+    skel_bake *a = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 24, 1);
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_BDF, 1e-8, 24, 1);
+    skel_bake *c = bake(&s, SKEL_INTEGRATOR_AUTO, 1e-8, 24, 1);
     const skel_bake_summary sum[2] = {summary(a), summary(b)};
-    double                  far = 0, turn = 0;
+    double far = 0, turn = 0;
     compare(skel_bake_poses(a) + 24 * 140, skel_bake_poses(b) + 24 * 140, 20, &far, &turn);
     printf("humanoid with friction, 1 s: bdf at 1e-8 off by %.1e m, %.1e rad; evaluations adams "
            "%.0f, bdf %.0f\n",
@@ -401,9 +401,9 @@ END_TEST
 
 START_TEST(frame_rate_does_not_matter) {
     const double rates[4] = {24, 30, 60, 120};
-    scene        s        = humanoid(0, 9.81, 1);
-    skel_bake   *b[4];
-    double       far = 0, turn = 0;
+    scene s = humanoid(0, 9.81, 1);
+    skel_bake *b[4];
+    double far = 0, turn = 0;
     for (int k = 0; k < 4; ++k) b[k] = bake(&s, SKEL_INTEGRATOR_AUTO, 1e-8, rates[k], 2);
     for (int k = 1; k < 4; ++k)
         for (int sixth = 0; sixth <= 12; ++sixth)
@@ -419,12 +419,12 @@ END_TEST
 
 START_TEST(unit_of_length_does_not_matter) {
     const double scales[2] = {.01, 100};
-    scene        s         = humanoid(0, 9.81, 1);
-    skel_bake   *b         = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, 2);
+    scene s = humanoid(0, 9.81, 1);
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, 2);
     for (int k = 0; k < 2; ++k) {
-        scene      z   = humanoid(0, 9.81, scales[k]);
-        skel_bake *c   = bake(&z, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, 2);
-        double     far = 0, turn = 0;
+        scene z = humanoid(0, 9.81, scales[k]);
+        skel_bake *c = bake(&z, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, 2);
+        double far = 0, turn = 0;
         for (int n = 0; n <= 48; ++n)
             compare(skel_bake_poses(b) + 140 * n, skel_bake_poses(c) + 140 * n, 20, &far, &turn);
         printf("humanoid times %g: rotations %.1e rad, steps %.0f and %.0f\n", scales[k], turn,
@@ -444,18 +444,18 @@ END_TEST
 START_TEST(curves_keep_the_tolerance) { /* loads with corners, driven roots: works balance */
     double worst = 0;
     for (int k = 0; k < 8; ++k) {
-        rng   r = rng_seed(60 + (uint64_t)k);
+        rng r = rng_seed(60 + (uint64_t)k);
         scene s = scene_random_tree(&r, (scene_options){.bodies = 6, .root = k % 4, .loads = 1});
         scene t = {s.model, NULL};
         skel_bake *b = bake(&s, k < 4 ? SKEL_INTEGRATOR_ADAMS : SKEL_INTEGRATOR_BDF, 1e-9, 20, .5);
-        double     poses[42], far = 0, turn = 0;
+        double poses[42], far = 0, turn = 0;
         ck_assert_int_eq(skel_state_create(s.model, &t.state, NULL), SKEL_OK);
         skel_state_copy(t.state, s.state);
         run_rk4(t.state, 1e-4, 5000);
         skel_state_get_poses(t.state, poses);
         compare(poses, skel_bake_poses(b) + 10 * 42, 6, &far, &turn);
         const skel_bake_summary sum = summary(b);
-        worst                       = fmax(worst, fmax(far, turn));
+        worst = fmax(worst, fmax(far, turn));
         ck_assert_double_le(far, 2e-8);
         ck_assert_double_le(turn, 2e-8);
         ck_assert_double_le(sum.energy_drift, 1e-7);
@@ -473,7 +473,7 @@ END_TEST
 /* A body fixed to a driven one: no motion is to be found, so nothing but the receipt itself can
    make the steps short enough for it. */
 static scene fixed_to_a_drive(const skel_curve *path, double mass, double aside) {
-    skel_body_desc  b[2];
+    skel_body_desc b[2];
     skel_joint_desc j;
     skel_body_desc_init(&b[0]), skel_body_desc_init(&b[1]), skel_joint_desc_init(&j);
     b[0].motion = SKEL_MOTION_DRIVEN, b[0].position_curve = *path;
@@ -488,17 +488,17 @@ static scene fixed_to_a_drive(const skel_curve *path, double mass, double aside)
    moment about the origin, at x beside it, is -x m a t about y. */
 START_TEST(a_drive_in_closed_form) {
     const double a = 3, m = 2, x = .5, g = 9.81, tolerance = 1e-8;
-    double       time[9], path[27] = {0};
+    double time[9], path[27] = {0};
     for (int k = 0; k < 9; ++k) {
-        time[k]         = .25 * k;
+        time[k] = .25 * k;
         path[3 * k + 2] = .5 * a * time[k] * time[k];
     }
     const skel_curve curve = {time, path, 9, 3};
     for (int32_t e = SKEL_INTEGRATOR_ADAMS; e <= SKEL_INTEGRATOR_BDF; ++e) {
-        scene           s     = fixed_to_a_drive(&curve, m, x);
-        skel_bake      *b     = bake(&s, e, tolerance, 24, 1.9);
-        skel_report_row row   = {.struct_size = sizeof row};
-        double          worst = 0;
+        scene s = fixed_to_a_drive(&curve, m, x);
+        skel_bake *b = bake(&s, e, tolerance, 24, 1.9);
+        skel_report_row row = {.struct_size = sizeof row};
+        double worst = 0;
         for (int32_t n = 0; n < skel_bake_samples_done(b); ++n) {
             const double t = n / 24.0;
             ck_assert_int_eq(skel_bake_report(b, n, &row), SKEL_OK);
@@ -519,18 +519,18 @@ END_TEST
 /* A shaken drive: the receipt is as good as that of conserving, with the same works. */
 START_TEST(a_drive_that_is_shaken) {
     double time[20], path[60];
-    rng    r = rng_seed(7);
+    rng r = rng_seed(7);
     for (int k = 0; k < 20; ++k) {
         time[k] = .1 * k;
         for (int i = 0; i < 3; ++i) path[3 * k + i] = .3 * rng_unit(&r);
     }
     const skel_curve curve = {time, path, 20, 3};
-    scene            s     = fixed_to_a_drive(&curve, 1.5, .4);
-    skel_bake       *known = bake(&s, SKEL_INTEGRATOR_CONSERVING, 1e-8, 24, 1.8);
-    skel_report_row  want = {.struct_size = sizeof want}, row = want;
+    scene s = fixed_to_a_drive(&curve, 1.5, .4);
+    skel_bake *known = bake(&s, SKEL_INTEGRATOR_CONSERVING, 1e-8, 24, 1.8);
+    skel_report_row want = {.struct_size = sizeof want}, row = want;
     ck_assert_double_le(summary(known).energy_drift, 1e-10);
     for (int32_t e = SKEL_INTEGRATOR_ADAMS; e <= SKEL_INTEGRATOR_BDF; ++e) {
-        skel_bake              *b   = bake(&s, e, 1e-8, 24, 1.8);
+        skel_bake *b = bake(&s, e, 1e-8, 24, 1.8);
         const skel_bake_summary sum = summary(b);
         printf("shaken drive, %s at 1e-8: energy %.1e, momentum %.1e, angular momentum %.1e\n",
                skel_integrator_name(e), sum.energy_drift, sum.momentum_drift,
@@ -554,18 +554,18 @@ END_TEST
 /* A sled led along by a curve that ends in motion, a pendulum on it: at the end the joint passes
    the jerk on. A rod of length 2c at rest then turns about the pivot with c v / (i + c^2) [m=1]. */
 START_TEST(a_curve_that_ends_in_motion) {
-    const double    time[2] = {0, .5}, path[6] = {0, 0, 0, 1, 0, 0}, c = .4, i = .05;
-    skel_body_desc  b[2];
+    const double time[2] = {0, .5}, path[6] = {0, 0, 0, 1, 0, 0}, c = .4, i = .05;
+    skel_body_desc b[2];
     skel_joint_desc j;
     skel_body_desc_init(&b[0]), skel_body_desc_init(&b[1]), skel_joint_desc_init(&j);
     b[0].motion = SKEL_MOTION_DRIVEN, b[0].position_curve = (skel_curve){time, path, 2, 3};
     b[1].mass = 1, b[1].inertia[0] = b[1].inertia[1] = b[1].inertia[2] = i;
     b[1].position[2] = -c, b[1].velocity[0] = 2;
     j.type = SKEL_JOINT_BALL, j.parent = 0, j.child = 1, j.child_position[2] = c;
-    scene                   s   = made(b, 2, &j, 1, 0);
-    skel_bake              *k   = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 10, 1);
+    scene s = made(b, 2, &j, 1, 0);
+    skel_bake *k = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-10, 10, 1);
     const skel_bake_summary sum = summary(k);
-    const double           *v   = skel_bake_velocities(k) + (7 * 2 + 1) * 6;
+    const double *v = skel_bake_velocities(k) + (7 * 2 + 1) * 6;
     near1(v[4], -c * 2 / (i + c * c), 1e-9);
     near1(skel_bake_poses(k)[7 * 14], 1, 1e-12); /* the sled stands */
     ck_assert_double_le(sum.energy_drift, 1e-9);
@@ -580,19 +580,19 @@ END_TEST
 
 static void angle_events(const skel_state *s, double *out, void *data) {
     const double *bound = data;
-    double        q[4];
+    double q[4];
     skel__q_of(s->m, s->x, q);
     out[0] = q[0] - bound[0];
     out[1] = q[0] - bound[1];
 }
 
 START_TEST(events_are_found) { /* a hinge that turns evenly passes 1.0 and 2.5 rad */
-    double          bound[2] = {2.5, 1.0}, times[2] = {0};
-    skel_body_desc  b;
+    double bound[2] = {2.5, 1.0}, times[2] = {0};
+    skel_body_desc b;
     skel_joint_desc j;
-    skel__cvode    *c;
-    skel_error      err;
-    int             found = 0;
+    skel__cvode *c;
+    skel_error err;
+    int found = 0;
     skel_body_desc_init(&b), skel_joint_desc_init(&j), skel_error_init(&err);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = 1;
     j.type = SKEL_JOINT_HINGE, j.child = 0, j.parent = SKEL_WORLD, j.motor = -2;
@@ -630,10 +630,10 @@ static void stays_at_zero(const skel_state *s, double *out, void *data) {
 
 START_TEST(an_event_may_stay_at_zero) { /* CVODE calls that an error */
     const double x[4] = {1, .5, 0, 0};
-    scene        s    = double_pendulum(x);
+    scene s = double_pendulum(x);
     skel__cvode *c;
-    skel_error   err;
-    int          found = 0;
+    skel_error err;
+    int found = 0;
     skel_error_init(&err);
     ck_assert_int_eq(
         skel__cvode_create(s.model, SKEL_INTEGRATOR_ADAMS, SKEL_SOLVER_TREE, 1e-8, &c, &err),
@@ -661,11 +661,11 @@ static void no_events(const skel_state *s, double *out, void *data) {
 START_TEST(sundials_fits_its_memory) {
     const int32_t integrators[3] = {SKEL_INTEGRATOR_ADAMS, SKEL_INTEGRATOR_BDF,
                                     SKEL_INTEGRATOR_BDF};
-    const int32_t bodies[3]      = {3, 3, MANY_BODIES}; /* the last without a dense Jacobian */
+    const int32_t bodies[3] = {3, 3, MANY_BODIES}; /* the last without a dense Jacobian */
     for (int e = 0; e < 3; ++e) {
-        scene        s = scene_chain(bodies[e], SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .05, NULL);
+        scene s = scene_chain(bodies[e], SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .05, NULL);
         skel__cvode *c;
-        skel_error   err;
+        skel_error err;
         skel_error_init(&err);
         ck_assert_int_eq(
             skel__cvode_create(s.model, integrators[e], SKEL_SOLVER_TREE, 1e-6, &c, &err), SKEL_OK);
@@ -693,14 +693,14 @@ END_TEST
 
 START_TEST(what_cannot_go_on_says_why) {
     skel_body_desc b;
-    skel_error     err;
-    skel_bake     *k;
+    skel_error err;
+    skel_bake *k;
     skel_bake_desc d;
-    const double   time[2] = {0, 1}, force[6] = {0, 0, 0, 1e300, 0, 0};
+    const double time[2] = {0, 1}, force[6] = {0, 0, 0, 1e300, 0, 0};
     skel_body_desc_init(&b), skel_error_init(&err), skel_bake_desc_init(&d);
     b.name = "feather", b.mass = 1e-10, b.inertia[0] = b.inertia[1] = b.inertia[2] = 1e-10;
     b.force_curve = (skel_curve){time, force, 2, 3};
-    scene s       = made(&b, 1, NULL, 0, 0);
+    scene s = made(&b, 1, NULL, 0, 0);
     d.model = s.model, d.sample_count = 40;
     ck_assert_int_eq(skel_bake_start(&d, &k, &err), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(k, -1), SKEL_E_DIVERGED);
@@ -723,19 +723,19 @@ END_TEST
 /* Numbers that leave the range of double at once: the message names what and what to do. */
 START_TEST(a_start_out_of_range_says_so) {
     for (int e = 0; e < 3; ++e) {
-        const double   x[4] = {1, .5, 0, 0};
-        scene          s    = double_pendulum(x);
+        const double x[4] = {1, .5, 0, 0};
+        scene s = double_pendulum(x);
         skel_bake_desc d;
-        skel_bake     *b = NULL;
-        skel_error     err;
-        double         spin[2] = {0, e == 0 ? 1e100 : 1};
+        skel_bake *b = NULL;
+        skel_error err;
+        double spin[2] = {0, e == 0 ? 1e100 : 1};
         skel_bake_desc_init(&d), skel_error_init(&err);
         s.model->gravity.z = e == 1 ? -1e300 : -9.81;
         if (e == 2) s.model->joint[0].friction = s.model->joint[1].friction = 1e300;
         skel_state_set_qd(s.state, spin);
         d.model = s.model, d.state = s.state, d.sample_count = 5;
         for (int32_t k = SKEL_INTEGRATOR_ADAMS; k <= SKEL_INTEGRATOR_BDF; ++k) {
-            d.integrator       = k;
+            d.integrator = k;
             skel_status status = skel_bake_start(&d, &b, &err);
             if (status == SKEL_OK) {
                 status = skel_bake_advance(b, -1);
@@ -767,7 +767,7 @@ START_TEST(stiff_friction_does_not_hang) {
         skel_bake_destroy(b);
         for (int32_t k = SKEL_INTEGRATOR_ADAMS; k <= SKEL_INTEGRATOR_BDF; ++k) {
             skel_bake_desc d;
-            skel_error     err;
+            skel_error err;
             skel_bake_desc_init(&d), skel_error_init(&err);
             d.model = s.model, d.state = s.state, d.integrator = k, d.sample_count = 13;
             ck_assert_int_eq(skel_bake_start(&d, &b, &err), SKEL_OK);
@@ -790,9 +790,9 @@ START_TEST(stiff_friction_does_not_hang) {
 END_TEST
 
 START_TEST(auto_with_steps_minds_friction) { /* rk4 would be unstable */
-    scene          s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
+    scene s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
     skel_bake_desc d;
-    skel_bake     *b;
+    skel_bake *b;
     skel_bake_desc_init(&d);
     d.model = s.model, d.state = s.state, d.step = .001, d.sample_count = 13;
     for (int stiff = 0; stiff < 2; ++stiff) {
@@ -813,9 +813,9 @@ START_TEST(no_tolerance_hangs) { /* from absurdly fine to absurdly coarse */
     for (int e = 0; e < 5; ++e)
         for (int integrator = SKEL_INTEGRATOR_ADAMS; integrator <= SKEL_INTEGRATOR_BDF;
              ++integrator) {
-            scene          s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .3, NULL);
+            scene s = scene_chain(3, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .3, NULL);
             skel_bake_desc d;
-            skel_bake     *b;
+            skel_bake *b;
             skel_bake_desc_init(&d);
             d.model = s.model, d.state = s.state, d.sample_count = 13;
             d.integrator = integrator, d.tolerance = tolerances[e];
@@ -830,11 +830,11 @@ START_TEST(no_tolerance_hangs) { /* from absurdly fine to absurdly coarse */
 END_TEST
 
 START_TEST(what_auto_runs) { /* three hinges about y between the world and two bodies: a loop */
-    skel_body_desc  b[2];
+    skel_body_desc b[2];
     skel_joint_desc j[3];
-    skel_bake_desc  d;
-    skel_bake      *k;
-    skel_error      err;
+    skel_bake_desc d;
+    skel_bake *k;
+    skel_error err;
     skel_bake_desc_init(&d), skel_error_init(&err);
     for (int e = 0; e < 2; ++e) {
         skel_body_desc_init(&b[e]);
@@ -848,7 +848,7 @@ START_TEST(what_auto_runs) { /* three hinges about y between the world and two b
         memcpy(j[e].parent_orientation, turn, sizeof turn);
         memcpy(j[e].child_orientation, turn, sizeof turn);
         j[e].parent_position[0] = e ? .5 : -.5;
-        j[e].child_position[0]  = e < 2 ? -.5 : 1.5;
+        j[e].child_position[0] = e < 2 ? -.5 : 1.5;
     }
     for (int loop = 0; loop < 2; ++loop) {
         const int32_t want[2] = {loop ? SKEL_INTEGRATOR_CONSERVING : SKEL_INTEGRATOR_ADAMS,
@@ -861,7 +861,7 @@ START_TEST(what_auto_runs) { /* three hinges about y between the world and two b
             ck_assert_int_eq(summary(k).integrator, want[e]);
             skel_bake_destroy(k);
         }
-        d.integrator             = SKEL_INTEGRATOR_BDF;
+        d.integrator = SKEL_INTEGRATOR_BDF;
         const skel_status status = skel_bake_start(&d, &k, &err);
         ck_assert_int_eq(status, loop ? SKEL_E_UNSUPPORTED : SKEL_OK);
         if (loop) ck_assert_msg(strstr(err.text, "loop") != NULL, "%s", err.text);
@@ -873,8 +873,8 @@ START_TEST(what_auto_runs) { /* three hinges about y between the world and two b
 END_TEST
 
 START_TEST(a_summary_of_version_1_is_served) {
-    scene             s = scene_chain(2, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
-    skel_bake        *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, .5);
+    scene s = scene_chain(2, SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, .3, NULL);
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, .5);
     skel_bake_summary old, full = summary(b);
     memset(&old, 0xAB, sizeof old);
     old.struct_size = 88;
@@ -894,13 +894,13 @@ START_TEST(bodies_at_rest_and_nothing_at_all) {
     skel_body_desc b;
     skel_body_desc_init(&b);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = 1;
-    scene      s = made(&b, 1, NULL, 0, 0);
+    scene s = made(&b, 1, NULL, 0, 0);
     skel_bake *k = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-8, 24, 10);
     near1(max_abs(skel_bake_poses(k) + 7 * 240, 3), 0, 0);
     skel_bake_destroy(k), scene_free(&s);
     b.motion = SKEL_MOTION_FIXED;
-    s        = made(&b, 1, NULL, 0, 9.81);
-    k        = bake(&s, SKEL_INTEGRATOR_BDF, 1e-8, 24, 10);
+    s = made(&b, 1, NULL, 0, 9.81);
+    k = bake(&s, SKEL_INTEGRATOR_BDF, 1e-8, 24, 10);
     ck_assert_int_eq(skel_bake_samples_done(k), 241);
     skel_bake_destroy(k), scene_free(&s);
 }
@@ -908,7 +908,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("cvode");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, rates_are_the_slopes_of_a_motion);
     tcase_add_test(t, double_pendulum_against_its_textbook_equations);
     tcase_add_test(t, heavy_symmetric_top);

@@ -23,7 +23,7 @@
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 static void matrix_of_pose(const double x[7], double out[16]) {
-    const m3     r      = q_matrix(q_of(x + 3));
+    const m3 r = q_matrix(q_of(x + 3));
     const double rows[] = {r.r[0].x, r.r[0].y, r.r[0].z, x[0], r.r[1].x, r.r[1].y, r.r[1].z, x[1],
                            r.r[2].x, r.r[2].y, r.r[2].z, x[2], 0,        0,        0,        1};
     memcpy(out, rows, sizeof rows);
@@ -53,8 +53,8 @@ static void near_frames(const skel_dh *dh, const double *q, const json_value *fr
 static skel_dh *dh_of(int32_t convention, const skel_dh_row *rows, int n, const double *base,
                       const double *tool) {
     skel_dh_desc d;
-    skel_error   err;
-    skel_dh     *dh;
+    skel_error err;
+    skel_dh *dh;
     skel_error_init(&err);
     skel_dh_desc_init(&d);
     d.convention = convention, d.rows = rows, d.row_count = (uint32_t)n;
@@ -73,10 +73,10 @@ static skel_dh_row row_of(const skel_dh *dh, int i) {
 
 START_TEST(axes_of_the_vectors) {
     const json_value *c = json_element(get(g_vectors, "dh_from_axes"), _i);
-    const int         n = (int)number(c, "n");
-    double            p[3 * MAX_ROWS], u[3 * MAX_ROWS], q[MAX_ROWS], zero[MAX_ROWS] = {0};
-    double            a[MAX_ROWS], alpha[MAX_ROWS], d[MAX_ROWS], phi[MAX_ROWS];
-    int32_t           types[MAX_ROWS];
+    const int n = (int)number(c, "n");
+    double p[3 * MAX_ROWS], u[3 * MAX_ROWS], q[MAX_ROWS], zero[MAX_ROWS] = {0};
+    double a[MAX_ROWS], alpha[MAX_ROWS], d[MAX_ROWS], phi[MAX_ROWS];
+    int32_t types[MAX_ROWS];
     for (int i = 0; i < n; ++i) {
         for (int k = 0; k < 3; ++k) {
             p[3 * i + k] = json_element(json_element(get(c, "p"), i), k)->number;
@@ -88,7 +88,7 @@ START_TEST(axes_of_the_vectors) {
     numbers(c, "q", q, n), numbers(c, "a", a, n), numbers(c, "alpha", alpha, n);
     numbers(c, "d", d, n), numbers(c, "phi", phi, n);
     skel_dh_axes_desc desc;
-    skel_dh          *modified, *standard;
+    skel_dh *modified, *standard;
     skel_dh_axes_desc_init(&desc);
     desc.convention = SKEL_DH_MODIFIED, desc.count = (uint32_t)n;
     desc.points = p, desc.directions = u, desc.types = types;
@@ -109,12 +109,12 @@ END_TEST
 
 START_TEST(tables_of_the_vectors) {
     const json_value *c = json_element(get(g_vectors, "dh_tables"), _i);
-    const int         n = json_size(get(c, "rows"));
-    skel_dh_row       m[MAX_ROWS], s[MAX_ROWS];
-    double            zero[MAX_ROWS] = {0}, is[16], must[16], base[7], tool[7];
+    const int n = json_size(get(c, "rows"));
+    skel_dh_row m[MAX_ROWS], s[MAX_ROWS];
+    double zero[MAX_ROWS] = {0}, is[16], must[16], base[7], tool[7];
     for (int i = 0; i < n; ++i) {
         const json_value *row = json_element(get(c, "rows"), i);
-        double            x[4];
+        double x[4];
         for (int k = 0; k < 4; ++k) x[k] = json_element(row, k)->number;
         skel_dh_row_init(&m[i]), skel_dh_row_init(&s[i]);
         m[i].alpha = x[0], m[i].a = x[1], m[i].d = x[2], m[i].theta = x[3];
@@ -130,8 +130,8 @@ START_TEST(tables_of_the_vectors) {
     matrix_of_pose(base, is), matrix_numbers(get(to, "base"), must);
     near(is, must, 16, 1e-12);
     for (int i = 0; i < n; ++i) { /* theta, d, a, alpha */
-        const skel_dh_row r    = row_of(other, i);
-        const double      x[4] = {r.theta, r.d, r.a, r.alpha};
+        const skel_dh_row r = row_of(other, i);
+        const double x[4] = {r.theta, r.d, r.a, r.alpha};
         for (int k = 0; k < 4; ++k)
             near1(x[k], json_element(json_element(get(to, "rows"), i), k)->number, 1e-12);
     }
@@ -142,8 +142,8 @@ START_TEST(tables_of_the_vectors) {
     matrix_of_pose(tool, is), matrix_numbers(get(to, "tool"), must);
     near(is, must, 16, 1e-12);
     for (int i = 0; i < n; ++i) { /* alpha, a, d, theta */
-        const skel_dh_row r    = row_of(other, i);
-        const double      x[4] = {r.alpha, r.a, r.d, r.theta};
+        const skel_dh_row r = row_of(other, i);
+        const double x[4] = {r.alpha, r.a, r.d, r.theta};
         for (int k = 0; k < 4; ++k)
             near1(x[k], json_element(json_element(get(to, "rows"), i), k)->number, 1e-12);
     }
@@ -164,13 +164,13 @@ static void random_pose(rng *r, double x[7]) {
 static void random_row(rng *r, skel_dh_row *row) {
     const double pi = 0.5 * SKEL__TURN;
     skel_dh_row_init(row);
-    row->type   = rng_int(r, 4) ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
-    row->a      = rng_range(r, -1, 1);
-    row->alpha  = rng_range(r, -pi, pi);
-    row->d      = rng_int(r, 3) ? rng_range(r, -1, 1) : 0;
-    row->theta  = rng_int(r, 3) ? rng_range(r, -pi, pi) : 0;
+    row->type = rng_int(r, 4) ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
+    row->a = rng_range(r, -1, 1);
+    row->alpha = rng_range(r, -pi, pi);
+    row->d = rng_int(r, 3) ? rng_range(r, -1, 1) : 0;
+    row->theta = rng_int(r, 3) ? rng_range(r, -pi, pi) : 0;
     row->offset = rng_int(r, 2) ? rng_range(r, -1, 1) : 0;
-    row->sign   = rng_int(r, 3) ? 1 : -1;
+    row->sign = rng_int(r, 3) ? 1 : -1;
     switch (rng_int(r, 8)) {
     case 0: row->a = 0; break;
     case 1: row->alpha = 0; break;
@@ -205,8 +205,8 @@ static void round_model(int n, skel_body_desc *b, skel_joint_desc *j) {
     for (int i = 0; i < n; ++i) {
         const pose outer = {v3_of(j[i].parent_position), q_of(j[i].parent_orientation)};
         const pose joint = rounded_pose(pose_mul(before, outer));
-        const pose body  = {v3_of(b[i].position), q_of(b[i].orientation)};
-        const pose x     = rounded_pose(body);
+        const pose body = {v3_of(b[i].position), q_of(b[i].orientation)};
+        const pose x = rounded_pose(body);
         put_frame(before_rounded, joint, j[i].parent_position, j[i].parent_orientation);
         put_frame(x, joint, j[i].child_position, j[i].child_orientation);
         v3_to(x.p, b[i].position);
@@ -216,12 +216,12 @@ static void round_model(int n, skel_body_desc *b, skel_joint_desc *j) {
 }
 
 static skel_model *model_of(const skel_dh *dh, int rounded) {
-    const int       n = skel_dh_row_count(dh);
-    skel_body_desc  b[MAX_ROWS];
+    const int n = skel_dh_row_count(dh);
+    skel_body_desc b[MAX_ROWS];
     skel_joint_desc j[MAX_ROWS];
     skel_model_desc d;
-    skel_model     *model;
-    skel_error      err;
+    skel_model *model;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int i = 0; i < n; ++i) skel_body_desc_init(&b[i]), skel_joint_desc_init(&j[i]);
@@ -234,8 +234,8 @@ static skel_model *model_of(const skel_dh *dh, int rounded) {
 
 static skel_dh *extracted(const skel_model *model, int32_t convention, const double *tool) {
     skel_dh_chain_desc c;
-    skel_dh           *dh;
-    skel_error         err;
+    skel_dh *dh;
+    skel_error err;
     skel_error_init(&err);
     skel_dh_chain_desc_init(&c);
     c.convention = convention, c.tip = skel_model_body_count(model) - 1;
@@ -246,7 +246,7 @@ static skel_dh *extracted(const skel_model *model, int32_t convention, const dou
 
 /* Where the tool is at q, by the model's own kinematics. */
 static pose tool_at(const skel_model *model, const double *tool, const double *q) {
-    double    x[7 * MAX_ROWS];
+    double x[7 * MAX_ROWS];
     const int n = skel_model_body_count(model);
     ck_assert_int_eq(skel_fk(model, q, x), SKEL_OK);
     return pose_mul(pose_from(x + 7 * (n - 1)), pose_from(tool));
@@ -258,9 +258,9 @@ static double distance(pose a, pose b, double reach) {
 }
 
 typedef struct chain {
-    int         n;
+    int n;
     skel_dh_row row[MAX_ROWS];
-    double      base[7], tool[7], reach;
+    double base[7], tool[7], reach;
 } chain;
 
 static chain random_chain(rng *r) {
@@ -276,11 +276,11 @@ static chain random_chain(rng *r) {
 
 /* Table -> model -> table -> model; the largest difference over random q. */
 static double there_and_back(rng *r, const chain *c, int32_t from, int32_t to, int rounded) {
-    skel_dh    *dh    = dh_of(from, c->row, c->n, c->base, c->tool);
+    skel_dh *dh = dh_of(from, c->row, c->n, c->base, c->tool);
     skel_model *model = model_of(dh, rounded);
-    skel_dh    *again = extracted(model, to, c->tool);
-    skel_model *back  = model_of(again, 0);
-    double      tool[7], worst = 0, frames[7 * (MAX_ROWS + 1)], q2[MAX_ROWS];
+    skel_dh *again = extracted(model, to, c->tool);
+    skel_model *back = model_of(again, 0);
+    double tool[7], worst = 0, frames[7 * (MAX_ROWS + 1)], q2[MAX_ROWS];
     ck_assert_int_eq(skel_dh_row_count(again), c->n);
     ck_assert_int_eq(skel_dh_convention(again), to);
     skel_dh_get_ends(again, NULL, tool);
@@ -338,9 +338,9 @@ static void off_axes(double off, double points[9], double directions[9], double 
 }
 
 static skel_dh *off_table(double off, double snap, double tolerance, int32_t convention) {
-    double            p[9], u[9];
+    double p[9], u[9];
     skel_dh_axes_desc d;
-    skel_dh          *dh;
+    skel_dh *dh;
     skel_dh_axes_desc_init(&d);
     off_axes(off, p, u, d.tip);
     d.count = OFF_AXES, d.points = p, d.directions = u, d.convention = convention;
@@ -365,7 +365,7 @@ static double test_number(long long *s) {
 /* Largest errors of a table against the three axes: x -> p + R (x - p), R by Rodrigues' formula.
    errors: [m], [rad]. */
 static void off_errors(const skel_dh *dh, double off, double errors[2]) {
-    double    p[9], u[9], tip[7], q[OFF_AXES], frames[7 * (OFF_AXES + 1)];
+    double p[9], u[9], tip[7], q[OFF_AXES], frames[7 * (OFF_AXES + 1)];
     long long s = 1;
     off_axes(off, p, u, tip);
     errors[0] = errors[1] = 0;
@@ -378,16 +378,16 @@ static void off_errors(const skel_dh *dh, double off, double errors[2]) {
             for (int c = 0; c < 4; ++c) {
                 const v3 at = v3_of(p + 3 * i), n = v3_of(u + 3 * i);
                 const v3 r = v3_sub(v3_of(x + 3 * c), at);
-                v3       y = v3_scale(r, cos(q[i]));
-                y          = v3_mad(y, sin(q[i]), v3_cross(n, r));
-                y          = v3_mad(y, (1 - cos(q[i])) * v3_dot(n, r), n);
+                v3 y = v3_scale(r, cos(q[i]));
+                y = v3_mad(y, sin(q[i]), v3_cross(n, r));
+                y = v3_mad(y, (1 - cos(q[i])) * v3_dot(n, r), n);
                 v3_to(v3_add(at, y), x + 3 * c);
             }
         ck_assert_int_eq(skel_dh_frames(dh, q, frames), SKEL_OK);
         const pose tool = pose_from(frames + 7 * OFF_AXES);
-        errors[0]       = fmax(errors[0], v3_norm(v3_sub(tool.p, v3_of(x))));
-        const m3 is  = m3_transpose(q_matrix(tool.q)); /* |A - B| of rotations: 2 sqrt2 sin(a/2) */
-        double   sum = 0;
+        errors[0] = fmax(errors[0], v3_norm(v3_sub(tool.p, v3_of(x))));
+        const m3 is = m3_transpose(q_matrix(tool.q)); /* |A - B| of rotations: 2 sqrt2 sin(a/2) */
+        double sum = 0;
         for (int c = 0; c < 3; ++c) {
             const v3 must = v3_sub(v3_of(x + 3 * c + 3), v3_of(x)), e = v3_sub(is.r[c], must);
             sum += v3_dot(e, e);
@@ -401,10 +401,10 @@ static void off_errors(const skel_dh *dh, double off, double errors[2]) {
 START_TEST(axes_off_parallel) {
     const double off = pow(10, -9 + 0.5 * _i), lever = 0.3 + 0.4;
     for (int32_t convention = 0; convention < 2; ++convention) {
-        skel_dh              *dh = off_table(off, 0, -1, convention);
-        const skel_dh_receipt r  = receipt_of(dh);
-        const skel_dh_row     a  = row_of(dh, 0);
-        double                must[2];
+        skel_dh *dh = off_table(off, 0, -1, convention);
+        const skel_dh_receipt r = receipt_of(dh);
+        const skel_dh_row a = row_of(dh, 0);
+        double must[2];
         off_errors(dh, off, must);
         near1(r.reach, k_reach, 1e-15);
         near1(r.position_error, must[0], 1e-12 * (1 + r.longest));
@@ -431,7 +431,7 @@ END_TEST
 /* What the caller says of both tolerances holds. */
 START_TEST(tolerances_are_honoured) {
     const struct {
-        double  off, snap, tolerance;
+        double off, snap, tolerance;
         int32_t relation;
     } cases[] = {{7.3e-6, 1e-6, 0, SKEL_DH_SKEW},        {7.3e-6, 1e-5, 0, SKEL_DH_PARALLEL},
                  {7.3e-6, 1e-6, 1e-5, SKEL_DH_PARALLEL}, {7.3e-6, 1e-6, 7e-6, SKEL_DH_SKEW},
@@ -442,9 +442,9 @@ START_TEST(tolerances_are_honoured) {
         skel_dh_destroy(dh);
     }
     skel_dh_axes_desc d;
-    skel_dh          *dh;
-    skel_error        err;
-    double            p[9], u[9];
+    skel_dh *dh;
+    skel_error err;
+    double p[9], u[9];
     skel_error_init(&err);
     skel_dh_axes_desc_init(&d);
     off_axes(1e-5, p, u, d.tip);
@@ -456,11 +456,11 @@ END_TEST
 
 /* A run of parallel axes keeps one direction: angles are taken against the first, not summed. */
 START_TEST(a_run_keeps_one_direction) {
-    const double      off  = 7.3e-6;
-    const double      p[9] = {0, 0, 0, 0.3, 0.4, 0, 0.6, 0.4, 0};
-    const double      u[9] = {0, 0, 1, 0, sin(off), cos(off), sin(off), 0, cos(off)};
+    const double off = 7.3e-6;
+    const double p[9] = {0, 0, 0, 0.3, 0.4, 0, 0.6, 0.4, 0};
+    const double u[9] = {0, 0, 1, 0, sin(off), cos(off), sin(off), 0, cos(off)};
     skel_dh_axes_desc d;
-    skel_dh          *dh;
+    skel_dh *dh;
     skel_dh_axes_desc_init(&d);
     d.count = 3, d.points = p, d.directions = u, d.tip[0] = 0.9;
     ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
@@ -475,10 +475,10 @@ END_TEST
 
 /* Three axes in one point to rounding, as URDFs have it: no length is long, whatever the reach. */
 START_TEST(a_wrist_of_no_reach) {
-    const double      p[9] = {1e-17, 0, 0, 0, 2e-17, 0, 0, 0, 0};
-    const double      u[9] = {0, 0, 1, 0, 1, 0, 0, 1e-4, 1};
+    const double p[9] = {1e-17, 0, 0, 0, 2e-17, 0, 0, 0, 0};
+    const double u[9] = {0, 0, 1, 0, 1, 0, 0, 1e-4, 1};
     skel_dh_axes_desc d;
-    skel_dh          *dh;
+    skel_dh *dh;
     skel_dh_axes_desc_init(&d);
     d.count = 3, d.points = p, d.directions = u;
     ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
@@ -493,14 +493,14 @@ END_TEST
 START_TEST(receipts_of_ordinary_chains) {
     rng r = rng_seed(800 + (uint64_t)_i);
     for (int k = 0; k < 200; ++k) {
-        const chain        c     = random_chain(&r);
-        skel_dh           *dh    = dh_of(_i & 1, c.row, c.n, c.base, c.tool), *other;
-        skel_model        *model = model_of(dh, 0);
-        skel_dh           *made  = extracted(model, _i & 1, c.tool), *plain;
-        skel_dh_receipt    got = receipt_of(made), turn = {.struct_size = sizeof turn};
+        const chain c = random_chain(&r);
+        skel_dh *dh = dh_of(_i & 1, c.row, c.n, c.base, c.tool), *other;
+        skel_model *model = model_of(dh, 0);
+        skel_dh *made = extracted(model, _i & 1, c.tool), *plain;
+        skel_dh_receipt got = receipt_of(made), turn = {.struct_size = sizeof turn};
         skel_dh_chain_desc d;
-        double             q[MAX_ROWS], f[7 * (MAX_ROWS + 1)], place = 0, angle = 0;
-        long long          s = 1;
+        double q[MAX_ROWS], f[7 * (MAX_ROWS + 1)], place = 0, angle = 0;
+        long long s = 1;
         for (int n = 0; n < SKEL_DH_TEST_POSES; ++n) {
             for (int i = 0; i < c.n; ++i)
                 q[i] = test_number(&s) *
@@ -508,8 +508,8 @@ START_TEST(receipts_of_ordinary_chains) {
             const pose must = tool_at(model, c.tool, q);
             ck_assert_int_eq(skel_dh_frames(made, q, f), SKEL_OK);
             const pose is = pose_from(f + 7 * c.n);
-            place         = fmax(place, v3_norm(v3_sub(is.p, must.p)));
-            angle         = fmax(angle, v3_norm(q_log(q_mul(q_conj(must.q), is.q))));
+            place = fmax(place, v3_norm(v3_sub(is.p, must.p)));
+            angle = fmax(angle, v3_norm(q_log(q_mul(q_conj(must.q), is.q))));
         }
         near1(got.position_error, place, 1e-13 * (1 + got.reach + got.longest));
         near1(got.angle_error, angle, 1e-13);
@@ -535,10 +535,10 @@ END_TEST
 
 /* Callers that were built before the last fields were there. */
 START_TEST(old_callers) {
-    double            p[9], u[9];
+    double p[9], u[9];
     skel_dh_axes_desc d;
-    skel_dh          *dh;
-    skel_dh_row       row;
+    skel_dh *dh;
+    skel_dh_row row;
     skel_dh_axes_desc_init_sized(&d, offsetof(skel_dh_axes_desc, parallel_tolerance));
     off_axes(7.3e-6, p, u, d.tip);
     d.count = OFF_AXES, d.points = p, d.directions = u;
@@ -563,14 +563,14 @@ START_TEST(old_callers) {
 END_TEST
 
 START_TEST(rows_that_overlap_are_refused) {
-    skel_dh_row  row[2];
+    skel_dh_row row[2];
     skel_dh_desc d;
-    skel_dh     *dh;
-    skel_error   err;
+    skel_dh *dh;
+    skel_error err;
     skel_error_init(&err);
     skel_dh_desc_init(&d);
     for (int i = 0; i < 2; ++i) skel_dh_row_init(&row[i]);
-    d.rows      = row;
+    d.rows = row;
     d.row_count = 2;
 
     d.row_stride = offsetof(skel_dh_row, turned) - 1; /* less than a row ever had */
@@ -584,13 +584,13 @@ END_TEST
 
 /* A free root hangs from nothing: there is no chain that leads to it. */
 START_TEST(a_free_root_is_no_tip) {
-    skel_body_desc     b[2];
-    skel_joint_desc    j;
-    skel_model_desc    d;
-    skel_model        *model;
+    skel_body_desc b[2];
+    skel_joint_desc j;
+    skel_model_desc d;
+    skel_model *model;
     skel_dh_chain_desc c;
-    skel_dh           *dh = NULL;
-    skel_error         err;
+    skel_dh *dh = NULL;
+    skel_error err;
     skel_error_init(&err);
     for (int i = 0; i < 2; ++i) {
         skel_body_desc_init(&b[i]);
@@ -598,13 +598,13 @@ START_TEST(a_free_root_is_no_tip) {
         for (int k = 0; k < 3; ++k) b[i].inertia[k] = 1;
     }
     skel_joint_desc_init(&j);
-    j.type   = SKEL_JOINT_HINGE;
+    j.type = SKEL_JOINT_HINGE;
     j.parent = 0;
-    j.child  = 1;
+    j.child = 1;
     skel_model_desc_init(&d);
-    d.bodies      = b;
-    d.body_count  = 2;
-    d.joints      = &j;
+    d.bodies = b;
+    d.body_count = 2;
+    d.joints = &j;
     d.joint_count = 1;
     ck_assert_msg(skel_model_create(&d, &model, &err) == SKEL_OK, "%s", err.text);
 

@@ -23,13 +23,13 @@ static v3 random_v3(rng *r, double size) {
 
 static skel_field_desc field(int32_t type) {
     return (skel_field_desc){.struct_size = sizeof(skel_field_desc),
-                             .type        = type,
-                             .axis        = {0, 0, 1},
-                             .strength    = 1,
-                             .scale       = 1,
-                             .density     = 1.2,
+                             .type = type,
+                             .axis = {0, 0, 1},
+                             .strength = 1,
+                             .scale = 1,
+                             .density = 1.2,
                              .coefficient = 1,
-                             .body        = SKEL_WORLD};
+                             .body = SKEL_WORLD};
 }
 
 /* The array must outlive the model. */
@@ -39,9 +39,9 @@ static void set_fields(scene *s, skel_field_desc *fields, int32_t count) {
 
 static scene single(double mass, int32_t shape, const double size[3], double gravity) {
     skel_model_desc d;
-    skel_body_desc  b;
-    skel_error      err;
-    scene           s;
+    skel_body_desc b;
+    skel_error err;
+    scene s;
     skel_model_desc_init(&d), skel_body_desc_init(&b), skel_error_init(&err);
     b.mass = mass, b.shape = shape;
     memcpy(b.size, size, sizeof b.size);
@@ -69,8 +69,8 @@ static skel__wrench wrench_at(const skel_model *m, const skel__kin *x, double t)
 /* Where the state is after some seconds; integrator with tolerance. */
 static skel_bake *bake(const scene *s, int32_t integrator, double seconds) {
     skel_bake_desc d;
-    skel_bake     *b;
-    skel_error     err;
+    skel_bake *b;
+    skel_error err;
     skel_bake_desc_init(&d), skel_error_init(&err);
     d.model = s->model, d.state = s->state, d.integrator = integrator, d.tolerance = 1e-11;
     d.sample_rate = 10, d.sample_count = (uint32_t)(seconds * 10 + 1.5);
@@ -83,10 +83,10 @@ static skel_bake *bake(const scene *s, int32_t integrator, double seconds) {
 
 /* ---- the moving frame ---- */
 
-static const double k_time[4]      = {0, .25, .4, .8}; /* multiples of 1/2000 s */
-static const double k_spin[4][3]   = {{0, 0, 0}, {2, -1, .5}, {-1, 1.5, 2}, {.5, .5, -1}};
-static const double k_drift[4][3]  = {{1, 0, 0}, {-2, 3, 1}, {0, -4, 2}, {1, 1, 1}};
-static const v3     k_constants[2] = {{.7, -1.1, 1.6}, {-.8, 1.3, 2.1}}; /* spin, drift */
+static const double k_time[4] = {0, .25, .4, .8}; /* multiples of 1/2000 s */
+static const double k_spin[4][3] = {{0, 0, 0}, {2, -1, .5}, {-1, 1.5, 2}, {.5, .5, -1}};
+static const double k_drift[4][3] = {{1, 0, 0}, {-2, 3, 1}, {0, -4, 2}, {1, 1, 1}};
+static const v3 k_constants[2] = {{.7, -1.1, 1.6}, {-.8, 1.3, 2.1}}; /* spin, drift */
 
 static v3 sample(const double (*value)[3], double t) {
     int k = 0;
@@ -99,7 +99,7 @@ static v3 sample(const double (*value)[3], double t) {
 /* A frame seen from outside: its axes q, its origin o and that one's velocity. */
 typedef struct outside {
     quat q;
-    v3   o, v;
+    v3 o, v;
 } outside;
 typedef struct motion {
     int has_curves, has_drift;
@@ -116,7 +116,7 @@ static v3 drift_at(motion c, double t) {
 
 /* q' = q (0, spin) / 2,  o'' = q drift */
 static outside slope(motion c, outside f, double t) {
-    const v3   w    = v3_scale(spin_at(c, t), .5);
+    const v3 w = v3_scale(spin_at(c, t), .5);
     const quat half = {0, w.x, w.y, w.z};
     return (outside){q_mul(f.q, half), f.v, q_rotate(f.q, drift_at(c, t))};
 }
@@ -126,15 +126,15 @@ static outside moved(outside f, double h, outside d) {
                      v3_mad(f.v, h, d.v)};
 }
 static outside frame_after(motion c, outside f, double seconds) { /* rk4 */
-    const int    n = 8000;
+    const int n = 8000;
     const double h = seconds / n;
     for (int k = 0; k < n; ++k) {
-        const double  t = h * k;
+        const double t = h * k;
         const outside a = slope(c, f, t), b = slope(c, moved(f, .5 * h, a), t + .5 * h);
         const outside e = slope(c, moved(f, .5 * h, b), t + .5 * h);
         const outside g = slope(c, moved(f, h, e), t + h);
-        f               = moved(moved(moved(moved(f, h / 6, a), h / 3, b), h / 3, e), h / 6, g);
-        f.q             = q_unit(f.q);
+        f = moved(moved(moved(moved(f, h / 6, a), h / 3, b), h / 3, e), h / 6, g);
+        f.q = q_unit(f.q);
     }
     return f;
 }
@@ -143,7 +143,7 @@ static outside frame_after(motion c, outside f, double seconds) { /* rk4 */
 static void look_from(const outside *f, v3 spin, int sign, int32_t nb, double *place,
                       double *speed) {
     for (int32_t i = 0; i < nb; ++i, place += 7, speed += 6) {
-        v3   p = v3_of(place), v = v3_of(speed), w = v3_of(speed + 3);
+        v3 p = v3_of(place), v = v3_of(speed), w = v3_of(speed + 3);
         quat q = q_of(place + 3);
         if (sign > 0) {
             v = v3_add(f->v, q_rotate(f->q, v3_add(v, v3_cross(spin, p))));
@@ -170,10 +170,10 @@ static double pose_error(const double *a, const double *b, int32_t nb) {
 }
 
 static scene frame_tree(int k) { /* the same at every call; joints that rub */
-    rng       r     = rng_seed(700 + (uint64_t)k);
+    rng r = rng_seed(700 + (uint64_t)k);
     const int bends = 1 << SKEL_JOINT_HINGE | 1 << SKEL_JOINT_BALL;
-    scene     s     = scene_random_tree(
-                &r, (scene_options){.bodies = 5, .no_gravity = 1, .joint_mask = k % 2 ? 0 : bends});
+    scene s = scene_random_tree(
+        &r, (scene_options){.bodies = 5, .no_gravity = 1, .joint_mask = k % 2 ? 0 : bends});
     for (int32_t j = 0; j < s.model->nj; ++j) s.model->joint[j].friction = .05;
     return s;
 }
@@ -181,7 +181,7 @@ static scene frame_tree(int k) { /* the same at every call; joints that rub */
 /* The state as seen from a frame that moves as c says. */
 static void into_frame(scene *s, motion c, const outside *f) {
     const int32_t nb = skel_model_body_count(s->model);
-    double        place[7 * MAX_BODIES], speed[6 * MAX_BODIES];
+    double place[7 * MAX_BODIES], speed[6 * MAX_BODIES];
     skel_state_get_poses(s->state, place), skel_state_get_velocities(s->state, speed);
     look_from(f, spin_at(c, 0), -1, nb, place, speed);
     skel_state_set_poses(s->state, place), skel_state_set_velocities(s->state, speed);
@@ -192,15 +192,15 @@ static void into_frame(scene *s, motion c, const outside *f) {
     if (c.has_drift) s->model->frame_acceleration_curve = (skel_curve){k_time, k_drift[0], 4, 3};
 }
 
-static const outside k_start     = {{.5, .5, -.5, .5}, {.3, -.2, .4}, {.5, .1, -.3}};
-static const motion  k_motions[] = {{0, 0}, {0, 1}, {1, 1}};
+static const outside k_start = {{.5, .5, -.5, .5}, {.3, -.2, .4}, {.5, .1, -.3}};
+static const motion k_motions[] = {{0, 0}, {0, 1}, {1, 1}};
 
 /* Poses after a second, looked at from outside; the largest misfit of the energies. */
 static double frame_run(int tree, motion c, int32_t integrator, int steps, double *place) {
     const outside end = frame_after(c, k_start, 1);
-    scene         s   = frame_tree(tree);
-    const int32_t nb  = skel_model_body_count(s.model);
-    double        speed[6 * MAX_BODIES], misfit;
+    scene s = frame_tree(tree);
+    const int32_t nb = skel_model_body_count(s.model);
+    double speed[6 * MAX_BODIES], misfit;
     into_frame(&s, c, &k_start);
     if (steps > 0) {
         const skel_report_row a = report(s.state);
@@ -209,7 +209,7 @@ static double frame_run(int tree, motion c, int32_t integrator, int steps, doubl
         misfit = fabs(b.kinetic - a.kinetic - b.work_load - b.work_friction) / (1 + b.kinetic);
         skel_state_get_poses(s.state, place), skel_state_get_velocities(s.state, speed);
     } else {
-        skel_bake        *b   = bake(&s, integrator, 1);
+        skel_bake *b = bake(&s, integrator, 1);
         skel_bake_summary sum = {.struct_size = sizeof sum};
         skel_bake_get_summary(b, &sum);
         misfit = sum.energy_drift;
@@ -223,9 +223,9 @@ static double frame_run(int tree, motion c, int32_t integrator, int steps, doubl
 }
 
 static void inertial_run(int tree, double *place) {
-    scene         s  = frame_tree(tree);
+    scene s = frame_tree(tree);
     const int32_t nb = skel_model_body_count(s.model);
-    skel_bake    *b  = bake(&s, SKEL_INTEGRATOR_ADAMS, 1);
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 1);
     memcpy(place, skel_bake_poses(b) + 70 * nb, 7 * (size_t)nb * sizeof *place);
     skel_bake_destroy(b);
     scene_free(&s);
@@ -237,7 +237,7 @@ START_TEST(the_frame_does_not_matter) { /* to whoever looks from outside */
         double seen[7 * MAX_BODIES], truth[7 * MAX_BODIES];
         inertial_run(k, truth);
         energy = fmax(energy, frame_run(k, k_motions[_i], SKEL_INTEGRATOR_ADAMS, 0, seen));
-        worst  = fmax(worst, pose_error(seen, truth, 5));
+        worst = fmax(worst, pose_error(seen, truth, 5));
     }
     printf("frame, motion %d, adams: poses %.2g, energy %.2g\n", _i, worst, energy);
     ck_assert_double_le(worst, 1e-8);
@@ -267,14 +267,14 @@ START_TEST(frame_in_fixed_steps) {
 END_TEST
 
 START_TEST(frame_forces_at_right_angles_do_no_work) {
-    rng   r            = rng_seed(3);
-    scene s            = single(.7, SKEL_SHAPE_BOX, k_size, 0);
+    rng r = rng_seed(3);
+    scene s = single(.7, SKEL_SHAPE_BOX, k_size, 0);
     s.model->has_frame = 1;
     for (int k = 0; k < 100; ++k) {
-        skel__kin x         = random_kin(&r), still;
+        skel__kin x = random_kin(&r), still;
         s.model->frame_spin = random_v3(&r, 5);
-        still               = x;
-        still.v = still.w    = (v3){0, 0, 0};
+        still = x;
+        still.v = still.w = (v3){0, 0, 0};
         const skel__wrench a = wrench_at(s.model, &x, 0), b = wrench_at(s.model, &still, 0);
         near1(v3_dot(v3_sub(a.f, b.f), x.v), 0, 1e-12);
         near1(v3_dot(v3_sub(a.n, b.n), q_rotate(x.q, x.w)), 0, 1e-13);
@@ -286,19 +286,19 @@ END_TEST
 /* ---- air ---- */
 
 START_TEST(fall_to_the_terminal_speed) {
-    const double    g = 9.81, radius = .11, mass = .04, size[3] = {radius, 0, 0};
-    scene           s   = single(mass, SKEL_SHAPE_SPHERE, size, g);
+    const double g = 9.81, radius = .11, mass = .04, size[3] = {radius, 0, 0};
+    scene s = single(mass, SKEL_SHAPE_SPHERE, size, g);
     skel_field_desc air = field(SKEL_FIELD_DRAG);
-    air.coefficient     = .47;
+    air.coefficient = .47;
     set_fields(&s, &air, 1);
     const double vt = sqrt(2 * mass * g / (air.density * air.coefficient * PI * radius * radius));
-    skel_bake   *b  = bake(&s, SKEL_INTEGRATOR_ADAMS, 4);
-    double       worst = 0;
+    skel_bake *b = bake(&s, SKEL_INTEGRATOR_ADAMS, 4);
+    double worst = 0;
     for (int k = 0; k <= 40; ++k) {
         const double t = .1 * k, *p = skel_bake_poses(b) + 7 * k,
                      *v = skel_bake_velocities(b) + 6 * k;
-        worst           = fmax(worst, fabs(v[2] + vt * tanh(g * t / vt)));
-        worst           = fmax(worst, fabs(p[2] + vt * vt / g * log(cosh(g * t / vt))));
+        worst = fmax(worst, fabs(v[2] + vt * tanh(g * t / vt)));
+        worst = fmax(worst, fabs(p[2] + vt * vt / g * log(cosh(g * t / vt))));
     }
     const double last = skel_bake_velocities(b)[6 * 40 + 2];
     printf("fall against the air: off by %.2g, %.8f of the terminal speed\n", worst, -last / vt);
@@ -310,15 +310,15 @@ START_TEST(fall_to_the_terminal_speed) {
 END_TEST
 
 START_TEST(air_takes_energy) { /* a gram in a storm: stiff; every shape, at 1/60 s */
-    rng             r   = rng_seed(5);
+    rng r = rng_seed(5);
     skel_field_desc air = field(SKEL_FIELD_DRAG);
-    scene           s   = single(1e-3 / (1 + 999 * (_i / SHAPES)), _i % SHAPES, k_size, 0);
-    double          v[6], lost = 0;
+    scene s = single(1e-3 / (1 + 999 * (_i / SHAPES)), _i % SHAPES, k_size, 0);
+    double v[6], lost = 0;
     set_fields(&s, &air, 1);
     v3_to(random_v3(&r, 100), v), v3_to(random_v3(&r, 100), v + 3);
     skel_state_set_velocities(s.state, v);
     skel_report_row before = report(s.state), now;
-    const double    start  = before.kinetic;
+    const double start = before.kinetic;
     for (int k = 0; k < 300; ++k, before = now) {
         run(s.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 60, 1);
         now = report(s.state);
@@ -326,7 +326,7 @@ START_TEST(air_takes_energy) { /* a gram in a storm: stiff; every shape, at 1/60
         ck_assert_double_le(now.kinetic, before.kinetic * (1 + 1e-12));
         lost = fmax(lost, fabs(now.kinetic - start - now.work_load) / start);
     }
-    double    rejected = 0, evaluations = 0;
+    double rejected = 0, evaluations = 0;
     skel__kin x = s.state->x[0];
     skel__conserving_counts(s.state, &rejected, &evaluations);
     printf("air, shape %d, %.0e kg: speed left %.2g, spin left %.2g, balance %.1g, %g halved, "
@@ -339,18 +339,18 @@ START_TEST(air_takes_energy) { /* a gram in a storm: stiff; every shape, at 1/60
 END_TEST
 
 START_TEST(air_stops_a_chain) { /* joints, gravity, bodies of a gram */
-    scene           s   = scene_chain(6, SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .2, NULL);
+    scene s = scene_chain(6, SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .2, NULL);
     skel_field_desc air = field(SKEL_FIELD_DRAG);
     for (int32_t i = 0; i < 6; ++i) {
         skel__body *b = &s.model->body[i];
         b->mass *= 1e-3, b->shape = SKEL_SHAPE_CAPSULE + i % 2;
         b->size[0] = .16, b->size[1] = .02;
-        b->inertia         = m3_scale(b->inertia, 1e-3);
+        b->inertia = m3_scale(b->inertia, 1e-3);
         b->inertia_inverse = m3_scale(b->inertia_inverse, 1e3);
     }
     set_fields(&s, &air, 1);
     skel_report_row before = report(s.state), now;
-    const double    start  = before.kinetic + before.potential;
+    const double start = before.kinetic + before.potential;
     for (int k = 0; k < 600; ++k, before = now) {
         run(s.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 60, 1);
         now = report(s.state);
@@ -375,20 +375,20 @@ static double surface_of(const skel__body *b) {
 }
 
 START_TEST(shadows) { /* Cauchy: the mean shadow of a convex body is a quarter of its surface */
-    const int       n   = 20000;
-    rng             r   = rng_seed(6);
-    scene           s   = single(.5, _i, k_size, 0);
+    const int n = 20000;
+    rng r = rng_seed(6);
+    scene s = single(.5, _i, k_size, 0);
     skel_field_desc air = field(SKEL_FIELD_DRAG);
-    double          sum = 0;
-    air.vector[0]       = 2;
+    double sum = 0;
+    air.vector[0] = 2;
     set_fields(&s, &air, 1);
     for (int k = 0; k < n; ++k) { /* even directions: Archimedes */
-        skel__kin    x = random_kin(&r);
+        skel__kin x = random_kin(&r);
         const double z = -1 + (2 * k + 1.0) / n, turn = 2.399963229728653 * k;
-        const v3     u = {sqrt(1 - z * z) * cos(turn), sqrt(1 - z * z) * sin(turn), z};
-        x.q            = q_identity();
-        x.v            = v3_add(v3_scale(u, 3), (v3){2, 0, 0});
-        const v3 f     = wrench_at(s.model, &x, 0).f;
+        const v3 u = {sqrt(1 - z * z) * cos(turn), sqrt(1 - z * z) * sin(turn), z};
+        x.q = q_identity();
+        x.v = v3_add(v3_scale(u, 3), (v3){2, 0, 0});
+        const v3 f = wrench_at(s.model, &x, 0).f;
         sum += v3_norm(f) / (.5 * 1.2 * 9);
         near1(v3_dot(f, u), -v3_norm(f), 1e-12);
     }
@@ -398,28 +398,28 @@ START_TEST(shadows) { /* Cauchy: the mean shadow of a convex body is a quarter o
 END_TEST
 
 START_TEST(a_box_turns_against_pressure) { /* rho/2 C (n.u)^2 summed over its faces */
-    const int       n     = 100;
-    scene           s     = single(.5, SKEL_SHAPE_BOX, k_size, 0);
-    skel_field_desc air   = field(SKEL_FIELD_DRAG);
-    const double    turns = 7;
+    const int n = 100;
+    scene s = single(.5, SKEL_SHAPE_BOX, k_size, 0);
+    skel_field_desc air = field(SKEL_FIELD_DRAG);
+    const double turns = 7;
     set_fields(&s, &air, 1);
     for (int axis = 0; axis < 3; ++axis) {
         double w[3] = {0, 0, 0}, torque = 0, got[3];
-        w[axis]     = turns;
+        w[axis] = turns;
         skel__kin x = {.q = q_identity(), .w = v3_of(w)};
         v3_to(wrench_at(s.model, &x, 0).n, got);
         for (int face = 0; face < 6; ++face)
             for (int e = 0; e < n * n; ++e) {
                 const int across = face % 3, i = (across + 1) % 3, j = (across + 2) % 3;
-                double    p[3], o[3] = {0, 0, 0};
-                o[across]       = face < 3 ? 1 : -1;
-                p[across]       = o[across] * .5 * k_size[across];
-                p[i]            = k_size[i] * ((e % n + .5) / n - .5);
-                p[j]            = k_size[j] * ((e / n + .5) / n - .5);
-                const v3     at = v3_of(p), out = v3_of(o);
-                const double un   = v3_dot(out, v3_cross(v3_of(w), at));
+                double p[3], o[3] = {0, 0, 0};
+                o[across] = face < 3 ? 1 : -1;
+                p[across] = o[across] * .5 * k_size[across];
+                p[i] = k_size[i] * ((e % n + .5) / n - .5);
+                p[j] = k_size[j] * ((e / n + .5) / n - .5);
+                const v3 at = v3_of(p), out = v3_of(o);
+                const double un = v3_dot(out, v3_cross(v3_of(w), at));
                 const double area = k_size[i] * k_size[j] / (n * n);
-                const v3     push = v3_scale(out, un > 0 ? -.6 * un * un * area : 0);
+                const v3 push = v3_scale(out, un > 0 ? -.6 * un * un * area : 0);
                 torque += v3_dot(v3_cross(at, push), v3_of(w)) / turns;
             }
         near1(got[axis], torque, 1e-3 * fabs(torque));
@@ -437,7 +437,7 @@ static v3 acceleration(const scene *s, v3 p, double t) {
 }
 
 START_TEST(uniform_and_one_body) {
-    scene           s    = single(.5, SKEL_SHAPE_NONE, k_size, 0);
+    scene s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
     skel_field_desc f[2] = {field(SKEL_FIELD_UNIFORM), field(SKEL_FIELD_UNIFORM)};
     f[0].vector[1] = 3, f[1].vector[0] = 7;
     f[0].body = 0, f[1].body = 1;
@@ -449,16 +449,16 @@ START_TEST(uniform_and_one_body) {
 END_TEST
 
 START_TEST(vortex_goes_round) {
-    scene           s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
+    scene s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
     skel_field_desc f = field(SKEL_FIELD_VORTEX);
-    rng             r = rng_seed(8);
+    rng r = rng_seed(8);
     f.strength = 5, f.scale = .4;
     set_fields(&s, &f, 1);
     double best = 0;
     for (int k = 0; k < 200; ++k) {
-        const v3     axis = v3_scale(random_v3(&r, 1), 1), p = random_v3(&r, 2);
-        const v3     unit = v3_scale(axis, 1 / v3_norm(axis)), c = random_v3(&r, 1);
-        const v3     from = v3_sub(p, c), arm = v3_mad(from, -v3_dot(from, unit), unit);
+        const v3 axis = v3_scale(random_v3(&r, 1), 1), p = random_v3(&r, 2);
+        const v3 unit = v3_scale(axis, 1 / v3_norm(axis)), c = random_v3(&r, 1);
+        const v3 from = v3_sub(p, c), arm = v3_mad(from, -v3_dot(from, unit), unit);
         const double rho = v3_norm(arm) / f.scale;
         v3_to(unit, f.axis), v3_to(c, f.point);
         const v3 a = acceleration(&s, p, 0);
@@ -477,24 +477,24 @@ START_TEST(vortex_goes_round) {
 END_TEST
 
 START_TEST(turbulence_is_what_it_promises) {
-    const int       n         = 20000;
-    scene           s         = single(.5, SKEL_SHAPE_NONE, k_size, 0);
-    skel_field_desc f         = field(SKEL_FIELD_TURBULENCE), other;
-    rng             r         = rng_seed(9);
-    double          square[3] = {0, 0, 0}, mean[3] = {0, 0, 0}, spread = 0, steep = 0;
+    const int n = 20000;
+    scene s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
+    skel_field_desc f = field(SKEL_FIELD_TURBULENCE), other;
+    rng r = rng_seed(9);
+    double square[3] = {0, 0, 0}, mean[3] = {0, 0, 0}, spread = 0, steep = 0;
     f.strength = 3, f.scale = .7, f.period = 2, f.seed = 11 + (uint32_t)_i;
     other = f, other.seed += 1;
     for (int k = 0; k < n; ++k) {
-        const v3     p = random_v3(&r, 50);
+        const v3 p = random_v3(&r, 50);
         const double t = rng_range(&r, 0, 20), h = 1e-4;
-        double       a[3], b[3], div = 0;
+        double a[3], b[3], div = 0;
         set_fields(&s, &f, 1), v3_to(acceleration(&s, p, t), a);
         v3_to(acceleration(&s, p, t), b);
         ck_assert(memcmp(a, b, sizeof a) == 0);
         for (int c = 0; c < 3; ++c) square[c] += a[c] * a[c] / n, mean[c] += a[c] / n;
         for (int c = 0; k < 300 && c < 3; ++c) {
             double e[3] = {0, 0, 0}, up[3], down[3];
-            e[c]        = h;
+            e[c] = h;
             v3_to(acceleration(&s, v3_add(p, v3_of(e)), t), up);
             v3_to(acceleration(&s, v3_sub(p, v3_of(e)), t), down);
             div += (up[c] - down[c]) / (2 * h);
@@ -517,11 +517,11 @@ START_TEST(turbulence_is_what_it_promises) {
 END_TEST
 
 START_TEST(turbulence_in_time) {
-    scene           s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
+    scene s = single(.5, SKEL_SHAPE_NONE, k_size, 0);
     skel_field_desc f = field(SKEL_FIELD_TURBULENCE);
-    const v3        p = {.3, .2, .1};
+    const v3 p = {.3, .2, .1};
     struct timespec t0, t1;
-    double          sum = 0;
+    double sum = 0;
     set_fields(&s, &f, 1);
     near1(v3_norm(v3_sub(acceleration(&s, p, 0), acceleration(&s, p, 9))), 0, 0); /* it stands */
     f.period = .5;
@@ -542,10 +542,10 @@ END_TEST
 static void difference(const skel_model *m, skel__kin x, int c, double h, double *out) {
     skel__wrench w[2];
     for (int e = 0; e < 2; ++e) {
-        double    step[3] = {0, 0, 0};
-        skel__kin y       = x;
-        step[c % 3]       = e ? h : -h;
-        const v3 d        = v3_of(step);
+        double step[3] = {0, 0, 0};
+        skel__kin y = x;
+        step[c % 3] = e ? h : -h;
+        const v3 d = v3_of(step);
         if (c < 3)
             y.v = v3_add(x.v, d);
         else if (c < 6)
@@ -563,9 +563,9 @@ static void difference(const skel_model *m, skel__kin x, int c, double h, double
 }
 
 START_TEST(derivatives) { /* of all shapes, fields and the frame */
-    rng             r        = rng_seed(12);
-    scene           s        = single(.5, _i, k_size, 0);
-    double          worst[2] = {0, 0};
+    rng r = rng_seed(12);
+    scene s = single(.5, _i, k_size, 0);
+    double worst[2] = {0, 0};
     skel_field_desc f[6];
     for (int k = 0; k < 4; ++k) f[k] = field(k);
     f[4] = field(SKEL_FIELD_DRAG), f[5] = field(SKEL_FIELD_DRAG);
@@ -573,16 +573,16 @@ START_TEST(derivatives) { /* of all shapes, fields and the frame */
     set_fields(&s, f, 6);
     s.model->frame_spin_curve = (skel_curve){k_time, k_spin[0], 4, 3};
     for (int k = 0; k < 300; ++k) {
-        const skel__kin x        = random_kin(&r);
-        double          d[2][36] = {{0}};
-        s.model->frame_spin      = random_v3(&r, 5);
-        s.model->has_frame       = k >= 100;
-        s.model->nf              = k < 200 ? 6 : 0;
+        const skel__kin x = random_kin(&r);
+        double d[2][36] = {{0}};
+        s.model->frame_spin = random_v3(&r, 5);
+        s.model->has_frame = k >= 100;
+        s.model->nf = k < 200 ? 6 : 0;
         skel__field_rate_derivative(s.model, 0, &x, .3, SKEL__AFTER, d[0]);
         skel__field_pose_derivative(s.model, 0, &x, .3, SKEL__AFTER, d[1]);
         for (int c = 0; c < 12; ++c) {
             const double *of = d[c / 6] + c % 6;
-            double        column[6];
+            double column[6];
             difference(s.model, x, c, 1e-6, column);
             for (int e = 0; e < 6; ++e)
                 worst[c / 6] =
@@ -599,7 +599,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("field");
-    TCase *c     = tcase_create("field");
+    TCase *c = tcase_create("field");
     tcase_add_loop_test(c, the_frame_does_not_matter, 0, 3);
     tcase_add_loop_test(c, frame_in_fixed_steps, 0, 3);
     tcase_add_test(c, frame_forces_at_right_angles_do_no_work);

@@ -20,9 +20,9 @@ static char *json_of(const char *text) {
 }
 
 static skel_scene *parsed(const char *text) {
-    char       *json  = json_of(text);
+    char *json = json_of(text);
     skel_scene *scene = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     const skel_status status = skel_scene_parse(json, strlen(json), &scene, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
@@ -62,7 +62,7 @@ static void require_message(const skel_error *err, const char *name, const char 
 START_TEST(accelerations_that_overflow_are_refused) {
     skel_scene *scene = pendulum(1e300, 0, "hinge");
     skel_state *state = state_of(scene);
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     double a[6], alpha[6];
 
@@ -88,11 +88,11 @@ START_TEST(accelerations_that_overflow_are_refused) {
 END_TEST
 
 START_TEST(forces_that_overflow_are_refused) {
-    skel_scene  *scene = pendulum(0, 0, "hinge");
-    skel_state  *state = state_of(scene);
+    skel_scene *scene = pendulum(0, 0, "hinge");
+    skel_state *state = state_of(scene);
     const double a[6] = {0, 0, 0, 0, 1.5e308, 0}, alpha[6] = {0};
-    double       torque = 0;
-    skel_error   err;
+    double torque = 0;
+    skel_error err;
     skel_error_init(&err);
 
     ck_assert_int_eq(skel_inverse_dynamics(state, a, alpha, &torque, NULL, NULL, &err),
@@ -107,21 +107,21 @@ END_TEST
 
 /* Four samples of the pendulum that moves along z; 1e300 samples a second. */
 START_TEST(motions_whose_forces_overflow_are_refused) {
-    skel_scene       *scene = pendulum(0, 0, "hinge");
-    double            poses[4][14];
-    skel_inverse     *inverse = NULL;
+    skel_scene *scene = pendulum(0, 0, "hinge");
+    double poses[4][14];
+    skel_inverse *inverse = NULL;
     skel_inverse_desc desc;
-    skel_error        err;
+    skel_error err;
     skel_error_init(&err);
     for (int k = 0; k < 4; ++k) {
         const double x[14] = {0, 0, 0.1 * k * k, 1, 0, 0, 0, 0, 0, -1 + 0.1 * k * k, 1, 0, 0, 0};
         memcpy(poses[k], x, sizeof x);
     }
     skel_inverse_desc_init(&desc);
-    desc.model        = skel_scene_model(scene);
-    desc.poses        = poses[0];
+    desc.model = skel_scene_model(scene);
+    desc.poses = poses[0];
     desc.sample_count = 4;
-    desc.sample_rate  = 100;
+    desc.sample_rate = 100;
     ck_assert_int_eq(skel_inverse_create(&desc, &inverse, &err), SKEL_OK);
     skel_inverse_destroy(inverse);
 
@@ -135,16 +135,16 @@ START_TEST(motions_whose_forces_overflow_are_refused) {
 END_TEST
 
 START_TEST(a_flight_that_overflows_is_refused) {
-    skel_scene      *scene  = pendulum(0, 0, "hinge");
-    const double     from[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, -1, 1, 0, 0, 0};
-    const double     to[]   = {0, 1e308, 0, 1, 0, 0, 0, 0, 1e308, -1, 1, 0, 0, 0};
-    skel_flight     *flight = NULL;
+    skel_scene *scene = pendulum(0, 0, "hinge");
+    const double from[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, -1, 1, 0, 0, 0};
+    const double to[] = {0, 1e308, 0, 1, 0, 0, 0, 0, 1e308, -1, 1, 0, 0, 0};
+    skel_flight *flight = NULL;
     skel_flight_desc desc;
     skel_flight_desc_init(&desc);
-    desc.model       = skel_scene_model(scene);
-    desc.take_off    = from;
-    desc.landing     = to;
-    desc.duration    = 1e-3;
+    desc.model = skel_scene_model(scene);
+    desc.take_off = from;
+    desc.landing = to;
+    desc.duration = 1e-3;
     desc.sample_rate = 2000;
 
     ck_assert_int_lt(skel_flight_solve(&desc, &flight, NULL), 0);
@@ -158,11 +158,11 @@ START_TEST(samples_of_a_bake_are_finite) {
     skel_scene *scene = parsed("{'format': 'skel-scene/1', 'bodies': [{'name': 'shot', 'mass': 1, "
                                "'position': [0, 0, 0], 'velocity': [1e160, 0, 0], "
                                "'shape': {'type': 'sphere', 'radius': 0.5}}]}");
-    skel_bake  *bake  = NULL;
+    skel_bake *bake = NULL;
     skel_bake_desc desc = {.struct_size = sizeof desc};
     ck_assert_int_eq(skel_scene_bake_desc(scene, &desc), SKEL_OK);
-    desc.integrator   = SKEL_INTEGRATOR_EULER;
-    desc.step         = 1e-3;
+    desc.integrator = SKEL_INTEGRATOR_EULER;
+    desc.step = 1e-3;
     desc.sample_count = 3;
 
     ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_OK);
@@ -177,10 +177,10 @@ END_TEST
 
 /* A slide that is 1e308 m out, from a place that is 1e308 m out. */
 START_TEST(coordinates_that_overflow_leave_the_state) {
-    skel_scene       *scene = pendulum(0, 0, "slide");
+    skel_scene *scene = pendulum(0, 0, "slide");
     const skel_model *model = skel_scene_model(scene);
-    skel_state       *state = state_of(scene);
-    double            poses[14], far[14], after[14], q = 1.5e308;
+    skel_state *state = state_of(scene);
+    double poses[14], far[14], after[14], q = 1.5e308;
     ck_assert_int_eq(skel_state_get_poses(state, poses), SKEL_OK);
     memcpy(far, poses, sizeof far);
     far[0] = 1.5e308;
@@ -192,9 +192,9 @@ START_TEST(coordinates_that_overflow_leave_the_state) {
     near(after, far, 14, 0);
 
     /* Two speeds of 1.5e308 m/s add up. */
-    double       v[12]   = {1.5e308, 0, 0, 0, 0, 0, 1.5e308};
-    double       now[12] = {0};
-    const double qd      = 1.5e308;
+    double v[12] = {1.5e308, 0, 0, 0, 0, 0, 1.5e308};
+    double now[12] = {0};
+    const double qd = 1.5e308;
     ck_assert_int_eq(skel_state_set_velocities(state, v), SKEL_OK);
     ck_assert_int_eq(skel_state_set_qd(state, &qd), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_state_get_velocities(state, now), SKEL_OK);
@@ -220,12 +220,12 @@ START_TEST(mimic_joints_that_overflow_are_refused) {
         "{'name': 'second', 'bodies': ['a', 'b'], 'anchor': [0, 0, -1], 'type': 'hinge', 'axis': "
         "[1, 0, 0], 'mimic': {'joint': 'first', 'multiplier': 1e300}}]}");
     const skel_model *model = skel_scene_model(scene);
-    double            q[2] = {1e300, 0}, poses[14] = {0};
+    double q[2] = {1e300, 0}, poses[14] = {0};
     ck_assert_int_eq(skel_model_q_count(model), 2);
     ck_assert_int_eq(skel_fk(model, q, poses), SKEL_E_ARGUMENT);
 
     q[0] = 0;
-    double       jacobian[12];
+    double jacobian[12];
     const double near_point[3] = {0, 1, 0}, far_point[3] = {0, 1e300, 0};
     ck_assert_int_eq(skel_fk(model, q, poses), SKEL_OK);
     ck_assert_int_eq(skel_jacobian(model, poses, 1, near_point, jacobian), SKEL_OK);
@@ -238,7 +238,7 @@ END_TEST
 START_TEST(quaternions_too_long_to_normalise_are_refused) {
     skel_scene *scene = pendulum(0, 0, "hinge");
     skel_state *state = state_of(scene);
-    double      poses[14];
+    double poses[14];
     ck_assert_int_eq(skel_state_get_poses(state, poses), SKEL_OK);
     poses[3] = 1e200;
     ck_assert_int_eq(skel_state_set_poses(state, poses), SKEL_E_ARGUMENT);
@@ -250,36 +250,36 @@ END_TEST
 /* ---- tables and robots ----------------------------------------------------------------------- */
 
 static skel_dh *table(double a, double tool, double base) {
-    skel_dh_row  row;
+    skel_dh_row row;
     skel_dh_desc desc;
-    skel_dh     *dh = NULL;
+    skel_dh *dh = NULL;
     skel_dh_row_init(&row);
     skel_dh_desc_init(&desc);
-    row.a          = a;
-    desc.rows      = &row;
+    row.a = a;
+    desc.rows = &row;
     desc.row_count = 1;
-    desc.tool[0]   = tool;
-    desc.base[0]   = base;
+    desc.tool[0] = tool;
+    desc.base[0] = base;
     ck_assert_int_eq(skel_dh_create(&desc, &dh, NULL), SKEL_OK);
     return dh;
 }
 
 START_TEST(tables_that_overflow_are_refused) {
-    skel_dh   *dh = table(1.5e308, 1.5e308, 0), *to = NULL;
+    skel_dh *dh = table(1.5e308, 1.5e308, 0), *to = NULL;
     skel_error err;
     skel_error_init(&err);
     ck_assert_int_eq(skel_dh_convert(dh, SKEL_DH_MODIFIED, &to, &err), SKEL_E_ARGUMENT);
     ck_assert_ptr_null(to);
     require_message(&err, "tool", "smaller lengths");
 
-    const double    q = 0;
-    double          frames[14];
+    const double q = 0;
+    double frames[14];
     skel_dh_receipt r = {.struct_size = sizeof r};
     ck_assert_int_eq(skel_dh_frames(dh, &q, frames), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_dh_compare(dh, dh, &r), SKEL_E_ARGUMENT);
     skel_dh_destroy(dh);
 
-    skel_body_desc  body;
+    skel_body_desc body;
     skel_joint_desc joint;
     skel_body_desc_init(&body);
     skel_joint_desc_init(&joint);
@@ -291,7 +291,7 @@ END_TEST
 
 /* Either a table in this convention that parses, or SKEL_E_DOCUMENT with the reason. */
 static skel_status rewritten(const char *text, int32_t convention, skel_error *err) {
-    char  *json   = json_of(text);
+    char *json = json_of(text);
     size_t needed = 0;
     skel_error_init(err);
     const skel_status status =
@@ -317,8 +317,8 @@ END_TEST
 /* The link's frame is at the joint, 1e300 m from the centre of mass. */
 START_TEST(a_urdf_that_could_not_be_read_again_is_not_written) {
     skel_scene *scene = pendulum(0, 0.5, "hinge"), *far = pendulum(0, 1e300, "hinge");
-    size_t      needed = 0;
-    skel_error  err;
+    size_t needed = 0;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_int_eq(skel_scene_write_urdf(scene, NULL, 0, &needed, &err), SKEL_E_BUFFER);
     ck_assert_int_eq(skel_scene_write_urdf(far, NULL, 0, &needed, &err), SKEL_E_DOCUMENT);
@@ -330,7 +330,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("finite");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, accelerations_that_overflow_are_refused);
     tcase_add_test(t, forces_that_overflow_are_refused);
     tcase_add_test(t, motions_whose_forces_overflow_are_refused);

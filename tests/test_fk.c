@@ -23,9 +23,9 @@ static void check_closed(const skel_state *s, double bound) {
 START_TEST(q_there_and_back) {
     rng r = rng_seed(21);
     for (int k = 0; k < 100; ++k) {
-        scene         s = random_scene(&r, k);
+        scene s = random_scene(&r, k);
         const int32_t n = skel_model_q_count(s.model), nb = skel_model_body_count(s.model);
-        double        q[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
+        double q[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
         ck_assert_int_eq(skel_state_get_q(s.state, q), SKEL_OK);
         skel_state_get_poses(s.state, one);
         ck_assert_int_eq(skel_state_set_q(s.state, q), SKEL_OK);
@@ -44,7 +44,7 @@ START_TEST(q_there_and_back) {
 END_TEST
 
 START_TEST(zero_is_the_given_pose) { /* joints by frames that coincide: q = 0, fk(0) = the pose */
-    scene  s        = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
+    scene s = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
     double q[MAX_N] = {0}, poses[MAX_N];
     ck_assert_int_eq(skel_fk(s.model, q, poses), SKEL_OK);
     for (int k = 0; k < 5; ++k) {
@@ -58,9 +58,9 @@ END_TEST
 START_TEST(qd_there_and_back) {
     rng r = rng_seed(22);
     for (int k = 0; k < 100; ++k) {
-        scene         s = random_scene(&r, k);
+        scene s = random_scene(&r, k);
         const int32_t n = skel_model_dof(s.model), nb = skel_model_body_count(s.model);
-        double        qd[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
+        double qd[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
         skel_state_get_qd(s.state, qd);
         skel_state_get_velocities(s.state, one);
         for (int32_t e = 0; e < n; ++e) back[e] = -qd[e];
@@ -78,8 +78,8 @@ END_TEST
 /* q moved along qd for a time h: ball quaternions by their rate in inner axes. */
 static void move_q(const skel_model *m, const double *q, const double *qd, double h, double *out) {
     for (int32_t j = 0; j < skel_model_joint_count(m); ++j) {
-        skel_joint_desc d  = {.struct_size = sizeof d};
-        const int32_t   at = skel_model_joint_q_offset(m, j), v = skel_model_joint_dof_offset(m, j);
+        skel_joint_desc d = {.struct_size = sizeof d};
+        const int32_t at = skel_model_joint_q_offset(m, j), v = skel_model_joint_dof_offset(m, j);
         skel_model_get_joint(m, j, &d);
         if (d.type == SKEL_JOINT_BALL)
             q_to(q_mul(q_of(q + at), q_exp(v3_scale(v3_of(qd + v), h))), out + at);
@@ -90,12 +90,12 @@ static void move_q(const skel_model *m, const double *q, const double *qd, doubl
 }
 
 START_TEST(velocities_are_derivatives) { /* the Jacobian against central differences of fk */
-    rng          r = rng_seed(23);
+    rng r = rng_seed(23);
     const double h = 1e-6;
     for (int k = 0; k < 60; ++k) {
         scene s = scene_random_tree(
             &r, (scene_options){.bodies = 2 + k % 20,
-                                .root   = k % 2 ? SCENE_ROOT_WORLD : SCENE_ROOT_FIXED});
+                                .root = k % 2 ? SCENE_ROOT_WORLD : SCENE_ROOT_FIXED});
         double q[MAX_N], qd[MAX_N], moved[MAX_N], a[MAX_N], b[MAX_N], v[MAX_N], x[MAX_N];
         skel_state_get_q(s.state, q);
         skel_state_get_qd(s.state, qd);
@@ -120,9 +120,9 @@ END_TEST
 START_TEST(projection_closes_and_keeps_momentum) {
     rng r = rng_seed(24);
     for (int k = 0; k < 40; ++k) {
-        scene           s  = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 3});
-        const int32_t   nb = skel_model_body_count(s.model);
-        double          x[MAX_N], v[MAX_N], gap, speed;
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 3});
+        const int32_t nb = skel_model_body_count(s.model);
+        double x[MAX_N], v[MAX_N], gap, speed;
         skel_report_row before = {.struct_size = sizeof before}, after = before;
         skel_state_get_poses(s.state, x);
         skel_state_get_velocities(s.state, v);
@@ -149,9 +149,9 @@ END_TEST
 START_TEST(projection_keeps_angular_momentum) { /* velocities only: no body moves */
     rng r = rng_seed(25);
     for (int k = 0; k < 20; ++k) {
-        scene           s  = scene_random_tree(&r, (scene_options){.bodies = 12});
-        const int32_t   nb = skel_model_body_count(s.model);
-        double          v[MAX_N];
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 12});
+        const int32_t nb = skel_model_body_count(s.model);
+        double v[MAX_N];
         skel_report_row before = {.struct_size = sizeof before}, after = before;
         skel_state_get_velocities(s.state, v);
         for (int32_t i = 0; i < 6 * nb; ++i) v[i] += rng_range(&r, -.5, .5);
@@ -168,7 +168,7 @@ START_TEST(projection_keeps_angular_momentum) { /* velocities only: no body move
 END_TEST
 
 START_TEST(setters_refuse_nonsense) {
-    scene  s          = scene_chain(2, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
+    scene s = scene_chain(2, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
     double bad[MAX_N] = {0}, good[MAX_N], same[MAX_N];
     skel_state_get_poses(s.state, good);
     ck_assert_int_eq(skel_state_set_poses(s.state, bad), SKEL_E_ARGUMENT); /* zero quaternions */
@@ -186,7 +186,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("kinematics");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, q_there_and_back);
     tcase_add_test(t, zero_is_the_given_pose);
     tcase_add_test(t, qd_there_and_back);

@@ -20,7 +20,7 @@ static void nudge(const skel_model *m, const double *q, int c, double h, double 
     memcpy(out, q, (size_t)m->nq * sizeof *q);
     for (int32_t j = 0; j < m->nj; ++j) {
         const skel__joint *k = &m->joint[j];
-        const int32_t      i = c - k->v_offset;
+        const int32_t i = c - k->v_offset;
         if (i < 0 || i >= skel__joint_nv(k->type)) continue;
         if (k->type != SKEL_JOINT_BALL) {
             out[k->q_offset + i] += h;
@@ -37,8 +37,8 @@ static void place_of(const skel_model *m, const double *q, int32_t body, const d
     double poses[7 * MOST];
     ck_assert_int_eq(skel_fk(m, q, poses), SKEL_OK);
     const double *x = poses + 7 * body;
-    *turn           = q_of(x + 3);
-    *at             = v3_add(v3_of(x), q_rotate(*turn, v3_of(point)));
+    *turn = q_of(x + 3);
+    *at = v3_add(v3_of(x), q_rotate(*turn, v3_of(point)));
 }
 
 START_TEST(the_jacobian_is_the_derivative) {
@@ -46,25 +46,25 @@ START_TEST(the_jacobian_is_the_derivative) {
     for (int k = 0; k < 50; ++k) {
         scene s =
             scene_random_tree(&r, (scene_options){.bodies = 2 + rng_int(&r, 12), .root = k % 4});
-        const skel_model *m    = s.model;
-        const int32_t     body = rng_int(&r, m->nb);
-        double            q[MOST], moved[MOST], poses[7 * MOST], jacobian[6 * MOST], point[3];
+        const skel_model *m = s.model;
+        const int32_t body = rng_int(&r, m->nb);
+        double q[MOST], moved[MOST], poses[7 * MOST], jacobian[6 * MOST], point[3];
         for (int a = 0; a < 3; ++a) point[a] = rng_range(&r, -0.5, 0.5);
         skel_state_get_q(s.state, q);
         ck_assert_int_eq(skel_fk(m, q, poses), SKEL_OK);
         ck_assert_int_eq(skel_jacobian(m, poses, body, point, jacobian), SKEL_OK);
         for (int c = 0; c < m->nv; ++c) {
             const double h = 1e-5;
-            v3           p[2];
-            quat         t[2];
+            v3 p[2];
+            quat t[2];
             for (int side = 0; side < 2; ++side) {
                 nudge(m, q, c, side ? h : -h, moved);
                 place_of(m, moved, body, point, &p[side], &t[side]);
             }
-            const v3     v       = v3_scale(v3_sub(p[1], p[0]), 0.5 / h);
-            const v3     w       = v3_scale(q_log(q_mul(t[1], q_conj(t[0]))), 0.5 / h);
+            const v3 v = v3_scale(v3_sub(p[1], p[0]), 0.5 / h);
+            const v3 w = v3_scale(q_log(q_mul(t[1], q_conj(t[0]))), 0.5 / h);
             const double want[6] = {v.x, v.y, v.z, w.x, w.y, w.z};
-            double       got[6];
+            double got[6];
             for (int row = 0; row < 6; ++row) got[row] = jacobian[row * m->nv + c];
             near(got, want, 6, 2e-9);
         }
@@ -80,15 +80,15 @@ static void random_rotation(rng *r, double out[4]) {
 /* A goal of any kind on a random body of the tree. */
 static skel_goal_desc random_goal(rng *r, int32_t nb) {
     skel_goal_desc g = goal_of(rng_int(r, nb));
-    g.kind           = rng_int(r, 4);
-    g.weight         = rng_range(r, 0.5, 3);
+    g.kind = rng_int(r, 4);
+    g.weight = rng_range(r, 0.5, 3);
     if (rng_int(r, 3) == 0) g.relative_to = rng_int(r, nb);
     if (g.kind == SKEL_GOAL_PLACE) g.parts = 1u + (uint32_t)rng_int(r, 15);
     if (g.kind == SKEL_GOAL_CENTRE) g.body = SKEL_WORLD, g.parts = 1u + (uint32_t)rng_int(r, 7);
     g.from = rng_int(r, nb + 1) - 1, g.to = rng_int(r, nb + 1) - 1;
     for (int k = 0; k < 3; ++k) {
         g.point[k] = rng_range(r, -0.3, 0.3), g.position[k] = rng_range(r, -1, 1);
-        g.axis[k]       = rng_range(r, -1, 1);
+        g.axis[k] = rng_range(r, -1, 1);
         g.from_point[k] = rng_range(r, -0.3, 0.3), g.to_point[k] = rng_range(r, -0.3, 0.3);
     }
     random_rotation(r, g.orientation);
@@ -106,8 +106,8 @@ static double cost_at(skel_ik *ik, const double *y) {
 /* A solver on a random tree, at a random pose, without limits. */
 static skel_ik *random_solver(rng *r, const scene *s, const skel_goal_desc *g, uint32_t goals) {
     skel_ik_desc d = desc_of(s->model, g, goals);
-    d.root         = rng_int(r, 3);
-    skel_ik *ik    = make(&d);
+    d.root = rng_int(r, 3);
+    skel_ik *ik = make(&d);
     skel_state_get_q(s->state, ik->x);
     for (int32_t c = 0; c < ik->n; ++c) ik->low[c] = -INFINITY, ik->high[c] = INFINITY;
     for (int32_t i = 0; i < ik->nn; ++i) ik->node[i].has_cone = 0;
@@ -121,8 +121,8 @@ START_TEST(gradients_of_all_goals) {
             scene_random_tree(&r, (scene_options){.bodies = 3 + rng_int(&r, 6), .root = k % 3});
         skel_goal_desc g[3];
         for (int i = 0; i < 3; ++i) g[i] = random_goal(&r, s.model->nb);
-        skel_ik *ik      = random_solver(&r, &s, g, 3);
-        double   y[MOST] = {0}, want[MOST], got[MOST];
+        skel_ik *ik = random_solver(&r, &s, g, 3);
+        double y[MOST] = {0}, want[MOST], got[MOST];
         skel__ik_errors(ik, ik->x, ik->rows);
         skel__ik_jacobian(ik, ik->rows);
         for (int c = 0; c < ik->n; ++c) {
@@ -131,12 +131,12 @@ START_TEST(gradients_of_all_goals) {
                 want[c] -= ik->jt[c * ik->rows + row] * ik->e[row];
         }
         for (int c = 0; c < ik->n; ++c) {
-            const double h  = 1e-5;
-            y[c]            = h;
+            const double h = 1e-5;
+            y[c] = h;
             const double up = cost_at(ik, y);
-            y[c]            = -h;
-            got[c]          = (up - cost_at(ik, y)) / (2 * h);
-            y[c]            = 0;
+            y[c] = -h;
+            got[c] = (up - cost_at(ik, y)) / (2 * h);
+            y[c] = 0;
         }
         near(got, want, (size_t)ik->n, 3e-8 * (1 + max_abs(want, (size_t)ik->n)));
         skel_ik_destroy(ik);
@@ -148,12 +148,12 @@ END_TEST
 START_TEST(curvature_of_places) {
     rng r = rng_seed((uint64_t)_i + 11);
     for (int k = 0; k < 12; ++k) {
-        scene          s = scene_random_tree(&r, (scene_options){.bodies = 5, .root = k % 3});
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 5, .root = k % 3});
         skel_goal_desc g = random_goal(&r, 5);
         g.kind = SKEL_GOAL_PLACE, g.relative_to = SKEL_WORLD, g.body = k % 5;
-        g.parts          = 7u + 8u * (unsigned)(k % 2);
-        skel_ik *ik      = random_solver(&r, &s, &g, 1);
-        double   y[MOST] = {0};
+        g.parts = 7u + 8u * (unsigned)(k % 2);
+        skel_ik *ik = random_solver(&r, &s, &g, 1);
+        double y[MOST] = {0};
         skel__ik_errors(ik, ik->x, ik->rows);
         skel__ik_jacobian(ik, ik->rows);
         skel__ik_hessian(ik, ik->rows);
@@ -194,8 +194,8 @@ START_TEST(moore_and_penrose) { /* A A+ A = A and its three sisters, also where 
     for (int k = 0; k < 100; ++k) {
         const int m = 1 + rng_int(&r, 8), n = 1 + rng_int(&r, 8);
         const int least = m < n ? m : n, rank = 1 + rng_int(&r, least);
-        double    left[64], right[64], a[64], copy[64], p[64], ap[64], pa[64], back[64];
-        double    work[2048];
+        double left[64], right[64], a[64], copy[64], p[64], ap[64], pa[64], back[64];
+        double work[2048];
         for (int i = 0; i < 64; ++i)
             left[i] = rng_range(&r, -1, 1), right[i] = rng_range(&r, -1, 1);
         product(left, right, m, rank, n, a);
@@ -218,14 +218,14 @@ START_TEST(the_smallest_singular_value) { /* two ways, also where it is tiny */
     rng r = rng_seed((uint64_t)_i + 3);
     for (int k = 0; k < 100; ++k) {
         const int m = 1 + rng_int(&r, 7), n = 1 + rng_int(&r, 9);
-        double    a[64], columns[64], work[512], gram[64], values[8], room[512];
+        double a[64], columns[64], work[512], gram[64], values[8], room[512];
         for (int i = 0; i < m * n; ++i) a[i] = rng_range(&r, -1, 1);
         if (k % 3 == 0 && m > 1) /* the last row nearly one of the others */
             for (int c = 0; c < n; ++c) a[(m - 1) * n + c] = a[c] * (1 + 1e-9 * c);
         for (int c = 0; c < n; ++c)
             for (int i = 0; i < m; ++i) columns[c * m + i] = a[i * n + c];
-        const double got   = skel__smallest_singular(columns, m, n, (size_t)m, work);
-        const int    least = m < n ? m : n;
+        const double got = skel__smallest_singular(columns, m, n, (size_t)m, work);
+        const int least = m < n ? m : n;
         for (int i = 0; i < least; ++i)
             for (int j = 0; j < least; ++j) {
                 double s = 0;
@@ -258,14 +258,14 @@ static void within_limits(const chain *c, const double *q) {
 }
 
 START_TEST(every_reachable_pose_is_reached) {
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
     ck_assert_int_eq(count, 12);
     for (int i = 0; i < count; ++i) {
-        skel_goal_desc g  = chain_goal(&c[i]);
-        skel_ik_desc   d  = desc_of(c[i].model, &g, 1);
-        skel_ik       *ik = make(&d);
-        rng            r  = rng_seed((uint64_t)(100 + i));
+        skel_goal_desc g = chain_goal(&c[i]);
+        skel_ik_desc d = desc_of(c[i].model, &g, 1);
+        skel_ik *ik = make(&d);
+        rng r = rng_seed((uint64_t)(100 + i));
         for (int k = 0; k < 1500; ++k) {
             double q[CHAIN_MAX], target[7];
             chain_random(&c[i], &r, q);
@@ -285,16 +285,16 @@ START_TEST(every_reachable_pose_is_reached) {
 END_TEST
 
 START_TEST(receipts_are_honest) { /* targets within reach and not, both modes */
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
     for (int i = 0; i < count; ++i) {
         for (int mode = 0; mode < 2; ++mode) {
             skel_goal_desc g = chain_goal(&c[i]);
-            skel_ik_desc   d = desc_of(c[i].model, &g, 1);
+            skel_ik_desc d = desc_of(c[i].model, &g, 1);
             d.mode = mode, d.max_restarts = 20;
-            skel_ik *ik      = make(&d);
-            rng      r       = rng_seed((uint64_t)(7 * i + mode));
-            int      reached = 0;
+            skel_ik *ik = make(&d);
+            rng r = rng_seed((uint64_t)(7 * i + mode));
+            int reached = 0;
             for (int k = 0; k < 60; ++k) {
                 double q[CHAIN_MAX], target[7], far = 0, turn = 0;
                 chain_random(&c[i], &r, q);
@@ -304,7 +304,7 @@ START_TEST(receipts_are_honest) { /* targets within reach and not, both modes */
                 chain_random(&c[i], &r, q);
                 skel_ik_set_target(ik, 0, target, target + 3);
                 const skel_ik_receipt receipt = solve(ik, q);
-                const double          off     = tip_off(&c[i], q, target);
+                const double off = tip_off(&c[i], q, target);
                 near1(off, receipt.residual, 1e-9 * (1 + off));
                 ck_assert_int_eq(receipt.reached, receipt.residual <= 1e-5);
                 skel_ik_get_residual(ik, 0, &far, &turn);
@@ -322,14 +322,14 @@ START_TEST(receipts_are_honest) { /* targets within reach and not, both modes */
 END_TEST
 
 START_TEST(the_same_bits_every_time) {
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
-    double    first[CHAIN_MAX], q[CHAIN_MAX], target[7];
+    double first[CHAIN_MAX], q[CHAIN_MAX], target[7];
     for (int k = 0; k < 2; ++k) {
-        skel_goal_desc g  = chain_goal(&c[0]);
-        skel_ik_desc   d  = desc_of(c[0].model, &g, 1);
-        skel_ik       *ik = make(&d);
-        rng            r  = rng_seed(5);
+        skel_goal_desc g = chain_goal(&c[0]);
+        skel_ik_desc d = desc_of(c[0].model, &g, 1);
+        skel_ik *ik = make(&d);
+        rng r = rng_seed(5);
         for (int t = 0; t < 20; ++t) {
             chain_random(&c[0], &r, q);
             chain_tip(&c[0], q, target);
@@ -349,24 +349,24 @@ END_TEST
 
 static skel_model *planar(const double *lengths, uint32_t n) {
     const double root[2] = {0.2, -0.1};
-    skel_model  *m;
+    skel_model *m;
     ck_assert_int_eq(skel_model_create_planar(root, lengths, n, &m, NULL), SKEL_OK);
     return m;
 }
 
 START_TEST(beyond_reach_it_points_at_the_target) {
-    const double   lengths[4] = {0.5, 0.4, 0.3, 0.2}, root[2] = {0.2, -0.1};
-    skel_model    *m = planar(lengths, 4);
+    const double lengths[4] = {0.5, 0.4, 0.3, 0.2}, root[2] = {0.2, -0.1};
+    skel_model *m = planar(lengths, 4);
     skel_goal_desc g = goal_of(3);
-    g.point[0]       = 0.1;
+    g.point[0] = 0.1;
     for (int mode = 0; mode < 2; ++mode)
         for (int k = 0; k < 24; ++k) {
-            skel_ik_desc d   = desc_of(m, &g, 1);
-            d.mode           = mode;
-            skel_ik     *ik  = make(&d);
+            skel_ik_desc d = desc_of(m, &g, 1);
+            d.mode = mode;
+            skel_ik *ik = make(&d);
             const double way = 0.26 * k, far = 1.4 + 0.1 * (1 + k % 5);
             const double target[3] = {root[0] + far * cos(way), root[1] + far * sin(way), 0};
-            double       q[4]      = {0.3, -0.2, 0.4, 0.1}, again[4];
+            double q[4] = {0.3, -0.2, 0.4, 0.1}, again[4];
             skel_ik_set_target(ik, 0, target, NULL);
             const skel_ik_receipt r = solve(ik, q);
             ck_assert_int_eq(r.reached, 0);
@@ -383,15 +383,15 @@ START_TEST(beyond_reach_it_points_at_the_target) {
 END_TEST
 
 START_TEST(straight_arms_bend) { /* the target on the ray: the Jacobian sees no way [ERRATA S5] */
-    const double   lengths[3] = {0.5, 0.5, 0.5}, target[3] = {0.2 + 1.1, -0.1, 0};
-    skel_model    *m = planar(lengths, 3);
+    const double lengths[3] = {0.5, 0.5, 0.5}, target[3] = {0.2 + 1.1, -0.1, 0};
+    skel_model *m = planar(lengths, 3);
     skel_goal_desc g = goal_of(2);
-    g.point[0]       = 0.25;
+    g.point[0] = 0.25;
     for (int mode = 0; mode < 2; ++mode) {
         skel_ik_desc d = desc_of(m, &g, 1);
         d.mode = mode, d.max_restarts = 0;
-        skel_ik *ik   = make(&d);
-        double   q[3] = {0, 0, 0};
+        skel_ik *ik = make(&d);
+        double q[3] = {0, 0, 0};
         skel_ik_set_target(ik, 0, target, NULL);
         const skel_ik_receipt r = solve(ik, q);
         ck_assert_msg(r.reached, "mode %d: off by %g", mode, r.residual);
@@ -402,11 +402,11 @@ START_TEST(straight_arms_bend) { /* the target on the ray: the Jacobian sees no 
 END_TEST
 
 START_TEST(long_straight_chains_bend) { /* the same, too long for curvature */
-    scene          s          = scene_chain(60, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 0.05, NULL);
-    skel_goal_desc g          = goal_of(59);
-    skel_ik_desc   d          = desc_of(s.model, &g, 1);
-    d.mode                    = SKEL_IK_TRACK;
-    skel_ik     *ik           = make(&d);
+    scene s = scene_chain(60, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 0.05, NULL);
+    skel_goal_desc g = goal_of(59);
+    skel_ik_desc d = desc_of(s.model, &g, 1);
+    d.mode = SKEL_IK_TRACK;
+    skel_ik *ik = make(&d);
     const double target[2][3] = {{0, 0, -2.2}, {1.1, 0, -1.3}};
     for (int k = 0; k < 2; ++k) {
         double q[240];
@@ -422,20 +422,20 @@ END_TEST
 
 /* Chains of every size give the same angles. */
 START_TEST(the_unit_of_length_does_not_matter) {
-    double       first[4] = {0};
-    const double unit[3]  = {1, 100, 0.01};
+    double first[4] = {0};
+    const double unit[3] = {1, 100, 0.01};
     for (int k = 0; k < 3; ++k) {
         double lengths[4], target[3] = {unit[k] * 0.3, unit[k] * 0.7, 0};
         for (int i = 0; i < 4; ++i) lengths[i] = unit[k] * (0.5 - 0.1 * i);
         const double root[2] = {0, 0};
-        skel_model  *m;
+        skel_model *m;
         ck_assert_int_eq(skel_model_create_planar(root, lengths, 4, &m, NULL), SKEL_OK);
         skel_goal_desc g = goal_of(3);
-        g.point[0]       = 0.5 * lengths[3];
-        skel_ik_desc d   = desc_of(m, &g, 1);
-        d.tolerance      = 1e-5 * unit[k];
-        skel_ik *ik      = make(&d);
-        double   q[4]    = {0.1, 0.2, 0.3, 0.4};
+        g.point[0] = 0.5 * lengths[3];
+        skel_ik_desc d = desc_of(m, &g, 1);
+        d.tolerance = 1e-5 * unit[k];
+        skel_ik *ik = make(&d);
+        double q[4] = {0.1, 0.2, 0.3, 0.4};
         skel_ik_set_target(ik, 0, target, NULL);
         ck_assert(solve(ik, q).reached);
         if (k == 0) memcpy(first, q, sizeof q);
@@ -447,18 +447,18 @@ START_TEST(the_unit_of_length_does_not_matter) {
 END_TEST
 
 START_TEST(stiff_joints_stay_and_soft_ones_move) {
-    const double   lengths[4] = {0.5, 0.4, 0.3, 0.2}, start[4] = {0.3, 0.4, 0.5, 0.6};
-    skel_model    *m = planar(lengths, 4);
+    const double lengths[4] = {0.5, 0.4, 0.3, 0.2}, start[4] = {0.3, 0.4, 0.5, 0.6};
+    skel_model *m = planar(lengths, 4);
     skel_goal_desc g = goal_of(3);
-    double         moved[2], poses[28];
+    double moved[2], poses[28];
     ck_assert_int_eq(skel_fk(m, start, poses), SKEL_OK);
     const double target[3] = {poses[21] + 0.03, poses[22] - 0.02, 0};
     for (int k = 0; k < 2; ++k) {
         const double stiffness[4] = {1, 0, k ? 0.9 : 0, 0};
-        skel_ik_desc d            = desc_of(m, &g, 1);
+        skel_ik_desc d = desc_of(m, &g, 1);
         d.stiffness = stiffness, d.mode = SKEL_IK_TRACK;
         skel_ik *ik = make(&d);
-        double   q[4];
+        double q[4];
         memcpy(q, start, sizeof q);
         skel_ik_set_target(ik, 0, target, NULL);
         ck_assert(solve(ik, q).reached);
@@ -475,12 +475,12 @@ END_TEST
 
 START_TEST(long_chains) {
     for (int n = 3; n <= 300; n = n * 3 + 1) {
-        scene          s  = scene_chain(n, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 1.0 / n, NULL);
-        skel_goal_desc g  = goal_of(n - 1);
-        skel_ik_desc   d  = desc_of(s.model, &g, 1);
-        skel_ik       *ik = make(&d);
-        rng            r  = rng_seed((uint64_t)n);
-        double        *q = malloc(4 * (size_t)n * sizeof *q), sum = 0;
+        scene s = scene_chain(n, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 1.0 / n, NULL);
+        skel_goal_desc g = goal_of(n - 1);
+        skel_ik_desc d = desc_of(s.model, &g, 1);
+        skel_ik *ik = make(&d);
+        rng r = rng_seed((uint64_t)n);
+        double *q = malloc(4 * (size_t)n * sizeof *q), sum = 0;
         ck_assert_ptr_nonnull(q);
         for (int k = 0; k < 40; ++k) {
             const double z = rng_range(&r, -1, 1), way = rng_range(&r, 0, 6.28);
@@ -514,12 +514,12 @@ static v3 point_at(const double *poses, int32_t body, const double point[3]) {
 }
 
 START_TEST(characters_keep_their_limits) {
-    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
-    rng               r = rng_seed((uint64_t)_i + 1);
-    double            start[MOST], q[MOST], poses[7 * MOST];
-    skel_goal_desc    g[2] = {goal_of(body_named(m, "hand.L")), goal_of(body_named(m, "head"))};
-    g[0].parts             = SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
+    rng r = rng_seed((uint64_t)_i + 1);
+    double start[MOST], q[MOST], poses[7 * MOST];
+    skel_goal_desc g[2] = {goal_of(body_named(m, "hand.L")), goal_of(body_named(m, "head"))};
+    g[0].parts = SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
     g[1].kind = SKEL_GOAL_AIM, g[1].axis[0] = 1, g[1].axis[2] = 0;
     skel_ik_desc d = desc_of(m, g, 2);
     d.max_restarts = 3, d.root = _i % 3, d.mode = _i % 2;
@@ -538,7 +538,7 @@ START_TEST(characters_keep_their_limits) {
         ck_assert(limits_broken(m, q) <= 0);
         skel_ik_get_poses(ik, poses);
         const double off = v3_norm(v3_sub(point_at(poses, g[0].body, g[0].point), v3_of(target)));
-        double       far, angle;
+        double far, angle;
         skel_ik_get_residual(ik, 0, &far, &angle);
         near1(off, far, 1e-9);
         const quat have = q_of(poses + 7 * g[0].body + 3), want = q_unit(q_of(turn));
@@ -558,11 +558,11 @@ END_TEST
 /* Feet first; then hands that cannot be met. foot_off: how far down the feet are asked to go. */
 static void feet_and_hands(int mode, int root, double foot_off, double hand_off, int with_hands,
                            double feet[4], double *hands) {
-    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const skel_model *m       = s.model;
-    const char       *name[4] = {"foot.L", "foot.R", "hand.L", "hand.R"};
-    double            q[MOST], poses[7 * MOST];
-    skel_goal_desc    g[4];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m = s.model;
+    const char *name[4] = {"foot.L", "foot.R", "hand.L", "hand.R"};
+    double q[MOST], poses[7 * MOST];
+    skel_goal_desc g[4];
     skel_state_get_q(s.state, q);
     skel_state_get_poses(s.state, poses);
     for (int k = 0; k < 4; ++k) {
@@ -620,16 +620,16 @@ END_TEST
 /* Three priorities: the head cannot get where it is wanted, the right hand can, the left one is far
    off. How far the last one is off must not end the search for the one before it. */
 START_TEST(a_later_priority_does_not_blunt_an_earlier_one) {
-    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const skel_model *m       = s.model;
-    const char       *name[3] = {"head", "hand.R", "hand.L"};
-    double            q[MOST], poses[7 * MOST], far;
-    skel_goal_desc    g[3];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m = s.model;
+    const char *name[3] = {"head", "hand.R", "hand.L"};
+    double q[MOST], poses[7 * MOST], far;
+    skel_goal_desc g[3];
     skel_state_get_q(s.state, q);
     skel_state_get_poses(s.state, poses);
     for (int k = 0; k < 3; ++k) {
-        g[k]          = goal_of(body_named(m, name[k]));
-        g[k].parts    = SKEL_GOAL_POSITION;
+        g[k] = goal_of(body_named(m, name[k]));
+        g[k].parts = SKEL_GOAL_POSITION;
         g[k].priority = k;
         memcpy(g[k].position, poses + 7 * g[k].body, sizeof g[k].position);
     }
@@ -639,8 +639,8 @@ START_TEST(a_later_priority_does_not_blunt_an_earlier_one) {
     g[2].position[1] += 50.0;
 
     skel_ik_desc d = desc_of(m, g, 3);
-    d.root         = SKEL_IK_ROOT_HELD;
-    skel_ik *ik    = make(&d);
+    d.root = SKEL_IK_ROOT_HELD;
+    skel_ik *ik = make(&d);
     solve(ik, q);
     skel_ik_get_residual(ik, 0, &far, NULL);
     ck_assert(far > 0.1);
@@ -652,10 +652,10 @@ START_TEST(a_later_priority_does_not_blunt_an_earlier_one) {
 END_TEST
 
 START_TEST(the_centre_of_mass_over_the_feet) {
-    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
-    double            q[MOST], poses[7 * MOST];
-    skel_goal_desc    g[4];
+    double q[MOST], poses[7 * MOST];
+    skel_goal_desc g[4];
     skel_state_get_q(s.state, q);
     skel_state_get_poses(s.state, poses);
     const char *name[3] = {"foot.L", "foot.R", "hand.R"};
@@ -666,13 +666,13 @@ START_TEST(the_centre_of_mass_over_the_feet) {
         g[k].parts = k < 2 ? SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION : SKEL_GOAL_POSITION;
     }
     g[2].position[0] += 0.35, g[2].priority = 2;
-    g[3]       = goal_of(SKEL_WORLD);
-    g[3].kind  = SKEL_GOAL_CENTRE;
+    g[3] = goal_of(SKEL_WORLD);
+    g[3].kind = SKEL_GOAL_CENTRE;
     g[3].parts = SKEL_GOAL_X | SKEL_GOAL_Y, g[3].priority = 1;
     for (int a = 0; a < 2; ++a) g[3].position[a] = 0.5 * (g[0].position[a] + g[1].position[a]);
     skel_ik_desc d = desc_of(m, g, 4);
-    d.root         = SKEL_IK_ROOT_MOVES;
-    skel_ik *ik    = make(&d);
+    d.root = SKEL_IK_ROOT_MOVES;
+    skel_ik *ik = make(&d);
     solve(ik, q);
     skel_ik_get_poses(ik, poses);
     double sum[3] = {0}, mass = 0, far;
@@ -693,16 +693,16 @@ START_TEST(the_centre_of_mass_over_the_feet) {
 END_TEST
 
 START_TEST(a_pole_turns_the_elbow) {
-    scene             s = scene_humanoid((humanoid_options){0});
+    scene s = scene_humanoid((humanoid_options){0});
     const skel_model *m = s.model;
-    double            q[MOST], poses[7 * MOST];
+    double q[MOST], poses[7 * MOST];
     skel_goal_desc g[2] = {goal_of(body_named(m, "hand.L")), goal_of(body_named(m, "forearm.L"))};
     skel_state_get_q(s.state, q);
     skel_state_get_poses(s.state, poses);
     memcpy(g[0].position, poses + 7 * g[0].body, sizeof g[0].position);
     for (int a = 0; a < 3; ++a) g[0].position[a] *= a == 2 ? 1 : 0.7;
     const int32_t elbow = skel_model_find_joint(m, "elbow.L");
-    const int32_t hip   = body_named(m, "upper_arm.L");
+    const int32_t hip = body_named(m, "upper_arm.L");
     g[1].kind = SKEL_GOAL_POLE, g[1].priority = 1;
     v3_to(m->joint[elbow].fb.p, g[1].point);
     g[1].from = hip, g[1].to = g[0].body;
@@ -710,9 +710,9 @@ START_TEST(a_pole_turns_the_elbow) {
     v3_to(m->joint[shoulder].fb.p, g[1].from_point);
     for (int k = 0; k < 3; ++k) {
         const double pole[3][3] = {{0, 0, -5}, {0.5, 5, 1}, {-4, 0.3, 2}};
-        skel_ik_desc d          = desc_of(m, g, 2);
-        double       now[MOST], far;
-        skel_ik     *ik = make(&d);
+        skel_ik_desc d = desc_of(m, g, 2);
+        double now[MOST], far;
+        skel_ik *ik = make(&d);
         memcpy(now, q, sizeof q);
         skel_ik_set_target(ik, 1, pole[k], NULL);
         const skel_ik_receipt r = solve(ik, now);
@@ -734,22 +734,22 @@ START_TEST(a_pole_turns_the_elbow) {
 END_TEST
 
 START_TEST(two_hands_hold_one_thing) { /* a pose of one body in the axes of another */
-    scene             s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
     const skel_model *m = s.model;
-    double            q[MOST], poses[7 * MOST];
-    skel_goal_desc    g = goal_of(body_named(m, "hand.L"));
-    g.relative_to       = body_named(m, "hand.R");
+    double q[MOST], poses[7 * MOST];
+    skel_goal_desc g = goal_of(body_named(m, "hand.L"));
+    g.relative_to = body_named(m, "hand.R");
     g.position[0] = 0.05, g.position[1] = 0.12, g.position[2] = -0.03;
-    skel_ik_desc d  = desc_of(m, &g, 1);
-    skel_ik     *ik = make(&d);
+    skel_ik_desc d = desc_of(m, &g, 1);
+    skel_ik *ik = make(&d);
     skel_state_get_q(s.state, q);
     const skel_ik_receipt r = solve(ik, q);
     ck_assert_msg(r.reached, "off by %g", r.residual);
     skel_ik_get_poses(ik, poses);
-    const double *right  = poses + 7 * g.relative_to;
-    const v3      way    = v3_sub(v3_of(poses + 7 * g.body), v3_of(right));
-    const v3      seen   = q_rotate(q_conj(q_of(right + 3)), way);
-    const double  got[3] = {seen.x, seen.y, seen.z};
+    const double *right = poses + 7 * g.relative_to;
+    const v3 way = v3_sub(v3_of(poses + 7 * g.body), v3_of(right));
+    const v3 seen = q_rotate(q_conj(q_of(right + 3)), way);
+    const double got[3] = {seen.x, seen.y, seen.z};
     near(got, g.position, 3, 1e-9);
     ck_assert(limits_broken(m, q) <= 0);
     skel_ik_destroy(ik);
@@ -758,19 +758,19 @@ START_TEST(two_hands_hold_one_thing) { /* a pose of one body in the axes of anot
 END_TEST
 
 START_TEST(loops_stay_closed) {
-    skel_scene       *sample = scene_sample("four_bar");
-    const skel_model *m      = skel_scene_model(sample);
-    skel_state       *state;
-    double            q[MOST], poses[7 * MOST];
+    skel_scene *sample = scene_sample("four_bar");
+    const skel_model *m = skel_scene_model(sample);
+    skel_state *state;
+    double q[MOST], poses[7 * MOST];
     ck_assert_int_eq(skel_state_create(m, &state, NULL), SKEL_OK);
     skel_state_get_q(state, q);
     skel_state_get_poses(state, poses);
     skel_goal_desc g = goal_of(m->order[m->nd - 1]);
     memcpy(g.position, poses + 7 * g.body, sizeof g.position);
     g.position[0] += 0.06, g.position[2] += 0.02, g.parts = SKEL_GOAL_X;
-    skel_ik_desc          d  = desc_of(m, &g, 1);
-    skel_ik              *ik = make(&d);
-    const skel_ik_receipt r  = solve(ik, q);
+    skel_ik_desc d = desc_of(m, &g, 1);
+    skel_ik *ik = make(&d);
+    const skel_ik_receipt r = solve(ik, q);
     ck_assert_msg(r.reached, "off by %g", r.residual);
     skel_ik_get_poses(ik, poses);
     skel_report_row row = {.struct_size = sizeof row};
@@ -788,11 +788,11 @@ START_TEST(loops_stay_closed) {
 END_TEST
 
 START_TEST(posture_in_what_is_left) {
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
     for (int i = 5; i < count; ++i) { /* seven joints */
         skel_goal_desc g = chain_goal(&c[i]);
-        double         middle[CHAIN_MAX];
+        double middle[CHAIN_MAX];
         chain_middle(&c[i], middle);
         rng r = rng_seed((uint64_t)i);
         for (int k = 0; k < 10; ++k) {
@@ -801,9 +801,9 @@ START_TEST(posture_in_what_is_left) {
             chain_tip(&c[i], q, target);
             for (int with = 0; with < 2; ++with) {
                 skel_ik_desc d = desc_of(c[i].model, &g, 1);
-                d.posture      = with ? middle : NULL;
-                skel_ik *ik    = make(&d);
-                double   x[CHAIN_MAX];
+                d.posture = with ? middle : NULL;
+                skel_ik *ik = make(&d);
+                double x[CHAIN_MAX];
                 memcpy(x, q, sizeof q);
                 skel_ik_set_target(ik, 0, target, target + 3);
                 ck_assert(solve(ik, x).reached);
@@ -822,14 +822,14 @@ END_TEST
 /* ---- tracking ---- */
 
 START_TEST(smooth_paths_are_followed_smoothly) {
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
     for (int i = 0; i < count; ++i) {
         skel_goal_desc g = chain_goal(&c[i]);
-        skel_ik_desc   d = desc_of(c[i].model, &g, 1);
-        d.mode           = SKEL_IK_TRACK;
-        skel_ik *ik      = make(&d);
-        double   q[CHAIN_MAX], was[CHAIN_MAX], want[CHAIN_MAX], target[7], middle[CHAIN_MAX];
+        skel_ik_desc d = desc_of(c[i].model, &g, 1);
+        d.mode = SKEL_IK_TRACK;
+        skel_ik *ik = make(&d);
+        double q[CHAIN_MAX], was[CHAIN_MAX], want[CHAIN_MAX], target[7], middle[CHAIN_MAX];
         chain_middle(&c[i], middle);
         for (int k = 0; k <= 200; ++k) {
             for (int j = 0; j < c[i].n; ++j) {
@@ -855,37 +855,37 @@ END_TEST
 
 /* A figure eight that leaves the reach of the arm and comes back, 24 frames a second. */
 START_TEST(a_figure_eight_through_full_extension) {
-    chain    *c;
+    chain *c;
     const int count = chains_load(&c);
     for (int i = 5; i < count; ++i) {
         skel_goal_desc g = chain_goal(&c[i]);
-        double         bound[CHAIN_MAX], q[CHAIN_MAX], was[CHAIN_MAX], start[7];
+        double bound[CHAIN_MAX], q[CHAIN_MAX], was[CHAIN_MAX], start[7];
         for (int j = 0; j < CHAIN_MAX; ++j) bound[j] = 8.0 / 24;
-        g.parts        = SKEL_GOAL_POSITION;
+        g.parts = SKEL_GOAL_POSITION;
         skel_ik_desc d = desc_of(c[i].model, &g, 1);
         d.mode = SKEL_IK_TRACK, d.max_step = bound;
-        skel_ik     *ik = make(&d);
-        skel_ik_desc e  = desc_of(c[i].model, &g, 1); /* what could be reached from here */
-        e.mode          = SKEL_IK_TRACK;
-        skel_ik *judge  = make(&e);
+        skel_ik *ik = make(&d);
+        skel_ik_desc e = desc_of(c[i].model, &g, 1); /* what could be reached from here */
+        e.mode = SKEL_IK_TRACK;
+        skel_ik *judge = make(&e);
         chain_middle(&c[i], q);
         for (int j = 0; j < c[i].n; ++j)
             q[j] += 0.15 * (c[i].continuous[j] ? 1 : c[i].high[j] - q[j]);
         chain_tip(&c[i], q, start);
-        const double *base   = c[i].origin[1];
-        const v3      way    = v3_sub(v3_of(start), v3_of(base));
-        int           beyond = 0, late = 0;
+        const double *base = c[i].origin[1];
+        const v3 way = v3_sub(v3_of(start), v3_of(base));
+        int beyond = 0, late = 0;
         for (int k = 0; k < 240; ++k) {
             const double t = 6.2831853 * k / 120, swing = 0.5 * sin(0.5 * t), out = 1 - cos(t);
-            const v3     side =
+            const v3 side =
                 v3_scale(v3_perpendicular(v3_scale(way, 1 / v3_norm(way))), 0.1 * swing);
             const v3 p = v3_add(v3_mad(v3_of(start), 0.55 * out, way), side);
-            double   target[3], free[CHAIN_MAX];
+            double target[3], free[CHAIN_MAX];
             v3_to(p, target);
             memcpy(was, q, sizeof q), memcpy(free, q, sizeof q);
             skel_ik_set_target(ik, 0, target, NULL), skel_ik_set_target(judge, 0, target, NULL);
-            const skel_ik_receipt r         = solve(ik, q);
-            const int             reachable = solve(judge, free).reached;
+            const skel_ik_receipt r = solve(ik, q);
+            const int reachable = solve(judge, free).reached;
             for (int j = 0; j < c[i].n; ++j)
                 ck_assert(fabs(q[j] - was[j]) <= bound[j] * (1 + 1e-12));
             within_limits(&c[i], q);
@@ -905,9 +905,9 @@ START_TEST(a_figure_eight_through_full_extension) {
 END_TEST
 
 START_TEST(balls_keep_their_speed) {
-    scene          s = scene_chain(6, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 0.2, NULL);
+    scene s = scene_chain(6, SKEL_JOINT_BALL, SKEL_JOINT_BALL, 0.2, NULL);
     skel_goal_desc g = goal_of(5);
-    double         bound[18], q[24], was[24];
+    double bound[18], q[24], was[24];
     for (int k = 0; k < 18; ++k) bound[k] = 0.05;
     skel_ik_desc d = desc_of(s.model, &g, 1);
     d.mode = SKEL_IK_TRACK, d.max_step = bound;
@@ -933,7 +933,7 @@ static double largest_turn(const skel_model *m, const double *from, const double
     double most = 0;
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        const double      *a = from + j->q_offset, *b = to + j->q_offset;
+        const double *a = from + j->q_offset, *b = to + j->q_offset;
         if (j->type == SKEL_JOINT_BALL)
             most = fmax(most, v3_norm(q_log(q_mul(q_conj(q_of(a)), q_of(b)))));
         else
@@ -948,24 +948,24 @@ static double largest_turn(const skel_model *m, const double *from, const double
 static int lifting(const scene *s, skel_goal_desc g[9]) {
     const char *name[8] = {"foot.L",    "foot.R",    "hand.L", "hand.R",
                            "forearm.L", "forearm.R", "pelvis", "head"};
-    double      poses[7 * MOST];
+    double poses[7 * MOST];
     skel_state_get_poses(s->state, poses);
     for (int k = 0; k < 8; ++k) {
         g[k] = goal_of(body_named(s->model, name[k]));
         memcpy(g[k].position, poses + 7 * g[k].body, sizeof g[k].position);
         memcpy(g[k].orientation, poses + 7 * g[k].body + 3, sizeof g[k].orientation);
         g[k].priority = k < 4 ? 0 : k < 6 ? 1 : 2;
-        g[k].parts    = k < 2 ? SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION : SKEL_GOAL_POSITION;
+        g[k].parts = k < 2 ? SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION : SKEL_GOAL_POSITION;
     }
     for (int k = 0; k < 2; ++k) {
         skel_goal_desc *pole = &g[4 + k];
         pole->kind = SKEL_GOAL_POLE, pole->to = g[2 + k].body;
-        pole->from        = body_named(s->model, k ? "upper_arm.R" : "upper_arm.L");
+        pole->from = body_named(s->model, k ? "upper_arm.R" : "upper_arm.L");
         pole->position[0] = k ? -1 : 1, pole->position[1] = 0.3, pole->position[2] = -0.6;
     }
     g[6].parts = SKEL_GOAL_ORIENTATION;
     g[7].kind = SKEL_GOAL_AIM, g[7].axis[1] = -1, g[7].axis[2] = 0;
-    g[8]      = goal_of(SKEL_WORLD);
+    g[8] = goal_of(SKEL_WORLD);
     g[8].kind = SKEL_GOAL_CENTRE, g[8].parts = SKEL_GOAL_X | SKEL_GOAL_Y, g[8].priority = 1;
     g[8].position[1] = -0.06;
     return 9;
@@ -974,13 +974,13 @@ static int lifting(const scene *s, skel_goal_desc g[9]) {
 /* Goals of later priorities that limits keep from being met for some frames come free all at once:
    the joints must not snap there. */
 START_TEST(later_goals_come_back_calmly) {
-    scene          s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    rng            r = rng_seed((uint64_t)_i + 1);
-    double         q[MOST], was[MOST];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    rng r = rng_seed((uint64_t)_i + 1);
+    double q[MOST], was[MOST];
     skel_goal_desc g[9];
-    skel_ik_desc   d = desc_of(s.model, g, (uint32_t)lifting(&s, g));
+    skel_ik_desc d = desc_of(s.model, g, (uint32_t)lifting(&s, g));
     d.mode = SKEL_IK_TRACK, d.root = SKEL_IK_ROOT_MOVES;
-    skel_ik     *ik  = make(&d);
+    skel_ik *ik = make(&d);
     const double low = rng_range(&r, 0.2, 0.5), high = rng_range(&r, 1.2, 1.7);
     const double near = rng_range(&r, -0.5, -0.3), far = rng_range(&r, -1.1, -0.7);
     skel_state_get_q(s.state, q);
@@ -1011,18 +1011,18 @@ END_TEST
 
 /* What the goals do not move may be an animation's: it has no part in how they are followed. */
 START_TEST(animations_elsewhere_change_nothing) {
-    scene             s  = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const skel_model *m  = s.model;
-    const int         nq = m->nq, frames = 40;
-    skel_goal_desc    g = goal_of(body_named(m, "hand.L"));
-    double            q[MOST], base[40 * MOST], positions[3 * 40];
-    skel_goal_track   track = {.positions = positions, .position_count = (uint32_t)frames};
-    skel_ik_desc      d     = desc_of(m, &g, 1);
-    skel_ik_motion   *v[2];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m = s.model;
+    const int nq = m->nq, frames = 40;
+    skel_goal_desc g = goal_of(body_named(m, "hand.L"));
+    double q[MOST], base[40 * MOST], positions[3 * 40];
+    skel_goal_track track = {.positions = positions, .position_count = (uint32_t)frames};
+    skel_ik_desc d = desc_of(m, &g, 1);
+    skel_ik_motion *v[2];
     skel_state_get_q(s.state, q);
     const int32_t knee = m->joint[m->body[body_named(m, "shin.R")].joint].q_offset;
     for (int k = 0; k < frames; ++k) {
-        positions[3 * k]     = 0.3 + 0.1 * sin(0.3 * k);
+        positions[3 * k] = 0.3 + 0.1 * sin(0.3 * k);
         positions[3 * k + 1] = -0.3 + 0.1 * cos(0.3 * k), positions[3 * k + 2] = 1 + 0.008 * k;
         memcpy(base + k * nq, q, (size_t)nq * sizeof *q);
         base[k * nq + knee] += 0.02 * k;
@@ -1050,7 +1050,7 @@ START_TEST(two_bones_in_space) {
     rng r = rng_seed((uint64_t)_i);
     for (int k = 0; k < 300; ++k) {
         skel_two_bone_desc d;
-        skel_two_bone      out = {.struct_size = sizeof out};
+        skel_two_bone out = {.struct_size = sizeof out};
         skel_two_bone_desc_init(&d);
         d.length1 = rng_range(&r, 0.2, 1), d.length2 = rng_range(&r, 0.2, 1);
         for (int a = 0; a < 3; ++a) {
@@ -1059,8 +1059,8 @@ START_TEST(two_bones_in_space) {
         }
         d.softness = k % 3 ? 0.05 : 0;
         ck_assert_int_eq(skel_two_bone_solve(&d, &out), SKEL_OK);
-        const v3     root = v3_of(d.root), elbow = v3_of(out.elbow), tip = v3_of(out.tip);
-        const v3     to = v3_sub(v3_of(d.target), root), line = v3_sub(tip, root);
+        const v3 root = v3_of(d.root), elbow = v3_of(out.elbow), tip = v3_of(out.tip);
+        const v3 to = v3_sub(v3_of(d.target), root), line = v3_sub(tip, root);
         const double far = v3_norm(to), most = d.length1 + d.length2;
         near1(v3_norm(v3_sub(elbow, root)), d.length1, 1e-14);
         near1(v3_norm(v3_sub(tip, elbow)), d.length2, 1e-14);
@@ -1079,7 +1079,7 @@ START_TEST(softness_has_no_snap) { /* the tip's way is smooth through full exten
     double last = 0, slope = 1;
     for (int k = 0; k <= 2000; ++k) {
         skel_two_bone_desc d;
-        skel_two_bone      out = {.struct_size = sizeof out};
+        skel_two_bone out = {.struct_size = sizeof out};
         skel_two_bone_desc_init(&d);
         d.target[0] = 1.5 + 0.0005 * k, d.softness = 0.1;
         ck_assert_int_eq(skel_two_bone_solve(&d, &out), SKEL_OK);
@@ -1092,21 +1092,21 @@ START_TEST(softness_has_no_snap) { /* the tip's way is smooth through full exten
 END_TEST
 
 START_TEST(motions_blend_in_and_out) {
-    const double    lengths[3] = {0.5, 0.4, 0.3};
-    skel_model     *m          = planar(lengths, 3);
-    skel_goal_desc  g          = goal_of(2);
-    double          positions[3 * 41], base[3 * 41];
+    const double lengths[3] = {0.5, 0.4, 0.3};
+    skel_model *m = planar(lengths, 3);
+    skel_goal_desc g = goal_of(2);
+    double positions[3 * 41], base[3 * 41];
     skel_goal_track track = {.positions = positions, .position_count = 41};
     for (int k = 0; k < 41; ++k) {
-        positions[3 * k]                   = 0.7 + 0.1 * cos(0.1 * k),
+        positions[3 * k] = 0.7 + 0.1 * cos(0.1 * k),
                       positions[3 * k + 1] = 0.4 + 0.1 * sin(0.1 * k);
-        positions[3 * k + 2]               = 0;
+        positions[3 * k + 2] = 0;
         for (int j = 0; j < 3; ++j) base[3 * k + j] = 0.01 * k + 0.1 * j;
     }
     skel_ik_desc d = desc_of(m, &g, 1);
-    d.mode         = SKEL_IK_TRACK;
+    d.mode = SKEL_IK_TRACK;
     skel_ik_motion_desc md;
-    skel_ik_motion     *v;
+    skel_ik_motion *v;
     skel_ik_motion_desc_init(&md);
     md.ik = &d, md.tracks = &track, md.sample_count = 41, md.base = base;
     md.blend_in = 10, md.blend_out = 10;
@@ -1114,13 +1114,13 @@ START_TEST(motions_blend_in_and_out) {
     int calls = 0;
     while (skel_ik_motion_advance(v, 0) == SKEL_MORE) ++calls;
     ck_assert_int_eq(calls, 40);
-    const double          *q = skel_ik_motion_q(v);
+    const double *q = skel_ik_motion_q(v);
     const skel_ik_receipt *r = skel_ik_motion_receipts(v);
     near(q, base, 3, 1e-15);
     near(q + 120, base + 120, 3, 1e-15);
     for (int k = 0; k < 41; ++k) {
-        const double *x   = skel_ik_motion_poses(v) + 21 * k + 14;
-        const double  off = v3_norm(v3_sub(v3_of(x), v3_of(positions + 3 * k)));
+        const double *x = skel_ik_motion_poses(v) + 21 * k + 14;
+        const double off = v3_norm(v3_sub(v3_of(x), v3_of(positions + 3 * k)));
         near1(off, r[k].residual, 1e-12);
         near1(off, skel_ik_motion_residuals(v)[2 * k], 1e-12);
         ck_assert_int_eq(r[k].reached, off <= 1e-5);
@@ -1135,7 +1135,7 @@ END_TEST
 /* ---- wrong calls ---- */
 
 static void refused(const skel_ik_desc *d, const char *part) {
-    skel_ik   *ik = NULL;
+    skel_ik *ik = NULL;
     skel_error err;
     skel_error_init(&err);
     ck_assert_int_lt(skel_ik_create(d, &ik, &err), 0);
@@ -1144,10 +1144,10 @@ static void refused(const skel_ik_desc *d, const char *part) {
 }
 
 START_TEST(wrong_calls_are_refused_by_name) {
-    const double   lengths[2] = {1, 1}, bad[2] = {2, 0}, nan[2] = {NAN, 0};
-    skel_model    *m = planar(lengths, 2);
+    const double lengths[2] = {1, 1}, bad[2] = {2, 0}, nan[2] = {NAN, 0};
+    skel_model *m = planar(lengths, 2);
     skel_goal_desc g = goal_of(1), h;
-    skel_ik_desc   d = desc_of(m, &g, 1), e;
+    skel_ik_desc d = desc_of(m, &g, 1), e;
     e = d, e.model = NULL, refused(&e, "model");
     e = d, e.tolerance = 0, refused(&e, "tolerance");
     e = d, e.mode = 9, refused(&e, "mode");
@@ -1162,8 +1162,8 @@ START_TEST(wrong_calls_are_refused_by_name) {
     h = g, h.from_point[0] = 1e300, refused(&e, "goals[0].point");
     h = g, h.kind = SKEL_GOAL_CENTRE, h.body = SKEL_WORLD,
     refused(&e, "goals[0]: a centre of mass");
-    skel_ik *ik   = make(&d);
-    double   q[2] = {NAN, 0}, far[3] = {INFINITY, 0, 0};
+    skel_ik *ik = make(&d);
+    double q[2] = {NAN, 0}, far[3] = {INFINITY, 0, 0};
     ck_assert_int_eq(skel_ik_solve(ik, q, NULL, NULL), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_ik_set_target(ik, 0, far, NULL), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_ik_set_target(ik, 1, NULL, NULL), SKEL_E_ARGUMENT);
@@ -1175,7 +1175,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("ik");
-    TCase *c     = tcase_create("laws");
+    TCase *c = tcase_create("laws");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, the_jacobian_is_the_derivative, 0, 4);
     tcase_add_loop_test(c, gradients_of_all_goals, 0, 4);

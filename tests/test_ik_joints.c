@@ -16,15 +16,15 @@
 static skel_ik *make_in(const skel_model *m, const skel_goal_desc *g, uint32_t count,
                         int32_t mode) {
     skel_ik_desc d = desc_of(m, g, count);
-    d.mode         = mode;
+    d.mode = mode;
     return make(&d);
 }
 
 /* The bodies and joints of a model, to be changed and made again. */
 typedef struct parts {
-    skel_body_desc  body[MOST];
+    skel_body_desc body[MOST];
     skel_joint_desc joint[MOST];
-    int             nb, nj;
+    int nb, nj;
 } parts;
 
 static void take_apart(const skel_model *m, parts *p) {
@@ -49,7 +49,7 @@ static skel_status put_together(const parts *p, skel_model **out, skel_error *er
 
 static skel_model *assembled(const parts *p) {
     skel_model *m = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     scene_demand(put_together(p, &m, &err), &err);
     return m;
@@ -72,7 +72,7 @@ static int add_mimics(rng *r, parts *p) {
     for (int i = 1; i < n; ++i) {
         skel_joint_desc *j = &p->joint[order[i]];
         if (rng_int(r, 2)) continue;
-        j->mimic.source     = order[rng_int(r, i)];
+        j->mimic.source = order[rng_int(r, i)];
         j->mimic.multiplier = rng_range(r, -2, 2), j->mimic.offset = rng_range(r, -0.5, 0.5);
         ++count;
     }
@@ -96,23 +96,23 @@ static void make_obey(const parts *p, const skel_model *m, double *q) {
 
 /* A random tree, and the same with mimics; a q for both that does not obey. */
 typedef struct pair {
-    scene       plain;
-    parts       p;
+    scene plain;
+    parts p;
     skel_model *m;
-    int         mimics;
-    double      q[MOST];
+    int mimics;
+    double q[MOST];
 } pair;
 
 static void pair_make(rng *r, int bodies, int root, pair *out) {
     memset(out, 0, sizeof *out);
-    out->plain = scene_random_tree(r, (scene_options){.bodies     = bodies,
-                                                      .root       = root,
+    out->plain = scene_random_tree(r, (scene_options){.bodies = bodies,
+                                                      .root = root,
                                                       .joint_mask = 1 << SKEL_JOINT_HINGE |
                                                                     1 << SKEL_JOINT_SLIDE |
                                                                     1 << SKEL_JOINT_BALL});
     take_apart(out->plain.model, &out->p);
     out->mimics = add_mimics(r, &out->p);
-    out->m      = assembled(&out->p);
+    out->m = assembled(&out->p);
     skel_state_get_q(out->plain.state, out->q);
 }
 
@@ -124,11 +124,11 @@ static void pair_free(pair *p) {
 /* ---- kinematics ---- */
 
 START_TEST(poses_obey) {
-    rng r    = rng_seed((uint64_t)_i + 1);
+    rng r = rng_seed((uint64_t)_i + 1);
     int some = 0;
     for (int k = 0; k < 60; ++k) {
-        pair        p;
-        double      q[MOST] = {0}, poses[7 * MOST], want[7 * MOST], back[MOST];
+        pair p;
+        double q[MOST] = {0}, poses[7 * MOST], want[7 * MOST], back[MOST];
         skel_state *state;
         pair_make(&r, 2 + rng_int(&r, 14), k % 4, &p);
         memcpy(q, p.q, sizeof q);
@@ -147,7 +147,7 @@ START_TEST(poses_obey) {
         near(back, q, (size_t)p.m->nq, 1e-14);
         ck_assert_int_eq(skel_model_mimic_count(p.m), p.mimics);
         for (int j = 0; j < p.p.nj; ++j) {
-            double        factor = 0, offset = 0;
+            double factor = 0, offset = 0;
             const int32_t lead = skel_model_joint_leader(p.m, j, &factor, &offset);
             ck_assert_int_eq(lead >= 0, p.p.joint[j].mimic.source >= 0);
             if (lead < 0) continue;
@@ -165,25 +165,25 @@ END_TEST
 START_TEST(jacobians_are_the_derivative) {
     rng r = rng_seed((uint64_t)_i + 5);
     for (int k = 0; k < 40; ++k) {
-        pair   p;
+        pair p;
         double q[MOST], poses[7 * MOST], jacobian[6 * MOST], point[3] = {0.1, -0.2, 0.3};
         pair_make(&r, 3 + rng_int(&r, 12), k % 4, &p);
-        const skel_model *m    = p.m;
-        const int32_t     body = rng_int(&r, m->nb);
+        const skel_model *m = p.m;
+        const int32_t body = rng_int(&r, m->nb);
         skel_fk(m, p.q, poses);
         ck_assert_int_eq(skel_jacobian(m, poses, body, point, jacobian), SKEL_OK);
         for (int j = 0; j < m->nj; ++j) {
             if (!moves_one_way(&p.p.joint[j])) continue;
             const double h = 1e-5;
-            double       at[2][7 * MOST], want[6], got[6];
+            double at[2][7 * MOST], want[6], got[6];
             for (int side = 0; side < 2; ++side) {
                 memcpy(q, p.q, sizeof q);
                 q[m->joint[j].q_offset] += side ? h : -h;
                 skel_fk(m, q, at[side]);
             }
             const double *a = at[0] + 7 * body, *b = at[1] + 7 * body;
-            const v3      pa = v3_add(v3_of(a), q_rotate(q_of(a + 3), v3_of(point)));
-            const v3      pb = v3_add(v3_of(b), q_rotate(q_of(b + 3), v3_of(point)));
+            const v3 pa = v3_add(v3_of(a), q_rotate(q_of(a + 3), v3_of(point)));
+            const v3 pb = v3_add(v3_of(b), q_rotate(q_of(b + 3), v3_of(point)));
             v3_to(v3_scale(v3_sub(pb, pa), 0.5 / h), want);
             v3_to(v3_scale(q_log(q_mul(q_of(b + 3), q_conj(q_of(a + 3)))), 0.5 / h), want + 3);
             for (int row = 0; row < 6; ++row)
@@ -207,7 +207,7 @@ static double cost_at(skel_ik *ik, const double *y) {
 /* A place in the world for a random body; k says which parts. */
 static skel_goal_desc random_place(rng *r, int32_t nb, int k) {
     skel_goal_desc g = goal_of(rng_int(r, nb));
-    g.parts          = 7u + 8u * (unsigned)(k % 2);
+    g.parts = 7u + 8u * (unsigned)(k % 2);
     for (int a = 0; a < 3; ++a)
         g.position[a] = rng_range(r, -1, 1), g.point[a] = rng_range(r, -0.3, 0.3);
     for (int a = 0; a < 4; ++a) g.orientation[a] = rng_range(r, -1, 1) + (a == 0 ? 1e-3 : 0);
@@ -216,12 +216,12 @@ static skel_goal_desc random_place(rng *r, int32_t nb, int k) {
 
 /* Gradient and Hessian of the goals against differences of the errors. */
 START_TEST(derivatives_of_goals) {
-    rng r    = rng_seed((uint64_t)_i + 11);
+    rng r = rng_seed((uint64_t)_i + 11);
     int some = 0;
     for (int k = 0; k < 30; ++k) {
-        pair           p;
+        pair p;
         skel_goal_desc g[2];
-        double         y[MOST] = {0};
+        double y[MOST] = {0};
         pair_make(&r, 6, k % 3, &p);
         for (int i = 0; i < 2; ++i) g[i] = random_place(&r, p.m->nb, k);
         skel_ik *ik = make_in(p.m, g, 2, SKEL_IK_POSE);
@@ -234,13 +234,13 @@ START_TEST(derivatives_of_goals) {
         skel__ik_jacobian(ik, ik->rows);
         skel__ik_hessian(ik, ik->rows);
         for (int i = 0; i < ik->n; ++i) {
-            double       slope = 0;
+            double slope = 0;
             const double tiny = 1e-5, h = 1e-4;
             for (int row = 0; row < ik->rows; ++row)
                 slope -= ik->jt[i * ik->rows + row] * ik->e[row];
-            y[i]            = tiny;
+            y[i] = tiny;
             const double up = cost_at(ik, y);
-            y[i]            = -tiny;
+            y[i] = -tiny;
             near1((up - cost_at(ik, y)) / (2 * tiny), slope, 3e-8 * (1 + fabs(slope)));
             y[i] = 0;
             for (int j = 0; j <= i; ++j) {
@@ -267,12 +267,12 @@ END_TEST
 static skel_model *arm_with_gripper(int mimics, int limits) {
     static const double axes[6][4] = {{1, 0, 0, 0}, {H, H, 0, 0}, {H, 0, H, 0},
                                       {H, H, 0, 0}, {1, 0, 0, 0}, {H, 0, H, 0}};
-    parts               p          = {.nb = 8, .nj = 8};
+    parts p = {.nb = 8, .nj = 8};
     for (int i = 0; i < 8; ++i) {
         skel_body_desc_init(&p.body[i]), skel_joint_desc_init(&p.joint[i]);
         p.body[i].unplaced = 1;
         skel_joint_desc *j = &p.joint[i];
-        j->type            = i < 6 ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
+        j->type = i < 6 ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
         j->parent = i == 0 ? SKEL_WORLD : i < 6 ? i - 1 : 5, j->child = i;
         if (i < 6) memcpy(j->parent_orientation, axes[i], sizeof axes[i]);
         if (i < 6) memcpy(j->child_orientation, axes[i], sizeof axes[i]);
@@ -293,7 +293,7 @@ static skel_model *arm_with_gripper(int mimics, int limits) {
 static void within(const skel_model *m, const double *q) {
     for (int32_t j = 0; j < m->nj; ++j) {
         const skel__joint *k = &m->joint[j];
-        const double       x = q[k->q_offset];
+        const double x = q[k->q_offset];
         ck_assert_msg(x >= k->limits.low[0] && x <= k->limits.high[0], "joint %d: %.17g", j, x);
         if (k->mimic_root >= 0)
             ck_assert(x == k->mimic_factor * q[m->joint[k->mimic_root].q_offset] + k->mimic_shift);
@@ -302,15 +302,15 @@ static void within(const skel_model *m, const double *q) {
 
 /* Whatever q gives, q finds: the point of a finger (and its axes, where the arm can have them). */
 START_TEST(grippers_reach_what_they_can) {
-    rng         r       = rng_seed((uint64_t)_i + 3);
-    const int   mimics  = _i % 3;
-    skel_model *m       = arm_with_gripper(mimics, 1);
-    int         reached = 0;
+    rng r = rng_seed((uint64_t)_i + 3);
+    const int mimics = _i % 3;
+    skel_model *m = arm_with_gripper(mimics, 1);
+    int reached = 0;
     for (int mode = 0; mode < 2; ++mode) {
         skel_goal_desc g = goal_of(7);
-        g.point[2]       = 0.02;
-        g.parts          = mode ? SKEL_GOAL_POSITION : SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
-        skel_ik *ik      = make_in(m, &g, 1, SKEL_IK_POSE);
+        g.point[2] = 0.02;
+        g.parts = mode ? SKEL_GOAL_POSITION : SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
+        skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         for (int k = 0; k < 100; ++k) {
             double want[8], q[8] = {0}, poses[56], target[3], there[56], far, angle;
             for (int j = 0; j < 8; ++j) want[j] = j < 6 ? rng_range(&r, -0.8, 0.8) : 0.03;
@@ -348,12 +348,12 @@ START_TEST(limits_of_followers_hold_the_leader) {
         p.joint[i].limits.is_set = 1, p.joint[i].limits.low[0] = -1, p.joint[i].limits.high[0] = 1;
     }
     p.joint[1].mimic.source = 0, p.joint[1].mimic.multiplier = -3, p.joint[1].mimic.offset = 0.1;
-    skel_model    *m  = assembled(&p);
-    skel_goal_desc g  = goal_of(0);
-    skel_ik       *ik = make_in(m, &g, 1, SKEL_IK_POSE);
+    skel_model *m = assembled(&p);
+    skel_goal_desc g = goal_of(0);
+    skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
     for (int side = 0; side < 2; ++side) {
         const double target[3] = {0, 0, side ? 5 : -5}, most = side ? 1.1 / 3 : -0.3;
-        double       q[2] = {0, 0.7};
+        double q[2] = {0, 0.7};
         skel_ik_set_target(ik, 0, target, NULL);
         const skel_ik_receipt r = solve(ik, q);
         near1(q[0], most, 1e-12);
@@ -362,10 +362,10 @@ START_TEST(limits_of_followers_hold_the_leader) {
         near1(r.residual, fabs(target[2] - most), 1e-12);
     }
     skel_ik_destroy(ik);
-    g                      = goal_of(1); /* the follower is asked, the leader has to go */
-    ik                     = make_in(m, &g, 1, SKEL_IK_TRACK);
+    g = goal_of(1); /* the follower is asked, the leader has to go */
+    ik = make_in(m, &g, 1, SKEL_IK_TRACK);
     const double target[3] = {0, 0, 0.4};
-    double       q[2]      = {0, 0};
+    double q[2] = {0, 0};
     skel_ik_set_target(ik, 0, target, NULL);
     ck_assert_int_eq(solve(ik, q).reached, 1);
     near1(q[0], -0.1, 1e-9);
@@ -379,7 +379,7 @@ END_TEST
 
 static void refused(const parts *p, const char *part) {
     skel_model *m = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_int_lt(put_together(p, &m, &err), 0);
     ck_assert_ptr_null(m);
@@ -387,7 +387,7 @@ static void refused(const parts *p, const char *part) {
 }
 
 START_TEST(wrong_mimics_are_refused_by_name) {
-    parts      p = {.nb = 4, .nj = 4}, bad;
+    parts p = {.nb = 4, .nj = 4}, bad;
     skel_error err;
     for (int i = 0; i < 4; ++i) {
         skel_body_desc_init(&p.body[i]), skel_joint_desc_init(&p.joint[i]);
@@ -414,10 +414,10 @@ START_TEST(wrong_mimics_are_refused_by_name) {
     bad.nb = 3, bad.joint[3].mimic.source = 0; /* 0 and 1 hang from the world: this closes a ring */
     refused(&bad, "joints[3].mimic: 'joint 3' closes a loop");
     p.joint[1].mimic.source = 0, p.joint[1].mimic.multiplier = -1; /* nowhere do both like it */
-    skel_model    *m = assembled(&p);
+    skel_model *m = assembled(&p);
     skel_goal_desc g = goal_of(1);
-    skel_ik_desc   d;
-    skel_ik       *ik;
+    skel_ik_desc d;
+    skel_ik *ik;
     skel_ik_desc_init(&d), skel_error_init(&err);
     d.model = m, d.goals = &g, d.goal_count = 1;
     ck_assert_int_eq(skel_ik_create(&d, &ik, &err), SKEL_E_JOINT);
@@ -453,8 +453,8 @@ static int only_these_moved(const skel_model *m, const double *a, const double *
                             const int32_t *list, int n) {
     int moved = 0;
     for (int32_t j = 0; j < m->nj; ++j) {
-        const skel__joint *k    = &m->joint[j];
-        const size_t       size = (size_t)skel__joint_nq(k->type) * sizeof *a;
+        const skel__joint *k = &m->joint[j];
+        const size_t size = (size_t)skel__joint_nq(k->type) * sizeof *a;
         if (memcmp(a + k->q_offset, b + k->q_offset, size) == 0) continue;
         ck_assert_msg(is_one_of(list, n, j), "'%s' moved", k->name);
         ++moved;
@@ -464,22 +464,22 @@ static int only_these_moved(const skel_model *m, const double *a, const double *
 
 /* A hand and the head of the character; both where a random pose has them. */
 typedef struct reach {
-    scene          s;
+    scene s;
     skel_goal_desc g[2]; /* hand, head */
-    int32_t        arm[8], back[8];
-    int            in_arm, in_back;
-    double         q[MOST];
+    int32_t arm[8], back[8];
+    int in_arm, in_back;
+    double q[MOST];
 } reach;
 
 /* The goals point into *x, so it must not be copied. */
 static void reach_make(rng *r, reach *x) {
     memset(x, 0, sizeof *x);
-    x->s                    = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const skel_model *m     = x->s.model;
-    const int32_t     chest = body_named(m, "chest"), head = body_named(m, "head");
-    const int32_t     hand = body_named(m, "hand.L");
-    double            want[MOST], poses[7 * MOST];
-    x->in_arm  = joints_between(m, chest, hand, x->arm);
+    x->s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m = x->s.model;
+    const int32_t chest = body_named(m, "chest"), head = body_named(m, "head");
+    const int32_t hand = body_named(m, "hand.L");
+    double want[MOST], poses[7 * MOST];
+    x->in_arm = joints_between(m, chest, hand, x->arm);
     x->in_back = joints_between(m, body_named(m, "pelvis"), head, x->back);
     skel_state_get_q(x->s.state, x->q);
     memcpy(want, x->q, sizeof want);
@@ -499,20 +499,20 @@ static void reach_make(rng *r, reach *x) {
         memcpy(x->g[k].position, poses + 7 * x->g[k].body, sizeof x->g[k].position);
         memcpy(x->g[k].orientation, poses + 7 * x->g[k].body + 3, sizeof x->g[k].orientation);
     }
-    x->g[1].parts  = SKEL_GOAL_ORIENTATION;
+    x->g[1].parts = SKEL_GOAL_ORIENTATION;
     x->g[0].joints = x->arm, x->g[0].joint_count = (uint32_t)x->in_arm;
     x->g[1].joints = x->back, x->g[1].joint_count = (uint32_t)x->in_back;
 }
 
 START_TEST(an_arm_does_not_bend_the_spine) {
-    rng r       = rng_seed((uint64_t)_i + 1);
+    rng r = rng_seed((uint64_t)_i + 1);
     int reached = 0;
     for (int k = 0; k < 20; ++k) {
         reach x;
         reach_make(&r, &x);
-        const skel_model *m    = x.s.model;
-        const int32_t     mode = _i % 2;
-        double            alone[MOST], both[MOST], arm[MOST];
+        const skel_model *m = x.s.model;
+        const int32_t mode = _i % 2;
+        double alone[MOST], both[MOST], arm[MOST];
         memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
         memcpy(arm, x.q, sizeof arm);
         skel_ik *ik = make_in(m, &x.g[0], 1, mode); /* the hand alone: nothing but the arm moves */
@@ -523,7 +523,7 @@ START_TEST(an_arm_does_not_bend_the_spine) {
         solve(ik, alone);
         ck_assert_int_gt(only_these_moved(m, x.q, alone, x.back, x.in_back), 0);
         skel_ik_destroy(ik);
-        ik                            = make_in(m, x.g, 2, mode);
+        ik = make_in(m, x.g, 2, mode);
         const skel_ik_receipt receipt = solve(ik, both);
         only_these_moved(m, alone, both, x.arm, x.in_arm);
         double poses[7 * MOST], far, angle;
@@ -543,10 +543,10 @@ END_TEST
 
 /* Several frames: the spine is that of the head alone, in every one. */
 START_TEST(masks_hold_while_tracking) {
-    rng   r = rng_seed(5);
+    rng r = rng_seed(5);
     reach x;
     reach_make(&r, &x);
-    double   alone[MOST], both[MOST], target[3];
+    double alone[MOST], both[MOST], target[3];
     skel_ik *one = make_in(x.s.model, &x.g[1], 1, SKEL_IK_TRACK);
     skel_ik *two = make_in(x.s.model, x.g, 2, SKEL_IK_TRACK);
     memcpy(alone, x.q, sizeof alone), memcpy(both, x.q, sizeof both);
@@ -572,10 +572,10 @@ START_TEST(chains_are_lists) {
         reach x;
         reach_make(&r, &x);
         const skel_model *m = x.s.model;
-        double            q[3][MOST];
-        skel_goal_desc    g[3] = {x.g[0], x.g[0], x.g[0]};
+        double q[3][MOST];
+        skel_goal_desc g[3] = {x.g[0], x.g[0], x.g[0]};
         g[1].joints = g[2].joints = NULL, g[1].joint_count = g[2].joint_count = 0;
-        g[1].chain_root  = body_named(m, "chest");
+        g[1].chain_root = body_named(m, "chest");
         g[2].chain_depth = x.in_arm;
         if (k % 2) g[1].chain_depth = 2, g[2].chain_depth = 2, g[0].joint_count = 2;
         for (int i = 0; i < 3; ++i) {
@@ -594,15 +594,15 @@ END_TEST
 
 /* Where goals share joints they are solved together: no column for what one may not move. */
 START_TEST(masked_columns_are_zero) {
-    rng   r = rng_seed((uint64_t)_i + 2);
+    rng r = rng_seed((uint64_t)_i + 2);
     reach x;
     reach_make(&r, &x);
     x.g[1].joints = NULL, x.g[1].joint_count = 0;
     x.g[1].kind = SKEL_GOAL_CENTRE, x.g[1].body = SKEL_WORLD,
-    x.g[1].parts       = SKEL_GOAL_X | SKEL_GOAL_Y;
+    x.g[1].parts = SKEL_GOAL_X | SKEL_GOAL_Y;
     x.g[1].position[0] = 0.01, x.g[1].position[1] = -0.03;
     skel_ik *ik = make_in(x.s.model, x.g, 2, SKEL_IK_POSE);
-    double   q[MOST];
+    double q[MOST];
     memcpy(q, x.q, sizeof q);
     const skel_ik_receipt receipt = solve(ik, q);
     ck_assert_int_eq(ik->nparts, 0);
@@ -611,8 +611,8 @@ START_TEST(masked_columns_are_zero) {
     for (int32_t c = 0; c < ik->n; ++c) {
         const int in_arm = is_one_of(x.arm, x.in_arm, ik->node[ik->of_column[c]].joint);
         for (int32_t k = 0; k < ik->nt; ++k) {
-            const skel__ik_task *t    = &ik->task[k];
-            const double         most = max_abs(ik->jt + c * ik->rows + t->row, (size_t)t->rows);
+            const skel__ik_task *t = &ik->task[k];
+            const double most = max_abs(ik->jt + c * ik->rows + t->row, (size_t)t->rows);
             if (t->goal == 0 && !in_arm) ck_assert(most == 0), ++zero;
             if (t->goal == 0 && in_arm) some += most > 0;
             if (t->goal == 1) some += most > 0;
@@ -630,9 +630,9 @@ END_TEST
 START_TEST(masks_take_followers_along) {
     skel_model *m = arm_with_gripper(2, 1);
     for (int named = 0; named < 2; ++named) {
-        const int32_t  list[1] = {named ? 5 : 4}, moved[2] = {4, 5};
-        skel_goal_desc g        = goal_of(7);
-        double         start[8] = {0, 0.2, 0, 0.1, 0, 0, 0.01, 0.01}, q[8], want[8], poses[56];
+        const int32_t list[1] = {named ? 5 : 4}, moved[2] = {4, 5};
+        skel_goal_desc g = goal_of(7);
+        double start[8] = {0, 0.2, 0, 0.1, 0, 0, 0.01, 0.01}, q[8], want[8], poses[56];
         skel_model_apply_mimic(m, start);
         memcpy(want, start, sizeof want);
         want[4] = 0.6, want[5] = 0.3;
@@ -653,18 +653,18 @@ END_TEST
 /* A free root moves for the goals that name it. */
 START_TEST(roots_are_named_too) {
     for (int named = 0; named < 2; ++named) {
-        scene             s    = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-        const skel_model *m    = s.model;
-        const int32_t     hand = body_named(m, "hand.L"), pelvis = body_named(m, "pelvis");
-        int32_t           list[2] = {m->body[hand].joint, SKEL_WORLD};
-        skel_goal_desc    g       = goal_of(hand);
-        double            q[MOST], start[MOST], before[7 * MOST], poses[7 * MOST];
+        scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+        const skel_model *m = s.model;
+        const int32_t hand = body_named(m, "hand.L"), pelvis = body_named(m, "pelvis");
+        int32_t list[2] = {m->body[hand].joint, SKEL_WORLD};
+        skel_goal_desc g = goal_of(hand);
+        double q[MOST], start[MOST], before[7 * MOST], poses[7 * MOST];
         skel_state_get_q(s.state, q), skel_state_get_poses(s.state, before);
         memcpy(start, q, sizeof q);
         g.joints = list, g.joint_count = named ? 2 : 1;
         for (int a = 0; a < 3; ++a) g.position[a] = before[7 * hand + a] + 0.7;
         skel_ik_desc d;
-        skel_ik     *ik;
+        skel_ik *ik;
         skel_ik_desc_init(&d);
         d.model = m, d.goals = &g, d.goal_count = 1, d.root = SKEL_IK_ROOT_MOVES;
         ck_assert_int_eq(skel_ik_create(&d, &ik, NULL), SKEL_OK);
@@ -681,19 +681,19 @@ END_TEST
 
 /* Each hand in the other's axes, an arm each: they move each other, and settle. */
 START_TEST(parts_that_move_each_other) {
-    scene             s     = scene_humanoid((humanoid_options){0});
-    const skel_model *m     = s.model;
-    const int32_t     chest = body_named(m, "chest"),
-                  hand[2]   = {body_named(m, "hand.L"), body_named(m, "hand.R")};
+    scene s = scene_humanoid((humanoid_options){0});
+    const skel_model *m = s.model;
+    const int32_t chest = body_named(m, "chest"),
+                  hand[2] = {body_named(m, "hand.L"), body_named(m, "hand.R")};
     skel_goal_desc g[2];
-    double         q[MOST], poses[7 * MOST], angle;
+    double q[MOST], poses[7 * MOST], angle;
     skel_state_get_q(s.state, q);
     g[0] = goal_of(hand[0]), g[1] = goal_of(hand[1]);
     g[0].relative_to = hand[1], g[0].parts = SKEL_GOAL_Z, g[0].position[2] = 0.4;
     g[0].chain_root = chest;
     g[1].kind = SKEL_GOAL_AIM, g[1].relative_to = hand[0], g[1].chain_root = chest;
     g[1].axis[2] = 1;
-    skel_ik *ik  = make_in(m, g, 2, SKEL_IK_POSE);
+    skel_ik *ik = make_in(m, g, 2, SKEL_IK_POSE);
     ck_assert_int_eq(ik->nparts, 2);
     const skel_ik_receipt receipt = solve(ik, q);
     ck_assert_msg(receipt.reached, "off by %g", receipt.residual);
@@ -710,8 +710,8 @@ END_TEST
 
 static void goal_refused(const skel_model *m, const skel_goal_desc *g, const char *part) {
     skel_ik_desc d;
-    skel_ik     *ik = NULL;
-    skel_error   err;
+    skel_ik *ik = NULL;
+    skel_error err;
     skel_ik_desc_init(&d), skel_error_init(&err);
     d.model = m, d.goals = g, d.goal_count = 1;
     ck_assert_int_eq(skel_ik_create(&d, &ik, &err), SKEL_E_ARGUMENT);
@@ -720,10 +720,10 @@ static void goal_refused(const skel_model *m, const skel_goal_desc *g, const cha
 }
 
 START_TEST(wrong_joints_are_refused_by_name) {
-    scene             s       = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const skel_model *m       = s.model;
-    const int32_t     list[2] = {0, 99};
-    skel_goal_desc    g       = goal_of(body_named(m, "hand.L")), h;
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const skel_model *m = s.model;
+    const int32_t list[2] = {0, 99};
+    skel_goal_desc g = goal_of(body_named(m, "hand.L")), h;
     h = g, h.joint_count = 1, goal_refused(m, &h, "goals[0].joints: must be given");
     h = g, h.joints = list, goal_refused(m, &h, "goals[0].joints: must be given");
     h.joint_count = 2, goal_refused(m, &h, "goals[0].joints[1]: is 99");
@@ -750,12 +750,12 @@ static v3 point_of(const double *poses, int32_t body, const double point[3]) {
 /* How far the elbow at m is from the plane of the pole p, along the arc about the line a b; and by
    what that turns where points move by one unit: much where the pole is close to the line. */
 static double arc_of(v3 a, v3 b, v3 m, v3 p, double *blur) {
-    const v3     line = v3_sub(b, a);
-    const double n    = v3_norm(line);
-    *blur             = 0;
+    const v3 line = v3_sub(b, a);
+    const double n = v3_norm(line);
+    *blur = 0;
     if (!(n > 0)) return 0;
-    const v3     u = v3_scale(line, 1 / n), w = v3_sub(m, a), s = v3_sub(p, a);
-    const v3     wx = v3_mad(w, -v3_dot(u, w), u), sx = v3_mad(s, -v3_dot(u, s), u);
+    const v3 u = v3_scale(line, 1 / n), w = v3_sub(m, a), s = v3_sub(p, a);
+    const v3 wx = v3_mad(w, -v3_dot(u, w), u), sx = v3_mad(s, -v3_dot(u, s), u);
     const double far = v3_norm(wx);
     if (!(far > 1e-12 && v3_norm(sx) > 1e-12)) return 0;
     *blur = (1 + far / v3_norm(sx)) * (1 + (v3_norm(w) + v3_norm(s)) / n);
@@ -767,22 +767,22 @@ static double arc_of(v3 a, v3 b, v3 m, v3 p, double *blur) {
 static double judge(const skel_model *m, const double *poses, const skel_goal_desc *g, double *far,
                     double *angle) {
     static const double world[7] = {0, 0, 0, 1, 0, 0, 0};
-    const double       *to       = g->relative_to >= 0 ? poses + 7 * g->relative_to : world;
-    const v3            target   = v3_add(v3_of(to), q_rotate(q_of(to + 3), v3_of(g->position)));
+    const double *to = g->relative_to >= 0 ? poses + 7 * g->relative_to : world;
+    const v3 target = v3_add(v3_of(to), q_rotate(q_of(to + 3), v3_of(g->position)));
     const v3 at = g->kind == SKEL_GOAL_CENTRE ? target : point_of(poses, g->body, g->point);
-    double   d[3], blur = 1;
+    double d[3], blur = 1;
     *far = *angle = 0;
     if (g->kind == SKEL_GOAL_AIM) {
-        const double n    = v3_norm(v3_sub(target, at));
-        const v3     u    = n > 0 ? v3_scale(v3_sub(target, at), 1 / n) : (v3){0, 0, 1};
-        const v3     axis = q_rotate(q_of(poses + 7 * g->body + 3), v3_of(g->axis));
-        *angle            = atan2(v3_norm(v3_cross(axis, u)), v3_dot(axis, u));
+        const double n = v3_norm(v3_sub(target, at));
+        const v3 u = n > 0 ? v3_scale(v3_sub(target, at), 1 / n) : (v3){0, 0, 1};
+        const v3 axis = q_rotate(q_of(poses + 7 * g->body + 3), v3_of(g->axis));
+        *angle = atan2(v3_norm(v3_cross(axis, u)), v3_dot(axis, u));
     } else if (g->kind == SKEL_GOAL_POLE) {
         *far = arc_of(point_of(poses, g->from, g->from_point), point_of(poses, g->to, g->to_point),
                       at, target, &blur);
     } else {
-        v3     place = at;
-        double mass  = 0;
+        v3 place = at;
+        double mass = 0;
         if (g->kind == SKEL_GOAL_CENTRE) {
             v3 sum = {0, 0, 0};
             for (int32_t i = 0; i < m->nb; ++i) {
@@ -798,7 +798,7 @@ static double judge(const skel_model *m, const double *poses, const skel_goal_de
         if (g->kind != SKEL_GOAL_PLACE || !(g->parts & SKEL_GOAL_ORIENTATION)) return BLUR;
         const quat turn = q_mul(q_of(poses + 7 * g->body + 3), q_of(g->frame));
         const quat want = q_mul(q_of(to + 3), q_unit(q_of(g->orientation)));
-        *angle          = v3_norm(q_log(q_mul(want, q_conj(turn))));
+        *angle = v3_norm(q_log(q_mul(want, q_conj(turn))));
     }
     return BLUR * blur;
 }
@@ -809,8 +809,8 @@ START_TEST(loops_close_at_the_world) {
         parts p = {.nb = 3, .nj = 4};
         for (int i = 0; i < 4; ++i) { /* 0 1 up, 1 to the right, 2 down to x = 1 */
             static const double centre[3][3] = {{0, 0, 0.5}, {0.5, 0, 1}, {1, 0, 0.5}};
-            static const double at[4][3]     = {{0, 0, 0}, {0, 0, 1}, {1, 0, 1}, {1, 0, 0}};
-            skel_joint_desc    *j            = &p.joint[i];
+            static const double at[4][3] = {{0, 0, 0}, {0, 0, 1}, {1, 0, 1}, {1, 0, 0}};
+            skel_joint_desc *j = &p.joint[i];
             skel_joint_desc_init(j);
             j->type = SKEL_JOINT_HINGE, j->parent = i - 1, j->child = i < 3 ? i : SKEL_WORLD;
             if (i == 3 && turned) j->parent = SKEL_WORLD, j->child = 2;
@@ -818,15 +818,15 @@ START_TEST(loops_close_at_the_world) {
             j->parent_orientation[1] = j->child_orientation[1] = H; /* about y */
             for (int a = 0; a < 3; ++a) {
                 j->parent_position[a] = at[i][a] - (j->parent < 0 ? 0 : centre[j->parent][a]);
-                j->child_position[a]  = at[i][a] - (j->child < 0 ? 0 : centre[j->child][a]);
+                j->child_position[a] = at[i][a] - (j->child < 0 ? 0 : centre[j->child][a]);
             }
             if (i == 3) continue;
             skel_body_desc_init(&p.body[i]);
             memcpy(p.body[i].position, centre[i], sizeof centre[i]);
         }
-        skel_model    *m    = assembled(&p);
-        skel_goal_desc g    = goal_of(1);
-        double         q[4] = {0}, poses[21];
+        skel_model *m = assembled(&p);
+        skel_goal_desc g = goal_of(1);
+        double q[4] = {0}, poses[21];
         g.position[0] = 0.5 + sin(0.4), g.position[2] = cos(0.4);
         skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         ck_assert_int_eq(solve(ik, q).reached, 1);
@@ -853,7 +853,7 @@ START_TEST(what_is_welded_has_its_mass_where_it_is) {
         for (int i = 0; i < 2; ++i) {
             skel_joint_desc *j = &p.joint[i];
             skel_joint_desc_init(j);
-            j->type   = i ? SKEL_JOINT_SLIDE : SKEL_JOINT_FIXED;
+            j->type = i ? SKEL_JOINT_SLIDE : SKEL_JOINT_FIXED;
             j->parent = i, j->child = i + 1;
             j->parent_position[0] = 1;
         }
@@ -863,9 +863,9 @@ START_TEST(what_is_welded_has_its_mass_where_it_is) {
             p.joint[1].parent = 0, p.joint[1].parent_position[0] = 2, p.nb = 3;
             p.body[1].motion = SKEL_MOTION_FIXED;
         }
-        skel_model    *m    = assembled(&p);
-        skel_goal_desc g    = goal_of(SKEL_WORLD);
-        double         q[4] = {0}, poses[21], far, angle, moved[21];
+        skel_model *m = assembled(&p);
+        skel_goal_desc g = goal_of(SKEL_WORLD);
+        double q[4] = {0}, poses[21], far, angle, moved[21];
         g.kind = SKEL_GOAL_CENTRE, g.position[2] = 0.3, g.parts = SKEL_GOAL_POSITION;
         skel_ik *ik = make_in(m, &g, 1, SKEL_IK_POSE);
         skel_fk(m, q, moved);
@@ -891,7 +891,7 @@ END_TEST
 static void add_limits(rng *r, parts *p) {
     for (int j = 0; j < p->nj; ++j) {
         skel_joint_desc *d = &p->joint[j];
-        d->limits.is_set   = d->type != SKEL_JOINT_FIXED && rng_int(r, 2);
+        d->limits.is_set = d->type != SKEL_JOINT_FIXED && rng_int(r, 2);
         if (!d->limits.is_set) continue;
         for (int k = 0; k < 2; ++k) {
             const double a = rng_range(r, -2, 2), b = rng_int(r, 8) ? rng_range(r, -2, 2) : a;
@@ -904,17 +904,17 @@ static void add_limits(rng *r, parts *p) {
 }
 
 static skel_goal_desc any_goal(rng *r, const skel_model *m, int32_t *list) {
-    const int32_t  nb = m->nb;
-    skel_goal_desc g  = random_place(r, nb, rng_int(r, 2));
-    g.kind            = rng_int(r, 4);
-    g.weight          = rng_int(r, 6) ? rng_range(r, 0.1, 5) : 0;
-    g.priority        = rng_int(r, 3);
+    const int32_t nb = m->nb;
+    skel_goal_desc g = random_place(r, nb, rng_int(r, 2));
+    g.kind = rng_int(r, 4);
+    g.weight = rng_int(r, 6) ? rng_range(r, 0.1, 5) : 0;
+    g.priority = rng_int(r, 3);
     if (g.kind == SKEL_GOAL_PLACE) g.parts = 1u + (uint32_t)rng_int(r, 15);
     if (g.kind == SKEL_GOAL_CENTRE) g.body = SKEL_WORLD, g.parts = 1u + (uint32_t)rng_int(r, 7);
     if (rng_int(r, 3) == 0) g.relative_to = rng_int(r, nb);
     g.from = rng_int(r, nb + 1) - 1, g.to = rng_int(r, nb + 1) - 1;
     for (int a = 0; a < 3; ++a) {
-        g.axis[a]       = rng_range(r, -1, 1);
+        g.axis[a] = rng_range(r, -1, 1);
         g.from_point[a] = rng_range(r, -0.3, 0.3), g.to_point[a] = rng_range(r, -0.3, 0.3);
         if (rng_int(r, 10) == 0) g.position[a] *= 100;
     }
@@ -932,18 +932,18 @@ static skel_goal_desc any_goal(rng *r, const skel_model *m, int32_t *list) {
 /* Trees, goals of all kinds, priorities, masks, mimics, limits, roots, postures, speeds: whatever
    comes out is within the limits, obeys, and the receipt is what is measured again. */
 static void try_anything(rng *r, int k) {
-    parts          p;
-    int32_t        list[4][4];
+    parts p;
+    int32_t list[4][4];
     skel_goal_desc g[4];
-    double         q[MOST], stiff[MOST], steps[MOST], posture[MOST], poses[7 * MOST], off[8];
+    double q[MOST], stiff[MOST], steps[MOST], posture[MOST], poses[7 * MOST], off[8];
     scene s = scene_random_tree(r, (scene_options){.bodies = 1 + rng_int(r, 10), .root = k % 4});
     take_apart(s.model, &p);
     add_mimics(r, &p);
     add_limits(r, &p);
-    skel_model  *m = assembled(&p);
+    skel_model *m = assembled(&p);
     skel_ik_desc d;
-    skel_ik     *ik;
-    skel_error   err;
+    skel_ik *ik;
+    skel_error err;
     skel_ik_desc_init(&d), skel_error_init(&err);
     d.model = m, d.goals = g, d.goal_count = 1u + (uint32_t)rng_int(r, 4);
     for (uint32_t i = 0; i < d.goal_count; ++i) g[i] = any_goal(r, m, list[i]);
@@ -952,7 +952,7 @@ static void try_anything(rng *r, int k) {
     skel_state_get_q(s.state, q), skel_state_get_q(s.state, posture);
     d.mode = k / 4 % 2, d.root = rng_int(r, 3), d.max_restarts = 3;
     d.stiffness = rng_int(r, 3) ? NULL : stiff, d.max_step = rng_int(r, 3) ? NULL : steps;
-    d.posture                = rng_int(r, 4) ? NULL : posture;
+    d.posture = rng_int(r, 4) ? NULL : posture;
     const skel_status status = skel_ik_create(&d, &ik, &err);
     if (status != SKEL_OK) { /* only this may be wrong with it */
         ck_assert_msg(strstr(err.text, "have no place in common") || strstr(err.text, "mass"), "%s",
@@ -964,7 +964,7 @@ static void try_anything(rng *r, int k) {
             skel_ik_set_target(ik, (int32_t)i, g[i].position, NULL);
         }
         const skel_ik_receipt receipt = solve(ik, q);
-        double                most    = 0;
+        double most = 0;
         skel_ik_get_poses(ik, poses);
         for (int i = 0; i < m->nq; ++i) ck_assert(isfinite(q[i]));
         ck_assert(isfinite(max_abs(poses, 7 * (size_t)m->nb)));
@@ -984,14 +984,14 @@ static void try_anything(rng *r, int k) {
         ck_assert_int_eq(memcmp(posture, q, (size_t)m->nq * sizeof *q), 0);
         for (int32_t i = 0; i < ik->nn; ++i) { /* of all that the goals have to do with */
             const skel__ik_node *n = &ik->node[i];
-            const skel__joint   *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
-            double               c[2];
+            const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
+            double c[2];
             if (!j || !j->limits.is_set || (n->leader >= 0 && n->factor == 0)) continue;
             const int32_t count = skel__joint_coordinates(j, q + j->q_offset, c);
             for (int32_t l = 0; l < count; ++l) {
-                const double x      = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
-                const int    is_one = n->leader >= 0 && j->limits.low[l] == j->limits.high[l];
-                const double slack  = is_one ? 1e-14 : 0; /* no product hits a place exactly */
+                const double x = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
+                const int is_one = n->leader >= 0 && j->limits.low[l] == j->limits.high[l];
+                const double slack = is_one ? 1e-14 : 0; /* no product hits a place exactly */
                 ck_assert_msg(x <= j->limits.high[l] + slack, "joint %d: %.17g", n->joint, x);
                 if (j->type != SKEL_JOINT_BALL || l) ck_assert(x >= j->limits.low[l] - slack);
             }
@@ -1007,10 +1007,10 @@ static void try_anything(rng *r, int k) {
 /* Poses of the tip that the chain has somewhere with its base within `around` of zero, from there:
    how many are not reached. */
 static int missed_on_base(const chain *c, int on_base, double around, int count) {
-    skel_goal_desc g      = chain_goal(c);
-    skel_ik       *ik     = make_in(c->model, &g, 1, SKEL_IK_POSE);
-    rng            r      = rng_seed(7);
-    int            missed = 0;
+    skel_goal_desc g = chain_goal(c);
+    skel_ik *ik = make_in(c->model, &g, 1, SKEL_IK_POSE);
+    rng r = rng_seed(7);
+    int missed = 0;
     for (int k = 0; k < count; ++k) {
         double q[CHAIN_MAX], target[7];
         chain_random(c, &r, q);
@@ -1031,8 +1031,8 @@ static int missed_on_base(const chain *c, int on_base, double around, int count)
    what it can reach. */
 START_TEST(limits_beyond_the_reach_are_none) {
     static const double limit[] = {6, 1e4, 1e6, 1e12};
-    chain              *c;
-    const int           count = chains_load(&c);
+    chain *c;
+    const int count = chains_load(&c);
     for (int i = 0; i < count; ++i) {
         if (strcmp(c[i].name, "franka_panda") != 0 && strcmp(c[i].name, "ur5") != 0) continue;
         for (int turns = 0; turns < 2; ++turns) {
@@ -1055,7 +1055,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("ik_joints");
-    TCase *c     = tcase_create("laws");
+    TCase *c = tcase_create("laws");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, poses_obey, 0, 3);
     tcase_add_loop_test(c, jacobians_are_the_derivative, 0, 3);

@@ -18,14 +18,14 @@
 /* ---- motions of a chain ---- */
 
 typedef struct targets {
-    int    frames;
+    int frames;
     double position[3 * FRAMES], orientation[4 * FRAMES], seed[CHAIN_MAX];
 } targets;
 
 static void joint_path(const chain *c, uint64_t seed, targets *t) {
     static double q[FRAMES * CHAIN_MAX];
-    rng           r = rng_seed(seed);
-    t->frames       = FRAMES;
+    rng r = rng_seed(seed);
+    t->frames = FRAMES;
     chain_path(c, &r, FRAMES, q);
     memcpy(t->seed, q, sizeof t->seed);
     for (int f = 0; f < FRAMES; ++f) {
@@ -38,30 +38,30 @@ static void joint_path(const chain *c, uint64_t seed, targets *t) {
 
 typedef struct options {
     uint32_t start, causal;
-    double   max_step;
+    double max_step;
 } options;
 
 static skel_ik_motion *start(const chain *c, const targets *t, options o) {
     static skel_goal_track track;
-    skel_goal_desc         g = chain_goal(c);
-    double                 bound[CHAIN_MAX];
-    skel_ik_desc           d = desc_of(c->model, &g, 1);
-    skel_ik_motion_desc    m;
-    skel_ik_motion        *v;
-    track  = (skel_goal_track){.positions         = t->position,
-                               .orientations      = t->orientation,
-                               .position_count    = (uint32_t)t->frames,
-                               .orientation_count = (uint32_t)t->frames};
+    skel_goal_desc g = chain_goal(c);
+    double bound[CHAIN_MAX];
+    skel_ik_desc d = desc_of(c->model, &g, 1);
+    skel_ik_motion_desc m;
+    skel_ik_motion *v;
+    track = (skel_goal_track){.positions = t->position,
+                              .orientations = t->orientation,
+                              .position_count = (uint32_t)t->frames,
+                              .orientation_count = (uint32_t)t->frames};
     d.mode = SKEL_IK_TRACK;
     for (int k = 0; k < c->n; ++k) bound[k] = o.max_step;
     if (o.max_step > 0) d.max_step = bound;
     skel_ik_motion_desc_init(&m);
-    m.ik           = &d;
-    m.tracks       = &track;
+    m.ik = &d;
+    m.tracks = &track;
     m.sample_count = (uint32_t)t->frames;
-    m.seed         = t->seed;
-    m.start        = o.start;
-    m.causal       = o.causal;
+    m.seed = t->seed;
+    m.start = o.start;
+    m.causal = o.causal;
     ck_assert_int_eq(skel_ik_motion_start(&m, &v, NULL), SKEL_OK);
     return v;
 }
@@ -78,7 +78,7 @@ static int lost_frames(const chain *c, const targets *t, const skel_ik_motion *v
     int lost = 0;
     for (int f = 0; f < t->frames; ++f) {
         const double *q = skel_ik_motion_q(v) + f * c->n;
-        double        tip[7];
+        double tip[7];
         chain_tip(c, q, tip);
         const double far = v3_norm(v3_sub(v3_of(tip), v3_of(t->position + 3 * f)));
         const double turn =
@@ -92,12 +92,12 @@ static int lost_frames(const chain *c, const targets *t, const skel_ik_motion *v
 
 /* Largest step from frame f - 1 to f; joint: whose. */
 static double step_at(const chain *c, const skel_ik_motion *v, int f, int *joint) {
-    const double *q    = skel_ik_motion_q(v) + f * c->n;
-    double        most = 0;
+    const double *q = skel_ik_motion_q(v) + f * c->n;
+    double most = 0;
     for (int k = 0; k < c->n; ++k) {
         const double step = fabs(q[k] - q[k - c->n]);
         if (!(step > most)) continue;
-        most   = step;
+        most = step;
         *joint = k;
     }
     return most;
@@ -105,7 +105,7 @@ static double step_at(const chain *c, const skel_ik_motion *v, int f, int *joint
 
 static double longest_step(const chain *c, const targets *t, const skel_ik_motion *v) {
     double most = 0;
-    int    joint;
+    int joint;
     for (int f = 1; f < t->frames; ++f) most = fmax(most, step_at(c, v, f, &joint));
     return most;
 }
@@ -134,16 +134,16 @@ static void same_motion(const skel_ik_motion *a, const skel_ik_motion *b, const 
 START_TEST(reachable_paths_are_not_lost) {
     static const char *const name[] = {"franka_panda", "robonaut2_leg", "atlas_v5_rarm",
                                        "robonaut2_rarm"};
-    static targets           t;
-    chain                   *all;
-    const int                count = chains_load(&all);
-    const chain             *c     = named(all, count, name[_i]);
-    int                      lost  = 0;
+    static targets t;
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, name[_i]);
+    int lost = 0;
     for (uint64_t k = 0; k < 6; ++k) {
         joint_path(c, 40 + k, &t);
         skel_ik_motion *causal = solved(c, &t, (options){.causal = 1});
-        skel_ik_motion *v      = solved(c, &t, (options){.start = SKEL_IK_START_HELD});
-        skel_ik_jump    moved  = {.struct_size = sizeof moved};
+        skel_ik_motion *v = solved(c, &t, (options){.start = SKEL_IK_START_HELD});
+        skel_ik_jump moved = {.struct_size = sizeof moved};
         lost += lost_frames(c, &t, causal);
         ck_assert_int_eq(lost_frames(c, &t, v), 0);
         ck_assert_msg(longest_step(c, &t, v) <= STEP_MAX, "path %d: %g rad", (int)k,
@@ -162,9 +162,9 @@ END_TEST
 /* Where tracking loses nothing and takes no long step, it is all there is. */
 START_TEST(good_motions_stay_as_they_are) {
     static targets t;
-    chain         *all;
-    const int      count = chains_load(&all);
-    const chain   *c     = named(all, count, "ur5");
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, "ur5");
     for (uint64_t k = 0; k < 5; ++k) {
         joint_path(c, k + 1, &t);
         skel_ik_motion *a = solved(c, &t, (options){.causal = 1});
@@ -182,19 +182,19 @@ END_TEST
 /* One solve at a time gives the same bits; progress never falls and ends at 1. */
 START_TEST(work_comes_in_slices) {
     static targets t;
-    chain         *all;
-    const int      count = chains_load(&all);
-    const chain   *c     = named(all, count, "robonaut2_leg");
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, "robonaut2_leg");
     joint_path(c, 42, &t);
     skel_ik_motion *whole = solved(c, &t, (options){0}), *sliced = start(c, &t, (options){0});
-    double          progress = 0;
-    int32_t         done     = 0;
+    double progress = 0;
+    int32_t done = 0;
     while (skel_ik_motion_advance(sliced, 0) == SKEL_MORE) {
         ck_assert(skel_ik_motion_progress(sliced) >= progress);
         ck_assert(skel_ik_motion_progress(sliced) <= 1);
         ck_assert_int_ge(skel_ik_motion_samples_done(sliced), done);
         progress = skel_ik_motion_progress(sliced);
-        done     = skel_ik_motion_samples_done(sliced);
+        done = skel_ik_motion_samples_done(sliced);
     }
     ck_assert(skel_ik_motion_progress(sliced) == 1);
     ck_assert_int_gt(skel_ik_motion_repaired_count(whole), 0);
@@ -209,18 +209,18 @@ END_TEST
    a single solve reaches, and every long step is told with frame, joint and size. */
 START_TEST(jumps_are_told) {
     static targets t;
-    chain         *all;
-    const int      count = chains_load(&all);
-    const chain   *c     = named(all, count, "kuka_kr6r900");
-    skel_goal_desc g     = chain_goal(c);
-    skel_ik_desc   d     = desc_of(c->model, &g, 1);
-    skel_ik       *ik    = make(&d);
-    rng            r     = rng_seed(5);
-    int            paths = 0, jumps = 0;
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, "kuka_kr6r900");
+    skel_goal_desc g = chain_goal(c);
+    skel_ik_desc d = desc_of(c->model, &g, 1);
+    skel_ik *ik = make(&d);
+    rng r = rng_seed(5);
+    int paths = 0, jumps = 0;
     while (paths < 4) {
         double q[CHAIN_MAX];
-        int    reached = 1;
-        t.frames       = 120;
+        int reached = 1;
+        t.frames = 120;
         chain_keys(c, &r, 4, t.frames, t.position, t.orientation);
         chain_middle(c, q);
         for (int f = 0; f < t.frames && reached; ++f) {
@@ -235,9 +235,9 @@ START_TEST(jumps_are_told) {
         ck_assert_int_eq(lost_frames(c, &t, v), 0);
         int32_t told = 0;
         for (int f = 1; f < t.frames; ++f) {
-            skel_ik_jump jump  = {.struct_size = sizeof jump, .sample = -1};
-            int          joint = 0;
-            const double step  = step_at(c, v, f, &joint);
+            skel_ik_jump jump = {.struct_size = sizeof jump, .sample = -1};
+            int joint = 0;
+            const double step = step_at(c, v, f, &joint);
             if (told < skel_ik_motion_jump_count(v)) skel_ik_motion_get_jump(v, told, &jump);
             if (jump.sample != f) {
                 ck_assert(step <= 1); /* no longer than the targets' own way, below */
@@ -262,9 +262,9 @@ END_TEST
 /* Frames that nothing reaches stay as tracking left them, and so do those around them. */
 START_TEST(out_of_reach_is_left_alone) {
     static targets t;
-    chain         *all;
-    const int      count = chains_load(&all);
-    const chain   *c     = named(all, count, "ur5");
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, "ur5");
     joint_path(c, 3, &t);
     for (int f = 60; f < 120; ++f) { /* away and back */
         const double away = 3 * c->reach * sin(3.14159265 * (f - 60) / 60);
@@ -286,12 +286,12 @@ END_TEST
 /* The caller's bound of a step holds whatever is lost. */
 START_TEST(bounds_of_steps_hold) {
     static targets t;
-    chain         *all;
-    const int      count = chains_load(&all);
-    const chain   *c     = named(all, count, "franka_panda");
+    chain *all;
+    const int count = chains_load(&all);
+    const chain *c = named(all, count, "franka_panda");
     for (uint64_t k = 0; k < 3; ++k) {
         joint_path(c, 40 + k, &t);
-        const options   o = {.max_step = 0.06}, causal = {.max_step = 0.06, .causal = 1};
+        const options o = {.max_step = 0.06}, causal = {.max_step = 0.06, .causal = 1};
         skel_ik_motion *a = solved(c, &t, causal), *b = solved(c, &t, o);
         ck_assert(longest_step(c, &t, b) <= 0.06 + 1e-12);
         ck_assert_int_le(lost_frames(c, &t, b), lost_frames(c, &t, a));
@@ -308,20 +308,20 @@ END_TEST
    a free root, priorities, blends. Never fewer frames are reached than by tracking alone. */
 START_TEST(characters_are_no_worse) {
     enum { N = 40 };
-    static double   positions[3][3 * N], base[N * MOST], roots[N * 7 * MOST];
-    scene           s      = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    const char     *name[] = {"hand.L", "hand.R", "foot.R"};
-    skel_goal_desc  g[3];
+    static double positions[3][3 * N], base[N * MOST], roots[N * 7 * MOST];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    const char *name[] = {"hand.L", "hand.R", "foot.R"};
+    skel_goal_desc g[3];
     skel_goal_track track[3];
-    double          q[MOST], poses[7 * MOST], rest[MOST];
-    const size_t    nq = (size_t)s.model->nq, nb = (size_t)s.model->nb;
+    double q[MOST], poses[7 * MOST], rest[MOST];
+    const size_t nq = (size_t)s.model->nq, nb = (size_t)s.model->nb;
     memset(track, 0, sizeof track);
     skel_state_get_q(s.state, rest);
     for (int f = 0; f < N; ++f) {
         for (size_t k = 0; k < nq; ++k) q[k] = rest[k] + 0.5 * sin(0.1 * f * (1 + _i) + (double)k);
         skel_fk(s.model, q, poses);
         for (int i = 0; i < 3; ++i) {
-            g[i]          = goal_of(skel_model_find_body(s.model, name[i]));
+            g[i] = goal_of(skel_model_find_body(s.model, name[i]));
             g[i].priority = i == 2;
             memcpy(positions[i] + 3 * f, poses + 7 * g[i].body, 3 * sizeof(double));
         }
@@ -329,23 +329,23 @@ START_TEST(characters_are_no_worse) {
         memcpy(roots + 7 * (size_t)f * nb, poses, 7 * nb * sizeof(double));
     }
     for (int i = 0; i < 3; ++i) {
-        track[i].positions      = positions[i];
+        track[i].positions = positions[i];
         track[i].position_count = N;
     }
-    skel_ik_desc        d = desc_of(s.model, g, 3);
+    skel_ik_desc d = desc_of(s.model, g, 3);
     skel_ik_motion_desc m;
-    skel_ik_motion     *v[2];
-    int                 reached[2] = {0, 0};
-    d.mode                         = SKEL_IK_TRACK;
-    d.root                         = _i % 2 ? SKEL_IK_ROOT_MOVES : SKEL_IK_ROOT_HELD;
+    skel_ik_motion *v[2];
+    int reached[2] = {0, 0};
+    d.mode = SKEL_IK_TRACK;
+    d.root = _i % 2 ? SKEL_IK_ROOT_MOVES : SKEL_IK_ROOT_HELD;
     skel_ik_motion_desc_init(&m);
-    m.ik           = &d;
-    m.tracks       = track;
+    m.ik = &d;
+    m.tracks = track;
     m.sample_count = N;
-    m.base         = base;
-    m.base_poses   = roots;
+    m.base = base;
+    m.base_poses = roots;
     m.base_posture = _i >= 2;
-    m.blend_in     = 4;
+    m.blend_in = 4;
     for (uint32_t k = 0; k < 2; ++k) {
         m.causal = k;
         ck_assert_int_eq(skel_ik_motion_start(&m, &v[k], NULL), SKEL_OK);
@@ -366,7 +366,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("ik_motion");
-    TCase *c     = tcase_create("laws");
+    TCase *c = tcase_create("laws");
     tcase_add_loop_test(c, reachable_paths_are_not_lost, 0, 4);
     tcase_add_test(c, good_motions_stay_as_they_are);
     tcase_add_test(c, work_comes_in_slices);

@@ -14,8 +14,8 @@
 /* Rows of a list of lists, one after the other. */
 static int matrix(const json_value *node, const char *name, double *out, int *columns) {
     const json_value *list = get(node, name);
-    const int         rows = json_size(list);
-    *columns               = json_size(json_element(list, 0));
+    const int rows = json_size(list);
+    *columns = json_size(json_element(list, 0));
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < *columns; ++c)
             out[r * *columns + c] = json_element(json_element(list, r), c)->number;
@@ -28,8 +28,8 @@ static int count_of(const json_value *node, const char *name) {
 
 static skel_ik *newton(const skel_model *m, skel_goal_desc *g, int32_t iterations) {
     skel_ik_desc d;
-    skel_ik     *ik;
-    skel_error   err;
+    skel_ik *ik;
+    skel_error err;
     skel_error_init(&err);
     skel_ik_desc_init(&d);
     d.model = m, d.goals = g, d.goal_count = 1, d.method = SKEL_IK_NEWTON;
@@ -54,7 +54,7 @@ static skel_goal_desc planar_goal(int n, double last, const double target[2]) {
     skel_goal_desc g;
     skel_goal_desc_init(&g);
     g.body = n - 1, g.point[0] = 0.5 * last;
-    g.parts       = SKEL_GOAL_X | SKEL_GOAL_Y;
+    g.parts = SKEL_GOAL_X | SKEL_GOAL_Y;
     g.position[0] = target[0], g.position[1] = target[1];
     return g;
 }
@@ -71,10 +71,10 @@ static void check_pinv(const double *a, int m, int n, const double *want, int ra
 /* Jacobian, its pseudoinverse, the first Newton steps and where they lead, of one planar chain. */
 static void check_planar(const json_value *v, const char *iterates, int given,
                          const char *converged) {
-    const int   n = count_of(v, "l");
-    double      root[2], l[MOST], start[MOST], target[2], jacobian[2 * MOST], inverse[2 * MOST];
-    double      steps[8 * MOST], q[MOST], poses[7 * MOST], full[6 * MOST];
-    int         columns;
+    const int n = count_of(v, "l");
+    double root[2], l[MOST], start[MOST], target[2], jacobian[2 * MOST], inverse[2 * MOST];
+    double steps[8 * MOST], q[MOST], poses[7 * MOST], full[6 * MOST];
+    int columns;
     skel_model *m;
     numbers(v, "P1", root, 2), numbers(v, "l", l, n), numbers(v, "phi0", start, n);
     numbers(v, "target", target, 2);
@@ -90,7 +90,7 @@ static void check_planar(const json_value *v, const char *iterates, int given,
     skel_goal_desc g = planar_goal(n, l[n - 1], target);
     follow_iterates(m, &g, start, steps + given * n, rows - given, n, q);
     if (converged) {
-        double   limit[MOST];
+        double limit[MOST];
         skel_ik *ik = newton(m, &g, 50);
         numbers(v, converged, limit, n);
         ck_assert_int_eq(skel_ik_solve(ik, q, NULL, NULL), SKEL_OK);
@@ -102,9 +102,9 @@ static void check_planar(const json_value *v, const char *iterates, int given,
 
 START_TEST(the_worked_example_of_the_lecture) { /* [SIE 8.1.3], with ERRATA S4 */
     const json_value *v = get(g_vectors, "ik_siegen_example");
-    double            poses[21], q[3], old[2];
-    skel_model       *m;
-    double            root[2], l[3];
+    double poses[21], q[3], old[2];
+    skel_model *m;
+    double root[2], l[3];
     numbers(v, "P1", root, 2), numbers(v, "l", l, 3), numbers(v, "phi0", q, 3);
     numbers(v, "X_old", old, 2);
     ck_assert_int_eq(skel_model_create_planar(root, l, 3, &m, NULL), SKEL_OK);
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(planar_chains) {
     const json_value *v;
-    int               count = 0;
+    int count = 0;
     JSON_EACH(v, get(g_vectors, "ik2d")) {
         check_planar(v, "iterates_1_2_3", 0, "phi_converged");
         ++count;
@@ -147,22 +147,22 @@ END_TEST
 /* The chain of modified DH rows (alpha, a, d, phi): Rx(alpha) Tx(a) Tz(d) Rz(phi), the joint moves
    along or about z. */
 static skel_model *spatial(const json_value *v, int n) {
-    static skel_body_desc  body[MOST];
+    static skel_body_desc body[MOST];
     static skel_joint_desc joint[MOST];
-    static char            name[MOST][2][16];
-    skel_model_desc        d;
-    skel_model            *m;
-    skel_error             err;
+    static char name[MOST][2][16];
+    skel_model_desc d;
+    skel_model *m;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int k = 0; k < n; ++k) {
-        const json_value *row  = json_element(get(v, "rows"), k);
-        const double      tilt = json_element(row, 0)->number;
-        const double      a    = json_element(row, 1)->number;
-        const double      r    = json_element(row, 2)->number;
-        const double      phi  = json_element(row, 3)->number;
-        const pose        x    = {{a, 0, 0}, q_exp((v3){tilt, 0, 0})};
-        const pose        f    = pose_mul(x, (pose){{0, 0, r}, q_exp((v3){0, 0, phi})});
+        const json_value *row = json_element(get(v, "rows"), k);
+        const double tilt = json_element(row, 0)->number;
+        const double a = json_element(row, 1)->number;
+        const double r = json_element(row, 2)->number;
+        const double phi = json_element(row, 3)->number;
+        const pose x = {{a, 0, 0}, q_exp((v3){tilt, 0, 0})};
+        const pose f = pose_mul(x, (pose){{0, 0, r}, q_exp((v3){0, 0, phi})});
         snprintf(name[k][0], 16, "link%d", k), snprintf(name[k][1], 16, "joint%d", k);
         skel_body_desc_init(&body[k]);
         skel_joint_desc_init(&joint[k]);
@@ -181,10 +181,10 @@ static skel_model *spatial(const json_value *v, int n) {
 START_TEST(spatial_chains) {
     const json_value *v;
     JSON_EACH(v, get(g_vectors, "ik3d")) {
-        const int   n = count_of(v, "rows");
-        double      start[MOST], q[MOST], poses[7 * MOST], want[6 * MOST], got[6 * MOST];
-        double      inverse[3 * MOST], steps[3 * MOST], limit[MOST];
-        int         columns;
+        const int n = count_of(v, "rows");
+        double start[MOST], q[MOST], poses[7 * MOST], want[6 * MOST], got[6 * MOST];
+        double inverse[3 * MOST], steps[3 * MOST], limit[MOST];
+        int columns;
         skel_model *m = spatial(v, n);
         numbers(v, "q0", start, n), numbers(v, "q_converged", limit, n);
         skel_goal_desc g;
@@ -211,8 +211,8 @@ END_TEST
 START_TEST(pseudoinverses) {
     const json_value *v;
     JSON_EACH(v, get(g_vectors, "pinv_exact")) {
-        double    a[MOST * MOST], want[MOST * MOST];
-        int       n, columns;
+        double a[MOST * MOST], want[MOST * MOST];
+        int n, columns;
         const int m = matrix(v, "A", a, &n);
         matrix(v, "pinv", want, &columns);
         check_pinv(a, m, n, want, (int)number(v, "rank"));
@@ -222,7 +222,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("ik_vectors");
-    TCase *c     = tcase_create("vectors");
+    TCase *c = tcase_create("vectors");
     tcase_add_unchecked_fixture(c, load, unload);
     tcase_add_test(c, the_worked_example_of_the_lecture);
     tcase_add_test(c, planar_chains);

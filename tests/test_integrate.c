@@ -25,7 +25,7 @@ static double speed_scale(const scene *s) { /* sum of m |v| */
 
 typedef struct method {
     int32_t integrator, solver;
-    double  h;
+    double h;
 } method;
 static const method k_methods[] = {{SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1.0 / 240},
                                    {SKEL_INTEGRATOR_RK4, SKEL_SOLVER_KKT, 1.0 / 240},
@@ -34,12 +34,12 @@ static const method k_methods[] = {{SKEL_INTEGRATOR_RK4, SKEL_SOLVER_TREE, 1.0 /
                                    {SKEL_INTEGRATOR_EULER, SKEL_SOLVER_PINV, 2e-3}};
 
 START_TEST(linear_momentum_over_ten_seconds) {
-    const method k     = k_methods[_i];
-    rng          r     = rng_seed(31);
-    double       worst = 0;
+    const method k = k_methods[_i];
+    rng r = rng_seed(31);
+    double worst = 0;
     for (int e = 0; e < 3; ++e) {
         scene s = scene_random_tree(&r, (scene_options){.bodies = 6, .no_gravity = 1, .spin = .7});
-        const double          size   = speed_scale(&s);
+        const double size = speed_scale(&s);
         const skel_report_row before = report(s.state);
         for (int n = 0; n < 10; ++n) {
             run_by(s.state, k.integrator, k.solver, k.h, (int)(1 / k.h + .5));
@@ -69,12 +69,12 @@ static double pose_error(const scene *a, const scene *b) {
 
 START_TEST(rk4_is_fourth_order) { /* all joints, loads, and curves whose samples end a step */
     for (int k = 0; k < 8; ++k) {
-        const scene_options o        = {.bodies = 6, .root = k % 4, .loads = 1};
-        const int           steps[3] = {40, 80, 640};
-        scene               s[3];
+        const scene_options o = {.bodies = 6, .root = k % 4, .loads = 1};
+        const int steps[3] = {40, 80, 640};
+        scene s[3];
         for (int e = 0; e < 3; ++e) {
             rng r = rng_seed(40 + (uint64_t)k);
-            s[e]  = scene_random_tree(&r, o);
+            s[e] = scene_random_tree(&r, o);
             run(s[e].state, SKEL_INTEGRATOR_RK4, .2 / steps[e], steps[e]);
         }
         const double one = pose_error(&s[0], &s[2]), two = pose_error(&s[1], &s[2]);
@@ -86,10 +86,10 @@ END_TEST
 
 START_TEST(euler_is_first_order) {
     const int steps[3] = {100, 200, 6400};
-    scene     s[3];
+    scene s[3];
     for (int e = 0; e < 3; ++e) {
         rng r = rng_seed(50);
-        s[e]  = scene_random_tree(&r, (scene_options){.bodies = 5});
+        s[e] = scene_random_tree(&r, (scene_options){.bodies = 5});
         run(s[e].state, e < 2 ? SKEL_INTEGRATOR_EULER : SKEL_INTEGRATOR_RK4, .5 / steps[e],
             steps[e]);
     }
@@ -101,21 +101,21 @@ END_TEST
 
 /* Largest relative imbalance of energy and of both momenta over 0.3 s. */
 static double imbalance(int k, double h) {
-    rng   r = rng_seed(60 + (uint64_t)k);
+    rng r = rng_seed(60 + (uint64_t)k);
     scene s = scene_random_tree(&r, (scene_options){.bodies = 7, .root = k % 4, .loads = 1});
     const skel_report_row a = report(s.state);
     run(s.state, SKEL_INTEGRATOR_RK4, h, (int)(.3 / h + .5));
-    const skel_report_row b     = report(s.state);
-    const double          work  = b.work_motor + b.work_friction + b.work_load + b.work_drive;
-    const double          gain  = b.kinetic + b.potential - a.kinetic - a.potential;
-    double                worst = fabs(gain - work) / (1 + b.kinetic);
+    const skel_report_row b = report(s.state);
+    const double work = b.work_motor + b.work_friction + b.work_load + b.work_drive;
+    const double gain = b.kinetic + b.potential - a.kinetic - a.potential;
+    double worst = fabs(gain - work) / (1 + b.kinetic);
     ck_assert_double_lt(b.work_friction, 0);
     ck_assert((b.work_drive != 0) == (k % 4 == SCENE_ROOT_DRIVEN));
     for (int c = 0; c < 3; ++c) {
         const double p = b.momentum[c] - a.momentum[c] - b.impulse[c];
         const double l = b.angular_momentum[c] - a.angular_momentum[c] - b.angular_impulse[c];
-        worst          = fmax(worst, fabs(p) / (1 + max_abs(b.momentum, 3)));
-        worst          = fmax(worst, fabs(l) / (1 + max_abs(b.angular_momentum, 3)));
+        worst = fmax(worst, fabs(p) / (1 + max_abs(b.momentum, 3)));
+        worst = fmax(worst, fabs(l) / (1 + max_abs(b.angular_momentum, 3)));
     }
     scene_free(&s);
     return worst;
@@ -138,8 +138,8 @@ END_TEST
 
 static scene single(skel_body_desc *body, skel_joint_desc *joint, const double gravity[3]) {
     skel_model_desc d;
-    skel_error      err;
-    scene           s;
+    skel_error err;
+    scene s;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     memcpy(d.gravity, gravity, sizeof d.gravity);
@@ -153,12 +153,12 @@ static scene single(skel_body_desc *body, skel_joint_desc *joint, const double g
 /* sn(u, k) by descending Landen steps. */
 static double elliptic_sn(double u, double k) {
     double a[16], c[16], b = sqrt(1 - k * k);
-    int    n = 0;
+    int n = 0;
     a[0] = 1, c[0] = k;
     while (fabs(c[n]) > 1e-16 && n < 14) {
         a[n + 1] = .5 * (a[n] + b);
         c[n + 1] = .5 * (a[n] - b);
-        b        = sqrt(a[n] * b);
+        b = sqrt(a[n] * b);
         ++n;
     }
     double phi = ldexp(1, n) * a[n] * u;
@@ -167,9 +167,9 @@ static double elliptic_sn(double u, double k) {
 }
 
 START_TEST(pendulum_against_elliptic_functions) {
-    const double    g[3] = {0, 0, -9.81}, h = sqrt(.5), down = .4, mass = 1.3;
-    const double    swing = 1.9; /* the angle at the bottom is 0; starts there with this speed */
-    skel_body_desc  b;
+    const double g[3] = {0, 0, -9.81}, h = sqrt(.5), down = .4, mass = 1.3;
+    const double swing = 1.9; /* the angle at the bottom is 0; starts there with this speed */
+    skel_body_desc b;
     skel_joint_desc j;
     skel_body_desc_init(&b), skel_joint_desc_init(&j);
     b.mass = mass, b.position[2] = -down;
@@ -193,15 +193,15 @@ START_TEST(pendulum_against_elliptic_functions) {
 END_TEST
 
 START_TEST(free_symmetric_body) { /* Euler's equations: omega turns about the axis of symmetry */
-    const double   none[3] = {0, 0, 0}, w[3] = {.7, 0, 3};
+    const double none[3] = {0, 0, 0}, w[3] = {.7, 0, 3};
     skel_body_desc b;
     skel_body_desc_init(&b);
     b.mass = 1, b.inertia[0] = b.inertia[1] = .2, b.inertia[2] = .3;
     memcpy(b.angular_velocity, w, sizeof w);
-    scene        s    = single(&b, NULL, none);
+    scene s = single(&b, NULL, none);
     const double rate = (.3 - .2) / .2 * w[2];
     for (int n = 1; n <= 10; ++n) {
-        double       v[6];
+        double v[6];
         const double t = .5 * n, want[3] = {w[0] * cos(rate * t), w[0] * sin(rate * t), w[2]};
         run(s.state, SKEL_INTEGRATOR_RK4, 1e-3, 500);
         skel_state_get_velocities(s.state, v);
@@ -212,8 +212,8 @@ START_TEST(free_symmetric_body) { /* Euler's equations: omega turns about the ax
 END_TEST
 
 START_TEST(slide_with_motor_and_friction) { /* m x'' = -mu x' + F with F = -beta on the child */
-    const double    none[3] = {0, 0, 0}, m = 2, mu = .8, beta = -1.5;
-    skel_body_desc  b;
+    const double none[3] = {0, 0, 0}, m = 2, mu = .8, beta = -1.5;
+    skel_body_desc b;
     skel_joint_desc j;
     skel_body_desc_init(&b), skel_joint_desc_init(&j);
     b.mass = m, b.inertia[0] = b.inertia[1] = b.inertia[2] = .1;
@@ -221,7 +221,7 @@ START_TEST(slide_with_motor_and_friction) { /* m x'' = -mu x' + F with F = -beta
     scene s = single(&b, &j, none);
     run(s.state, SKEL_INTEGRATOR_RK4, 1e-2, 200);
     const double t = 2, last = -beta / mu, k = mu / m;
-    double       q, qd;
+    double q, qd;
     skel_state_get_q(s.state, &q), skel_state_get_qd(s.state, &qd);
     near1(qd, last * (1 - exp(-k * t)), 1e-10);
     near1(q, last * (t - (1 - exp(-k * t)) / k), 1e-10);
@@ -234,13 +234,13 @@ END_TEST
 
 /* The sign of beta: + about z on the parent, - on the child [ERRATA H13]. */
 START_TEST(motor_turns_the_parent) {
-    const double    none[3] = {0, 0, 0};
-    skel_body_desc  b;
+    const double none[3] = {0, 0, 0};
+    skel_body_desc b;
     skel_joint_desc j;
     skel_body_desc_init(&b), skel_joint_desc_init(&j);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .5;
     j.type = SKEL_JOINT_HINGE, j.child = 0, j.motor = 2;
-    scene  s = single(&b, &j, none);
+    scene s = single(&b, &j, none);
     double a[3], w[3];
     ck_assert_int_eq(skel_accelerations(s.state, SKEL_SOLVER_TREE, a, w, NULL), SKEL_OK);
     near1(w[2], -4, 1e-14);
@@ -251,9 +251,9 @@ END_TEST
 /* A pendulum under a support that accelerates with a swings as in gravity g - a. The support's
    parabola is reproduced by the driven curve, so this also tests curve and drive work. */
 START_TEST(driven_support_is_like_gravity) {
-    const double    a[3] = {3, 0, 2}, start = .4;
-    double          time[5], path[15], x[2][14];
-    skel_body_desc  b[2];
+    const double a[3] = {3, 0, 2}, start = .4;
+    double time[5], path[15], x[2][14];
+    skel_body_desc b[2];
     skel_joint_desc j;
     for (int k = 0; k < 5; ++k) {
         time[k] = .5 * k;
@@ -261,8 +261,8 @@ START_TEST(driven_support_is_like_gravity) {
     }
     for (int e = 0; e < 2; ++e) {
         skel_model_desc d;
-        skel_error      err;
-        scene           s;
+        skel_error err;
+        scene s;
         skel_error_init(&err), skel_model_desc_init(&d);
         skel_body_desc_init(&b[0]), skel_body_desc_init(&b[1]), skel_joint_desc_init(&j);
         b[0].motion = e ? SKEL_MOTION_FIXED : SKEL_MOTION_DRIVEN;
@@ -272,7 +272,7 @@ START_TEST(driven_support_is_like_gravity) {
         b[1].mass = 1, b[1].inertia[0] = b[1].inertia[1] = b[1].inertia[2] = .02;
         b[1].unplaced = 1;
         j.type = SKEL_JOINT_UNIVERSAL, j.parent = 0, j.child = 1, j.child_position[1] = .5;
-        j.q[1]   = start;
+        j.q[1] = start;
         d.bodies = b, d.body_count = 2, d.joints = &j, d.joint_count = 1;
         ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
         ck_assert_int_eq(skel_state_create(s.model, &s.state, &err), SKEL_OK);
@@ -293,16 +293,16 @@ START_TEST(direction_of_a_joint_does_not_matter) {
     double x[2][14];
     for (int e = 0; e < 2; ++e) {
         skel_model_desc d;
-        skel_body_desc  b[2];
+        skel_body_desc b[2];
         skel_joint_desc j[2];
-        scene           s;
-        skel_error      err;
+        scene s;
+        skel_error err;
         skel_error_init(&err), skel_model_desc_init(&d);
         for (int k = 0; k < 2; ++k) {
             skel_body_desc_init(&b[k]), skel_joint_desc_init(&j[k]);
             b[k].mass = 1 + k, b[k].position[0] = .5 + k;
             b[k].inertia[0] = .02, b[k].inertia[1] = .1, b[k].inertia[2] = .09;
-            j[k].type             = _i;
+            j[k].type = _i;
             const double outer[3] = {k ? .5 : 0, 0, 0}, inner[3] = {-.5, 0, 0};
             j[k].parent = e ? k : k - 1, j[k].child = e ? k - 1 : k;
             memcpy(e ? j[k].child_position : j[k].parent_position, outer, sizeof outer);
@@ -334,7 +334,7 @@ START_TEST(direction_of_a_joint_does_not_matter) {
 END_TEST
 
 START_TEST(joints_hold_for_a_long_time) {
-    rng   r = rng_seed(70);
+    rng r = rng_seed(70);
     scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .no_gravity = 1, .spin = 2});
     const skel_report_row a = report(s.state);
     run(s.state, SKEL_INTEGRATOR_RK4, 1.0 / 480, 4800);
@@ -347,11 +347,11 @@ START_TEST(joints_hold_for_a_long_time) {
 END_TEST
 
 START_TEST(failure_leaves_the_state_alone) {
-    rng            r = rng_seed(80);
-    scene          s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 40});
-    double         before[MAX_N], after[MAX_N];
+    rng r = rng_seed(80);
+    scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 40});
+    double before[MAX_N], after[MAX_N];
     skel_step_desc d;
-    skel_error     err;
+    skel_error err;
     skel_error_init(&err), skel_step_desc_init(&d);
     d.h = .5; /* twenty turns in one step */
     skel_state_get_poses(s.state, before);
@@ -370,7 +370,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("integrators");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, linear_momentum_over_ten_seconds, 0,
                         (int)(sizeof k_methods / sizeof *k_methods));
     tcase_add_test(t, rk4_is_fourth_order);

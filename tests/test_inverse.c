@@ -20,13 +20,13 @@ static double *numbers(size_t count) {
 /* ---- a model again with other loads ---- */
 
 typedef struct parts {
-    skel_body_desc  *bodies;
+    skel_body_desc *bodies;
     skel_joint_desc *joints;
-    int32_t          nb, nj;
+    int32_t nb, nj;
 } parts;
 
 static parts parts_of(const skel_model *m) {
-    parts p  = {.nb = skel_model_body_count(m), .nj = skel_model_joint_count(m)};
+    parts p = {.nb = skel_model_body_count(m), .nj = skel_model_joint_count(m)};
     p.bodies = calloc((size_t)p.nb, sizeof *p.bodies);
     p.joints = calloc((size_t)p.nj + 1, sizeof *p.joints);
     for (int32_t i = 0; i < p.nb; ++i) {
@@ -43,10 +43,10 @@ static parts parts_of(const skel_model *m) {
 /* The state of `like` under the loads of `p`, whose memory it frees. */
 static scene rebuilt(parts p, const skel_state *like) {
     const skel_model *old = skel_state_model(like);
-    double           *x = numbers(7 * (size_t)p.nb), *v = numbers(6 * (size_t)p.nb);
-    skel_model_desc   d;
-    skel_error        err;
-    scene             s;
+    double *x = numbers(7 * (size_t)p.nb), *v = numbers(6 * (size_t)p.nb);
+    skel_model_desc d;
+    skel_error err;
+    scene s;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     d.bodies = p.bodies, d.body_count = (uint32_t)p.nb;
@@ -78,10 +78,10 @@ static void stir(rng *r, parts *p) {
 static void apply(parts *p, skel_state *s, const double *torque, const double *residual) {
     skel__prepare(s, s->x);
     for (int32_t e = 0; e < p->nj; ++e) {
-        const skel__joint      *j = &s->m->joint[e];
+        const skel__joint *j = &s->m->joint[e];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
-        const double           *q = torque + j->v_offset;
-        v3                      n = {0, 0, 0};
+        const double *q = torque + j->v_offset;
+        v3 n = {0, 0, 0};
         if (j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_SLIDE)
             p->joints[e].motor -= q[0];
         else if (j->type == SKEL_JOINT_UNIVERSAL)
@@ -98,12 +98,12 @@ static void apply(parts *p, skel_state *s, const double *torque, const double *r
 }
 
 static double explain(rng *r, scene_options o) {
-    scene        s = scene_random_tree(r, o);
+    scene s = scene_random_tree(r, o);
     const size_t n = 3 * (size_t)o.bodies;
-    double      *a = numbers(2 * n), *b = numbers(2 * n), *residual = numbers(2 * n);
-    double      *torque = numbers((size_t)skel_model_dof(s.model));
-    parts        p      = parts_of(s.model);
-    skel_error   err;
+    double *a = numbers(2 * n), *b = numbers(2 * n), *residual = numbers(2 * n);
+    double *torque = numbers((size_t)skel_model_dof(s.model));
+    parts p = parts_of(s.model);
+    skel_error err;
     skel_error_init(&err);
     stir(r, &p);
     scene other = rebuilt(p, s.state);
@@ -121,7 +121,7 @@ static double explain(rng *r, scene_options o) {
 }
 
 START_TEST(torques_fed_back_give_the_accelerations) {
-    rng    r     = rng_seed(41);
+    rng r = rng_seed(41);
     double worst = 0;
     for (int k = 0; k < 200; ++k) {
         const double off = explain(
@@ -147,10 +147,10 @@ END_TEST
 START_TEST(torque_times_rate_is_the_missing_power) {
     rng r = rng_seed(5);
     for (int k = 0; k < 50; ++k) {
-        scene       s = scene_random_tree(&r, (scene_options){.bodies = 9, .loads = 1, .spin = 2});
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 9, .loads = 1, .spin = 2});
         skel_state *x = s.state;
-        double      a[27], w[27], torque[32], wrench[48], residual[54], qd[32];
-        double      rate = 0, power = 0;
+        double a[27], w[27], torque[32], wrench[48], residual[54], qd[32];
+        double rate = 0, power = 0;
         const int32_t nv = skel_model_dof(s.model);
         for (int i = 0; i < 27; ++i) a[i] = rng_range(&r, -9, 9), w[i] = rng_range(&r, -9, 9);
         /* any accelerations that fit the joints */
@@ -181,10 +181,10 @@ START_TEST(torque_times_rate_is_the_missing_power) {
 END_TEST
 
 START_TEST(a_held_arm_takes_m_g_l) { /* hinge about y through the origin, centre at x = 0.3 */
-    skel_body_desc  body;
+    skel_body_desc body;
     skel_joint_desc joint;
     skel_model_desc d;
-    scene           s;
+    scene s;
     skel_body_desc_init(&body), skel_joint_desc_init(&joint), skel_model_desc_init(&d);
     body.mass = 2, body.inertia[0] = body.inertia[1] = body.inertia[2] = .1;
     body.position[0] = .3;
@@ -197,7 +197,7 @@ START_TEST(a_held_arm_takes_m_g_l) { /* hinge about y through the origin, centre
     ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
     ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
     const double none[3] = {0};
-    double       torque[1], wrench[6], residual[6];
+    double torque[1], wrench[6], residual[6];
     ck_assert_int_eq(skel_inverse_dynamics(s.state, none, none, torque, wrench, residual, NULL),
                      SKEL_OK);
     near1(torque[0], -2 * 9.81 * .3, 1e-14); /* q grows downward: turning about y lowers x */
@@ -225,7 +225,7 @@ static sines random_sines(rng *r, double size) {
     sines s;
     for (int c = 0; c < MAX_CHANNELS; ++c)
         for (int k = 0; k < WAVES; ++k) {
-            s.channel[c].size[k]  = size * rng_range(r, .3, 1) / (k + 1);
+            s.channel[c].size[k] = size * rng_range(r, .3, 1) / (k + 1);
             s.channel[c].speed[k] = rng_range(r, .5, 2.5) * (k + 1);
             s.channel[c].phase[k] = rng_range(r, 0, 6.28);
         }
@@ -263,27 +263,27 @@ static int32_t root_of(const skel_model *m) {
 /* Everything of the state at t, accelerations included. */
 static void pose_sines(const sines *s, double t, skel_state *x) {
     const skel_model *m = x->m;
-    double            q[4 * LINKS], qd[3 * LINKS], qdd[3 * LINKS], p[3][3], turn[4], w[3], dw[3];
+    double q[4 * LINKS], qd[3 * LINKS], qdd[3 * LINKS], p[3][3], turn[4], w[3], dw[3];
     for (int c = 0; c < 3; ++c) wave_at(&s->channel[c], t, p[c]);
     turn_at(s->channel + 3, t, turn, w, dw);
     const int32_t root = root_of(m);
-    x->t               = t;
+    x->t = t;
     x->x[root] =
         (skel__kin){{p[0][0], p[1][0], p[2][0]}, q_of(turn), {p[0][1], p[1][1], p[2][1]}, v3_of(w)};
     x->acc[root] = (skel__twist){{p[0][2], p[1][2], p[2][2]}, q_rotate(q_of(turn), v3_of(dw))};
     for (int32_t e = 0; e < m->nj; ++e) {
         const skel__joint *j = &m->joint[e];
-        const wave        *c = s->channel + 6 + j->v_offset;
+        const wave *c = s->channel + 6 + j->v_offset;
         if (j->type == SKEL_JOINT_BALL) {
             turn_at(c, t, q + j->q_offset, qd + j->v_offset, qdd + j->v_offset);
             continue;
         }
         for (int k = 0; k < skel__joint_nv(j->type); ++k) {
-            double       v[3];
+            double v[3];
             const double scale = j->type == SKEL_JOINT_SLIDE ? .2 : 1;
             wave_at(c + k, t, v);
-            q[j->q_offset + k]   = scale * v[0];
-            qd[j->v_offset + k]  = scale * v[1];
+            q[j->q_offset + k] = scale * v[0];
+            qd[j->v_offset + k] = scale * v[1];
             qdd[j->v_offset + k] = scale * v[2];
         }
     }
@@ -294,22 +294,22 @@ static void pose_sines(const sines *s, double t, skel_state *x) {
 
 /* A spine with limbs: hinges, slides, balls and a universal joint, all with some friction. */
 static scene sines_tree(void) {
-    static const int type[LINKS - 1]   = {SKEL_JOINT_BALL,  SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
-                                          SKEL_JOINT_HINGE, SKEL_JOINT_BALL,  SKEL_JOINT_UNIVERSAL,
-                                          SKEL_JOINT_HINGE};
+    static const int type[LINKS - 1] = {SKEL_JOINT_BALL,  SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
+                                        SKEL_JOINT_HINGE, SKEL_JOINT_BALL,  SKEL_JOINT_UNIVERSAL,
+                                        SKEL_JOINT_HINGE};
     static const int parent[LINKS - 1] = {0, 1, 2, 0, 4, 0, 6};
-    skel_body_desc   bodies[LINKS];
-    skel_joint_desc  joints[LINKS - 1];
-    skel_model_desc  d;
-    rng              r = rng_seed(77);
-    scene            s;
-    skel_error       err;
+    skel_body_desc bodies[LINKS];
+    skel_joint_desc joints[LINKS - 1];
+    skel_model_desc d;
+    rng r = rng_seed(77);
+    scene s;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int k = 0; k < LINKS; ++k) {
         const double size[3] = {k ? .15 : .5, k ? .2 : .5, .5};
         skel_body_desc_init(&bodies[k]);
-        bodies[k].mass     = k ? 1 : 20;
+        bodies[k].mass = k ? 1 : 20;
         bodies[k].unplaced = k > 0;
         skel_shape_inertia(SKEL_SHAPE_BOX, size, bodies[k].mass, bodies[k].inertia);
     }
@@ -319,7 +319,7 @@ static scene sines_tree(void) {
         j->type = type[k], j->parent = parent[k], j->child = k + 1;
         for (int c = 0; c < 3; ++c) {
             j->parent_position[c] = rng_range(&r, -.25, .25);
-            j->child_position[c]  = rng_range(&r, -.25, .25);
+            j->child_position[c] = rng_range(&r, -.25, .25);
         }
         q_to(q_exp((v3){rng_range(&r, -2, 2), rng_range(&r, -2, 2), 0}), j->parent_orientation);
         q_to(q_exp((v3){0, rng_range(&r, -2, 2), rng_range(&r, -2, 2)}), j->child_orientation);
@@ -332,12 +332,12 @@ static scene sines_tree(void) {
 }
 
 START_TEST(accelerations_are_the_second_derivative) { /* outward pass against differences */
-    scene        s = sines_tree();
-    rng          r = rng_seed(3);
-    const sines  f = random_sines(&r, .3);
+    scene s = sines_tree();
+    rng r = rng_seed(3);
+    const sines f = random_sines(&r, .3);
     const double h = 1e-3;
-    skel_state  *x = s.state;
-    v3           p[5][LINKS], w[5][LINKS];
+    skel_state *x = s.state;
+    v3 p[5][LINKS], w[5][LINKS];
     for (int k = 0; k < 5; ++k) {
         pose_sines(&f, 1 + (k - 2) * h, x);
         for (int i = 0; i < LINKS; ++i) p[k][i] = x->x[i].v, w[k][i] = x->ww[i];
@@ -346,7 +346,7 @@ START_TEST(accelerations_are_the_second_derivative) { /* outward pass against di
     for (int i = 0; i < LINKS; ++i) {
         double a[6], b[6];
         for (int half = 0; half < 2; ++half) {
-            v3(*u)[LINKS]    = half ? w : p;
+            v3(*u)[LINKS] = half ? w : p;
             const v3 near_it = v3_sub(u[3][i], u[1][i]), far = v3_sub(u[4][i], u[0][i]);
             v3_to(v3_scale(v3_mad(v3_scale(near_it, 8), -1, far), 1 / (12 * h)), a + 3 * half);
         }
@@ -366,10 +366,10 @@ static void drive(skel_state *s, skel__kin *x, double t, const double *torque,
     skel__prepare(s, x);
     skel__loads(s, x, t, SKEL__AFTER);
     for (int32_t e = 0; e < m->nj; ++e) {
-        const skel__joint      *j = &m->joint[e];
+        const skel__joint *j = &m->joint[e];
         const skel__joint_world g = skel__joint_at(s, x, j);
-        const double           *q = torque + j->v_offset;
-        v3                      n = {0, 0, 0}, f = n;
+        const double *q = torque + j->v_offset;
+        v3 n = {0, 0, 0}, f = n;
         switch (j->type) {
         case SKEL_JOINT_HINGE: n = v3_scale(g.ea[2], q[0]); break;
         case SKEL_JOINT_SLIDE: f = v3_scale(g.ea[2], q[0]); break;
@@ -377,15 +377,15 @@ static void drive(skel_state *s, skel__kin *x, double t, const double *torque,
         default:
             for (int c = 0; c < 3; ++c) n = v3_mad(n, q[c], g.eb[c]);
         }
-        const v3 na  = v3_add(n, v3_cross(v3_sub(g.ra, g.gap), f));
+        const v3 na = v3_add(n, v3_cross(v3_sub(g.ra, g.gap), f));
         s->f[j->b].f = v3_add(s->f[j->b].f, f);
         s->f[j->b].n = v3_add(s->f[j->b].n, v3_add(n, v3_cross(g.rb, f)));
         s->f[j->a].f = v3_sub(s->f[j->a].f, f);
         s->f[j->a].n = v3_sub(s->f[j->a].n, na);
     }
     const int32_t root = root_of(m);
-    s->f[root].f       = v3_add(s->f[root].f, v3_of(residual + 6 * root));
-    s->f[root].n       = v3_add(s->f[root].n, v3_of(residual + 6 * root + 3));
+    s->f[root].f = v3_add(s->f[root].f, v3_of(residual + 6 * root));
+    s->f[root].n = v3_add(s->f[root].n, v3_of(residual + 6 * root + 3));
     ck_assert_int_eq(skel__aba_factor(s, x), SKEL_OK);
     skel__aba_bias(s, x);
     skel__aba_solve(s);
@@ -409,8 +409,8 @@ static skel__kin moved(const skel__kin *x, double h, const rates *d) {
 /* RK4 in maximal coordinates, rotations as rotation vectors of the step; then onto the joints. */
 static void step_driven(skel_state *s, skel_state *exact, const sines *f, double h) {
     static const double at[4] = {0, .5, .5, 1}, share[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
-    rates               k[LINKS] = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, sum[LINKS];
-    double              torque[3 * LINKS], residual[6 * LINKS];
+    rates k[LINKS] = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, sum[LINKS];
+    double torque[3 * LINKS], residual[6 * LINKS];
     memset(sum, 0, sizeof sum);
     for (int e = 0; e < 4; ++e) {
         for (int i = 0; i < LINKS; ++i) s->stage[i] = moved(&s->x[i], at[e] * h, &k[i]);
@@ -418,12 +418,12 @@ static void step_driven(skel_state *s, skel_state *exact, const sines *f, double
         drive(s, s->stage, s->t + at[e] * h, torque, residual);
         for (int i = 0; i < LINKS; ++i) {
             const v3 phi = q_log(q_mul(q_conj(s->x[i].q), s->stage[i].q));
-            k[i]         = (rates){s->stage[i].v, q_jacobian_solve(phi, s->stage[i].w), s->acc[i].v,
-                                   skel__body_axes(s, i, s->acc[i].w)};
-            sum[i].p     = v3_mad(sum[i].p, share[e], k[i].p);
-            sum[i].turn  = v3_mad(sum[i].turn, share[e], k[i].turn);
-            sum[i].v     = v3_mad(sum[i].v, share[e], k[i].v);
-            sum[i].w     = v3_mad(sum[i].w, share[e], k[i].w);
+            k[i] = (rates){s->stage[i].v, q_jacobian_solve(phi, s->stage[i].w), s->acc[i].v,
+                           skel__body_axes(s, i, s->acc[i].w)};
+            sum[i].p = v3_mad(sum[i].p, share[e], k[i].p);
+            sum[i].turn = v3_mad(sum[i].turn, share[e], k[i].turn);
+            sum[i].v = v3_mad(sum[i].v, share[e], k[i].v);
+            sum[i].w = v3_mad(sum[i].w, share[e], k[i].w);
         }
     }
     for (int i = 0; i < LINKS; ++i) s->x[i] = moved(&s->x[i], h, &sum[i]);
@@ -434,12 +434,12 @@ static void step_driven(skel_state *s, skel_state *exact, const sines *f, double
 }
 
 START_TEST(forward_again_gives_the_motion) {
-    scene        s = sines_tree();
-    rng          r = rng_seed(3);
-    const sines  f = random_sines(&r, .3);
-    skel_state  *exact;
-    const double h     = 1.0 / 2000;
-    double       worst = 0;
+    scene s = sines_tree();
+    rng r = rng_seed(3);
+    const sines f = random_sines(&r, .3);
+    skel_state *exact;
+    const double h = 1.0 / 2000;
+    double worst = 0;
     ck_assert_int_eq(skel_state_create(s.model, &exact, NULL), SKEL_OK);
     pose_sines(&f, 0, s.state);
     for (int k = 0; k < 10000; ++k) {
@@ -469,8 +469,8 @@ static double *keys_of(const sines *f, skel_state *s, int n, double rate) {
 static skel_inverse *inverse_of(const skel_model *m, const double *poses, int n, double rate,
                                 double cutoff) {
     skel_inverse_desc d;
-    skel_inverse     *v;
-    skel_error        err;
+    skel_inverse *v;
+    skel_error err;
     skel_error_init(&err);
     skel_inverse_desc_init(&d);
     d.model = m, d.poses = poses, d.sample_count = (uint32_t)n, d.sample_rate = rate;
@@ -486,16 +486,16 @@ typedef struct errors {
 
 static errors compare_keys(const sines *f, scene *s, const skel_inverse *v, int n, double rate,
                            int edge) {
-    errors        e    = {0};
-    const int32_t nv   = skel_model_dof(s->model);
-    double        size = 0, push = 0, torque[3 * LINKS], residual[6 * LINKS];
+    errors e = {0};
+    const int32_t nv = skel_model_dof(s->model);
+    double size = 0, push = 0, torque[3 * LINKS], residual[6 * LINKS];
     for (int k = 0; k < n; ++k) {
         forces_at(f, k / rate, s->state, torque, residual);
         const double *given = skel_inverse_torque(v) + (size_t)k * (size_t)nv;
-        const double *rest  = skel_inverse_residual(v) + (size_t)k * LINKS * 6;
-        const double  off   = max_difference(torque, given, (size_t)nv);
-        size                = fmax(size, max_abs(torque, (size_t)nv)),
-        push                = fmax(push, max_abs(residual, 6 * LINKS));
+        const double *rest = skel_inverse_residual(v) + (size_t)k * LINKS * 6;
+        const double off = max_difference(torque, given, (size_t)nv);
+        size = fmax(size, max_abs(torque, (size_t)nv)),
+        push = fmax(push, max_abs(residual, 6 * LINKS));
         if (k < edge || k >= n - edge)
             e.end = fmax(e.end, off);
         else
@@ -507,15 +507,15 @@ static errors compare_keys(const sines *f, scene *s, const skel_inverse *v, int 
 }
 
 START_TEST(keys_at_240_give_the_torques) {
-    scene       s = sines_tree();
-    rng         r = rng_seed(3);
+    scene s = sines_tree();
+    rng r = rng_seed(3);
     const sines f = random_sines(&r, .3);
     for (int k = 0; k < 3; ++k) {
-        const double  rate = k == 0 ? 30 : k == 1 ? 60 : 240;
-        const int     n    = (int)(5 * rate) + 1;
-        double       *x    = keys_of(&f, s.state, n, rate);
-        skel_inverse *v    = inverse_of(s.model, x, n, rate, 0);
-        const errors  e    = compare_keys(&f, &s, v, n, rate, 5);
+        const double rate = k == 0 ? 30 : k == 1 ? 60 : 240;
+        const int n = (int)(5 * rate) + 1;
+        double *x = keys_of(&f, s.state, n, rate);
+        skel_inverse *v = inverse_of(s.model, x, n, rate, 0);
+        const errors e = compare_keys(&f, &s, v, n, rate, 5);
         printf("keys at %g/s: torque off by %.2g inside, %.2g at the ends; residual %.2g\n", rate,
                e.torque, e.end, e.residual);
         if (k == 2) ck_assert_double_le(fmax(e.torque, e.end), 1e-8);
@@ -532,26 +532,26 @@ START_TEST(keys_at_240_give_the_torques) {
 END_TEST
 
 START_TEST(noise_is_found_and_filtered) {
-    scene        s = sines_tree();
-    rng          r = rng_seed(3), noise = rng_seed(8);
-    const sines  f    = random_sines(&r, .3);
+    scene s = sines_tree();
+    rng r = rng_seed(3), noise = rng_seed(8);
+    const sines f = random_sines(&r, .3);
     const double rate = 120;
-    const int    n    = 601;
-    double      *x    = keys_of(&f, s.state, n, rate);
+    const int n = 601;
+    double *x = keys_of(&f, s.state, n, rate);
     for (size_t k = 0; k < (size_t)n * LINKS; ++k) {
         const v3 t = {rng_range(&noise, -1e-3, 1e-3), rng_range(&noise, -1e-3, 1e-3),
                       rng_range(&noise, -1e-3, 1e-3)};
         q_to(q_mul(q_of(x + 7 * k + 3), q_exp(t)), x + 7 * k + 3);
     }
-    skel_inverse        *raw = inverse_of(s.model, x, n, rate, 0);
+    skel_inverse *raw = inverse_of(s.model, x, n, rate, 0);
     skel_inverse_summary sum = {.struct_size = sizeof sum};
     skel_inverse_get_summary(raw, &sum);
     ck_assert_double_gt(sum.noise, .1);
     ck_assert_double_gt(sum.suggested_cutoff, 1);
     ck_assert_double_lt(sum.suggested_cutoff, 30);
     skel_inverse *smooth = inverse_of(s.model, x, n, rate, sum.suggested_cutoff);
-    const errors  before = compare_keys(&f, &s, raw, n, rate, 60);
-    const errors  after  = compare_keys(&f, &s, smooth, n, rate, 60);
+    const errors before = compare_keys(&f, &s, raw, n, rate, 60);
+    const errors after = compare_keys(&f, &s, smooth, n, rate, 60);
     printf("noise of 1 mrad at 120/s: share %.2g, cut-off %.3g Hz; torque off by %.2g, then %.2g\n",
            sum.noise, sum.suggested_cutoff, before.torque, after.torque);
     ck_assert_double_lt(after.torque, .2 * before.torque);
@@ -566,9 +566,9 @@ END_TEST
 /* ---- one free body: rotations ---- */
 
 static skel_model *one_body(void) {
-    skel_body_desc  body;
+    skel_body_desc body;
     skel_model_desc d;
-    skel_model     *m;
+    skel_model *m;
     skel_body_desc_init(&body), skel_model_desc_init(&d);
     body.mass = 1, body.inertia[0] = .1, body.inertia[1] = .2, body.inertia[2] = .25;
     d.bodies = &body, d.body_count = 1;
@@ -579,8 +579,8 @@ static skel_model *one_body(void) {
 /* Torque of one body is I omega' + omega x I omega: so its derivatives can be read off. */
 static double rotation_error(double rate, int n, double spin) {
     skel_model *m = one_body();
-    double     *x = numbers(7 * (size_t)n), worst = 0;
-    rng         r = rng_seed(12);
+    double *x = numbers(7 * (size_t)n), worst = 0;
+    rng r = rng_seed(12);
     const sines f = random_sines(&r, .8);
     skel_state *s;
     ck_assert_int_eq(skel_state_create(m, &s, NULL), SKEL_OK);
@@ -593,8 +593,8 @@ static double rotation_error(double rate, int n, double spin) {
     for (int k = 0; k < n; ++k) { /* q = exp(phi) exp(z spin t): omega = Rz^T w + z spin */
         double q[4], w[3], dw[3], a[3], b[3], want[3];
         turn_at(f.channel, k / rate, q, w, dw);
-        const quat z  = q_exp((v3){0, 0, -spin * k / rate});
-        const v3   wz = q_rotate(z, v3_of(w)), axis = {0, 0, spin};
+        const quat z = q_exp((v3){0, 0, -spin * k / rate});
+        const v3 wz = q_rotate(z, v3_of(w)), axis = {0, 0, spin};
         v3_to(v3_sub(q_rotate(z, v3_of(dw)), v3_cross(axis, wz)), want);
         ck_assert_int_eq(skel_inverse_get_state(v, k, s, a, b), SKEL_OK);
         worst = fmax(worst, max_difference(b, want, 3));
@@ -618,30 +618,30 @@ START_TEST(rotations_are_differentiated_to_eighth_order) {
 END_TEST
 
 START_TEST(filter_has_its_cutoff) { /* 1/sqrt(2) at the cut-off, no lag, slopes kept */
-    skel_model  *m    = one_body();
-    const int    n    = 2401;
+    skel_model *m = one_body();
+    const int n = 2401;
     const double rate = 240, cutoff = 6;
-    double      *x = numbers(7 * (size_t)n);
+    double *x = numbers(7 * (size_t)n);
     for (int k = 0; k < n; ++k) {
         const double t = k / rate;
-        x[7 * k]       = 3 * t;
-        x[7 * k + 1]   = sin(SKEL__TURN * cutoff * t);
+        x[7 * k] = 3 * t;
+        x[7 * k + 1] = sin(SKEL__TURN * cutoff * t);
         /* tumbling fast about z, and a small wave of the cut-off's frequency about x */
         q_to(
             q_mul(q_exp((v3){0, 0, 2 * t}), q_exp((v3){1e-3 * sin(SKEL__TURN * cutoff * t), 0, 0})),
             x + 7 * k + 3);
     }
     skel_inverse *v = inverse_of(m, x, n, rate, cutoff);
-    skel_state   *s;
-    double        line = 0, sine = 0, off = 0;
+    skel_state *s;
+    double line = 0, sine = 0, off = 0;
     ck_assert_int_eq(skel_state_create(m, &s, NULL), SKEL_OK);
     for (int k = 480; k < n - 480; ++k) {
         const double t = k / rate, u = sin(SKEL__TURN * cutoff * t);
         ck_assert_int_eq(skel_inverse_get_state(v, k, s, NULL, NULL), SKEL_OK);
-        line       = fmax(line, fabs(s->x[0].p.x - 3 * t));
-        sine       = fmax(sine, fabs(s->x[0].p.y - sqrt(.5) * u));
+        line = fmax(line, fabs(s->x[0].p.x - 3 * t));
+        sine = fmax(sine, fabs(s->x[0].p.y - sqrt(.5) * u));
         const v3 e = q_log(q_mul(q_exp((v3){0, 0, -2 * t}), s->x[0].q));
-        off        = fmax(off, v3_norm(v3_sub(e, (v3){1e-3 * sqrt(.5) * u, 0, 0})));
+        off = fmax(off, v3_norm(v3_sub(e, (v3){1e-3 * sqrt(.5) * u, 0, 0})));
     }
     printf("filter at its cut-off: line %.2g, wave %.2g, rotation %.2g of 1e-3\n", line, sine, off);
     ck_assert_double_le(line, 1e-9);
@@ -655,13 +655,13 @@ END_TEST
 /* ---- memory ---- */
 
 START_TEST(memory_is_the_callers) { /* none for a state; whatever fails, nothing is left behind */
-    counter              c = {0};
+    counter c = {0};
     const skel_allocator a = {sizeof a, 0, count_alloc, count_free, &c};
-    scene                s = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
-    double               x[12 * 35], still[15] = {0}, torque[16];
-    skel_inverse_desc    d;
-    skel_inverse        *v      = NULL;
-    const long           before = c.calls;
+    scene s = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, &a);
+    double x[12 * 35], still[15] = {0}, torque[16];
+    skel_inverse_desc d;
+    skel_inverse *v = NULL;
+    const long before = c.calls;
     ck_assert_int_eq(skel_inverse_dynamics(s.state, still, still, torque, NULL, NULL, NULL),
                      SKEL_OK);
     ck_assert_int_eq(c.calls, before);
@@ -687,12 +687,12 @@ END_TEST
 /* ---- refusals ---- */
 
 START_TEST(wrong_calls_are_refused) {
-    skel_model       *m = one_body();
-    double            x[7 * 4], nothing[3] = {0}, bad[3] = {0, NAN, 0}, torque[1];
+    skel_model *m = one_body();
+    double x[7 * 4], nothing[3] = {0}, bad[3] = {0, NAN, 0}, torque[1];
     skel_inverse_desc d;
-    skel_inverse     *v;
-    skel_state       *s;
-    skel_error        err;
+    skel_inverse *v;
+    skel_state *s;
+    skel_error err;
     skel_error_init(&err);
     for (int k = 0; k < 4; ++k) memcpy(x + 7 * k, (double[7]){k, 0, 0, 1, 0, 0, 0}, 7 * sizeof *x);
     skel_inverse_desc_init(&d);
@@ -720,13 +720,13 @@ START_TEST(wrong_calls_are_refused) {
 END_TEST
 
 START_TEST(loops_are_refused) {
-    skel_body_desc  bodies[2];
+    skel_body_desc bodies[2];
     skel_joint_desc joints[3];
     skel_model_desc d;
-    scene           s;
-    skel_error      err;
-    const double    a[6] = {0};
-    double          torque[9];
+    scene s;
+    skel_error err;
+    const double a[6] = {0};
+    double torque[9];
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int k = 0; k < 2; ++k) {
@@ -738,7 +738,7 @@ START_TEST(loops_are_refused) {
         skel_joint_desc_init(&joints[k]);
         joints[k].type = SKEL_JOINT_BALL, joints[k].parent = k - 1, joints[k].child = k % 2;
         joints[k].parent_position[0] = k == 0 ? 0 : k == 1 ? 1 : 0;
-        joints[k].child_position[0]  = k == 2 ? 1 : 0;
+        joints[k].child_position[0] = k == 2 ? 1 : 0;
     }
     joints[2].parent = 1, joints[2].child = 0;
     d.bodies = bodies, d.body_count = 2, d.joints = joints, d.joint_count = 3;
@@ -753,12 +753,12 @@ START_TEST(loops_are_refused) {
 END_TEST
 
 START_TEST(an_old_caller_gets_its_part) { /* of a summary that has grown since */
-    skel_model          *m   = one_body();
+    skel_model *m = one_body();
     skel_inverse_summary sum = {.struct_size = offsetof(skel_inverse_summary, residual_force)};
-    double               x[7 * 12];
+    double x[7 * 12];
     for (int k = 0; k < 12; ++k)
         memcpy(x + 7 * k, (double[7]){.01 * k * k, 0, 0, 1, 0, 0, 0}, 7 * sizeof *x);
-    skel_inverse *v    = inverse_of(m, x, 12, 24, 0);
+    skel_inverse *v = inverse_of(m, x, 12, 24, 0);
     sum.residual_force = -7;
     ck_assert_int_eq(skel_inverse_get_summary(v, &sum), SKEL_OK);
     ck_assert_int_eq(sum.order, 8);
@@ -788,7 +788,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("inverse");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, torques_fed_back_give_the_accelerations);
     tcase_add_loop_test(t, each_joint_type_alone, 0, 5);
     tcase_add_test(t, torque_times_rate_is_the_missing_power);

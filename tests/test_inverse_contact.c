@@ -18,22 +18,22 @@
 /* ---- blocks on a plane ---- */
 
 typedef struct blocks {
-    int                   count;    /* boxes of 0.4 x 0.3 x 0.2 m, one upon the other, 0 gap */
-    double                slope;    /* [rad] of the plane, about y */
-    double                friction; /* of the plane */
-    double                mass[2];
-    int                   is_rigid;
-    const double         *pinned; /* from..to of the first one, or NULL */
+    int count;       /* boxes of 0.4 x 0.3 x 0.2 m, one upon the other, 0 gap */
+    double slope;    /* [rad] of the plane, about y */
+    double friction; /* of the plane */
+    double mass[2];
+    int is_rigid;
+    const double *pinned; /* from..to of the first one, or NULL */
     const skel_allocator *allocator;
 } blocks;
 
 static skel_model *blocks_of(blocks b) {
-    skel_body_desc   bodies[2];
+    skel_body_desc bodies[2];
     skel_ground_desc ground;
-    skel_model_desc  d;
-    skel_model      *m = NULL;
-    skel_error       err;
-    const v3         up = {sin(b.slope), 0, cos(b.slope)};
+    skel_model_desc d;
+    skel_model *m = NULL;
+    skel_error err;
+    const v3 up = {sin(b.slope), 0, cos(b.slope)};
     skel_error_init(&err);
     skel_ground_desc_init(&ground);
     skel_model_desc_init(&d);
@@ -43,7 +43,7 @@ static skel_model *blocks_of(blocks b) {
     for (int k = 0; k < b.count; ++k) {
         const double size[3] = {.4, .3, .2};
         skel_body_desc_init(&bodies[k]);
-        bodies[k].mass  = b.mass[k];
+        bodies[k].mass = b.mass[k];
         bodies[k].shape = SKEL_SHAPE_BOX;
         memcpy(bodies[k].size, size, sizeof size);
         skel_shape_inertia(SKEL_SHAPE_BOX, size, b.mass[k], bodies[k].inertia);
@@ -51,41 +51,41 @@ static skel_model *blocks_of(blocks b) {
         q_to(q_exp((v3){0, b.slope, 0}), bodies[k].orientation);
     }
     if (b.pinned) {
-        bodies[0].pinned       = b.pinned;
+        bodies[0].pinned = b.pinned;
         bodies[0].pinned_count = 1;
     }
-    d.bodies       = bodies;
-    d.body_count   = (uint32_t)b.count;
-    d.grounds      = &ground;
+    d.bodies = bodies;
+    d.body_count = (uint32_t)b.count;
+    d.grounds = &ground;
     d.ground_count = 1;
-    d.allocator    = b.allocator;
-    d.gravity[2]   = -G;
+    d.allocator = b.allocator;
+    d.gravity[2] = -G;
     ck_assert_msg(skel_model_create(&d, &m, &err) == SKEL_OK, "%s", err.text);
     return m;
 }
 
 typedef struct run {
-    skel_bake    *bake;
+    skel_bake *bake;
     skel_inverse *inverse;
 } run;
 
 static skel_inverse *inverse_of(const skel_model *m, const double *poses, uint32_t n, double rate) {
     skel_inverse_desc d;
-    skel_inverse     *v = NULL;
-    skel_error        err;
+    skel_inverse *v = NULL;
+    skel_error err;
     skel_error_init(&err);
     skel_inverse_desc_init(&d);
-    d.model        = m;
-    d.poses        = poses;
+    d.model = m;
+    d.poses = poses;
     d.sample_count = n;
-    d.sample_rate  = rate;
+    d.sample_rate = rate;
     ck_assert_msg(skel_inverse_create(&d, &v, &err) == SKEL_OK, "%s", err.text);
     return v;
 }
 
 /* A bake of the model and the forces of its motion. */
 static run run_of(const skel_model *m, skel_bake_desc d) {
-    run        r = {0};
+    run r = {0};
     skel_error err;
     skel_error_init(&err);
     d.model = m;
@@ -119,8 +119,8 @@ static v3 push_on(const skel_inverse *v, int32_t sample, int32_t body, double fr
     v3 sum = {0, 0, 0};
     for (int32_t k = 0; k < skel_inverse_contact_count(v, sample); ++k) {
         const skel_inverse_contact c = contact_of(v, sample, k);
-        const v3                   f = v3_of(c.force), n = v3_of(c.normal);
-        const double               normal = v3_dot(f, n);
+        const v3 f = v3_of(c.force), n = v3_of(c.normal);
+        const double normal = v3_dot(f, n);
         ck_assert_double_ge(normal, 0);
         ck_assert_double_le(v3_norm(v3_mad(f, -normal, n)),
                             friction * normal * (1 + 1e-12) + 1e-12);
@@ -133,16 +133,16 @@ static v3 push_on(const skel_inverse *v, int32_t sample, int32_t body, double fr
 START_TEST(a_block_at_rest_on_a_slope_needs_nothing) {
     static const int32_t integrator[3] = {SKEL_INTEGRATOR_CONSERVING, SKEL_INTEGRATOR_RK4,
                                           SKEL_INTEGRATOR_ADAMS};
-    const double         slope = 20 * SKEL__TURN / 360, weight = 2 * G;
-    skel_model          *m = blocks_of((blocks){1, slope, .8, {2, 0}, 0, NULL, NULL});
-    skel_bake_desc       d;
+    const double slope = 20 * SKEL__TURN / 360, weight = 2 * G;
+    skel_model *m = blocks_of((blocks){1, slope, .8, {2, 0}, 0, NULL, NULL});
+    skel_bake_desc d;
     skel_bake_desc_init(&d);
-    d.integrator   = integrator[_i];
+    d.integrator = integrator[_i];
     d.sample_count = 241;
-    d.sample_rate  = 240;
-    d.preroll      = 2; /* it settles */
+    d.sample_rate = 240;
+    d.preroll = 2; /* it settles */
     if (_i == 1) d.step = 1.0 / 4800;
-    run                        r   = run_of(m, d);
+    run r = run_of(m, d);
     const skel_inverse_summary sum = summary_of(r.inverse);
     printf("block on a slope, %s: residual %.2g of the weight, %.2g of weight times metre\n",
            skel_integrator_name(integrator[_i]), sum.residual_force / weight,
@@ -165,8 +165,8 @@ END_TEST
 
 START_TEST(what_leaves_the_cone_stays) { /* somebody pulls the block along faster than it slips */
     const double mu = .3, mass = 2, pull = 6;
-    skel_model  *m = blocks_of((blocks){1, 0, mu, {mass, 0}, 0, NULL, NULL});
-    double       x[41 * 7];
+    skel_model *m = blocks_of((blocks){1, 0, mu, {mass, 0}, 0, NULL, NULL});
+    double x[41 * 7];
     for (int k = 0; k < 41; ++k) {
         const double at[7] = {.5 * pull * (k / 120.) * (k / 120.), 0, .0999, 1, 0, 0, 0};
         memcpy(x + 7 * k, at, sizeof at);
@@ -176,7 +176,7 @@ START_TEST(what_leaves_the_cone_stays) { /* somebody pulls the block along faste
     /* m (pull, g) is projected onto the edge (mu, 1) of the cone; the force that is left is along
        (1, -mu). All act through the middle of the bottom, so there is torque left as well. */
     const double *residual = skel_inverse_residual(v) + 6 * 20;
-    const v3      f        = push_on(v, 20, 0, mu);
+    const v3 f = push_on(v, 20, 0, mu);
     ck_assert_double_gt(residual[0], 0);
     near1(f.x, mu * f.z, 1e-9 * mass * G);
     near1(f.x + residual[0], mass * pull, 1e-6);
@@ -188,14 +188,14 @@ START_TEST(what_leaves_the_cone_stays) { /* somebody pulls the block along faste
 END_TEST
 
 START_TEST(contacts_act_on_both) { /* two blocks, one upon the other, are two skeletons */
-    const double   mass[2] = {3, 1}, weight = (mass[0] + mass[1]) * G;
-    skel_model    *m = blocks_of((blocks){2, .2, .8, {mass[0], mass[1]}, 0, NULL, NULL});
+    const double mass[2] = {3, 1}, weight = (mass[0] + mass[1]) * G;
+    skel_model *m = blocks_of((blocks){2, .2, .8, {mass[0], mass[1]}, 0, NULL, NULL});
     skel_bake_desc d;
     skel_bake_desc_init(&d);
-    d.sample_count                 = 121;
-    d.sample_rate                  = 240;
-    d.preroll                      = 3;
-    run                        r   = run_of(m, d);
+    d.sample_count = 121;
+    d.sample_rate = 240;
+    d.preroll = 3;
+    run r = run_of(m, d);
     const skel_inverse_summary sum = summary_of(r.inverse);
     printf("two blocks on a slope: residual %.2g of the weight\n", sum.residual_force / weight);
     ck_assert_double_le(sum.residual_force, 1e-6 * weight);
@@ -210,10 +210,10 @@ START_TEST(contacts_act_on_both) { /* two blocks, one upon the other, are two sk
 END_TEST
 
 START_TEST(a_state_alone_too) { /* skel_inverse_dynamics: a block that stands still in the ground */
-    skel_model *m    = blocks_of((blocks){1, .3, .8, {2, 0}, 0, NULL, NULL});
-    skel_state *s    = NULL;
-    const v3    up   = {sin(.3), 0, cos(.3)};
-    double      x[7] = {0}, still[3] = {0}, torque[1], residual[6];
+    skel_model *m = blocks_of((blocks){1, .3, .8, {2, 0}, 0, NULL, NULL});
+    skel_state *s = NULL;
+    const v3 up = {sin(.3), 0, cos(.3)};
+    double x[7] = {0}, still[3] = {0}, torque[1], residual[6];
     ck_assert_int_eq(skel_state_create(m, &s, NULL), SKEL_OK);
     v3_to(v3_scale(up, .099), x);
     q_to(q_exp((v3){0, .3, 0}), x + 3);
@@ -236,11 +236,11 @@ END_TEST
 
 START_TEST(derivatives_stop_at_a_bounce) { /* on a rigid ground, between two samples */
     const double rate = 100, fall = .4437, speed = .5 * G * fall;
-    skel_model  *m = blocks_of((blocks){1, 0, .8, {2, 0}, 1, NULL, NULL});
-    double       x[81 * 7], worst = 0;
+    skel_model *m = blocks_of((blocks){1, 0, .8, {2, 0}, 1, NULL, NULL});
+    double x[81 * 7], worst = 0;
     for (int k = 0; k < 81; ++k) {
         const double t = k / rate, u = t - fall; /* half the speed is left */
-        const double z     = u < 0 ? .5 * G * (fall * fall - t * t) : speed * u - .5 * G * u * u;
+        const double z = u < 0 ? .5 * G * (fall * fall - t * t) : speed * u - .5 * G * u * u;
         const double at[7] = {.3 * t, 0, .1 + z, 1, 0, 0, 0};
         memcpy(x + 7 * k, at, sizeof at);
     }
@@ -264,19 +264,19 @@ END_TEST
 START_TEST(uncertainty_covers_jumps_and_kinks) { /* of a force that no contact explains */
     for (int order = 2; order < 4; ++order)
         for (int share = 0; share < 10; ++share) {
-            skel_model  *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, NULL});
-            double       x[41 * 7];
+            skel_model *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, NULL});
+            double x[41 * 7];
             const double rate = 100, jump = 7;
             for (int k = 0; k < 41; ++k) {
-                const double u     = fmax(0, k - 20 - .1 * share) / rate;
+                const double u = fmax(0, k - 20 - .1 * share) / rate;
                 const double at[7] = {
                     jump * (order == 2 ? .5 * u * u : u * u * u / 6), 0, 5, 1, 0, 0, 0};
                 memcpy(x + 7 * k, at, sizeof at);
             }
             skel_inverse *v = inverse_of(m, x, 41, rate);
             for (int k = 0; k < 41; ++k) {
-                const double u     = fmax(0, k - 20 - .1 * share) / rate;
-                const double want  = u > 0 ? 2 * jump * (order == 2 ? 1 : u) : 0;
+                const double u = fmax(0, k - 20 - .1 * share) / rate;
+                const double want = u > 0 ? 2 * jump * (order == 2 ? 1 : u) : 0;
                 const double found = skel_inverse_residual(v)[6 * k];
                 const double bound = skel_inverse_uncertainty(v)[k];
                 ck_assert_msg(share == 0 || fabs(found - want) <= bound + 1e-9,
@@ -294,15 +294,15 @@ END_TEST
 
 START_TEST(pins_leave_the_law) { /* their forces are not known, and no contact may explain them */
     const double pinned[2] = {0, .2};
-    skel_model  *m         = blocks_of((blocks){1, 0, .8, {2, 0}, 0, pinned, NULL});
-    double       x[61 * 7];
+    skel_model *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, pinned, NULL});
+    double x[61 * 7];
     for (int k = 0; k < 61; ++k) {
         const double at[7] = {0, 0, .0995, 1, 0, 0, 0};
         memcpy(x + 7 * k, at, sizeof at);
     }
-    skel_inverse *v     = inverse_of(m, x, 61, 120);
+    skel_inverse *v = inverse_of(m, x, 61, 120);
     const double *early = skel_inverse_residual(v) + 6 * 10, *late = skel_inverse_residual(v) + 360;
-    double        law = 0;
+    double law = 0;
     for (int k = 0; k < 4; ++k) law += contact_of(v, 10, k).law;
     ck_assert_int_eq(skel_inverse_flags(v)[10], SKEL_INVERSE_LAW);
     near1(early[2], 2 * G - law, 1e-9 * law);
@@ -317,24 +317,24 @@ END_TEST
 /* ---- memory ---- */
 
 START_TEST(whatever_fails_nothing_is_lost) {
-    counter              c = {0};
+    counter c = {0};
     const skel_allocator a = {sizeof a, 0, count_alloc, count_free, &c};
-    skel_model          *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, &a});
-    double               x[20 * 7];
-    skel_inverse_desc    d;
-    skel_inverse        *v    = NULL;
-    const long           live = c.live;
+    skel_model *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, &a});
+    double x[20 * 7];
+    skel_inverse_desc d;
+    skel_inverse *v = NULL;
+    const long live = c.live;
     for (int k = 0; k < 20; ++k) {
         const double at[7] = {0, 0, .0995, 1, 0, 0, 0};
         memcpy(x + 7 * k, at, sizeof at);
     }
     skel_inverse_desc_init(&d);
-    d.model        = m;
-    d.poses        = x;
+    d.model = m;
+    d.poses = x;
     d.sample_count = 20;
-    int failed     = 0;
+    int failed = 0;
     for (c.fail_at = 1;; ++c.fail_at, ++failed) {
-        c.calls                  = 0;
+        c.calls = 0;
         const skel_status status = skel_inverse_create(&d, &v, NULL);
         if (status == SKEL_OK) break;
         ck_assert_int_eq(status, SKEL_E_MEMORY);
@@ -349,9 +349,9 @@ START_TEST(whatever_fails_nothing_is_lost) {
 END_TEST
 
 START_TEST(wrong_calls_are_refused) {
-    skel_model          *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, NULL});
+    skel_model *m = blocks_of((blocks){1, 0, .8, {2, 0}, 0, NULL, NULL});
     skel_inverse_contact c = {.struct_size = sizeof c};
-    double               x[5 * 7];
+    double x[5 * 7];
     for (int k = 0; k < 5; ++k) {
         const double at[7] = {0, 0, .0995, 1, 0, 0, 0};
         memcpy(x + 7 * k, at, sizeof at);
@@ -379,7 +379,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("inverse_contact");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, a_block_at_rest_on_a_slope_needs_nothing, 0, 3);
     tcase_add_test(t, what_leaves_the_cone_stays);
     tcase_add_test(t, contacts_act_on_both);

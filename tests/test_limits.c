@@ -37,7 +37,7 @@ static void describe_joint(int kind, skel_joint_desc *j) {
 
 /* The lone body on the joint, placed by its q. */
 static scene body_on(const skel_joint_desc *j, const double *gravity) {
-    skel_body_desc  b = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2);
+    skel_body_desc b = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2);
     skel_model_desc d;
     b.unplaced = 1;
     skel_model_desc_init(&d);
@@ -51,29 +51,29 @@ static double start_speed(int kind) {
     return kind == SLIDE ? 5 : 20;
 }
 static void give_speed(const scene *s, int kind, double speed) {
-    double qd[3]      = {0, 0, 0};
+    double qd[3] = {0, 0, 0};
     qd[rate_of(kind)] = speed;
     ck_assert_int_eq(skel_state_set_qd(s->state, qd), SKEL_OK);
 }
 
 START_TEST(stop) {
-    static const double e[3]  = {0, 0.5, 1};
-    const int           kind  = _i / 3;
-    const double        speed = start_speed(kind);
-    skel_joint_desc     j;
-    double              worst = 0, rise = -1, rebound[3] = {0};
+    static const double e[3] = {0, 0.5, 1};
+    const int kind = _i / 3;
+    const double speed = start_speed(kind);
+    skel_joint_desc j;
+    double worst = 0, rise = -1, rebound[3] = {0};
     describe_joint(kind, &j);
     j.limits.restitution = e[_i % 3];
-    scene s              = body_on(&j, k_none);
+    scene s = body_on(&j, k_none);
     give_speed(&s, kind, speed);
     const double start = report(s.state).kinetic;
-    double       last  = start;
+    double last = start;
     for (int k = 0; k < 240; ++k) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         const skel_report_row row = report(s.state);
-        worst                     = fmax(worst, row.limit_violation);
-        rise                      = fmax(rise, (total(&row) - last) / start);
-        last                      = total(&row);
+        worst = fmax(worst, row.limit_violation);
+        rise = fmax(rise, (total(&row) - last) / start);
+        last = total(&row);
         if (k == 9) ck_assert_int_eq(skel_state_get_qd(s.state, rebound), SKEL_OK); /* once hit */
     }
     const double back = -rebound[rate_of(kind)] / speed;
@@ -89,26 +89,26 @@ END_TEST
 /* ---- the limiting torque ---- */
 
 START_TEST(limiting_torque) {
-    const int       kind = _i / 2 == 0 ? HINGE : CONE, damped = _i % 2;
+    const int kind = _i / 2 == 0 ? HINGE : CONE, damped = _i % 2;
     skel_joint_desc j;
-    double          rise = -1, off = 0, farthest = 0;
-    int             turns = 0;
+    double rise = -1, off = 0, farthest = 0;
+    int turns = 0;
     describe_joint(kind, &j);
     j.limits.law_a = 131, j.limits.law_b = 2, j.limits.law_c = 5e-4,
-    j.limits.law_d     = damped ? 0.1 : 0;
+    j.limits.law_d = damped ? 0.1 : 0;
     j.limits.law_range = 0.0873;
-    scene s            = body_on(&j, k_none);
+    scene s = body_on(&j, k_none);
     give_speed(&s, kind, 20);
     const skel_report_row start = report(s.state);
-    skel_report_row       last  = start;
-    double                rate  = 20;
+    skel_report_row last = start;
+    double rate = 20;
     for (int k = 0; k < 480; ++k) {
         double qd[3];
         run(s.state, CONSERVING, 1.0 / 240, 1);
         const skel_report_row row = report(s.state);
-        rise                      = fmax(rise, (total(&row) - total(&last)) / start.kinetic);
-        off                       = fmax(off, fabs(balance(&row, &start)) / start.kinetic);
-        farthest                  = fmax(farthest, row.limit_violation);
+        rise = fmax(rise, (total(&row) - total(&last)) / start.kinetic);
+        off = fmax(off, fabs(balance(&row, &start)) / start.kinetic);
+        farthest = fmax(farthest, row.limit_violation);
         skel_state_get_qd(s.state, qd);
         turns += qd[0] * rate < 0;
         rate = qd[0], last = row;
@@ -137,17 +137,17 @@ static quat random_turn(rng *r) {
 }
 
 START_TEST(gradients) {
-    rng             r = rng_seed(7);
+    rng r = rng_seed(7);
     skel_joint_desc d;
-    double          worst = 0;
-    int             count = 0;
+    double worst = 0;
+    int count = 0;
     describe_joint(CONE, &d);
-    scene        s = body_on(&d, k_none);
+    scene s = body_on(&d, k_none);
     skel__joint *j = &((skel_model *)s.model)->joint[0];
     while (count < 200) {
-        const quat       outer = random_turn(&r), inner = random_turn(&r);
-        const double     h     = 1e-5;
-        const pose       frame = {{0, 0, 0}, outer};
+        const quat outer = random_turn(&r), inner = random_turn(&r);
+        const double h = 1e-5;
+        const pose frame = {{0, 0, 0}, outer};
         skel__coordinate c[2], up[2], down[2];
         j->limit_axis = q_rotate(random_turn(&r), (v3){0, 0, 1});
         ck_assert_int_eq(skel__coordinates_of(j, frame, (pose){{0, 0, 0}, inner}, c), 2);
@@ -155,14 +155,14 @@ START_TEST(gradients) {
         if (c[0].c < 0.1 || c[0].c > 2.9 || fabs(c[1].c) > 3.1) continue;
         ++count;
         for (int e = 0; e < 3; ++e) {
-            const v3   axis = {e == 0, e == 1, e == 2};
+            const v3 axis = {e == 0, e == 1, e == 2};
             const quat plus = q_mul(q_exp(v3_scale(axis, h)), inner);
             const quat less = q_mul(q_exp(v3_scale(axis, -h)), inner);
             skel__coordinates_of(j, frame, (pose){{0, 0, 0}, plus}, up);
             skel__coordinates_of(j, frame, (pose){{0, 0, 0}, less}, down);
             for (int k = 0; k < 2; ++k) {
                 const double want = (up[k].c - down[k].c) / (2 * h);
-                worst             = fmax(worst, fabs(v3_dot(axis, c[k].gradient) - want));
+                worst = fmax(worst, fabs(v3_dot(axis, c[k].gradient) - want));
             }
         }
     }
@@ -175,16 +175,16 @@ END_TEST
 /* ---- beyond the limit ---- */
 
 START_TEST(start_beyond) {
-    const int       kind = _i % KINDS;
+    const int kind = _i % KINDS;
     skel_joint_desc j;
-    double          most = 0;
+    double most = 0;
     describe_joint(kind, &j);
     if (kind == CONE) j.q[0] = cos(0.4), j.q[1] = sin(0.4); /* 0.8 rad */
     if (kind == TWIST) j.q[0] = cos(0.4), j.q[3] = sin(0.4);
     if (kind < CONE) j.q[kind == UNIVERSAL_INNER] = kind == SLIDE ? 0.2 : 0.8;
     if (kind < CONE) ck_assert(j.limits.high[0] < j.q[kind == UNIVERSAL_INNER]);
     j.limits.restitution = _i / KINDS;
-    scene s              = body_on(&j, k_none);
+    scene s = body_on(&j, k_none);
     for (int k = 0; k < 240; ++k) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         most = fmax(most, report(s.state).kinetic);
@@ -199,21 +199,21 @@ END_TEST
 
 static double swing(int32_t integrator, double step, int limited, double *v) {
     static const double gravity[3] = {3, -9, 0}; /* across the hinge */
-    skel_joint_desc     j;
+    skel_joint_desc j;
     describe_joint(HINGE, &j);
     j.limits.restitution = 0.6, j.limits.is_set = limited;
     scene s = body_on(&j, gravity);
     give_speed(&s, HINGE, 2);
-    skel_bake   *b = bake_all(&s, integrator, 1e-11, step, 10, 7);
+    skel_bake *b = bake_all(&s, integrator, 1e-11, step, 10, 7);
     const double q = skel_bake_q(b)[6];
-    *v             = skel_bake_velocities(b)[6 * 6 + 5];
+    *v = skel_bake_velocities(b)[6 * 6 + 5];
     skel_bake_destroy(b);
     scene_free(&s);
     return q;
 }
 
 START_TEST(agreement) {
-    double       va, vc, vf, vn;
+    double va, vc, vf, vn;
     const double qa = swing(SKEL_INTEGRATOR_ADAMS, 0, 1, &va);
     const double qc = swing(CONSERVING, 1e-4, 1, &vc);
     const double qf = swing(CONSERVING, 2e-5, 1, &vf);
@@ -229,23 +229,23 @@ END_TEST
    step: an impact throws it off while its stop is still within reach, which is no new hit. */
 START_TEST(bounces_many_times_in_a_step) {
     static const double restitution[2] = {0.999, 1};
-    const double        push = _i < 2 ? 1200 : 2400, away = 1e-6;
-    const double        deepest = _i % 2 ? 2 * away : 1e-4; /* at rest the stop gives a little */
-    skel_joint_desc     j;
+    const double push = _i < 2 ? 1200 : 2400, away = 1e-6;
+    const double deepest = _i % 2 ? 2 * away : 1e-4; /* at rest the stop gives a little */
+    skel_joint_desc j;
     describe_joint(SLIDE, &j);
-    j.limits.low[0]      = -away;
-    j.limits.high[0]     = 1;
+    j.limits.low[0] = -away;
+    j.limits.high[0] = 1;
     j.limits.restitution = restitution[_i % 2];
-    j.motor              = push; /* on the world along +z, on the ball along -z */
+    j.motor = push; /* on the world along +z, on the ball along -z */
 
-    scene                 s     = body_on(&j, k_none);
-    skel_bake            *b     = bake_all(&s, CONSERVING, 0, 1.0 / 240, 24, 25);
+    scene s = body_on(&j, k_none);
+    skel_bake *b = bake_all(&s, CONSERVING, 0, 1.0 / 240, 24, 25);
     const skel_report_row start = bake_report(b, 0);
-    double                most  = 0;
+    double most = 0;
     for (int k = 1; k < 25; ++k) {
         const skel_report_row row = bake_report(b, k);
-        const double          q   = skel_bake_q(b)[k];
-        most                      = fmax(most, row.kinetic);
+        const double q = skel_bake_q(b)[k];
+        most = fmax(most, row.kinetic);
         ck_assert_msg(q > -deepest && q <= away, "it is at %.3g m", q);
         near1(balance(&row, &start), 0, 1e-3 * push * away);
     }
@@ -258,7 +258,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("limits");
-    TCase *one   = tcase_create("all");
+    TCase *one = tcase_create("all");
     tcase_set_timeout(one, 120);
     tcase_add_loop_test(one, stop, 0, 3 * KINDS);
     tcase_add_loop_test(one, limiting_torque, 0, 4);

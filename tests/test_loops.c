@@ -15,8 +15,8 @@ static const double k_y_axis[4] = {0.70710678118654752, -0.70710678118654752, 0,
 
 static scene make(const skel_body_desc *b, uint32_t nb, const skel_joint_desc *j, uint32_t nj) {
     skel_model_desc d;
-    skel_error      err;
-    scene           s;
+    skel_error err;
+    scene s;
     skel_error_init(&err), skel_model_desc_init(&d);
     d.bodies = b, d.body_count = nb, d.joints = j, d.joint_count = nj;
     ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
@@ -33,7 +33,7 @@ static void link_between(skel_body_desc *b, const double *from, const double *to
         b->position[c] = .5 * (from[c] + to[c]);
         length += (to[c] - from[c]) * (to[c] - from[c]);
     }
-    b->mass       = 1;
+    b->mass = 1;
     b->inertia[0] = b->inertia[1] = b->inertia[2] = length / 12;
 }
 
@@ -45,14 +45,14 @@ static void joint_at(skel_joint_desc *j, int type, int parent, int child, const 
     memcpy(j->child_orientation, k_y_axis, sizeof k_y_axis);
     for (int c = 0; c < 3; ++c) {
         j->parent_position[c] = corner[c] - (parent < 0 ? 0 : b[parent].position[c]);
-        j->child_position[c]  = corner[c] - (child < 0 ? 0 : b[child].position[c]);
+        j->child_position[c] = corner[c] - (child < 0 ? 0 : b[child].position[c]);
     }
 }
 
 /* Crank, coupler, rocker in a plane: of the closing hinge's five rows three are implied. */
 static scene four_bar(void) {
-    const double    corner[4][3] = {{0, 0, 0}, {0, 0, .3}, {.9, 0, .6}, {1, 0, 0}};
-    skel_body_desc  b[3];
+    const double corner[4][3] = {{0, 0, 0}, {0, 0, .3}, {.9, 0, .6}, {1, 0, 0}};
+    skel_body_desc b[3];
     skel_joint_desc j[4];
     for (int k = 0; k < 3; ++k) link_between(&b[k], corner[k], corner[k + 1]);
     for (int k = 0; k < 4; ++k)
@@ -61,8 +61,8 @@ static scene four_bar(void) {
 }
 
 static scene ring(int type) {
-    double          corner[RING + 1][3];
-    skel_body_desc  b[RING];
+    double corner[RING + 1][3];
+    skel_body_desc b[RING];
     skel_joint_desc j[RING + 1];
     for (int k = 0; k <= RING; ++k) {
         const double t = 2 * acos(-1.0) * (k % RING) / RING;
@@ -77,7 +77,7 @@ static scene ring(int type) {
 
 typedef struct loop_case {
     const char *name;
-    int         type; /* 0: four-bar */
+    int type; /* 0: four-bar */
 } loop_case;
 static const loop_case k_cases[] = {{"four-bar", 0},
                                     {"ring of 12 hinges", SKEL_JOINT_HINGE},
@@ -88,9 +88,9 @@ static scene build(int k) {
 }
 
 START_TEST(solvers_agree) {
-    scene        s = build(_i);
+    scene s = build(_i);
     const size_t n = 3 * (size_t)s.model->nb;
-    double       a[MAX_N], w[MAX_N], a2[MAX_N], w2[MAX_N];
+    double a[MAX_N], w[MAX_N], a2[MAX_N], w2[MAX_N];
     ck_assert_int_eq(s.model->nl, 1);
     for (int k = 0; k < 4; ++k) {
         ck_assert_int_eq(skel_accelerations(s.state, SKEL_SOLVER_TREE, a, w, NULL), SKEL_OK);
@@ -106,7 +106,7 @@ START_TEST(solvers_agree) {
 END_TEST
 
 START_TEST(integrators_agree) {
-    scene        s = build(_i), c = build(_i);
+    scene s = build(_i), c = build(_i);
     const double before = report(s.state).kinetic + report(s.state).potential;
     run(s.state, SKEL_INTEGRATOR_RK4, 1e-3, 500);
     run(c.state, SKEL_INTEGRATOR_CONSERVING, .5 / 2000, 2000);
@@ -120,15 +120,15 @@ START_TEST(integrators_agree) {
 END_TEST
 
 START_TEST(closed_for_a_minute) {
-    scene                 s   = build(_i);
-    const skel_report_row a   = report(s.state);
-    double                gap = 0, axes = 0, energy = 0, size = 0;
+    scene s = build(_i);
+    const skel_report_row a = report(s.state);
+    double gap = 0, axes = 0, energy = 0, size = 0;
     for (int k = 0; k < 60 * 24; ++k) {
         run(s.state, SKEL_INTEGRATOR_CONSERVING, 1.0 / 240, 10);
         const skel_report_row b = report(s.state);
         gap = fmax(gap, b.joint_gap), axes = fmax(axes, b.misalignment);
         energy = fmax(energy, fabs(b.kinetic + b.potential - a.kinetic - a.potential));
-        size   = fmax(size, b.kinetic);
+        size = fmax(size, b.kinetic);
     }
     printf("%s, 60 s: gap %.1e m, axes %.1e rad, energy %.1e\n", k_cases[_i].name, gap, axes,
            energy / size);
@@ -140,7 +140,7 @@ START_TEST(closed_for_a_minute) {
 END_TEST
 
 START_TEST(velocities_fit_the_loop) {
-    scene  s     = four_bar();
+    scene s = four_bar();
     double qd[4] = {1, 0, 0, 0}, speed = 0; /* the crank alone: the rest must come along */
     skel_state_set_qd(s.state, qd);
     ck_assert_int_eq(skel_state_project(s.state, NULL, &speed, NULL), SKEL_OK);
@@ -161,9 +161,9 @@ START_TEST(the_last_joint_of_a_loop_is_the_loop) {
 END_TEST
 
 int main(void) {
-    Suite    *suite = suite_create("loops");
-    TCase    *t     = tcase_create("all");
-    const int n     = (int)(sizeof k_cases / sizeof *k_cases);
+    Suite *suite = suite_create("loops");
+    TCase *t = tcase_create("all");
+    const int n = (int)(sizeof k_cases / sizeof *k_cases);
     tcase_add_loop_test(t, solvers_agree, 0, n);
     tcase_add_loop_test(t, integrators_agree, 0, n);
     tcase_add_loop_test(t, closed_for_a_minute, 0, n);

@@ -40,7 +40,7 @@ END_TEST
 START_TEST(quaternion_laws) {
     rng r = rng_seed(2);
     for (int k = 0; k < 200; ++k) {
-        const v3   phi = random_v3(&r, k < 100 ? 1.7 : 1e-3), x = random_v3(&r, 1);
+        const v3 phi = random_v3(&r, k < 100 ? 1.7 : 1e-3), x = random_v3(&r, 1);
         const quat q = q_exp(phi), p = q_exp(random_v3(&r, 1.7));
         ck_assert_double_le(fabs(q_dot(q, q) - 1), 1e-15);
         ck_assert_double_le(distance(q_log(q), phi), 1e-14);
@@ -71,12 +71,12 @@ END_TEST
 
 /* omega = J(phi) phi' against a central difference of the quaternion, small and large angles. */
 START_TEST(exponential_jacobian) {
-    rng          r = rng_seed(3);
+    rng r = rng_seed(3);
     const double h = 1e-5;
     for (int k = 0; k < 100; ++k) {
-        const v3   phi = random_v3(&r, k % 2 ? 1.5 : .08), rate = random_v3(&r, 1);
+        const v3 phi = random_v3(&r, k % 2 ? 1.5 : .08), rate = random_v3(&r, 1);
         const quat a = q_exp(v3_mad(phi, -h, rate)), b = q_exp(v3_mad(phi, h, rate));
-        const v3   w = v3_scale(q_log(q_mul(q_conj(a), b)), 1 / (2 * h));
+        const v3 w = v3_scale(q_log(q_mul(q_conj(a), b)), 1 / (2 * h));
         ck_assert_double_le(distance(w, q_jacobian_mul(phi, rate)), 1e-9);
     }
 }
@@ -85,7 +85,7 @@ END_TEST
 /* ---- curves ---- */
 
 typedef struct driven {
-    double     time[6], position[18], orientation[24], slope[18], spin[18];
+    double time[6], position[18], orientation[24], slope[18], spin[18];
     skel_curve p, q;
 } driven;
 
@@ -112,14 +112,14 @@ static skel__motion at(const driven *d, double t) {
 }
 
 START_TEST(driven_curve_rates) { /* v, a, omega, d omega are the derivatives of the pose */
-    rng          r = rng_seed(4);
+    rng r = rng_seed(4);
     const double h = 1e-5;
     for (int k = 0; k < 50; ++k) {
         driven d;
         make_driven(&r, &d);
-        const double       t = rng_range(&r, d.time[0] + .01, d.time[5] - .01);
+        const double t = rng_range(&r, d.time[0] + .01, d.time[5] - .01);
         const skel__motion m = at(&d, t), a = at(&d, t - h), b = at(&d, t + h);
-        int                crosses = 0; /* the acceleration jumps at the samples */
+        int crosses = 0; /* the acceleration jumps at the samples */
         for (int e = 0; e < 6; ++e) crosses |= fabs(t - d.time[e]) < 2 * h;
         if (crosses) continue;
         ck_assert_double_le(distance(m.v, v3_scale(v3_sub(b.x.p, a.x.p), .5 / h)), 1e-7);
@@ -133,7 +133,7 @@ START_TEST(driven_curve_rates) { /* v, a, omega, d omega are the derivatives of 
 END_TEST
 
 START_TEST(driven_curve_is_c1) { /* through the samples, with one velocity from both sides */
-    rng          r   = rng_seed(5);
+    rng r = rng_seed(5);
     const double eps = 1e-9;
     for (int k = 0; k < 20; ++k) {
         driven d;
@@ -157,7 +157,7 @@ END_TEST
 
 START_TEST(constant_spin_is_reproduced) { /* samples of a steady turn give that turn back */
     driven d;
-    rng    r = rng_seed(6);
+    rng r = rng_seed(6);
     make_driven(&r, &d);
     const v3 w = {.3, -.8, .5};
     for (int k = 0; k < 6; ++k) {
@@ -176,16 +176,16 @@ START_TEST(constant_spin_is_reproduced) { /* samples of a steady turn give that 
 END_TEST
 
 START_TEST(load_curve_is_linear_and_held) {
-    const double     time[3] = {1, 2, 4}, value[3] = {10, 20, 0};
-    const skel_curve c    = {time, value, 3, 1};
-    const double     t[7] = {0, 1, 1.5, 2, 3, 4, 9}, want[7] = {10, 10, 15, 20, 10, 0, 0};
+    const double time[3] = {1, 2, 4}, value[3] = {10, 20, 0};
+    const skel_curve c = {time, value, 3, 1};
+    const double t[7] = {0, 1, 1.5, 2, 3, 4, 9}, want[7] = {10, 10, 15, 20, 10, 0, 0};
     for (int k = 0; k < 7; ++k) {
         double out = 1;
         skel__curve_add(&c, t[k], &out);
         ck_assert_double_eq_tol(out, 1 + want[k], 1e-14);
     }
     const skel_curve single = {time, value, 1, 1};
-    double           out    = 0;
+    double out = 0;
     skel__curve_add(&single, 7, &out);
     ck_assert_double_eq(out, 10);
 }
@@ -217,7 +217,7 @@ START_TEST(cholesky_solves) {
 END_TEST
 
 START_TEST(least_norm) { /* rank 1 of 2: the shortest solution of x + y = 2 */
-    double  a[4] = {1, 1, 1, 1}, b[2] = {2, 2};
+    double a[4] = {1, 1, 1, 1}, b[2] = {2, 2};
     double *work = malloc(skel__least_norm_work(2) * sizeof *work);
     ck_assert_int_eq(skel__least_norm(a, b, 2, 1e-14, work), 1);
     const double want[2] = {1, 1};
@@ -227,11 +227,11 @@ START_TEST(least_norm) { /* rank 1 of 2: the shortest solution of x + y = 2 */
 END_TEST
 
 START_TEST(least_norm_of_many) { /* sizes across the leaf and block sizes of the SVD */
-    rng          r = rng_seed((uint64_t)_i);
-    const int    n = (int[]){1, 5, 25, 26, 27, 60, 130, 300}[_i];
+    rng r = rng_seed((uint64_t)_i);
+    const int n = (int[]){1, 5, 25, 26, 27, 60, 130, 300}[_i];
     const size_t m = (size_t)n;
-    double      *a = malloc(m * m * 8), *x = malloc(m * 8), *b = calloc(m, 8);
-    double      *work = malloc(skel__least_norm_work(n) * sizeof *work);
+    double *a = malloc(m * m * 8), *x = malloc(m * 8), *b = calloc(m, 8);
+    double *work = malloc(skel__least_norm_work(n) * sizeof *work);
     for (size_t k = 0; k < m * m; ++k) a[k] = rng_range(&r, -1, 1);
     for (size_t k = 0; k < m; ++k) a[k * m + k] += 4 * sqrt(n), x[k] = rng_range(&r, -1, 1);
     for (size_t c = 0; c < m; ++c)
@@ -245,7 +245,7 @@ END_TEST
 /* LAPACK's iterations never ended on them: found by fuzzing. */
 START_TEST(numbers_that_are_not_finite_are_refused) {
     const double bad[3] = {NAN, INFINITY, -INFINITY};
-    double       a[16], b[4] = {1, 2, 3, 4}, out[16], work[8192];
+    double a[16], b[4] = {1, 2, 3, 4}, out[16], work[8192];
     ck_assert_uint_le(skel__least_norm_work(4), 8192);
     ck_assert_uint_le(skel__pseudoinverse_work(4, 4), 8192);
     ck_assert_uint_le(skel__eigen_work(4), 8192);
@@ -265,7 +265,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("math");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, matrix_laws);
     tcase_add_test(t, quaternion_laws);
     tcase_add_test(t, quaternion_edges);

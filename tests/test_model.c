@@ -10,14 +10,14 @@
 /* Three bodies on hinges and a soft mass on the last, above two grounds, in two fields, valid;
    tests break one thing at a time. */
 typedef struct fixture {
-    skel_body_desc   body[4];
-    skel_joint_desc  joint[3];
+    skel_body_desc body[4];
+    skel_joint_desc joint[3];
     skel_ground_desc ground[2];
     skel_wobble_desc wobble[2]; /* the second is not in the model unless a test says so */
-    skel_field_desc  field[2];
-    skel_model_desc  d;
-    skel_error       err;
-    skel_model      *model;
+    skel_field_desc field[2];
+    skel_model_desc d;
+    skel_error err;
+    skel_model *model;
 } fixture;
 
 static void surround(fixture *f) {
@@ -26,11 +26,11 @@ static void surround(fixture *f) {
         skel_wobble_desc_init(&f->wobble[k]);
         skel_field_desc_init(&f->field[k]);
         f->ground[k].point[2] = -5 - k;
-        f->wobble[k].body     = 3;
-        f->wobble[k].host     = 2;
-        f->field[k].type      = SKEL_FIELD_UNIFORM;
+        f->wobble[k].body = 3;
+        f->wobble[k].host = 2;
+        f->field[k].type = SKEL_FIELD_UNIFORM;
     }
-    f->body[3]      = f->body[2];
+    f->body[3] = f->body[2];
     f->body[3].name = "soft";
     f->d.grounds = f->ground, f->d.ground_count = 2;
     f->d.wobbles = f->wobble, f->d.wobble_count = 1;
@@ -46,15 +46,15 @@ static void make_valid(fixture *f) {
         static const char *const names[] = {"one", "two", "three"};
         skel_body_desc_init(&f->body[k]);
         skel_joint_desc_init(&f->joint[k]);
-        f->body[k].name       = names[k];
-        f->body[k].mass       = 1;
+        f->body[k].name = names[k];
+        f->body[k].mass = 1;
         f->body[k].inertia[0] = f->body[k].inertia[1] = f->body[k].inertia[2] = .1;
-        f->body[k].position[0]                                                = k + .5;
-        f->joint[k].type                                                      = SKEL_JOINT_HINGE;
-        f->joint[k].parent                                                    = k - 1;
-        f->joint[k].child                                                     = k;
-        f->joint[k].parent_position[0]                                        = k ? .5 : 0;
-        f->joint[k].child_position[0]                                         = -.5;
+        f->body[k].position[0] = k + .5;
+        f->joint[k].type = SKEL_JOINT_HINGE;
+        f->joint[k].parent = k - 1;
+        f->joint[k].child = k;
+        f->joint[k].parent_position[0] = k ? .5 : 0;
+        f->joint[k].child_position[0] = -.5;
     }
     f->d.bodies = f->body, f->d.body_count = 3;
     f->d.joints = f->joint, f->d.joint_count = 3;
@@ -100,10 +100,10 @@ typedef struct fault {
     }
 static const double k_bad_time[2] = {1, 1}, k_value[8] = {0}, k_nan[8] = {NAN};
 static const double k_pins[4] = {0, 1, 1, 2}, k_four[4] = {2, 0, 0, 0};
-static void         make_law(fixture *f) {
-            f->joint[1].limits.is_set  = 1;
-            f->joint[1].limits.high[0] = 1;
-            f->joint[1].limits.law_b = f->joint[1].limits.law_c = f->joint[1].limits.law_range = 1;
+static void make_law(fixture *f) {
+    f->joint[1].limits.is_set = 1;
+    f->joint[1].limits.high[0] = 1;
+    f->joint[1].limits.law_b = f->joint[1].limits.law_c = f->joint[1].limits.law_range = 1;
 }
 FAULT(mass_negative, f->body[1].mass = -.2)
 FAULT(mass_nan, f->body[1].mass = NAN)
@@ -386,7 +386,7 @@ static const fault k_faults[] = {
 
 START_TEST(faults_are_named) {
     const fault *k = &k_faults[_i];
-    fixture      f;
+    fixture f;
     make_valid(&f);
     k->set(&f);
     const skel_status status = build(&f);
@@ -423,10 +423,10 @@ static int inside(int32_t shape, const double s[3], double x, double y, double z
 }
 
 START_TEST(shape_inertia) {
-    const int32_t shape   = _i;
-    const double  size[3] = {.8, .5, .6}, half = 1.0;
-    const int     n      = 120;
-    double        sum[3] = {0}, count = 0, mine[6];
+    const int32_t shape = _i;
+    const double size[3] = {.8, .5, .6}, half = 1.0;
+    const int n = 120;
+    double sum[3] = {0}, count = 0, mine[6];
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j)
             for (int k = 0; k < n; ++k) {
@@ -444,7 +444,7 @@ START_TEST(shape_inertia) {
 END_TEST
 
 START_TEST(shape_limits) { /* a capsule without length is a ball, with hardly any radius a rod */
-    double       a[6], b[6];
+    double a[6], b[6];
     const double flat[3] = {1e-9, .3, 0}, thin[3] = {.7, 1e-6, 0};
     skel_shape_inertia(SKEL_SHAPE_CAPSULE, flat, 3, a);
     skel_shape_inertia(SKEL_SHAPE_SPHERE, (double[3]){.3, 0, 0}, 3, b);
@@ -463,9 +463,9 @@ END_TEST
 START_TEST(order_is_parents_first) {
     rng r = rng_seed(77);
     for (int k = 0; k < 60; ++k) {
-        scene             s = scene_random_tree(&r, (scene_options){.bodies = 30, .root = k % 4});
+        scene s = scene_random_tree(&r, (scene_options){.bodies = 30, .root = k % 4});
         const skel_model *m = s.model;
-        int               seen[30] = {0}, n = 0;
+        int seen[30] = {0}, n = 0;
         for (int32_t e = 0; e < m->np; ++e) seen[m->prescribed[e]] = 1, ++n;
         for (int32_t e = 0; e < m->nd; ++e, ++n) {
             const skel__body *b = &m->body[m->order[e]];
@@ -512,11 +512,11 @@ END_TEST
 
 START_TEST(a_curve_says_how_a_dynamic_body_starts) {
     const double time[3] = {-1, 1, 2}, value[9] = {0, 0, 0, 2, 0, 0, 3, 0, 0}, pin[2] = {-1, .5};
-    fixture      f;
+    fixture f;
     make_valid(&f);
-    f.d.joint_count          = 0;
+    f.d.joint_count = 0;
     f.body[0].position_curve = (skel_curve){time, value, 3, 3};
-    f.body[0].velocity[1]    = 7;
+    f.body[0].velocity[1] = 7;
     f.body[0].pinned = pin, f.body[0].pinned_count = 1;
     ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
     skel_body_desc back = {.struct_size = sizeof back};
@@ -532,14 +532,14 @@ END_TEST
 
 /* Whatever goes in comes out, from the model's own copies. */
 START_TEST(the_world_comes_back) {
-    double           time[2] = {0, 1}, value[6] = {1, 2, 3, 4, 5, 6}, spin[3], drift[3];
-    const double     half[4] = {.6, 0, .8, 0}, points[6] = {1, 2, 3, 4, 5, 6};
-    fixture          f;
-    skel_curve       curves[2];
+    double time[2] = {0, 1}, value[6] = {1, 2, 3, 4, 5, 6}, spin[3], drift[3];
+    const double half[4] = {.6, 0, .8, 0}, points[6] = {1, 2, 3, 4, 5, 6};
+    fixture f;
+    skel_curve curves[2];
     skel_ground_desc ground = {.struct_size = sizeof ground};
     skel_wobble_desc wobble = {.struct_size = sizeof wobble};
-    skel_field_desc  field  = {.struct_size = sizeof field};
-    skel_body_desc   body   = {.struct_size = sizeof body};
+    skel_field_desc field = {.struct_size = sizeof field};
+    skel_body_desc body = {.struct_size = sizeof body};
     make_valid(&f);
     memcpy(f.body[3].orientation, half, sizeof half);
     f.body[3].contacts = points, f.body[3].contact_count = 2;
@@ -550,7 +550,7 @@ START_TEST(the_world_comes_back) {
     f.ground[1].is_rigid = 1, f.ground[1].restitution = .5;
     f.wobble[0].rest[1] = .25, f.wobble[0].turn_b = 6;
     f.field[1].type = SKEL_FIELD_TURBULENCE, f.field[1].seed = 4000000000u;
-    f.d.frame_spin[0]    = 8;
+    f.d.frame_spin[0] = 8;
     f.d.frame_spin_curve = f.d.frame_acceleration_curve = (skel_curve){time, value, 2, 3};
     ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
     ck_assert_int_eq(skel_model_ground_count(f.model), 2);
@@ -583,10 +583,10 @@ START_TEST(the_world_comes_back) {
 END_TEST
 
 START_TEST(questions_out_of_range) {
-    fixture          f;
+    fixture f;
     skel_ground_desc ground = {.struct_size = sizeof ground};
     skel_wobble_desc wobble = {.struct_size = sizeof wobble};
-    skel_field_desc  field  = {.struct_size = sizeof field};
+    skel_field_desc field = {.struct_size = sizeof field};
     make_valid(&f);
     ck_assert_int_eq(skel_model_create(&f.d, &f.model, &f.err), SKEL_OK);
     ck_assert_int_eq(f.model->has_frame, 0);
@@ -611,15 +611,15 @@ END_TEST
 
 START_TEST(joints_come_back) {
     skel_joint_desc back = {.struct_size = sizeof back};
-    fixture         f;
+    fixture f;
     make_valid(&f);
-    skel_joint_desc *j   = &f.joint[1];
-    double          *all = &j->limits.restitution; /* one after another up to the delay */
+    skel_joint_desc *j = &f.joint[1];
+    double *all = &j->limits.restitution; /* one after another up to the delay */
     make_law(&f);
     for (int k = 0; all + k <= &j->muscle.delay; ++k) all[k] = .0625 * (16 - k);
     j->muscle.side = -1;
-    j->name        = "j";
-    j->flags       = SKEL_FLAG_SMOOTH;
+    j->name = "j";
+    j->flags = SKEL_FLAG_SMOOTH;
     ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
     ck_assert_int_eq(skel_model_get_joint(f.model, 1, &back), SKEL_OK);
     ck_assert_str_eq(back.name, "j");
@@ -635,8 +635,8 @@ START_TEST(skeletons) { /* the world ties nothing; springs of a soft mass do; it
     fixture f;
     make_valid(&f);
     f.wobble[0].body = 0, f.wobble[0].host = 3; /* before its host in the document */
-    f.d.joint_count              = 2;
-    f.joint[0].child             = 1;
+    f.d.joint_count = 2;
+    f.joint[0].child = 1;
     f.joint[0].child_position[0] = -1.5;
     f.joint[1].parent = SKEL_WORLD, f.joint[1].child = 2;
     f.joint[1].child_position[0] = -2, f.joint[1].parent_position[0] = .5;
@@ -649,7 +649,7 @@ START_TEST(skeletons) { /* the world ties nothing; springs of a soft mass do; it
     ck_assert_int_eq(b[3].host, -1);
     ck_assert_int_eq(f.model->order[3], 0);
     skel_model_destroy(f.model);
-    f.body[3].motion  = SKEL_MOTION_FIXED; /* carries two: one skeleton */
+    f.body[3].motion = SKEL_MOTION_FIXED; /* carries two: one skeleton */
     f.joint[0].parent = f.joint[1].parent = 3;
     f.joint[0].parent_position[0] = f.joint[1].parent_position[0] = -1;
     f.joint[0].child_position[0] = 0, f.joint[1].child_position[0] = -1;
@@ -661,19 +661,19 @@ END_TEST
 
 START_TEST(
     smooth_curves) { /* exact for polynomials up to the fifth degree, uneven samples or not */
-    const int    n = 2 + _i;
-    double       time[12], value[24];
+    const int n = 2 + _i;
+    double time[12], value[24];
     const double degree = fmin(n, 6) - 1;
     for (int k = 0; k < n; ++k) {
-        time[k]          = .1 * k + .03 * sin(7 * k);
-        value[2 * k]     = 1 + pow(time[k], degree);
+        time[k] = .1 * k + .03 * sin(7 * k);
+        value[2 * k] = 1 + pow(time[k], degree);
         value[2 * k + 1] = -2;
     }
     const skel_curve c = {time, value, (uint32_t)n, 2};
     for (int k = -3; k < 45; ++k) {
-        const double t      = time[0] + (time[n - 1] - time[0]) * k / 41;
-        const double at     = fmin(fmax(t, time[0]), time[n - 1]);
-        double       out[2] = {10, 0};
+        const double t = time[0] + (time[n - 1] - time[0]) * k / 41;
+        const double at = fmin(fmax(t, time[0]), time[n - 1]);
+        double out[2] = {10, 0};
         skel__curve_add_smooth(&c, t, out);
         near1(out[0], 11 + pow(at, degree), 1e-13);
         near1(out[1], -2, 1e-14);
@@ -686,7 +686,7 @@ END_TEST
 
 START_TEST(names_are_copied_and_long) {
     fixture f;
-    char    name[300];
+    char name[300];
     memset(name, 'x', sizeof name);
     name[299] = 0;
     make_valid(&f);
@@ -700,7 +700,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("model");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_test(t, valid_model);
     tcase_add_loop_test(t, faults_are_named, 0, (int)(sizeof k_faults / sizeof *k_faults));
     tcase_add_test(t, null_arguments);

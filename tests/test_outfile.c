@@ -27,7 +27,7 @@ static void enter(void) {
 
 /* Number of files in the folder. */
 static int count_files(void) {
-    int  n   = 0;
+    int n = 0;
     DIR *dir = opendir(".");
     ck_assert_ptr_nonnull(dir);
     for (struct dirent *e = readdir(dir); e; e = readdir(dir))
@@ -52,11 +52,11 @@ static void put(const char *path, const char *text) {
 }
 
 static void holds(const char *path, const char *text) {
-    char   buffer[64] = "";
-    FILE  *f          = fopen(path, "rb");
-    size_t n          = 0;
+    char buffer[64] = "";
+    FILE *f = fopen(path, "rb");
+    size_t n = 0;
     ck_assert_msg(f != NULL, "%s is not there", path);
-    n         = fread(buffer, 1, sizeof buffer - 1, f);
+    n = fread(buffer, 1, sizeof buffer - 1, f);
     buffer[n] = 0;
     fclose(f);
     ck_assert_str_eq(buffer, text);
@@ -64,7 +64,7 @@ static void holds(const char *path, const char *text) {
 
 static int write_to(const char *path, const char *text) {
     outfile file;
-    int     error = outfile_check(path);
+    int error = outfile_check(path);
     if (!error) error = outfile_open(&file, path);
     if (error) return error;
     fputs(text, file.stream);
@@ -77,7 +77,7 @@ static const int k_of_check[] = {SIGINT, SIGTERM, SIGALRM}; /* Check handles the
 
 static void write_and_wait(const char *path, int ready) {
     const struct rlimit none = {0, 0};
-    outfile             file;
+    outfile file;
     setrlimit(RLIMIT_CORE, &none);
     if (outfile_open(&file, path) != 0 || fputs("half", file.stream) < 0) _exit(3);
     fflush(file.stream);
@@ -87,7 +87,7 @@ static void write_and_wait(const char *path, int ready) {
 
 /* Starts a child that has its file open; returns when it has. */
 static pid_t start_writer(const char *path, void (*before)(void)) {
-    int  ends[2];
+    int ends[2];
     char byte;
     ck_assert_int_eq(pipe(ends), 0);
     fflush(NULL);
@@ -142,8 +142,8 @@ static void ignore_hangup(void) {
 }
 
 START_TEST(ignored_signals_stay_ignored) { /* nohup */
-    int         status = 0;
-    const pid_t child  = start_writer("out", ignore_hangup);
+    int status = 0;
+    const pid_t child = start_writer("out", ignore_hangup);
     ck_assert_int_eq(kill(child, SIGHUP), 0);
     ck_assert_int_eq(kill(child, SIGTERM), 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -208,7 +208,7 @@ START_TEST(a_check_makes_nothing) {
 END_TEST
 
 START_TEST(an_abort_leaves_the_old_file) {
-    outfile     file;
+    outfile file;
     struct stat info;
     put("out", "old");
     ck_assert_int_eq(chmod("out", 0640), 0);

@@ -8,9 +8,9 @@
 #define SCENES 40
 
 START_TEST(random_scenes) {
-    random_scene        s     = scene_random((uint64_t)_i);
-    const scene_receipt r     = scene_receipt_of(&s, SECONDS);
-    const char         *fault = scene_fault(&s, &r);
+    random_scene s = scene_random((uint64_t)_i);
+    const scene_receipt r = scene_receipt_of(&s, SECONDS);
+    const char *fault = scene_fault(&s, &r);
     ck_assert_msg(!fault, "seed %d: %s; gap %.3g, gain %.3g, rise %.3g, CPU %.3g s", _i, fault,
                   r.gap, r.gain, r.rise, r.cpu);
     scene_free(&s.scene);
@@ -20,9 +20,9 @@ END_TEST
 /* The numbers of a scene depend on its seed alone. */
 START_TEST(same_seed_same_scene) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
-        random_scene  a = scene_random(seed), b = scene_random(seed);
+        random_scene a = scene_random(seed), b = scene_random(seed);
         const int32_t n = skel_model_body_count(a.scene.model);
-        double        x[7 * 64], y[7 * 64];
+        double x[7 * 64], y[7 * 64];
         ck_assert_int_eq(n, skel_model_body_count(b.scene.model));
         ck_assert_int_le(n, 64);
         ck_assert_int_eq(skel_state_get_poses(a.scene.state, x), SKEL_OK);
@@ -60,7 +60,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("random scenes");
-    TCase *one   = tcase_create("all");
+    TCase *one = tcase_create("all");
     tcase_set_timeout(one, 300);
     tcase_add_loop_test(one, random_scenes, 0, SCENES);
     tcase_add_test(one, same_seed_same_scene);

@@ -50,7 +50,7 @@ static char *read_file(const char *path, size_t *length) {
     FILE *f = fopen(path, "rb");
     ck_assert_msg(f != NULL, "%s", path);
     fseek(f, 0, SEEK_END);
-    *length    = (size_t)ftell(f);
+    *length = (size_t)ftell(f);
     char *text = malloc(*length + 1);
     rewind(f);
     ck_assert_uint_eq(fread(text, 1, *length, f), *length);
@@ -61,14 +61,14 @@ static char *read_file(const char *path, size_t *length) {
 
 static skel_scene *parse(const char *text, size_t length) {
     skel_scene *scene;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_scene_parse(text, length, &scene, &err) == SKEL_OK, "%s", err.text);
     return scene;
 }
 
 static char *urdf_of(const skel_scene *scene) {
-    size_t     needed = 0;
+    size_t needed = 0;
     skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_scene_write_urdf(scene, NULL, 0, &needed, &err) == SKEL_E_BUFFER, "%s",
@@ -80,8 +80,8 @@ static char *urdf_of(const skel_scene *scene) {
 
 static char *table_of(const skel_scene *scene, int32_t convention, int32_t is_csv) {
     skel_scene_dh_desc d;
-    size_t             needed = 0;
-    skel_error         err;
+    size_t needed = 0;
+    skel_error err;
     skel_error_init(&err);
     skel_scene_dh_desc_init(&d);
     d.convention = convention, d.is_csv = is_csv;
@@ -94,7 +94,7 @@ static char *table_of(const skel_scene *scene, int32_t convention, int32_t is_cs
 
 /* Where the tool is. */
 static pose tool_at(const skel_scene *s, const double *q) {
-    double  x[7 * MAX_BODIES * 2], f[7];
+    double x[7 * MAX_BODIES * 2], f[7];
     int32_t body;
     ck_assert_int_eq(skel_fk(skel_scene_model(s), q, x), SKEL_OK);
     ck_assert_int_eq(skel_scene_get_frame(s, skel_scene_tool(s), &body, f), SKEL_OK);
@@ -107,13 +107,13 @@ static double distance(pose a, pose b) {
 }
 
 START_TEST(every_robot_in_every_form) {
-    char   path[512];
+    char path[512];
     size_t length;
-    rng    r = rng_seed(60 + (uint64_t)_i);
+    rng r = rng_seed(60 + (uint64_t)_i);
     snprintf(path, sizeof path, "%s/robots/%s.json", SKEL_SAMPLES, k_robots[_i]);
-    char       *text = read_file(path, &length);
-    skel_scene *one  = parse(text, length);
-    char       *forms[6];
+    char *text = read_file(path, &length);
+    skel_scene *one = parse(text, length);
+    char *forms[6];
     forms[0] = written(one);
     for (int32_t k = 0; k < 4; ++k) forms[1 + k] = table_of(one, k & 1, k >> 1);
     forms[5] = urdf_of(one);
@@ -125,10 +125,10 @@ START_TEST(every_robot_in_every_form) {
         skel_scene_destroy(two);
     }
     skel_scene *again = parse(forms[0], strlen(forms[0]));
-    char       *same  = written(again);
+    char *same = written(again);
     ck_assert_str_eq(same, forms[0]);
-    skel_scene *u    = parse(forms[5], strlen(forms[5])); /* the same joints in the same order */
-    char       *back = urdf_of(u);
+    skel_scene *u = parse(forms[5], strlen(forms[5])); /* the same joints in the same order */
+    char *back = urdf_of(u);
     ck_assert_int_eq(skel_model_q_count(skel_scene_model(u)),
                      skel_model_q_count(skel_scene_model(one)));
     ck_assert_str_eq(back, forms[5]);
@@ -139,12 +139,12 @@ START_TEST(every_robot_in_every_form) {
 END_TEST
 
 START_TEST(a_urdf_stays_as_it_is) {
-    size_t      length;
-    char       *text = read_file(SKEL_TEST_DATA "/urdf/features.urdf", &length);
-    skel_scene *one  = parse(text, length);
-    char       *a = urdf_of(one), *scene = written(one);
+    size_t length;
+    char *text = read_file(SKEL_TEST_DATA "/urdf/features.urdf", &length);
+    skel_scene *one = parse(text, length);
+    char *a = urdf_of(one), *scene = written(one);
     skel_scene *two = parse(a, strlen(a)), *three = parse(scene, strlen(scene));
-    char       *b = urdf_of(two), *same = written(two), *again = written(three);
+    char *b = urdf_of(two), *same = written(two), *again = written(three);
     ck_assert_str_eq(a, b);
     ck_assert_str_eq(scene, same);
     ck_assert_str_eq(scene, again);
@@ -168,23 +168,23 @@ static quat turn_about(int axis, double angle) {
 }
 
 static skel_model *random_chain(rng *r, int n) {
-    skel_body_desc  b[MAX_BODIES];
+    skel_body_desc b[MAX_BODIES];
     skel_joint_desc j[MAX_BODIES];
     skel_model_desc d;
-    skel_model     *model;
-    skel_error      err;
+    skel_model *model;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int i = 0; i < n; ++i) {
         skel_body_desc_init(&b[i]);
         b[i].unplaced = i > 0;
-        b[i].motion   = i ? SKEL_MOTION_DYNAMIC : SKEL_MOTION_FIXED;
+        b[i].motion = i ? SKEL_MOTION_DYNAMIC : SKEL_MOTION_FIXED;
         if (i == 0) random_frame(r, b[i].position, b[i].orientation);
         if (i == 0) continue;
         skel_joint_desc *k = &j[i - 1];
         skel_joint_desc_init(k);
         const int forward = rng_int(r, 3) > 0;
-        k->type           = rng_int(r, 5);
+        k->type = rng_int(r, 5);
         k->parent = forward ? i - 1 : i, k->child = forward ? i : i - 1;
         random_frame(r, k->parent_position, k->parent_orientation);
         random_frame(r, k->child_position, k->child_orientation);
@@ -221,12 +221,12 @@ static void same_q(rng *r, const skel_model *m, const skel_dh *dh, double *row_q
 START_TEST(tables_of_all_joint_types) {
     rng r = rng_seed(61 + (uint64_t)_i);
     for (int k = 0; k < CHAINS; ++k) {
-        const int          n = 2 + rng_int(&r, MAX_BODIES - 1);
-        skel_model        *m = random_chain(&r, n);
+        const int n = 2 + rng_int(&r, MAX_BODIES - 1);
+        skel_model *m = random_chain(&r, n);
         skel_dh_chain_desc d;
-        skel_dh           *dh;
-        double             row_q[3 * MAX_BODIES], q[4 * MAX_BODIES], x[7 * MAX_BODIES];
-        double             frames[7 * (3 * MAX_BODIES + 1)];
+        skel_dh *dh;
+        double row_q[3 * MAX_BODIES], q[4 * MAX_BODIES], x[7 * MAX_BODIES];
+        double frames[7 * (3 * MAX_BODIES + 1)];
         skel_dh_chain_desc_init(&d);
         d.convention = _i, d.tip = n - 1;
         random_frame(&r, d.tool, d.tool + 3);
@@ -235,7 +235,7 @@ START_TEST(tables_of_all_joint_types) {
         ck_assert_int_eq(skel_fk(m, q, x), SKEL_OK);
         ck_assert_int_eq(skel_dh_frames(dh, row_q, frames), SKEL_OK);
         const double *tip = x + 7 * (n - 1), *tool = frames + 7 * skel_dh_row_count(dh);
-        const pose    must =
+        const pose must =
             pose_mul((pose){v3_of(tip), q_of(tip + 3)}, (pose){v3_of(d.tool), q_of(d.tool + 3)});
         const double off = distance(must, (pose){v3_of(tool), q_of(tool + 3)});
         ck_assert_msg(off < 1e-9, "chain %d: %.3g", k, off);
@@ -248,10 +248,10 @@ END_TEST
 /* ---- broken documents ------------------------------------------------------------------------ */
 
 static void try_all(const char *text, size_t length) {
-    skel_scene        *scene = NULL;
+    skel_scene *scene = NULL;
     skel_scene_dh_desc d;
-    skel_error         err;
-    size_t             needed;
+    skel_error err;
+    size_t needed;
     skel_error_init(&err);
     skel_scene_dh_desc_init(&d);
     const skel_status status = skel_scene_parse(text, length, &scene, &err);
@@ -270,7 +270,7 @@ static void try_all(const char *text, size_t length) {
 /* Bytes changed, cut out and doubled. */
 static size_t break_text(rng *r, char *text, size_t length) {
     for (int k = 1 + rng_int(r, 3); k > 0 && length > 2; --k) {
-        const size_t      at = (size_t)rng_int(r, (int)length), n = (size_t)rng_int(r, 40);
+        const size_t at = (size_t)rng_int(r, (int)length), n = (size_t)rng_int(r, 40);
         static const char odd[] = "\"<>&'{}[],:#-0e\n/ \xff";
         switch (rng_int(r, 4)) {
         case 0: text[at] = odd[rng_int(r, (int)sizeof odd - 1)]; break;
@@ -292,21 +292,21 @@ START_TEST(broken_documents_break_nothing) {
     static const char *const files[] = {SKEL_SAMPLES "/robots/puma560.json",
                                         SKEL_SAMPLES "/robots/franka_panda.json",
                                         SKEL_TEST_DATA "/urdf/features.urdf", NULL};
-    rng                      r       = rng_seed(62 + (uint64_t)_i);
-    size_t                   length;
-    char                    *text = read_file(files[_i] ? files[_i] : files[0], &length);
+    rng r = rng_seed(62 + (uint64_t)_i);
+    size_t length;
+    char *text = read_file(files[_i] ? files[_i] : files[0], &length);
     if (!files[_i]) { /* the same table as CSV */
         skel_scene *scene = parse(text, length);
         free(text);
-        text   = table_of(scene, SKEL_DH_STANDARD, 1);
+        text = table_of(scene, SKEL_DH_STANDARD, 1);
         length = strlen(text);
         skel_scene_destroy(scene);
     }
     char *copy = malloc(length);
     for (int k = 0; k < BREAKS; ++k) {
         memcpy(copy, text, length);
-        const size_t n    = break_text(&r, copy, length);
-        char        *fits = malloc(n + !n); /* so that reading beyond the end is seen */
+        const size_t n = break_text(&r, copy, length);
+        char *fits = malloc(n + !n); /* so that reading beyond the end is seen */
         memcpy(fits, copy, n);
         try_all(fits, n);
         free(fits);
@@ -318,7 +318,7 @@ END_TEST
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static void refused(const skel_dh_desc *d, const char *must) {
-    skel_dh   *dh = (skel_dh *)1;
+    skel_dh *dh = (skel_dh *)1;
     skel_error err;
     skel_error_init(&err);
     ck_assert_int_lt(skel_dh_create(d, &dh, &err), 0);
@@ -328,9 +328,9 @@ static void refused(const skel_dh_desc *d, const char *must) {
 
 START_TEST(arguments_are_checked) {
     skel_dh_desc d;
-    skel_dh_row  row;
-    skel_dh     *dh;
-    double       x[14], q[1] = {0.5}, back[1];
+    skel_dh_row row;
+    skel_dh *dh;
+    double x[14], q[1] = {0.5}, back[1];
     skel_dh_desc_init(&d);
     skel_dh_row_init(&row);
     d.rows = &row, d.row_count = 1;

@@ -17,7 +17,7 @@ enum { N = 14, PARTS = 3 };
 /* Where the parts of the model are and how they move, from its 14 coordinates. */
 typedef struct jumper {
     double l[PARTS], m_s[PARTS], m_w[PARTS], theta_s[PARTS], theta_w[PARTS];
-    scene  made;
+    scene made;
 } jumper;
 
 static v3 along(double phi, double length) {
@@ -34,19 +34,19 @@ static void place(const jumper *j, const double *q, const double *v, double *pos
     v3 at = {q[0], 0, q[1]}, speed = {v[0], 0, v[1]};
     for (int i = 0; i < PARTS; ++i) {
         const double phi = q[2 + i], rate = v[2 + i], half = 0.5 * j->l[i];
-        const v3     p = v3_add(at, along(phi, half));
-        const v3     u = v3_add(speed, along_rate(phi, rate, half));
+        const v3 p = v3_add(at, along(phi, half));
+        const v3 u = v3_add(speed, along_rate(phi, rate, half));
         for (int soft = 0; soft < 2; ++soft) {
             const double *d = q + 5 + 3 * i, *dv = v + 5 + 3 * i;
-            const double  turn = soft ? phi + d[2] : phi, spin = soft ? rate + dv[2] : rate;
-            const v3      off   = {soft ? d[0] : 0, 0, soft ? d[1] : 0};
-            const v3      drift = {soft ? dv[0] : 0, 0, soft ? dv[1] : 0};
-            double       *to    = poses + 7 * (i + PARTS * soft);
-            double       *go    = velocities + 6 * (i + PARTS * soft);
+            const double turn = soft ? phi + d[2] : phi, spin = soft ? rate + dv[2] : rate;
+            const v3 off = {soft ? d[0] : 0, 0, soft ? d[1] : 0};
+            const v3 drift = {soft ? dv[0] : 0, 0, soft ? dv[1] : 0};
+            double *to = poses + 7 * (i + PARTS * soft);
+            double *go = velocities + 6 * (i + PARTS * soft);
             v3_to(v3_add(p, off), to), q_to(q_exp((v3){0, -turn, 0}), to + 3);
             v3_to(v3_add(u, drift), go), v3_to((v3){0, -spin, 0}, go + 3);
         }
-        at    = v3_add(at, along(phi, j->l[i]));
+        at = v3_add(at, along(phi, j->l[i]));
         speed = v3_add(speed, along_rate(phi, rate, j->l[i]));
     }
 }
@@ -55,16 +55,16 @@ static void place(const jumper *j, const double *q, const double *v, double *pos
 static void measure(const jumper *j, const double *poses, const double *velocities, double *q,
                     double *v) {
     for (int i = 0; i < PARTS; ++i) {
-        const quat    r = q_of(poses + 7 * i + 3), w = q_of(poses + 7 * (i + PARTS) + 3);
+        const quat r = q_of(poses + 7 * i + 3), w = q_of(poses + 7 * (i + PARTS) + 3);
         const double *u = velocities + 6 * i, *uw = velocities + 6 * (i + PARTS);
-        q[2 + i]  = -2.0 * atan2(r.y, r.w);
-        v[2 + i]  = -u[4];
+        q[2 + i] = -2.0 * atan2(r.y, r.w);
+        v[2 + i] = -u[4];
         double *d = q + 5 + 3 * i, *dv = v + 5 + 3 * i;
         for (int c = 0; c < 2; ++c) {
-            d[c]  = poses[7 * (i + PARTS) + 2 * c] - poses[7 * i + 2 * c];
+            d[c] = poses[7 * (i + PARTS) + 2 * c] - poses[7 * i + 2 * c];
             dv[c] = uw[2 * c] - u[2 * c];
         }
-        d[2]  = -2.0 * atan2(w.y, w.w) - q[2 + i];
+        d[2] = -2.0 * atan2(w.y, w.w) - q[2 + i];
         dv[2] = -uw[4] - v[2 + i];
     }
     const v3 heel = v3_sub(v3_of(poses), along(q[2], 0.5 * j->l[0]));
@@ -75,7 +75,7 @@ static void measure(const jumper *j, const double *poses, const double *velociti
 static void describe_body(skel_body_desc *b, double mass, double theta, const double *where,
                           const double *velocity) {
     skel_body_desc_init(b);
-    b->mass       = mass;
+    b->mass = mass;
     b->inertia[0] = b->inertia[1] = b->inertia[2] = theta;
     memcpy(b->position, where, sizeof b->position);
     memcpy(b->orientation, where + 3, sizeof b->orientation);
@@ -87,14 +87,14 @@ static void describe_body(skel_body_desc *b, double mass, double theta, const do
 static void describe_joint(const jumper *j, const json_value *c, int k, const double *q,
                            skel_joint_desc *to) {
     const json_value *law = get(c, "limit");
-    double            range[2], growth[2], most[2];
+    double range[2], growth[2], most[2];
     numbers(c, k == 0 ? "knee" : "hip", range, 2);
     numbers(c, "c_muscle", growth, 2), numbers(c, "T_max", most, 2);
     const double start = SKEL__TURN / 2 + (k == 0 ? q[2] : q[4]) - q[3];
-    const quat   axis  = q_exp((v3){(k == 0 ? -1 : 1) * SKEL__TURN / 4, 0, 0}); /* z onto -+y */
-    const quat   fall = q_exp((v3){0, -q[2 + k], 0}), next = q_exp((v3){0, -q[3 + k], 0});
+    const quat axis = q_exp((v3){(k == 0 ? -1 : 1) * SKEL__TURN / 4, 0, 0}); /* z onto -+y */
+    const quat fall = q_exp((v3){0, -q[2 + k], 0}), next = q_exp((v3){0, -q[3 + k], 0});
     skel_joint_desc_init(to);
-    to->type   = SKEL_JOINT_HINGE;
+    to->type = SKEL_JOINT_HINGE;
     to->parent = k, to->child = k + 1;
     to->parent_position[0] = 0.5 * j->l[k], to->child_position[0] = -0.5 * j->l[k + 1];
     /* one frame in the world at the start, seen from both */
@@ -124,14 +124,14 @@ static void describe_wobble(const json_value *c, int k, skel_wobble_desc *w) {
 /* At the coordinates q, v; locked: the soft masses are welded on. */
 static jumper make_jumper(const double *q, const double *v, int locked) {
     const json_value *c = get(get(g_vectors, "ruder3"), "constants"), *g = get(c, "ground");
-    jumper            j = {0};
-    double            poses[42], velocities[36];
-    skel_body_desc    body[6];
-    skel_joint_desc   joint[5];
-    skel_wobble_desc  wobble[3];
-    skel_ground_desc  ground;
-    skel_model_desc   d;
-    const double      heel[3] = {-0.5 * 0.43, 0, 0};
+    jumper j = {0};
+    double poses[42], velocities[36];
+    skel_body_desc body[6];
+    skel_joint_desc joint[5];
+    skel_wobble_desc wobble[3];
+    skel_ground_desc ground;
+    skel_model_desc d;
+    const double heel[3] = {-0.5 * 0.43, 0, 0};
     numbers(c, "l", j.l, 3), numbers(c, "m_s", j.m_s, 3), numbers(c, "m_w", j.m_w, 3);
     numbers(c, "theta_s", j.theta_s, 3), numbers(c, "theta_w", j.theta_w, 3);
     place(&j, q, v, poses, velocities);
@@ -166,7 +166,7 @@ static void start_coordinates(double *q, double *v) {
 START_TEST(accelerations) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
-    jumper            j = make_jumper(q0, v0, 0);
+    jumper j = make_jumper(q0, v0, 0);
     const json_value *state;
     JSON_EACH(state, get(get(g_vectors, "ruder3"), "states")) {
         double q[N], v[N], want[N], got[N], spare[N], torque[2];
@@ -202,12 +202,12 @@ END_TEST
 static double landing_error(int32_t integrator, double tolerance, double step) {
     double q0[N], v0[N], worst = 0;
     start_coordinates(q0, v0);
-    jumper            j = make_jumper(q0, v0, 0);
-    skel_bake        *b = bake_all(&j.made, integrator, tolerance, step, 1000, 51);
+    jumper j = make_jumper(q0, v0, 0);
+    skel_bake *b = bake_all(&j.made, integrator, tolerance, step, 1000, 51);
     const json_value *sample;
     JSON_EACH(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
         const int frame = (int)lround(1000 * number(sample, "t"));
-        double    want[30], q[N], v[N];
+        double want[30], q[N], v[N];
         numbers(sample, "y", want, 30);
         measure(&j, skel_bake_poses(b) + 42 * frame, skel_bake_velocities(b) + 36 * frame, q, v);
         worst = fmax(worst, max_difference(q, want, N));
@@ -229,7 +229,7 @@ END_TEST
 
 START_TEST(landing_by_conserving) { /* second order, with everything that acts */
     const double coarse = landing_error(SKEL_INTEGRATOR_CONSERVING, 0, 4e-5);
-    const double fine   = landing_error(SKEL_INTEGRATOR_CONSERVING, 0, 2e-5);
+    const double fine = landing_error(SKEL_INTEGRATOR_CONSERVING, 0, 2e-5);
     printf("conserving: off by %.3g at 40 us, %.3g at 20 us\n", coarse, fine);
     near1(fine, 0, 1e-5);
     near1(log2(coarse / fine), 2, 0.2);
@@ -237,11 +237,11 @@ START_TEST(landing_by_conserving) { /* second order, with everything that acts *
 END_TEST
 
 static void peak(int locked, double want, double want_time) {
-    double            q0[N], v0[N];
+    double q0[N], v0[N];
     skel_bake_summary s = {.struct_size = sizeof s};
     start_coordinates(q0, v0);
-    jumper       j      = make_jumper(q0, v0, locked);
-    skel_bake   *b      = bake_all(&j.made, SKEL_INTEGRATOR_ADAMS, 1e-10, 0, 1000, 51);
+    jumper j = make_jumper(q0, v0, locked);
+    skel_bake *b = bake_all(&j.made, SKEL_INTEGRATOR_ADAMS, 1e-10, 0, 1000, 51);
     const double weight = 75.0 * 9.81;
     ck_assert_int_eq(skel_bake_get_summary(b, &s), SKEL_OK);
     near1(s.peak_ground_force / weight, want, 6e-4 * want);
@@ -258,10 +258,10 @@ END_TEST
 START_TEST(limiting_torque) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
-    jumper            j = make_jumper(q0, v0, 0);
+    jumper j = make_jumper(q0, v0, 0);
     const json_value *row;
     JSON_EACH(row, get(g_vectors, "limit_torque")) {
-        skel__joint *k   = &((skel_model *)j.made.model)->joint[0];
+        skel__joint *k = &((skel_model *)j.made.model)->joint[0];
         const double phi = number(row, "phi"), rate = number(row, "rate");
         k->stop_low[0] = number(row, "lo"), k->stop_high[0] = number(row, "hi");
         const skel__joint_force e = skel__joint_force_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
@@ -273,7 +273,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("ruder");
-    TCase *one   = tcase_create("all");
+    TCase *one = tcase_create("all");
     tcase_add_unchecked_fixture(one, load, unload);
     tcase_set_timeout(one, 120);
     tcase_add_test(one, accelerations);

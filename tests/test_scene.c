@@ -146,16 +146,16 @@ static skel_status parse(const char *text, skel_scene **scene, skel_error *err) 
 }
 
 static skel_scene *parsed(const char *text) {
-    skel_scene       *scene = NULL;
-    skel_error        err;
+    skel_scene *scene = NULL;
+    skel_error err;
     const skel_status status = parse(text, &scene, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     return scene;
 }
 
 static void refused(const char *text, const char *message) {
-    skel_scene       *scene = NULL;
-    skel_error        err;
+    skel_scene *scene = NULL;
+    skel_error err;
     const skel_status status = parse(text, &scene, &err);
     ck_assert_msg(status < 0, "accepted, but expected: %s", message);
     ck_assert_msg(strstr(err.text, message) != NULL, "got '%s', expected '%s'", err.text, message);
@@ -171,10 +171,10 @@ static void small(const char *body, const char *joint, const char *end, const ch
 }
 
 static char *checked(const char *text, skel_status *status) {
-    char  *json   = quoted(text);
+    char *json = quoted(text);
     size_t needed = 0;
-    *status       = skel_scene_check(json, strlen(json), NULL, 0, &needed);
-    char *lines   = malloc(needed + 1);
+    *status = skel_scene_check(json, strlen(json), NULL, 0, &needed);
+    char *lines = malloc(needed + 1);
     ck_assert_int_eq(skel_scene_check(json, strlen(json), lines, needed + 1, NULL), *status);
     ck_assert_uint_eq(strlen(lines), needed);
     free(json);
@@ -184,10 +184,10 @@ static char *checked(const char *text, skel_status *status) {
 /* ---- reading -------------------------------------------------------------------------------- */
 
 START_TEST(everything_is_read) {
-    skel_scene       *s = parsed(k_full);
+    skel_scene *s = parsed(k_full);
     const skel_model *m = skel_scene_model(s);
-    skel_bake_desc    bake;
-    double            gravity[3];
+    skel_bake_desc bake;
+    double gravity[3];
     ck_assert_str_eq(skel_scene_name(s), "all \xc3\xa4 \"of\" it");
     ck_assert_int_eq(skel_model_body_count(m), 8);
     ck_assert_int_eq(skel_model_joint_count(m), 6);
@@ -211,9 +211,9 @@ START_TEST(everything_is_read) {
 END_TEST
 
 START_TEST(bodies_are_read) {
-    skel_scene    *s = parsed(k_full);
+    skel_scene *s = parsed(k_full);
     skel_body_desc b;
-    double         inertia[6];
+    double inertia[6];
     skel_body_desc_init(&b);
     skel_model_get_body(skel_scene_model(s), 1, &b);
     skel_shape_inertia(SKEL_SHAPE_CAPSULE, (const double[3]){0.7, 0.05, 0}, 1.5, inertia);
@@ -235,9 +235,9 @@ START_TEST(bodies_are_read) {
 END_TEST
 
 START_TEST(joints_are_read) {
-    skel_scene     *s = parsed(k_full);
+    skel_scene *s = parsed(k_full);
     skel_joint_desc j;
-    const double    degree = 3.14159265358979323846 / 180.0;
+    const double degree = 3.14159265358979323846 / 180.0;
     skel_joint_desc_init(&j);
     skel_model_get_joint(skel_scene_model(s), 0, &j);
     ck_assert_double_eq_tol(j.limits.high[0], 60 * degree, 1e-15);
@@ -256,7 +256,7 @@ END_TEST
 START_TEST(joints_stand_where_they_should) {
     skel_scene *s = parsed(k_full);
     skel_state *state;
-    double      q[13], gap = 1, speed;
+    double q[13], gap = 1, speed;
     ck_assert_int_eq(skel_model_q_count(skel_scene_model(s)), 4 + 2 + 1 + 4 + 1);
     ck_assert_int_eq(skel_state_create(skel_scene_model(s), &state, NULL), SKEL_OK);
     ck_assert_int_eq(skel_state_get_q(state, q), SKEL_OK);
@@ -270,9 +270,9 @@ START_TEST(joints_stand_where_they_should) {
 END_TEST
 
 START_TEST(pins_and_releases_are_read) {
-    skel_scene       *s = parsed(k_loose);
+    skel_scene *s = parsed(k_loose);
     const skel_model *m = skel_scene_model(s);
-    skel_body_desc    b;
+    skel_body_desc b;
     skel_body_desc_init(&b);
     skel_model_get_body(m, 0, &b); /* driven until 0.75 */
     ck_assert_int_eq(b.motion, SKEL_MOTION_DYNAMIC);
@@ -300,10 +300,10 @@ START_TEST(pins_and_releases_are_read) {
 END_TEST
 
 START_TEST(springs_are_read) {
-    skel_scene       *s = parsed(k_loose);
+    skel_scene *s = parsed(k_loose);
     const skel_model *m = skel_scene_model(s);
-    skel_joint_desc   j;
-    const double      degree = 3.14159265358979323846 / 180.0;
+    skel_joint_desc j;
+    const double degree = 3.14159265358979323846 / 180.0;
     skel_joint_desc_init(&j);
     skel_model_get_joint(m, 0, &j);
     ck_assert_double_eq(j.follow.frequency, 2);
@@ -327,11 +327,11 @@ START_TEST(springs_are_read) {
 END_TEST
 
 START_TEST(soft_masses_are_read) {
-    skel_scene       *s = parsed(k_landing);
+    skel_scene *s = parsed(k_landing);
     const skel_model *m = skel_scene_model(s);
-    skel_wobble_desc  w = {.struct_size = sizeof w};
-    skel_body_desc    b;
-    skel_joint_desc   j;
+    skel_wobble_desc w = {.struct_size = sizeof w};
+    skel_body_desc b;
+    skel_joint_desc j;
     skel_body_desc_init(&b);
     skel_joint_desc_init(&j);
     ck_assert_int_eq(skel_model_body_count(m), 8);
@@ -355,7 +355,7 @@ START_TEST(soft_masses_are_read) {
     near1(b.velocity[2], -2, 0);
     skel_model_get_body(m, 6, &b); /* with its host: v + R w x arm, arm (0, .1, .1) */
     const double q[4] = {0.36, 0.48, 0.64, 0.48}, spin[3] = {1, 2, 3};
-    double       ww[3], along[3];
+    double ww[3], along[3];
     scene_rotate(q, spin, ww);
     scene_cross(ww, (const double[3]){0, 0.1, 0.1}, along);
     for (int k = 0; k < 3; ++k) near1(b.velocity[k], along[k] - (k == 2), 1e-15);
@@ -371,13 +371,13 @@ START_TEST(soft_masses_are_read) {
 END_TEST
 
 START_TEST(the_world_is_read) {
-    skel_scene       *s = parsed(k_landing);
+    skel_scene *s = parsed(k_landing);
     const skel_model *m = skel_scene_model(s);
-    skel_ground_desc  g = {.struct_size = sizeof g};
-    skel_field_desc   f = {.struct_size = sizeof f};
-    skel_body_desc    b;
-    skel_joint_desc   j;
-    const double      degree = 3.14159265358979323846 / 180.0;
+    skel_ground_desc g = {.struct_size = sizeof g};
+    skel_field_desc f = {.struct_size = sizeof f};
+    skel_body_desc b;
+    skel_joint_desc j;
+    const double degree = 3.14159265358979323846 / 180.0;
     skel_body_desc_init(&b);
     skel_joint_desc_init(&j);
     skel_model_get_ground(m, 0, &g);
@@ -426,8 +426,8 @@ END_TEST
 
 START_TEST(a_scene_is_a_bake_desc) {
     skel_scene *s = parsed(_i ? k_loose : k_full);
-    skel_bake  *bake;
-    skel_error  err;
+    skel_bake *bake;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_bake_start(s, &bake, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(bake, -1);
@@ -442,7 +442,7 @@ END_TEST
 START_TEST(defaults_are_as_documented) {
     skel_scene *s = parsed("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}]}");
     skel_bake_desc bake;
-    double         gravity[3];
+    double gravity[3];
     skel_bake_desc_init(&bake);
     skel_scene_bake_desc(s, &bake);
     skel_model_gravity(skel_scene_model(s), gravity);
@@ -527,7 +527,7 @@ static void same_bits(const skel_model *a, const skel_model *b) {
 }
 
 static void same_world(const skel_model *a, const skel_model *b) {
-    double     spin[2][3], push[2][3];
+    double spin[2][3], push[2][3];
     skel_curve spins[2], pushes[2];
     ck_assert_int_eq(skel_model_ground_count(a), skel_model_ground_count(b));
     ck_assert_int_eq(skel_model_wobble_count(a), skel_model_wobble_count(b));
@@ -561,10 +561,10 @@ static void same_world(const skel_model *a, const skel_model *b) {
 }
 
 START_TEST(writing_changes_no_bit) {
-    skel_scene *first  = parsed(k_documents[_i]);
-    char       *text   = written(first);
+    skel_scene *first = parsed(k_documents[_i]);
+    char *text = written(first);
     skel_scene *second = parsed(text);
-    char       *again  = written(second);
+    char *again = written(second);
     ck_assert_str_eq(text, again);
     same_bits(skel_scene_model(first), skel_scene_model(second));
     same_world(skel_scene_model(first), skel_scene_model(second));
@@ -578,8 +578,8 @@ END_TEST
 static void written_as(const char *body, const char *part) {
     char text[2048];
     snprintf(text, sizeof text, k_small, body, "", "");
-    skel_scene *s     = parsed(text);
-    char       *again = written(s), *want = quoted(part);
+    skel_scene *s = parsed(text);
+    char *again = written(s), *want = quoted(part);
     ck_assert_msg(strstr(again, want) != NULL, "'%s' is not in\n%s", want, again);
     free(want);
     free(again);
@@ -587,8 +587,8 @@ static void written_as(const char *body, const char *part) {
 }
 
 START_TEST(pins_have_one_form) {
-    const char *form       = ",{'name':'b','mass':1,'inertia':[1,1,1],%s,"
-                             "'curve':{'time':[0,1],'position':[[0,0,0],[1,0,0]]}}";
+    const char *form = ",{'name':'b','mass':1,'inertia':[1,1,1],%s,"
+                       "'curve':{'time':[0,1],'position':[[0,0,0],[1,0,0]]}}";
     const char *cases[][2] = {
         {"'motion':'driven'", "'b', 'motion': 'driven', 'mass'"},
         {"'motion':'driven','release':2", "'release': 2}"},
@@ -618,8 +618,8 @@ static double any(uint64_t *seed) {
 
 START_TEST(writing_changes_no_bit_of_random_scenes) {
     uint64_t seed = (uint64_t)_i * 77 + 5;
-    char     text[4096];
-    double   x[16], q[4], n = 0;
+    char text[4096];
+    double x[16], q[4], n = 0;
     for (int k = 0; k < 16; ++k) x[k] = any(&seed);
     for (int k = 0; k < 4; ++k) n += x[k] * x[k];
     for (int k = 0; k < 4; ++k) q[k] = x[k] / sqrt(n);
@@ -632,9 +632,9 @@ START_TEST(writing_changes_no_bit_of_random_scenes) {
              fabs(x[4]) + 0.1, fabs(x[5]) + 0.1, fabs(x[6]) + 0.1, x[7], x[8], x[9], q[0], q[1],
              q[2], q[3], x[10], x[11], x[12], x[13], x[14], x[15]);
     skel_scene *first = parsed(text), *second;
-    char       *one   = written(first), *two;
-    second            = parsed(one);
-    two               = written(second);
+    char *one = written(first), *two;
+    second = parsed(one);
+    two = written(second);
     ck_assert_str_eq(one, two);
     same_bits(skel_scene_model(first), skel_scene_model(second));
     free(one);
@@ -647,8 +647,8 @@ END_TEST
 START_TEST(numbers_read_back_to_the_same_double) {
     const double fixed[] = {0.1,      1.0 / 3.0, 1e300, 5e-324, 2.2250738585072014e-308,
                             123456.0, 1e22,      -0.0,  1e-8,   1.7976931348623157e308};
-    char         text[DOC_NUMBER_SIZE];
-    uint64_t     seed = 1;
+    char text[DOC_NUMBER_SIZE];
+    uint64_t seed = 1;
     for (int k = 0; k < 20010; ++k) {
         const double x = k < 10 ? fixed[k] : any(&seed) * pow(10.0, 40.0 * any(&seed));
         ck_assert_uint_eq(doc_number_format(text, x), strlen(text));
@@ -664,9 +664,9 @@ END_TEST
 
 START_TEST(a_comma_locale_does_no_harm) {
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) return;
-    char        probe[16];
-    skel_scene *s    = parsed(k_full);
-    char       *text = written(s);
+    char probe[16];
+    skel_scene *s = parsed(k_full);
+    char *text = written(s);
     ck_assert_ptr_nonnull(strstr(text, "\"gravity\": [0, 0.1, -9.8]"));
     snprintf(probe, sizeof probe, "%.1f", 0.5); /* the host's locale is still there */
     ck_assert_str_eq(probe, "0,5");
@@ -727,7 +727,7 @@ END_TEST
 
 START_TEST(driven_bodies_follow_their_curve) {
     const char *curve = "'motion':'driven','curve':{'time':[0,1],'position':[[1,0,0],[2,0,0]]}";
-    char        body[512];
+    char body[512];
     snprintf(body, sizeof body, ",{'name':'b',%s}", curve);
     small(body, "", "", NULL);
     snprintf(body, sizeof body, ",{'name':'b','position':[1,0,1e-7],%s}", curve);
@@ -742,8 +742,8 @@ START_TEST(driven_bodies_follow_their_curve) {
 END_TEST
 
 START_TEST(pins_are_checked) {
-    const char *form       = ",{'name':'b','position':[0,0,0],%s}";
-    const char *curve      = "'curve':{'time':[0],'position':[[0,0,0]]}";
+    const char *form = ",{'name':'b','position':[0,0,0],%s}";
+    const char *curve = "'curve':{'time':[0],'position':[[0,0,0]]}";
     const char *cases[][2] = {
         {"'pinned':true", NULL},
         {"'pinned':[[0,1],[2,3]]", NULL},
@@ -774,7 +774,7 @@ START_TEST(pins_are_checked) {
          "bodies[1].position: is [0, 0, 0], must be what the curve has at time 0"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        char        fields[256], body[512];
+        char fields[256], body[512];
         const char *at = strstr(cases[k][0], "CURVE");
         snprintf(fields, sizeof fields, "%.*s%s", at ? (int)(at - cases[k][0]) : 200, cases[k][0],
                  at ? curve : "");
@@ -785,7 +785,7 @@ START_TEST(pins_are_checked) {
 END_TEST
 
 START_TEST(shapes_are_checked) {
-    const char *form       = ",{'name':'b','mass':1,'position':[0,0,0],'shape':%s}";
+    const char *form = ",{'name':'b','mass':1,'position':[0,0,0],'shape':%s}";
     const char *shape[][2] = {
         {"{'type':'sphere'}", "bodies[1].shape.radius: is missing, must be a number > 0"},
         {"{'type':'sphere','radius':-1}", "bodies[1].shape.radius: is -1, must be a number > 0"},
@@ -870,8 +870,8 @@ START_TEST(joints_are_checked) {
 END_TEST
 
 START_TEST(follows_are_checked) {
-    const char *form       = "'type':'%s','bodies':['upper','lower'],'frames':[{'position':[0.5,0,"
-                             "0]},{'position':[-0.5,0,0]}],'follow':%s";
+    const char *form = "'type':'%s','bodies':['upper','lower'],'frames':[{'position':[0.5,0,"
+                       "0]},{'position':[-0.5,0,0]}],'follow':%s";
     const char *cases[][3] = {
         {"hinge", "{'stiffness':1}", NULL},
         {"hinge", "1", "joints[0].follow: is 1, must be an object"},
@@ -1010,7 +1010,7 @@ START_TEST(the_world_is_checked) {
         small("", "", end, cases[k][1]);
     }
     small("", "", ",'ground':[],'wobble':[],'forces':[],'frame':{}", NULL);
-    const char *body      = ",{'name':'b','mass':1,'inertia':[1,1,1],'position':[0,0,0],%s}";
+    const char *body = ",{'name':'b','mass':1,'inertia':[1,1,1],'position':[0,0,0],%s}";
     const char *more[][2] = {
         {"'collide':0", "bodies[1].collide: is 0, must be true, false or the number of a group"},
         {"'collide':1.5", "bodies[1].collide: is 1.5"},
@@ -1096,8 +1096,8 @@ START_TEST(bakes_are_checked) {
 END_TEST
 
 START_TEST(placing_is_checked) {
-    const char *two        = "{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},"
-                             "{'name':'b'%s}],'joints':[{'type':'hinge','bodies':['a','b'],%s}]}";
+    const char *two = "{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},"
+                      "{'name':'b'%s}],'joints':[{'type':'hinge','bodies':['a','b'],%s}]}";
     const char *cases[][3] = {
         {"", "'frames':[{},{}]", NULL},
         {"", "'anchor':[0,0,0],'axis':[0,0,1]", "bodies[1].position: is missing"},
@@ -1134,7 +1134,7 @@ END_TEST
 
 static void syntax(const char *text, size_t length, skel_status status, const char *message) {
     skel_scene *scene = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_int_eq(skel_scene_parse(text, length, &scene, &err), status);
     ck_assert_msg(strstr(err.text, message) != NULL, "got '%s', expected '%s'", err.text, message);
@@ -1175,7 +1175,7 @@ START_TEST(depth_and_size_have_limits) {
     static char page[1]; /* never looked at: the length alone is enough */
     syntax(page, JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
     const size_t many = (size_t)JSON_MAX_VALUES * 2 + 16;
-    char        *text = malloc(many);
+    char *text = malloc(many);
     for (size_t k = 0; k < many; k += 2) memcpy(text + k, k ? "1," : "[ ", 2);
     syntax(text, many, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
     free(text);
@@ -1185,9 +1185,9 @@ START_TEST(depth_and_size_have_limits) {
 END_TEST
 
 START_TEST(a_text_need_not_end_in_zero) {
-    char  *json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}]}");
-    size_t n    = strlen(json);
-    char  *bare = malloc(n); /* one byte more would be caught by the sanitizer */
+    char *json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}]}");
+    size_t n = strlen(json);
+    char *bare = malloc(n); /* one byte more would be caught by the sanitizer */
     memcpy(bare, json, n);
     skel_scene *scene = NULL;
     ck_assert_int_eq(skel_scene_parse(bare, n, &scene, NULL), SKEL_OK);
@@ -1201,7 +1201,7 @@ START_TEST(every_cut_of_a_document_is_refused) {
     char *json = quoted(_i ? k_loose : k_full);
     for (size_t n = 0; n < strlen(json); ++n) {
         skel_scene *scene = NULL;
-        char       *cut   = malloc(n + 1);
+        char *cut = malloc(n + 1);
         memcpy(cut, json, n);
         ck_assert_int_lt(skel_scene_parse(cut, n, &scene, NULL), 0);
         ck_assert_ptr_null(scene);
@@ -1217,15 +1217,15 @@ START_TEST(all_errors_are_listed_in_order) {
     static const char wrong[] = "{'format':'skel-scene/1','gravity':1,'bodies':[{'name':'a',"
                                 "'position':2,'mass':3},{'name':'b','mass':-1}],"
                                 "'bake':{'fps':0}}";
-    const char       *order[] = {"error: gravity: is 1",
-                                 "error: bodies[0].position: is 2",
-                                 "error: bodies[0].inertia: is missing",
-                                 "error: bodies[1].mass: is -1",
-                                 "error: bodies[1].position: is missing",
-                                 "error: bake.fps: is 0"};
-    skel_status       status;
-    char             *lines = checked(wrong, &status);
-    const char       *at    = lines;
+    const char *order[] = {"error: gravity: is 1",
+                           "error: bodies[0].position: is 2",
+                           "error: bodies[0].inertia: is missing",
+                           "error: bodies[1].mass: is -1",
+                           "error: bodies[1].position: is missing",
+                           "error: bake.fps: is 0"};
+    skel_status status;
+    char *lines = checked(wrong, &status);
+    const char *at = lines;
     ck_assert_int_eq(status, SKEL_E_DOCUMENT);
     for (size_t k = 0; k < sizeof order / sizeof *order; ++k) {
         at = strstr(at, order[k]);
@@ -1237,7 +1237,7 @@ END_TEST
 
 START_TEST(warnings_are_no_errors) {
     skel_status status;
-    char       *lines = checked(k_full, &status);
+    char *lines = checked(k_full, &status);
     ck_assert_int_eq(status, SKEL_OK);
     ck_assert_str_eq(lines, "");
     free(lines);
@@ -1266,7 +1266,7 @@ END_TEST
 
 START_TEST(what_cannot_act_is_said) {
     skel_status status;
-    char       *lines;
+    char *lines;
     lines = checked("{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
                     "'position':[0,0,0]}],'joints':[{'type':'hinge','bodies':['world','a'],"
                     "'anchor':[0,0,0],'axis':[0,0,1],'limits':[-20,20]}],'ground':[{}]}",
@@ -1295,7 +1295,7 @@ START_TEST(many_errors_are_cut) {
     for (int k = 0; k < 300; ++k) text_add(&t, k ? ",0" : "0");
     text_add(&t, "]}");
     char *lines = checked(text_get(&t), &status);
-    int   count = 0;
+    int count = 0;
     for (const char *c = lines; (c = strstr(c, "error: ")) != NULL; ++c) ++count;
     ck_assert_int_eq(count, DOC_MAX_ERRORS + 1);
     ck_assert_ptr_nonnull(strstr(lines, "only the first 100 errors are shown"));
@@ -1306,7 +1306,7 @@ END_TEST
 
 START_TEST(errors_name_body_and_joint) {
     skel_scene *scene;
-    skel_error  err;
+    skel_error err;
     parse("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]},{'name':1}]}", &scene,
           &err);
     ck_assert_int_eq(err.body, 1);
@@ -1320,8 +1320,8 @@ END_TEST
 
 START_TEST(wrong_calls_are_refused) {
     skel_scene *scene = (skel_scene *)1;
-    skel_error  tiny  = {0}; /* a caller that knows no field yet must not be written to */
-    char        text[4];
+    skel_error tiny = {0}; /* a caller that knows no field yet must not be written to */
+    char text[4];
     ck_assert_int_eq(skel_scene_parse(NULL, 0, &scene, NULL), SKEL_E_ARGUMENT);
     ck_assert_ptr_null(scene);
     ck_assert_int_eq(skel_scene_parse("{}", 2, NULL, NULL), SKEL_E_ARGUMENT);

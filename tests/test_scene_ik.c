@@ -51,7 +51,7 @@ static const char k_goals[] =
 
 static skel_status parse(const char *form, const char *more, skel_scene **scene, skel_error *err) {
     const size_t size = strlen(form) + strlen(more) + 1;
-    char        *text = malloc(size);
+    char *text = malloc(size);
     snprintf(text, size, form, more);
     char *json = quoted(text);
     skel_error_init(err);
@@ -63,8 +63,8 @@ static skel_status parse(const char *form, const char *more, skel_scene **scene,
 }
 
 static skel_scene *parsed(const char *more) {
-    skel_scene       *scene = NULL;
-    skel_error        err;
+    skel_scene *scene = NULL;
+    skel_error err;
     const skel_status status = parse(k_arm, more, &scene, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     return scene;
@@ -87,10 +87,10 @@ static void same(const double *a, const double *b, size_t count) {
 /* ---- reading -------------------------------------------------------------------------------- */
 
 START_TEST(goals_are_read) {
-    skel_scene               *s = parsed(k_goals);
+    skel_scene *s = parsed(k_goals);
     const skel_ik_motion_desc d = desc_of(s);
-    const skel_goal_desc     *g = d.ik->goals;
-    const skel_goal_track    *t = d.tracks;
+    const skel_goal_desc *g = d.ik->goals;
+    const skel_goal_track *t = d.tracks;
     ck_assert_uint_eq(d.ik->goal_count, 6);
     ck_assert_uint_eq(d.ik->goal_stride, sizeof *g);
     ck_assert_int_eq(g[0].kind, SKEL_GOAL_PLACE);
@@ -133,7 +133,7 @@ START_TEST(goals_are_read) {
 END_TEST
 
 START_TEST(settings_are_read) {
-    skel_scene               *s = parsed(k_goals);
+    skel_scene *s = parsed(k_goals);
     const skel_ik_motion_desc d = desc_of(s);
     ck_assert_uint_eq(d.sample_count, 3);
     ck_assert_double_eq(d.sample_rate, 25);
@@ -163,9 +163,9 @@ START_TEST(defaults_are_those_of_the_engine) {
     static const char words_of_ik[] =
         "'goals':[{'body':'hand','position':[1,0,0]}],"
         "'ik':{'seed':'mid','posture':'current','max_speed':2,'stiffness':0.5},";
-    skel_scene               *s = parsed("'goals':[{'body':'hand','position':[1,0,0]}],");
+    skel_scene *s = parsed("'goals':[{'body':'hand','position':[1,0,0]}],");
     const skel_ik_motion_desc d = desc_of(s);
-    skel_ik_desc              usual;
+    skel_ik_desc usual;
     skel_ik_desc_init(&usual);
     ck_assert_uint_eq(d.sample_count, 1);
     ck_assert_ptr_null(d.seed);
@@ -178,13 +178,13 @@ START_TEST(defaults_are_those_of_the_engine) {
     ck_assert_double_eq(d.ik->tolerance, usual.tolerance);
     ck_assert_double_eq(d.ik->goals[0].weight, 1);
     skel_scene_destroy(s);
-    s                                = parsed("");
+    s = parsed("");
     const skel_ik_motion_desc nobody = desc_of(s);
     ck_assert_uint_eq(nobody.ik->goal_count, 0);
     skel_scene_destroy(s);
-    s                               = parsed(words_of_ik);
+    s = parsed(words_of_ik);
     const skel_ik_motion_desc words = desc_of(s);
-    double                    middle[8];
+    double middle[8];
     skel_scene_middle(s, middle);
     same(words.seed, middle, 8);
     SAME(words.ik->posture, 1, 0, 0, 0, 0, 0, 0, 0);
@@ -202,11 +202,11 @@ START_TEST(frames_are_those_of_the_lists_or_of_what_is_driven) {
         "'goals':[{'body':'b','position':%s}],'bake':{'frame_start':5,'frame_end':11}}";
     const struct {
         const char *targets;
-        uint32_t    count;
+        uint32_t count;
     } cases[] = {{"[0,0,1]", 7}, {"[[0,0,1],[0,1,0]]", 2}, {"[[0,0,1]]", 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         skel_scene *s = NULL;
-        skel_error  err;
+        skel_error err;
         ck_assert_int_eq(parse(driven, cases[k].targets, &s, &err), SKEL_OK);
         ck_assert_uint_eq(desc_of(s).sample_count, cases[k].count);
         skel_scene_destroy(s);
@@ -330,10 +330,10 @@ static const char *const k_wrong[][2] = {
 enum { WRONG = sizeof k_wrong / sizeof *k_wrong };
 
 START_TEST(what_is_wrong_is_said) {
-    char        more[1024];
-    const char *text  = k_wrong[_i][0];
+    char more[1024];
+    const char *text = k_wrong[_i][0];
     skel_scene *scene = NULL;
-    skel_error  err;
+    skel_error err;
     snprintf(more, sizeof more, text[0] == '{' ? "'goals':[%s]," : "%s,", text);
     ck_assert_int_lt(parse(k_arm, more, &scene, &err), 0);
     ck_assert_str_eq(err.text, k_wrong[_i][1]);
@@ -346,7 +346,7 @@ START_TEST(ik_beside_broken_joints) { /* says what is wrong with the joints, and
         "'joints':%s,'goals':[{'body':'a','position':[0,0,0]}],"
         "'ik':{'max_speed':{'j':1},'seed':'mid'}}";
     skel_scene *scene = NULL;
-    skel_error  err;
+    skel_error err;
     ck_assert_int_lt(parse(form, "3", &scene, &err), 0);
     ck_assert_str_eq(err.text, "joints: is 3, must be [joint, ...]");
     ck_assert_int_lt(parse(form, "[]", &scene, &err), 0);
@@ -355,9 +355,9 @@ START_TEST(ik_beside_broken_joints) { /* says what is wrong with the joints, and
 END_TEST
 
 START_TEST(warnings) {
-    char  *json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}],"
-                          "'ik':{'mode':'pose'}}");
-    char   lines[512];
+    char *json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}],"
+                        "'ik':{'mode':'pose'}}");
+    char lines[512];
     size_t needed;
     ck_assert_int_eq(skel_scene_check(json, strlen(json), lines, sizeof lines, &needed), SKEL_OK);
     ck_assert_str_eq(lines, "warning: bodies[0].mass: is missing: the body is good for kinematics, "
@@ -393,7 +393,7 @@ static void same_goals(const skel_ik_motion_desc *a, const skel_ik_motion_desc *
 
 START_TEST(writing_changes_no_bit) {
     skel_scene *first = parsed(k_goals), *second = NULL;
-    char       *one = written(first);
+    char *one = written(first);
     ck_assert_int_eq(skel_scene_parse(one, strlen(one), &second, NULL), SKEL_OK);
     char *two = written(second);
     ck_assert_str_eq(one, two);
@@ -417,7 +417,7 @@ END_TEST
 
 START_TEST(a_bake_does_not_notice) {
     skel_scene *plain = parsed(""), *goals = parsed(k_goals);
-    skel_bake  *a = NULL, *b = NULL;
+    skel_bake *a = NULL, *b = NULL;
     ck_assert_int_eq(skel_bake_start(plain, &a, NULL), SKEL_OK);
     ck_assert_int_eq(skel_bake_start(goals, &b, NULL), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
@@ -432,12 +432,12 @@ START_TEST(a_bake_does_not_notice) {
 END_TEST
 
 START_TEST(a_scene_can_be_solved) {
-    static const char         goals[] = "'goals':[{'body':'hand','point':[0.1,0,0],'position':"
-                                        "[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},";
-    skel_scene               *s       = parsed(goals);
-    const skel_ik_motion_desc d       = desc_of(s);
-    skel_ik_motion           *motion  = NULL;
-    skel_error                err;
+    static const char goals[] = "'goals':[{'body':'hand','point':[0.1,0,0],'position':"
+                                "[[1,1,0],[1,1.1,0.1],[9,0,0]]}],'ik':{'seed':'mid'},";
+    skel_scene *s = parsed(goals);
+    const skel_ik_motion_desc d = desc_of(s);
+    skel_ik_motion *motion = NULL;
+    skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_ik_motion_start(&d, &motion, &err) == SKEL_OK, "%s", err.text);
     ck_assert_int_eq(skel_ik_motion_advance(motion, 0), SKEL_MORE);
@@ -452,9 +452,9 @@ START_TEST(a_scene_can_be_solved) {
 END_TEST
 
 START_TEST(wrong_calls_are_refused) {
-    skel_scene         *s = parsed(k_goals);
+    skel_scene *s = parsed(k_goals);
     skel_ik_motion_desc d;
-    double              q[8];
+    double q[8];
     skel_ik_motion_desc_init(&d);
     ck_assert_int_eq(skel_scene_ik(NULL, &d), SKEL_E_ARGUMENT);
     ck_assert_int_eq(skel_scene_ik(s, NULL), SKEL_E_ARGUMENT);

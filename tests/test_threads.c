@@ -10,14 +10,14 @@
 enum { THREADS = 4, ROUNDS = 3, SAMPLES = 3, BODIES_MAX = 40 };
 
 typedef struct worker {
-    pthread_t         thread;
+    pthread_t thread;
     const skel_scene *scene; /* shared */
-    const char       *text;  /* shared */
-    size_t            length;
-    double            poses[SAMPLES * BODIES_MAX * 7];
-    double            linear[BODIES_MAX * 3], angular[BODIES_MAX * 3];
-    size_t            written;
-    int32_t           failures;
+    const char *text;        /* shared */
+    size_t length;
+    double poses[SAMPLES * BODIES_MAX * 7];
+    double linear[BODIES_MAX * 3], angular[BODIES_MAX * 3];
+    size_t written;
+    int32_t failures;
 } worker;
 
 static void count(worker *w, skel_status status) {
@@ -26,7 +26,7 @@ static void count(worker *w, skel_status status) {
 
 static void documents(worker *w) {
     skel_scene *copy = NULL, *none = NULL;
-    char        lines[64];
+    char lines[64];
     count(w, skel_scene_check(w->text, w->length, lines, sizeof lines, NULL));
     count(w, skel_scene_parse(w->text, w->length, &copy, NULL));
     w->failures += skel_scene_parse("{\"format\": ]", 12, &none, NULL) != SKEL_E_SYNTAX;
@@ -36,12 +36,12 @@ static void documents(worker *w) {
 
 static void motions(worker *w) {
     const skel_model *model = skel_scene_model(w->scene);
-    const size_t      nb    = (size_t)skel_model_body_count(model);
+    const size_t nb = (size_t)skel_model_body_count(model);
     for (int32_t k = SKEL_INTEGRATOR_RK4; k <= SKEL_INTEGRATOR_CONSERVING; ++k) {
         skel_bake_desc desc = {.struct_size = sizeof desc};
-        skel_bake     *bake = NULL;
+        skel_bake *bake = NULL;
         count(w, skel_scene_bake_desc(w->scene, &desc));
-        desc.integrator   = k;
+        desc.integrator = k;
         desc.sample_count = SAMPLES;
         count(w, skel_bake_start(&desc, &bake, NULL));
         count(w, skel_bake_advance(bake, -1));
@@ -58,17 +58,17 @@ static void motions(worker *w) {
 
 static void solves(worker *w) {
     const skel_model *model = skel_scene_model(w->scene);
-    double            q[BODIES_MAX * 4];
-    skel_goal_desc    goal;
-    skel_ik_desc      desc;
-    skel_ik          *ik = NULL;
+    double q[BODIES_MAX * 4];
+    skel_goal_desc goal;
+    skel_ik_desc desc;
+    skel_ik *ik = NULL;
     skel_goal_desc_init(&goal);
     skel_ik_desc_init(&desc);
-    goal.body         = skel_model_body_count(model) - 1;
-    desc.model        = model;
-    desc.goals        = &goal;
-    desc.goal_count   = 1;
-    desc.goal_stride  = sizeof goal;
+    goal.body = skel_model_body_count(model) - 1;
+    desc.model = model;
+    desc.goals = &goal;
+    desc.goal_count = 1;
+    desc.goal_stride = sizeof goal;
     desc.max_restarts = 1;
     count(w, skel_ik_create(&desc, &ik, NULL));
     count(w, skel_scene_middle(w->scene, q));
@@ -89,19 +89,19 @@ static void *work(void *user) {
 START_TEST(threads_share_a_model) {
     static const char *const k_files[] = {SKEL_SAMPLES "/free_tree.json",
                                           SKEL_SAMPLES "/humanoid.json"};
-    static worker            workers[THREADS];
-    static char              text[65536];
-    FILE                    *file = fopen(k_files[_i], "rb");
+    static worker workers[THREADS];
+    static char text[65536];
+    FILE *file = fopen(k_files[_i], "rb");
     ck_assert_ptr_nonnull(file);
     const size_t length = fread(text, 1, sizeof text, file);
-    skel_scene  *scene  = NULL;
+    skel_scene *scene = NULL;
     fclose(file);
     ck_assert_int_eq(skel_scene_parse(text, length, &scene, NULL), SKEL_OK);
 
     for (int i = 0; i < THREADS; ++i) {
         memset(&workers[i], 0, sizeof workers[i]);
-        workers[i].scene  = scene;
-        workers[i].text   = text;
+        workers[i].scene = scene;
+        workers[i].text = text;
         workers[i].length = length;
         ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
@@ -118,8 +118,8 @@ START_TEST(threads_share_a_model) {
 END_TEST
 
 int main(void) {
-    Suite   *suite  = suite_create("threads");
-    TCase   *cases  = tcase_create("all");
+    Suite *suite = suite_create("threads");
+    TCase *cases = tcase_create("all");
     SRunner *runner = srunner_create(suite);
     tcase_set_timeout(cases, 0);
     tcase_add_loop_test(cases, threads_share_a_model, 0, 2);

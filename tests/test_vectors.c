@@ -34,21 +34,21 @@ static m3 matrix_of(const double *a) {
 
 /* A tree of the file as a model: hinge where z is a unit vector, ball where it is zero [HAK]. */
 typedef struct tree {
-    int             nb, nj;
-    double          m[MAX_BODIES], I[9 * MAX_BODIES], l[6 * MAX_BODIES], z[6 * MAX_BODIES];
-    double          p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
-    double          e[3 * MAX_BODIES], f[3 * MAX_BODIES], t[3 * MAX_BODIES], E[2 * MAX_BODIES];
-    skel_body_desc  body[MAX_BODIES];
+    int nb, nj;
+    double m[MAX_BODIES], I[9 * MAX_BODIES], l[6 * MAX_BODIES], z[6 * MAX_BODIES];
+    double p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
+    double e[3 * MAX_BODIES], f[3 * MAX_BODIES], t[3 * MAX_BODIES], E[2 * MAX_BODIES];
+    skel_body_desc body[MAX_BODIES];
     skel_joint_desc joint[MAX_BODIES];
-    skel_model     *model;
-    skel_state     *state;
+    skel_model *model;
+    skel_state *state;
 } tree;
 
 static void tree_body(tree *k, int i) {
-    const double   *I = k->I + 9 * i;
+    const double *I = k->I + 9 * i;
     skel_body_desc *b = &k->body[i];
     skel_body_desc_init(b);
-    b->mass             = k->m[i];
+    b->mass = k->m[i];
     const double six[6] = {I[0], I[4], I[8], I[1], I[2], I[5]};
     memcpy(b->inertia, six, sizeof six);
     memcpy(b->position, k->p + 3 * i, 24);
@@ -61,19 +61,19 @@ static void tree_body(tree *k, int i) {
 
 /* e_j is any torque here: as an external pair, + on E(j,1), - on E(j,2) [ERRATA H13]. */
 static void tree_joint(tree *k, int j) {
-    const int        a = (int)k->E[2 * j], b = (int)k->E[2 * j + 1];
+    const int a = (int)k->E[2 * j], b = (int)k->E[2 * j + 1];
     skel_joint_desc *d = &k->joint[j];
-    const v3         z = v3_of(k->z + 6 * j);
+    const v3 z = v3_of(k->z + 6 * j);
     skel_joint_desc_init(d);
-    d->type   = v3_norm(z) > .5 ? SKEL_JOINT_HINGE : SKEL_JOINT_BALL;
+    d->type = v3_norm(z) > .5 ? SKEL_JOINT_HINGE : SKEL_JOINT_BALL;
     d->parent = a, d->child = b;
     memcpy(d->parent_position, k->l + 6 * j, 24);
     memcpy(d->child_position, k->l + 6 * j + 3, 24);
     if (d->type ==
         SKEL_JOINT_HINGE) { /* outer frame with that z; the inner one coincides with it */
-        const v3   x     = v3_perpendicular(z);
-        const m3   outer = m3_transpose((m3){{x, v3_cross(z, x), z}});
-        const quat qa    = q_from_matrix(outer);
+        const v3 x = v3_perpendicular(z);
+        const m3 outer = m3_transpose((m3){{x, v3_cross(z, x), z}});
+        const quat qa = q_from_matrix(outer);
         const quat qb = q_mul(q_conj(q_of(k->body[b].orientation)), q_of(k->body[a].orientation));
         q_to(qa, d->parent_orientation);
         q_to(q_mul(qb, qa), d->child_orientation);
@@ -86,7 +86,7 @@ static void tree_joint(tree *k, int j) {
 
 static void tree_create(tree *k) {
     skel_model_desc d;
-    skel_error      err;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     memset(d.gravity, 0, sizeof d.gravity);
@@ -98,8 +98,8 @@ static void tree_create(tree *k) {
 
 static tree *tree_load(const json_value *c) {
     tree *k = calloc(1, sizeof *k);
-    k->nb   = (int)flatten(get(c, "m"), k->m);
-    k->nj   = (int)flatten(get(c, "E"), k->E) / 2;
+    k->nb = (int)flatten(get(c, "m"), k->m);
+    k->nj = (int)flatten(get(c, "E"), k->E) / 2;
     flatten(get(c, "I"), k->I), flatten(get(c, "l"), k->l), flatten(get(c, "z"), k->z);
     flatten(get(c, "p"), k->p), flatten(get(c, "R"), k->R);
     flatten(get(c, "v"), k->v), flatten(get(c, "w"), k->w);
@@ -128,9 +128,9 @@ static void tree_free(tree *k) {
 
 START_TEST(hakenberg_accelerations) {
     const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
-    tree             *k = tree_load(c);
-    const size_t      n = 3 * (size_t)k->nb;
-    double        a[3 * MAX_BODIES], dw[3 * MAX_BODIES], mine[3 * MAX_BODIES], turn[3 * MAX_BODIES];
+    tree *k = tree_load(c);
+    const size_t n = 3 * (size_t)k->nb;
+    double a[3 * MAX_BODIES], dw[3 * MAX_BODIES], mine[3 * MAX_BODIES], turn[3 * MAX_BODIES];
     const int32_t solvers[3] = {SKEL_SOLVER_TREE, SKEL_SOLVER_PINV, SKEL_SOLVER_KKT};
     ck_assert_uint_eq(flatten(get(get(c, "out"), "a"), a), n);
     ck_assert_uint_eq(flatten(get(get(c, "out"), "dw"), dw), n);
@@ -147,10 +147,10 @@ END_TEST
 START_TEST(hakenberg_euler_step) {
     const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
     const json_value *e = get(get(c, "euler"), "sequential");
-    tree             *k = tree_load(c);
-    double            p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
-    double            poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
-    skel_step_desc    d;
+    tree *k = tree_load(c);
+    double p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
+    double poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
+    skel_step_desc d;
     skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_EULER, d.solver = SKEL_SOLVER_PINV;
     d.h = get(get(c, "euler"), "h")->number;
@@ -179,9 +179,9 @@ static pose frame_of(const json_value *f, const char *shift) {
 }
 
 START_TEST(paired_frames) {
-    const json_value *c     = json_element(get(g_vectors, "paired"), _i);
+    const json_value *c = json_element(get(g_vectors, "paired"), _i);
     const json_value *links = get(c, "links"), *joints = get(c, "joints"), *world = get(c, "world");
-    double            base[16], want[16];
+    double base[16], want[16];
     flatten(get(c, "base"), base);
     pose at = {{base[3], base[7], base[11]},
                q_from_matrix((m3){{v3_of(base), v3_of(base + 4), v3_of(base + 8)}})};
@@ -189,8 +189,8 @@ START_TEST(paired_frames) {
         if (k > 0) {
             const pose outer = frame_of(get(json_element(links, k - 1), "OF"), "r");
             const pose inner = frame_of(get(json_element(links, k), "IF"), "r");
-            const pose move  = frame_of(json_element(joints, k - 1), "d");
-            at               = pose_mul(pose_mul(pose_mul(at, outer), move), pose_inverse(inner));
+            const pose move = frame_of(json_element(joints, k - 1), "d");
+            at = pose_mul(pose_mul(pose_mul(at, outer), move), pose_inverse(inner));
         }
         flatten(json_element(world, k), want);
         const m3 r = q_matrix(at.q);
@@ -207,12 +207,12 @@ END_TEST
 
 START_TEST(axis_angle) {
     const json_value *c = json_element(get(g_vectors, "axis_angle"), _i);
-    double            u[3], want[9];
+    double u[3], want[9];
     flatten(get(c, "u"), u), flatten(get(c, "R"), want);
-    const v3     axis  = v3_of(u);
+    const v3 axis = v3_of(u);
     const double angle = get(c, "phi")->number;
-    const quat   q     = q_exp(v3_scale(axis, angle / v3_norm(axis)));
-    const m3     m = q_matrix(q), back = q_matrix(q_from_matrix(m));
+    const quat q = q_exp(v3_scale(axis, angle / v3_norm(axis)));
+    const m3 m = q_matrix(q), back = q_matrix(q_from_matrix(m));
     near(&m.r[0].x, want, 9, 1e-15 * 8);
     near(&back.r[0].x, want, 9, 1e-15 * 8);
 }
@@ -222,17 +222,17 @@ END_TEST
    summed along the three turns [RUD (2.12), (2.13)]. */
 START_TEST(euler_zyz) {
     const json_value *c = json_element(get(g_vectors, "euler_zyz"), _i);
-    double            angle[3], rate[3], want[9], space[3], body[3], mine[3];
+    double angle[3], rate[3], want[9], space[3], body[3], mine[3];
     flatten(get(c, "angles"), angle), flatten(get(c, "rates"), rate), flatten(get(c, "R"), want);
     flatten(get(c, "omega_space"), space), flatten(get(c, "omega_body"), body);
-    const v3   z = {0, 0, 1}, y = {0, 1, 0};
+    const v3 z = {0, 0, 1}, y = {0, 1, 0};
     const quat a = q_exp(v3_scale(z, angle[0])), b = q_exp(v3_scale(y, angle[1]));
     const quat q = q_mul(q_mul(a, b), q_exp(v3_scale(z, angle[2])));
-    const m3   m = q_matrix(q);
+    const m3 m = q_matrix(q);
     near(&m.r[0].x, want, 9, 1e-15 * 8);
     v3 w = v3_scale(z, rate[0]);
-    w    = v3_mad(w, rate[1], q_rotate(a, y));
-    w    = v3_mad(w, rate[2], q_rotate(q_mul(a, b), z));
+    w = v3_mad(w, rate[1], q_rotate(a, y));
+    w = v3_mad(w, rate[2], q_rotate(q_mul(a, b), z));
     v3_to(w, mine);
     near(mine, space, 3, 1e-14);
     v3_to(m3_tmulv(m, w), mine);
@@ -243,14 +243,14 @@ END_TEST
 /* The chain C6 of ERRATA, "Figures for acceptance": com of the last body from another program. */
 START_TEST(reference_chain) {
     const json_value *r = get(g_vectors, "reference_trajectory"), *one;
-    skel_step_desc    d;
+    skel_step_desc d;
     skel_step_desc_init(&d);
     d.h = 1e-3, d.integrator = SKEL_INTEGRATOR_RK4;
     int used = 0;
     JSON_EACH(one, get(r, "samples")) {
         const double until = get(one, "t")->number;
         if (strcmp(get(one, "chain")->text, "C6 free") != 0 || until > 2) continue;
-        tree  *k = tree_load(get(r, "chain_free"));
+        tree *k = tree_load(get(r, "chain_free"));
         double want[3], poses[7 * MAX_BODIES];
         for (int n = 0; n < (int)(until * 1000 + .5); ++n)
             ck_assert_int_eq(skel_step(k->state, &d, NULL), SKEL_OK);
@@ -266,7 +266,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("vectors");
-    TCase *t     = tcase_create("all");
+    TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, load, unload);
     tcase_add_loop_test(t, hakenberg_accelerations, 0, 12);
     tcase_add_loop_test(t, hakenberg_euler_step, 0, 12);

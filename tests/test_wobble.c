@@ -23,14 +23,14 @@ static skel_wobble_desc wobble_of(int32_t body, int32_t host, int damped) {
 
 /* A bone of 2.25 kg that turns and flies, with a soft mass of 6.75 kg that does not go along. */
 static scene bone(int damped) {
-    skel_body_desc   b[2];
-    skel_model_desc  d;
+    skel_body_desc b[2];
+    skel_model_desc d;
     skel_wobble_desc w = wobble_of(1, 0, damped);
-    b[0]               = body_of(SKEL_SHAPE_CAPSULE, 0.4, 0.03, 0, 2.25);
-    b[1]               = body_of(SKEL_SHAPE_CAPSULE, 0.35, 0.07, 0, 6.75);
+    b[0] = body_of(SKEL_SHAPE_CAPSULE, 0.4, 0.03, 0, 2.25);
+    b[1] = body_of(SKEL_SHAPE_CAPSULE, 0.35, 0.07, 0, 6.75);
     for (int k = 0; k < 2; ++k) {
         b[k].position[0] = 1, b[k].position[1] = -0.5;
-        b[k].collide     = SKEL_COLLIDE_NONE;
+        b[k].collide = SKEL_COLLIDE_NONE;
         b[k].velocity[0] = 1, b[k].velocity[2] = 0.5 - 0.8 * k, b[k].velocity[1] = 0.3 * k;
         b[k].angular_velocity[0] = 3 - k, b[k].angular_velocity[1] = 1;
         b[k].angular_velocity[2] = 2 * k;
@@ -42,24 +42,24 @@ static scene bone(int damped) {
 }
 
 START_TEST(conservation) {
-    const int             damped = _i;
-    scene                 s      = bone(damped);
-    const skel_report_row start  = report(s.state);
-    skel_report_row       last   = start;
-    double                linear = 0, angular = 0, energy = 0, rise = -1, off = 0, elastic = 0;
-    const double          size = v3_norm(v3_of(start.momentum));
-    const double          turn = v3_norm(v3_of(start.angular_momentum));
+    const int damped = _i;
+    scene s = bone(damped);
+    const skel_report_row start = report(s.state);
+    skel_report_row last = start;
+    double linear = 0, angular = 0, energy = 0, rise = -1, off = 0, elastic = 0;
+    const double size = v3_norm(v3_of(start.momentum));
+    const double turn = v3_norm(v3_of(start.angular_momentum));
     for (int k = 0; k < 2400; ++k) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         const skel_report_row row = report(s.state);
         linear = fmax(linear, max_difference(row.momentum, start.momentum, 3) / size);
         angular =
             fmax(angular, max_difference(row.angular_momentum, start.angular_momentum, 3) / turn);
-        energy  = fmax(energy, fabs(total(&row) / total(&start) - 1));
-        rise    = fmax(rise, (total(&row) - total(&last)) / total(&start));
-        off     = fmax(off, fabs(balance(&row, &start)) / total(&start));
+        energy = fmax(energy, fabs(total(&row) / total(&start) - 1));
+        rise = fmax(rise, (total(&row) - total(&last)) / total(&start));
+        off = fmax(off, fabs(balance(&row, &start)) / total(&start));
         elastic = fmax(elastic, row.elastic / total(&start));
-        last    = row;
+        last = row;
     }
     printf("wobble %s: momentum %.3g, angular %.3g, energy %.3g, rise %.3g, balance %.3g, "
            "elastic %.3g\n",
@@ -76,8 +76,8 @@ END_TEST
 
 /* Poses after 0.2 s against those by adams. */
 static double pose_error(const skel_bake *judge, int damped, double step) {
-    scene        s = bone(damped);
-    skel_bake   *b = bake_all(&s, CONSERVING, 0, step, 20, 5);
+    scene s = bone(damped);
+    skel_bake *b = bake_all(&s, CONSERVING, 0, step, 20, 5);
     const double e = max_difference(skel_bake_poses(b) + 56, skel_bake_poses(judge) + 56, 14);
     skel_bake_destroy(b);
     scene_free(&s);
@@ -85,8 +85,8 @@ static double pose_error(const skel_bake *judge, int damped, double step) {
 }
 
 START_TEST(agreement) {
-    scene        s      = bone(_i);
-    skel_bake   *judge  = bake_all(&s, ADAMS, 1e-10, 0, 20, 5);
+    scene s = bone(_i);
+    skel_bake *judge = bake_all(&s, ADAMS, 1e-10, 0, 20, 5);
     const double coarse = pose_error(judge, _i, 1e-4), fine = pose_error(judge, _i, 5e-5);
     printf("wobble %s: conserving off by %.3g at 1/10000, %.3g at 1/20000, order %.3f\n",
            _i ? "damped" : "free", coarse, fine, log2(coarse / fine));
@@ -101,20 +101,20 @@ enum { LINKS = 10 };
 
 /* A hanging chain of bones with a soft mass on each, all turned out of rest. */
 static scene soft_chain(void) {
-    static skel_body_desc   b[2 * LINKS];
-    static skel_joint_desc  j[LINKS];
+    static skel_body_desc b[2 * LINKS];
+    static skel_joint_desc j[LINKS];
     static skel_wobble_desc w[LINKS];
-    skel_model_desc         d;
+    skel_model_desc d;
     for (int k = 0; k < 2 * LINKS; ++k) {
-        b[k]             = body_of(SKEL_SHAPE_CAPSULE, 0.2, 0.03, 0, k < LINKS ? 0.5 : 1.5);
+        b[k] = body_of(SKEL_SHAPE_CAPSULE, 0.2, 0.03, 0, k < LINKS ? 0.5 : 1.5);
         b[k].position[2] = -0.125 - 0.25 * (k % LINKS);
         b[k].velocity[0] = 0.8 * (k % LINKS) * (k < LINKS);
-        b[k].collide     = SKEL_COLLIDE_NONE;
+        b[k].collide = SKEL_COLLIDE_NONE;
     }
     for (int k = 0; k < LINKS; ++k) {
         w[k] = wobble_of(k + LINKS, k, k % 2);
         skel_joint_desc_init(&j[k]);
-        j[k].type   = k % 2 ? SKEL_JOINT_HINGE : SKEL_JOINT_BALL;
+        j[k].type = k % 2 ? SKEL_JOINT_HINGE : SKEL_JOINT_BALL;
         j[k].parent = k - 1, j[k].child = k;
         j[k].parent_position[2] = k > 0 ? -0.125 : 0, j[k].child_position[2] = 0.125;
         const quat axis = q_exp((v3){-SKEL__TURN / 4, 0, 0});
@@ -129,18 +129,18 @@ static scene soft_chain(void) {
 }
 
 START_TEST(chain) {
-    scene                 s     = soft_chain();
+    scene s = soft_chain();
     const skel_report_row start = report(s.state);
-    skel_report_row       last  = start;
-    double                rise = -1, off = 0, gap = 0, size = start.kinetic;
+    skel_report_row last = start;
+    double rise = -1, off = 0, gap = 0, size = start.kinetic;
     for (int k = 0; k < 480; ++k) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         const skel_report_row row = report(s.state);
-        size                      = fmax(size, row.kinetic);
-        rise                      = fmax(rise, (total(&row) - total(&last)) / start.kinetic);
-        off                       = fmax(off, fabs(balance(&row, &start)) / size);
-        gap                       = fmax(gap, row.joint_gap);
-        last                      = row;
+        size = fmax(size, row.kinetic);
+        rise = fmax(rise, (total(&row) - total(&last)) / start.kinetic);
+        off = fmax(off, fabs(balance(&row, &start)) / size);
+        gap = fmax(gap, row.joint_gap);
+        last = row;
     }
     printf("chain: rise %.3g, balance %.3g, gap %.3g m, lost %.3g\n", rise, off, gap,
            (total(&start) - total(&last)) / start.kinetic);
@@ -158,7 +158,7 @@ END_TEST
 
 /* A heavy arm on a hinge about z that swings against its muscle, out and back. */
 static scene arm(int32_t side) {
-    skel_body_desc  b = body_of(SKEL_SHAPE_SPHERE, 0.2, 0, 0, 30);
+    skel_body_desc b = body_of(SKEL_SHAPE_SPHERE, 0.2, 0, 0, 30);
     skel_joint_desc j;
     skel_model_desc d;
     b.unplaced = 1;
@@ -168,8 +168,8 @@ static scene arm(int32_t side) {
     j.muscle.growth = GROWTH, j.muscle.max = MAX, j.muscle.start = START, j.muscle.side = side;
     skel_model_desc_init(&d);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
-    d.gravity[2]    = 0;
-    scene        s  = build(&d);
+    d.gravity[2] = 0;
+    scene s = build(&d);
     const double qd = -4.0 * side; /* against the muscle: it is stretched */
     ck_assert_int_eq(skel_state_set_qd(s.state, &qd), SKEL_OK);
     return s;
@@ -184,10 +184,10 @@ static double work_at(double p) {
 }
 
 START_TEST(closed_form) {
-    const int32_t side  = _i % 2 ? -1 : 1;
-    scene         s     = arm(side);
-    double        worst = 0, work = 0, least = 0, q, most = 0;
-    skel_bake    *b = bake_all(&s, _i / 2 ? ADAMS : CONSERVING, 1e-11, 1.0 / 240, 240, 241);
+    const int32_t side = _i % 2 ? -1 : 1;
+    scene s = arm(side);
+    double worst = 0, work = 0, least = 0, q, most = 0;
+    skel_bake *b = bake_all(&s, _i / 2 ? ADAMS : CONSERVING, 1e-11, 1.0 / 240, 240, 241);
     for (int k = 0; k < 241; ++k) {
         const double p = side * skel_bake_q(b)[k];
         least = fmin(least, p), most = fmax(most, torque_at(p));
@@ -215,12 +215,12 @@ END_TEST
 
 /* Two bodies on a slide with a muscle, upright; the lower one lands on a ground. */
 static scene jumper(void) {
-    skel_body_desc   b[2];
-    skel_joint_desc  j;
+    skel_body_desc b[2];
+    skel_joint_desc j;
     skel_ground_desc ground;
-    skel_model_desc  d;
+    skel_model_desc d;
     for (int k = 0; k < 2; ++k) {
-        b[k]             = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2 + 8 * k);
+        b[k] = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2 + 8 * k);
         b[k].position[2] = 0.4 + 0.5 * k;
     }
     skel_joint_desc_init(&j);
@@ -236,13 +236,13 @@ static scene jumper(void) {
 }
 
 START_TEST(delay) {
-    scene        s      = jumper();
-    const double h      = 1e-3;
-    double       impact = -1, speed = 0, changed = -1;
+    scene s = jumper();
+    const double h = 1e-3;
+    double impact = -1, speed = 0, changed = -1;
     for (int k = 0; k < 600 && changed < 0; ++k) {
         run(s.state, CONSERVING, h, 1);
         const skel_report_row row = report(s.state);
-        const double          t   = skel_state_time(s.state);
+        const double t = skel_state_time(s.state);
         if (impact < 0 && row.contacts > 0) impact = t, speed = row.momentum[2] / 12;
         if (skel__muscle_gain(s.state, 0, t) != 1.0) changed = t;
     }
@@ -257,11 +257,11 @@ END_TEST
 
 /* A mass on a spring: its speed is known. The muscle is too weak to matter. */
 START_TEST(history) {
-    skel_body_desc  b = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2);
+    skel_body_desc b = body_of(SKEL_SHAPE_SPHERE, 0.1, 0, 0, 2);
     skel_joint_desc j;
     skel_model_desc d;
-    const double    omega = 8, speed = 1.5;
-    double          worst = 0, most = 0;
+    const double omega = 8, speed = 1.5;
+    double worst = 0, most = 0;
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_SLIDE, j.parent = SKEL_WORLD, j.child = 0;
     j.spring.stiffness = 2 * omega * omega;
@@ -270,7 +270,7 @@ START_TEST(history) {
     skel_model_desc_init(&d);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     d.gravity[2] = 0;
-    scene s      = build(&d);
+    scene s = build(&d);
     ck_assert_int_eq(skel_state_set_qd(s.state, &speed), SKEL_OK);
     for (int k = 0; k < 4000; ++k) {
         run(s.state, CONSERVING, 2.5e-4, 1);
@@ -289,7 +289,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("wobble");
-    TCase *one   = tcase_create("all");
+    TCase *one = tcase_create("all");
     tcase_set_timeout(one, 120);
     tcase_add_loop_test(one, conservation, 0, 2);
     tcase_add_loop_test(one, agreement, 0, 2);

@@ -26,9 +26,9 @@ void cli_warn_dynamics(const char *file, const skel_scene *scene);
 int cli_code(skel_status status);
 
 typedef struct cli_option {
-    const char  *name;  /* "--fps" */
+    const char *name;   /* "--fps" */
     const char **value; /* NULL: a flag */
-    int         *flag;
+    int *flag;
 } cli_option;
 
 /** Sorts the arguments after the command's name; options end with a NULL name. Fills `count` words

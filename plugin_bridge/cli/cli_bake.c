@@ -15,7 +15,7 @@
 typedef struct call {
     const char *file, *out, *report, *to, *fps, *start, *end, *integrator, *tolerance, *step,
         *solver, *preroll, *jobs;
-    int           progress;
+    int progress;
     track_writer *write_track, *write_report;
 } call;
 
@@ -34,7 +34,7 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--jobs", &c->jobs, NULL},
                                   {"--progress", NULL, &c->progress},
                                   {NULL, NULL, NULL}};
-    const int        code      = cli_options(argc, argv, options, "skel bake SCENE", &c->file, 1);
+    const int code = cli_options(argc, argv, options, "skel bake SCENE", &c->file, 1);
     if (code != CLI_DONE) return code;
     /* a scene is one job and its numbers must not depend on the machine: any count will do */
     int32_t jobs = 1;
@@ -59,7 +59,7 @@ static int pick_report(call *c) {
 }
 
 static int check_files(const call *c) {
-    const int track_standard  = !c->out || strcmp(c->out, "-") == 0;
+    const int track_standard = !c->out || strcmp(c->out, "-") == 0;
     const int report_standard = c->report && strcmp(c->report, "-") == 0;
     if (cli_keep_scene(c->file, c->out) != CLI_DONE) return CLI_WRONG;
     if (cli_keep_scene(c->file, c->report) != CLI_DONE) return CLI_WRONG;
@@ -72,11 +72,11 @@ static int check_files(const call *c) {
 
 static int read_frames(const call *c, const skel_scene *scene, skel_bake_desc *desc,
                        int32_t *start) {
-    int32_t   end  = skel_scene_frame_end(scene);
+    int32_t end = skel_scene_frame_end(scene);
     const int code = cli_integer("--start", c->start, start) | cli_integer("--end", c->end, &end);
     if (code != CLI_DONE) return code;
     const int64_t frames = (int64_t)end - *start + 1;
-    const double  bodies = skel_model_body_count(skel_scene_model(scene));
+    const double bodies = skel_model_body_count(skel_scene_model(scene));
     if (frames < 1)
         return cli_error(CLI_WRONG, NULL, "--end: is %d, must be at least the start, which is %d",
                          (int)end, (int)*start);
@@ -93,7 +93,7 @@ static int read_frames(const call *c, const skel_scene *scene, skel_bake_desc *d
 static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *desc, int32_t *start) {
     skel_bake_desc_init(desc);
     skel_scene_bake_desc(scene, desc);
-    *start   = skel_scene_frame_start(scene);
+    *start = skel_scene_frame_start(scene);
     int code = cli_number("--fps", c->fps, 1, &desc->sample_rate);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &desc->tolerance);
     if (code == CLI_DONE) code = cli_number("--step", c->step, 1, &desc->step);
@@ -109,8 +109,8 @@ static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *des
 /* ---- running --------------------------------------------------------------------------------- */
 
 static skel_status run(skel_bake *bake, int shown) {
-    cli_progress p      = cli_progress_start(shown);
-    skel_status  status = SKEL_MORE;
+    cli_progress p = cli_progress_start(shown);
+    skel_status status = SKEL_MORE;
     while (status == SKEL_MORE) {
         status = skel_bake_advance(bake, CLI_SLICE_MS);
         cli_progress_show(&p, skel_bake_progress(bake));
@@ -132,8 +132,8 @@ static int write_outputs(const call *c, const track_source *source) {
    the call. */
 static void warn_tolerance(const call *c, const skel_bake *bake, const skel_bake_desc *desc) {
     skel_bake_summary sum = {.struct_size = sizeof sum};
-    skel_bake_desc    none;
-    char              text[240];
+    skel_bake_desc none;
+    char text[240];
     skel_bake_desc_init(&none);
     if (!c->tolerance || desc->tolerance != none.tolerance) return;
     if (skel_bake_get_summary(bake, &sum) != SKEL_OK || !(sum.step > 0)) return;
@@ -151,19 +151,19 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     skel_error_init(&err);
     skel_status status = skel_bake_start(desc, &bake, &err);
     if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
-    status              = run(bake, c->progress);
-    track_source source = {.model       = skel_scene_model(scene),
-                           .bake        = bake,
-                           .document    = scene,
-                           .scene       = skel_scene_name(scene),
-                           .fps         = desc->sample_rate,
+    status = run(bake, c->progress);
+    track_source source = {.model = skel_scene_model(scene),
+                           .bake = bake,
+                           .document = scene,
+                           .scene = skel_scene_name(scene),
+                           .fps = desc->sample_rate,
                            .frame_start = start,
-                           .frames      = skel_bake_samples_done(bake),
-                           .poses       = skel_bake_poses(bake),
-                           .velocities  = skel_bake_velocities(bake),
-                           .q           = skel_bake_q(bake)};
-    int          code   = CLI_DONE;
-    char         mimic[256];
+                           .frames = skel_bake_samples_done(bake),
+                           .poses = skel_bake_poses(bake),
+                           .velocities = skel_bake_velocities(bake),
+                           .q = skel_bake_q(bake)};
+    int code = CLI_DONE;
+    char mimic[256];
     for (int32_t i = 0; skel_bake_warning(bake, i); ++i)
         cli_warn(c->file, skel_bake_warning(bake, i));
     warn_tolerance(c, bake, desc);
@@ -172,7 +172,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     if (status < 0) {
         skel_bake_error(bake, &err);
         source.failed = err.text;
-        code          = cli_error(CLI_FAILED, c->file, "%s", err.text);
+        code = cli_error(CLI_FAILED, c->file, "%s", err.text);
     }
     const int written = write_outputs(c, &source);
     skel_bake_destroy(bake);
@@ -181,17 +181,17 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
 
 static int bake_scene(const call *c, const skel_scene *scene) {
     skel_bake_desc desc;
-    int32_t        start;
-    int            code = read_desc(c, scene, &desc, &start);
+    int32_t start;
+    int code = read_desc(c, scene, &desc, &start);
     if (code == CLI_DONE) code = cli_check_out(c->out);
     if (code == CLI_DONE) code = cli_check_out(c->report);
     return code == CLI_DONE ? bake_and_write(c, scene, &desc, start) : code;
 }
 
 int cli_bake(int argc, char **argv) {
-    call        c     = {0};
+    call c = {0};
     skel_scene *scene = NULL;
-    int         code  = read_call(argc, argv, &c);
+    int code = read_call(argc, argv, &c);
     if (code == CLI_DONE) code = cli_pick_track(c.out, c.to, &c.write_track);
     if (code == CLI_DONE) code = pick_report(&c);
     if (code == CLI_DONE) code = check_files(&c);

@@ -20,7 +20,7 @@ typedef skel_status (*text_maker)(const void *what, char *text, size_t capacity,
 
 /* t.failed where there is no memory. */
 static int make_text(const char *file, text_maker make, const void *what, text_buffer *t) {
-    size_t     needed = 0;
+    size_t needed = 0;
     skel_error err;
     skel_error_init(&err);
     skel_status status = make(what, NULL, 0, &needed, &err);
@@ -34,8 +34,8 @@ static int make_text(const char *file, text_maker make, const void *what, text_b
 }
 
 static int write_made(const char *file, const char *out, text_maker make, const void *what) {
-    text_buffer t    = {0};
-    int         code = make_text(file, make, what, &t);
+    text_buffer t = {0};
+    int code = make_text(file, make, what, &t);
     if (code == CLI_DONE) code = cli_write(out, &t);
     text_free(&t);
     return code;
@@ -44,8 +44,8 @@ static int write_made(const char *file, const char *out, text_maker make, const 
 /* The lines of a report of a table, on standard error. */
 static int say_made(const char *file, text_maker make, const void *what) {
     static const char warning[] = "warning: ";
-    text_buffer       t         = {0};
-    int               code      = make_text(file, make, what, &t);
+    text_buffer t = {0};
+    int code = make_text(file, make, what, &t);
     if (code == CLI_DONE && t.failed) code = cli_error(CLI_FAILED, NULL, "out of memory");
     char *line = code == CLI_DONE ? strtok(t.data, "\n") : NULL;
     for (; line; line = strtok(NULL, "\n")) {
@@ -59,7 +59,7 @@ static int say_made(const char *file, text_maker make, const void *what) {
 }
 
 typedef struct table_call {
-    const skel_scene  *scene;
+    const skel_scene *scene;
     skel_scene_dh_desc desc;
 } table_call;
 
@@ -96,8 +96,8 @@ int cli_write_urdf(const char *file, const char *out, const skel_scene *scene) {
 
 int cli_write_table(const char *file, const char *out, const skel_scene *scene,
                     const skel_scene_dh_desc *desc) {
-    const table_call c    = {scene, *desc};
-    const int        code = write_made(file, out, make_table, &c);
+    const table_call c = {scene, *desc};
+    const int code = write_made(file, out, make_table, &c);
     return code == CLI_DONE ? say_made(file, make_report, &c) : code;
 }
 
@@ -106,14 +106,14 @@ int cli_write_table(const char *file, const char *out, const skel_scene *scene,
 /* The k-th folder that may hold robots: SKEL_ROBOTS, beside the installed command, the sources. */
 static int robot_folder(int k, char path[PATH_ROOM]) {
     const char *set = getenv("SKEL_ROBOTS");
-    path[0]         = 0;
+    path[0] = 0;
     if (k == 0) return set ? snprintf(path, PATH_ROOM, "%s", set) > 0 : 1;
     if (k == 2) return snprintf(path, PATH_ROOM, "%s", SKEL_ROBOTS_FOLDER) > 0;
     if (k > 2) return 0;
-    char          exe[PATH_ROOM / 2];
+    char exe[PATH_ROOM / 2];
     const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n <= 0) return 1;
-    exe[n]      = 0;
+    exe[n] = 0;
     char *slash = strrchr(exe, '/');
     if (slash) *slash = 0;
     return snprintf(path, PATH_ROOM, "%s/../share/skel/robots", exe) > 0;
@@ -149,10 +149,10 @@ static int compare_names(const void *a, const void *b) {
 
 /* "ur5  6 joints  UR5 (CB3): reach 0.95 m" is more than a list needs: name, joints, title. */
 static void list_robot(const char *folder, const char *name) {
-    char        path[2 * PATH_ROOM];
-    char       *data   = NULL;
-    size_t      length = 0;
-    skel_scene *scene  = NULL;
+    char path[2 * PATH_ROOM];
+    char *data = NULL;
+    size_t length = 0;
+    skel_scene *scene = NULL;
     snprintf(path, sizeof path, "%s/%s.json", folder, name);
     if (cli_read(path, &data, &length) == CLI_DONE &&
         skel_scene_parse(data, length, &scene, NULL) == SKEL_OK)
@@ -164,10 +164,10 @@ static void list_robot(const char *folder, const char *name) {
 
 int cli_robots(int argc, char **argv) {
     const cli_option options[] = {{NULL, NULL, NULL}};
-    char             folder[PATH_ROOM];
-    char            *names[MAX_ROBOTS];
-    size_t           count = 0;
-    const int        code  = cli_options(argc, argv, options, "skel robots", NULL, 0);
+    char folder[PATH_ROOM];
+    char *names[MAX_ROBOTS];
+    size_t count = 0;
+    const int code = cli_options(argc, argv, options, "skel robots", NULL, 0);
     if (code != CLI_DONE) return code;
     DIR *dir = open_robots(folder);
     if (!dir)
@@ -215,9 +215,9 @@ static int pick_csv(const char *out, const char *to, int32_t *is_csv) {
 /* Options that a CSV table may lack go before it as its own lines. */
 static int read_table(const char *file, const char *const keys[3], char **data, size_t *length) {
     static const char *const names[] = {"convention", "angle_unit", "length_unit"};
-    char                     path[CLI_PATH];
-    text_buffer              t    = {0};
-    int                      code = cli_read(cli_find(file, path), data, length);
+    char path[CLI_PATH];
+    text_buffer t = {0};
+    int code = cli_read(cli_find(file, path), data, length);
     if (code != CLI_DONE) return code;
     for (int k = 0; k < 3; ++k)
         if (keys[k]) text_addf(&t, "# %s: %s\n", names[k], keys[k]);
@@ -238,16 +238,16 @@ static int read_table(const char *file, const char *const keys[3], char **data, 
 }
 
 static int dh_build(int argc, char **argv) {
-    const char      *file = NULL, *out = NULL, *keys[3] = {NULL};
+    const char *file = NULL, *out = NULL, *keys[3] = {NULL};
     const cli_option options[] = {{"-o", &out, NULL},
                                   {"--convention", &keys[0], NULL},
                                   {"--angle-unit", &keys[1], NULL},
                                   {"--length-unit", &keys[2], NULL},
                                   {NULL, NULL, NULL}};
-    char            *data      = NULL;
-    size_t           length    = 0;
-    skel_scene      *scene     = NULL;
-    skel_error       err;
+    char *data = NULL;
+    size_t length = 0;
+    skel_scene *scene = NULL;
+    skel_error err;
     skel_error_init(&err);
     int code = cli_options(argc, argv, options, "skel dh build TABLE", &file, 1);
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
@@ -263,15 +263,15 @@ static int dh_build(int argc, char **argv) {
 }
 
 static int dh_extract(int argc, char **argv) {
-    const char        *file = NULL, *out = NULL, *convention = NULL, *snap = NULL, *to = NULL;
-    skel_scene        *scene = NULL;
+    const char *file = NULL, *out = NULL, *convention = NULL, *snap = NULL, *to = NULL;
+    skel_scene *scene = NULL;
     skel_scene_dh_desc d;
     skel_scene_dh_desc_init(&d);
     const cli_option options[] = {{"-o", &out, NULL},        {"--convention", &convention, NULL},
                                   {"--root", &d.root, NULL}, {"--tip", &d.tip, NULL},
                                   {"--snap", &snap, NULL},   {"--to", &to, NULL},
                                   {NULL, NULL, NULL}};
-    int              code = cli_options(argc, argv, options, "skel dh extract SCENE", &file, 1);
+    int code = cli_options(argc, argv, options, "skel dh extract SCENE", &file, 1);
     if (code == CLI_DONE) code = cli_convention(convention, &d.convention);
     if (code == CLI_DONE) code = cli_number("--snap", snap, 1, &d.snap);
     if (snap) d.parallel_tolerance = 0.0; /* whoever says what is parallel is not second-guessed */
@@ -285,8 +285,8 @@ static int dh_extract(int argc, char **argv) {
 
 typedef struct rewrite_call {
     const char *data;
-    size_t      length;
-    int32_t     convention, is_csv;
+    size_t length;
+    int32_t convention, is_csv;
 } rewrite_call;
 
 static skel_status make_rewrite(const void *what, char *text, size_t capacity, size_t *needed,
@@ -303,9 +303,9 @@ static skel_status make_rewrite_report(const void *what, char *text, size_t capa
 }
 
 static int dh_convert(int argc, char **argv) {
-    const char      *file = NULL, *out = NULL, *convention = NULL, *to = NULL;
-    char            *data      = NULL, path[CLI_PATH];
-    rewrite_call     c         = {0};
+    const char *file = NULL, *out = NULL, *convention = NULL, *to = NULL;
+    char *data = NULL, path[CLI_PATH];
+    rewrite_call c = {0};
     const cli_option options[] = {{"-o", &out, NULL},
                                   {"--convention", &convention, NULL},
                                   {"--to", &to, NULL},

@@ -21,18 +21,18 @@ typedef struct call {
 static int split_frame(char *text, int32_t *frame) {
     char *at = strrchr(text, '@'), *end = NULL;
     if (!at || !at[1]) return 0;
-    errno        = 0;
+    errno = 0;
     const long x = strtol(at + 1, &end, 10);
     if (*end || errno || x < -1000000000 || x > 1000000000) return 0;
     *frame = (int32_t)x;
-    *at    = 0;
+    *at = 0;
     return 1;
 }
 
 static int pose_of_track(const char *option, const char *file, const skel_track *track,
                          const int32_t *frame, size_t nb, double *poses) {
     const int32_t count = skel_track_frame_count(track), start = skel_track_frame_start(track);
-    int32_t       k = 0;
+    int32_t k = 0;
     if (skel_track_fps(track) > 0.0 && !frame)
         return cli_error(CLI_WRONG, file, "is a track; %s needs one frame of it, as %s@%d", option,
                          file, (int)start);
@@ -49,19 +49,19 @@ static int pose_of_track(const char *option, const char *file, const skel_track 
 static int read_pose(const char *option, const char *text, const skel_model *model, double *poses) {
     const size_t nb = (size_t)skel_model_body_count(model);
     if (strcmp(text, "scene") == 0) {
-        skel_state *state  = NULL;
+        skel_state *state = NULL;
         skel_status status = skel_state_create(model, &state, NULL);
         if (status == SKEL_OK) status = skel_state_get_poses(state, poses);
         skel_state_destroy(state);
         return status == SKEL_OK ? CLI_DONE : cli_error(CLI_FAILED, NULL, "out of memory");
     }
-    char       *file  = malloc(strlen(text) + 1);
+    char *file = malloc(strlen(text) + 1);
     skel_track *track = NULL;
-    int32_t     frame = 0;
+    int32_t frame = 0;
     if (!file) return cli_error(CLI_FAILED, NULL, "out of memory");
     memcpy(file, text, strlen(text) + 1);
     const int framed = split_frame(file, &frame);
-    int       code   = cli_track(file, model, &track);
+    int code = cli_track(file, model, &track);
     if (code == CLI_DONE)
         code = pose_of_track(option, file, track, framed ? &frame : NULL, nb, poses);
     skel_track_destroy(track);
@@ -97,7 +97,7 @@ static void put_q(text_buffer *t, const double *q, int32_t frames, int32_t nq) {
 static void put_receipt(text_buffer *t, const skel_flight_summary *s) {
     const struct {
         const char *name;
-        double      value;
+        double value;
     } rows[] = {
         {"turned", s->turned},
         {"residual_angle", s->residual_angle},
@@ -125,9 +125,9 @@ static void put_receipt(text_buffer *t, const skel_flight_summary *s) {
 static int write_track(const call *c, const skel_scene *scene, const skel_flight *flight,
                        double fps, const skel_flight_summary *sum) {
     const skel_model *model = skel_scene_model(scene);
-    const int32_t     n = skel_flight_sample_count(flight), nb = skel_model_body_count(model);
-    const double     *pose = skel_flight_poses(flight), *v = skel_flight_velocities(flight);
-    text_buffer       t = {0};
+    const int32_t n = skel_flight_sample_count(flight), nb = skel_model_body_count(model);
+    const double *pose = skel_flight_poses(flight), *v = skel_flight_velocities(flight);
+    text_buffer t = {0};
     text_add(&t, "{\n  \"format\": \"skel-track/1\",\n  \"fps\": ");
     text_number(&t, fps);
     text_addf(&t, ",\n  \"frame_start\": %d,\n  \"bodies\": [", (int)skel_scene_frame_start(scene));
@@ -151,12 +151,12 @@ static int write_scene(const call *c, const skel_scene *scene, const skel_flight
                        double fps) {
     skel_scene_edit e;
     skel_scene_edit_init(&e);
-    e.poses       = skel_flight_poses(flight);
-    e.velocities  = skel_flight_velocities(flight);
-    e.has_bake    = 1;
-    e.fps         = fps;
+    e.poses = skel_flight_poses(flight);
+    e.velocities = skel_flight_velocities(flight);
+    e.has_bake = 1;
+    e.fps = fps;
     e.frame_start = skel_scene_frame_start(scene);
-    e.frame_end   = e.frame_start + skel_flight_sample_count(flight) - 1;
+    e.frame_end = e.frame_start + skel_flight_sample_count(flight) - 1;
     return cli_write_edited(c->scene, scene, &e);
 }
 
@@ -164,7 +164,7 @@ static int write_scene(const call *c, const skel_scene *scene, const skel_flight
 
 static void warn(const call *c, const skel_flight_desc *d, const skel_flight_summary *sum) {
     const double frames = d->duration * d->sample_rate, over = frames - floor(frames + 1e-9);
-    char         text[320];
+    char text[320];
     if (sum->joint_gap > GAP_SLACK || sum->misalignment > GAP_SLACK) {
         snprintf(text, sizeof text,
                  "the poses miss the joints by up to %.3g m and %.3g rad; the joint coordinates "
@@ -187,7 +187,7 @@ static int read_about(const char *text, double about[3]) {
     if (!text) return CLI_DONE;
     /* A number out of range becomes infinite, and that is refused below. */
     /* NOLINTNEXTLINE(cert-err34-c) */
-    const int    n    = sscanf(text, "%lf,%lf,%lf%c", &about[0], &about[1], &about[2], &rest);
+    const int n = sscanf(text, "%lf,%lf,%lf%c", &about[0], &about[1], &about[2], &rest);
     const double size = fabs(about[0]) + fabs(about[1]) + fabs(about[2]);
     if (n == 3 && isfinite(size) && size > 0.0) return CLI_DONE;
     return cli_error(CLI_WRONG, NULL, "--about: is '%s', must be x,y,z and not zero", text);
@@ -196,10 +196,10 @@ static int read_about(const char *text, double about[3]) {
 /* Everything but the poses. */
 static int read_desc(const call *c, const skel_scene *scene, skel_flight_desc *d) {
     skel_flight_desc_init(d);
-    d->model       = skel_scene_model(scene);
+    d->model = skel_scene_model(scene);
     d->sample_rate = skel_scene_fps(scene);
-    d->has_turns   = c->turns != NULL;
-    int code       = cli_number("--time", c->time, 1, &d->duration);
+    d->has_turns = c->turns != NULL;
+    int code = cli_number("--time", c->time, 1, &d->duration);
     if (code == CLI_DONE) code = cli_number("--fps", c->fps, 1, &d->sample_rate);
     if (code == CLI_DONE) code = cli_integer("--turns", c->turns, &d->turns);
     if (code == CLI_DONE) code = read_about(c->about, d->about);
@@ -214,10 +214,10 @@ static int read_desc(const call *c, const skel_scene *scene, skel_flight_desc *d
 }
 
 static int fly(const call *c, const skel_scene *scene, double *poses) {
-    const size_t     nb     = (size_t)skel_model_body_count(skel_scene_model(scene));
-    skel_flight     *flight = NULL;
+    const size_t nb = (size_t)skel_model_body_count(skel_scene_model(scene));
+    skel_flight *flight = NULL;
     skel_flight_desc d;
-    skel_error       err;
+    skel_error err;
     skel_error_init(&err);
     int code = read_desc(c, scene, &d);
     if (code == CLI_DONE) code = read_pose("--from", c->from, d.model, poses);
@@ -249,19 +249,19 @@ static int check_call(const call *c) {
 }
 
 int cli_flight(int argc, char **argv) {
-    call             c         = {0};
+    call c = {0};
     const cli_option options[] = {
         {"--from", &c.from, NULL},   {"--to", &c.to, NULL},       {"--time", &c.time, NULL},
         {"--turns", &c.turns, NULL}, {"--about", &c.about, NULL}, {"--fps", &c.fps, NULL},
         {"-o", &c.out, NULL},        {"--scene", &c.scene, NULL}, {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
-    int         code  = cli_options(argc, argv, options, "skel flight SCENE", &c.file, 1);
+    int code = cli_options(argc, argv, options, "skel flight SCENE", &c.file, 1);
     if (code == CLI_DONE) code = check_call(&c);
     if (code == CLI_DONE) code = cli_scene(c.file, &scene);
     if (code == CLI_DONE) {
         cli_warn_dynamics(c.file, scene);
-        const size_t nb    = (size_t)skel_model_body_count(skel_scene_model(scene));
-        double      *poses = calloc(14 * nb, sizeof *poses);
+        const size_t nb = (size_t)skel_model_body_count(skel_scene_model(scene));
+        double *poses = calloc(14 * nb, sizeof *poses);
         code = poses ? fly(&c, scene, poses) : cli_error(CLI_FAILED, c.file, "out of memory");
         free(poses);
     }

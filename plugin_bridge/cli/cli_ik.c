@@ -9,8 +9,8 @@
 #define START_SAME 1e-3 /* [rad], [m]: a first frame that was not moved farther is as it was */
 
 typedef struct call {
-    const char   *file, *out, *to, *mode, *tolerance, *seed, *start, *body, *position, *orientation;
-    int           progress;
+    const char *file, *out, *to, *mode, *tolerance, *seed, *start, *body, *position, *orientation;
+    int progress;
     track_writer *write;
 } call;
 
@@ -26,7 +26,7 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--position", &c->position, NULL},
                                   {"--orientation", &c->orientation, NULL},
                                   {NULL, NULL, NULL}};
-    int              code      = cli_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
+    int code = cli_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
     if (code == CLI_DONE) code = cli_pick_track(c->out, c->to, &c->write);
     if (code == CLI_DONE) code = cli_keep_scene(c->file, c->out);
     return code;
@@ -89,16 +89,16 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
     int32_t which = -1, start;
     skel_ik_motion_desc_init(d);
     skel_scene_ik(scene, d);
-    *ik      = *d->ik;
-    d->ik    = ik;
-    start    = (int32_t)d->start;
+    *ik = *d->ik;
+    d->ik = ik;
+    start = (int32_t)d->start;
     int code = cli_choice("--mode", c->mode, mode_name, &ik->mode);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &ik->tolerance);
     if (code == CLI_DONE) code = cli_choice("--seed", c->seed, seed_name, &which);
     if (code == CLI_DONE) code = cli_choice("--start", c->start, start_name, &start);
     d->start = (uint32_t)start;
     if (code == CLI_DONE && (c->position || c->orientation)) {
-        code      = read_goal(c, scene, goal);
+        code = read_goal(c, scene, goal);
         ik->goals = goal, ik->goal_count = 1, ik->goal_stride = sizeof *goal;
         d->tracks = NULL, d->sample_count = 1;
     } else if (code == CLI_DONE && c->body) {
@@ -123,16 +123,16 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
 /* "goals[1] 'left hand', 0.02 m"; a loop where no goal is that far off. */
 static void say_worst(const skel_scene *scene, const skel_ik_motion *motion, int32_t frame,
                       int32_t goals, char *out, size_t size) {
-    const double *off      = skel_ik_motion_residuals(motion) + 2 * (size_t)frame * (size_t)goals;
-    const double  residual = skel_ik_motion_receipts(motion)[frame].residual;
-    int32_t       worst    = 0;
+    const double *off = skel_ik_motion_residuals(motion) + 2 * (size_t)frame * (size_t)goals;
+    const double residual = skel_ik_motion_receipts(motion)[frame].residual;
+    int32_t worst = 0;
     for (int32_t k = 1; k < 2 * goals; ++k)
         if (off[k] > off[worst]) worst = k;
     if (residual > off[worst] * (1.0 + 1e-9)) {
         snprintf(out, size, "a loop of joints, %.3g", residual);
         return;
     }
-    const char *own  = skel_scene_goal_name(scene, worst / 2);
+    const char *own = skel_scene_goal_name(scene, worst / 2);
     const char *name = own ? own : "";
     snprintf(out, size, "goals[%d]%s%.64s%s, %.3g %s", (int)(worst / 2), name[0] ? " '" : "", name,
              name[0] ? "'" : "", off[worst], worst % 2 ? "rad" : "m");
@@ -141,10 +141,10 @@ static void say_worst(const skel_scene *scene, const skel_ik_motion *motion, int
 /* Frames that are blended with the seed are not meant to be there yet. */
 static int judge(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
                  const skel_ik_motion *motion) {
-    const skel_ik_receipt *r      = skel_ik_motion_receipts(motion);
-    const int64_t          n      = skel_ik_motion_sample_count(motion);
-    int64_t                missed = 0, worst = -1;
-    char                   what[160];
+    const skel_ik_receipt *r = skel_ik_motion_receipts(motion);
+    const int64_t n = skel_ik_motion_sample_count(motion);
+    int64_t missed = 0, worst = -1;
+    char what[160];
     for (int64_t k = d->blend_in; k < n - (int64_t)d->blend_out; ++k) {
         if (r[k].reached) continue;
         ++missed;
@@ -165,7 +165,7 @@ static const char *joint_name(const skel_ik_motion_desc *d, const skel_ik_jump *
 static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
                           const skel_ik_motion *motion) {
     skel_ik_jump jump = {.struct_size = sizeof jump};
-    char         text[256];
+    char text[256];
     skel_ik_motion_get_start(motion, &jump);
     if (jump.size > START_SAME) {
         snprintf(text, sizeof text,
@@ -188,8 +188,8 @@ static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static skel_status run(skel_ik_motion *motion, int shown) {
-    cli_progress p      = cli_progress_start(shown);
-    skel_status  status = SKEL_MORE;
+    cli_progress p = cli_progress_start(shown);
+    skel_status status = SKEL_MORE;
     while (status == SKEL_MORE) {
         status = skel_ik_motion_advance(motion, CLI_SLICE_MS);
         cli_progress_show(&p, skel_ik_motion_progress(motion));
@@ -200,7 +200,7 @@ static skel_status run(skel_ik_motion *motion, int shown) {
 
 static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d) {
     skel_ik_motion *motion = NULL;
-    skel_error      err;
+    skel_error err;
     skel_error_init(&err);
     skel_status status = skel_ik_motion_start(d, &motion, &err);
     if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
@@ -209,16 +209,16 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
         skel_ik_motion_destroy(motion);
         return cli_error(cli_code(status), c->file, "%s", skel_status_text(status));
     }
-    const track_source source = {.model       = d->ik->model,
-                                 .ik          = motion,
-                                 .goals       = (int32_t)d->ik->goal_count,
-                                 .scene       = skel_scene_name(scene),
-                                 .fps         = d->sample_rate,
+    const track_source source = {.model = d->ik->model,
+                                 .ik = motion,
+                                 .goals = (int32_t)d->ik->goal_count,
+                                 .scene = skel_scene_name(scene),
+                                 .fps = d->sample_rate,
                                  .frame_start = skel_scene_frame_start(scene),
-                                 .frames      = skel_ik_motion_samples_done(motion),
-                                 .poses       = skel_ik_motion_poses(motion),
-                                 .q           = skel_ik_motion_q(motion)};
-    int                code   = cli_write_track(c->out, c->write, &source);
+                                 .frames = skel_ik_motion_samples_done(motion),
+                                 .poses = skel_ik_motion_poses(motion),
+                                 .q = skel_ik_motion_q(motion)};
+    int code = cli_write_track(c->out, c->write, &source);
     if (code == CLI_DONE) warn_of_jumps(c, scene, d, motion);
     if (code == CLI_DONE) code = judge(c, scene, d, motion);
     skel_ik_motion_destroy(motion);
@@ -227,10 +227,10 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
 
 static int solve_scene(const call *c, const skel_scene *scene) {
     skel_ik_motion_desc d;
-    skel_ik_desc        ik;
-    skel_goal_desc      goal;
-    double             *seed = NULL;
-    int                 code = read_desc(c, scene, &d, &ik, &goal, &seed);
+    skel_ik_desc ik;
+    skel_goal_desc goal;
+    double *seed = NULL;
+    int code = read_desc(c, scene, &d, &ik, &goal, &seed);
     if (code == CLI_DONE) code = cli_check_out(c->out);
     if (code == CLI_DONE) code = solve_and_write(c, scene, &d);
     free(seed);
@@ -238,9 +238,9 @@ static int solve_scene(const call *c, const skel_scene *scene) {
 }
 
 int cli_ik(int argc, char **argv) {
-    call        c     = {0};
+    call c = {0};
     skel_scene *scene = NULL;
-    int         code  = read_call(argc, argv, &c);
+    int code = read_call(argc, argv, &c);
     if (code == CLI_DONE) code = cli_scene(c.file, &scene);
     if (code == CLI_DONE) code = solve_scene(&c, scene);
     skel_scene_destroy(scene);

@@ -14,17 +14,17 @@
 typedef struct call {
     const char *words[2]; /* scene, track */
     const char *out, *to, *cutoff, *motors;
-    int         as_json;
+    int as_json;
 } call;
 
 /* All that the writers read. */
 typedef struct motion {
-    const skel_model    *model;
-    const skel_track    *track;
-    const skel_inverse  *inverse;
+    const skel_model *model;
+    const skel_track *track;
+    const skel_inverse *inverse;
     skel_inverse_summary sum;
-    int32_t              frames, nb, nj, nv;
-    unsigned char       *touched; /* (nb) contact forces act on the body at some frame */
+    int32_t frames, nb, nj, nv;
+    unsigned char *touched; /* (nb) contact forces act on the body at some frame */
 } motion;
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -38,11 +38,11 @@ static int32_t joint_type(const skel_model *model, int32_t joint) {
 
 /* What the numbers of a joint are called, in their order. */
 static const char *const *column_names(int32_t type) {
-    static const char *const none[]      = {NULL};
-    static const char *const hinge[]     = {"torque", NULL};
-    static const char *const slide[]     = {"force", NULL};
+    static const char *const none[] = {NULL};
+    static const char *const hinge[] = {"torque", NULL};
+    static const char *const slide[] = {"force", NULL};
     static const char *const universal[] = {"tz", "tx", NULL}; /* outer z, inner x */
-    static const char *const ball[]      = {"tx", "ty", "tz", NULL};
+    static const char *const ball[] = {"tx", "ty", "tz", NULL};
     switch (type) {
     case SKEL_JOINT_HINGE: return hinge;
     case SKEL_JOINT_SLIDE: return slide;
@@ -106,7 +106,7 @@ static void push_on(const motion *m, int32_t frame, int32_t body, double sum[3])
 static void put_csv_head(text_buffer *t, const motion *m) {
     static const char *const residual[] = {"residual.fx", "residual.fy", "residual.fz",
                                            "residual.tx", "residual.ty", "residual.tz"};
-    static const char *const contact[]  = {"contact.fx", "contact.fy", "contact.fz"};
+    static const char *const contact[] = {"contact.fx", "contact.fy", "contact.fz"};
     text_add(t, "frame,time");
     for (int32_t j = 0; j < m->nj; ++j)
         for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c)
@@ -320,14 +320,14 @@ static void turn(const double *a, const double *b, const double v[3], double out
 static void world_torque(const skel_joint_desc *j, const double *poses, const double *torque,
                          double out[3]) {
     static const double world[4] = {1, 0, 0, 0};
-    const double       *a        = j->parent >= 0 ? poses + 7 * (size_t)j->parent + 3 : world;
-    const double       *b        = j->child >= 0 ? poses + 7 * (size_t)j->child + 3 : world;
+    const double *a = j->parent >= 0 ? poses + 7 * (size_t)j->parent + 3 : world;
+    const double *b = j->child >= 0 ? poses + 7 * (size_t)j->child + 3 : world;
     if (j->type == SKEL_JOINT_BALL) {
         turn(b, j->child_orientation, torque, out);
         return;
     }
     const double outer[3] = {0, 0, torque[0]}, inner[3] = {torque[1], 0, 0};
-    double       second[3];
+    double second[3];
     turn(a, j->parent_orientation, outer, out);
     turn(b, j->child_orientation, inner, second);
     for (int k = 0; k < 3; ++k) out[k] += second[k];
@@ -345,17 +345,17 @@ static void free_curves(curves *c) {
 
 static int take_curves(const motion *m, curves *c) {
     const size_t n = (size_t)m->frames, nb = (size_t)m->nb;
-    c->motor      = calloc(n * (size_t)m->nj + 1, sizeof(double));
-    c->force      = calloc(n * nb * 3, sizeof(double));
-    c->torque     = calloc(n * nb * 3, sizeof(double));
-    c->poses      = calloc(nb * 7, sizeof(double));
-    c->now        = calloc(nb * 7, sizeof(double));
+    c->motor = calloc(n * (size_t)m->nj + 1, sizeof(double));
+    c->force = calloc(n * nb * 3, sizeof(double));
+    c->torque = calloc(n * nb * 3, sizeof(double));
+    c->poses = calloc(nb * 7, sizeof(double));
+    c->now = calloc(nb * 7, sizeof(double));
     c->velocities = calloc(nb * 6, sizeof(double));
     return c->motor && c->force && c->torque && c->poses && c->now && c->velocities;
 }
 
 static void add_joint(const motion *m, curves *c, int32_t f, int32_t joint) {
-    const size_t    at = (size_t)f;
+    const size_t at = (size_t)f;
     skel_joint_desc j;
     skel_joint_desc_init(&j);
     skel_model_get_joint(m->model, joint, &j);
@@ -375,7 +375,7 @@ static void add_joint(const motion *m, curves *c, int32_t f, int32_t joint) {
 }
 
 static skel_status fill_curves(const motion *m, curves *c) {
-    skel_state *state  = NULL;
+    skel_state *state = NULL;
     skel_status status = skel_state_create(m->model, &state, NULL);
     for (int32_t f = 0; status == SKEL_OK && f < m->frames; ++f) {
         status = skel_inverse_get_state(m->inverse, f, state, NULL, NULL);
@@ -386,8 +386,8 @@ static skel_status fill_curves(const motion *m, curves *c) {
         }
         for (int32_t j = 0; j < m->nj; ++j) add_joint(m, c, f, j);
         for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-            const size_t  at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
-            const double *r  = skel_inverse_residual(m->inverse) + 6 * at;
+            const size_t at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+            const double *r = skel_inverse_residual(m->inverse) + 6 * at;
             for (size_t i = 0; i < 3; ++i)
                 c->force[3 * at + i] += r[i], c->torque[3 * at + i] += r[3 + i];
         }
@@ -397,16 +397,16 @@ static skel_status fill_curves(const motion *m, curves *c) {
 }
 
 static int write_motors(const call *c, const skel_scene *scene, const motion *m) {
-    curves          x      = {0};
-    skel_status     status = take_curves(m, &x) ? fill_curves(m, &x) : SKEL_E_MEMORY;
+    curves x = {0};
+    skel_status status = take_curves(m, &x) ? fill_curves(m, &x) : SKEL_E_MEMORY;
     skel_scene_edit e;
     skel_scene_edit_init(&e);
     e.sample_count = (uint32_t)m->frames, e.sample_rate = skel_track_fps(m->track);
     e.poses = x.poses, e.velocities = x.velocities;
     e.motor = x.motor, e.force = x.force, e.torque = x.torque;
     e.has_bake = 1, e.fps = e.sample_rate;
-    e.frame_start  = skel_track_frame_start(m->track);
-    e.frame_end    = e.frame_start + m->frames - 1;
+    e.frame_start = skel_track_frame_start(m->track);
+    e.frame_end = e.frame_start + m->frames - 1;
     const int code = status == SKEL_OK
                          ? cli_write_edited(c->motors, scene, &e)
                          : cli_error(cli_code(status), c->words[0], "%s", skel_status_text(status));
@@ -425,7 +425,7 @@ static int count_flagged(const motion *m, int32_t bits) {
 
 /* Weight of all bodies with mass, by the gravity of the earth where the scene has none. */
 static double weight_of(const motion *m) {
-    double         mass = 0, g[3];
+    double mass = 0, g[3];
     skel_body_desc b;
     skel_model_gravity(m->model, g);
     for (int32_t i = 0; i < m->nb; ++i) {
@@ -440,22 +440,22 @@ static double weight_of(const motion *m) {
 /* The residual force that is largest beyond what its frame's derivatives may be wrong by. */
 typedef struct need {
     int32_t frame, body;
-    double  force;
+    double force;
 } need;
 
 static need find_need(const motion *m) {
-    need   out  = {.frame = -1, .body = -1};
+    need out = {.frame = -1, .body = -1};
     double most = 0;
     for (int32_t f = 0; f < m->frames; ++f) {
         if (skel_inverse_flags(m->inverse)[f] & SKEL_INVERSE_ACROSS_EVENT) continue;
         for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-            const size_t  at    = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
-            const double *r     = skel_inverse_residual(m->inverse) + 6 * at;
-            const double  force = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
-            const double  sure  = force - skel_inverse_uncertainty(m->inverse)[f];
+            const size_t at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+            const double *r = skel_inverse_residual(m->inverse) + 6 * at;
+            const double force = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+            const double sure = force - skel_inverse_uncertainty(m->inverse)[f];
             if (!(sure > most)) continue;
             most = sure;
-            out  = (need){f, next_root(m, k), force};
+            out = (need){f, next_root(m, k), force};
         }
     }
     return out;
@@ -463,9 +463,9 @@ static need find_need(const motion *m) {
 
 /* Frames that are uncertain by more than a share of the weight; the worst of them. */
 static int count_uncertain(const motion *m, double limit, int32_t *worst) {
-    const double *x     = skel_inverse_uncertainty(m->inverse);
-    int           count = 0;
-    *worst              = 0;
+    const double *x = skel_inverse_uncertainty(m->inverse);
+    int count = 0;
+    *worst = 0;
     for (int32_t f = 0; f < m->frames; ++f) {
         count += x[f] > limit;
         if (x[f] > x[*worst]) *worst = f;
@@ -475,12 +475,12 @@ static int count_uncertain(const motion *m, double limit, int32_t *worst) {
 
 /* What contacts cannot give, and the frames at which that cannot be told. */
 static void warn_residual(const call *c, const motion *m) {
-    const int32_t start  = skel_track_frame_start(m->track);
-    const double  limit  = UNEXPLAINED * weight_of(m);
-    const need    n      = find_need(m);
-    int32_t       worst  = 0;
-    const int     unsure = count_uncertain(m, limit, &worst);
-    char          text[400];
+    const int32_t start = skel_track_frame_start(m->track);
+    const double limit = UNEXPLAINED * weight_of(m);
+    const need n = find_need(m);
+    int32_t worst = 0;
+    const int unsure = count_uncertain(m, limit, &worst);
+    char text[400];
     if (unsure > 0) {
         snprintf(
             text, sizeof text,
@@ -501,10 +501,10 @@ static void warn_residual(const call *c, const motion *m) {
 }
 
 static void warn_contacts(const call *c, const motion *m) {
-    const skel_inverse_summary *sum      = &m->sum;
-    const int                   law      = count_flagged(m, SKEL_INVERSE_LAW);
-    const int                   unsolved = count_flagged(m, SKEL_INVERSE_UNSOLVED);
-    char                        text[400];
+    const skel_inverse_summary *sum = &m->sum;
+    const int law = count_flagged(m, SKEL_INVERSE_LAW);
+    const int unsolved = count_flagged(m, SKEL_INVERSE_UNSOLVED);
+    char text[400];
     if (sum->event_samples > 0) {
         snprintf(
             text, sizeof text,
@@ -532,7 +532,7 @@ static void warn_contacts(const call *c, const motion *m) {
 
 static void warn(const call *c, const motion *m) {
     const skel_inverse_summary *sum = &m->sum;
-    char                        text[320];
+    char text[320];
     if (sum->joint_gap > GAP_SLACK || sum->misalignment > GAP_SLACK) {
         snprintf(text, sizeof text,
                  "its poses miss the joints by up to %.3g m and %.3g rad; the joint coordinates "
@@ -562,16 +562,16 @@ static int write_forces(const call *c, const motion *m) {
 }
 
 static int solve(const call *c, const skel_scene *scene, const skel_track *track) {
-    skel_inverse     *inverse = NULL;
+    skel_inverse *inverse = NULL;
     skel_inverse_desc d;
-    skel_error        err;
+    skel_error err;
     skel_error_init(&err);
     skel_inverse_desc_init(&d);
-    d.model        = skel_scene_model(scene);
-    d.poses        = skel_track_poses(track);
+    d.model = skel_scene_model(scene);
+    d.poses = skel_track_poses(track);
     d.sample_count = (uint32_t)skel_track_frame_count(track);
-    d.sample_rate  = skel_track_fps(track);
-    int code       = cli_number("--cutoff", c->cutoff, 1, &d.cutoff);
+    d.sample_rate = skel_track_fps(track);
+    int code = cli_number("--cutoff", c->cutoff, 1, &d.cutoff);
     if (code != CLI_DONE) return code;
     if (!(d.cutoff < 0.5 * d.sample_rate))
         return cli_error(CLI_WRONG, NULL,
@@ -603,10 +603,10 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
 
 /* By --to, by the name of the file, or CSV on standard output. */
 static int pick_format(call *c) {
-    const int   file = c->out && strcmp(c->out, "-") != 0;
-    const char *dot  = file ? strrchr(c->out, '.') : NULL;
+    const int file = c->out && strcmp(c->out, "-") != 0;
+    const char *dot = file ? strrchr(c->out, '.') : NULL;
     const char *name = c->to ? c->to : file ? (dot ? dot + 1 : "") : "csv";
-    c->as_json       = strcmp(name, "json") == 0;
+    c->as_json = strcmp(name, "json") == 0;
     if (c->as_json || strcmp(name, "csv") == 0) return CLI_DONE;
     if (c->to) return cli_error(CLI_WRONG, NULL, "--to: is '%s', must be csv or json", c->to);
     return cli_error(CLI_WRONG, c->out, "must end in .csv or .json, or --to must say which");
@@ -626,14 +626,14 @@ static int check_places(const call *c) {
 }
 
 int cli_inverse(int argc, char **argv) {
-    call             c         = {0};
+    call c = {0};
     const cli_option options[] = {{"-o", &c.out, NULL},
                                   {"--to", &c.to, NULL},
                                   {"--cutoff", &c.cutoff, NULL},
                                   {"--motors", &c.motors, NULL},
                                   {NULL, NULL, NULL}};
-    skel_scene      *scene     = NULL;
-    skel_track      *track     = NULL;
+    skel_scene *scene = NULL;
+    skel_track *track = NULL;
     int code = cli_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
     if (code == CLI_DONE) code = pick_format(&c);
     if (code == CLI_DONE) code = check_places(&c);

@@ -170,9 +170,9 @@ int cli_code(skel_status status) {
 
 /* "--fps=24" or "--fps 24"; *i moves on where the value is a word of its own. */
 static int take_option(int argc, char **argv, int *i, const cli_option *options) {
-    const char  *arg    = argv[*i];
-    const char  *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
-    const size_t n      = equals ? (size_t)(equals - arg) : strlen(arg);
+    const char *arg = argv[*i];
+    const char *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
+    const size_t n = equals ? (size_t)(equals - arg) : strlen(arg);
     for (const cli_option *o = options; o->name; ++o) {
         if (strlen(o->name) != n || strncmp(o->name, arg, n) != 0) continue;
         if (o->flag) {
@@ -211,10 +211,10 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *wo
 
 /* The folder a path lies in, as the system knows it, and the name within. */
 static int place_of(const char *path, struct stat *folder, const char **name) {
-    char         parent[4096];
-    const char  *slash = strrchr(path, '/');
-    const size_t n     = slash ? (size_t)(slash - path) + 1 : 0;
-    *name              = path + n;
+    char parent[4096];
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    *name = path + n;
     if (n >= sizeof parent) return 0;
     memcpy(parent, path, n);
     memcpy(parent + n, ".", 2);
@@ -253,7 +253,7 @@ int cli_numbers(const char *option, const char *text, int32_t count, double *out
     const char *at = text;
     for (int32_t i = 0; i < count; ++i) {
         char *end = NULL;
-        out[i]    = strtod(at, &end);
+        out[i] = strtod(at, &end);
         if (end == at || !isfinite(out[i]) || (*end != ',' && *end != 0))
             return cli_error(CLI_WRONG, NULL, "%s: number %d is '%.*s', must be a number", option,
                              (int)i + 1, (int)strcspn(at, ","), at);
@@ -271,7 +271,7 @@ int cli_numbers(const char *option, const char *text, int32_t count, double *out
 int cli_integer(const char *option, const char *text, int32_t *out) {
     char *end = NULL;
     if (!text) return CLI_DONE;
-    errno        = 0;
+    errno = 0;
     const long x = strtol(text, &end, 10);
     if (end != text && *end == 0 && errno == 0 && x >= -1000000000 && x <= 1000000000) {
         *out = (int32_t)x;
@@ -283,8 +283,8 @@ int cli_integer(const char *option, const char *text, int32_t *out) {
 }
 
 int cli_choice(const char *option, const char *text, const char *(*name)(int32_t), int32_t *out) {
-    char   list[256] = "";
-    size_t used      = 0;
+    char list[256] = "";
+    size_t used = 0;
     if (!text) return CLI_DONE;
     for (int32_t i = 0; name(i); ++i) {
         if (strcmp(name(i), text) == 0) {
@@ -302,12 +302,12 @@ int cli_choice(const char *option, const char *text, const char *(*name)(int32_t
 /* Reads at most one byte over the limit: enough to know that it is over. */
 static int read_stream(FILE *stream, char **data, size_t *length) {
     size_t capacity = 65536;
-    *length         = 0;
-    *data           = malloc(capacity);
+    *length = 0;
+    *data = malloc(capacity);
     while (*data) {
         *length += fread(*data + *length, 1, capacity - *length, stream);
         if (*length < capacity || *length > MAX_BYTES) return ferror(stream) ? EIO : 0;
-        capacity   = 2 * capacity < MAX_BYTES ? 2 * capacity : MAX_BYTES + 1;
+        capacity = 2 * capacity < MAX_BYTES ? 2 * capacity : MAX_BYTES + 1;
         char *more = realloc(*data, capacity);
         if (!more) free(*data);
         *data = more;
@@ -316,10 +316,10 @@ static int read_stream(FILE *stream, char **data, size_t *length) {
 }
 
 int cli_read(const char *file, char **data, size_t *length) {
-    const int   standard = strcmp(file, "-") == 0;
-    FILE       *stream   = standard ? stdin : fopen(file, "rb");
-    struct stat info     = {0};
-    *data                = NULL;
+    const int standard = strcmp(file, "-") == 0;
+    FILE *stream = standard ? stdin : fopen(file, "rb");
+    struct stat info = {0};
+    *data = NULL;
     if (!stream)
         return cli_error(CLI_WRONG, file, "%s%s", strerror(errno),
                          strpbrk(file, "/.") ? "" : ", nor is it a robot (skel robots lists them)");
@@ -342,10 +342,10 @@ int cli_read(const char *file, char **data, size_t *length) {
 }
 
 int cli_scene(const char *file, skel_scene **scene) {
-    char      *data, path[CLI_PATH];
-    size_t     length;
+    char *data, path[CLI_PATH];
+    size_t length;
     skel_error err;
-    int        code = cli_read(cli_find(file, path), &data, &length);
+    int code = cli_read(cli_find(file, path), &data, &length);
     if (code != CLI_DONE) return code;
     skel_error_init(&err);
     const skel_status status = skel_scene_parse(data, length, scene, &err);
@@ -355,7 +355,7 @@ int cli_scene(const char *file, skel_scene **scene) {
 
 int cli_write(const char *out, const text_buffer *text) {
     const char *name = out ? out : "-";
-    outfile     file;
+    outfile file;
     if (text->failed) return cli_error(CLI_FAILED, NULL, "out of memory");
     int error = outfile_open(&file, out);
     if (error) return cli_error(CLI_WRONG, name, "%s", strerror(error));
@@ -369,10 +369,10 @@ int cli_write(const char *out, const text_buffer *text) {
 }
 
 int cli_track(const char *file, const skel_model *model, skel_track **track) {
-    char      *data;
-    size_t     length;
+    char *data;
+    size_t length;
     skel_error err;
-    int        code = cli_read(file, &data, &length);
+    int code = cli_read(file, &data, &length);
     if (code != CLI_DONE) return code;
     skel_error_init(&err);
     const skel_status status = skel_track_parse(data, length, model, track, &err);
@@ -381,13 +381,13 @@ int cli_track(const char *file, const skel_model *model, skel_track **track) {
 }
 
 int cli_write_edited(const char *out, const skel_scene *scene, const skel_scene_edit *edit) {
-    text_buffer t      = {0};
-    size_t      needed = 0;
+    text_buffer t = {0};
+    size_t needed = 0;
     skel_status status = skel_scene_write_edited(scene, edit, NULL, 0, &needed);
     if (status == SKEL_E_BUFFER) t.data = calloc(1, needed + 1);
     if (!t.data || skel_scene_write_edited(scene, edit, t.data, needed + 1, &needed) != SKEL_OK)
         t.failed = 1;
-    t.length       = needed;
+    t.length = needed;
     const int code = cli_write(out, &t);
     text_free(&t);
     return code;

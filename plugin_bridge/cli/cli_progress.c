@@ -15,8 +15,8 @@ cli_progress cli_progress_start(int shown) {
 
 void cli_progress_show(cli_progress *p, double done) {
     enum { WIDTH = 40 };
-    static const char bar[]   = "########################################";
-    const int         percent = (int)(100.0 * done);
+    static const char bar[] = "########################################";
+    const int percent = (int)(100.0 * done);
     if (!p->shown || percent == p->last) return;
     if (p->terminal) {
         const int n = percent * WIDTH / 100;
@@ -35,7 +35,7 @@ void cli_progress_end(const cli_progress *p) {
 /* ---- formats --------------------------------------------------------------------------------- */
 
 static const struct {
-    const char   *name;
+    const char *name;
     track_writer *track; /* NULL: not in this version */
 } k_formats[] = {{"json", track_write_json},
                  {"csv", track_write_csv},
@@ -62,10 +62,10 @@ int cli_is_later_format(const char *name) {
 }
 
 int cli_pick_track(const char *out, const char *to, track_writer **writer) {
-    const int   file = out && strcmp(out, "-") != 0;
+    const int file = out && strcmp(out, "-") != 0;
     const char *name = to ? to : file ? cli_extension(out) : "json";
     const char *what = to ? "--to" : out;
-    const int   i    = find_format(name);
+    const int i = find_format(name);
     if (i >= 0 && k_formats[i].track) {
         *writer = k_formats[i].track;
         return CLI_DONE;
@@ -82,8 +82,8 @@ int cli_check_out(const char *out) {
 
 int cli_write_track(const char *out, track_writer *writer, const track_source *source) {
     const char *name = out ? out : "-";
-    outfile     file;
-    int         error = outfile_open(&file, out);
+    outfile file;
+    int error = outfile_open(&file, out);
     if (error) return cli_error(CLI_WRONG, name, "%s", strerror(error));
 
     errno = 0;

@@ -15,8 +15,8 @@ typedef struct cli_progress {
     int last;
 } cli_progress;
 cli_progress cli_progress_start(int shown);
-void         cli_progress_show(cli_progress *progress, double done);
-void         cli_progress_end(const cli_progress *progress);
+void cli_progress_show(cli_progress *progress, double done);
+void cli_progress_end(const cli_progress *progress);
 
 /** What follows the last dot of the file's name, or NULL. */
 const char *cli_extension(const char *path);

@@ -38,10 +38,10 @@ static void warn_projection(const char *file, double gap, double speed) {
 
 static skel_status accelerate(const char *file, const skel_model *model, int32_t solver, double *a,
                               skel_error *err) {
-    const size_t nb    = (size_t)skel_model_body_count(model);
-    skel_state  *state = NULL;
-    double       gap = 0.0, speed = 0.0;
-    skel_status  status = skel_model_check_dynamics(model, err);
+    const size_t nb = (size_t)skel_model_body_count(model);
+    skel_state *state = NULL;
+    double gap = 0.0, speed = 0.0;
+    skel_status status = skel_model_check_dynamics(model, err);
     if (status == SKEL_OK) status = skel_state_create(model, &state, err);
     if (status == SKEL_OK) status = skel_state_project(state, &gap, &speed, err);
     if (status == SKEL_OK) {
@@ -54,14 +54,14 @@ static skel_status accelerate(const char *file, const skel_model *model, int32_t
 
 static int accel(const char *file, const char *out, int32_t solver, const skel_scene *scene) {
     const skel_model *model = skel_scene_model(scene);
-    const int32_t     nb    = skel_model_body_count(model);
-    double           *a     = calloc(6 * (size_t)nb + 1, sizeof *a);
-    text_buffer       t     = {0};
-    skel_error        err;
+    const int32_t nb = skel_model_body_count(model);
+    double *a = calloc(6 * (size_t)nb + 1, sizeof *a);
+    text_buffer t = {0};
+    skel_error err;
     skel_error_init(&err);
     if (!a) return cli_error(CLI_FAILED, file, "out of memory");
     const skel_status status = accelerate(file, model, solver, a, &err);
-    int               code   = cli_code(status);
+    int code = cli_code(status);
     if (status < 0) {
         cli_error(code, file, "%s", err.text);
     } else {
@@ -78,12 +78,12 @@ static int accel(const char *file, const char *out, int32_t solver, const skel_s
 }
 
 int cli_accel(int argc, char **argv) {
-    const char      *file = NULL, *out = NULL, *solver = NULL;
+    const char *file = NULL, *out = NULL, *solver = NULL;
     const cli_option options[] = {
         {"-o", &out, NULL}, {"--solver", &solver, NULL}, {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
-    int32_t     which = SKEL_SOLVER_TREE;
-    int         code  = cli_options(argc, argv, options, "skel accel SCENE", &file, 1);
+    int32_t which = SKEL_SOLVER_TREE;
+    int code = cli_options(argc, argv, options, "skel accel SCENE", &file, 1);
     if (code == CLI_DONE) code = cli_choice("--solver", solver, skel_solver_name, &which);
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
     if (code == CLI_DONE) code = cli_scene(file, &scene);
@@ -104,9 +104,9 @@ static int32_t joint_width(const skel_model *model, int32_t j) {
 
 /* "--q: has 2 numbers, must have 5: top 1, elbow 4". */
 static int wrong_count(const skel_model *model, int32_t count) {
-    const int32_t nj  = skel_model_joint_count(model);
-    text_buffer   t   = {0};
-    int32_t       put = 0;
+    const int32_t nj = skel_model_joint_count(model);
+    text_buffer t = {0};
+    int32_t put = 0;
     for (int32_t j = 0; j < nj && put < 20; ++j) {
         if (joint_width(model, j) == 0) continue;
         text_addf(&t, "%s%s %d", put++ ? ", " : ": ", skel_model_joint_name(model, j),
@@ -129,7 +129,7 @@ static int check_quaternions(const skel_model *model, const double *q) {
     for (int32_t j = 0; j < skel_model_joint_count(model); ++j) {
         if (joint_width(model, j) != 4) continue;
         const double *u = q + skel_model_joint_q_offset(model, j);
-        const double  n = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2] + u[3] * u[3]);
+        const double n = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2] + u[3] * u[3]);
         if (!(fabs(n - 1.0) <= UNIT_SLACK))
             return cli_error(CLI_WRONG, NULL,
                              "--q: joint '%s' is a quaternion of length %g, must be 1",
@@ -139,7 +139,7 @@ static int check_quaternions(const skel_model *model, const double *q) {
 }
 
 static skel_status given_poses(const skel_model *model, double *poses) {
-    skel_state *state  = NULL;
+    skel_state *state = NULL;
     skel_status status = skel_state_create(model, &state, NULL);
     if (status == SKEL_OK) status = skel_state_get_poses(state, poses);
     skel_state_destroy(state);
@@ -149,9 +149,9 @@ static skel_status given_poses(const skel_model *model, double *poses) {
 /* As many numbers as the joints that mimic no other have: those of the others follow. */
 static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
     const skel_model *model = skel_scene_model(scene);
-    const int32_t     n     = skel_model_q_count(model);
-    double           *given = calloc((size_t)n + 1, sizeof *given);
-    int32_t           taken = 0;
+    const int32_t n = skel_model_q_count(model);
+    double *given = calloc((size_t)n + 1, sizeof *given);
+    int32_t taken = 0;
     if (!given) return cli_error(CLI_FAILED, NULL, "out of memory");
     const int code = cli_numbers("--q", text, count_numbers(text), given);
     for (int32_t k = 0; k < skel_model_joint_count(model); ++k) {
@@ -166,9 +166,9 @@ static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
 }
 
 static int named_pose(const skel_scene *scene, const char *name, double *q) {
-    const skel_model *model     = skel_scene_model(scene);
-    char              list[256] = "";
-    size_t            used      = 0;
+    const skel_model *model = skel_scene_model(scene);
+    char list[256] = "";
+    size_t used = 0;
     for (int32_t k = 0; k < skel_scene_pose_count(scene); ++k) {
         const char *known = skel_scene_pose_name(scene, k);
         if (strcmp(known, name) == 0) {
@@ -187,7 +187,7 @@ static int coordinates(const skel_scene *scene, const char *text, const char *po
     const skel_model *model = skel_scene_model(scene);
     if (pose) return named_pose(scene, pose, q);
     const int32_t count = count_numbers(text), all = skel_model_q_count(model);
-    int           code;
+    int code;
     if (count == all - skel_scene_mimic_count(scene) && count != all)
         code = fill_mimics(scene, text, q);
     else if (count != all)
@@ -200,7 +200,7 @@ static int coordinates(const skel_scene *scene, const char *text, const char *po
 static int poses_at(const char *file, const skel_scene *scene, const char *text, const char *pose,
                     double *q, double *poses) {
     const skel_model *model = skel_scene_model(scene);
-    skel_status       status;
+    skel_status status;
     if (!text && !pose) {
         status = given_poses(model, poses);
     } else {
@@ -219,24 +219,24 @@ static int poses_at(const char *file, const skel_scene *scene, const char *text,
 /* Where frame k of the scene is; poses are those of the bodies. */
 static void frame_pose(const skel_scene *scene, int32_t k, const double *poses, double out[7]) {
     static const double here[7] = {0, 0, 0, 1};
-    int32_t             body    = SKEL_WORLD;
-    double              x[7];
+    int32_t body = SKEL_WORLD;
+    double x[7];
     skel_scene_get_frame(scene, k, &body, x);
     const double *b = body >= 0 ? poses + 7 * (size_t)body : here, *u = b + 4, w = b[3];
     /* p + v + 2 w (u x v) + 2 u x (u x v), and the product of the quaternions */
     for (int i = 0; i < 3; ++i) {
-        const int    j = (i + 1) % 3, l = (i + 2) % 3;
+        const int j = (i + 1) % 3, l = (i + 2) % 3;
         const double cj = u[l] * x[i] - u[i] * x[l], cl = u[i] * x[j] - u[j] * x[i];
         const double ci = u[j] * x[l] - u[l] * x[j];
-        out[i]          = b[i] + x[i] + 2.0 * (w * ci + u[j] * cl - u[l] * cj);
-        out[4 + i]      = w * x[4 + i] + u[i] * x[3] + u[j] * x[4 + l] - u[l] * x[4 + j];
+        out[i] = b[i] + x[i] + 2.0 * (w * ci + u[j] * cl - u[l] * cj);
+        out[4 + i] = w * x[4 + i] + u[i] * x[3] + u[j] * x[4 + l] - u[l] * x[4 + j];
     }
     out[3] = w * x[3] - u[0] * x[4] - u[1] * x[5] - u[2] * x[6];
 }
 
 static int put_frames(text_buffer *t, const skel_scene *scene, const double *poses) {
     const int32_t n = skel_scene_frame_count(scene), tool = skel_scene_tool(scene);
-    double       *x = calloc(7 * (size_t)n + 1, sizeof *x);
+    double *x = calloc(7 * (size_t)n + 1, sizeof *x);
     if (!x) return CLI_FAILED;
     for (int32_t k = 0; k < n; ++k) frame_pose(scene, k, poses, x + 7 * (size_t)k);
     if (tool >= 0) {
@@ -265,12 +265,12 @@ static int put_frames(text_buffer *t, const skel_scene *scene, const double *pos
 static int fk(const char *file, const char *out, const char *text, const char *pose,
               const skel_scene *scene) {
     const skel_model *model = skel_scene_model(scene);
-    const int32_t     nb    = skel_model_body_count(model);
-    double           *poses = calloc(7 * (size_t)nb + 1, sizeof *poses);
-    double           *q     = calloc((size_t)skel_model_q_count(model) + 1, sizeof *q);
-    text_buffer       t     = {0};
-    int               code  = poses && q ? poses_at(file, scene, text, pose, q, poses)
-                                         : cli_error(CLI_FAILED, file, "out of memory");
+    const int32_t nb = skel_model_body_count(model);
+    double *poses = calloc(7 * (size_t)nb + 1, sizeof *poses);
+    double *q = calloc((size_t)skel_model_q_count(model) + 1, sizeof *q);
+    text_buffer t = {0};
+    int code = poses && q ? poses_at(file, scene, text, pose, q, poses)
+                          : cli_error(CLI_FAILED, file, "out of memory");
     if (code == CLI_DONE) {
         text_add(&t, "{\"format\": \"skel-pose/1\",\n \"names\": [");
         for (int32_t i = 0; i < nb; ++i) {
@@ -292,11 +292,11 @@ static int fk(const char *file, const char *out, const char *text, const char *p
 }
 
 int cli_fk(int argc, char **argv) {
-    const char      *file = NULL, *out = NULL, *q = NULL, *pose = NULL;
+    const char *file = NULL, *out = NULL, *q = NULL, *pose = NULL;
     const cli_option options[] = {
         {"-o", &out, NULL}, {"--q", &q, NULL}, {"--pose", &pose, NULL}, {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
-    int         code  = cli_options(argc, argv, options, "skel fk SCENE", &file, 1);
+    int code = cli_options(argc, argv, options, "skel fk SCENE", &file, 1);
     if (code == CLI_DONE && q && pose)
         code = cli_error(CLI_WRONG, NULL, "--q and --pose: must not be given together");
     if (code == CLI_DONE) code = cli_keep_scene(file, out);
@@ -314,8 +314,8 @@ static void put_lines(const char *file, char *text) {
 }
 
 static int check(const char *file, const char *data, size_t length) {
-    char       *text   = calloc(1, PROBLEM_ROOM);
-    skel_scene *scene  = NULL;
+    char *text = calloc(1, PROBLEM_ROOM);
+    skel_scene *scene = NULL;
     skel_status status = SKEL_E_MEMORY;
     if (text) status = skel_scene_check(data, length, text, PROBLEM_ROOM, NULL);
     if (status == SKEL_OK) status = skel_scene_parse(data, length, &scene, NULL);
@@ -331,11 +331,11 @@ static int check(const char *file, const char *data, size_t length) {
 }
 
 int cli_check(int argc, char **argv) {
-    const char      *file      = NULL;
+    const char *file = NULL;
     const cli_option options[] = {{NULL, NULL, NULL}};
-    char            *data      = NULL, path[CLI_PATH];
-    size_t           length    = 0;
-    int              code      = cli_options(argc, argv, options, "skel check DOCUMENT", &file, 1);
+    char *data = NULL, path[CLI_PATH];
+    size_t length = 0;
+    int code = cli_options(argc, argv, options, "skel check DOCUMENT", &file, 1);
     if (code == CLI_DONE) code = cli_read(cli_find(file, path), &data, &length);
     if (code == CLI_DONE) code = check(file, data, length);
     free(data);
@@ -354,24 +354,24 @@ static const char *kind_name(int32_t k) {
 static int pick_kind(const char *out, const char *to, int32_t *kind) {
     static const struct {
         const char *tail;
-        int32_t     kind;
-    } tails[]      = {{".json", TO_SCENE}, {".urdf", TO_URDF}, {".csv", TO_CSV}};
+        int32_t kind;
+    } tails[] = {{".json", TO_SCENE}, {".urdf", TO_URDF}, {".csv", TO_CSV}};
     const size_t n = strlen(out);
     if (to) return cli_choice("--to", to, kind_name, kind);
     *kind = TO_SCENE;
     if (strcmp(out, "-") == 0) return CLI_DONE;
     for (size_t k = 0; k < sizeof tails / sizeof *tails; ++k) {
         const size_t m = strlen(tails[k].tail);
-        *kind          = tails[k].kind;
+        *kind = tails[k].kind;
         if (n >= m && strcmp(out + n - m, tails[k].tail) == 0) return CLI_DONE;
     }
     return cli_error(CLI_WRONG, out, "must end in .json, .urdf or .csv, or --to must say which");
 }
 
 int cli_convert(int argc, char **argv) {
-    const char        *words[2] = {NULL, NULL}, *to = NULL, *convention = NULL;
-    skel_scene        *scene = NULL;
-    int32_t            kind  = TO_SCENE;
+    const char *words[2] = {NULL, NULL}, *to = NULL, *convention = NULL;
+    skel_scene *scene = NULL;
+    int32_t kind = TO_SCENE;
     skel_scene_dh_desc d;
     skel_scene_dh_desc_init(&d);
     const cli_option options[] = {{"--to", &to, NULL},
@@ -379,7 +379,7 @@ int cli_convert(int argc, char **argv) {
                                   {"--root", &d.root, NULL},
                                   {"--tip", &d.tip, NULL},
                                   {NULL, NULL, NULL}};
-    int              code      = cli_options(argc, argv, options, "skel convert IN OUT", words, 2);
+    int code = cli_options(argc, argv, options, "skel convert IN OUT", words, 2);
     if (code == CLI_DONE) code = pick_kind(words[1], to, &kind);
     if (code == CLI_DONE) code = cli_convention(convention, &d.convention);
     if (code == CLI_DONE) code = cli_scene(words[0], &scene);

@@ -43,14 +43,14 @@ static int ends_process(int number) {
 
 /* What is ignored (nohup) or handled by others stays so. */
 static void catch_signals(void) {
-    static int       is_done;
+    static int is_done;
     struct sigaction action, old;
     if (is_done) return;
     is_done = 1;
 
     memset(&action, 0, sizeof action);
     action.sa_handler = remove_and_end;
-    action.sa_flags   = (int)(SA_RESETHAND | SA_NODEFER);
+    action.sa_flags = (int)(SA_RESETHAND | SA_NODEFER);
     sigemptyset(&action.sa_mask);
     for (int number = 1; number <= SIGRTMAX; ++number) {
         if (!ends_process(number) || sigaction(number, NULL, &old) != 0) continue;
@@ -75,7 +75,7 @@ static void release_signals(const sigset_t *before) {
 
 /* The mode an ordinary new file would get, or the one the file has that is to be replaced. */
 static mode_t wanted_mode(const char *path) {
-    struct stat  info;
+    struct stat info;
     const mode_t mask = umask(0);
     umask(mask);
     if (stat(path, &info) == 0) return info.st_mode & 07777;
@@ -84,9 +84,9 @@ static mode_t wanted_mode(const char *path) {
 
 /* `name` in the folder that `path` lies in; NULL where there is no memory. */
 static char *beside(const char *path, const char *name) {
-    const char  *slash  = strrchr(path, '/');
+    const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    char        *out    = malloc(folder + strlen(name) + 1);
+    char *out = malloc(folder + strlen(name) + 1);
     if (!out) return NULL;
     memcpy(out, path, folder);
     memcpy(out + folder, name, strlen(name) + 1);
@@ -95,7 +95,7 @@ static char *beside(const char *path, const char *name) {
 
 /* What a symbolic link names, as seen from where the path is seen from; NULL and errno. */
 static char *follow(const char *path) {
-    char          target[4096];
+    char target[4096];
     const ssize_t n = readlink(path, target, sizeof target - 1);
     if (n < 0) return NULL;
     target[n] = 0;
@@ -130,9 +130,9 @@ int outfile_check(const char *path) {
     }
 
     /* The file is made new and renamed, so it is the folder that must be writable. */
-    char *real   = resolve(path);
+    char *real = resolve(path);
     char *folder = real ? beside(real, ".") : NULL;
-    int   error  = 0;
+    int error = 0;
     if (!folder) error = or_io(errno);
     if (folder && access(folder, W_OK | X_OK) != 0) error = or_io(errno);
     free(folder);
@@ -150,8 +150,8 @@ static int open_beside(outfile *file) {
     catch_signals();
 
     const sigset_t before = hold_signals();
-    const int      fd     = mkstemp(file->temp);
-    const int      failed = fd < 0 ? or_io(errno) : 0;
+    const int fd = mkstemp(file->temp);
+    const int failed = fd < 0 ? or_io(errno) : 0;
     if (!failed) g_temp = file->temp;
     release_signals(&before);
     if (failed) {
@@ -178,7 +178,7 @@ int outfile_open(outfile *file, const char *path) {
         file->stream = fopen(path, "wb");
         return file->stream ? 0 : or_io(errno);
     }
-    file->path      = resolve(path);
+    file->path = resolve(path);
     const int error = file->path ? open_beside(file) : or_io(errno);
     if (error) outfile_abort(file);
     return error;
@@ -187,7 +187,7 @@ int outfile_open(outfile *file, const char *path) {
 /* Renames the file to its place; from then on no signal removes it. */
 static int put_in_place(outfile *file) {
     const sigset_t before = hold_signals();
-    const int      error  = rename(file->temp, file->path) == 0 ? 0 : or_io(errno);
+    const int error = rename(file->temp, file->path) == 0 ? 0 : or_io(errno);
     if (!error) {
         g_temp = NULL;
         free(file->temp);

@@ -12,14 +12,14 @@ void *arena_alloc(memory_arena *arena, size_t count, size_t size) {
         arena->failed = true;
         return NULL;
     }
-    *block        = arena->blocks;
+    *block = arena->blocks;
     arena->blocks = block;
     return (char *)block + 16;
 }
 
 char *arena_string(memory_arena *arena, const char *string) {
-    const size_t n    = strlen(string) + 1;
-    char        *copy = arena_alloc(arena, n, 1);
+    const size_t n = strlen(string) + 1;
+    char *copy = arena_alloc(arena, n, 1);
     if (copy) memcpy(copy, string, n);
     return copy;
 }
@@ -29,7 +29,7 @@ bool arena_grow(memory_arena *arena, void *list, int32_t count, int32_t *room, s
     memcpy(&old, list, sizeof old); /* list is the address of a pointer of any type */
     if (count < *room) return true;
     const int32_t more = *room ? 2 * *room : 16;
-    void         *now  = more > *room ? arena_alloc(arena, (size_t)more, size) : NULL;
+    void *now = more > *room ? arena_alloc(arena, (size_t)more, size) : NULL;
     if (!now) {
         arena->failed = true;
         return false;

@@ -16,10 +16,10 @@
 #define SHORT 48 /* characters of a value in a message */
 
 doc_locale doc_locale_enter(void) {
-    doc_locale     pair = {NULL, NULL};
-    const locale_t c    = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    doc_locale pair = {NULL, NULL};
+    const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     if (c == (locale_t)0) return pair;
-    pair.used   = c;
+    pair.used = c;
     pair.before = uselocale(c);
     return pair;
 }
@@ -37,14 +37,14 @@ void doc_error_fill(skel_error *err, skel_status status, int32_t body, int32_t j
     const size_t head = offsetof(skel_error, text);
     if (!err || err->struct_size <= head) return;
     const size_t size = err->struct_size < sizeof *err ? err->struct_size : sizeof *err;
-    err->status       = status;
-    err->body         = body;
-    err->joint        = joint;
+    err->status = status;
+    err->body = body;
+    err->joint = joint;
     snprintf(err->text, size - head, "%s", text);
 }
 
 skel_status doc_error_say(skel_error *err, skel_status status, const char *form, ...) {
-    char    text[400];
+    char text[400];
     va_list args;
     va_start(args, form);
     vsnprintf(text, sizeof text, form, args);
@@ -61,7 +61,7 @@ static doc_problem *problem_new(document *doc, skel_status status) {
     }
     *(error ? &doc->error_count : &doc->warning_count) += 1;
     doc_problem *p = &doc->problems[doc->problem_count++];
-    *p             = (doc_problem){status, 0, doc->problem_count, -1, -1, ""};
+    *p = (doc_problem){status, 0, doc->problem_count, -1, -1, ""};
     return p;
 }
 
@@ -76,7 +76,7 @@ static size_t cut_length(const char *string, size_t max) {
 static size_t add_path(const doc_at *at, char *out, size_t size) {
     if (!at || (!at->name && at->index < 0)) return 0; /* the root has no name */
     const size_t used = add_path(at->up, out, size);
-    int          n    = 0;
+    int n = 0;
     if (used < size && at->name) {
         n = snprintf(out + used, size - used, "%s%.*s", used ? "." : "",
                      (int)cut_length(at->name, SHORT), at->name);
@@ -119,7 +119,7 @@ static void problem_text(doc_problem *p, const doc_at *at, const char *form, va_
 
 void doc_error(document *doc, const doc_at *at, const char *form, ...) {
     doc_problem *p = problem_new(doc, SKEL_E_DOCUMENT);
-    va_list      args;
+    va_list args;
     if (!p) return;
     va_start(args, form);
     problem_text(p, at, form, args);
@@ -128,7 +128,7 @@ void doc_error(document *doc, const doc_at *at, const char *form, ...) {
 
 void doc_warn(document *doc, const doc_at *at, const char *form, ...) {
     doc_problem *p = problem_new(doc, SKEL_OK);
-    va_list      args;
+    va_list args;
     if (!p) return;
     va_start(args, form);
     problem_text(p, at, form, args);
@@ -139,7 +139,7 @@ void doc_pass_on(document *doc, skel_status status, const skel_error *err) {
     if (status == SKEL_E_MEMORY) doc->no_memory = true;
     doc_problem *p = problem_new(doc, status);
     if (!p) return;
-    p->body  = err->body;
+    p->body = err->body;
     p->joint = err->joint;
     p->order = INT_MAX;
     snprintf(p->text, sizeof p->text, "%s", err->text[0] ? err->text : skel_status_text(status));
@@ -174,7 +174,7 @@ skel_status doc_result(const document *doc, skel_error *err) {
 /* Cuts at a whole character and says so. */
 static void add_short_string(text_buffer *t, const char *string) {
     const size_t n = cut_length(string, SHORT);
-    char         cut[SHORT + 4];
+    char cut[SHORT + 4];
     snprintf(cut, sizeof cut, "%.*s%s", (int)n, string, string[n] ? "..." : "");
     text_string(t, cut);
 }
@@ -223,15 +223,15 @@ void doc_wrong(document *doc, const doc_at *at, const char *must) {
 static int32_t edit_distance(const char *a, const char *b) {
     enum { LONGEST = 64 };
     const size_t na = strlen(a), nb = strlen(b);
-    int32_t      row[LONGEST + 1];
+    int32_t row[LONGEST + 1];
     if (na > LONGEST || nb > LONGEST) return 99;
     for (size_t j = 0; j <= nb; ++j) row[j] = (int32_t)j;
     for (size_t i = 1; i <= na; ++i) {
         int32_t corner = row[0];
-        row[0]         = (int32_t)i;
+        row[0] = (int32_t)i;
         for (size_t j = 1; j <= nb; ++j) {
             int32_t best = corner + (a[i - 1] != b[j - 1]);
-            corner       = row[j];
+            corner = row[j];
             if (row[j] + 1 < best) best = row[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
             row[j] = best;
@@ -242,14 +242,14 @@ static int32_t edit_distance(const char *a, const char *b) {
 
 void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t i),
                  const void *user, char *out, size_t size) {
-    const char *best   = NULL;
-    int32_t     offset = 3; /* at most two letters off, and fewer than were typed */
+    const char *best = NULL;
+    int32_t offset = 3; /* at most two letters off, and fewer than were typed */
     const char *known;
     for (int32_t i = 0; (known = next(user, i)) != NULL; ++i) {
         const int32_t d = edit_distance(name, known) + (name[0] != known[0]); /* few begin wrong */
         if (d < offset && (size_t)d < strlen(name)) {
             offset = d;
-            best   = known;
+            best = known;
         }
     }
     out[0] = 0;
@@ -263,7 +263,7 @@ void *doc_blocks_alloc(void **blocks, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
     if (!block) return NULL;
-    *block  = *blocks;
+    *block = *blocks;
     *blocks = block;
     return (char *)block + 16;
 }
@@ -278,8 +278,8 @@ void doc_blocks_free(void **blocks) {
 }
 
 bool doc_start(document *doc) {
-    *doc           = (document){0};
-    doc->problems  = calloc(DOC_MAX_ERRORS + DOC_MAX_WARNINGS, sizeof *doc->problems);
+    *doc = (document){0};
+    doc->problems = calloc(DOC_MAX_ERRORS + DOC_MAX_WARNINGS, sizeof *doc->problems);
     doc->no_memory = !doc->problems;
     return !doc->no_memory;
 }
@@ -385,8 +385,8 @@ bool doc_array(document *doc, const doc_at *at, int32_t min, int32_t max, const 
 bool doc_number(document *doc, const doc_at *at, doc_sign sign, double *out) {
     static const char *const must[] = {"a number", "a number > 0", "a number >= 0"};
     if (!at->node) return false;
-    const double x    = at->node->number;
-    bool         good = json_is_number(at->node) && isfinite(x);
+    const double x = at->node->number;
+    bool good = json_is_number(at->node) && isfinite(x);
     if (good && sign == DOC_POSITIVE) good = x > 0.0;
     if (good && sign == DOC_NOT_NEGATIVE) good = x >= 0.0;
     if (good)
@@ -398,8 +398,8 @@ bool doc_number(document *doc, const doc_at *at, doc_sign sign, double *out) {
 
 bool doc_integer(document *doc, const doc_at *at, int32_t *out) {
     if (!at->node) return false;
-    const double x    = at->node->number;
-    const bool   good = json_is_number(at->node) && fabs(x) <= 1e9 && x == floor(x);
+    const double x = at->node->number;
+    const bool good = json_is_number(at->node) && fabs(x) <= 1e9 && x == floor(x);
     if (good)
         *out = (int32_t)x;
     else
@@ -420,8 +420,8 @@ bool doc_name(document *doc, const doc_at *at, const char **out) {
         doc_wrong(doc, at, "a string that is not empty");
         return false;
     }
-    const char  *name = at->node->text;
-    const size_t n    = strlen(name);
+    const char *name = at->node->text;
+    const size_t n = strlen(name);
     if (n > NAME_MAX_BYTES) {
         doc_error(doc, at, "is %zu bytes long, must be at most %d", n, NAME_MAX_BYTES);
     } else if (has_control(name)) {
@@ -436,13 +436,13 @@ bool doc_name(document *doc, const doc_at *at, const char **out) {
 bool doc_vector(document *doc, const doc_at *at, int32_t count, const char *must, double *out) {
     int32_t n;
     if (!doc_array(doc, at, count, count, must, &n)) return false;
-    double            x[8] = {0};
-    int32_t           i    = 0;
-    bool              good = true;
+    double x[8] = {0};
+    int32_t i = 0;
+    bool good = true;
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        good              = doc_number(doc, &item, DOC_ANY, &x[i]) && good;
+        good = doc_number(doc, &item, DOC_ANY, &x[i]) && good;
         ++i;
     }
     if (good) memcpy(out, x, (size_t)count * sizeof *x);

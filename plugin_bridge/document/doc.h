@@ -26,30 +26,30 @@
 
 typedef struct doc_problem {
     skel_status status; /* SKEL_OK for a warning */
-    int32_t     order;  /* place in the document */
-    int32_t     turn;   /* of those at one place: when it was noted */
-    int32_t     body;   /* -1 where it is about none */
-    int32_t     joint;
-    char        text[496];
+    int32_t order;      /* place in the document */
+    int32_t turn;       /* of those at one place: when it was noted */
+    int32_t body;       /* -1 where it is about none */
+    int32_t joint;
+    char text[496];
 } doc_problem;
 
 typedef struct document {
-    json_value  *root;     /* of the tree */
+    json_value *root;      /* of the tree */
     doc_problem *problems; /* room for all that may be noted */
-    int32_t      problem_count;
-    int32_t      error_count;
-    int32_t      warning_count;
-    bool         no_memory;
-    json_tree    tree;
-    void        *blocks; /* memory freed by doc_close */
+    int32_t problem_count;
+    int32_t error_count;
+    int32_t warning_count;
+    bool no_memory;
+    json_tree tree;
+    void *blocks; /* memory freed by doc_close */
 } document;
 
 /** A value and the way to it. node is NULL where the document does not have it. */
 typedef struct doc_at {
     const struct doc_at *up;
-    const char          *name; /* NULL: an element, then index counts */
-    int32_t              index;
-    const json_value    *node;
+    const char *name; /* NULL: an element, then index counts */
+    int32_t index;
+    const json_value *node;
 } doc_at;
 
 typedef struct doc_field {
@@ -58,8 +58,8 @@ typedef struct doc_field {
 
 /** The members of one object, in the order of its field table. */
 typedef struct doc_field_list {
-    const doc_at     *at;
-    const doc_field  *table;
+    const doc_at *at;
+    const doc_field *table;
     const json_value *node[DOC_MAX_FIELDS];
 } doc_field_list;
 
@@ -72,7 +72,7 @@ bool doc_open(document *doc, const char *json, size_t length);
 void doc_close(document *doc);
 /** Zeroed memory in a chain that starts at *blocks (NULL at first); NULL where there is none. */
 void *doc_blocks_alloc(void **blocks, size_t count, size_t size);
-void  doc_blocks_free(void **blocks);
+void doc_blocks_free(void **blocks);
 /** Zeroed memory that lives until doc_close; NULL sets no_memory. */
 void *doc_alloc(document *doc, size_t count, size_t size);
 /** Brings the problems into the order of the document. */
@@ -102,8 +102,8 @@ void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t
 
 /** Sorts the members of an object by the table (ended by a NULL name); `what` is "a joint". Notes
     unknown and double fields. False where the value is no object. */
-bool   doc_fields(document *doc, const doc_at *at, const doc_field *table, const char *what,
-                  doc_field_list *out);
+bool doc_fields(document *doc, const doc_at *at, const doc_field *table, const char *what,
+                doc_field_list *out);
 doc_at doc_member(const doc_field_list *fields, int index);
 doc_at doc_element(const doc_at *array, int32_t index, const json_value *node);
 /** Notes "is missing, must be MUST" where the member is not there. */
@@ -132,6 +132,6 @@ typedef struct doc_locale {
     void *before;
 } doc_locale;
 doc_locale doc_locale_enter(void);
-void       doc_locale_leave(doc_locale locale);
+void doc_locale_leave(doc_locale locale);
 
 #endif

@@ -14,7 +14,7 @@ static void *take_block(json_tree *tree, size_t count, size_t size) {
     void **block = NULL;
     if (count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
     if (!block) return NULL;
-    *block       = tree->blocks;
+    *block = tree->blocks;
     tree->blocks = block;
     return (char *)block + 16;
 }
@@ -34,8 +34,8 @@ typedef struct builder {
     const char *at; /* in the text, which is known to be valid */
     const char *end;
     json_value *node; /* the next value */
-    char       *text; /* where the next string goes */
-    int32_t     order;
+    char *text;       /* where the next string goes */
+    int32_t order;
 } builder;
 
 static void skip_space(builder *b) {
@@ -44,12 +44,12 @@ static void skip_space(builder *b) {
 }
 
 static void build_number(builder *b, json_value *node) {
-    char   digits[JSON_MAX_NUMBER + 1];
+    char digits[JSON_MAX_NUMBER + 1];
     size_t n = 0;
     while (b->at < b->end && n < JSON_MAX_NUMBER && *b->at && strchr("0123456789+-.eE", *b->at))
         digits[n++] = *b->at++;
-    digits[n]    = 0;
-    node->kind   = JSON_NUMBER;
+    digits[n] = 0;
+    node->kind = JSON_NUMBER;
     node->number = strtod(digits, NULL);
 }
 
@@ -69,7 +69,7 @@ static char *put_utf8(char *out, uint32_t code) {
     if (code >= 0x800) tail = 2;
     if (code >= 0x10000) tail = 3;
     static const unsigned char k_first[] = {0, 0xc0, 0xe0, 0xf0};
-    *out++                               = (char)(k_first[tail] | (code >> (6 * tail)));
+    *out++ = (char)(k_first[tail] | (code >> (6 * tail)));
     for (; tail > 0; --tail) *out++ = (char)(0x80 | ((code >> (6 * (tail - 1))) & 0x3f));
     return out;
 }
@@ -77,10 +77,10 @@ static char *put_utf8(char *out, uint32_t code) {
 /* `at` is behind the backslash. */
 static char *put_escape(builder *b, char *out) {
     static const char k_from[] = "bfnrt", k_to[] = "\b\f\n\r\t";
-    const char        kind = *b->at++;
+    const char kind = *b->at++;
     if (kind != 'u') {
         const char *plain = strchr(k_from, kind);
-        *out++            = plain ? k_to[plain - k_from] : kind;
+        *out++ = plain ? k_to[plain - k_from] : kind;
         return out;
     }
     uint32_t code = hex4(b->at);
@@ -96,7 +96,7 @@ static char *put_escape(builder *b, char *out) {
    strings with their zeros fit where the text, which has two quotes for each, would. */
 static const char *build_string(builder *b) {
     const char *string = b->text;
-    char       *out    = b->text;
+    char *out = b->text;
     ++b->at;
     while (*b->at != '"') {
         if (*b->at == '\\') {
@@ -107,7 +107,7 @@ static const char *build_string(builder *b) {
         }
     }
     ++b->at;
-    *out++  = 0;
+    *out++ = 0;
     b->text = out;
     return string;
 }
@@ -124,7 +124,7 @@ static void attach(json_value *parent, json_value *item) {
 static void build_word(builder *b, json_value *node) {
     static const struct {
         const char *word;
-        json_kind   kind;
+        json_kind kind;
     } k_words[] = {{"null", JSON_NULL}, {"false", JSON_FALSE}, {"true", JSON_TRUE}};
     for (size_t i = 0; i < 3; ++i) {
         if (*b->at != k_words[i].word[0]) continue;
@@ -137,7 +137,7 @@ static void build_word(builder *b, json_value *node) {
 /* As deep as json_scan.c allows. */
 static json_value *build_value(builder *b) {
     json_value *node = b->node++;
-    node->order      = ++b->order;
+    node->order = ++b->order;
     skip_space(b);
     if (*b->at == '"') {
         node->kind = JSON_STRING;
@@ -147,7 +147,7 @@ static json_value *build_value(builder *b) {
     } else if (*b->at != '{' && *b->at != '[') {
         build_word(b, node);
     } else {
-        node->kind       = *b->at == '{' ? JSON_OBJECT : JSON_ARRAY;
+        node->kind = *b->at == '{' ? JSON_OBJECT : JSON_ARRAY;
         const char close = *b->at == '{' ? '}' : ']';
         ++b->at;
         skip_space(b);
@@ -161,7 +161,7 @@ static json_value *build_value(builder *b) {
                 ++b->at; /* the colon */
             }
             json_value *item = build_value(b);
-            item->name       = name;
+            item->name = name;
             attach(node, item);
             skip_space(b);
         }
@@ -172,14 +172,14 @@ static json_value *build_value(builder *b) {
 
 skel_status json_parse(json_tree *tree, const char *json, size_t length, char *message,
                        size_t size) {
-    uint32_t          values = 0;
+    uint32_t values = 0;
     const skel_status status = json_scan(json, length, &values, message, size);
-    *tree                    = (json_tree){0};
+    *tree = (json_tree){0};
     if (status != SKEL_OK) return status;
 
     builder b = {json, json + length, NULL, NULL, 0};
-    b.node    = take_block(tree, values, sizeof *b.node);
-    b.text    = b.node ? take_block(tree, length + 1, 1) : NULL;
+    b.node = take_block(tree, values, sizeof *b.node);
+    b.text = b.node ? take_block(tree, length + 1, 1) : NULL;
     if (!b.text) {
         json_free(tree);
         return SKEL_E_MEMORY;

@@ -20,28 +20,28 @@ typedef enum json_kind {
 
 /** One value. Strings are UTF-8 and hold no zero byte. */
 typedef struct json_value {
-    struct json_value *next;   /* the element or member that follows; NULL: none */
-    struct json_value *child;  /* first element or member */
-    struct json_value *last;   /* last element or member */
-    const char        *name;   /* of a member of an object, else NULL */
-    const char        *text;   /* of a string, else NULL */
-    double             number; /* infinite where a number is too large for a double */
-    int32_t            count;  /* of elements or members */
-    int32_t            order;  /* of the value in the text, from 1 */
-    json_kind          kind;
+    struct json_value *next;  /* the element or member that follows; NULL: none */
+    struct json_value *child; /* first element or member */
+    struct json_value *last;  /* last element or member */
+    const char *name;         /* of a member of an object, else NULL */
+    const char *text;         /* of a string, else NULL */
+    double number;            /* infinite where a number is too large for a double */
+    int32_t count;            /* of elements or members */
+    int32_t order;            /* of the value in the text, from 1 */
+    json_kind kind;
 } json_value;
 
 /** Owns every value that is in it or was made for it. Start with all zero. */
 typedef struct json_tree {
     json_value *root;
-    void       *blocks;
+    void *blocks;
 } json_tree;
 
 /** Checks the grammar (json_scan.h) and builds the tree. SKEL_E_SYNTAX or SKEL_E_TOO_LARGE: then
     `message` says where and why. SKEL_E_MEMORY: the tree is empty. The numeric locale must be C. */
 skel_status json_parse(json_tree *tree, const char *json, size_t length, char *message,
                        size_t size);
-void        json_free(json_tree *tree);
+void json_free(json_tree *tree);
 
 /* Questions; node may be NULL, which is a value of no kind. */
 bool json_is_null(const json_value *node);

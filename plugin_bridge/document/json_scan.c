@@ -9,15 +9,15 @@
 typedef struct scanner {
     const unsigned char *at;
     const unsigned char *end;
-    const char          *why; /* set where the scan stopped */
-    skel_status          status;
-    uint32_t             values;
-    int32_t              depth;
+    const char *why; /* set where the scan stopped */
+    skel_status status;
+    uint32_t values;
+    int32_t depth;
 } scanner;
 
 static bool stop(scanner *s, skel_status status, const char *why) {
     s->status = status;
-    s->why    = why;
+    s->why = why;
     return false;
 }
 
@@ -102,7 +102,7 @@ static bool scan_escape(scanner *s) {
     if (high >= 0xdc00 && high <= 0xdfff) return wrong(s, "half of a surrogate pair");
     if (high >= 0xd800 && high <= 0xdbff) {
         const bool pair = s->end - s->at >= 12 && s->at[6] == '\\' && s->at[7] == 'u';
-        const int  low  = pair ? hex4(s, s->at + 8) : -1;
+        const int low = pair ? hex4(s, s->at + 8) : -1;
         if (low < 0xdc00 || low > 0xdfff) return wrong(s, "half of a surrogate pair");
         s->at += 6;
     }
@@ -112,9 +112,9 @@ static bool scan_escape(scanner *s) {
 
 /* One character outside ASCII: no overlong form, no surrogate, nothing over U+10FFFF. */
 static bool scan_utf8(scanner *s) {
-    const unsigned char *c     = s->at;
-    const ptrdiff_t      left  = s->end - c;
-    int                  count = 0;
+    const unsigned char *c = s->at;
+    const ptrdiff_t left = s->end - c;
+    int count = 0;
     if (c[0] >= 0xc2 && c[0] <= 0xdf) count = 2;
     if ((c[0] & 0xf0) == 0xe0) count = 3;
     if (c[0] >= 0xf0 && c[0] <= 0xf4) count = 4;
@@ -225,7 +225,7 @@ skel_status json_scan(const char *json, size_t length, uint32_t *values, char *m
         return SKEL_E_TOO_LARGE;
     }
     const unsigned char *start = (const unsigned char *)json;
-    scanner              s     = {start, start + length, NULL, SKEL_OK, 0, 0};
+    scanner s = {start, start + length, NULL, SKEL_OK, 0, 0};
     if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) s.at += 3; /* byte order mark */
     if (scan_value(&s)) {
         skip_space(&s);

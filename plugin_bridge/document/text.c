@@ -46,12 +46,12 @@ static int text_reserve(text_buffer *text, size_t more) {
         return 0;
     }
     const size_t wanted = 2 * (text->length + more) + 64;
-    char        *data   = realloc(text->data, wanted);
+    char *data = realloc(text->data, wanted);
     if (!data) {
         text->failed = 1;
         return 0;
     }
-    text->data     = data;
+    text->data = data;
     text->capacity = wanted;
     return 1;
 }
@@ -81,7 +81,7 @@ void text_addf(text_buffer *text, const char *format, ...) {
 }
 
 void text_number(text_buffer *text, double x) {
-    char         number[DOC_NUMBER_SIZE];
+    char number[DOC_NUMBER_SIZE];
     const size_t n = doc_number_format(number, x);
     text_bytes(text, number, n);
 }

@@ -8,10 +8,10 @@
 
 /** Start with all zero. After a failed allocation `failed` stays set and nothing more is added. */
 typedef struct text_buffer {
-    char  *data; /* zero-terminated once something was added */
+    char *data; /* zero-terminated once something was added */
     size_t length;
     size_t capacity;
-    int    failed;
+    int failed;
 } text_buffer;
 
 #define DOC_NUMBER_SIZE 32 /* enough for any number and its zero byte */

@@ -19,11 +19,11 @@ void arc4random_buf(void *bytes, size_t count) {
 
 typedef struct state {
     const xml_reader *reader;
-    XML_Parser        parser;
-    const char       *refused; /* why the text itself was refused */
-    bool              stopped;
-    int32_t           depth, elements;
-    int32_t           skipped; /* lines before the first that is parsed */
+    XML_Parser parser;
+    const char *refused; /* why the text itself was refused */
+    bool stopped;
+    int32_t depth, elements;
+    int32_t skipped; /* lines before the first that is parsed */
 } state;
 
 static void stop(state *s, const char *refused) {
@@ -116,11 +116,11 @@ static XML_Parser new_parser(state *s, const char *encoding) {
 }
 
 static bool feed(XML_Parser p, const char *text, size_t length) {
-    bool   good = true;
-    size_t at   = 0;
+    bool good = true;
+    size_t at = 0;
     do {
         const size_t n = length - at < CHUNK ? length - at : CHUNK;
-        good           = XML_Parse(p, text + at, (int)n, at + n >= length) == XML_STATUS_OK;
+        good = XML_Parse(p, text + at, (int)n, at + n >= length) == XML_STATUS_OK;
         at += n;
     } while (good && at < length);
     return good;
@@ -150,7 +150,7 @@ static skel_status parse(state *s, const char *text, size_t length, char *why, s
     skel_status status = SKEL_OK;
     if (s->refused || (!good && !s->stopped)) {
         const bool none = XML_GetErrorCode(s->parser) == XML_ERROR_NO_MEMORY;
-        status          = none ? SKEL_E_MEMORY : SKEL_E_SYNTAX;
+        status = none ? SKEL_E_MEMORY : SKEL_E_SYNTAX;
         say_why(s, why, size);
     }
     XML_ParserFree(s->parser);

@@ -8,10 +8,10 @@
 
 static int put_header(FILE *stream, int32_t frames, int32_t bodies, int columns) {
     unsigned char head[128];
-    char          shape[118];
-    const int     n = snprintf(shape, sizeof shape,
-                               "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }",
-                               (int)frames, (int)bodies, columns);
+    char shape[118];
+    const int n = snprintf(shape, sizeof shape,
+                           "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }",
+                           (int)frames, (int)bodies, columns);
     /* 10 bytes before the text, which ends in a newline; the whole is a multiple of 64 */
     memset(head, ' ', sizeof head);
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, not a string */
@@ -28,12 +28,12 @@ static void put_double(unsigned char *out, double x) {
 }
 
 int track_write_npy(FILE *stream, const track_source *s) {
-    const int32_t nb   = skel_model_body_count(s->model);
-    const size_t  size = s->velocities ? 8 * 13 : 8 * 7;
+    const int32_t nb = skel_model_body_count(s->model);
+    const size_t size = s->velocities ? 8 * 13 : 8 * 7;
     if (!put_header(stream, s->frames, nb, (int)(size / 8))) return 0;
     for (int32_t f = 0; f < s->frames; ++f) {
         for (int32_t b = 0; b < nb; ++b) {
-            const size_t  at = (size_t)f * (size_t)nb + (size_t)b;
+            const size_t at = (size_t)f * (size_t)nb + (size_t)b;
             unsigned char row[8 * 13];
             for (int k = 0; k < 7; ++k) put_double(row + 8 * k, s->poses[7 * at + (size_t)k]);
             for (int k = 0; s->velocities && k < 6; ++k)

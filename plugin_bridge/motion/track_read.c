@@ -14,7 +14,7 @@
 
 struct skel_track {
     int32_t frame_count, frame_start;
-    double  fps;
+    double fps;
     double *poses;
 };
 
@@ -30,13 +30,13 @@ static const doc_field k_pose[] = {{"format"}, {"names"},  {"position"}, {"orien
                                    {"tool"},   {"frames"}, {NULL}};
 
 typedef struct reader {
-    document          doc;
-    doc_at            root;
+    document doc;
+    doc_at root;
     const skel_model *model;
-    int32_t           body_count;
-    name_table        names;  /* of the model */
-    int32_t          *column; /* (body_count) index in the model of a body of the document */
-    skel_track       *track;
+    int32_t body_count;
+    name_table names; /* of the model */
+    int32_t *column;  /* (body_count) index in the model of a body of the document */
+    skel_track *track;
 } reader;
 
 /* ---- bodies ---- */
@@ -48,7 +48,7 @@ static const char *body_name(const void *user, int32_t i) {
 
 static void read_name(reader *r, const doc_at *at, int32_t i, bool *seen) {
     const char *name;
-    char        hint[96];
+    char hint[96];
     if (!doc_name(&r->doc, at, &name)) return;
     const int32_t body = names_find(&r->names, name);
     if (body < 0) {
@@ -57,18 +57,18 @@ static void read_name(reader *r, const doc_at *at, int32_t i, bool *seen) {
     } else if (seen[body]) {
         doc_error(&r->doc, at, "is '%.64s', which is there twice", name);
     } else {
-        seen[body]   = true;
+        seen[body] = true;
         r->column[i] = body;
     }
 }
 
 /* The names of the document, which must be those of the model. */
 static bool read_names(reader *r, const doc_at *at) {
-    int32_t           n, i = 0;
+    int32_t n, i = 0;
     const json_value *c;
-    const int32_t     before = r->doc.error_count;
-    bool             *seen   = doc_alloc(&r->doc, (size_t)r->body_count, sizeof *seen);
-    r->column                = doc_alloc(&r->doc, (size_t)r->body_count, sizeof *r->column);
+    const int32_t before = r->doc.error_count;
+    bool *seen = doc_alloc(&r->doc, (size_t)r->body_count, sizeof *seen);
+    r->column = doc_alloc(&r->doc, (size_t)r->body_count, sizeof *r->column);
     if (!seen || !r->column || !names_open(&r->doc, &r->names, r->body_count)) return false;
     for (int32_t b = 0; b < r->body_count; ++b)
         names_put(&r->names, skel_model_body_name(r->model, b), b);
@@ -94,10 +94,10 @@ static bool read_names(reader *r, const doc_at *at) {
 /* One frame: [body][width] into rows of 7 at `out`, or checked alone where out is NULL. */
 static bool read_frame(reader *r, const doc_at *at, int32_t width, double *out) {
     static const char *const must[] = {"", "", "", "[x, y, z]", "[w, x, y, z]"};
-    int32_t                  n, i = 0;
-    const json_value        *c;
-    bool                     good = true;
-    char                     count[64];
+    int32_t n, i = 0;
+    const json_value *c;
+    bool good = true;
+    char count[64];
     snprintf(count, sizeof count, "one %s for each of the %d bodies", must[width],
              (int)r->body_count);
     if (!doc_array(&r->doc, at, 0, SCENE_BODIES, count, &n)) return false;
@@ -107,7 +107,7 @@ static bool read_frame(reader *r, const doc_at *at, int32_t width, double *out) 
     }
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        double       x[4];
+        double x[4];
         if (width == 4)
             good = doc_quaternion(&r->doc, &item, x) && good;
         else
@@ -120,9 +120,9 @@ static bool read_frame(reader *r, const doc_at *at, int32_t width, double *out) 
 
 /* [frame][body][width]; *frames is 0 before the first field that says how many there are. */
 static bool read_frames(reader *r, const doc_at *at, int32_t width, int32_t *frames, double *out) {
-    int32_t           n, i = 0;
+    int32_t n, i = 0;
     const json_value *c;
-    bool              good = true;
+    bool good = true;
     if (!doc_array(&r->doc, at, 1, SCENE_FRAMES, "[frame, ...], at least one", &n)) return false;
     if (*frames && n != *frames) {
         doc_error(&r->doc, at, "has %d frames, must have %d as position has", (int)n, (int)*frames);
@@ -131,8 +131,8 @@ static bool read_frames(reader *r, const doc_at *at, int32_t width, int32_t *fra
     *frames = n;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        double      *row  = out ? out + 7 * (size_t)i * (size_t)r->body_count : NULL;
-        good              = read_frame(r, &item, width, row) && good;
+        double *row = out ? out + 7 * (size_t)i * (size_t)r->body_count : NULL;
+        good = read_frame(r, &item, width, row) && good;
         if (r->doc.error_count >= DOC_MAX_ERRORS) break;
         ++i;
     }
@@ -141,15 +141,15 @@ static bool read_frames(reader *r, const doc_at *at, int32_t width, int32_t *fra
 
 /* [frame][n], n the same in all frames. */
 static void read_q(reader *r, const doc_at *at, int32_t frames) {
-    int32_t           n, i = 0, width = -1;
+    int32_t n, i = 0, width = -1;
     const json_value *c, *x;
     if (!doc_array(&r->doc, at, 1, SCENE_FRAMES, "[frame, ...], at least one", &n)) return;
     if (n != frames)
         doc_error(&r->doc, at, "has %d frames, must have %d as position has", (int)n, (int)frames);
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i++, c);
-        int32_t      k    = 0, count;
-        double       unused;
+        int32_t k = 0, count;
+        double unused;
         if (!doc_array(&r->doc, &item, 0, DOC_MAX_SAMPLES, "[number, ...]", &count)) return;
         if (width >= 0 && count != width) {
             doc_error(&r->doc, &item, "has %d numbers, must have %d as the frames before it",
@@ -165,8 +165,8 @@ static void read_q(reader *r, const doc_at *at, int32_t frames) {
 }
 
 static bool take_poses(reader *r, int32_t frames) {
-    const size_t count    = 7 * (size_t)frames * (size_t)r->body_count;
-    r->track->poses       = calloc(count, sizeof *r->track->poses);
+    const size_t count = 7 * (size_t)frames * (size_t)r->body_count;
+    r->track->poses = calloc(count, sizeof *r->track->poses);
     r->track->frame_count = frames;
     if (!r->track->poses) r->doc.no_memory = true;
     return r->track->poses != NULL;
@@ -188,8 +188,8 @@ static void read_track(reader *r) {
     const bool has_p = doc_need(&r->doc, &f, T_POSITION, "[frame][body][x, y, z]");
     const bool has_o = doc_need(&r->doc, &f, T_ORIENTATION, "[frame][body][w, x, y, z]");
     if (!named || !has_p || !has_o) return;
-    const int n      = json_is_array(p.node) ? json_size(p.node) : 0;
-    int32_t   frames = 0;
+    const int n = json_is_array(p.node) ? json_size(p.node) : 0;
+    int32_t frames = 0;
     if ((double)n * r->body_count > SCENE_POSES) {
         doc_error(&r->doc, &p, "has %d frames of %d bodies, must have at most %.0f poses", n,
                   (int)r->body_count, SCENE_POSES);
@@ -207,10 +207,10 @@ static void read_pose(reader *r) {
     doc_field_list f;
     if (!doc_fields(&r->doc, &r->root, k_pose, "a pose", &f)) return;
     const doc_at names = doc_member(&f, P_NAMES), p = doc_member(&f, P_POSITION);
-    const doc_at o     = doc_member(&f, P_ORIENTATION);
-    const bool   named = doc_need(&r->doc, &f, P_NAMES, "[name, ...]") && read_names(r, &names);
-    const bool   has_p = doc_need(&r->doc, &f, P_POSITION, "[body][x, y, z]");
-    const bool   has_o = doc_need(&r->doc, &f, P_ORIENTATION, "[body][w, x, y, z]");
+    const doc_at o = doc_member(&f, P_ORIENTATION);
+    const bool named = doc_need(&r->doc, &f, P_NAMES, "[name, ...]") && read_names(r, &names);
+    const bool has_p = doc_need(&r->doc, &f, P_POSITION, "[body][x, y, z]");
+    const bool has_o = doc_need(&r->doc, &f, P_ORIENTATION, "[body][w, x, y, z]");
     if (!named || !has_p || !has_o || !take_poses(r, 1)) return;
     read_frame(r, &p, 3, r->track->poses);
     read_frame(r, &o, 4, r->track->poses + 3);
@@ -219,14 +219,14 @@ static void read_pose(reader *r) {
 /* The format decides which fields there are, so it is read first and alone. */
 static void read_document(reader *r) {
     const char *must = "\"" TRACK_FORMAT "\" or \"" POSE_FORMAT "\"";
-    r->root          = (doc_at){NULL, NULL, -1, r->doc.root};
+    r->root = (doc_at){NULL, NULL, -1, r->doc.root};
     if (!json_is_object(r->doc.root)) {
         doc_wrong(&r->doc, &r->root, "an object");
         return;
     }
     const json_value *node = json_member(r->doc.root, "format");
-    const doc_at      at   = {&r->root, "format", -1, node};
-    const char       *text = json_is_string(node) ? node->text : "";
+    const doc_at at = {&r->root, "format", -1, node};
+    const char *text = json_is_string(node) ? node->text : "";
     if (!node)
         doc_error(&r->doc, &at, "is missing, must be %s", must);
     else if (strcmp(text, TRACK_FORMAT) == 0)
@@ -247,8 +247,8 @@ skel_status skel_track_parse(const char *json, size_t length, const skel_model *
         return SKEL_E_ARGUMENT;
     }
     const doc_locale locale = doc_locale_enter();
-    reader           r      = {.model = model, .body_count = skel_model_body_count(model)};
-    r.track                 = calloc(1, sizeof *r.track);
+    reader r = {.model = model, .body_count = skel_model_body_count(model)};
+    r.track = calloc(1, sizeof *r.track);
     if (doc_open(&r.doc, json, length) && r.track) read_document(&r);
     if (!r.track) r.doc.no_memory = true;
     doc_sort(&r.doc);

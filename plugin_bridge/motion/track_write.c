@@ -48,7 +48,7 @@ static void put_method(text_buffer *t, const skel_bake_summary *sum) {
 static void put_drifts(text_buffer *t, const skel_bake_summary *sum, const char *failed) {
     const struct {
         const char *name;
-        double      value;
+        double value;
     } rows[] = {
         {"energy_drift", sum->energy_drift},
         {"momentum_drift", sum->momentum_drift},
@@ -74,9 +74,9 @@ static void put_drifts(text_buffer *t, const skel_bake_summary *sum, const char 
 int mimic_warning(const skel_model *model, char text[256]) {
     const int32_t n = skel_model_mimic_count(model);
     for (int32_t i = 0; n > 0 && i < skel_model_joint_count(model); ++i) {
-        const int32_t of         = skel_model_joint_leader(model, i, NULL, NULL);
-        const int     more       = n - 1;
-        char          others[48] = "";
+        const int32_t of = skel_model_joint_leader(model, i, NULL, NULL);
+        const int more = n - 1;
+        char others[48] = "";
         if (of < 0) continue;
         if (more > 0) snprintf(others, sizeof others, " (and %d more like it)", more);
         snprintf(text, 256,
@@ -90,8 +90,8 @@ int mimic_warning(const skel_model *model, char text[256]) {
 
 static void put_warnings(text_buffer *t, const track_source *s) {
     const char *warning;
-    char        mimic[256];
-    int32_t     count = 0;
+    char mimic[256];
+    int32_t count = 0;
     text_add(t, "\"warnings\": [");
     for (int32_t i = 0; (warning = skel_bake_warning(s->bake, i)) != NULL; ++i) {
         text_add(t, count++ ? ", " : "");
@@ -110,14 +110,14 @@ static void put_warnings(text_buffer *t, const track_source *s) {
 
 static skel_bake_summary summary_of(const skel_bake *bake) {
     skel_bake_summary sum = {0};
-    sum.struct_size       = sizeof sum;
+    sum.struct_size = sizeof sum;
     skel_bake_get_summary(bake, &sum);
     return sum;
 }
 
 static skel_report_row row_of(const skel_bake *bake, int32_t sample) {
     skel_report_row row = {0};
-    row.struct_size     = sizeof row;
+    row.struct_size = sizeof row;
     skel_bake_report(bake, sample, &row);
     return row;
 }
@@ -225,7 +225,7 @@ static void put_ik(text_buffer *t, const track_source *s) {
 
 static int put_receipts(text_buffer *t, FILE *stream, const track_source *s) {
     const skel_ik_receipt *receipts = skel_ik_motion_receipts(s->ik);
-    const double          *goals    = skel_ik_motion_residuals(s->ik);
+    const double *goals = skel_ik_motion_residuals(s->ik);
     text_add(t, "  \"receipts\": [\n");
     for (int32_t f = 0; f < s->frames; ++f, goals += 2 * s->goals) {
         text_add(t, f ? ",\n    " : "    ");
@@ -240,7 +240,7 @@ static int put_receipts(text_buffer *t, FILE *stream, const track_source *s) {
 
 int track_write_json(FILE *stream, const track_source *s) {
     const double *pose = s->poses, *v = s->velocities;
-    text_buffer   t = {0};
+    text_buffer t = {0};
     put_head(&t, s);
     int good = put_field(&t, stream, s, "position", pose, 7, 3) &&
                put_field(&t, stream, s, "orientation", pose + 3, 7, 4);
@@ -268,10 +268,10 @@ static void put_cells(text_buffer *t, const double *x, int count) {
 }
 
 int track_write_csv(FILE *stream, const track_source *s) {
-    const int32_t nb   = skel_model_body_count(s->model);
+    const int32_t nb = skel_model_body_count(s->model);
     const double *pose = s->poses, *v = s->velocities;
-    text_buffer   t    = {0};
-    int           good = 1;
+    text_buffer t = {0};
+    int good = 1;
     text_addf(&t, "frame,time,body,x,y,z,qw,qx,qy,qz%s\n", v ? ",vx,vy,vz,wx,wy,wz" : "");
     for (int32_t f = 0; f < s->frames && good; ++f) {
         const double time = s->bake ? row_of(s->bake, f).time : f / s->fps;
@@ -355,8 +355,8 @@ static void put_report_head(text_buffer *t, const track_source *s) {
 }
 
 int report_write_json(FILE *stream, const track_source *s) {
-    text_buffer t    = {0};
-    int         good = 1;
+    text_buffer t = {0};
+    int good = 1;
     put_report_head(&t, s);
     for (int32_t f = 0; f < skel_bake_samples_done(s->bake) && good; ++f) {
         const skel_report_row row = row_of(s->bake, f);
@@ -369,8 +369,8 @@ int report_write_json(FILE *stream, const track_source *s) {
 }
 
 int report_write_csv(FILE *stream, const track_source *s) {
-    text_buffer t    = {0};
-    int         good = 1;
+    text_buffer t = {0};
+    int good = 1;
     text_add(&t, "frame,time,kinetic,potential,work_motor,work_friction,work_load,work_drive,"
                  "work_contact,momentum_x,momentum_y,momentum_z,angular_momentum_x,"
                  "angular_momentum_y,angular_momentum_z,impulse_x,impulse_y,impulse_z,"
@@ -378,9 +378,9 @@ int report_write_csv(FILE *stream, const track_source *s) {
                  "misalignment,limit_violation,elastic,ground_force_x,ground_force_y,"
                  "ground_force_z,contact_depth,contacts\n");
     for (int32_t f = 0; f < skel_bake_samples_done(s->bake) && good; ++f) {
-        const skel_report_row r      = row_of(s->bake, f);
-        const double          work[] = {r.work_motor, r.work_friction, r.work_load, r.work_drive,
-                                        r.work_contact};
+        const skel_report_row r = row_of(s->bake, f);
+        const double work[] = {r.work_motor, r.work_friction, r.work_load, r.work_drive,
+                               r.work_contact};
         text_addf(&t, "%d", (int)(s->frame_start + f));
         put_cell(&t, r.time);
         put_cell(&t, r.kinetic);

@@ -10,33 +10,33 @@
 #define DH_JOINTS 10000
 
 typedef struct dh_joint {
-    char        place[24]; /* "joints[3]" or "line 7", for messages */
-    const char *name;      /* of the joint; NULL: not given */
-    const char *link;      /* of what it moves; NULL: the joint's name, or "link4" */
+    char place[24];   /* "joints[3]" or "line 7", for messages */
+    const char *name; /* of the joint; NULL: not given */
+    const char *link; /* of what it moves; NULL: the joint's name, or "link4" */
     skel_dh_row row;
-    bool        has_limits, has_mass, has_com, has_inertia;
-    double      low, high, friction;
-    double      mass, com[3], inertia[6]; /* in axes of the link's frame, com from its origin */
+    bool has_limits, has_mass, has_com, has_inertia;
+    double low, high, friction;
+    double mass, com[3], inertia[6]; /* in axes of the link's frame, com from its origin */
     robot_drive drive;
-    scene_mimic mimic;    /* of: NULL where it goes with none; in rad and m */
-    int32_t     mimic_of; /* its row */
+    scene_mimic mimic; /* of: NULL where it goes with none; in rad and m */
+    int32_t mimic_of;  /* its row */
 } dh_joint;
 
 typedef struct dh_pose {
     const char *name;
-    double     *q;
+    double *q;
 } dh_pose;
 
 typedef struct dh_doc {
-    const char     *name;
-    int32_t         convention;
-    double          base[7], tool[7];
-    int32_t         count;
-    dh_joint       *joints;
-    int32_t         pose_count;
-    dh_pose        *poses;
-    double          angle, length; /* rad and m per unit of the document */
-    bool            is_deg, is_mm;
+    const char *name;
+    int32_t convention;
+    double base[7], tool[7];
+    int32_t count;
+    dh_joint *joints;
+    int32_t pose_count;
+    dh_pose *poses;
+    double angle, length; /* rad and m per unit of the document */
+    bool is_deg, is_mm;
     skel_dh_receipt receipt; /* of a document that was read: only the two errors */
 } dh_doc;
 

@@ -28,7 +28,7 @@ enum {
     C_HIGH,
     C_MASS,
     C_COM,
-    C_INERTIA  = C_COM + 3,
+    C_INERTIA = C_COM + 3,
     C_FRICTION = C_INERTIA + 6,
     C_VELOCITY,
     C_TORQUE,
@@ -37,7 +37,7 @@ enum {
 
 static const struct column {
     const char *name;
-    unit        unit;
+    unit unit;
 } k_columns[C_COUNT] = {
     {"name", NONE},    {"link", NONE},     {"type", NONE},          {"a", LENGTH},
     {"alpha", ANGLE},  {"d", LENGTH},      {"theta", ANGLE},        {"offset", OWN},
@@ -48,12 +48,12 @@ static const struct column {
 
 typedef struct reader {
     document *doc;
-    dh_doc   *d;
-    int32_t   line, room;
-    bool      has_convention, has_angle, has_length;
-    int32_t   column_count;                            /* 0: the heading was not there yet */
-    int32_t   column[MAX_COLUMNS];                     /* C_* */
-    double    angle[MAX_COLUMNS], length[MAX_COLUMNS]; /* of the column's name; 0: of the file */
+    dh_doc *d;
+    int32_t line, room;
+    bool has_convention, has_angle, has_length;
+    int32_t column_count;                           /* 0: the heading was not there yet */
+    int32_t column[MAX_COLUMNS];                    /* C_* */
+    double angle[MAX_COLUMNS], length[MAX_COLUMNS]; /* of the column's name; 0: of the file */
     dh_joint *rows;
 } reader;
 
@@ -87,7 +87,7 @@ static const char *keep(reader *r, const char *text) {
         return NULL;
     }
     const size_t size = strlen(text) + 1;
-    char        *copy = doc_alloc(r->doc, size, 1);
+    char *copy = doc_alloc(r->doc, size, 1);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
@@ -101,14 +101,14 @@ static void read_choice(reader *r, const char *key, const char *value, const cha
         robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: %s: is there twice", (int)r->line, key);
         return;
     }
-    *has    = true;
+    *has = true;
     *second = strcmp(value, two) == 0;
     if (!*second && strcmp(value, one) != 0) wrong(r, key, value, must);
 }
 
 /* x y z w x y z; the length unit is applied at the end of the file. */
 static void read_pose(reader *r, const char *key, char *value, double out[7]) {
-    char  *rest = value;
+    char *rest = value;
     double x[7], norm = 0.0;
     for (int k = 0; k < 7; ++k) {
         char *word = strtok_r(k ? NULL : value, " \t", &rest);
@@ -137,12 +137,12 @@ static void read_error(reader *r, const char *key, const char *value, double *ou
 }
 
 static void read_key(reader *r, char *line) {
-    bool  second = false;
-    char *colon  = strchr(line, ':');
+    bool second = false;
+    char *colon = strchr(line, ':');
     if (!colon) return; /* a comment */
-    *colon            = 0;
-    const char *key   = trim(line);
-    char       *value = trim(colon + 1);
+    *colon = 0;
+    const char *key = trim(line);
+    char *value = trim(colon + 1);
     if (strcmp(key, "convention") == 0) {
         read_choice(r, key, value, "standard", "modified", &r->has_convention, &second);
         r->d->convention = second ? SKEL_DH_MODIFIED : SKEL_DH_STANDARD;
@@ -169,10 +169,10 @@ static void read_key(reader *r, char *line) {
 static void take_unit(char *name, double *angle, double *length) {
     static const struct {
         const char *tail;
-        double      angle, length;
+        double angle, length;
     } tails[] = {
         {"deg", DOC_PI / 180.0, 0.0}, {"rad", 1.0, 0.0}, {"mm", 0.0, 1e-3}, {"m", 0.0, 1.0}};
-    char       *cut    = strpbrk(name, "[(");
+    char *cut = strpbrk(name, "[(");
     const char *inside = cut ? cut + 1 : strrchr(name, '_');
     if (!cut && inside) cut = name + (inside - name), ++inside;
     if (!cut) return;
@@ -208,7 +208,7 @@ static void read_heading(reader *r, char **cell, int32_t count) {
             wrong(r, "column", cell[i], "without this unit");
             return;
         }
-        seen[k]      = true;
+        seen[k] = true;
         r->column[i] = k;
     }
     static const int needed[] = {C_TYPE, C_A, C_ALPHA, C_D, C_THETA};
@@ -222,16 +222,16 @@ static void read_heading(reader *r, char **cell, int32_t count) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool read_type(reader *r, const char *text, int32_t *type) {
-    const bool turns  = strcmp(text, "revolute") == 0 || strcmp(text, "R") == 0;
+    const bool turns = strcmp(text, "revolute") == 0 || strcmp(text, "R") == 0;
     const bool slides = strcmp(text, "prismatic") == 0 || strcmp(text, "P") == 0;
-    *type             = slides ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
+    *type = slides ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
     if (!turns && !slides) wrong(r, "type", text, "revolute or prismatic");
     return turns || slides;
 }
 
 /* Of the column's name, or of the file. */
 static double unit_of(const reader *r, int32_t i, int32_t type) {
-    const unit u     = k_columns[r->column[i]].unit;
+    const unit u = k_columns[r->column[i]].unit;
     const bool turns = u == ANGLE || (u == OWN && type == SKEL_JOINT_HINGE);
     if (u == NONE) return 1.0;
     if (turns) return r->angle[i] > 0.0 ? r->angle[i] : r->d->is_deg ? DOC_PI / 180.0 : 1.0;
@@ -289,10 +289,10 @@ static void finish_row(reader *r, dh_joint *j, const bool has[C_COUNT]) {
 }
 
 static void read_row(reader *r, char **cell, int32_t count) {
-    bool      has[C_COUNT] = {false};
-    dh_joint *j            = &r->rows[r->d->count];
-    int32_t   type         = -1;
-    *j                     = (dh_joint){0};
+    bool has[C_COUNT] = {false};
+    dh_joint *j = &r->rows[r->d->count];
+    int32_t type = -1;
+    *j = (dh_joint){0};
     skel_dh_row_init(&j->row);
     snprintf(j->place, sizeof j->place, "line %d", (int)r->line);
     if (count != r->column_count) {
@@ -305,7 +305,7 @@ static void read_row(reader *r, char **cell, int32_t count) {
     j->row.type = type;
     for (int32_t i = 0; i < count; ++i) {
         const int32_t c = r->column[i];
-        double        x = 0.0;
+        double x = 0.0;
         if (c == C_TYPE || !cell[i][0]) continue;
         has[c] = true;
         if (c == C_NAME)
@@ -355,9 +355,9 @@ static int32_t split(char *line, char **cell) {
             end = unquote(at + 1);
             if (!end) return -1;
             cell[n++] = at + 1;
-            end       = strchr(end, ',');
+            end = strchr(end, ',');
         } else {
-            end       = strchr(at, ',');
+            end = strchr(at, ',');
             cell[n++] = at;
         }
         if (end) *end = 0;
@@ -371,7 +371,7 @@ static bool read_units(reader *r) {
     bool needs_angle = false, needs_length = false;
     for (int32_t i = 0; i < r->column_count; ++i) {
         const unit u = k_columns[r->column[i]].unit;
-        needs_angle  = needs_angle || ((u == ANGLE || u == OWN) && !(r->angle[i] > 0.0));
+        needs_angle = needs_angle || ((u == ANGLE || u == OWN) && !(r->angle[i] > 0.0));
         needs_length = needs_length || (u == LENGTH && !(r->length[i] > 0.0));
     }
     if (!r->has_convention)
@@ -393,7 +393,7 @@ static bool read_units(reader *r) {
 static bool is_heading(reader *r, const char *line) {
     static const char k_must[] = "must be column names with commas between them: name,type,a,alpha,"
                                  "d,theta";
-    const char       *cut      = strchr(line, ';') ? "semicolons" : "tabs";
+    const char *cut = strchr(line, ';') ? "semicolons" : "tabs";
     if (strchr("+-.0123456789", line[0]))
         robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: begins with a number, but is the heading, %s",
                    (int)r->line, k_must);
@@ -442,7 +442,7 @@ static bool read_line(reader *r, char *line) {
 }
 
 bool dh_parse_csv(document *doc, const char *text, size_t length, dh_doc *d) {
-    *d       = (dh_doc){.base = {0, 0, 0, 1}, .tool = {0, 0, 0, 1}, .angle = 1, .length = 1};
+    *d = (dh_doc){.base = {0, 0, 0, 1}, .tool = {0, 0, 0, 1}, .angle = 1, .length = 1};
     reader r = {.doc = doc, .d = d};
     if (length > MAX_TEXT || memchr(text, 0, length)) {
         robot_note(
@@ -452,8 +452,8 @@ bool dh_parse_csv(document *doc, const char *text, size_t length, dh_doc *d) {
         return false;
     }
     const size_t skip = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    char        *copy = doc_alloc(doc, length - skip + 1, 1);
-    r.rows            = doc_alloc(doc, DH_JOINTS, sizeof *r.rows);
+    char *copy = doc_alloc(doc, length - skip + 1, 1);
+    r.rows = doc_alloc(doc, DH_JOINTS, sizeof *r.rows);
     if (!copy || !r.rows) return false;
     memcpy(copy, text + skip, length - skip);
     bool more = true;

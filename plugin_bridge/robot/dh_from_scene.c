@@ -14,14 +14,14 @@
 typedef struct chain {
     const skel_scene *s;
     const skel_model *model;
-    memory_arena      arena;
-    skel_dh          *dh;
-    dh_doc            doc;
-    robot_data        words;  /* source and notes only */
-    int32_t          *island; /* (body_count + 1) of bodies that fixed joints hold together;
+    memory_arena arena;
+    skel_dh *dh;
+    dh_doc doc;
+    robot_data words; /* source and notes only */
+    int32_t *island;  /* (body_count + 1) of bodies that fixed joints hold together;
                                  index 0 is the world */
-    int32_t           root, tip;
-    double            tool[7], snap;
+    int32_t root, tip;
+    double tool[7], snap;
 } chain;
 
 #define DESC_DH_V1 offsetof(skel_scene_dh_desc, parallel_tolerance)
@@ -67,11 +67,11 @@ static bool find_place(const skel_scene *s, const char *name, int32_t *body, dou
 
 /* Bodies that one joint holds, and that hang from something. */
 static skel_status only_end(chain *c, skel_error *err) {
-    const int32_t nb        = skel_model_body_count(c->model);
-    int32_t      *count     = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *count);
-    int32_t       ends      = 0;
-    char          list[256] = "";
-    size_t        used      = 0;
+    const int32_t nb = skel_model_body_count(c->model);
+    int32_t *count = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *count);
+    int32_t ends = 0;
+    char list[256] = "";
+    size_t used = 0;
     if (!count) return SKEL_E_MEMORY;
     for (int32_t k = 0; k < skel_model_joint_count(c->model); ++k) {
         const skel_joint_desc j = joint_of(c, k);
@@ -81,7 +81,7 @@ static skel_status only_end(chain *c, skel_error *err) {
     }
     for (int32_t i = 0; i < nb; ++i) {
         if (count[i + 1] != 1000001) continue;
-        c->tip      = i;
+        c->tip = i;
         const int n = snprintf(list + used, sizeof list - used, "%s'%s'", ends ? ", " : "",
                                skel_model_body_name(c->model, i));
         if (n > 0 && used + (size_t)n < sizeof list) used += (size_t)n;
@@ -94,9 +94,9 @@ static skel_status only_end(chain *c, skel_error *err) {
 }
 
 static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *err) {
-    double      unused[7];
+    double unused[7];
     const char *tip = d->tip;
-    c->root         = SKEL_WORLD;
+    c->root = SKEL_WORLD;
     if (d->root && !find_place(c->s, d->root, &c->root, unused))
         return doc_error_say(err, SKEL_E_ARGUMENT,
                              "root: is '%.100s', must be a body, a frame or world", d->root);
@@ -127,10 +127,10 @@ static bool find_islands(chain *c) {
         grown = false;
         for (int32_t k = 0; k < nj; ++k) {
             const skel_joint_desc j = joint_of(c, k);
-            int32_t              *a = &c->island[j.parent + 1], *b = &c->island[j.child + 1];
+            int32_t *a = &c->island[j.parent + 1], *b = &c->island[j.child + 1];
             if (j.type != SKEL_JOINT_FIXED || *a == *b) continue;
             *a = *b = *a < *b ? *a : *b;
-            grown   = true;
+            grown = true;
         }
     }
     return true;
@@ -142,7 +142,7 @@ typedef struct view {
 } view;
 
 static view view_of(const chain *c, int32_t ref, const double at[7], const double link[7]) {
-    view   v;
+    view v;
     double ref0[7];
     body_pose(c, ref, ref0);
     robot_pose_inverse(ref0, v.from_ref);
@@ -168,7 +168,7 @@ static skel_body_desc seen(const chain *c, const view *v, int32_t i, double x[7]
 /* Mass, centre and inertia of an island: first the centre, then the inertia about it. */
 static void sum_masses(const chain *c, int32_t island, const view *v, dh_joint *out) {
     const int32_t nb = skel_model_body_count(c->model);
-    double        x[7], turned[6];
+    double x[7], turned[6];
     for (int32_t i = 0; i < nb; ++i) {
         if (c->island[i + 1] != island) continue;
         const skel_body_desc b = seen(c, v, i, x);
@@ -179,11 +179,11 @@ static void sum_masses(const chain *c, int32_t island, const view *v, dh_joint *
     for (int k = 0; k < 3; ++k) out->com[k] /= out->mass;
     for (int32_t i = 0; i < nb; ++i) {
         if (c->island[i + 1] != island) continue;
-        const skel_body_desc b    = seen(c, v, i, x);
-        const double         r[3] = {x[0] - out->com[0], x[1] - out->com[1], x[2] - out->com[2]};
-        const double         r2   = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-        const double         steiner[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
-                                           -r[0] * r[1],     -r[0] * r[2],     -r[1] * r[2]};
+        const skel_body_desc b = seen(c, v, i, x);
+        const double r[3] = {x[0] - out->com[0], x[1] - out->com[1], x[2] - out->com[2]};
+        const double r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+        const double steiner[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
+                                   -r[0] * r[1],     -r[0] * r[2],     -r[1] * r[2]};
         robot_inertia_rotate(x + 3, b.inertia, turned);
         for (int k = 0; k < 6; ++k) out->inertia[k] += turned[k] + b.mass * steiner[k];
     }
@@ -202,8 +202,8 @@ static const char *part_name(chain *c, const skel_joint_desc *j, int32_t part) {
     static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
     if (j->type != SKEL_JOINT_BALL && j->type != SKEL_JOINT_UNIVERSAL)
         return arena_string(&c->arena, j->name);
-    const size_t n    = strlen(j->name) + 3;
-    char        *name = arena_alloc(&c->arena, n, 1);
+    const size_t n = strlen(j->name) + 3;
+    char *name = arena_alloc(&c->arena, n, 1);
     if (name)
         snprintf(name, n, "%s.%s", j->name,
                  j->type == SKEL_JOINT_BALL ? ball[part] : universal[part]);
@@ -215,14 +215,14 @@ static void fill_row(chain *c, int32_t i) {
     skel_dh_row_init(&j->row);
     skel_dh_get_row(c->dh, i, &j->row);
     const skel_joint_desc joint = joint_of(c, j->row.joint);
-    const int32_t         part  = j->row.part;
-    j->name                     = part_name(c, &joint, part);
-    j->link                     = j->name;
-    j->friction                 = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
+    const int32_t part = j->row.part;
+    j->name = part_name(c, &joint, part);
+    j->link = j->name;
+    j->friction = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
     if (joint.limits.is_set && joint.type != SKEL_JOINT_BALL) {
         j->has_limits = true;
-        j->low        = joint.limits.low[part];
-        j->high       = joint.limits.high[part];
+        j->low = joint.limits.low[part];
+        j->high = joint.limits.high[part];
     }
     if (c->s->robot && c->s->robot->drives) j->drive = c->s->robot->drives[j->row.joint];
 }
@@ -236,7 +236,7 @@ static bool goes_elsewhere(const chain *c, int32_t i) {
 /* Joints that go with others of the chain, by the one at the end of what they go with. */
 static void fill_mimics(chain *c) {
     for (int32_t i = 0; i < c->doc.count; ++i) {
-        scene_mimic  *m = &c->doc.joints[i].mimic;
+        scene_mimic *m = &c->doc.joints[i].mimic;
         const int32_t of =
             skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, &m->factor, &m->offset);
         for (int32_t k = 0; of >= 0 && k < c->doc.count; ++k)
@@ -249,7 +249,7 @@ static void fill_mimics(chain *c) {
 static void step_over(const chain *c, int32_t joint, int32_t near, const double at[7],
                       double out[7]) {
     const skel_joint_desc j = joint_of(c, joint);
-    double                outer[7], inner[7], back[7];
+    double outer[7], inner[7], back[7];
     memcpy(outer, j.parent_position, 24), memcpy(outer + 3, j.parent_orientation, 32);
     memcpy(inner, j.child_position, 24), memcpy(inner + 3, j.child_orientation, 32);
     const bool forward = j.parent == near;
@@ -260,8 +260,8 @@ static void step_over(const chain *c, int32_t joint, int32_t near, const double 
 
 /* The end of the row's joint that is nearer to the root: found from the tip backwards. */
 static int32_t *find_near(chain *c) {
-    int32_t *near   = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *near);
-    int32_t  island = c->island[c->tip + 1];
+    int32_t *near = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *near);
+    int32_t island = c->island[c->tip + 1];
     for (int32_t i = c->doc.count - 1; near && i >= 0; --i) {
         const int32_t joint = c->doc.joints[i].row.joint;
         if (i + 1 < c->doc.count && c->doc.joints[i + 1].row.joint == joint) {
@@ -269,20 +269,20 @@ static int32_t *find_near(chain *c) {
             continue;
         }
         const skel_joint_desc j = joint_of(c, joint);
-        near[i]                 = c->island[j.child + 1] == island ? j.parent : j.child;
-        island                  = c->island[near[i] + 1];
+        near[i] = c->island[j.child + 1] == island ? j.parent : j.child;
+        island = c->island[near[i] + 1];
     }
     return near;
 }
 
 /* Names and masses of the links, along the chain. */
 static bool fill_links(chain *c) {
-    const int32_t n      = c->doc.count;
-    double       *frames = arena_alloc(&c->arena, 7 * ((size_t)n + 1), sizeof *frames);
-    double       *zero   = arena_alloc(&c->arena, (size_t)n + 1, sizeof *zero);
-    int32_t      *near   = find_near(c);
-    double        at[7], x[7], back[7];
-    int32_t       ref = SKEL_WORLD;
+    const int32_t n = c->doc.count;
+    double *frames = arena_alloc(&c->arena, 7 * ((size_t)n + 1), sizeof *frames);
+    double *zero = arena_alloc(&c->arena, (size_t)n + 1, sizeof *zero);
+    int32_t *near = find_near(c);
+    double at[7], x[7], back[7];
+    int32_t ref = SKEL_WORLD;
     if (!frames || !zero || !near) return false;
     skel_dh_frames(c->dh, zero, frames);
     for (int32_t i = 0; i < n; ++i) {
@@ -300,11 +300,11 @@ static bool fill_links(chain *c) {
         step_over(c, j->row.joint, near[i], x, at);
         ref = joint.parent == near[i] ? joint.child : joint.parent;
         if (ref < 0) continue; /* the chain ends in the world */
-        j->link      = arena_string(&c->arena, skel_model_body_name(c->model, ref));
+        j->link = arena_string(&c->arena, skel_model_body_name(c->model, ref));
         const view v = view_of(c, ref, at, frames + 7 * (size_t)i);
         sum_masses(c, c->island[ref + 1], &v, j);
         j->has_mass = j->has_com = j->mass > 0.0;
-        j->has_inertia           = j->has_mass && !has_estimate(c, c->island[ref + 1]);
+        j->has_inertia = j->has_mass && !has_estimate(c, c->island[ref + 1]);
     }
     return !c->arena.failed;
 }
@@ -318,8 +318,8 @@ static void fill_poses(chain *c) {
     c->doc.poses = arena_alloc(&c->arena, (size_t)r->pose_count, sizeof *c->doc.poses);
     for (int32_t k = 0; c->doc.poses && k < r->pose_count; ++k) {
         dh_pose *p = &c->doc.poses[k];
-        p->name    = r->poses[k].name;
-        p->q       = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *p->q);
+        p->name = r->poses[k].name;
+        p->q = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *p->q);
         for (int32_t i = 0; p->q && i < c->doc.count; ++i) {
             const skel_dh_row *row = &c->doc.joints[i].row;
             p->q[i] = r->poses[k].q[skel_model_joint_q_offset(c->model, row->joint) + row->part];
@@ -332,8 +332,8 @@ static void fill_poses(chain *c) {
 
 /* "TEXT: one, two, ..." of the rows that `takes` picks; nothing where it picks none. */
 static void note_rows(chain *c, const char *text, bool (*takes)(const chain *, int32_t)) {
-    text_buffer t    = {0};
-    int32_t     some = 0;
+    text_buffer t = {0};
+    int32_t some = 0;
     for (int32_t i = 0; i < c->doc.count; ++i) {
         if (!takes(c, i)) continue;
         text_addf(&t, "%s%s", some++ ? ", " : text, c->doc.joints[i].name);
@@ -389,7 +389,7 @@ static bool is_first(const chain *c, int32_t i) {
 
 static bool write_notes(chain *c) {
     char text[160];
-    c->words.tool  = -1;
+    c->words.tool = -1;
     c->words.notes = arena_alloc(&c->arena, 16 + (size_t)c->doc.count, sizeof *c->words.notes);
     if (!c->words.notes) return false;
     if (c->s->robot) c->words.source = c->s->robot->source;
@@ -423,18 +423,18 @@ static bool write_notes(chain *c) {
 
 static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *err) {
     skel_dh_chain_desc e;
-    skel_status        status = find_ends(c, d, err);
+    skel_status status = find_ends(c, d, err);
     if (status != SKEL_OK) return status;
     skel_dh_chain_desc_init(&e);
     e.convention = d->convention, e.root = c->root, e.tip = c->tip, e.snap = d->snap;
     e.parallel_tolerance = d->parallel_tolerance;
     memcpy(e.tool, c->tool, sizeof e.tool);
     c->snap = d->snap;
-    status  = skel_dh_extract(c->model, &e, &c->dh, err);
+    status = skel_dh_extract(c->model, &e, &c->dh, err);
     if (status != SKEL_OK) return status;
     c->doc.convention = d->convention;
-    c->doc.count      = skel_dh_row_count(c->dh);
-    c->doc.name       = c->s->name;
+    c->doc.count = skel_dh_row_count(c->dh);
+    c->doc.name = c->s->name;
     if (c->doc.count == 0)
         return doc_error_say(err, SKEL_E_ARGUMENT,
                              "tip: no hinge or slide leads to it, must be one that moves");
@@ -486,9 +486,9 @@ static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
     memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
 
     const doc_locale locale = doc_locale_enter();
-    chain            c      = {.s = scene, .model = scene->model};
-    text_buffer      t      = {0};
-    skel_status      status = extract(&c, &d, err);
+    chain c = {.s = scene, .model = scene->model};
+    text_buffer t = {0};
+    skel_status status = extract(&c, &d, err);
     if (status == SKEL_OK) {
         put(&t, &c, &d);
         status = put == put_table

@@ -57,14 +57,14 @@ static const doc_field k_joint[] = {{"name"},    {"link"},     {"type"},        
                                     {"mimic"},   {NULL}};
 
 static const char *const k_conventions[] = {"standard", "modified", NULL};
-static const char *const k_types[]       = {"revolute", "prismatic", NULL};
+static const char *const k_types[] = {"revolute", "prismatic", NULL};
 
 /* ---- base and tool --------------------------------------------------------------------------- */
 
 /* Rotation matrix (rows of a 4x4) to quaternion, the largest component first (Shepperd). */
 static void quaternion_of(const double m[16], double q[4]) {
     const double xx = m[0], yy = m[5], zz = m[10], tr = xx + yy + zz;
-    double       x[4] = {1 + tr, m[9] - m[6], m[2] - m[8], m[4] - m[1]};
+    double x[4] = {1 + tr, m[9] - m[6], m[2] - m[8], m[4] - m[1]};
     if (!(tr >= xx && tr >= yy && tr >= zz)) {
         if (xx >= yy && xx >= zz)
             x[0] = m[9] - m[6], x[1] = 1 + 2 * xx - tr, x[2] = m[1] + m[4], x[3] = m[2] + m[8];
@@ -93,8 +93,8 @@ static bool is_rigid(const double m[16]) {
 
 static bool read_matrix(document *doc, const doc_at *at, double length, double out[7]) {
     static const char must[] = "{\"position\", \"orientation\"} or a 4x4 matrix";
-    double            m[16]  = {0};
-    int32_t           n = 0, i = 0;
+    double m[16] = {0};
+    int32_t n = 0, i = 0;
     if (!doc_array(doc, at, 4, 4, must, &n)) return false;
     for (const json_value *c = at->node->child; c; c = c->next, ++i) {
         const doc_at row = doc_element(at, i, c);
@@ -112,7 +112,7 @@ static bool read_matrix(document *doc, const doc_at *at, double length, double o
 static void read_end(document *doc, const doc_at *at, double length, double out[7]) {
     enum { F_POSITION, F_ORIENTATION };
     static const doc_field table[] = {{"position"}, {"orientation"}, {NULL}};
-    doc_field_list         f;
+    doc_field_list f;
     out[3] = 1.0;
     if (!at->node) return;
     if (json_is_array(at->node)) {
@@ -131,9 +131,9 @@ static void read_end(document *doc, const doc_at *at, double length, double out[
 static void read_body(document *doc, const doc_field_list *f, const dh_doc *d, dh_joint *j) {
     const doc_at mass = doc_member(f, J_MASS), com = doc_member(f, J_COM);
     const doc_at inertia = doc_member(f, J_INERTIA);
-    int32_t      n       = 0;
-    j->has_mass          = doc_number(doc, &mass, DOC_POSITIVE, &j->mass);
-    j->has_com           = doc_vector(doc, &com, 3, "[x, y, z]", j->com);
+    int32_t n = 0;
+    j->has_mass = doc_number(doc, &mass, DOC_POSITIVE, &j->mass);
+    j->has_com = doc_vector(doc, &com, 3, "[x, y, z]", j->com);
     for (int k = 0; k < 3; ++k) j->com[k] *= d->length;
     if (!doc_array(doc, &inertia, 3, 6, "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]", &n)) return;
     if (!doc_vector(doc, &inertia, n <= 3 ? 3 : 6, "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]",
@@ -156,17 +156,17 @@ static void read_limits(document *doc, const doc_at *at, double unit, dh_joint *
         return;
     }
     j->has_limits = true;
-    j->low        = pair[0] * unit;
-    j->high       = pair[1] * unit;
+    j->low = pair[0] * unit;
+    j->high = pair[1] * unit;
 }
 
 static void read_row(document *doc, const doc_field_list *f, const dh_doc *d, dh_joint *j) {
     static const int needed[] = {J_A, J_ALPHA, J_D, J_THETA};
-    const doc_at     a = doc_member(f, J_A), alpha = doc_member(f, J_ALPHA);
-    const doc_at     dd = doc_member(f, J_D), theta = doc_member(f, J_THETA);
-    const doc_at     offset = doc_member(f, J_OFFSET), sign = doc_member(f, J_SIGN);
-    const bool       turns = j->row.type == SKEL_JOINT_HINGE;
-    const double     unit  = turns ? d->angle : d->length;
+    const doc_at a = doc_member(f, J_A), alpha = doc_member(f, J_ALPHA);
+    const doc_at dd = doc_member(f, J_D), theta = doc_member(f, J_THETA);
+    const doc_at offset = doc_member(f, J_OFFSET), sign = doc_member(f, J_SIGN);
+    const bool turns = j->row.type == SKEL_JOINT_HINGE;
+    const double unit = turns ? d->angle : d->length;
     for (size_t k = 0; k < sizeof needed / sizeof *needed; ++k) { /* the joint's own may be left */
         if (needed[k] == (turns ? J_THETA : J_D)) continue;       /* out: it is what q is        */
         doc_need(doc, f, needed[k], "a number");
@@ -185,20 +185,20 @@ static void read_row(document *doc, const doc_field_list *f, const dh_doc *d, dh
 
 static void read_joint(document *doc, const doc_at *at, const dh_doc *d, dh_joint *j) {
     doc_field_list f;
-    int32_t        type = 0;
+    int32_t type = 0;
     skel_dh_row_init(&j->row);
     if (!doc_fields(doc, at, k_joint, "a joint of a table", &f)) return;
     const doc_at name = doc_member(&f, J_NAME), link = doc_member(&f, J_LINK);
     const doc_at kind = doc_member(&f, J_TYPE), limits = doc_member(&f, J_LIMITS);
     const doc_at friction = doc_member(&f, J_FRICTION);
     const doc_at velocity = doc_member(&f, J_VELOCITY);
-    const doc_at torque   = doc_member(&f, J_TORQUE);
-    const doc_at mimic    = doc_member(&f, J_MIMIC);
+    const doc_at torque = doc_member(&f, J_TORQUE);
+    const doc_at mimic = doc_member(&f, J_MIMIC);
     doc_name(doc, &name, &j->name);
     doc_name(doc, &link, &j->link);
     if (!doc_need(doc, &f, J_TYPE, "\"revolute\" or \"prismatic\"")) return;
     if (!doc_choice(doc, &kind, k_types, &type)) return;
-    j->row.type       = type == 0 ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
+    j->row.type = type == 0 ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
     const double unit = type == 0 ? d->angle : d->length;
     read_row(doc, &f, d, j);
     read_limits(doc, &limits, unit, j);
@@ -210,7 +210,7 @@ static void read_joint(document *doc, const doc_at *at, const dh_doc *d, dh_join
 }
 
 static void read_joints(document *doc, const doc_at *at, dh_doc *d) {
-    int32_t           n = 0, i = 0;
+    int32_t n = 0, i = 0;
     const json_value *c;
     if (!doc_array(doc, at, 1, DH_JOINTS, "[joint, ...], at least one", &n)) return;
     d->joints = doc_alloc(doc, (size_t)n, sizeof *d->joints);
@@ -236,12 +236,12 @@ static void read_poses(document *doc, const doc_at *at, dh_doc *d) {
     d->poses = doc_alloc(doc, (size_t)count + 1, sizeof *d->poses);
     for (const json_value *c = at->node->child; c && d->poses; c = c->next) {
         const doc_at item = {at, c->name, -1, c};
-        dh_pose     *p    = &d->poses[d->pose_count];
-        int32_t      n = 0, i = 0;
+        dh_pose *p = &d->poses[d->pose_count];
+        int32_t n = 0, i = 0;
         for (int32_t k = 0; k < d->pose_count; ++k)
             if (strcmp(d->poses[k].name, c->name) == 0) doc_error(doc, &item, "is there twice");
         p->name = c->name;
-        p->q    = doc_alloc(doc, (size_t)d->count + 1, sizeof *p->q);
+        p->q = doc_alloc(doc, (size_t)d->count + 1, sizeof *p->q);
         if (!p->q || !doc_array(doc, &item, 0, 1000000, "[q, ...]", &n)) continue;
         if (n != d->count) {
             doc_error(doc, &item, "has %d numbers, must have %d, one per joint", (int)n,
@@ -250,7 +250,7 @@ static void read_poses(document *doc, const doc_at *at, dh_doc *d) {
         }
         for (const json_value *e = c->child; e; e = e->next, ++i) {
             const doc_at number = doc_element(&item, i, e);
-            const bool   turns  = d->joints[i].row.type == SKEL_JOINT_HINGE;
+            const bool turns = d->joints[i].row.type == SKEL_JOINT_HINGE;
             if (doc_number(doc, &number, DOC_ANY, &p->q[i]))
                 p->q[i] *= turns ? d->angle : d->length;
         }
@@ -271,22 +271,22 @@ static void read_head(document *doc, const doc_field_list *f, dh_doc *d) {
     static const char *const angles[] = {"rad", "deg", NULL}, *const lengths[] = {"m", "mm", NULL};
     const doc_at name = doc_member(f, D_NAME), angle = doc_member(f, D_ANGLE);
     const doc_at convention = doc_member(f, D_CONVENTION);
-    const doc_at length     = doc_member(f, D_LENGTH);
-    int32_t      deg = 0, mm = 0;
+    const doc_at length = doc_member(f, D_LENGTH);
+    int32_t deg = 0, mm = 0;
     doc_name(doc, &name, &d->name);
     if (doc_need(doc, f, D_CONVENTION, "\"standard\" or \"modified\""))
         doc_choice(doc, &convention, k_conventions, &d->convention);
     doc_choice(doc, &angle, angles, &deg);
     doc_choice(doc, &length, lengths, &mm);
     d->is_deg = deg == 1, d->is_mm = mm == 1;
-    d->angle  = deg ? DOC_PI / 180.0 : 1.0;
+    d->angle = deg ? DOC_PI / 180.0 : 1.0;
     d->length = mm ? 1e-3 : 1.0;
 }
 
 bool dh_parse(document *doc, const json_value *root, dh_doc *d, skel_scene *s) {
     doc_field_list f;
-    const doc_at   at = {NULL, NULL, -1, root};
-    *d                = (dh_doc){0};
+    const doc_at at = {NULL, NULL, -1, root};
+    *d = (dh_doc){0};
     if (!doc_fields(doc, &at, k_dh, "a table", &f)) return false;
     const doc_at base = doc_member(&f, D_BASE), tool = doc_member(&f, D_TOOL);
     const doc_at joints = doc_member(&f, D_JOINTS), poses = doc_member(&f, D_POSES);

@@ -29,8 +29,8 @@ static void put_turned(text_buffer *t, const dh_doc *d, int32_t row) {
 /* The angle between the axis of a row and the next one, 0 where they are parallel or antiparallel.
  */
 static double angle_off(const dh_doc *d, int32_t row) {
-    const int32_t at    = d->convention == SKEL_DH_STANDARD ? row : row + 1;
-    const double  alpha = fabs(d->joints[at].row.alpha);
+    const int32_t at = d->convention == SKEL_DH_STANDARD ? row : row + 1;
+    const double alpha = fabs(d->joints[at].row.alpha);
     return fmin(alpha, fabs(DOC_PI - alpha));
 }
 
@@ -74,8 +74,8 @@ static void put_pair(text_buffer *t, const dh_doc *d, int32_t row, bool first) {
 }
 
 void dh_put_receipt(text_buffer *t, const dh_doc *d) {
-    const skel_dh_receipt *r    = &d->receipt;
-    bool                   some = false;
+    const skel_dh_receipt *r = &d->receipt;
+    bool some = false;
     if (r->poses == 0) return;
 
     text_addf(t, ",\n  \"receipt\": {\"poses\": %d", (int)r->poses);

@@ -71,10 +71,10 @@ bool dh_names(document *doc, dh_doc *d) {
 static void suspect_units(document *doc, const dh_doc *d, double reach) {
     bool any = false, all_small = true;
     for (int32_t i = 0; i < d->count; ++i) {
-        const dh_joint *j     = &d->joints[i];
-        const double    row[] = {j->row.alpha, j->row.theta,
+        const dh_joint *j = &d->joints[i];
+        const double row[] = {j->row.alpha, j->row.theta,
                               j->row.type == SKEL_JOINT_HINGE ? j->row.offset : 0.0};
-        const double    link  = fmax(fabs(j->row.a), fabs(j->row.d));
+        const double link = fmax(fabs(j->row.a), fabs(j->row.d));
         if (link > LONG_LINK)
             robot_note(doc, SKEL_OK, "%s: has a length of %g m: is it in mm?", j->place, link);
         for (int k = 0; k < 3; ++k) {
@@ -102,7 +102,7 @@ static void suspect_bodies(document *doc, const dh_doc *d, double reach) {
     int32_t half = 0;
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
-        const double    far =
+        const double far =
             sqrt(j->com[0] * j->com[0] + j->com[1] * j->com[1] + j->com[2] * j->com[2]);
         if (reach > 0.0 && far > FAR_COM * reach)
             robot_note(doc, SKEL_OK,
@@ -120,8 +120,8 @@ static void suspect_bodies(document *doc, const dh_doc *d, double reach) {
    0) and ends in a twist, a standard one the other way round. */
 static void suspect_convention(document *doc, const dh_doc *d) {
     const skel_dh_row *first = &d->joints[0].row, *last = &d->joints[d->count - 1].row;
-    const bool         nothing_first = first->a == 0.0 && first->alpha == 0.0;
-    const bool         nothing_last  = last->a == 0.0 && last->alpha == 0.0;
+    const bool nothing_first = first->a == 0.0 && first->alpha == 0.0;
+    const bool nothing_last = last->a == 0.0 && last->alpha == 0.0;
     if (d->count < 3 || nothing_first == nothing_last) return;
     if (d->convention == SKEL_DH_STANDARD && nothing_first && fabs(last->alpha) > 0.1 &&
         fabs(fabs(last->alpha) - DOC_PI) > 0.1)
@@ -139,7 +139,7 @@ static void suspect_axes(document *doc, const dh_doc *d, double reach) {
     const int32_t shift = d->convention == SKEL_DH_STANDARD ? 0 : 1;
     for (int32_t i = 0; i + 1 < d->count; ++i) {
         const skel_dh_row *between = &d->joints[i + shift].row;
-        const bool         hinges  = d->joints[i].row.type == SKEL_JOINT_HINGE &&
+        const bool hinges = d->joints[i].row.type == SKEL_JOINT_HINGE &&
                             d->joints[i + 1].row.type == SKEL_JOINT_HINGE;
         if (hinges && fabs(between->a) <= ON_ONE_LINE * reach &&
             fabs(sin(between->alpha)) <= ON_ONE_LINE)
@@ -173,11 +173,11 @@ void dh_suspect(document *doc, const dh_doc *d) {
 
 skel_dh *dh_table(const dh_doc *d) {
     skel_dh_desc desc;
-    skel_dh     *dh = NULL;
+    skel_dh *dh = NULL;
     skel_dh_desc_init(&desc);
     desc.convention = d->convention;
-    desc.rows       = d->count ? &d->joints[0].row : NULL;
-    desc.row_count  = (uint32_t)d->count;
+    desc.rows = d->count ? &d->joints[0].row : NULL;
+    desc.row_count = (uint32_t)d->count;
     desc.row_stride = sizeof *d->joints;
     memcpy(desc.base, d->base, sizeof desc.base);
     memcpy(desc.tool, d->tool, sizeof desc.tool);
@@ -199,17 +199,17 @@ static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc 
 
 static void describe(const dh_doc *d, skel_body_desc *bodies, skel_joint_desc *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
-        const dh_joint *j        = &d->joints[i];
-        bodies[i].name           = j->link;
-        joints[i].name           = j->name;
-        joints[i].limits.is_set  = j->has_limits;
-        joints[i].limits.low[0]  = j->low;
+        const dh_joint *j = &d->joints[i];
+        bodies[i].name = j->link;
+        joints[i].name = j->name;
+        joints[i].limits.is_set = j->has_limits;
+        joints[i].limits.low[0] = j->low;
         joints[i].limits.high[0] = j->high;
-        joints[i].friction       = j->friction;
+        joints[i].friction = j->friction;
         if (j->mimic.of) {
-            joints[i].mimic.source     = j->mimic_of;
+            joints[i].mimic.source = j->mimic_of;
             joints[i].mimic.multiplier = j->mimic.factor;
-            joints[i].mimic.offset     = j->mimic.offset;
+            joints[i].mimic.offset = j->mimic.offset;
         }
         move_to_com(j->com, &bodies[i], &joints[i], i + 1 < d->count ? &joints[i + 1] : NULL);
         if (!j->has_mass) continue;
@@ -222,8 +222,8 @@ static void describe(const dh_doc *d, skel_body_desc *bodies, skel_joint_desc *j
 static void note_masses(const dh_doc *d, robot_mass_note *notes) {
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
-        notes[i].has_com  = j->has_com;
-        notes[i].known    = ROBOT_MASS_UNKNOWN;
+        notes[i].has_com = j->has_com;
+        notes[i].known = ROBOT_MASS_UNKNOWN;
         if (j->has_mass) notes[i].known = j->has_inertia ? ROBOT_MASS_KNOWN : ROBOT_MASS_NO_INERTIA;
         notes[i].has_end = true;
         for (int k = 0; k < 3; ++k)
@@ -234,35 +234,35 @@ static void note_masses(const dh_doc *d, robot_mass_note *notes) {
 /* Frames of all links, then the tool; named poses; drives. */
 static void fill_robot(const dh_doc *d, const robot_mass_note *notes, robot_data *r) {
     const size_t n = (size_t)d->count;
-    r->frames      = arena_alloc(&r->arena, n + 1, sizeof *r->frames);
-    r->drives      = arena_alloc(&r->arena, n, sizeof *r->drives);
-    r->poses       = arena_alloc(&r->arena, (size_t)d->pose_count + 1, sizeof *r->poses);
+    r->frames = arena_alloc(&r->arena, n + 1, sizeof *r->frames);
+    r->drives = arena_alloc(&r->arena, n, sizeof *r->drives);
+    r->poses = arena_alloc(&r->arena, (size_t)d->pose_count + 1, sizeof *r->poses);
     if (r->arena.failed) return;
     for (int32_t i = 0; i <= d->count; ++i) {
         const dh_joint *j = &d->joints[i < d->count ? i : d->count - 1];
-        robot_frame    *f = &r->frames[i];
-        f->name           = arena_string(&r->arena, i < d->count ? j->link : "tool");
-        f->body           = i < d->count ? i : d->count - 1;
+        robot_frame *f = &r->frames[i];
+        f->name = arena_string(&r->arena, i < d->count ? j->link : "tool");
+        f->body = i < d->count ? i : d->count - 1;
         if (i < d->count) r->drives[i] = j->drive;
         memcpy(f->pose, i < d->count ? (const double[7]){0, 0, 0, 1} : d->tool, sizeof f->pose);
         for (int k = 0; k < 3; ++k) f->pose[k] -= j->com[k] + notes[f->body].shift[k];
     }
     r->frame_count = d->count + 1;
-    r->tool        = d->count;
+    r->tool = d->count;
     for (int32_t i = 0; i < d->pose_count; ++i) {
         robot_named_q *p = &r->poses[i];
-        p->name          = arena_string(&r->arena, d->poses[i].name);
-        p->q             = arena_alloc(&r->arena, n, sizeof *p->q);
+        p->name = arena_string(&r->arena, d->poses[i].name);
+        p->q = arena_alloc(&r->arena, n, sizeof *p->q);
         if (p->q) memcpy(p->q, d->poses[i].q, n * sizeof *p->q);
     }
     r->pose_count = d->pose_count;
 }
 
 void dh_build(document *doc, const dh_doc *d, skel_scene *s) {
-    skel_body_desc  *bodies = doc_alloc(doc, (size_t)d->count, sizeof *bodies);
+    skel_body_desc *bodies = doc_alloc(doc, (size_t)d->count, sizeof *bodies);
     skel_joint_desc *joints = doc_alloc(doc, (size_t)d->count, sizeof *joints);
-    robot_mass_note *notes  = doc_alloc(doc, (size_t)d->count, sizeof *notes);
-    skel_dh         *dh     = dh_table(d);
+    robot_mass_note *notes = doc_alloc(doc, (size_t)d->count, sizeof *notes);
+    skel_dh *dh = dh_table(d);
     if (!s->robot) robot_new(s);
     if (!bodies || !joints || !notes || !dh || !s->robot) {
         doc->no_memory = true;

@@ -160,7 +160,7 @@ void dh_put_csv(text_buffer *t, const dh_doc *d, const robot_data *r) {
    row i: centres and inertias are given in it. */
 static void move_bodies(dh_doc *d, const skel_dh *standard, bool to_modified) {
     for (int32_t i = 0; i < d->count; ++i) {
-        dh_joint   *j = &d->joints[i];
+        dh_joint *j = &d->joints[i];
         skel_dh_row r;
         skel_dh_row_init(&r);
         skel_dh_get_row(standard, i, &r);
@@ -176,17 +176,17 @@ static void move_bodies(dh_doc *d, const skel_dh *standard, bool to_modified) {
 
 /* The new table against the one it was made from, on top of what that one says of itself. */
 static skel_status add_receipt(const skel_dh *made, const skel_dh *from, skel_dh_receipt *r) {
-    const skel_dh_receipt said   = *r;
-    skel_dh_receipt       found  = {.struct_size = sizeof found};
-    const skel_status     status = skel_dh_compare(made, from, &found);
-    *r                           = found;
+    const skel_dh_receipt said = *r;
+    skel_dh_receipt found = {.struct_size = sizeof found};
+    const skel_status status = skel_dh_compare(made, from, &found);
+    *r = found;
     r->position_error += said.position_error;
     r->angle_error += said.angle_error;
     return status;
 }
 
 static skel_status rewrite(dh_doc *d, int32_t convention, skel_error *err) {
-    skel_dh    *dh = dh_table(d), *to = NULL;
+    skel_dh *dh = dh_table(d), *to = NULL;
     skel_status status = dh ? skel_dh_convert(dh, convention, &to, err) : SKEL_E_MEMORY;
     if (status == SKEL_OK) {
         status = add_receipt(to, dh, &d->receipt);
@@ -222,7 +222,7 @@ static bool parse(document *doc, const char *table, size_t length, dh_doc *d, sk
 
 /* Reads the table and brings it into the convention; then `put` writes what is wanted of it. */
 typedef struct rewriting {
-    dh_doc     d;
+    dh_doc d;
     skel_scene s; /* its source and notes */
 } rewriting;
 
@@ -242,10 +242,10 @@ skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention
         (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
         return SKEL_E_ARGUMENT;
     const doc_locale locale = doc_locale_enter();
-    rewriting        w      = {0};
-    document         doc;
-    text_buffer      t      = {0};
-    skel_status      status = rewrite_text(table, length, convention, &doc, &w, err);
+    rewriting w = {0};
+    document doc;
+    text_buffer t = {0};
+    skel_status status = rewrite_text(table, length, convention, &doc, &w, err);
     if (status == SKEL_OK && is_csv)
         dh_put_csv(&t, &w.d, w.s.robot);
     else if (status == SKEL_OK)
@@ -265,10 +265,10 @@ skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t con
         (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
         return SKEL_E_ARGUMENT;
     const doc_locale locale = doc_locale_enter();
-    rewriting        w      = {0};
-    document         doc;
-    text_buffer      t      = {0};
-    skel_status      status = rewrite_text(table, length, convention, &doc, &w, err);
+    rewriting w = {0};
+    document doc;
+    text_buffer t = {0};
+    skel_status status = rewrite_text(table, length, convention, &doc, &w, err);
     if (status == SKEL_OK) {
         text_add(&t, "receipt: ");
         dh_put_cost(&t, &w.d.receipt);

@@ -37,7 +37,7 @@ void robot_pose_mul(const double a[7], const double b[7], double out[7]) {
 
 void robot_pose_inverse(const double a[7], double out[7]) {
     const double back[3] = {-a[0], -a[1], -a[2]};
-    double       x[7]    = {0, 0, 0, a[3], -a[4], -a[5], -a[6]};
+    double x[7] = {0, 0, 0, a[3], -a[4], -a[5], -a[6]};
     scene_unrotate(a + 3, back, x);
     memcpy(out, x, sizeof x);
 }
@@ -47,7 +47,7 @@ void robot_inertia_rotate(const double q[4], const double i[6], double out[6]) {
     double m[3][3];
     for (int k = 0; k < 3; ++k) {
         double e[3] = {0}, b[3];
-        e[k]        = 1.0;
+        e[k] = 1.0;
         scene_unrotate(q, e, b);
         const double h[3] = {i[0] * b[0] + i[3] * b[1] + i[4] * b[2],
                              i[3] * b[0] + i[1] * b[1] + i[5] * b[2],
@@ -79,14 +79,14 @@ bool robot_inertia_definite(const double i[6]) {
 }
 
 bool robot_inertia_solid(double mass, const double i[6], double length) {
-    const double least   = mass * SOLID_GYRATION * SOLID_GYRATION * length * length;
+    const double least = mass * SOLID_GYRATION * SOLID_GYRATION * length * length;
     const double rest[6] = {i[0] - least, i[1] - least, i[2] - least, i[3], i[4], i[5]};
     return robot_inertia_definite(i) && robot_inertia_definite(rest);
 }
 
 bool robot_inertia_real(const double i[6]) {
     const double trace = i[0] + i[1] + i[2], half = 0.5 * trace;
-    double       second[6] = {0, 0, 0, -i[3], -i[4], -i[5]};
+    double second[6] = {0, 0, 0, -i[3], -i[4], -i[5]};
     for (int k = 0; k < 3; ++k) second[k] = half - i[k] + TRIANGLE_SLACK * trace;
     for (int k = 0; k < 6; ++k) second[k] /= trace;
     return definite(second, 0.0);
@@ -111,7 +111,7 @@ void robot_free(robot_data *robot) {
 
 void robot_note(document *doc, skel_status status, const char *form, ...) {
     skel_error err;
-    va_list    args;
+    va_list args;
     skel_error_init(&err);
     va_start(args, form);
     vsnprintf(err.text, sizeof err.text, form, args);
@@ -138,13 +138,13 @@ static void pass_on(document *doc, skel_status status, const skel_error *err,
 void scene_build(document *doc, skel_scene *s, const skel_body_desc *bodies, int32_t nb,
                  const skel_joint_desc *joints, int32_t nj) {
     skel_model_desc desc;
-    skel_error      err;
+    skel_error err;
     skel_model_desc_init(&desc);
     skel_error_init(&err);
     desc.bodies = bodies, desc.body_count = (uint32_t)nb, desc.body_stride = sizeof *bodies;
     desc.joints = joints, desc.joint_count = (uint32_t)nj, desc.joint_stride = sizeof *joints;
     const skel_status status = skel_model_create(&desc, &s->model, &err);
-    s->bake.model            = s->model;
+    s->bake.model = s->model;
     scene_ik_bind(s, 1);
     if (status != SKEL_OK) pass_on(doc, status, &err, bodies, joints);
 }
@@ -169,7 +169,7 @@ static int32_t tail_of(unsigned char first) {
 
 bool robot_is_name(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
-    const size_t         n = strlen(text);
+    const size_t n = strlen(text);
     if (n < 1 || n > 255) return false;
     while (*c) {
         if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0)) return false;

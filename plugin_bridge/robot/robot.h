@@ -10,14 +10,14 @@
 /** A frame fixed in a body; body SKEL_WORLD: in the world. pose from the body's centre of mass. */
 typedef struct robot_frame {
     const char *name;
-    int32_t     body;
-    double      pose[7];
+    int32_t body;
+    double pose[7];
 } robot_frame;
 
 /** Joint coordinates (skel_model_q_count) with a name. */
 typedef struct robot_named_q {
     const char *name;
-    double     *q;
+    double *q;
 } robot_named_q;
 
 /** What the drive of a joint can do; 0: not given. */
@@ -29,22 +29,22 @@ typedef struct robot_drive {
 typedef struct urdf_document urdf_document;
 
 struct robot_data {
-    memory_arena   arena;
-    robot_frame   *frames;
-    int32_t        frame_count;
-    int32_t        tool; /* index of the frame; -1: none */
+    memory_arena arena;
+    robot_frame *frames;
+    int32_t frame_count;
+    int32_t tool; /* index of the frame; -1: none */
     robot_named_q *poses;
-    int32_t        pose_count;
-    robot_drive   *drives; /* (joint_count) or NULL */
-    const char    *source; /* where the numbers are from, or NULL */
-    const char   **notes;
-    int32_t        note_count;
+    int32_t pose_count;
+    robot_drive *drives; /* (joint_count) or NULL */
+    const char *source;  /* where the numbers are from, or NULL */
+    const char **notes;
+    int32_t note_count;
     urdf_document *urdf; /* the document, where it was one */
 };
 
 /** Takes the place of the scene's robot; NULL where there is no memory. */
 robot_data *robot_new(skel_scene *scene);
-void        robot_free(robot_data *robot);
+void robot_free(robot_data *robot);
 
 /** A problem (status SKEL_OK: a warning) whose text begins with its place. */
 DOC_PRINTF(3, 4)
@@ -53,8 +53,8 @@ void robot_note(document *doc, skel_status status, const char *form, ...);
 /** "'a', 'b' and 4 more", for messages; start with all zero. */
 typedef struct robot_name_list {
     int32_t count;
-    size_t  used;
-    char    text[256];
+    size_t used;
+    char text[256];
 } robot_name_list;
 void robot_name_list_add(robot_name_list *list, const char *name);
 
@@ -76,11 +76,11 @@ enum {
     ROBOT_MASS_UNKNOWN     /* nothing */
 };
 typedef struct robot_mass_note {
-    int32_t known;   /* ROBOT_MASS_* */
-    bool    has_com; /* false: the centre of mass may be estimated as well */
-    bool    has_end;
-    double  end[3];   /* where the link ends if no joint follows, in the body's axes */
-    double  shift[3]; /* filled: how far the body's origin went to its estimated centre of mass */
+    int32_t known; /* ROBOT_MASS_* */
+    bool has_com;  /* false: the centre of mass may be estimated as well */
+    bool has_end;
+    double end[3];   /* where the link ends if no joint follows, in the body's axes */
+    double shift[3]; /* filled: how far the body's origin went to its estimated centre of mass */
 } robot_mass_note;
 /** Fills what dynamics needs and the document does not say of the bodies of a tree, from the
     lengths of the links (robot_mass.c has the rules); the scene keeps what was estimated and warns

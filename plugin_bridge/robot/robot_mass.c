@@ -29,20 +29,20 @@
 #define PLURAL(names) ((names).count > 1 ? "s" : "")
 
 typedef struct estimator {
-    skel_body_desc  *bodies;
+    skel_body_desc *bodies;
     skel_joint_desc *joints;
     robot_mass_note *notes;
-    int32_t          nb, nj;
-    int32_t         *joint_of; /* (nb) the joint that leads to the body; -1: none */
-    double (*start)[3];        /* (nb) of the link, in the body's axes: on its joint */
-    double (*end)[3];          /* (nb) of the link, in the body's axes */
-    double radius;             /* [m] of all capsules */
+    int32_t nb, nj;
+    int32_t *joint_of;  /* (nb) the joint that leads to the body; -1: none */
+    double (*start)[3]; /* (nb) of the link, in the body's axes: on its joint */
+    double (*end)[3];   /* (nb) of the link, in the body's axes */
+    double radius;      /* [m] of all capsules */
 } estimator;
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
 void scene_warn(document *doc, skel_scene *s, const char *form, ...) {
-    char    text[480];
+    char text[480];
     va_list args;
     va_start(args, form);
     vsnprintf(text, sizeof text, form, args);
@@ -77,8 +77,8 @@ void robot_name_list_add(robot_name_list *list, const char *name) {
         while (bytes > 0 && ((unsigned char)name[bytes] & 0xc0) == 0x80) --bytes;
     }
     if (list->count++ < NAMES_SHOWN) {
-        const char  *between = list->used > 0 ? ", " : "";
-        const size_t room    = sizeof list->text - list->used;
+        const char *between = list->used > 0 ? ", " : "";
+        const size_t room = sizeof list->text - list->used;
         list->used +=
             (size_t)snprintf(list->text + list->used, room, "%s'%.*s'", between, (int)bytes, name);
     }
@@ -112,15 +112,15 @@ static void find_links(estimator *e) {
     for (int32_t i = 0; i < e->nb; ++i) e->joint_of[i] = -1;
     for (int32_t k = 0; k < e->nj; ++k) {
         const skel_joint_desc *j = &e->joints[k];
-        e->joint_of[j->child]    = k;
+        e->joint_of[j->child] = k;
         memcpy(e->start[j->child], j->child_position, sizeof e->start[0]);
     }
 
     /* The end of a chain: its farthest frame, or the body's own origin. */
     for (int32_t i = 0; i < e->nb; ++i) {
-        const double           origin[3] = {0, 0, 0};
-        const robot_mass_note *n         = &e->notes[i];
-        const bool             farther =
+        const double origin[3] = {0, 0, 0};
+        const robot_mass_note *n = &e->notes[i];
+        const bool farther =
             n->has_end && distance(n->end, e->start[i]) > distance(origin, e->start[i]);
         if (farther) memcpy(e->end[i], n->end, sizeof e->end[0]);
     }
@@ -145,12 +145,12 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
         int32_t depth = 0;
         for (int32_t at = i; at >= 0 && path[at] < 0.0;) {
             stack[depth++] = at;
-            at             = e->joint_of[at] >= 0 ? e->joints[e->joint_of[at]].parent : -1;
+            at = e->joint_of[at] >= 0 ? e->joints[e->joint_of[at]].parent : -1;
         }
         while (depth > 0) {
-            const int32_t          at = stack[--depth], k = e->joint_of[at];
+            const int32_t at = stack[--depth], k = e->joint_of[at];
             const skel_joint_desc *j = k >= 0 ? &e->joints[k] : NULL;
-            path[at]                 = 0.0;
+            path[at] = 0.0;
             if (j && j->parent >= 0)
                 path[at] = path[j->parent] + distance(j->parent_position, e->start[j->parent]);
         }
@@ -162,7 +162,7 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
 /* ---- masses ---------------------------------------------------------------------------------- */
 
 void robot_inertia_add_offset(double mass, const double r[3], double inertia[6]) {
-    const double r2      = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+    const double r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
     const double more[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
                             -r[0] * r[1],     -r[0] * r[2],     -r[1] * r[2]};
     for (int k = 0; k < 6; ++k) inertia[k] += mass * more[k];
@@ -176,7 +176,7 @@ static double volume_of(const estimator *e, int32_t i) {
 /* I = across (1 - u u^T) + along u u^T, u the direction of the link. */
 static void capsule_inertia(const estimator *e, int32_t i, double mass, double out[6]) {
     const double length = length_of(e, i), size[3] = {length, e->radius, 0.0};
-    double       own[6] = {0};
+    double own[6] = {0};
     if (skel_shape_inertia(SKEL_SHAPE_CAPSULE, size, mass, own) != SKEL_OK) {
         const double ball[3] = {e->radius, 0.0, 0.0};
         skel_shape_inertia(SKEL_SHAPE_SPHERE, ball, mass, out);
@@ -224,9 +224,9 @@ static double size_of(const estimator *e, int32_t i) {
 /* A point mass, or several on a line, has no inertia about some axis: it gets a little about all.
    False: even so it is not positive definite. */
 static bool thicken(const estimator *e, int32_t i) {
-    skel_body_desc *b    = &e->bodies[i];
-    const double    k    = POINT_GYRATION * size_of(e, i);
-    const double    more = b->mass * k * k;
+    skel_body_desc *b = &e->bodies[i];
+    const double k = POINT_GYRATION * size_of(e, i);
+    const double more = b->mass * k * k;
     for (int n = 0; n < 3; ++n) b->inertia[n] += more;
     return robot_inertia_definite(b->inertia);
 }
@@ -237,7 +237,7 @@ typedef struct totals {
 } totals;
 
 static totals sum_up(const estimator *e) {
-    totals t      = {0};
+    totals t = {0};
     double volume = 0.0;
     for (int32_t i = 0; i < e->nb; ++i) {
         if (e->bodies[i].motion != SKEL_MOTION_DYNAMIC || !(e->bodies[i].mass > 0.0)) continue;
@@ -250,9 +250,9 @@ static totals sum_up(const estimator *e) {
 
 /* Fills body i; returns what was done to it, ROBOT_MASS_*. */
 static int32_t estimate(estimator *e, int32_t i, const totals *t) {
-    skel_body_desc  *b    = &e->bodies[i];
-    robot_mass_note *n    = &e->notes[i];
-    int32_t          done = n->known;
+    skel_body_desc *b = &e->bodies[i];
+    robot_mass_note *n = &e->notes[i];
+    int32_t done = n->known;
     if (done == ROBOT_MASS_ZERO && !(t->moving > 0.0)) done = ROBOT_MASS_UNKNOWN;
     if (done == ROBOT_MASS_KNOWN && !robot_inertia_solid(b->mass, b->inertia, size_of(e, i)))
         done = ROBOT_MASS_POINT;
@@ -274,14 +274,14 @@ typedef struct span {
 
 static void widen(span *s, double x) {
     s->least = s->sum > 0.0 ? fmin(s->least, x) : x;
-    s->most  = fmax(s->most, x);
+    s->most = fmax(s->most, x);
     s->sum += x;
 }
 
 static void warn_of(document *doc, skel_scene *s, const estimator *e, const uint8_t *done,
                     const totals *t) {
-    const double width                        = 2.0 * e->radius;
-    span         mass[ROBOT_MASS_UNKNOWN + 1] = {0}, inertia = {0};
+    const double width = 2.0 * e->radius;
+    span mass[ROBOT_MASS_UNKNOWN + 1] = {0}, inertia = {0};
     for (int32_t i = 0; i < e->nb; ++i) {
         widen(&mass[done[i]], e->bodies[i].mass);
         if (done[i] == ROBOT_MASS_POINT)
@@ -320,20 +320,20 @@ static void warn_of(document *doc, skel_scene *s, const estimator *e, const uint
 
 void robot_estimate_masses(document *doc, skel_scene *s, skel_body_desc *bodies, int32_t nb,
                            skel_joint_desc *joints, int32_t nj, robot_mass_note *notes) {
-    const size_t n     = (size_t)nb + 1;
-    estimator    e     = {.bodies = bodies, .joints = joints, .notes = notes, .nb = nb, .nj = nj};
-    int32_t     *stack = doc_alloc(doc, n, sizeof *stack);
-    double      *path  = doc_alloc(doc, n, sizeof *path);
-    uint8_t     *done  = doc_alloc(doc, n, sizeof *done);
-    e.joint_of         = doc_alloc(doc, n, sizeof *e.joint_of);
-    e.start            = doc_alloc(doc, n, sizeof *e.start);
-    e.end              = doc_alloc(doc, n, sizeof *e.end);
-    s->estimated       = doc_blocks_alloc(&s->blocks, n, sizeof *s->estimated);
+    const size_t n = (size_t)nb + 1;
+    estimator e = {.bodies = bodies, .joints = joints, .notes = notes, .nb = nb, .nj = nj};
+    int32_t *stack = doc_alloc(doc, n, sizeof *stack);
+    double *path = doc_alloc(doc, n, sizeof *path);
+    uint8_t *done = doc_alloc(doc, n, sizeof *done);
+    e.joint_of = doc_alloc(doc, n, sizeof *e.joint_of);
+    e.start = doc_alloc(doc, n, sizeof *e.start);
+    e.end = doc_alloc(doc, n, sizeof *e.end);
+    s->estimated = doc_blocks_alloc(&s->blocks, n, sizeof *s->estimated);
     if (!s->estimated) doc->no_memory = true;
     if (doc->no_memory) return;
 
     find_links(&e);
-    e.radius       = CAPSULE_RADIUS * reach_of(&e, stack, path);
+    e.radius = CAPSULE_RADIUS * reach_of(&e, stack, path);
     const totals t = sum_up(&e);
 
     /* What stands or is driven needs no mass. */

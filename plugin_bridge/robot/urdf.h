@@ -20,48 +20,48 @@ enum {
 
 typedef struct urdf_link {
     const char *name;
-    int32_t     line;
-    bool        has_inertial, has_inertia;
-    double      mass;
-    double      xyz[3], rpy[3]; /* of the inertial */
-    double      inertia[6];     /* xx yy zz xy xz yz, in the axes of the inertial */
-    const char *extra;          /* its other elements, or NULL */
+    int32_t line;
+    bool has_inertial, has_inertia;
+    double mass;
+    double xyz[3], rpy[3]; /* of the inertial */
+    double inertia[6];     /* xx yy zz xy xz yz, in the axes of the inertial */
+    const char *extra;     /* its other elements, or NULL */
     /* found by urdf_tree.c */
-    int32_t joint;    /* that leads to it; -1: the root */
-    bool    is_heavy; /* mass and inertia are good for a body of its own */
-    int32_t group;    /* link at the top of what fixed joints hold together */
-    int32_t head;     /* of a link at the top: the link whose body the group has; -1: the world */
-    int32_t body;     /* that it is fixed in; SKEL_WORLD: the world */
-    double  world[7]; /* its frame in the world at zero */
+    int32_t joint;   /* that leads to it; -1: the root */
+    bool is_heavy;   /* mass and inertia are good for a body of its own */
+    int32_t group;   /* link at the top of what fixed joints hold together */
+    int32_t head;    /* of a link at the top: the link whose body the group has; -1: the world */
+    int32_t body;    /* that it is fixed in; SKEL_WORLD: the world */
+    double world[7]; /* its frame in the world at zero */
 } urdf_link;
 
 typedef struct urdf_joint {
     const char *name;
-    int32_t     line, type; /* URDF_* */
+    int32_t line, type; /* URDF_* */
     const char *parent_name, *child_name, *mimic_name;
-    double      xyz[3], rpy[3], axis[3]; /* axis as written */
-    bool        has_axis, has_limit, has_lower, has_upper, has_dynamics;
-    double      lower, upper, effort, velocity, damping, friction;
-    double      factor, offset; /* of the mimic */
+    double xyz[3], rpy[3], axis[3]; /* axis as written */
+    bool has_axis, has_limit, has_lower, has_upper, has_dynamics;
+    double lower, upper, effort, velocity, damping, friction;
+    double factor, offset; /* of the mimic */
     const char *extra;
     /* found by urdf_tree.c */
     int32_t parent, child, mimic; /* links; joint, -1: none */
-    bool    stands;               /* mimics a fixed joint, and so stands at `value` */
-    double  value;
+    bool stands;                  /* mimics a fixed joint, and so stands at `value` */
+    double value;
     int32_t index; /* of the model's joint; -1: none */
 } urdf_joint;
 
 struct urdf_document {
     memory_arena *arena;
-    const char   *name;
-    const char   *namespaces; /* attributes xmlns:... of the robot, as text, or NULL */
-    urdf_link    *links;
-    int32_t       link_count, link_room;
-    urdf_joint   *joints;
-    int32_t       joint_count, joint_room;
-    const char   *extra;
-    int32_t       root;
-    int32_t      *order; /* links, parents first (link_count) */
+    const char *name;
+    const char *namespaces; /* attributes xmlns:... of the robot, as text, or NULL */
+    urdf_link *links;
+    int32_t link_count, link_room;
+    urdf_joint *joints;
+    int32_t joint_count, joint_room;
+    const char *extra;
+    int32_t root;
+    int32_t *order; /* links, parents first (link_count) */
 };
 
 /** Number of finite numbers in the text, up to max; -1 where it has other words, max + 1 where it

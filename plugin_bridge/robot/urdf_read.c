@@ -13,16 +13,16 @@
 typedef enum place { TOP, ROBOT, LINK, INERTIAL, JOINT, KEPT } place;
 
 typedef struct reader {
-    document      *doc;
+    document *doc;
     urdf_document *u;
-    place          at, before; /* before: where a kept element began */
-    int32_t        line, depth, kept_depth;
-    bool           is_shape; /* the kept element is a visual or collision: numbers are checked */
-    bool           open_tag; /* "<name ..." waits for '>' or "/>" */
-    text_buffer    kept;     /* of the link or joint */
-    text_buffer    top;      /* of the robot */
-    text_buffer    namespaces;
-    bool           seen[16]; /* elements of this link or joint that may be there once */
+    place at, before; /* before: where a kept element began */
+    int32_t line, depth, kept_depth;
+    bool is_shape;    /* the kept element is a visual or collision: numbers are checked */
+    bool open_tag;    /* "<name ..." waits for '>' or "/>" */
+    text_buffer kept; /* of the link or joint */
+    text_buffer top;  /* of the robot */
+    text_buffer namespaces;
+    bool seen[16]; /* elements of this link or joint that may be there once */
 } reader;
 
 enum {
@@ -82,7 +82,7 @@ static void warn(reader *r, const char *form, ...) {
 /* The first of two counts; that there are two parents or children is an error. */
 static bool once(reader *r, int which, const char *name) {
     const bool first = !r->seen[which];
-    r->seen[which]   = true;
+    r->seen[which] = true;
     if (!first && (which == SEEN_PARENT || which == SEEN_CHILD))
         wrong(r, "%s: is there twice", name);
     else if (!first)
@@ -112,7 +112,7 @@ int32_t urdf_numbers(const char *text, double *out, int32_t max) {
         if (end != at + length || !isfinite(x)) return -1;
         if (n == max) return max + 1;
         out[n++] = x;
-        at       = end;
+        at = end;
     }
 }
 
@@ -120,7 +120,7 @@ int32_t urdf_numbers(const char *text, double *out, int32_t max) {
 static bool read_numbers(reader *r, const char **attributes, const char *element, const char *name,
                          int32_t count, double *out) {
     const char *text = value_of(attributes, name);
-    double      x[6];
+    double x[6];
     if (!text) return false;
     if (urdf_numbers(text, x, count) != count) {
         wrong(r, "%s: %s: is '%.48s', must be %s", element, name, text,
@@ -177,7 +177,7 @@ static void check_shape(reader *r, const char *name, const char **attributes) {
     static const char *const numbers[] = {"xyz", "rpy", "size", "scale", "radius", "length"};
     for (const char **a = attributes; a[0]; a += 2)
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; ++k) {
-            double  x[4];
+            double x[4];
             int32_t n;
             if (strcmp(a[0], numbers[k]) != 0) continue;
             n = urdf_numbers(a[1], x, 4);
@@ -208,10 +208,10 @@ static void open_kept(reader *r, const char *name, const char **attributes) {
 }
 
 static void begin_kept(reader *r, const char *name, const char **attributes) {
-    r->before     = r->at;
-    r->at         = KEPT;
+    r->before = r->at;
+    r->at = KEPT;
     r->kept_depth = r->depth;
-    r->is_shape   = strcmp(name, "visual") == 0 || strcmp(name, "collision") == 0;
+    r->is_shape = strcmp(name, "visual") == 0 || strcmp(name, "collision") == 0;
     open_kept(r, name, attributes);
 }
 
@@ -219,7 +219,7 @@ static void begin_kept(reader *r, const char *name, const char **attributes) {
 
 static void read_inertial(reader *r, const char *name, const char **attributes) {
     static const char *const moment[] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
-    urdf_link               *l        = this_link(r);
+    urdf_link *l = this_link(r);
     if (strcmp(name, "origin") == 0) {
         if (!once(r, SEEN_COM, "inertial: origin")) return;
         read_numbers(r, attributes, "inertial: origin", "xyz", 3, l->xyz);
@@ -240,8 +240,8 @@ static void read_inertial(reader *r, const char *name, const char **attributes) 
 }
 
 static bool new_link(reader *r, const char **attributes) {
-    urdf_document *u    = r->u;
-    const char    *name = read_name(r, attributes, "link", "name");
+    urdf_document *u = r->u;
+    const char *name = read_name(r, attributes, "link", "name");
     if (u->link_count == URDF_LINKS) {
         wrong(r, "link: is one too many, must be at most %d", URDF_LINKS);
         return false;
@@ -249,7 +249,7 @@ static bool new_link(reader *r, const char **attributes) {
     if (!arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
         return false;
     u->links[u->link_count++] = (urdf_link){.name = name ? name : "?", .line = r->line};
-    r->at                     = LINK;
+    r->at = LINK;
     memset(r->seen, 0, sizeof r->seen);
     return true;
 }
@@ -258,7 +258,7 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
     if (strcmp(name, "inertial") == 0) {
         if (!once(r, SEEN_INERTIAL, name)) return;
         this_link(r)->has_inertial = true;
-        r->at                      = INERTIAL;
+        r->at = INERTIAL;
     } else {
         begin_kept(r, name, attributes);
     }
@@ -269,9 +269,9 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
 static bool new_joint(reader *r, const char **attributes) {
     static const char *const types[] = {"revolute", "continuous", "prismatic",
                                         "fixed",    "floating",   "spherical"};
-    urdf_document           *u       = r->u;
-    const char              *name    = read_name(r, attributes, "joint", "name");
-    const char              *type    = value_of(attributes, "type");
+    urdf_document *u = r->u;
+    const char *name = read_name(r, attributes, "joint", "name");
+    const char *type = value_of(attributes, "type");
     if (u->joint_count == URDF_LINKS) {
         wrong(r, "joint: is one too many, must be at most %d", URDF_LINKS);
         return false;
@@ -300,9 +300,9 @@ static bool new_joint(reader *r, const char **attributes) {
 }
 
 static void read_axis(reader *r, const char **attributes) {
-    urdf_joint *j    = this_joint(r);
+    urdf_joint *j = this_joint(r);
     const char *text = value_of(attributes, "xyz");
-    double      x[3];
+    double x[3];
 
     /* What does not turn or slide needs no axis: one that cannot be read does no harm. */
     if (j->type >= URDF_FIXED && (!text || urdf_numbers(text, x, 3) != 3)) {
@@ -320,9 +320,9 @@ static void read_axis(reader *r, const char **attributes) {
 
 static void read_limit(reader *r, const char **attributes) {
     urdf_joint *j = this_joint(r);
-    j->has_limit  = true;
-    j->has_lower  = read_numbers(r, attributes, "limit", "lower", 1, &j->lower);
-    j->has_upper  = read_numbers(r, attributes, "limit", "upper", 1, &j->upper);
+    j->has_limit = true;
+    j->has_lower = read_numbers(r, attributes, "limit", "lower", 1, &j->lower);
+    j->has_upper = read_numbers(r, attributes, "limit", "upper", 1, &j->upper);
     read_numbers(r, attributes, "limit", "effort", 1, &j->effort);
     read_numbers(r, attributes, "limit", "velocity", 1, &j->velocity);
 }
@@ -374,7 +374,7 @@ static bool open_robot(reader *r, const char *name, const char **attributes) {
         return false;
     }
     const char *text = value_of(attributes, "name");
-    r->u->name       = arena_string(r->u->arena, text && robot_is_name(text) ? text : "robot");
+    r->u->name = arena_string(r->u->arena, text && robot_is_name(text) ? text : "robot");
     for (const char **a = attributes; a[0]; a += 2) {
         if (strncmp(a[0], "xmlns", 5) != 0) continue;
         text_addf(&r->namespaces, " %s=\"", a[0]);
@@ -414,7 +414,7 @@ static bool check_expanded(reader *r, const char *name, const char **attributes)
 
 static bool on_open(void *user, int32_t line, const char *name, const char **attributes) {
     reader *r = user;
-    r->line   = line;
+    r->line = line;
     ++r->depth;
     if (!check_expanded(r, name, attributes)) return false;
     switch (r->at) {
@@ -456,7 +456,7 @@ static const char *take_kept(reader *r) {
 
 static void close_joint(reader *r) {
     urdf_joint *j = this_joint(r);
-    r->line       = j->line;
+    r->line = j->line;
     if (!r->seen[SEEN_PARENT]) wrong(r, "parent: is missing, must be the name of a link");
     if (!r->seen[SEEN_CHILD]) wrong(r, "child: is missing, must be the name of a link");
     j->extra = take_kept(r);
@@ -472,7 +472,7 @@ static bool on_close(void *user, const char *name) {
         r->at = LINK;
     } else if (r->at == LINK && r->depth == 2) {
         this_link(r)->extra = take_kept(r);
-        r->at               = ROBOT;
+        r->at = ROBOT;
     } else if (r->at == JOINT && r->depth == 2) {
         close_joint(r);
         r->at = ROBOT;
@@ -482,7 +482,7 @@ static bool on_close(void *user, const char *name) {
 }
 
 static void on_text(void *user, const char *text, int32_t length) {
-    reader *r     = user;
+    reader *r = user;
     int32_t space = 0;
     while (space < length && strchr(" \t\r\n", text[space])) ++space;
     if (r->at != KEPT || space == length) return;
@@ -491,10 +491,10 @@ static void on_text(void *user, const char *text, int32_t length) {
 }
 
 bool urdf_parse(document *doc, const char *text, size_t length, urdf_document *u) {
-    reader            r        = {.doc = doc, .u = u};
-    const xml_reader  x        = {on_open, on_close, on_text, &r};
-    char              why[400] = "";
-    const skel_status status   = xml_parse(text, length, &x, why, sizeof why);
+    reader r = {.doc = doc, .u = u};
+    const xml_reader x = {on_open, on_close, on_text, &r};
+    char why[400] = "";
+    const skel_status status = xml_parse(text, length, &x, why, sizeof why);
     if (status == SKEL_E_MEMORY || u->arena->failed || r.kept.failed || r.top.failed ||
         r.namespaces.failed)
         doc->no_memory = true;

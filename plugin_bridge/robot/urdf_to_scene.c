@@ -8,9 +8,9 @@
 #include <string.h>
 
 typedef struct builder {
-    document        *doc;
-    urdf_document   *u;
-    skel_body_desc  *bodies;
+    document *doc;
+    urdf_document *u;
+    skel_body_desc *bodies;
     skel_joint_desc *joints;
     robot_mass_note *notes; /* of the bodies */
     double (*poses)[7];     /* of the bodies, in the world at zero */
@@ -20,10 +20,10 @@ typedef struct builder {
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void add_body(builder *b, int32_t i) {
-    urdf_link      *l = &b->u->links[i];
+    urdf_link *l = &b->u->links[i];
     skel_body_desc *d = &b->bodies[b->nb];
-    double          x[7], com[7];
-    const double    none[3] = {0};
+    double x[7], com[7];
+    const double none[3] = {0};
     skel_body_desc_init(d);
     d->name = l->name;
     memcpy(x, l->world, sizeof x);
@@ -44,13 +44,13 @@ static void add_body(builder *b, int32_t i) {
 static void add_bodies(builder *b) {
     for (int32_t i = 0; i < b->u->link_count; ++i) {
         urdf_link *l = &b->u->links[i];
-        l->body      = SKEL_WORLD;
+        l->body = SKEL_WORLD;
         if (l->is_heavy || b->u->links[l->group].head == i) add_body(b, i);
     }
     const int32_t root = b->u->links[b->u->root].head;
     if (root >= 0) b->bodies[b->u->links[root].body].motion = SKEL_MOTION_FIXED;
     for (int32_t at = 0; at < b->u->link_count; ++at) { /* the others go with the one above */
-        urdf_link    *l    = &b->u->links[b->u->order[at]];
+        urdf_link *l = &b->u->links[b->u->order[at]];
         const int32_t head = b->u->links[l->group].head;
         if (l->body >= 0) continue;
         l->body = head >= 0 ? b->u->links[head].body : SKEL_WORLD;
@@ -79,7 +79,7 @@ static void sum_centres(builder *b, const bool *is_sum, double (*centre)[3]) {
         if (is_sum[k]) b->bodies[k].mass = 0.0;
     for (int32_t i = 0; i < b->u->link_count; ++i) {
         const urdf_link *l = &b->u->links[i];
-        double           x[7];
+        double x[7];
         if (l->body < 0 || !is_sum[l->body] || !(l->is_heavy || is_welded_mass(l))) continue;
         inertial_pose(l, x);
         b->bodies[l->body].mass += l->mass;
@@ -99,7 +99,7 @@ static void sum_inertias(builder *b, const bool *is_sum, double (*centre)[3]) {
     }
     for (int32_t i = 0; i < b->u->link_count; ++i) {
         const urdf_link *l = &b->u->links[i];
-        double           x[7], r[3], turned[6];
+        double x[7], r[3], turned[6];
         if (l->body < 0 || !is_sum[l->body] || !(l->is_heavy || is_welded_mass(l))) continue;
         double *sum = b->bodies[l->body].inertia;
         inertial_pose(l, x);
@@ -109,8 +109,8 @@ static void sum_inertias(builder *b, const bool *is_sum, double (*centre)[3]) {
         robot_inertia_add_offset(l->mass, r, sum);
     }
     for (int32_t k = 0; k < b->nb; ++k) {
-        const double *q       = b->bodies[k].orientation;
-        const double  back[4] = {q[0], -q[1], -q[2], -q[3]};
+        const double *q = b->bodies[k].orientation;
+        const double back[4] = {q[0], -q[1], -q[2], -q[3]};
         if (is_sum[k]) robot_inertia_rotate(back, b->bodies[k].inertia, b->bodies[k].inertia);
     }
 }
@@ -134,8 +134,8 @@ static void weld(builder *b) {
 static void note_masses(const builder *b) {
     for (int32_t k = 0; k < b->nb; ++k) {
         robot_mass_note *n = &b->notes[k];
-        n->has_com         = b->bodies[k].mass > 0.0;
-        n->known           = ROBOT_MASS_ZERO;
+        n->has_com = b->bodies[k].mass > 0.0;
+        n->known = ROBOT_MASS_ZERO;
         if (n->has_com) n->known = ROBOT_MASS_NO_INERTIA;
         if (n->has_com && robot_inertia_definite(b->bodies[k].inertia)) n->known = ROBOT_MASS_KNOWN;
     }
@@ -164,7 +164,7 @@ static void frame_of_axis(const double axis[3], double q[4]) {
     doc_normalise(z, 3);
     if (z[2] < -0.5) { /* by way of x: q = (turn of -z to the axis) (half turn about x) */
         const double to[4] = {1.0 - z[2], z[1], -z[0], 0.0}, over[4] = {0, 1, 0, 0};
-        double       unit[4];
+        double unit[4];
         memcpy(unit, to, sizeof to);
         doc_normalise(unit, 4);
         robot_quat_mul(unit, over, q);
@@ -201,8 +201,8 @@ static void limit(builder *b, const urdf_joint *j, skel_joint_desc *d) {
                    (int)j->line, j->name);
         return;
     }
-    d->limits.is_set  = 1;
-    d->limits.low[0]  = j->lower;
+    d->limits.is_set = 1;
+    d->limits.low[0] = j->lower;
     d->limits.high[0] = j->upper;
     if (j->lower == j->upper)
         robot_note(b->doc, SKEL_OK,
@@ -219,19 +219,19 @@ static void limit(builder *b, const urdf_joint *j, skel_joint_desc *d) {
 static void add_joint(builder *b, int32_t k) {
     static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
                                     SKEL_JOINT_FIXED, SKEL_JOINT_FIXED, SKEL_JOINT_BALL};
-    urdf_joint          *j       = &b->u->joints[k];
-    const int32_t        parent = b->u->links[j->parent].body, child = b->u->links[j->child].body;
-    skel_joint_desc     *d = &b->joints[b->nj];
-    double               x[7], turn[7] = {0, 0, 0, 1};
+    urdf_joint *j = &b->u->joints[k];
+    const int32_t parent = b->u->links[j->parent].body, child = b->u->links[j->child].body;
+    skel_joint_desc *d = &b->joints[b->nj];
+    double x[7], turn[7] = {0, 0, 0, 1};
     if (parent == child || j->type == URDF_FLOATING) return;
     skel_joint_desc_init(d);
     const bool is_rigid = urdf_is_rigid(j);
     if (j->type < URDF_FIXED) frame_of_axis(j->axis, turn + 3);
     robot_pose_mul(b->u->links[j->child].world, turn, x);
-    d->name   = j->name;
-    d->type   = is_rigid ? SKEL_JOINT_FIXED : types[j->type];
+    d->name = j->name;
+    d->type = is_rigid ? SKEL_JOINT_FIXED : types[j->type];
     d->parent = parent;
-    d->child  = child;
+    d->child = child;
     put_frame(b, parent, x, d->parent_position, d->parent_orientation);
     put_frame(b, child, x, d->child_position, d->child_orientation);
     if (!is_rigid) d->friction = j->damping;
@@ -241,8 +241,8 @@ static void add_joint(builder *b, int32_t k) {
 
 /* `friction` of <dynamics> is Coulomb's: a torque against the motion, whatever its speed. */
 static void warn_of_friction(const builder *b, skel_scene *s) {
-    robot_name_list names   = {0};
-    double          largest = 0.0;
+    robot_name_list names = {0};
+    double largest = 0.0;
     for (int32_t k = 0; k < b->u->joint_count; ++k) {
         const urdf_joint *j = &b->u->joints[k];
         if (j->index < 0 || urdf_is_rigid(j) || j->friction == 0.0) continue;
@@ -265,19 +265,19 @@ static double drive_of(double limit) {
 
 /* The farthest frame of each body from its joint, where it may end. */
 static void find_ends(builder *b) {
-    double *far       = doc_alloc(b->doc, (size_t)b->nb + 1, sizeof *far);
+    double *far = doc_alloc(b->doc, (size_t)b->nb + 1, sizeof *far);
     double(*start)[3] = doc_alloc(b->doc, (size_t)b->nb + 1, sizeof *start);
     if (!far || !start) return;
     for (int32_t k = 0; k < b->nj; ++k)
         memcpy(start[b->joints[k].child], b->joints[k].child_position, sizeof start[0]);
     for (int32_t i = 0; i < b->u->link_count; ++i) {
         const urdf_link *l = &b->u->links[i];
-        double           x[3], turn[4], d2 = 0.0;
+        double x[3], turn[4], d2 = 0.0;
         if (l->body < 0) continue;
         put_frame(b, l->body, l->world, x, turn);
         for (int k = 0; k < 3; ++k) d2 += (x[k] - start[l->body][k]) * (x[k] - start[l->body][k]);
         if (!(d2 > far[l->body])) continue;
-        far[l->body]              = d2;
+        far[l->body] = d2;
         b->notes[l->body].has_end = true;
         memcpy(b->notes[l->body].end, x, sizeof x);
     }
@@ -293,12 +293,12 @@ static void estimate(builder *b, skel_scene *s) {
 
 static void fill_robot(const builder *b, robot_data *r) {
     const urdf_document *u = b->u;
-    r->frames              = arena_alloc(&r->arena, (size_t)u->link_count, sizeof *r->frames);
-    r->drives              = arena_alloc(&r->arena, (size_t)b->nj + 1, sizeof *r->drives);
+    r->frames = arena_alloc(&r->arena, (size_t)u->link_count, sizeof *r->frames);
+    r->drives = arena_alloc(&r->arena, (size_t)b->nj + 1, sizeof *r->drives);
     if (r->arena.failed) return;
     for (int32_t i = 0; i < u->link_count; ++i) {
         const urdf_link *l = &u->links[i];
-        robot_frame     *f = &r->frames[r->frame_count++];
+        robot_frame *f = &r->frames[r->frame_count++];
         f->name = l->name, f->body = l->body;
         put_frame(b, l->body, l->world, f->pose, f->pose + 3);
     }
@@ -314,8 +314,8 @@ static void add_mimics(const builder *b) {
     for (int32_t k = 0; k < b->u->joint_count; ++k) {
         const urdf_joint *j = &b->u->joints[k];
         if (j->index < 0 || j->mimic < 0) continue;
-        skel_joint_desc *d  = &b->joints[j->index];
-        d->mimic.source     = b->u->joints[j->mimic].index;
+        skel_joint_desc *d = &b->joints[j->index];
+        d->mimic.source = b->u->joints[j->mimic].index;
         d->mimic.multiplier = j->factor, d->mimic.offset = j->offset;
         robot_note(b->doc, SKEL_OK,
                    "line %d: joint '%.60s': mimic: fk and IK obey, dynamics moves the joint on its "
@@ -326,10 +326,10 @@ static void add_mimics(const builder *b) {
 
 void urdf_build(document *doc, urdf_document *u, skel_scene *s) {
     builder b = {.doc = doc, .u = u};
-    b.bodies  = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.bodies);
-    b.poses   = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.poses);
-    b.joints  = doc_alloc(doc, (size_t)u->joint_count + 1, sizeof *b.joints);
-    b.notes   = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.notes);
+    b.bodies = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.bodies);
+    b.poses = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.poses);
+    b.joints = doc_alloc(doc, (size_t)u->joint_count + 1, sizeof *b.joints);
+    b.notes = doc_alloc(doc, (size_t)u->link_count + 1, sizeof *b.notes);
     if (!b.bodies || !b.poses || !b.joints || !b.notes) return;
     add_bodies(&b);
     weld(&b);

@@ -36,22 +36,22 @@ static bool find_links(document *doc, urdf_document *u, name_table *joints) {
         return false;
     for (int32_t i = 0; i < u->link_count; ++i) {
         const int32_t other = names_put(&links, u->links[i].name, i);
-        u->links[i].joint   = -1;
+        u->links[i].joint = -1;
         if (other >= 0)
             robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: link '%.60s': name: is taken by line %d, must be another",
                        (int)u->links[i].line, u->links[i].name, (int)u->links[other].line);
     }
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        urdf_joint   *j     = &u->joints[k];
+        urdf_joint *j = &u->joints[k];
         const int32_t other = names_put(joints, j->name, k);
         if (other >= 0)
             robot_note(doc, SKEL_E_DOCUMENT,
                        "line %d: joint '%.60s': name: is taken by line %d, must be another",
                        (int)j->line, j->name, (int)u->joints[other].line);
         j->parent = names_find(&links, j->parent_name);
-        j->child  = names_find(&links, j->child_name);
-        j->index  = -1;
+        j->child = names_find(&links, j->child_name);
+        j->index = -1;
         if (j->parent < 0) wrong(doc, j, "parent: link", j->parent_name, "one of the links");
         if (j->child < 0) wrong(doc, j, "child: link", j->child_name, "one of the links");
     }
@@ -75,7 +75,7 @@ static void find_standing(document *doc, urdf_document *u, int32_t k) {
         urdf_joint *j = &u->joints[at];
         if (at != k && j->type == URDF_FIXED) {
             u->joints[k].stands = true;
-            u->joints[k].value  = offset;
+            u->joints[k].value = offset;
             warn(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
                  "which is fixed: this joint stands at its offset");
             return;
@@ -88,7 +88,7 @@ static void find_standing(document *doc, urdf_document *u, int32_t k) {
 static bool find_mimics(document *doc, urdf_document *u, const name_table *names) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
         urdf_joint *j = &u->joints[k];
-        j->mimic      = -1;
+        j->mimic = -1;
         if (!j->mimic_name) continue;
         const int32_t of = names_find(names, j->mimic_name);
         if (of == k)
@@ -119,8 +119,8 @@ static bool find_mimics(document *doc, urdf_document *u, const name_table *names
 
 static void find_parents(document *doc, urdf_document *u) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
-        urdf_joint *j     = &u->joints[k];
-        urdf_link  *child = &u->links[j->child];
+        urdf_joint *j = &u->joints[k];
+        urdf_link *child = &u->links[j->child];
         if (j->child == j->parent)
             wrong(doc, j, "child: link", j->child_name, "another link than the parent");
         else if (child->joint >= 0)
@@ -144,17 +144,17 @@ static void find_parents(document *doc, urdf_document *u) {
 
 /* Parents first: a link follows once its parent is there. What never follows is in a cycle. */
 static bool find_order(document *doc, urdf_document *u) {
-    const size_t n     = (size_t)u->link_count;
-    int32_t     *first = doc_alloc(doc, n + 1, sizeof *first);
-    int32_t     *next  = doc_alloc(doc, n + 1, sizeof *next);
-    u->order           = arena_alloc(u->arena, n + 1, sizeof *u->order);
+    const size_t n = (size_t)u->link_count;
+    int32_t *first = doc_alloc(doc, n + 1, sizeof *first);
+    int32_t *next = doc_alloc(doc, n + 1, sizeof *next);
+    u->order = arena_alloc(u->arena, n + 1, sizeof *u->order);
     if (!first || !next || !u->order) return false;
     for (int32_t i = 0; i < u->link_count; ++i) first[i] = next[i] = -1;
     for (int32_t i = u->link_count - 1; i >= 0; --i) { /* children as a list, in document order */
         if (u->links[i].joint < 0) continue;
         const int32_t p = u->joints[u->links[i].joint].parent;
-        next[i]         = first[p];
-        first[p]        = i;
+        next[i] = first[p];
+        first[p] = i;
     }
     int32_t count = 0;
     if (u->root >= 0) u->order[count++] = u->root;
@@ -179,7 +179,7 @@ void urdf_pose(const double xyz[3], const double rpy[3], double out[7]) {
     const double x[4] = {cos(0.5 * rpy[0]), sin(0.5 * rpy[0]), 0, 0};
     const double y[4] = {cos(0.5 * rpy[1]), 0, sin(0.5 * rpy[1]), 0};
     const double z[4] = {cos(0.5 * rpy[2]), 0, 0, sin(0.5 * rpy[2])};
-    double       zy[4];
+    double zy[4];
     robot_quat_mul(z, y, zy);
     robot_quat_mul(zy, x, out + 3);
     memcpy(out, xyz, 3 * sizeof *xyz);
@@ -218,12 +218,12 @@ static void weigh(document *doc, urdf_link *l) {
 static void find_groups(document *doc, urdf_document *u) {
     for (int32_t at = 0; at < u->link_count; ++at) {
         const int32_t i = u->order[at];
-        urdf_link    *l = &u->links[i];
+        urdf_link *l = &u->links[i];
         weigh(doc, l);
         l->group = l->head = i;
         if (l->joint >= 0) {
             const urdf_joint *j = &u->joints[l->joint];
-            double            x[7];
+            double x[7];
             child_pose(j, x);
             robot_pose_mul(u->links[j->parent].world, x, l->world);
             if (urdf_is_rigid(j)) l->group = u->links[j->parent].group;
@@ -232,7 +232,7 @@ static void find_groups(document *doc, urdf_document *u) {
             memcpy(l->world, here, sizeof here);
         }
         if (l->group == i && i == u->root && !l->is_heavy) l->head = -1;
-        urdf_link *top      = &u->links[l->group]; /* the first that has mass speaks for all */
+        urdf_link *top = &u->links[l->group]; /* the first that has mass speaks for all */
         const bool is_world = l->group == u->root && strcmp(top->name, "world") == 0;
         const bool has_head = top->head >= 0 && u->links[top->head].is_heavy;
         if (is_world)

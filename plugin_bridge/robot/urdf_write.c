@@ -120,12 +120,12 @@ void urdf_put(text_buffer *t, const urdf_document *u) {
 skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t capacity,
                                   size_t *needed, skel_error *err) {
     if (!scene || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
-    const doc_locale     locale = doc_locale_enter();
-    text_buffer          t      = {0};
-    memory_arena         arena  = {0};
-    urdf_document        made   = {.arena = &arena};
-    const urdf_document *u      = scene->robot ? scene->robot->urdf : NULL;
-    skel_status          status = u ? SKEL_OK : urdf_make(scene, &made, err);
+    const doc_locale locale = doc_locale_enter();
+    text_buffer t = {0};
+    memory_arena arena = {0};
+    urdf_document made = {.arena = &arena};
+    const urdf_document *u = scene->robot ? scene->robot->urdf : NULL;
+    skel_status status = u ? SKEL_OK : urdf_make(scene, &made, err);
     if (status == SKEL_OK) {
         urdf_put(&t, u ? u : &made);
         status = scene_give_readable(&t, "the URDF", text, capacity, needed, err);

@@ -34,86 +34,86 @@ enum { SCENE_Q_NONE, SCENE_Q_CURRENT, SCENE_Q_MIDDLE, SCENE_Q_GIVEN };
 
 /* What the document says of inverse kinematics; a bake uses nothing of it. */
 typedef struct scene_ik_note {
-    skel_ik_desc        desc;
+    skel_ik_desc desc;
     skel_ik_motion_desc motion; /* points to desc */
-    skel_goal_desc     *goals;
-    skel_goal_track    *tracks;
-    const char        **names; /* (goals) NULL where there is none */
-    double             *seed, *posture;
-    int32_t             seed_kind, posture_kind; /* SCENE_Q_* */
-    double             *joint_speed;             /* (joints) [rad/s], [m/s]; 0: no bound */
-    double             *joint_stiffness;         /* (joints) */
-    bool                given;                   /* the document has `ik` */
+    skel_goal_desc *goals;
+    skel_goal_track *tracks;
+    const char **names; /* (goals) NULL where there is none */
+    double *seed, *posture;
+    int32_t seed_kind, posture_kind; /* SCENE_Q_* */
+    double *joint_speed;             /* (joints) [rad/s], [m/s]; 0: no bound */
+    double *joint_stiffness;         /* (joints) */
+    bool given;                      /* the document has `ik` */
 } scene_ik_note;
 
 /* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
 struct skel_scene {
-    skel_bake_desc     bake;
-    skel_model        *model;
-    int32_t            frame_start;
-    int32_t            frame_end;
-    char               name[256];
+    skel_bake_desc bake;
+    skel_model *model;
+    int32_t frame_start;
+    int32_t frame_end;
+    char name[256];
     scene_wobble_note *wobbles; /* (skel_model_wobble_count) */
-    scene_ik_note      ik;
-    void              *blocks;    /* memory of scene_keep */
-    robot_data        *robot;     /* frames, poses and the like of a robot; NULL: none */
-    uint8_t           *estimated; /* (bodies) SCENE_ESTIMATED_*, in `blocks`; NULL: nothing is */
-    const char       **warnings;  /* what commands of dynamics have to say, in `blocks` */
-    int32_t            warning_count;
+    scene_ik_note ik;
+    void *blocks;          /* memory of scene_keep */
+    robot_data *robot;     /* frames, poses and the like of a robot; NULL: none */
+    uint8_t *estimated;    /* (bodies) SCENE_ESTIMATED_*, in `blocks`; NULL: nothing is */
+    const char **warnings; /* what commands of dynamics have to say, in `blocks` */
+    int32_t warning_count;
 };
 
 /** Names to indices, open addressing. */
 typedef struct name_table {
     const char **name;
-    int32_t     *index;
-    uint32_t     mask;
+    int32_t *index;
+    uint32_t mask;
 } name_table;
 
 typedef struct scene_body_note {
     const json_value *node;
-    bool              placed;    /* has a position of its own or of its curve */
-    bool              framed;    /* a joint with frames could place it */
-    int32_t           estimated; /* SCENE_ESTIMATED_* */
+    bool placed;       /* has a position of its own or of its curve */
+    bool framed;       /* a joint with frames could place it */
+    int32_t estimated; /* SCENE_ESTIMATED_* */
 } scene_body_note;
 
 typedef struct scene_joint_note {
     const json_value *node;
-    bool              anchored; /* no frames: stands in the world at the given pose */
-    bool              has_q;
+    bool anchored; /* no frames: stands in the world at the given pose */
+    bool has_q;
 } scene_joint_note;
 
 typedef struct scene_reader {
-    document          doc;
-    doc_at            root;
-    double            angle; /* rad per unit of the document's angles */
-    double            gravity[3];
-    int32_t           body_count;
-    int32_t           joint_count;
-    skel_body_desc   *bodies;
-    skel_joint_desc  *joints;
-    scene_body_note  *body_notes;
+    document doc;
+    doc_at root;
+    double angle; /* rad per unit of the document's angles */
+    double gravity[3];
+    int32_t body_count;
+    int32_t joint_count;
+    skel_body_desc *bodies;
+    skel_joint_desc *joints;
+    scene_body_note *body_notes;
     scene_joint_note *joint_notes;
-    name_table        body_names;
-    name_table        joint_names;
+    name_table body_names;
+    name_table joint_names;
     skel_ground_desc *grounds;
     skel_wobble_desc *wobbles; /* those that are not locked */
-    skel_field_desc  *fields;
-    int32_t           ground_count;
-    int32_t           wobble_count;
-    int32_t           field_count;
-    int32_t           frame_count; /* of the goals' lists, 0: none has one */
-    double            frame_spin[3];
-    double            frame_acceleration[3];
-    skel_curve        frame_spin_curve;
-    skel_curve        frame_acceleration_curve;
-    doc_at            wobbles_at;
-    doc_at            bodies_at;
-    doc_at            joints_at;
+    skel_field_desc *fields;
+    int32_t ground_count;
+    int32_t wobble_count;
+    int32_t field_count;
+    int32_t frame_count; /* of the goals' lists, 0: none has one */
+    double frame_spin[3];
+    double frame_acceleration[3];
+    skel_curve frame_spin_curve;
+    skel_curve frame_acceleration_curve;
+    doc_at wobbles_at;
+    doc_at bodies_at;
+    doc_at joints_at;
 } scene_reader;
 
 /** Index of the name, or -2. */
 int32_t names_find(const name_table *names, const char *name);
-bool    names_open(document *doc, name_table *names, int32_t count);
+bool names_open(document *doc, name_table *names, int32_t count);
 /** Index that the name already has, or -2 and the name is entered. */
 int32_t names_put(name_table *names, const char *name, int32_t index);
 
@@ -143,9 +143,9 @@ bool scene_read_ratio(document *doc, const doc_at *at, double *out);
 /** One number of an object that has only numbers. */
 typedef struct scene_constant {
     const char *name; /* NULL ends the list */
-    bool        is_required;
-    doc_sign    sign;
-    double     *out;
+    bool is_required;
+    doc_sign sign;
+    double *out;
 } scene_constant;
 bool scene_read_numbers(document *doc, const doc_at *at, const char *what,
                         const scene_constant *wanted);
@@ -164,7 +164,7 @@ void scene_read_actuators(scene_reader *r, const scene_joint_parts *at, skel_joi
 /** Goes with the joint of that name: q = factor q' + offset, in the document's units. */
 typedef struct scene_mimic {
     const char *of;
-    double      factor, offset;
+    double factor, offset;
 } scene_mimic;
 /** The object `mimic` of a joint; false where there is none or it is wrong. */
 bool scene_read_mimic(document *doc, const doc_at *at, scene_mimic *out);

@@ -33,8 +33,8 @@ static const doc_field k_body[] = {
     {"estimated"}, {NULL}};
 
 static const char *const k_estimated[] = {"nothing", "inertia", "mass",
-                                          NULL}; /* SCENE_ESTIMATED_* */
-static const char *const k_motions[]   = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
+                                          NULL};                             /* SCENE_ESTIMATED_* */
+static const char *const k_motions[] = {"dynamic", "fixed", "driven", NULL}; /* SKEL_MOTION_* */
 
 /* ---- mass, loads and motion ----------------------------------------------------------------- */
 
@@ -49,8 +49,8 @@ static void read_mass(document *doc, const doc_field_list *f, skel_body_desc *b)
 /* One flag of the engine holds for both curves of a body. */
 static void read_loads(document *doc, const doc_at *force, const doc_at *torque,
                        skel_body_desc *b) {
-    static const char *const names[]   = {"linear", "cubic"};
-    bool                     smooth[2] = {false, false};
+    static const char *const names[] = {"linear", "cubic"};
+    bool smooth[2] = {false, false};
     scene_read_load(doc, force, b->force, &b->force_curve, &smooth[0]);
     scene_read_load(doc, torque, b->torque, &b->torque_curve, &smooth[1]);
     if (smooth[0] || smooth[1]) b->flags |= SKEL_FLAG_SMOOTH;
@@ -62,8 +62,8 @@ static void read_loads(document *doc, const doc_at *force, const doc_at *torque,
 
 /* Points that touch, and whom the body may touch. */
 static void read_touch(document *doc, const doc_field_list *f, skel_body_desc *b) {
-    const doc_at      at = doc_member(f, B_CONTACTS), collide = doc_member(f, B_COLLIDE);
-    int32_t           n = 0, i = 0;
+    const doc_at at = doc_member(f, B_CONTACTS), collide = doc_member(f, B_COLLIDE);
+    int32_t n = 0, i = 0;
     const json_value *c;
     if (json_is_true(collide.node)) {
         b->collide = SKEL_COLLIDE_ALL;
@@ -84,28 +84,28 @@ static void read_touch(document *doc, const doc_field_list *f, skel_body_desc *b
         const doc_at item = doc_element(&at, i, c);
         good = doc_vector(doc, &item, 3, "[x, y, z]", points + 3 * (size_t)i++) && good;
     }
-    b->contacts      = points;
+    b->contacts = points;
     b->contact_count = good ? (uint32_t)n : 0;
 }
 
 /* Time 0 of the curve, as the engine itself reads it. */
 static bool pose_of_curve(document *doc, const skel_body_desc *b, double pose[7]) {
     skel_model_desc desc;
-    skel_body_desc  body;
-    skel_model     *model = NULL;
-    skel_state     *state = NULL;
-    skel_error      err;
+    skel_body_desc body;
+    skel_model *model = NULL;
+    skel_state *state = NULL;
+    skel_error err;
     skel_model_desc_init(&desc);
     skel_body_desc_init(&body);
     skel_error_init(&err);
-    body.motion            = SKEL_MOTION_DRIVEN;
-    body.position_curve    = b->position_curve;
+    body.motion = SKEL_MOTION_DRIVEN;
+    body.position_curve = b->position_curve;
     body.orientation_curve = b->orientation_curve;
     memcpy(body.position, b->position, sizeof body.position);
     memcpy(body.orientation, b->orientation, sizeof body.orientation);
-    desc.bodies        = &body;
-    desc.body_count    = 1;
-    desc.body_stride   = sizeof body;
+    desc.bodies = &body;
+    desc.body_count = 1;
+    desc.body_stride = sizeof body;
     skel_status status = skel_model_create(&desc, &model, &err);
     if (status == SKEL_OK) status = skel_state_create(model, &state, &err);
     if (status == SKEL_OK) status = skel_state_get_poses(state, pose);
@@ -133,8 +133,8 @@ static void agree(document *doc, const doc_at *at, double *own, const double *cu
 static bool read_curve_fields(document *doc, const doc_at *at, skel_body_desc *b) {
     enum { C_TIME, C_POSITION, C_ORIENTATION };
     static const doc_field table[] = {{"time"}, {"position"}, {"orientation"}, {NULL}};
-    doc_field_list         f;
-    skel_curve             time = {0};
+    doc_field_list f;
+    skel_curve time = {0};
     if (!doc_fields(doc, at, table, "the curve of a driven body", &f)) return false;
     const doc_at times = doc_member(&f, C_TIME);
     const doc_at p = doc_member(&f, C_POSITION), o = doc_member(&f, C_ORIENTATION);
@@ -142,7 +142,7 @@ static bool read_curve_fields(document *doc, const doc_at *at, skel_body_desc *b
     if (!p.node && !o.node) doc_error(doc, &p, "is missing, must be given (or orientation)");
     if (!scene_read_times(doc, &times, &time)) return false;
     b->position_curve = b->orientation_curve = time;
-    const bool has_p                         = scene_read_samples(doc, &p, 3, &b->position_curve);
+    const bool has_p = scene_read_samples(doc, &p, 3, &b->position_curve);
     const bool has_o = scene_read_samples(doc, &o, 4, &b->orientation_curve);
     if (!has_p) b->position_curve = (skel_curve){0};
     if (!has_o) b->orientation_curve = (skel_curve){0};
@@ -153,9 +153,9 @@ static bool read_curve_fields(document *doc, const doc_at *at, skel_body_desc *b
    stand. */
 static void read_driven(scene_reader *r, const doc_field_list *f, skel_body_desc *b,
                         scene_body_note *note) {
-    document    *doc = &r->doc;
-    const doc_at at  = doc_member(f, B_CURVE);
-    double       pose[7];
+    document *doc = &r->doc;
+    const doc_at at = doc_member(f, B_CURVE);
+    double pose[7];
     if (!doc_need(doc, f, B_CURVE, "given for a driven body")) return;
     const bool good = read_curve_fields(doc, &at, b);
     if (json_member(at.node, "position")) note->placed = true;
@@ -168,11 +168,11 @@ static void read_driven(scene_reader *r, const doc_field_list *f, skel_body_desc
 /* Intervals in order, none touching the next; true: always. */
 static void read_pinned(document *doc, const doc_at *at, skel_body_desc *b) {
     static const double always[2] = {-SCENE_ALWAYS, SCENE_ALWAYS};
-    int32_t             n = 1, i = 0;
-    const json_value   *c;
-    bool                good = true;
+    int32_t n = 1, i = 0;
+    const json_value *c;
+    bool good = true;
     if (json_is_true(at->node)) {
-        b->pinned       = always;
+        b->pinned = always;
         b->pinned_count = 1;
         return;
     }
@@ -181,7 +181,7 @@ static void read_pinned(document *doc, const doc_at *at, skel_body_desc *b) {
     if (!time) return;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        double      *pair = time + 2 * (size_t)i++;
+        double *pair = time + 2 * (size_t)i++;
         if (!doc_vector(doc, &item, 2, "[from, to]", pair)) {
             good = false;
         } else if (!(pair[0] < pair[1])) {
@@ -192,7 +192,7 @@ static void read_pinned(document *doc, const doc_at *at, skel_body_desc *b) {
             good = false;
         }
     }
-    b->pinned       = time;
+    b->pinned = time;
     b->pinned_count = good ? (uint32_t)n : 0;
 }
 
@@ -209,9 +209,9 @@ static void read_release(document *doc, const doc_at *at, skel_body_desc *b) {
     if (!doc_number(doc, at, DOC_ANY, &release) || !(release > 0.0)) return;
     double *time = doc_alloc(doc, 2, sizeof *time);
     if (!time) return;
-    time[0]         = -SCENE_ALWAYS;
-    time[1]         = release;
-    b->pinned       = time;
+    time[0] = -SCENE_ALWAYS;
+    time[1] = release;
+    b->pinned = time;
     b->pinned_count = 1;
 }
 
@@ -219,7 +219,7 @@ static void read_release(document *doc, const doc_at *at, skel_body_desc *b) {
 static void read_ways(scene_reader *r, const doc_field_list *f, skel_body_desc *b,
                       scene_body_note *note, bool driven) {
     const doc_at pinned = doc_member(f, B_PINNED), curve = doc_member(f, B_CURVE);
-    const bool   held = pinned.node && !driven && b->motion == SKEL_MOTION_DYNAMIC;
+    const bool held = pinned.node && !driven && b->motion == SKEL_MOTION_DYNAMIC;
     if (held)
         read_pinned(&r->doc, &pinned, b);
     else if (pinned.node)
@@ -269,9 +269,9 @@ static void read_pose(document *doc, const doc_field_list *f, skel_body_desc *b,
 }
 
 static void read_body_name(scene_reader *r, const doc_field_list *f, int32_t i) {
-    skel_body_desc *b  = &r->bodies[i];
-    const doc_at    at = doc_member(f, B_NAME);
-    b->name            = "";
+    skel_body_desc *b = &r->bodies[i];
+    const doc_at at = doc_member(f, B_NAME);
+    b->name = "";
     if (!doc_need(&r->doc, f, B_NAME, "a string that is not empty")) return;
     if (!doc_name(&r->doc, &at, &b->name)) return;
     if (strcmp(b->name, "world") == 0) {
@@ -279,29 +279,29 @@ static void read_body_name(scene_reader *r, const doc_field_list *f, int32_t i) 
         return;
     }
     const int32_t other = names_put(&r->body_names, b->name, i);
-    char          must[64];
+    char must[64];
     snprintf(must, sizeof must, "another name: bodies[%d] has this one", (int)other);
     if (other >= 0) doc_wrong(&r->doc, &at, must);
 }
 
 static void read_body(scene_reader *r, const doc_at *at, int32_t i) {
-    document        *doc  = &r->doc;
-    skel_body_desc  *b    = &r->bodies[i];
+    document *doc = &r->doc;
+    skel_body_desc *b = &r->bodies[i];
     scene_body_note *note = &r->body_notes[i];
-    doc_field_list   f;
+    doc_field_list f;
     note->node = at->node;
-    b->name    = "";
+    b->name = "";
     if (!doc_fields(doc, at, k_body, "a body", &f)) {
         note->placed = true; /* one complaint is enough */
         return;
     }
-    const doc_at motion  = doc_member(&f, B_MOTION);
+    const doc_at motion = doc_member(&f, B_MOTION);
     const doc_at release = doc_member(&f, B_RELEASE);
     const doc_at force = doc_member(&f, B_FORCE), torque = doc_member(&f, B_TORQUE);
     const doc_at estimated = doc_member(&f, B_ESTIMATED);
     doc_choice(doc, &estimated, k_estimated, &note->estimated);
     read_body_name(r, &f, i);
-    const bool known  = doc_choice(doc, &motion, k_motions, &b->motion) || !motion.node;
+    const bool known = doc_choice(doc, &motion, k_motions, &b->motion) || !motion.node;
     const bool driven = b->motion == SKEL_MOTION_DRIVEN;
     if (known) read_release(doc, &release, b);
     read_mass(doc, &f, b);
@@ -324,11 +324,11 @@ void scene_read_bodies(scene_reader *r, const doc_at *at) {
     int32_t n;
     if (!doc_array(&r->doc, at, 1, SCENE_BODIES, "[body, ...], at least one", &n)) return;
     const int32_t room = n + scene_wobble_room(r); /* wobbling masses are bodies behind these */
-    r->bodies          = doc_alloc(&r->doc, (size_t)room, sizeof *r->bodies);
-    r->body_notes      = doc_alloc(&r->doc, (size_t)room, sizeof *r->body_notes);
+    r->bodies = doc_alloc(&r->doc, (size_t)room, sizeof *r->bodies);
+    r->body_notes = doc_alloc(&r->doc, (size_t)room, sizeof *r->body_notes);
     if (!names_open(&r->doc, &r->body_names, room) || !r->bodies || !r->body_notes) return;
-    r->body_count       = n;
-    int32_t           i = 0;
+    r->body_count = n;
+    int32_t i = 0;
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);

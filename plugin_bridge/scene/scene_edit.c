@@ -20,7 +20,7 @@ void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size) {
 /* ---- text ---- */
 
 static void put_value(text_buffer *t, const json_value *node) {
-    const int   object  = json_is_object(node);
+    const int object = json_is_object(node);
     const char *between = object ? "{" : "[";
     if (json_is_number(node)) {
         text_number(t, node->number);
@@ -84,13 +84,13 @@ static void curve_add(const skel_curve *c, double t, double *out) {
     }
     const double *one = c->value + (size_t)k * c->width;
     const double *two = k + 1 < c->count && t > c->time[k] ? one + c->width : one;
-    const double  s   = two == one ? 0.0 : (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
+    const double s = two == one ? 0.0 : (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
     for (uint32_t i = 0; i < c->width; ++i) out[i] += one[i] + s * (two[i] - one[i]);
 }
 
 /* A load that is there already: constant and curve, `width` numbers. */
 typedef struct load {
-    const double     *constant;
+    const double *constant;
     const skel_curve *curve;
 } load;
 
@@ -113,9 +113,9 @@ static bool add_curve(json_tree *tree, json_value *object, const char *name,
     if (!any) return true;
 
     json_value *curve = json_new(tree, JSON_OBJECT);
-    json_value *time  = json_new(tree, JSON_ARRAY);
+    json_value *time = json_new(tree, JSON_ARRAY);
     json_value *value = json_new(tree, JSON_ARRAY);
-    bool        good  = json_set(curve, "time", time) && json_set(curve, "value", value) &&
+    bool good = json_set(curve, "time", time) && json_set(curve, "value", value) &&
                 json_set(curve, "interpolation", json_new_string(tree, "cubic"));
     for (uint32_t k = 0; good && k < e->sample_count; ++k) {
         good = json_append(time, json_new_number(tree, k / e->sample_rate)) &&
@@ -128,8 +128,8 @@ static bool add_curve(json_tree *tree, json_value *object, const char *name,
 static bool edit_body(json_tree *tree, json_value *body, const skel_model *model, int32_t i,
                       const skel_scene_edit *e) {
     static const char *const leading[] = {"motion", "curve", "pinned", "release"};
-    const size_t             nb = (size_t)skel_model_body_count(model), at = (size_t)i;
-    skel_body_desc           b;
+    const size_t nb = (size_t)skel_model_body_count(model), at = (size_t)i;
+    skel_body_desc b;
     skel_body_desc_init(&b);
     if (skel_model_get_body(model, i, &b) != SKEL_OK || b.motion != SKEL_MOTION_DYNAMIC)
         return true;
@@ -175,9 +175,9 @@ static bool edit_bake(json_tree *tree, const skel_scene_edit *e) {
 }
 
 static bool edit_document(json_tree *tree, const skel_model *model, const skel_scene_edit *e) {
-    json_value       *c;
-    int32_t           i      = 0;
-    bool              good   = edit_bake(tree, e);
+    json_value *c;
+    int32_t i = 0;
+    bool good = edit_bake(tree, e);
     const json_value *bodies = json_member(tree->root, "bodies");
     const json_value *joints = json_member(tree->root, "joints");
     JSON_EACH(c, bodies) {
@@ -202,10 +202,10 @@ static char *canonical(const skel_scene *scene, size_t *length) {
 
 static skel_status write_edited(const skel_scene *scene, const skel_scene_edit *edit,
                                 text_buffer *t) {
-    size_t      length = 0;
-    char        message[100];
-    char       *before = canonical(scene, &length);
-    json_tree   tree   = {0};
+    size_t length = 0;
+    char message[100];
+    char *before = canonical(scene, &length);
+    json_tree tree = {0};
     skel_status status = SKEL_E_MEMORY;
     if (before) status = json_parse(&tree, before, length, message, sizeof message);
     if (status == SKEL_OK && !edit_document(&tree, skel_scene_model(scene), edit))
@@ -226,8 +226,8 @@ skel_status skel_scene_write_edited(const skel_scene *scene, const skel_scene_ed
     if (e.sample_count > 0 && !(e.sample_rate > 0.0 && isfinite(e.sample_rate)))
         return SKEL_E_ARGUMENT;
     const doc_locale locale = doc_locale_enter();
-    text_buffer      t      = {0};
-    skel_status      status = write_edited(scene, &e, &t);
+    text_buffer t = {0};
+    skel_status status = write_edited(scene, &e, &t);
     doc_locale_leave(locale);
     if (status == SKEL_OK && needed) *needed = t.length;
     if (status == SKEL_OK && capacity <= t.length) status = SKEL_E_BUFFER;

@@ -34,11 +34,11 @@ static const doc_field k_any[] = {COMMON_FIELDS,  {"position"},       {"orientat
 
 /* The list while it is read. */
 typedef struct goals {
-    scene_reader  *r;
-    skel_scene    *s;
+    scene_reader *r;
+    skel_scene *s;
     scene_ik_note *note;
-    int32_t        frames;    /* of the first list that has one value per frame; 0: none yet */
-    char           first[64]; /* its path */
+    int32_t frames; /* of the first list that has one value per frame; 0: none yet */
+    char first[64]; /* its path */
 } goals;
 
 /* ---- targets -------------------------------------------------------------------------------- */
@@ -66,9 +66,9 @@ static bool same_length(goals *g, const doc_at *at, int32_t n) {
 static void read_frames(goals *g, const doc_at *at, int32_t width, const double **samples,
                         uint32_t *count) {
     static const char *const must[] = {"", "", "", "[x, y, z]", ""};
-    document                *doc    = &g->r->doc;
-    int32_t                  n = 0, i = 0;
-    bool                     good = true;
+    document *doc = &g->r->doc;
+    int32_t n = 0, i = 0;
+    bool good = true;
     if (!doc_array(doc, at, 1, SCENE_FRAMES, "a value per frame", &n)) return;
     if (!same_length(g, at, n)) return;
     double *x = scene_keep(g->r, g->s, (size_t)n * (size_t)width, sizeof *x);
@@ -125,7 +125,7 @@ static void read_axes(document *doc, const doc_at *at, uint32_t *parts) {
 
 static void read_own_place(goals *g, const doc_field_list *f, skel_goal_desc *d,
                            skel_goal_track *t) {
-    document    *doc      = &g->r->doc;
+    document *doc = &g->r->doc;
     const doc_at position = doc_member(f, G_TARGET);
     const doc_at turn = doc_member(f, P_ORIENTATION), point = doc_member(f, P_POINT);
     const doc_at axes = doc_member(f, P_AXES), frame = doc_member(f, P_FRAME);
@@ -152,11 +152,11 @@ static void read_own_aim(goals *g, const doc_field_list *f, skel_goal_desc *d, s
 
 static void read_own_pole(goals *g, const doc_field_list *f, skel_goal_desc *d,
                           skel_goal_track *t) {
-    document    *doc    = &g->r->doc;
+    document *doc = &g->r->doc;
     const doc_at target = doc_member(f, G_TARGET), point = doc_member(f, L_POINT);
     const doc_at from = doc_member(f, L_FROM), to = doc_member(f, L_TO);
     const doc_at from_point = doc_member(f, L_FROM_POINT);
-    const doc_at to_point   = doc_member(f, L_TO_POINT);
+    const doc_at to_point = doc_member(f, L_TO_POINT);
     read_place(g, &target, d, t);
     doc_vector(doc, &point, 3, "[x, y, z]", d->point);
     if (doc_need(doc, f, L_FROM, "the name of a body or \"world\""))
@@ -178,8 +178,8 @@ static void read_own_centre(goals *g, const doc_field_list *f, skel_goal_desc *d
 /* In the order of SKEL_GOAL_*. */
 static const struct kind {
     const doc_field *table;
-    const char      *what;
-    const char      *target;
+    const char *what;
+    const char *target;
     void (*read)(goals *g, const doc_field_list *f, skel_goal_desc *d, skel_goal_track *t);
 } k_kinds[] = {{k_place, "a goal with a position or orientation", "position", read_own_place},
                {k_aim, "a goal with look_at", "look_at", read_own_aim},
@@ -191,9 +191,9 @@ static const struct kind {
 /* The kind whose target is there; -1 and a message where it is not one. */
 static int32_t kind_of(document *doc, const doc_at *at) {
     static const char must[] = "position, orientation or both, look_at, pole, or centre_of_mass";
-    const int32_t     before = doc->error_count;
-    int32_t           kind = -1, kinds = 0;
-    doc_field_list    f;
+    const int32_t before = doc->error_count;
+    int32_t kind = -1, kinds = 0;
+    doc_field_list f;
     for (int32_t i = 0; i <= SKEL_GOAL_CENTRE; ++i) {
         bool there = json_member(at->node, k_kinds[i].target) != NULL;
         if (i == SKEL_GOAL_PLACE) there = there || json_member(at->node, "orientation") != NULL;
@@ -211,15 +211,15 @@ static int32_t kind_of(document *doc, const doc_at *at) {
 /* The joints that may move for the goal; "world": a free root. */
 static void read_joints(goals *g, const doc_at *at, skel_goal_desc *d) {
     static const char must[] = "[joint, ...], at least one";
-    document         *doc    = &g->r->doc;
-    int32_t           n = 0, i = 0;
+    document *doc = &g->r->doc;
+    int32_t n = 0, i = 0;
     const json_value *c;
     if (!doc_array(doc, at, 1, SCENE_JOINTS, must, &n)) return;
     if (!g->r->joint_names.name) return; /* there are no joints, which is noted already */
     int32_t *list = scene_keep(g->r, g->s, (size_t)n, sizeof *list);
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        const char  *name = NULL;
+        const char *name = NULL;
         if (!list || !doc_name(doc, &item, &name)) return;
         list[i] = strcmp(name, "world") == 0 ? SKEL_WORLD : names_find(&g->r->joint_names, name);
         if (list[i++] < SKEL_WORLD) {
@@ -248,12 +248,12 @@ static void read_chain(goals *g, const doc_at *at, skel_goal_desc *d) {
 
 static void read_common(goals *g, const doc_field_list *f, skel_goal_desc *d, skel_goal_track *t,
                         const char **kept) {
-    document    *doc  = &g->r->doc;
+    document *doc = &g->r->doc;
     const doc_at name = doc_member(f, G_NAME), body = doc_member(f, G_BODY);
     const doc_at weight = doc_member(f, G_WEIGHT), rank = doc_member(f, G_PRIORITY);
     const doc_at relative = doc_member(f, G_RELATIVE);
     const doc_at joints = doc_member(f, G_JOINTS), chain = doc_member(f, G_CHAIN);
-    const char  *text = NULL;
+    const char *text = NULL;
     if (doc_name(doc, &name, &text)) {
         char *copy = scene_keep(g->r, g->s, strlen(text) + 1, 1);
         if (copy) *kept = memcpy(copy, text, strlen(text) + 1);
@@ -282,9 +282,9 @@ static void read_goal(goals *g, const doc_at *at, int32_t i) {
     }
     const int32_t kind = kind_of(&g->r->doc, at);
     if (kind < 0) return;
-    skel_goal_desc  *d = &g->note->goals[i];
+    skel_goal_desc *d = &g->note->goals[i];
     skel_goal_track *t = &g->note->tracks[i];
-    d->kind            = kind;
+    d->kind = kind;
     doc_fields(&g->r->doc, at, k_kinds[kind].table, k_kinds[kind].what, &f);
     read_common(g, &f, d, t, &g->note->names[i]);
     k_kinds[kind].read(g, &f, d, t);
@@ -308,11 +308,11 @@ static void check_centres(goals *g, const doc_at *at, int32_t count) {
 
 void scene_read_goals(scene_reader *r, const doc_at *at, skel_scene *s) {
     int32_t n = 0, i = 0;
-    goals   g = {.r = r, .s = s, .note = &s->ik};
+    goals g = {.r = r, .s = s, .note = &s->ik};
     if (!doc_array(&r->doc, at, 0, SCENE_GOALS, "[goal, ...]", &n)) return;
-    s->ik.goals  = scene_keep(r, s, (size_t)n, sizeof *s->ik.goals);
+    s->ik.goals = scene_keep(r, s, (size_t)n, sizeof *s->ik.goals);
     s->ik.tracks = scene_keep(r, s, (size_t)n, sizeof *s->ik.tracks);
-    s->ik.names  = scene_keep(r, s, (size_t)n, sizeof *s->ik.names);
+    s->ik.names = scene_keep(r, s, (size_t)n, sizeof *s->ik.names);
     if (!s->ik.goals || !s->ik.tracks || !s->ik.names) return;
     const json_value *c;
     JSON_EACH(c, at->node) {
@@ -321,7 +321,7 @@ void scene_read_goals(scene_reader *r, const doc_at *at, skel_scene *s) {
         read_goal(&g, &item, i++);
     }
     check_centres(&g, at, n);
-    s->ik.desc.goals      = s->ik.goals;
+    s->ik.desc.goals = s->ik.goals;
     s->ik.desc.goal_count = (uint32_t)n;
     if ((double)g.frames * r->body_count > SCENE_POSES)
         doc_error(&r->doc, at, "has %d frames of %d bodies, must have at most %.0f poses",

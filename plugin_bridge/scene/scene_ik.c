@@ -42,13 +42,13 @@ static int32_t q_count(const scene_reader *r) {
 /* The numbers of one joint, at `index` of the list. */
 static bool read_joint_q(scene_reader *r, const doc_at *at, const skel_joint_desc *j, int32_t index,
                          const json_value **c, double *out) {
-    const bool   turns = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
-    double       sum   = 0.0;
-    bool         good  = true;
+    const bool turns = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
+    double sum = 0.0;
+    bool good = true;
     const doc_at first = doc_element(at, index, *c);
     for (int32_t k = 0; k < k_nq[j->type]; ++k, *c = (*c)->next) {
         const doc_at item = doc_element(at, index + k, *c);
-        good              = doc_number(&r->doc, &item, DOC_ANY, &out[k]) && good;
+        good = doc_number(&r->doc, &item, DOC_ANY, &out[k]) && good;
         if (turns) out[k] *= r->angle;
         sum += out[k] * out[k];
     }
@@ -78,7 +78,7 @@ static void read_q(scene_reader *r, const doc_at *at, skel_scene *s, int32_t *ki
         return;
     }
     int32_t n = 0, used = 0;
-    bool    good = true;
+    bool good = true;
     if (!doc_array(&r->doc, at, 0, DOC_MAX_SAMPLES, must, &n)) return;
     if (n != q_count(r)) {
         doc_error(&r->doc, at, "has %d numbers, must have the %d of all joints", (int)n,
@@ -161,14 +161,14 @@ static void read_whole(document *doc, const doc_at *at, int32_t least, const cha
 /* What the first frame of a tracked motion may do. */
 static void read_start(document *doc, const doc_at *at, skel_ik_motion_desc *m) {
     static const char *const starts[] = {"free", "held", NULL};
-    int32_t                  start    = SKEL_IK_START_FREE;
+    int32_t start = SKEL_IK_START_FREE;
     doc_choice(doc, at, starts, &start);
     m->start = (uint32_t)start;
 }
 
 static void read_blend(document *doc, const doc_at *at, skel_ik_motion_desc *m) {
     static const char must[] = "[frames in, frames out], whole numbers >= 0";
-    double            n[2]   = {0};
+    double n[2] = {0};
     if (!doc_vector(doc, at, 2, must, n)) return;
     if (n[0] < 0 || n[1] < 0 || n[0] > 1e9 || n[1] > 1e9 || n[0] != floor(n[0]) ||
         n[1] != floor(n[1])) {
@@ -189,30 +189,30 @@ static void check_method(scene_reader *r, const doc_at *at, const scene_ik_note 
 }
 
 void scene_read_ik(scene_reader *r, const doc_at *at, skel_scene *s) {
-    static const char *const modes[]   = {"pose", "track", NULL};
-    static const char *const roots[]   = {"held", "shifts", "moves", NULL};
+    static const char *const modes[] = {"pose", "track", NULL};
+    static const char *const roots[] = {"held", "shifts", "moves", NULL};
     static const char *const methods[] = {"damped", "newton", NULL};
-    document                *doc       = &r->doc;
-    scene_ik_note           *n         = &s->ik;
-    doc_field_list           f;
+    document *doc = &r->doc;
+    scene_ik_note *n = &s->ik;
+    doc_field_list f;
     if (!at->node || !doc_fields(doc, at, k_ik, "ik", &f)) return;
     const doc_at mode = doc_member(&f, I_MODE), seed = doc_member(&f, I_SEED);
     const doc_at tolerance = doc_member(&f, I_TOLERANCE);
     const doc_at max_ms = doc_member(&f, I_MAX_MS), root = doc_member(&f, I_ROOT);
-    const doc_at speed   = doc_member(&f, I_MAX_SPEED);
-    const doc_at stiff   = doc_member(&f, I_STIFFNESS);
+    const doc_at speed = doc_member(&f, I_MAX_SPEED);
+    const doc_at stiff = doc_member(&f, I_STIFFNESS);
     const doc_at posture = doc_member(&f, I_POSTURE), blend = doc_member(&f, I_BLEND);
-    const doc_at restarts   = doc_member(&f, I_RESTARTS);
+    const doc_at restarts = doc_member(&f, I_RESTARTS);
     const doc_at iterations = doc_member(&f, I_ITERATIONS);
-    const doc_at method     = doc_member(&f, I_METHOD);
-    const doc_at start      = doc_member(&f, I_START);
-    n->given                = true;
+    const doc_at method = doc_member(&f, I_METHOD);
+    const doc_at start = doc_member(&f, I_START);
+    n->given = true;
     doc_choice(doc, &mode, modes, &n->desc.mode);
     read_q(r, &seed, s, &n->seed_kind, &n->seed);
     doc_number(doc, &tolerance, DOC_POSITIVE, &n->desc.tolerance);
     doc_number(doc, &max_ms, DOC_NOT_NEGATIVE, &n->desc.max_ms);
     doc_choice(doc, &root, roots, &n->desc.root);
-    n->joint_speed     = read_joints(r, &speed, s, false);
+    n->joint_speed = read_joints(r, &speed, s, false);
     n->joint_stiffness = read_joints(r, &stiff, s, true);
     read_q(r, &posture, s, &n->posture_kind, &n->posture);
     read_blend(doc, &blend, &n->motion);
@@ -265,23 +265,23 @@ static bool has_driven(const scene_reader *r) {
 }
 
 void scene_ik_bind(skel_scene *s, int32_t frames) {
-    s->ik.desc.model          = s->model;
-    s->ik.motion.ik           = &s->ik.desc;
+    s->ik.desc.model = s->model;
+    s->ik.motion.ik = &s->ik.desc;
     s->ik.motion.sample_count = (uint32_t)frames;
-    s->ik.motion.sample_rate  = s->bake.sample_rate;
+    s->ik.motion.sample_rate = s->bake.sample_rate;
 }
 
 void scene_ik_finish(scene_reader *r, skel_scene *s) {
-    scene_ik_note *n      = &s->ik;
-    int32_t        frames = r->frame_count;
+    scene_ik_note *n = &s->ik;
+    int32_t frames = r->frame_count;
     fill_q(r, s, n->seed_kind == SCENE_Q_CURRENT ? SCENE_Q_NONE : n->seed_kind, &n->seed);
     fill_q(r, s, n->posture_kind, &n->posture);
     n->desc.stiffness = spread(r, s, n->joint_stiffness, 1.0);
-    n->desc.max_step  = spread(r, s, n->joint_speed, 1.0 / s->bake.sample_rate);
-    n->desc.posture   = n->posture;
+    n->desc.max_step = spread(r, s, n->joint_speed, 1.0 / s->bake.sample_rate);
+    n->desc.posture = n->posture;
     if (frames == 0) frames = has_driven(r) ? (int32_t)s->bake.sample_count : 1;
     n->motion.tracks = n->tracks;
-    n->motion.seed   = n->seed;
+    n->motion.seed = n->seed;
     scene_ik_bind(s, frames);
 }
 

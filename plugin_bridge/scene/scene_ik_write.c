@@ -77,10 +77,10 @@ static void put_mask(text_buffer *t, const skel_model *model, const skel_goal_de
 }
 
 static void put_goal(text_buffer *t, const skel_scene *s, uint32_t i) {
-    const skel_goal_desc  *g     = &s->ik.goals[i];
+    const skel_goal_desc *g = &s->ik.goals[i];
     const skel_goal_track *track = &s->ik.tracks[i];
-    skel_goal_desc         usual;
-    text_buffer            fields = {0};
+    skel_goal_desc usual;
+    text_buffer fields = {0};
     skel_goal_desc_init(&usual);
     if (s->ik.names[i]) {
         text_add(&fields, ", \"name\": ");
@@ -128,8 +128,8 @@ static void put_joints(text_buffer *t, const skel_scene *s, const char *name, co
 
 void scene_put_goals(text_buffer *t, const skel_scene *s) {
     static const char *const roots[] = {"held", "shifts", "moves"};
-    const scene_ik_note     *n       = &s->ik;
-    const skel_ik_desc      *d       = &n->desc;
+    const scene_ik_note *n = &s->ik;
+    const skel_ik_desc *d = &n->desc;
     if (d->goal_count) text_add(t, "  \"goals\": [");
     for (uint32_t i = 0; i < d->goal_count; ++i) put_goal(t, s, i);
     if (d->goal_count) text_add(t, "\n  ],\n");

@@ -64,7 +64,7 @@ static void turn_into(const double a[4], const double b[4], double out[4]) {
 static void from_columns(const double x[3], const double y[3], const double z[3], double q[4]) {
     const double four[4] = {1.0 + x[0] + y[1] + z[2], 1.0 + x[0] - y[1] - z[2],
                             1.0 - x[0] + y[1] - z[2], 1.0 - x[0] - y[1] + z[2]};
-    int          k       = 0;
+    int k = 0;
     for (int i = 1; i < 4; ++i)
         if (four[i] > four[k]) k = i;
     const double products[4][4] = {
@@ -80,7 +80,7 @@ static void from_columns(const double x[3], const double y[3], const double z[3]
 /* A frame with the given z; x is the direction asked for, or the world axis farthest from z. */
 static void frame_of_axis(const double z[3], const double *toward, double q[4]) {
     double x[3] = {0}, y[3];
-    int    k    = 0;
+    int k = 0;
     for (int i = 1; i < 3; ++i)
         if (fabs(z[i]) < fabs(z[k])) k = i;
     if (toward)
@@ -98,12 +98,12 @@ static void frame_of_axis(const double z[3], const double *toward, double q[4]) 
 
 static bool read_ends(scene_reader *r, const doc_field_list *f, skel_joint_desc *j) {
     const doc_at at = doc_member(f, J_BODIES);
-    int32_t      n;
+    int32_t n;
     if (!doc_need(&r->doc, f, J_BODIES, "[parent, child]")) return false;
     if (!doc_array(&r->doc, &at, 2, 2, "[parent, child]", &n)) return false;
     const doc_at parent = doc_element(&at, 0, at.node->child);
-    const doc_at child  = doc_element(&at, 1, at.node->child->next);
-    const bool   good =
+    const doc_at child = doc_element(&at, 1, at.node->child->next);
+    const bool good =
         scene_read_body_name(r, &parent, &j->parent) & scene_read_body_name(r, &child, &j->child);
     if (good && j->parent == j->child) {
         doc_wrong(&r->doc, &at, "two different bodies");
@@ -132,7 +132,7 @@ static bool refuse(document *doc, const doc_field_list *f, int index, int32_t ty
 /* The joint frame in the world: z the axis, x the second axis of a universal joint. */
 static bool read_axes(document *doc, const doc_field_list *f, int32_t type, double q[4]) {
     const doc_at first = doc_member(f, J_AXIS), second = doc_member(f, J_AXIS2);
-    double       z[3], x[3];
+    double z[3], x[3];
     if (type != SKEL_JOINT_UNIVERSAL) refuse(doc, f, J_AXIS2, type);
     if (type == SKEL_JOINT_FIXED || type == SKEL_JOINT_BALL) {
         refuse(doc, f, J_AXIS, type);
@@ -163,12 +163,12 @@ static void frame_in_body(const pose *body, const double anchor[3], const double
 }
 
 static void read_anchor(scene_reader *r, const doc_field_list *f, skel_joint_desc *j, bool ends) {
-    document    *doc  = &r->doc;
-    const doc_at at   = doc_member(f, J_ANCHOR);
-    const bool   free = j->type == SKEL_JOINT_FIXED || j->type == SKEL_JOINT_SLIDE;
-    double       q[4] = {1.0, 0.0, 0.0, 0.0};
-    const pose   a = body_pose(r, ends ? j->parent : -1), b = body_pose(r, ends ? j->child : -1);
-    pose         middle = ends && j->child < 0 ? a : b; /* where no anchor is needed */
+    document *doc = &r->doc;
+    const doc_at at = doc_member(f, J_ANCHOR);
+    const bool free = j->type == SKEL_JOINT_FIXED || j->type == SKEL_JOINT_SLIDE;
+    double q[4] = {1.0, 0.0, 0.0, 0.0};
+    const pose a = body_pose(r, ends ? j->parent : -1), b = body_pose(r, ends ? j->child : -1);
+    pose middle = ends && j->child < 0 ? a : b; /* where no anchor is needed */
     if (!free) doc_need(doc, f, J_ANCHOR, "[x, y, z] in the world (or frames)");
     doc_vector(doc, &at, 3, "[x, y, z]", middle.p);
     if (!read_axes(doc, f, j->type, q) || !ends) return;
@@ -181,7 +181,7 @@ static void read_anchor(scene_reader *r, const doc_field_list *f, skel_joint_des
 static void read_frame(document *doc, const doc_at *at, double position[3], double orientation[4]) {
     enum { F_POSITION, F_ORIENTATION };
     static const doc_field table[] = {{"position"}, {"orientation"}, {NULL}};
-    doc_field_list         f;
+    doc_field_list f;
     if (!doc_fields(doc, at, table, "a frame", &f)) return;
     const doc_at p = doc_member(&f, F_POSITION), o = doc_member(&f, F_ORIENTATION);
     doc_vector(doc, &p, 3, "[x, y, z]", position);
@@ -189,10 +189,10 @@ static void read_frame(document *doc, const doc_at *at, double position[3], doub
 }
 
 static void read_frames(scene_reader *r, const doc_field_list *f, skel_joint_desc *j, bool ends) {
-    static const int  world[] = {J_ANCHOR, J_AXIS, J_AXIS2};
-    static const char must[]  = "[frame in the parent, frame in the child]";
-    const doc_at      at      = doc_member(f, J_FRAMES);
-    int32_t           n;
+    static const int world[] = {J_ANCHOR, J_AXIS, J_AXIS2};
+    static const char must[] = "[frame in the parent, frame in the child]";
+    const doc_at at = doc_member(f, J_FRAMES);
+    int32_t n;
     for (size_t k = 0; k < sizeof world / sizeof *world; ++k) {
         const doc_at other = doc_member(f, world[k]);
         if (other.node) doc_error(&r->doc, &other, "must not be given together with frames");
@@ -210,8 +210,8 @@ static void read_frames(scene_reader *r, const doc_field_list *f, skel_joint_des
 
 static void read_q(scene_reader *r, const doc_field_list *f, skel_joint_desc *j,
                    scene_joint_note *note) {
-    document    *doc   = &r->doc;
-    const doc_at at    = doc_member(f, J_Q);
+    document *doc = &r->doc;
+    const doc_at at = doc_member(f, J_Q);
     const double angle = j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle;
     if (!at.node) return;
     if (j->type == SKEL_JOINT_FIXED) {
@@ -242,7 +242,7 @@ static bool read_range(document *doc, const doc_at *at, double unit, double *low
         doc_wrong(doc, at, "[low, high] with low <= high");
         return false;
     }
-    *low  = pair[0] * unit;
+    *low = pair[0] * unit;
     *high = pair[1] * unit;
     return true;
 }
@@ -250,7 +250,7 @@ static bool read_range(document *doc, const doc_at *at, double unit, double *low
 static bool read_two_ranges(document *doc, const doc_at *at, double unit, skel_joint_desc *j) {
     int32_t n;
     if (!doc_array(doc, at, 2, 2, "[[low, high], [low, high]]", &n)) return false;
-    const doc_at first  = doc_element(at, 0, at->node->child);
+    const doc_at first = doc_element(at, 0, at->node->child);
     const doc_at second = doc_element(at, 1, at->node->child->next);
     return read_range(doc, &first, unit, &j->limits.low[0], &j->limits.high[0]) &
            read_range(doc, &second, unit, &j->limits.low[1], &j->limits.high[1]);
@@ -261,8 +261,8 @@ static bool read_two_ranges(document *doc, const doc_at *at, double unit, skel_j
 static bool read_cone(document *doc, const doc_at *at, double unit, skel_joint_desc *j) {
     enum { L_CONE, L_TWIST, L_AXIS };
     static const doc_field table[] = {{"cone"}, {"twist"}, {"axis"}, {NULL}};
-    doc_field_list         f;
-    double                 cone = DOC_PI / unit;
+    doc_field_list f;
+    double cone = DOC_PI / unit;
     if (!doc_fields(doc, at, table, "the limits of a ball joint", &f)) return false;
     const doc_at c = doc_member(&f, L_CONE), t = doc_member(&f, L_TWIST);
     const doc_at a = doc_member(&f, L_AXIS);
@@ -273,11 +273,11 @@ static bool read_cone(document *doc, const doc_at *at, double unit, skel_joint_d
         return false;
     }
     j->limits.high[0] = fmin(cone * unit, DOC_PI);
-    j->limits.low[1]  = -DOC_PI;
+    j->limits.low[1] = -DOC_PI;
     j->limits.high[1] = DOC_PI;
     memcpy(j->limits.axis, (const double[3]){0.0, 0.0, 1.0}, sizeof j->limits.axis);
     const bool twist = read_range(doc, &t, unit, &j->limits.low[1], &j->limits.high[1]) || !t.node;
-    const bool axis  = scene_read_axis(doc, &a, j->limits.axis) || !a.node;
+    const bool axis = scene_read_axis(doc, &a, j->limits.axis) || !a.node;
     return number && twist && axis;
 }
 
@@ -292,8 +292,8 @@ static void warn_of_turns(document *doc, const doc_at *at, const skel_joint_desc
 }
 
 static void read_limits(scene_reader *r, const doc_field_list *f, skel_joint_desc *j) {
-    const doc_at at   = doc_member(f, J_LIMITS);
-    bool         good = false;
+    const doc_at at = doc_member(f, J_LIMITS);
+    bool good = false;
     if (!at.node || (j->type == SKEL_JOINT_FIXED && refuse(&r->doc, f, J_LIMITS, j->type))) return;
     switch (j->type) {
     case SKEL_JOINT_UNIVERSAL: good = read_two_ranges(&r->doc, &at, r->angle, j); break;
@@ -313,11 +313,11 @@ static void read_limits(scene_reader *r, const doc_field_list *f, skel_joint_des
 /* ---- joints -------------------------------------------------------------------------------- */
 
 static void read_joint_name(scene_reader *r, const doc_field_list *f, int32_t i) {
-    const doc_at at   = doc_member(f, J_NAME);
-    const char  *name = NULL;
+    const doc_at at = doc_member(f, J_NAME);
+    const char *name = NULL;
     if (!doc_name(&r->doc, &at, &name)) return;
     const int32_t other = names_put(&r->joint_names, name, i);
-    char          must[64];
+    char must[64];
     snprintf(must, sizeof must, "another name: joints[%d] has this one", (int)other);
     if (other >= 0)
         doc_wrong(&r->doc, &at, must);
@@ -326,11 +326,11 @@ static void read_joint_name(scene_reader *r, const doc_field_list *f, int32_t i)
 }
 
 static void read_joint_body(scene_reader *r, const doc_field_list *f, int32_t i, bool ends) {
-    document         *doc      = &r->doc;
-    skel_joint_desc  *j        = &r->joints[i];
-    scene_joint_note *note     = &r->joint_notes[i];
-    const doc_at      friction = doc_member(f, J_FRICTION);
-    note->anchored             = ends && !f->node[J_FRAMES];
+    document *doc = &r->doc;
+    skel_joint_desc *j = &r->joints[i];
+    scene_joint_note *note = &r->joint_notes[i];
+    const doc_at friction = doc_member(f, J_FRICTION);
+    note->anchored = ends && !f->node[J_FRAMES];
     if (f->node[J_FRAMES])
         read_frames(r, f, j, ends);
     else
@@ -355,11 +355,11 @@ static void read_joint(scene_reader *r, const doc_at *at, int32_t i) {
     r->joint_notes[i].node = at->node;
     if (!doc_fields(&r->doc, at, k_joint, "a joint", &f)) return;
     read_joint_name(r, &f, i);
-    const doc_at type  = doc_member(&f, J_TYPE);
-    const bool   ends  = read_ends(r, &f, &r->joints[i]);
-    const bool   typed = doc_need(&r->doc, &f, J_TYPE,
-                                  "\"hinge\", \"slide\", \"universal\", \"ball\" or "
-                                    "\"fixed\"") &&
+    const doc_at type = doc_member(&f, J_TYPE);
+    const bool ends = read_ends(r, &f, &r->joints[i]);
+    const bool typed = doc_need(&r->doc, &f, J_TYPE,
+                                "\"hinge\", \"slide\", \"universal\", \"ball\" or "
+                                "\"fixed\"") &&
                        doc_choice(&r->doc, &type, k_types, &r->joints[i].type);
     if (typed) read_joint_body(r, &f, i, ends);
 }
@@ -370,8 +370,8 @@ static const char *end_name(const scene_reader *r, int32_t body) {
 
 /* "parent-child"; where that is taken, the joint's number behind it; where too long, that alone. */
 static void name_joint(scene_reader *r, int32_t i) {
-    skel_joint_desc *j    = &r->joints[i];
-    char            *name = doc_alloc(&r->doc, 1, 256);
+    skel_joint_desc *j = &r->joints[i];
+    char *name = doc_alloc(&r->doc, 1, 256);
     if (!name) return;
     const int n = snprintf(name, 256, "%s-%s", end_name(r, j->parent), end_name(r, j->child));
     if (n > 240) snprintf(name, 256, "joint %d", (int)i);
@@ -388,11 +388,11 @@ void scene_read_joints(scene_reader *r, const doc_at *at) {
     int32_t n = 0;
     if (at->node && !doc_array(&r->doc, at, 0, SCENE_JOINTS, "[joint, ...]", &n)) return;
     const int32_t room = n + scene_wobble_room(r); /* a locked mass has a joint behind these */
-    r->joints          = doc_alloc(&r->doc, (size_t)room, sizeof *r->joints);
-    r->joint_notes     = doc_alloc(&r->doc, (size_t)room, sizeof *r->joint_notes);
+    r->joints = doc_alloc(&r->doc, (size_t)room, sizeof *r->joints);
+    r->joint_notes = doc_alloc(&r->doc, (size_t)room, sizeof *r->joint_notes);
     if (!names_open(&r->doc, &r->joint_names, room) || !r->joints || !r->joint_notes) return;
-    r->joint_count      = n;
-    int32_t           i = 0;
+    r->joint_count = n;
+    int32_t i = 0;
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
@@ -414,16 +414,16 @@ static void check_anchor(scene_reader *r, const doc_at *joint, int32_t body) {
 void scene_check_placing(scene_reader *r) {
     for (int32_t i = 0; i < r->body_count; ++i) {
         const scene_body_note *note = &r->body_notes[i];
-        const doc_at           body = doc_element(&r->bodies_at, i, note->node);
-        const doc_at           at   = {&body, "position", -1, NULL};
-        r->bodies[i].unplaced       = !note->placed;
+        const doc_at body = doc_element(&r->bodies_at, i, note->node);
+        const doc_at at = {&body, "position", -1, NULL};
+        r->bodies[i].unplaced = !note->placed;
         if (!note->placed && !note->framed)
             doc_error(&r->doc, &at,
                       "is missing, must be [x, y, z] (or a joint of the body has frames)");
     }
     for (int32_t i = 0; i < r->joint_count; ++i) {
         const scene_joint_note *note = &r->joint_notes[i];
-        const doc_at            at   = doc_element(&r->joints_at, i, note->node);
+        const doc_at at = doc_element(&r->joints_at, i, note->node);
         if (!note->anchored) continue;
         check_anchor(r, &at, r->joints[i].parent);
         check_anchor(r, &at, r->joints[i].child);

@@ -58,22 +58,22 @@ static const doc_field k_follow[] = {{"stiffness"}, {"damping"}, {"max_torque"},
 static const uint32_t k_q_width[] = {0, 1, 1, 2, 4};
 
 static void read_target(scene_reader *r, const doc_at *at, skel_joint_desc *j) {
-    const bool   angles = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
-    const double unit   = angles ? r->angle : 1.0;
-    skel_curve   curve  = {0};
+    const bool angles = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
+    const double unit = angles ? r->angle : 1.0;
+    skel_curve curve = {0};
     if (!at->node || !scene_read_curve(&r->doc, at, k_q_width[j->type], &curve)) return;
-    const size_t n     = (size_t)curve.count * curve.width;
-    double      *value = doc_alloc(&r->doc, n, sizeof *value);
+    const size_t n = (size_t)curve.count * curve.width;
+    double *value = doc_alloc(&r->doc, n, sizeof *value);
     if (!value) return;
     for (size_t k = 0; k < n; ++k) value[k] = curve.value[k] * unit;
-    curve.value      = value;
+    curve.value = value;
     j->follow.target = curve;
 }
 
 /* A number is a curve of one sample. */
 static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
-    static const double start  = 0.0;
-    skel_curve          weight = {&start, NULL, 1, 1};
+    static const double start = 0.0;
+    skel_curve weight = {&start, NULL, 1, 1};
     if (!at->node) return;
     if (json_is_object(at->node)) {
         if (!scene_read_curve(doc, at, 1, &weight)) return;
@@ -88,8 +88,8 @@ static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
     for (uint32_t k = 0; k < weight.count; ++k) {
         if (weight.value[k] >= 0.0 && weight.value[k] <= 1.0) continue;
         const json_value *list = json_member(at->node, "value");
-        const doc_at      all  = {at, "value", -1, list};
-        const doc_at      one  = doc_element(&all, (int32_t)k, json_element(list, (int)k));
+        const doc_at all = {at, "value", -1, list};
+        const doc_at one = doc_element(&all, (int32_t)k, json_element(list, (int)k));
         doc_wrong(doc, list ? &one : at, "a number from 0 to 1");
         return;
     }
@@ -98,7 +98,7 @@ static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
 
 static void read_follow(scene_reader *r, doc_at at, skel_joint_desc *j) {
     enum { F_STIFFNESS, F_DAMPING, F_MAX, F_CURVE, F_WEIGHT };
-    document      *doc = &r->doc;
+    document *doc = &r->doc;
     doc_field_list f;
     if (!at.node || refused_by_fixed(doc, &at, j)) return;
     if (!doc_fields(doc, &at, k_follow, "follow", &f)) return;
@@ -117,15 +117,15 @@ static void read_follow(scene_reader *r, doc_at at, skel_joint_desc *j) {
 
 bool scene_read_numbers(document *doc, const doc_at *at, const char *what,
                         const scene_constant *wanted) {
-    doc_field      table[DOC_MAX_FIELDS + 1] = {{NULL}};
+    doc_field table[DOC_MAX_FIELDS + 1] = {{NULL}};
     doc_field_list f;
-    int            n = 0;
+    int n = 0;
     for (; wanted[n].name; ++n) table[n].name = wanted[n].name;
     if (!doc_fields(doc, at, table, what, &f)) return false;
     bool good = true;
     for (int k = 0; k < n; ++k) {
         static const char *const must[] = {"a number", "a number > 0", "a number >= 0"};
-        const doc_at             one    = doc_member(&f, k);
+        const doc_at one = doc_member(&f, k);
         if (wanted[k].is_required) good = doc_need(doc, &f, k, must[wanted[k].sign]) && good;
         if (one.node) good = doc_number(doc, &one, wanted[k].sign, wanted[k].out) && good;
     }
@@ -138,7 +138,7 @@ static double way_unit(const scene_reader *r, const skel_joint_desc *j) {
 }
 
 static void read_limit_torque(scene_reader *r, doc_at at, skel_joint_desc *j, bool has_limits) {
-    double               on       = 0.0;
+    double on = 0.0;
     const scene_constant wanted[] = {
         {"a", true, DOC_NOT_NEGATIVE, &j->limits.law_a},
         {"b", true, DOC_POSITIVE, &j->limits.law_b},
@@ -174,7 +174,7 @@ static void read_spring(scene_reader *r, doc_at at, skel_joint_desc *j) {
 }
 
 static void read_muscle(document *doc, doc_at at, skel_joint_desc *j) {
-    double               side     = 1.0;
+    double side = 1.0;
     const scene_constant wanted[] = {
         {"growth", true, DOC_POSITIVE, &j->muscle.growth},
         {"max", true, DOC_POSITIVE, &j->muscle.max},
@@ -188,9 +188,9 @@ static void read_muscle(document *doc, doc_at at, skel_joint_desc *j) {
     if (!wants_one_axis(doc, &at, j, "a muscle")) return;
     if (!scene_read_numbers(doc, &at, "a muscle", wanted)) return;
     const json_value *given = json_member(at.node, "side");
-    const doc_at      where = {&at, "side", -1, given};
+    const doc_at where = {&at, "side", -1, given};
     if (side != 1.0 && side != -1.0) doc_wrong(doc, &where, "1 or -1");
-    j->muscle.side     = side < 0.0 ? -1 : 1;
+    j->muscle.side = side < 0.0 ? -1 : 1;
     const doc_at start = {&at, "start", -1, json_member(at.node, "start")};
     if (j->muscle.start > j->muscle.max) doc_wrong(doc, &start, "at most max");
 }

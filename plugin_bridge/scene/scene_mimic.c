@@ -15,13 +15,13 @@
 bool scene_read_mimic(document *doc, const doc_at *at, scene_mimic *out) {
     enum { M_JOINT, M_MULTIPLIER, M_OFFSET };
     static const doc_field table[] = {{"joint"}, {"multiplier"}, {"offset"}, {NULL}};
-    doc_field_list         f;
+    doc_field_list f;
     if (!at->node || !doc_fields(doc, at, table, "a mimic", &f)) return false;
-    const doc_at  joint  = doc_member(&f, M_JOINT);
-    const doc_at  factor = doc_member(&f, M_MULTIPLIER);
-    const doc_at  offset = doc_member(&f, M_OFFSET);
+    const doc_at joint = doc_member(&f, M_JOINT);
+    const doc_at factor = doc_member(&f, M_MULTIPLIER);
+    const doc_at offset = doc_member(&f, M_OFFSET);
     const int32_t before = doc->error_count;
-    *out                 = (scene_mimic){.factor = 1.0};
+    *out = (scene_mimic){.factor = 1.0};
     if (doc_need(doc, &f, M_JOINT, "the name of another joint")) doc_name(doc, &joint, &out->of);
     doc_number(doc, &factor, DOC_ANY, &out->factor);
     doc_number(doc, &offset, DOC_ANY, &out->offset);
@@ -42,23 +42,23 @@ static int32_t find_joint(scene_reader *r, const doc_at *at, const char *name, i
 
 static void read_own(scene_reader *r, const doc_at *at, int32_t i) {
     skel_joint_desc *j = &r->joints[i];
-    scene_mimic      m;
+    scene_mimic m;
     if (!scene_read_mimic(&r->doc, at, &m)) return;
-    const doc_at  name = {at, "joint", -1, json_member(at->node, "joint")};
-    const int32_t of   = find_joint(r, &name, m.of, i);
+    const doc_at name = {at, "joint", -1, json_member(at->node, "joint")};
+    const int32_t of = find_joint(r, &name, m.of, i);
     if (of < 0) return;
-    j->mimic.source     = of;
+    j->mimic.source = of;
     j->mimic.multiplier = m.factor * scene_mimic_unit(j->type, r->joints[of].type, r->angle, 1.0);
-    j->mimic.offset     = m.offset * (j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle);
+    j->mimic.offset = m.offset * (j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle);
 }
 
 /* One of the robot's list: it may repeat what the joint says, not gainsay it. */
 static void read_listed(scene_reader *r, const doc_at *at) {
     enum { M_JOINT, M_OF, M_FACTOR, M_OFFSET };
     static const doc_field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
-    doc_field_list         f;
-    const char            *name = NULL, *of = NULL;
-    double                 factor = 1.0, offset = 0.0;
+    doc_field_list f;
+    const char *name = NULL, *of = NULL;
+    double factor = 1.0, offset = 0.0;
     if (!doc_fields(&r->doc, at, table, "a mimic", &f)) return;
     const doc_at one = doc_member(&f, M_JOINT), two = doc_member(&f, M_OF);
     const doc_at a = doc_member(&f, M_FACTOR), b = doc_member(&f, M_OFFSET);
@@ -69,13 +69,13 @@ static void read_listed(scene_reader *r, const doc_at *at) {
     doc_number(&r->doc, &a, DOC_ANY, &factor);
     doc_number(&r->doc, &b, DOC_ANY, &offset);
     const int32_t joint = find_joint(r, &one, name, -1);
-    const int32_t lead  = joint >= 0 ? find_joint(r, &two, of, joint) : -2;
+    const int32_t lead = joint >= 0 ? find_joint(r, &two, of, joint) : -2;
     if (lead < 0) return;
     skel_joint_desc *j = &r->joints[joint];
     if (j->mimic.source < 0) {
-        j->mimic.source     = lead;
+        j->mimic.source = lead;
         j->mimic.multiplier = factor;
-        j->mimic.offset     = offset;
+        j->mimic.offset = offset;
         return;
     }
     if (j->mimic.source != lead || fabs(j->mimic.multiplier - factor) > OBEYS ||
@@ -84,16 +84,16 @@ static void read_listed(scene_reader *r, const doc_at *at) {
 }
 
 void scene_read_mimics(scene_reader *r) {
-    int32_t           n = 0, i = 0;
+    int32_t n = 0, i = 0;
     const json_value *c;
     for (i = 0; i < r->joint_count; ++i) {
-        const json_value *node  = r->joint_notes[i].node;
-        const doc_at      joint = doc_element(&r->joints_at, i, node);
-        const doc_at      at    = {&joint, "mimic", -1, json_member(node, "mimic")};
+        const json_value *node = r->joint_notes[i].node;
+        const doc_at joint = doc_element(&r->joints_at, i, node);
+        const doc_at at = {&joint, "mimic", -1, json_member(node, "mimic")};
         if (at.node) read_own(r, &at, i);
     }
     const doc_at robot = {&r->root, "robot", -1, json_member(r->doc.root, "robot")};
-    const doc_at list  = {&robot, "mimic", -1, json_member(robot.node, "mimic")};
+    const doc_at list = {&robot, "mimic", -1, json_member(robot.node, "mimic")};
     if (!list.node || !doc_array(&r->doc, &list, 0, MAX_MIMICS, "[mimic, ...]", &n)) return;
     i = 0;
     JSON_EACH(c, list.node) {
@@ -104,13 +104,13 @@ void scene_read_mimics(scene_reader *r) {
 
 void scene_check_mimics(scene_reader *r, const skel_model *model, const double *q) {
     for (int32_t i = 0; i < r->joint_count; ++i) {
-        double        factor, offset;
+        double factor, offset;
         const int32_t of = skel_model_joint_leader(model, i, &factor, &offset);
         if (of < 0) continue;
-        const double now   = q[skel_model_joint_q_offset(model, i)];
-        const double must  = factor * q[skel_model_joint_q_offset(model, of)] + offset;
+        const double now = q[skel_model_joint_q_offset(model, i)];
+        const double must = factor * q[skel_model_joint_q_offset(model, of)] + offset;
         const doc_at joint = doc_element(&r->joints_at, i, r->joint_notes[i].node);
-        const doc_at at    = {&joint, "mimic", -1, NULL};
+        const doc_at at = {&joint, "mimic", -1, NULL};
         if (fabs(now - must) > OBEYS)
             doc_warn(&r->doc, &at, "the given pose does not obey: q is %g, should be %g", now,
                      must);

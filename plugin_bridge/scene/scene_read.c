@@ -50,7 +50,7 @@ static bool read_engine_name(document *doc, const doc_at *at, const char *(*name
 
 static void read_frame_range(scene_reader *r, const doc_field_list *f, skel_scene *s) {
     const doc_at start = doc_member(f, K_START), end = doc_member(f, K_END);
-    const bool   good = (doc_integer(&r->doc, &start, &s->frame_start) || !start.node) &
+    const bool good = (doc_integer(&r->doc, &start, &s->frame_start) || !start.node) &
                       (doc_integer(&r->doc, &end, &s->frame_end) || !end.node);
     const int64_t frames = (int64_t)s->frame_end - s->frame_start + 1;
     if (!good) return;
@@ -71,14 +71,14 @@ static void read_frame_range(scene_reader *r, const doc_field_list *f, skel_scen
 }
 
 static void read_bake(scene_reader *r, const doc_at *at, skel_scene *s) {
-    document      *doc = &r->doc;
-    doc_field_list f   = {at, k_bake, {NULL}};
+    document *doc = &r->doc;
+    doc_field_list f = {at, k_bake, {NULL}};
     if (at->node && !doc_fields(doc, at, k_bake, "a bake", &f)) return;
     const doc_at fps = doc_member(&f, K_FPS), step = doc_member(&f, K_STEP);
-    const doc_at tolerance  = doc_member(&f, K_TOLERANCE);
+    const doc_at tolerance = doc_member(&f, K_TOLERANCE);
     const doc_at integrator = doc_member(&f, K_INTEGRATOR);
-    const doc_at solver     = doc_member(&f, K_SOLVER);
-    const doc_at preroll    = doc_member(&f, K_PREROLL);
+    const doc_at solver = doc_member(&f, K_SOLVER);
+    const doc_at preroll = doc_member(&f, K_PREROLL);
     doc_number(doc, &fps, DOC_POSITIVE, &s->bake.sample_rate);
     read_frame_range(r, &f, s);
     read_engine_name(doc, &integrator, skel_integrator_name, &s->bake.integrator);
@@ -107,10 +107,10 @@ static bool read_format(document *doc, const doc_field_list *f) {
 
 static void read_head(scene_reader *r, const doc_field_list *f, skel_scene *s) {
     static const char *const units[] = {"rad", "deg", NULL};
-    const doc_at             name = doc_member(f, S_NAME), unit = doc_member(f, S_ANGLE_UNIT);
-    const doc_at             gravity = doc_member(f, S_GRAVITY);
-    const char              *text    = "";
-    int32_t                  which   = 0;
+    const doc_at name = doc_member(f, S_NAME), unit = doc_member(f, S_ANGLE_UNIT);
+    const doc_at gravity = doc_member(f, S_GRAVITY);
+    const char *text = "";
+    int32_t which = 0;
     if (name.node && !(json_is_string(name.node) && !name.node->text[0]))
         doc_name(&r->doc, &name, &text);
     snprintf(s->name, sizeof s->name, "%s", text);
@@ -131,16 +131,16 @@ static void read_scene(scene_reader *r, skel_scene *s) {
     r->root = (doc_at){NULL, NULL, -1, r->doc.root};
     if (json_is_object(r->doc.root)) { /* of another format every field is unknown: say one thing */
         const json_value *format = json_member(r->doc.root, "format");
-        doc_field_list    only   = {&r->root, k_scene, {format}};
+        doc_field_list only = {&r->root, k_scene, {format}};
         if (!read_format(&r->doc, &only)) return;
     }
     if (!doc_fields(&r->doc, &r->root, k_scene, "a scene", &f)) return;
-    r->bodies_at         = doc_member(&f, S_BODIES);
-    r->joints_at         = doc_member(&f, S_JOINTS);
-    r->wobbles_at        = doc_member(&f, S_WOBBLE);
-    const doc_at  bake   = doc_member(&f, S_BAKE);
-    const doc_at  ground = doc_member(&f, S_GROUND), forces = doc_member(&f, S_FORCES);
-    const doc_at  frame   = doc_member(&f, S_FRAME);
+    r->bodies_at = doc_member(&f, S_BODIES);
+    r->joints_at = doc_member(&f, S_JOINTS);
+    r->wobbles_at = doc_member(&f, S_WOBBLE);
+    const doc_at bake = doc_member(&f, S_BAKE);
+    const doc_at ground = doc_member(&f, S_GROUND), forces = doc_member(&f, S_FORCES);
+    const doc_at frame = doc_member(&f, S_FRAME);
     const int32_t unknown = r->doc.error_count;
     read_head(r, &f, s);
     if (doc_need(&r->doc, &f, S_BODIES, "[body, ...], at least one"))
@@ -167,7 +167,7 @@ static double q_distance(const skel_joint_desc *j, const double *now) {
     if (j->type == SKEL_JOINT_BALL) {
         double same = 0.0, opposite = 0.0; /* q and -q are one turn */
         for (int k = 0; k < 4; ++k) {
-            same     = fmax(same, fabs(q[k] - now[k]));
+            same = fmax(same, fabs(q[k] - now[k]));
             opposite = fmax(opposite, fabs(q[k] + now[k]));
         }
         return fmin(same, opposite);
@@ -180,7 +180,7 @@ static double q_distance(const skel_joint_desc *j, const double *now) {
 /* Where the bodies have positions and the joint has q as well, they must say the same. */
 static void check_q(scene_reader *r, const skel_model *model) {
     skel_state *state = NULL;
-    double     *q     = doc_alloc(&r->doc, (size_t)skel_model_q_count(model) + 1, sizeof *q);
+    double *q = doc_alloc(&r->doc, (size_t)skel_model_q_count(model) + 1, sizeof *q);
     if (!q || skel_state_create(model, &state, NULL) != SKEL_OK) {
         r->doc.no_memory = true;
         return;
@@ -190,9 +190,9 @@ static void check_q(scene_reader *r, const skel_model *model) {
     scene_check_mimics(r, model, q);
     for (int32_t i = 0; i < r->joint_count; ++i) {
         if (!r->joint_notes[i].has_q) continue;
-        const double *now   = q + skel_model_joint_q_offset(model, i);
-        const doc_at  joint = doc_element(&r->joints_at, i, r->joint_notes[i].node);
-        const doc_at  at    = {&joint, "q", -1, json_member(joint.node, "q")};
+        const double *now = q + skel_model_joint_q_offset(model, i);
+        const doc_at joint = doc_element(&r->joints_at, i, r->joint_notes[i].node);
+        const doc_at at = {&joint, "q", -1, json_member(joint.node, "q")};
         if (q_distance(&r->joints[i], now) > SCENE_POSE_SLACK)
             doc_wrong(&r->doc, &at, "what the positions of the bodies say (or left out)");
     }
@@ -200,28 +200,28 @@ static void check_q(scene_reader *r, const skel_model *model) {
 
 static void make_model(scene_reader *r, skel_scene *s) {
     skel_model_desc desc;
-    skel_error      err;
+    skel_error err;
     skel_model_desc_init(&desc);
     skel_error_init(&err);
-    desc.bodies       = r->bodies;
-    desc.body_count   = (uint32_t)r->body_count;
-    desc.body_stride  = sizeof *r->bodies;
-    desc.joints       = r->joints;
-    desc.joint_count  = (uint32_t)r->joint_count;
+    desc.bodies = r->bodies;
+    desc.body_count = (uint32_t)r->body_count;
+    desc.body_stride = sizeof *r->bodies;
+    desc.joints = r->joints;
+    desc.joint_count = (uint32_t)r->joint_count;
     desc.joint_stride = sizeof *r->joints;
-    desc.grounds      = r->grounds;
+    desc.grounds = r->grounds;
     desc.ground_count = (uint32_t)r->ground_count;
-    desc.wobbles      = r->wobbles;
+    desc.wobbles = r->wobbles;
     desc.wobble_count = (uint32_t)r->wobble_count;
-    desc.fields       = r->fields;
-    desc.field_count  = (uint32_t)r->field_count;
+    desc.fields = r->fields;
+    desc.field_count = (uint32_t)r->field_count;
     memcpy(desc.gravity, r->gravity, sizeof desc.gravity);
     memcpy(desc.frame_spin, r->frame_spin, sizeof desc.frame_spin);
     memcpy(desc.frame_acceleration, r->frame_acceleration, sizeof desc.frame_acceleration);
-    desc.frame_spin_curve         = r->frame_spin_curve;
+    desc.frame_spin_curve = r->frame_spin_curve;
     desc.frame_acceleration_curve = r->frame_acceleration_curve;
-    const skel_status status      = skel_model_create(&desc, &s->model, &err);
-    s->bake.model                 = s->model;
+    const skel_status status = skel_model_create(&desc, &s->model, &err);
+    s->bake.model = s->model;
     if (status != SKEL_OK) {
         doc_pass_on(&r->doc, status, &err);
         return;
@@ -235,10 +235,10 @@ static skel_scene *scene_new(void) {
     skel_scene *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     skel_bake_desc_init(&s->bake);
-    s->bake.sample_rate  = 24.0;
-    s->bake.tolerance    = 1e-8;
-    s->frame_start       = 1;
-    s->frame_end         = 250;
+    s->bake.sample_rate = 24.0;
+    s->bake.tolerance = 1e-8;
+    s->frame_start = 1;
+    s->frame_end = 250;
     s->bake.sample_count = 250;
     scene_ik_init(&s->ik);
     return s;
@@ -266,11 +266,11 @@ static void read_json(scene_reader *r, skel_scene *s) {
 
 /* Leaves the problems in order in r->doc, which the caller closes. */
 static skel_scene *read_document(scene_reader *r, const char *text, size_t length) {
-    *r                       = (scene_reader){0};
-    r->gravity[2]            = -9.81;
-    skel_scene      *s       = scene_new();
-    const robot_kind kind    = robot_kind_of(text, length);
-    const char      *foreign = robot_foreign_bytes(text, length);
+    *r = (scene_reader){0};
+    r->gravity[2] = -9.81;
+    skel_scene *s = scene_new();
+    const robot_kind kind = robot_kind_of(text, length);
+    const char *foreign = robot_foreign_bytes(text, length);
     if (foreign) {
         if (doc_start(&r->doc)) robot_note(&r->doc, SKEL_E_DOCUMENT, "document: %s", foreign);
     } else if (kind == ROBOT_KIND_JSON) {
@@ -297,8 +297,8 @@ skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, 
         return SKEL_E_ARGUMENT;
     }
     const doc_locale locale = doc_locale_enter();
-    scene_reader     r;
-    *out                     = read_document(&r, json, length);
+    scene_reader r;
+    *out = read_document(&r, json, length);
     const skel_status status = doc_result(&r.doc, err);
     doc_close(&r.doc);
     doc_locale_leave(locale);
@@ -307,7 +307,7 @@ skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, 
 
 skel_status scene_give_readable(const text_buffer *t, const char *what, char *text, size_t capacity,
                                 size_t *needed, skel_error *err) {
-    skel_error  why;
+    skel_error why;
     skel_scene *scene = NULL;
     skel_error_init(&why);
     if (t->failed) return SKEL_E_MEMORY;
@@ -345,10 +345,10 @@ skel_status skel_scene_check(const char *json, size_t length, char *text, size_t
                              size_t *needed) {
     if (!json || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
     const doc_locale locale = doc_locale_enter();
-    scene_reader     r;
-    text_buffer      lines  = {0};
-    skel_scene      *scene  = read_document(&r, json, length);
-    skel_status      status = doc_result(&r.doc, NULL);
+    scene_reader r;
+    text_buffer lines = {0};
+    skel_scene *scene = read_document(&r, json, length);
+    skel_status status = doc_result(&r.doc, NULL);
     list_problems(&r.doc, &lines);
     if (lines.failed) status = SKEL_E_MEMORY;
     if (capacity > 0) snprintf(text, capacity, "%s", text_get(&lines));

@@ -22,8 +22,8 @@ static const doc_field k_robot[] = {{"frames"}, {"tool"},   {"poses"}, {"mimic"}
 /* A name that the model knows, or the index -2 and a problem. */
 static int32_t read_joint_name(document *doc, const doc_field_list *f, int index,
                                const skel_model *model) {
-    const doc_at at   = doc_member(f, index);
-    const char  *name = NULL;
+    const doc_at at = doc_member(f, index);
+    const char *name = NULL;
     if (!doc_need(doc, f, index, "the name of a joint")) return -2;
     if (!doc_name(doc, &at, &name)) return -2;
     const int32_t joint = skel_model_find_joint(model, name);
@@ -34,8 +34,8 @@ static int32_t read_joint_name(document *doc, const doc_field_list *f, int index
 static void read_frame(document *doc, const doc_at *at, const skel_scene *s, robot_frame *out) {
     enum { F_NAME, F_BODY, F_POSITION, F_ORIENTATION };
     static const doc_field table[] = {{"name"}, {"body"}, {"position"}, {"orientation"}, {NULL}};
-    doc_field_list         f;
-    const char            *name = NULL, *body = NULL;
+    doc_field_list f;
+    const char *name = NULL, *body = NULL;
     out->pose[3] = 1.0;
     if (!doc_fields(doc, at, table, "a frame", &f)) return;
     const doc_at n = doc_member(&f, F_NAME), b = doc_member(&f, F_BODY);
@@ -51,8 +51,8 @@ static void read_frame(document *doc, const doc_at *at, const skel_scene *s, rob
 }
 
 static void read_frames(document *doc, const doc_at *at, skel_scene *s) {
-    robot_data       *r = s->robot;
-    int32_t           n = 0, i = 0;
+    robot_data *r = s->robot;
+    int32_t n = 0, i = 0;
     const json_value *c;
     if (!doc_array(doc, at, 0, MAX_FRAMES, "[frame, ...]", &n)) return;
     r->frames = arena_alloc(&r->arena, (size_t)n + 1, sizeof *r->frames);
@@ -73,7 +73,7 @@ static void read_tool(document *doc, const doc_at *at, robot_data *r) {
 }
 
 static void read_poses(document *doc, const doc_at *at, skel_scene *s) {
-    robot_data   *r  = s->robot;
+    robot_data *r = s->robot;
     const int32_t nq = skel_model_q_count(s->model);
     if (!at->node) return;
     if (!json_is_object(at->node) || json_size(at->node) > MAX_POSES) {
@@ -82,11 +82,11 @@ static void read_poses(document *doc, const doc_at *at, skel_scene *s) {
     }
     r->poses = arena_alloc(&r->arena, (size_t)json_size(at->node) + 1, sizeof *r->poses);
     for (const json_value *c = at->node->child; c && r->poses; c = c->next) {
-        const doc_at   item = {at, c->name, -1, c};
-        robot_named_q *p    = &r->poses[r->pose_count++];
-        int32_t        n = 0, i = 0;
+        const doc_at item = {at, c->name, -1, c};
+        robot_named_q *p = &r->poses[r->pose_count++];
+        int32_t n = 0, i = 0;
         p->name = arena_string(&r->arena, c->name);
-        p->q    = arena_alloc(&r->arena, (size_t)nq + 1, sizeof *p->q);
+        p->q = arena_alloc(&r->arena, (size_t)nq + 1, sizeof *p->q);
         if (!p->q || !doc_array(doc, &item, 0, 1000000, "[number, ...]", &n)) continue;
         if (n != nq) doc_error(doc, &item, "has %d numbers, must have %d", (int)n, (int)nq);
         for (const json_value *e = c->child; e && n == nq; e = e->next, ++i) {
@@ -99,19 +99,19 @@ static void read_poses(document *doc, const doc_at *at, skel_scene *s) {
 static void read_drives(document *doc, const doc_at *at, skel_scene *s) {
     enum { D_JOINT, D_VELOCITY, D_EFFORT };
     static const doc_field table[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
-    robot_data            *r       = s->robot;
-    int32_t                n = 0, i = 0;
-    const json_value      *c;
+    robot_data *r = s->robot;
+    int32_t n = 0, i = 0;
+    const json_value *c;
     if (!doc_array(doc, at, 0, MAX_FRAMES, "[drive, ...]", &n)) return;
     r->drives =
         arena_alloc(&r->arena, (size_t)skel_model_joint_count(s->model) + 1, sizeof *r->drives);
     JSON_EACH(c, at->node) {
-        const doc_at   item = doc_element(at, i++, c);
+        const doc_at item = doc_element(at, i++, c);
         doc_field_list f;
         if (!r->drives || !doc_fields(doc, &item, table, "a drive", &f)) return;
-        const int32_t joint    = read_joint_name(doc, &f, D_JOINT, s->model);
-        const doc_at  velocity = doc_member(&f, D_VELOCITY);
-        const doc_at  effort   = doc_member(&f, D_EFFORT);
+        const int32_t joint = read_joint_name(doc, &f, D_JOINT, s->model);
+        const doc_at velocity = doc_member(&f, D_VELOCITY);
+        const doc_at effort = doc_member(&f, D_EFFORT);
         if (joint < 0) continue;
         doc_number(doc, &velocity, DOC_NOT_NEGATIVE, &r->drives[joint].velocity);
         doc_number(doc, &effort, DOC_NOT_NEGATIVE, &r->drives[joint].effort);
@@ -119,7 +119,7 @@ static void read_drives(document *doc, const doc_at *at, skel_scene *s) {
 }
 
 void robot_read_words(document *doc, const doc_at *source, const doc_at *notes, robot_data *r) {
-    int32_t           n = 0, i = 0;
+    int32_t n = 0, i = 0;
     const json_value *c;
     if (source->node && json_is_string(source->node))
         r->source = arena_string(&r->arena, source->node->text);
@@ -144,7 +144,7 @@ void robot_read_robot(document *doc, const doc_at *at, skel_scene *s) {
         return;
     }
     const doc_at frames = doc_member(&f, R_FRAMES), tool = doc_member(&f, R_TOOL);
-    const doc_at poses  = doc_member(&f, R_POSES);
+    const doc_at poses = doc_member(&f, R_POSES);
     const doc_at drives = doc_member(&f, R_DRIVES);
     const doc_at source = doc_member(&f, R_SOURCE), notes = doc_member(&f, R_NOTES);
     read_frames(doc, &frames, s);
@@ -178,8 +178,8 @@ static void put_frames(text_buffer *t, const skel_scene *s) {
 }
 
 static void put_poses(text_buffer *t, const skel_scene *s) {
-    const robot_data *r  = s->robot;
-    const size_t      nq = (size_t)skel_model_q_count(s->model);
+    const robot_data *r = s->robot;
+    const size_t nq = (size_t)skel_model_q_count(s->model);
     for (int32_t i = 0; i < r->pose_count; ++i) {
         text_add(t, i ? ",\n      " : ",\n    \"poses\": {\n      ");
         text_string(t, r->poses[i].name);
@@ -190,8 +190,8 @@ static void put_poses(text_buffer *t, const skel_scene *s) {
 }
 
 static void put_drives(text_buffer *t, const skel_scene *s) {
-    const robot_data *r    = s->robot;
-    int32_t           some = 0;
+    const robot_data *r = s->robot;
+    int32_t some = 0;
     for (int32_t j = 0; r->drives && j < skel_model_joint_count(s->model); ++j) {
         const robot_drive *d = &r->drives[j];
         if (!(d->velocity > 0.0) && !(d->effort > 0.0)) continue;

@@ -10,11 +10,11 @@
 #define ROD_RADIUS 0.01     /* of its length, where none is given */
 
 /* Shapes in the order of SKEL_SHAPE_*, each with its fields after the type. */
-static const char *const k_shapes[]      = {"sphere", "box", "cylinder", "capsule", "rod", NULL};
-static const doc_field   k_shape_any[]   = {{"type"}, {"radius"}, {"size"}, {"length"}, {NULL}};
-static const doc_field   k_shape_ball[]  = {{"type"}, {"radius"}, {NULL}};
-static const doc_field   k_shape_box[]   = {{"type"}, {"size"}, {NULL}};
-static const doc_field   k_shape_round[] = {{"type"}, {"length"}, {"radius"}, {NULL}};
+static const char *const k_shapes[] = {"sphere", "box", "cylinder", "capsule", "rod", NULL};
+static const doc_field k_shape_any[] = {{"type"}, {"radius"}, {"size"}, {"length"}, {NULL}};
+static const doc_field k_shape_ball[] = {{"type"}, {"radius"}, {NULL}};
+static const doc_field k_shape_box[] = {{"type"}, {"size"}, {NULL}};
+static const doc_field k_shape_round[] = {{"type"}, {"length"}, {"radius"}, {NULL}};
 
 /* ---- names --------------------------------------------------------------------------------- */
 
@@ -27,8 +27,8 @@ static uint32_t hash(const char *name) { /* FNV-1a */
 bool names_open(document *doc, name_table *names, int32_t count) {
     uint32_t size = 16;
     while (size < 2 * (uint32_t)count) size *= 2;
-    names->mask  = size - 1;
-    names->name  = doc_alloc(doc, size, sizeof *names->name);
+    names->mask = size - 1;
+    names->name = doc_alloc(doc, size, sizeof *names->name);
     names->index = doc_alloc(doc, size, sizeof *names->index);
     return names->name && names->index;
 }
@@ -49,7 +49,7 @@ int32_t names_find(const name_table *names, const char *name) {
 int32_t names_put(name_table *names, const char *name, int32_t index) {
     const uint32_t slot = names_slot(names, name);
     if (names->name[slot]) return names->index[slot];
-    names->name[slot]  = name;
+    names->name[slot] = name;
     names->index[slot] = index;
     return -2;
 }
@@ -124,19 +124,19 @@ bool scene_read_times(document *doc, const doc_at *at, skel_curve *curve) {
     if (!doc_array(doc, at, 1, DOC_MAX_SAMPLES, "[seconds, ...]", &n)) return false;
     double *time = doc_alloc(doc, (size_t)n, sizeof *time);
     if (!time) return false;
-    int32_t           i    = 0;
-    bool              good = true;
+    int32_t i = 0;
+    bool good = true;
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        good              = doc_number(doc, &item, DOC_ANY, &time[i]) && good;
+        good = doc_number(doc, &item, DOC_ANY, &time[i]) && good;
         if (good && i > 0 && !(time[i] > time[i - 1])) {
             doc_wrong(doc, &item, "greater than the time before it");
             good = false;
         }
         ++i;
     }
-    curve->time  = time;
+    curve->time = time;
     curve->count = good ? (uint32_t)n : 0;
     return good;
 }
@@ -158,12 +158,12 @@ bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_cu
     }
     double *value = doc_alloc(doc, (size_t)n * width, sizeof *value);
     if (!value) return false;
-    int32_t           i    = 0;
-    bool              good = true;
+    int32_t i = 0;
+    bool good = true;
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        good              = read_sample(doc, &item, width, value + (size_t)i * width) && good;
+        good = read_sample(doc, &item, width, value + (size_t)i * width) && good;
         ++i;
     }
     curve->value = value;
@@ -177,11 +177,11 @@ static bool read_curve(document *doc, const doc_at *at, uint32_t width, skel_cur
                        bool *smooth) {
     enum { C_TIME, C_VALUE, C_INTERPOLATION };
     static const char *const names[] = {"linear", "cubic", NULL};
-    static const doc_field   plain[] = {{"time"}, {"value"}, {NULL}};
-    static const doc_field   table[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
-    doc_field_list           f;
-    skel_curve               read  = {0};
-    int32_t                  which = 0;
+    static const doc_field plain[] = {{"time"}, {"value"}, {NULL}};
+    static const doc_field table[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
+    doc_field_list f;
+    skel_curve read = {0};
+    int32_t which = 0;
     if (!doc_fields(doc, at, smooth ? table : plain, "a curve", &f)) return false;
     if (smooth) {
         const doc_at kind = doc_member(&f, C_INTERPOLATION);
@@ -237,8 +237,8 @@ static bool moments_of_a_solid(const double m[6]) {
 
 static bool read_inertia(document *doc, const doc_at *at, double out[6]) {
     static const char must[] = "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]";
-    int32_t           n      = 0;
-    double            m[6]   = {0}, unit[6];
+    int32_t n = 0;
+    double m[6] = {0}, unit[6];
     if (!doc_array(doc, at, 3, 6, must, &n)) return false;
     if (!doc_vector(doc, at, n <= 3 ? 3 : 6, must, m)) return false;
     double largest = 0.0; /* scaled, so that small bodies do not underflow */
@@ -288,11 +288,11 @@ static int32_t shape_of(const json_value *object) {
 static bool read_shape(document *doc, const doc_at *at, skel_body_desc *b) {
     static const doc_field *const tables[] = {k_shape_any,   k_shape_ball,  k_shape_box,
                                               k_shape_round, k_shape_round, k_shape_round};
-    const int32_t                 shape    = shape_of(at->node);
-    const char    *name = shape == SKEL_SHAPE_NONE ? "shape" : k_shapes[shape - SKEL_SHAPE_SPHERE];
-    double         size[3] = {0};
-    int32_t        unused;
-    char           what[32];
+    const int32_t shape = shape_of(at->node);
+    const char *name = shape == SKEL_SHAPE_NONE ? "shape" : k_shapes[shape - SKEL_SHAPE_SPHERE];
+    double size[3] = {0};
+    int32_t unused;
+    char what[32];
     doc_field_list f;
     snprintf(what, sizeof what, "a %s", name);
     if (!doc_fields(doc, at, tables[shape], what, &f)) return false;
@@ -310,7 +310,7 @@ static bool read_shape(document *doc, const doc_at *at, skel_body_desc *b) {
 
 void scene_read_mass(document *doc, const doc_at *mass, const doc_at *shape, const doc_at *inertia,
                      skel_body_desc *b) {
-    const bool has_mass  = doc_number(doc, mass, DOC_POSITIVE, &b->mass);
+    const bool has_mass = doc_number(doc, mass, DOC_POSITIVE, &b->mass);
     const bool has_shape = read_shape(doc, shape, b);
     if (inertia->node) {
         read_inertia(doc, inertia, b->inertia);

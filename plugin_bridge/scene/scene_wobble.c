@@ -45,9 +45,9 @@ int32_t scene_wobble_room(const scene_reader *r) {
 }
 
 static void read_name(scene_reader *r, const doc_field_list *f, int32_t i) {
-    const doc_at at   = doc_member(f, W_NAME);
-    const char  *name = NULL;
-    char         must[80];
+    const doc_at at = doc_member(f, W_NAME);
+    const char *name = NULL;
+    char must[80];
     if (!doc_need(&r->doc, f, W_NAME, "a string that is not empty")) return;
     if (!doc_name(&r->doc, &at, &name)) return;
     r->bodies[i].name = name;
@@ -79,12 +79,12 @@ static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
     *out = r->bodies[host];
     if (out->position_curve.count == 0 && out->orientation_curve.count == 0) return;
     skel_model_desc desc;
-    skel_model     *model = NULL;
-    skel_error      err;
+    skel_model *model = NULL;
+    skel_error err;
     skel_model_desc_init(&desc);
     skel_error_init(&err);
-    desc.bodies              = out;
-    desc.body_count          = 1;
+    desc.bodies = out;
+    desc.body_count = 1;
     const skel_status status = skel_model_create(&desc, &model, &err);
     if (status == SKEL_OK)
         skel_model_get_body(model, 0, out);
@@ -97,10 +97,10 @@ static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
 static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, bool locked,
                        skel_body_desc *b, scene_wobble_note *note) {
     static const int free_only[] = {W_DISPLACEMENT, W_VELOCITY, W_ANGULAR_VELOCITY};
-    double *const    out[]       = {note->displacement, b->velocity, b->angular_velocity};
-    const doc_at     position    = doc_member(f, W_POSITION);
-    skel_body_desc   h;
-    double           arm[3], spin[3], along[3];
+    double *const out[] = {note->displacement, b->velocity, b->angular_velocity};
+    const doc_at position = doc_member(f, W_POSITION);
+    skel_body_desc h;
+    double arm[3], spin[3], along[3];
     host_motion(r, host, &h);
     memcpy(note->position, h.position, sizeof note->position);
     memcpy(b->orientation, h.orientation, sizeof b->orientation);
@@ -112,7 +112,7 @@ static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, b
     }
     for (int k = 0; k < 3; ++k) {
         b->position[k] = note->position[k] + note->displacement[k];
-        arm[k]         = b->position[k] - h.position[k];
+        arm[k] = b->position[k] - h.position[k];
     }
     scene_rotate(h.orientation, h.angular_velocity, spin);
     scene_cross(spin, arm, along);
@@ -128,17 +128,17 @@ static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, b
 
 static void read_springs(document *doc, const doc_field_list *f, skel_wobble_desc *w) {
     const struct {
-        int         field;
+        int field;
         const char *what, *must;
         const char *first, *second;
-        double     *c, *d;
+        double *c, *d;
     } springs[] = {
         {W_LONGITUDINAL, "longitudinal", "{\"c\", \"d\"}", "c", "d", &w->along_c, &w->along_d},
         {W_TRANSVERSAL, "transversal", "{\"c\", \"d\"}", "c", "d", &w->across_c, &w->across_d},
         {W_ANGULAR, "angular", "{\"a\", \"b\"}", "a", "b", &w->turn_a, &w->turn_b},
     };
     for (size_t k = 0; k < sizeof springs / sizeof *springs; ++k) {
-        const doc_at         at       = doc_member(f, springs[k].field);
+        const doc_at at = doc_member(f, springs[k].field);
         const scene_constant wanted[] = {
             {springs[k].first, true, DOC_NOT_NEGATIVE, springs[k].c},
             {springs[k].second, true, DOC_NOT_NEGATIVE, springs[k].d},
@@ -152,9 +152,9 @@ static void read_springs(document *doc, const doc_field_list *f, skel_wobble_des
 /* Place and axis in the host's own axes. */
 static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, skel_wobble_desc *w,
                        scene_wobble_note *note) {
-    const skel_body_desc *h    = &r->bodies[host];
-    const doc_at          axis = doc_member(f, W_AXIS);
-    double                arm[3];
+    const skel_body_desc *h = &r->bodies[host];
+    const doc_at axis = doc_member(f, W_AXIS);
+    double arm[3];
     for (int k = 0; k < 3; ++k) arm[k] = note->position[k] - h->position[k];
     scene_unrotate(h->orientation, arm, w->rest);
     scene_rotate(h->orientation, w->axis, note->axis); /* z of the host */
@@ -167,9 +167,9 @@ static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, s
 
 static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
                  const skel_wobble_desc *w) {
-    const doc_at     at   = doc_member(f, W_NAME);
-    skel_joint_desc *j    = &r->joints[r->joint_count];
-    char            *name = doc_alloc(&r->doc, 1, 272);
+    const doc_at at = doc_member(f, W_NAME);
+    skel_joint_desc *j = &r->joints[r->joint_count];
+    char *name = doc_alloc(&r->doc, 1, 272);
     if (!name || !r->bodies[body].name) return;
     snprintf(name, 272, "%s.lock", r->bodies[body].name);
     if (names_put(&r->joint_names, name, r->joint_count) >= 0) {
@@ -177,21 +177,21 @@ static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
         return;
     }
     skel_joint_desc_init(j);
-    j->name   = name;
-    j->type   = SKEL_JOINT_FIXED;
+    j->name = name;
+    j->type = SKEL_JOINT_FIXED;
     j->parent = w->host;
-    j->child  = body;
+    j->child = body;
     memcpy(j->parent_position, w->rest, sizeof j->parent_position);
     ++r->joint_count;
 }
 
 static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_scene *s) {
-    doc_field_list    f;
+    doc_field_list f;
     scene_wobble_note note = {{0}, {0}, {0}};
-    skel_wobble_desc  w;
-    const int32_t     i    = r->body_count;
-    skel_body_desc   *b    = &r->bodies[i];
-    int32_t           host = 0;
+    skel_wobble_desc w;
+    const int32_t i = r->body_count;
+    skel_body_desc *b = &r->bodies[i];
+    int32_t host = 0;
     skel_body_desc_init(b);
     skel_wobble_desc_init(&w);
     b->name = "";
@@ -208,22 +208,22 @@ static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_sce
     if (!read_host(r, &f, &host)) return;
     read_start(r, &f, host, locked, b, &note);
     read_place(r, &f, host, &w, &note);
-    w.body                  = i;
-    r->body_notes[i].node   = at->node;
+    w.body = i;
+    r->body_notes[i].node = at->node;
     r->body_notes[i].placed = true;
-    r->body_count           = i + 1;
+    r->body_count = i + 1;
     if (locked) {
         lock(r, &f, i, &w);
         return;
     }
-    s->wobbles[r->wobble_count]   = note;
+    s->wobbles[r->wobble_count] = note;
     r->wobbles[r->wobble_count++] = w;
 }
 
 /* The locked ones first: written as bodies and joints they come back in the same order. */
 void scene_read_wobbles(scene_reader *r, skel_scene *s) {
     const doc_at *at = &r->wobbles_at;
-    int32_t       n  = 0;
+    int32_t n = 0;
     if (!doc_array(&r->doc, at, 0, SCENE_BODIES, "[wobble, ...]", &n)) return;
     if (n == 0 || !r->bodies || !r->joints || !r->joint_notes) return;
     r->wobbles = doc_alloc(&r->doc, (size_t)n, sizeof *r->wobbles);
@@ -233,11 +233,11 @@ void scene_read_wobbles(scene_reader *r, skel_scene *s) {
         return;
     }
     for (int locked = 1; locked >= 0; --locked) {
-        int32_t           i = 0;
+        int32_t i = 0;
         const json_value *c;
         JSON_EACH(c, at->node) {
-            const doc_at item      = doc_element(at, i++, c);
-            const bool   is_locked = json_is_true(json_member(c, "locked"));
+            const doc_at item = doc_element(at, i++, c);
+            const bool is_locked = json_is_true(json_member(c, "locked"));
             if (is_locked == (locked == 1)) read_wobble(r, &item, is_locked, s);
         }
     }

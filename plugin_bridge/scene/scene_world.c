@@ -22,18 +22,18 @@ enum { F_TYPE, F_BODY, F_FIRST };
 static const doc_field k_any[] = {
     {"type"}, {"body"},     {"acceleration"}, {"density"}, {"coefficient"}, {"wind"}, {"point"},
     {"axis"}, {"strength"}, {"radius"},       {"scale"},   {"period"},      {"seed"}, {NULL}};
-static const doc_field k_uniform[]    = {{"type"}, {"body"}, {"acceleration"}, {NULL}};
-static const doc_field k_drag[]       = {{"type"},        {"body"}, {"density"},
-                                         {"coefficient"}, {"wind"}, {NULL}};
-static const doc_field k_vortex[]     = {{"type"},     {"body"},   {"point"}, {"axis"},
-                                         {"strength"}, {"radius"}, {NULL}};
+static const doc_field k_uniform[] = {{"type"}, {"body"}, {"acceleration"}, {NULL}};
+static const doc_field k_drag[] = {{"type"},        {"body"}, {"density"},
+                                   {"coefficient"}, {"wind"}, {NULL}};
+static const doc_field k_vortex[] = {{"type"},     {"body"},   {"point"}, {"axis"},
+                                     {"strength"}, {"radius"}, {NULL}};
 static const doc_field k_turbulence[] = {{"type"},   {"body"}, {"strength"}, {"scale"},
                                          {"period"}, {"seed"}, {NULL}};
 
 /* ---- ground -------------------------------------------------------------------------------- */
 
 static void read_law(document *doc, const doc_at *at, skel_ground_desc *g) {
-    double               b        = 1.0;
+    double b = 1.0;
     const scene_constant wanted[] = {
         {"a", true, DOC_POSITIVE, &g->a},
         {"b", true, DOC_ANY, &b},
@@ -56,14 +56,14 @@ static void read_stick(document *doc, const doc_at *at, skel_ground_desc *g) {
 }
 
 static void read_ground(scene_reader *r, const doc_at *at, skel_ground_desc *g) {
-    document      *doc = &r->doc;
+    document *doc = &r->doc;
     doc_field_list f;
     if (!doc_fields(doc, at, k_ground, "a ground", &f)) return;
     const doc_at point = doc_member(&f, G_POINT), normal = doc_member(&f, G_NORMAL);
     const doc_at friction = doc_member(&f, G_FRICTION), law = doc_member(&f, G_LAW);
     const doc_at stick = doc_member(&f, G_STICK), body = doc_member(&f, G_BODY);
     const doc_at bounce = doc_member(&f, G_RESTITUTION);
-    const doc_at slip   = doc_member(&f, G_TANGENTIAL);
+    const doc_at slip = doc_member(&f, G_TANGENTIAL);
     doc_vector(doc, &point, 3, "[x, y, z]", g->point);
     scene_read_axis(doc, &normal, g->normal);
     doc_number(doc, &friction, DOC_NOT_NEGATIVE, &g->friction);
@@ -109,19 +109,19 @@ static void read_uniform(document *doc, const doc_field_list *f, skel_field_desc
 }
 
 static void read_drag(document *doc, const doc_field_list *f, skel_field_desc *d) {
-    const doc_at density     = doc_member(f, F_FIRST);
+    const doc_at density = doc_member(f, F_FIRST);
     const doc_at coefficient = doc_member(f, F_FIRST + 1);
-    const doc_at wind        = doc_member(f, F_FIRST + 2);
+    const doc_at wind = doc_member(f, F_FIRST + 2);
     doc_number(doc, &density, DOC_NOT_NEGATIVE, &d->density);
     doc_number(doc, &coefficient, DOC_NOT_NEGATIVE, &d->coefficient);
     doc_vector(doc, &wind, 3, "[x, y, z]", d->vector);
 }
 
 static void read_vortex(document *doc, const doc_field_list *f, skel_field_desc *d) {
-    const doc_at point    = doc_member(f, F_FIRST);
-    const doc_at axis     = doc_member(f, F_FIRST + 1);
+    const doc_at point = doc_member(f, F_FIRST);
+    const doc_at axis = doc_member(f, F_FIRST + 1);
     const doc_at strength = doc_member(f, F_FIRST + 2);
-    const doc_at radius   = doc_member(f, F_FIRST + 3);
+    const doc_at radius = doc_member(f, F_FIRST + 3);
     doc_vector(doc, &point, 3, "[x, y, z]", d->point);
     scene_read_axis(doc, &axis, d->axis);
     if (doc_need(doc, f, F_FIRST + 2, "a number"))
@@ -131,10 +131,10 @@ static void read_vortex(document *doc, const doc_field_list *f, skel_field_desc 
 
 static void read_turbulence(document *doc, const doc_field_list *f, skel_field_desc *d) {
     const doc_at strength = doc_member(f, F_FIRST);
-    const doc_at scale    = doc_member(f, F_FIRST + 1);
-    const doc_at period   = doc_member(f, F_FIRST + 2);
-    const doc_at seed     = doc_member(f, F_FIRST + 3);
-    double       number   = 0;
+    const doc_at scale = doc_member(f, F_FIRST + 1);
+    const doc_at period = doc_member(f, F_FIRST + 2);
+    const doc_at seed = doc_member(f, F_FIRST + 3);
+    double number = 0;
     if (doc_need(doc, f, F_FIRST, "a number")) doc_number(doc, &strength, DOC_ANY, &d->strength);
     doc_number(doc, &scale, DOC_POSITIVE, &d->scale);
     doc_number(doc, &period, DOC_NOT_NEGATIVE, &d->period);
@@ -156,15 +156,15 @@ static int32_t type_of(const json_value *object) {
 static void read_force(scene_reader *r, const doc_at *at, skel_field_desc *d) {
     static const struct {
         const doc_field *table;
-        const char      *what;
+        const char *what;
         void (*read)(document *doc, const doc_field_list *f, skel_field_desc *d);
-    } kinds[]           = {{k_any, "a force", NULL},
-                           {k_uniform, "a uniform force", read_uniform},
-                           {k_drag, "a drag", read_drag},
-                           {k_vortex, "a vortex", read_vortex},
-                           {k_turbulence, "a turbulence", read_turbulence}};
-    const int32_t  type = type_of(at->node);
-    int32_t        unused;
+    } kinds[] = {{k_any, "a force", NULL},
+                 {k_uniform, "a uniform force", read_uniform},
+                 {k_drag, "a drag", read_drag},
+                 {k_vortex, "a vortex", read_vortex},
+                 {k_turbulence, "a turbulence", read_turbulence}};
+    const int32_t type = type_of(at->node);
+    int32_t unused;
     doc_field_list f;
     if (!doc_fields(&r->doc, at, kinds[type + 1].table, kinds[type + 1].what, &f)) return;
     const doc_at name = doc_member(&f, F_TYPE), body = doc_member(&f, F_BODY);
@@ -197,7 +197,7 @@ void scene_read_forces(scene_reader *r, const doc_at *at) {
 void scene_read_frame_of_reference(scene_reader *r, const doc_at *at) {
     enum { A_SPIN, A_ACCELERATION };
     static const doc_field table[] = {{"angular_velocity"}, {"acceleration"}, {NULL}};
-    doc_field_list         f;
+    doc_field_list f;
     if (!at->node || !doc_fields(&r->doc, at, table, "a frame", &f)) return;
     const doc_at spin = doc_member(&f, A_SPIN), push = doc_member(&f, A_ACCELERATION);
     scene_read_load(&r->doc, &spin, r->frame_spin, &r->frame_spin_curve, NULL);

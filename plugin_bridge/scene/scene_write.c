@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* In the order of SKEL_JOINT_*, SKEL_MOTION_*, SKEL_SHAPE_*. */
-static const char *const k_types[]   = {"fixed", "hinge", "slide", "universal", "ball"};
+static const char *const k_types[] = {"fixed", "hinge", "slide", "universal", "ball"};
 static const char *const k_motions[] = {"dynamic", "fixed", "driven"};
 
 static bool any(const double *x, size_t count) {
@@ -48,7 +48,7 @@ static void put_curve(text_buffer *t, const char *before, const skel_curve *c, b
 /* Objects of numbers alone, each with its name. */
 typedef struct constant {
     const char *name;
-    double      value;
+    double value;
 } constant;
 
 static void put_constants(text_buffer *t, const char *before, const constant *c, size_t count) {
@@ -145,8 +145,8 @@ static void put_body(text_buffer *t, const skel_scene *s, int32_t i) {
     skel_model_get_body(s->model, i, &b);
     text_add(t, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
     text_string(t, b.name);
-    const bool    released = is_released(&b);
-    const int32_t motion   = released ? SKEL_MOTION_DRIVEN : b.motion;
+    const bool released = is_released(&b);
+    const int32_t motion = released ? SKEL_MOTION_DRIVEN : b.motion;
     if (motion != SKEL_MOTION_DYNAMIC) text_addf(t, ", \"motion\": \"%s\"", k_motions[motion]);
     if (b.mass > 0.0) put_number(t, ", \"mass\": ", b.mass);
     if (b.shape != SKEL_SHAPE_NONE) put_shape(t, &b);
@@ -168,7 +168,7 @@ static void put_body(text_buffer *t, const skel_scene *s, int32_t i) {
 }
 
 static void put_limits(text_buffer *t, const skel_joint_desc *j) {
-    const double first[2]  = {j->limits.low[0], j->limits.high[0]};
+    const double first[2] = {j->limits.low[0], j->limits.high[0]};
     const double second[2] = {j->limits.low[1], j->limits.high[1]};
     text_add(t, ",\n     \"limits\": ");
     if (j->type == SKEL_JOINT_UNIVERSAL) {
@@ -254,8 +254,8 @@ static void put_joint(text_buffer *t, const skel_model *model, int32_t i) {
 
 static void put_wobble(text_buffer *t, const skel_scene *s, int32_t i) {
     const scene_wobble_note *note = &s->wobbles[i];
-    skel_wobble_desc         w;
-    skel_body_desc           b;
+    skel_wobble_desc w;
+    skel_body_desc b;
     skel_wobble_desc_init(&w);
     skel_body_desc_init(&b);
     skel_model_get_wobble(s->model, i, &w);
@@ -304,7 +304,7 @@ static void put_ground(text_buffer *t, const skel_model *model, int32_t i) {
 
 static void put_force(text_buffer *t, const skel_model *model, int32_t i) {
     static const char *const names[] = {"uniform", "drag", "vortex", "turbulence"};
-    skel_field_desc          d;
+    skel_field_desc d;
     skel_field_desc_init(&d);
     skel_model_get_field(model, i, &d);
     text_addf(t, "%s\n    {\"type\": \"%s\"", i ? "," : "", names[d.type]);
@@ -333,7 +333,7 @@ static void put_force(text_buffer *t, const skel_model *model, int32_t i) {
 }
 
 static void put_frame_of_reference(text_buffer *t, const skel_model *model) {
-    double     spin[3], push[3];
+    double spin[3], push[3];
     skel_curve spins, pushes;
     skel_model_get_frame(model, spin, push, &spins, &pushes);
     const bool has_spin = any(spin, 3) || spins.count, has_push = any(push, 3) || pushes.count;
@@ -397,7 +397,7 @@ static void put_scene(text_buffer *t, const skel_scene *s) {
 skel_status skel_scene_write(const skel_scene *scene, char *text, size_t capacity, size_t *needed) {
     if (!scene || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
     const doc_locale locale = doc_locale_enter();
-    text_buffer      t      = {0};
+    text_buffer t = {0};
     put_scene(&t, scene);
     doc_locale_leave(locale);
     skel_status status = t.failed ? SKEL_E_MEMORY : SKEL_OK;

@@ -10,9 +10,9 @@
 
 typedef struct scenario {
     const char *name;
-    int         bodies, first, second; /* a chain of these joints; first < 0: random tree */
-    int         integrator, solver;    /* integrator < 0: accelerations only; IK: one iteration */
-    int         calls;
+    int bodies, first, second; /* a chain of these joints; first < 0: random tree */
+    int integrator, solver;    /* integrator < 0: accelerations only; IK: one iteration */
+    int calls;
 } scenario;
 
 enum { IK = -2 };
@@ -44,11 +44,11 @@ static const scenario k_scenarios[] = {
 
 typedef struct job {
     const scenario *k;
-    scene           s;
-    skel_state     *saved;
-    double         *linear, *angular;
-    skel_ik        *ik; /* position goal of the last body */
-    double         *q;
+    scene s;
+    skel_state *saved;
+    double *linear, *angular;
+    skel_ik *ik; /* position goal of the last body */
+    double *q;
 } job;
 
 /* A chain of 1000 with random joint speeds whips: Newton's work would be compared, not the cost. */
@@ -60,8 +60,8 @@ static void rest(scene *s) {
 
 static skel_ik *prepare_ik(const skel_model *m) {
     skel_goal_desc g;
-    skel_ik_desc   d;
-    skel_ik       *ik;
+    skel_ik_desc d;
+    skel_ik *ik;
     skel_goal_desc_init(&g);
     skel_ik_desc_init(&d);
     g.body = skel_model_body_count(m) - 1, g.position[0] = 1, g.position[1] = 0.5;
@@ -71,11 +71,11 @@ static skel_ik *prepare_ik(const skel_model *m) {
 }
 
 static job prepare(const scenario *k) {
-    job j     = {.k = k};
-    rng r     = rng_seed(3);
-    j.s       = k->first < 0 ? scene_random_tree(&r, (scene_options){.bodies = k->bodies})
-                             : scene_chain(k->bodies, k->first, k->second, .1, NULL);
-    j.linear  = calloc(3 * (size_t)k->bodies, sizeof(double));
+    job j = {.k = k};
+    rng r = rng_seed(3);
+    j.s = k->first < 0 ? scene_random_tree(&r, (scene_options){.bodies = k->bodies})
+                       : scene_chain(k->bodies, k->first, k->second, .1, NULL);
+    j.linear = calloc(3 * (size_t)k->bodies, sizeof(double));
     j.angular = calloc(3 * (size_t)k->bodies, sizeof(double));
     if (!j.linear || !j.angular || skel_state_create(j.s.model, &j.saved, NULL) != SKEL_OK) abort();
     if (k->integrator == SKEL_INTEGRATOR_CONSERVING && k->first >= 0) rest(&j.s);
@@ -104,7 +104,7 @@ static void call(job *j) {
         skel_step_desc d;
         skel_step_desc_init(&d);
         d.integrator = j->k->integrator, d.solver = j->k->solver;
-        d.h    = d.integrator == SKEL_INTEGRATOR_CONSERVING ? 1e-3 : 1e-5;
+        d.h = d.integrator == SKEL_INTEGRATOR_CONSERVING ? 1e-3 : 1e-5;
         status = skel_step(j->s.state, &d, NULL);
     }
     if (status != SKEL_OK) {
@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
     if (argc == 3) return run_one(argv[1], atoi(argv[2]));
     printf("scenario,bodies,ns_per_call,ns_per_body\n");
     for (size_t k = 0; k < sizeof k_scenarios / sizeof *k_scenarios; ++k) {
-        job          j  = prepare(&k_scenarios[k]);
+        job j = prepare(&k_scenarios[k]);
         const double ns = best_ns(&j);
         printf("%s,%d,%.0f,%.1f\n", j.k->name, j.k->bodies, ns, ns / j.k->bodies);
         fflush(stdout);

@@ -16,9 +16,9 @@
 #define DEGREES 57.29577951308232
 
 typedef struct receipt {
-    int    failed;
+    int failed;
     double gap, gain, limit, depth, cpu;
-    char   text[512];
+    char text[512];
 } receipt;
 
 static void worse(double *a, double b) {
@@ -26,21 +26,21 @@ static void worse(double *a, double b) {
 }
 
 static receipt fall(int seed, int steps, double seconds) {
-    receipt           r    = {0};
-    rng               dice = rng_seed((uint64_t)seed + 1);
-    scene             s   = scene_ragdoll(&dice, (ragdoll_options){.stairs = steps, .friction = 1});
+    receipt r = {0};
+    rng dice = rng_seed((uint64_t)seed + 1);
+    scene s = scene_ragdoll(&dice, (ragdoll_options){.stairs = steps, .friction = 1});
     skel_bake_summary sum = {.struct_size = sizeof sum};
-    skel_bake_desc    d;
-    skel_bake        *b;
-    skel_error        err;
+    skel_bake_desc d;
+    skel_bake *b;
+    skel_error err;
     skel_error_init(&err);
     skel_bake_desc_init(&d);
     d.model = s.model, d.state = s.state;
-    d.sample_count      = (uint32_t)(seconds * d.sample_rate) + 1;
+    d.sample_count = (uint32_t)(seconds * d.sample_rate) + 1;
     const clock_t start = clock();
     scene_demand(skel_bake_start(&d, &b, &err), &err);
     r.failed = skel_bake_advance(b, -1) != SKEL_OK;
-    r.cpu    = (double)(clock() - start) / CLOCKS_PER_SEC;
+    r.cpu = (double)(clock() - start) / CLOCKS_PER_SEC;
     skel_bake_error(b, &err);
     skel_bake_get_summary(b, &sum);
     r.gap = sum.joint_gap, r.gain = sum.energy_gain, r.depth = sum.contact_depth;
@@ -52,10 +52,10 @@ static receipt fall(int seed, int steps, double seconds) {
 }
 
 int main(int argc, char **argv) {
-    const int    from = argc > 1 ? atoi(argv[1]) : 0, count = argc > 2 ? atoi(argv[2]) : 1000;
-    const int    steps   = argc > 3 ? atoi(argv[3]) : 8;
+    const int from = argc > 1 ? atoi(argv[1]) : 0, count = argc > 2 ? atoi(argv[2]) : 1000;
+    const int steps = argc > 3 ? atoi(argv[3]) : 8;
     const double seconds = argc > 4 ? atof(argv[4]) : 10;
-    receipt      all     = {0};
+    receipt all = {0};
     for (int k = from; k < from + count; ++k) {
         const receipt r = fall(k, steps, seconds);
         if (r.failed || !(r.gap <= GAP_MAX && r.gain <= GAIN_MAX && r.limit <= LIMIT_MAX))

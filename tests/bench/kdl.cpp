@@ -43,8 +43,8 @@ KDL::Chain kdl_chain(const chain &c) {
     k.addSegment(KDL::Segment(KDL::Joint(KDL::Joint::None), frame_of(c.origin[0])));
     for (int i = 0; i < c.n; ++i) {
         const KDL::Vector axis(c.axis[i][0], c.axis[i][1], c.axis[i][2]);
-        const KDL::Joint  joint("j", KDL::Vector::Zero(), axis,
-                                c.slides[i] ? KDL::Joint::TransAxis : KDL::Joint::RotAxis);
+        const KDL::Joint joint("j", KDL::Vector::Zero(), axis,
+                               c.slides[i] ? KDL::Joint::TransAxis : KDL::Joint::RotAxis);
         k.addSegment(KDL::Segment(joint, frame_of(i + 1 < c.n ? c.origin[i + 1] : c.tip)));
     }
     return k;
@@ -52,9 +52,9 @@ KDL::Chain kdl_chain(const chain &c) {
 
 skel_ik *solver(const chain &c, int mode) {
     skel_goal_desc g = chain_goal(&c);
-    skel_ik_desc   d;
-    skel_ik       *ik = nullptr;
-    skel_error     err;
+    skel_ik_desc d;
+    skel_ik *ik = nullptr;
+    skel_error err;
     skel_error_init(&err);
     skel_ik_desc_init(&d);
     d.model = c.model, d.goals = &g, d.goal_count = 1, d.mode = mode;
@@ -77,7 +77,8 @@ bool within(const chain &c, const KDL::JntArray &q) {
     for (int j = 0; j < c.n; ++j) {
         if (c.continuous[j]) continue;
         double a = q(unsigned(j));
-        if (!c.slides[j]) a -= 2 * k_pi * std::round((a - 0.5 * (c.low[j] + c.high[j])) / (2 * k_pi));
+        if (!c.slides[j])
+            a -= 2 * k_pi * std::round((a - 0.5 * (c.low[j] + c.high[j])) / (2 * k_pi));
         if (a < c.low[j] - 1e-9 || a > c.high[j] + 1e-9) return false;
     }
     return true;
@@ -85,19 +86,19 @@ bool within(const chain &c, const KDL::JntArray &q) {
 
 struct tally {
     double time = 0;
-    int    failed = 0, restarts = 0;
+    int failed = 0, restarts = 0;
 };
 
 typedef std::vector<std::array<double, 7>> targets;
 
 tally solve_ours(const chain &c, const targets &goals) {
-    skel_ik     *ik = solver(c, SKEL_IK_POSE);
-    tally        t;
-    double       q[CHAIN_MAX];
+    skel_ik *ik = solver(c, SKEL_IK_POSE);
+    tally t;
+    double q[CHAIN_MAX];
     const double begun = cpu();
     for (const auto &goal : goals) {
         skel_ik_receipt receipt = {};
-        receipt.struct_size     = sizeof receipt;
+        receipt.struct_size = sizeof receipt;
         chain_middle(&c, q);
         skel_ik_set_target(ik, 0, goal.data(), goal.data() + 3);
         skel_ik_solve(ik, q, &receipt, nullptr);
@@ -111,13 +112,13 @@ tally solve_ours(const chain &c, const targets &goals) {
 
 /* From the middle, then from random seeds. */
 tally solve_kdl(const chain &c, const targets &goals, bool limits) {
-    const KDL::Chain k    = kdl_chain(c);
-    const auto       peer = lma(k);
-    rng              dice = rng_seed(99);
-    KDL::JntArray    seed(unsigned(c.n)), out(unsigned(c.n));
-    tally            t;
-    double           q[CHAIN_MAX];
-    const double     begun = cpu();
+    const KDL::Chain k = kdl_chain(c);
+    const auto peer = lma(k);
+    rng dice = rng_seed(99);
+    KDL::JntArray seed(unsigned(c.n)), out(unsigned(c.n));
+    tally t;
+    double q[CHAIN_MAX];
+    const double begun = cpu();
     for (const auto &goal : goals) {
         const KDL::Frame frame = frame_of(goal.data());
         chain_middle(&c, q);
@@ -140,7 +141,7 @@ void reach(const chain *c, int count, int solves) {
                 solves, "chain", "us", "failed", "KDL us", "failed", "restarts", "ratio", "KDL us",
                 "failed", "ratio");
     for (int i = 0; i < count; ++i) {
-        rng     r = rng_seed(uint64_t(i) + 1);
+        rng r = rng_seed(uint64_t(i) + 1);
         targets goals{size_t(solves)};
         for (auto &goal : goals) {
             double q[CHAIN_MAX];
@@ -149,7 +150,7 @@ void reach(const chain *c, int count, int solves) {
         }
         const tally ours = solve_ours(c[i], goals), strict = solve_kdl(c[i], goals, true),
                     loose = solve_kdl(c[i], goals, false);
-        const double us   = 1e6 / solves;
+        const double us = 1e6 / solves;
         std::printf("%-16s %7.2f %6d | %8.1f %6d %8.2f %6.3f | %8.1f %6d %6.3f\n", c[i].name,
                     us * ours.time, ours.failed, us * strict.time, strict.failed,
                     double(strict.restarts) / solves, ours.time / strict.time, us * loose.time,
@@ -168,7 +169,7 @@ void random_path(const chain &c, rng *r, double *middle, double *swing) {
     for (int j = 0; j < c.n; ++j) {
         const double low = c.continuous[j] ? -k_pi : c.low[j];
         const double high = c.continuous[j] ? k_pi : c.high[j], half = 0.5 * (high - low);
-        swing[j]  = std::min(0.35 * half, 0.6) * rng_range(r, 0.3, 1);
+        swing[j] = std::min(0.35 * half, 0.6) * rng_range(r, 0.3, 1);
         middle[j] = 0.5 * (low + high) + rng_range(r, -1, 1) * (0.95 * half - swing[j]);
     }
 }
@@ -185,17 +186,18 @@ void track(const chain *c, int count, int paths) {
                 paths, "chain", "us", "unsolved", "step", "jumps", "KDL us", "unsolved", "step",
                 "jumps", "ratio");
     for (int i = 0; i < count; ++i) {
-        const KDL::Chain k    = kdl_chain(c[i]);
-        const auto       peer = lma(k);
-        skel_ik         *ik   = solver(c[i], SKEL_IK_TRACK);
-        rng              r    = rng_seed(uint64_t(i) + 17);
-        const unsigned   n    = unsigned(c[i].n);
-        int              unsolved[2] = {0, 0};
-        double           time[2] = {0, 0}, step[2] = {0, 0};
-        int              jumps[2] = {0, 0};
+        const KDL::Chain k = kdl_chain(c[i]);
+        const auto peer = lma(k);
+        skel_ik *ik = solver(c[i], SKEL_IK_TRACK);
+        rng r = rng_seed(uint64_t(i) + 17);
+        const unsigned n = unsigned(c[i].n);
+        int unsolved[2] = {0, 0};
+        double time[2] = {0, 0}, step[2] = {0, 0};
+        int jumps[2] = {0, 0};
         for (int p = 0; p < paths; ++p) {
-            double           most[2] = {0, 0};
-            double        middle[CHAIN_MAX], swing[CHAIN_MAX], q[CHAIN_MAX], was[CHAIN_MAX], want[CHAIN_MAX];
+            double most[2] = {0, 0};
+            double middle[CHAIN_MAX], swing[CHAIN_MAX], q[CHAIN_MAX], was[CHAIN_MAX],
+                want[CHAIN_MAX];
             KDL::JntArray at(n), next(n);
             random_path(c[i], &r, middle, swing);
             path_point(c[i], middle, swing, 0, q);
@@ -205,7 +207,7 @@ void track(const chain *c, int count, int paths) {
                 path_point(c[i], middle, swing, f / 200.0, want);
                 chain_tip(&c[i], want, target);
                 skel_ik_receipt receipt = {};
-                receipt.struct_size     = sizeof receipt;
+                receipt.struct_size = sizeof receipt;
                 std::memcpy(was, q, sizeof was);
                 skel_ik_set_target(ik, 0, target, target + 3);
                 double begun = cpu();
@@ -213,12 +215,12 @@ void track(const chain *c, int count, int paths) {
                 time[0] += cpu() - begun;
                 unsolved[0] += !receipt.reached;
                 most[0] = std::max(most[0], largest_step(q, was, c[i].n));
-                begun    = cpu();
+                begun = cpu();
                 const int ok = peer->CartToJnt(at, frame_of(target), next) >= 0;
                 time[1] += cpu() - begun;
                 unsolved[1] += !ok;
                 most[1] = std::max(most[1], largest_step(next.data.data(), at.data.data(), c[i].n));
-                at      = next;
+                at = next;
             }
             for (int k : {0, 1}) {
                 step[k] = std::max(step[k], most[k]);
@@ -236,15 +238,15 @@ void track(const chain *c, int count, int paths) {
 
 /* From a reachable pose straight out, away from the base, until 2 cm beyond what it can, and back. */
 void beyond(const chain *c, int count) {
-    std::printf("\nbeyond: 2 cm beyond the reach and back, 20 lines a chain\n%-16s %9s %9s\n", "chain",
-                "step", "KDL step");
+    std::printf("\nbeyond: 2 cm beyond the reach and back, 20 lines a chain\n%-16s %9s %9s\n",
+                "chain", "step", "KDL step");
     for (int i = 0; i < count; ++i) {
-        const KDL::Chain k    = kdl_chain(c[i]);
-        const auto       peer = lma(k);
-        skel_ik         *ik = solver(c[i], SKEL_IK_TRACK), *probe = solver(c[i], SKEL_IK_TRACK);
-        rng              r    = rng_seed(uint64_t(i) + 5);
-        const unsigned   n    = unsigned(c[i].n);
-        double           step[2] = {0, 0};
+        const KDL::Chain k = kdl_chain(c[i]);
+        const auto peer = lma(k);
+        skel_ik *ik = solver(c[i], SKEL_IK_TRACK), *probe = solver(c[i], SKEL_IK_TRACK);
+        rng r = rng_seed(uint64_t(i) + 5);
+        const unsigned n = unsigned(c[i].n);
+        double step[2] = {0, 0};
         for (int line = 0; line < 20; ++line) {
             double start[CHAIN_MAX], q[CHAIN_MAX], was[CHAIN_MAX], from[7], target[7], out = 0;
             chain_random(&c[i], &r, start);
@@ -252,7 +254,7 @@ void beyond(const chain *c, int count) {
             for (int j = 0; j < c[i].n; ++j) start[j] = 0.5 * (start[j] + q[j]);
             chain_tip(&c[i], start, from);
             const double *base = c[i].origin[1];
-            double        way[3], size = 0;
+            double way[3], size = 0;
             for (int a = 0; a < 3; ++a) way[a] = from[a] - base[a], size += way[a] * way[a];
             for (int a = 0; a < 3; ++a) way[a] /= std::sqrt(size);
             std::memcpy(target, from, sizeof target);
@@ -260,7 +262,7 @@ void beyond(const chain *c, int count) {
             for (int f = 0; f < 2000; ++f) { /* how far out it can go */
                 for (int a = 0; a < 3; ++a) target[a] = from[a] + 0.001 * f * way[a];
                 skel_ik_receipt receipt = {};
-                receipt.struct_size     = sizeof receipt;
+                receipt.struct_size = sizeof receipt;
                 skel_ik_set_target(probe, 0, target, target + 3);
                 skel_ik_solve(probe, q, &receipt, nullptr);
                 if (!receipt.reached) break;
@@ -279,7 +281,7 @@ void beyond(const chain *c, int count) {
                 step[0] = std::max(step[0], largest_step(q, was, c[i].n));
                 peer->CartToJnt(at, frame_of(target), next);
                 step[1] = std::max(step[1], largest_step(next.data.data(), at.data.data(), c[i].n));
-                at      = next;
+                at = next;
             }
         }
         std::printf("%-16s %9.3f %9.3f\n", c[i].name, step[0], step[1]);
@@ -290,24 +292,24 @@ void beyond(const chain *c, int count) {
 }
 
 skel_model *rope(int n, double link) {
-    std::vector<skel_body_desc>  body{size_t(n)};
+    std::vector<skel_body_desc> body{size_t(n)};
     std::vector<skel_joint_desc> joint{size_t(n)};
-    std::vector<std::string>     name{size_t(2 * n)};
-    skel_model_desc              d;
-    skel_model                  *model = nullptr;
+    std::vector<std::string> name{size_t(2 * n)};
+    skel_model_desc d;
+    skel_model *model = nullptr;
     skel_model_desc_init(&d);
     for (int i = 0; i < n; ++i) {
         skel_body_desc_init(&body[size_t(i)]);
         skel_joint_desc_init(&joint[size_t(i)]);
-        name[size_t(2 * i)]     = "b" + std::to_string(i);
+        name[size_t(2 * i)] = "b" + std::to_string(i);
         name[size_t(2 * i + 1)] = "j" + std::to_string(i);
-        skel_body_desc  &b      = body[size_t(i)];
-        skel_joint_desc &j      = joint[size_t(i)];
+        skel_body_desc &b = body[size_t(i)];
+        skel_joint_desc &j = joint[size_t(i)];
         b.name = name[size_t(2 * i)].c_str(), b.unplaced = 1;
         j.name = name[size_t(2 * i + 1)].c_str(), j.type = SKEL_JOINT_BALL;
         j.parent = i - 1, j.child = i;
         j.parent_position[2] = i > 0 ? link / 2 : 0;
-        j.child_position[2]  = -link / 2;
+        j.child_position[2] = -link / 2;
     }
     d.bodies = body.data(), d.body_count = uint32_t(n);
     d.joints = joint.data(), d.joint_count = uint32_t(n);
@@ -321,31 +323,31 @@ void long_chains(int solves) {
     std::printf("\nlong: %d targets a chain\n%-6s %9s %9s %8s %9s %9s %7s\n", solves, "N", "us",
                 "failed", "its", "KDL us", "failed", "ratio");
     for (const int n : {3, 10, 30, 100, 300}) {
-        const double link  = 1.0 / n;
-        skel_model  *model = rope(n, link);
-        KDL::Chain   k;
+        const double link = 1.0 / n;
+        skel_model *model = rope(n, link);
+        KDL::Chain k;
         for (int i = 0; i < n; ++i) {
             k.addSegment(KDL::Segment(KDL::Joint(KDL::Joint::RotX)));
             k.addSegment(KDL::Segment(KDL::Joint(KDL::Joint::RotY)));
-            k.addSegment(KDL::Segment(KDL::Joint(KDL::Joint::RotZ),
-                                      KDL::Frame(KDL::Vector(0, 0, link))));
+            k.addSegment(
+                KDL::Segment(KDL::Joint(KDL::Joint::RotZ), KDL::Frame(KDL::Vector(0, 0, link))));
         }
         Eigen::Matrix<double, 6, 1> weight;
         weight << 1, 1, 1, 0, 0, 0;
         KDL::ChainIkSolverPos_LMA peer(k, weight, 1e-5, 500, 1e-15);
-        skel_goal_desc            g;
-        skel_ik_desc              d;
-        skel_ik                  *ik = nullptr;
+        skel_goal_desc g;
+        skel_ik_desc d;
+        skel_ik *ik = nullptr;
         skel_goal_desc_init(&g);
         g.body = n - 1, g.point[2] = link / 2;
         skel_ik_desc_init(&d);
         d.model = model, d.goals = &g, d.goal_count = 1;
         if (skel_ik_create(&d, &ik, nullptr) != SKEL_OK) std::exit(1);
-        rng                 r = rng_seed(uint64_t(n));
+        rng r = rng_seed(uint64_t(n));
         std::vector<double> q(size_t(4 * n));
-        double              time[2] = {0, 0}, its = 0;
-        int                 failed[2] = {0, 0};
-        const int           kdl_solves = n > 100 ? std::min(solves, 5) : std::min(solves, 50);
+        double time[2] = {0, 0}, its = 0;
+        int failed[2] = {0, 0};
+        const int kdl_solves = n > 100 ? std::min(solves, 5) : std::min(solves, 50);
         for (int s = 0; s < solves; ++s) {
             double target[3], size = 0;
             for (double &x : target) x = rng_range(&r, -1, 1), size += x * x;
@@ -356,7 +358,7 @@ void long_chains(int solves) {
                 q[size_t(4 * i + 3)] = 0;
             }
             skel_ik_receipt receipt = {};
-            receipt.struct_size     = sizeof receipt;
+            receipt.struct_size = sizeof receipt;
             skel_ik_set_target(ik, 0, target, nullptr);
             double begun = cpu();
             skel_ik_solve(ik, q.data(), &receipt, nullptr);
@@ -368,7 +370,8 @@ void long_chains(int solves) {
             for (unsigned i = 0; i < unsigned(n); ++i) seed(3 * i) = 0.1, seed(3 * i + 1) = 0.04;
             begun = cpu();
             failed[1] +=
-                peer.CartToJnt(seed, KDL::Frame(KDL::Vector(target[0], target[1], target[2])), found) < 0;
+                peer.CartToJnt(seed, KDL::Frame(KDL::Vector(target[0], target[1], target[2])),
+                               found) < 0;
             time[1] += cpu() - begun;
         }
         std::printf("%-6d %9.1f %9d %8.1f %9.1f %9d %7.4f\n", n, 1e6 * time[0] / solves, failed[0],
@@ -383,8 +386,8 @@ void long_chains(int solves) {
 } // namespace
 
 int main(int argc, char **argv) {
-    chain    *c      = nullptr;
-    const int count  = chains_load(&c);
+    chain *c = nullptr;
+    const int count = chains_load(&c);
     const int solves = argc > 1 ? std::atoi(argv[1]) : 2000;
     reach(c, count, solves);
     track(c, count, std::max(1, solves / 50));

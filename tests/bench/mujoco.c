@@ -47,15 +47,15 @@ typedef struct scene {
     const char *name;
     skel_model *model;
     skel_state *state; /* the start */
-    int32_t     nb;
-    double      energy; /* kinetic, at the start [J] */
+    int32_t nb;
+    double energy; /* kinetic, at the start [J] */
 } scene;
 
 static skel_scene *parse(const char *path) {
     static char json[1 << 20];
     skel_scene *document = NULL;
-    skel_error  err      = {.struct_size = sizeof err};
-    FILE       *file     = fopen(path, "rb");
+    skel_error err = {.struct_size = sizeof err};
+    FILE *file = fopen(path, "rb");
     if (!file) die(path, "cannot be opened");
     const size_t length = fread(json, 1, sizeof json, file);
     fclose(file);
@@ -65,13 +65,13 @@ static skel_scene *parse(const char *path) {
 
 /* The bodies and joints of `from`, with nothing that acts on them. */
 static skel_model *strip(const skel_model *from) {
-    const size_t     nb     = (size_t)skel_model_body_count(from);
-    const size_t     nj     = (size_t)skel_model_joint_count(from);
-    skel_body_desc  *bodies = must_alloc(nb, sizeof *bodies);
+    const size_t nb = (size_t)skel_model_body_count(from);
+    const size_t nj = (size_t)skel_model_joint_count(from);
+    skel_body_desc *bodies = must_alloc(nb, sizeof *bodies);
     skel_joint_desc *joints = must_alloc(nj, sizeof *joints);
-    skel_model      *model  = NULL;
-    skel_error       err    = {.struct_size = sizeof err};
-    skel_model_desc  desc;
+    skel_model *model = NULL;
+    skel_error err = {.struct_size = sizeof err};
+    skel_model_desc desc;
     for (size_t i = 0; i < nb; ++i) {
         bodies[i].struct_size = sizeof *bodies;
         skel_model_get_body(from, (int32_t)i, &bodies[i]);
@@ -79,7 +79,7 @@ static skel_model *strip(const skel_model *from) {
     for (size_t k = 0; k < nj; ++k) {
         joints[k].struct_size = sizeof *joints;
         skel_model_get_joint(from, (int32_t)k, &joints[k]);
-        joints[k].friction      = 0;
+        joints[k].friction = 0;
         joints[k].limits.is_set = 0;
     }
     skel_model_desc_init(&desc);
@@ -94,8 +94,8 @@ static skel_model *strip(const skel_model *from) {
 /* Joint speeds of any size up to `most`, the same on every run. */
 static void stir(const scene *s, double most) {
     const int32_t dof = skel_model_dof(s->model);
-    double       *qd  = must_alloc((size_t)dof, sizeof *qd);
-    uint32_t      x   = 12345;
+    double *qd = must_alloc((size_t)dof, sizeof *qd);
+    uint32_t x = 12345;
     skel_state_get_qd(s->state, qd);
     for (int32_t i = 0; i < dof; ++i) {
         x = x * 1664525u + 1013904223u;
@@ -128,9 +128,9 @@ static double kinetic(const skel_state *state) {
 }
 
 static scene make_scene(const skel_model *humanoid, const char *name, double stirred) {
-    scene      s   = {.name = name, .model = strip(humanoid)};
+    scene s = {.name = name, .model = strip(humanoid)};
     skel_error err = {.struct_size = sizeof err};
-    s.nb           = skel_model_body_count(s.model);
+    s.nb = skel_model_body_count(s.model);
     if (skel_state_create(s.model, &s.state, &err) < 0) die("state", err.text);
     if (skel_state_project(s.state, NULL, NULL, &err) < 0) die("state", err.text);
     if (stirred > 0) stir(&s, stirred);
@@ -189,9 +189,9 @@ static void write_joint(FILE *out, int32_t k, const skel_joint_desc *j) {
 
 /* MuJoCo's body frame is our centre of mass frame; its zero is where our two frames coincide. */
 static void write_body(FILE *out, const skel_model *model, int32_t body) {
-    skel_body_desc  b = {.struct_size = sizeof b};
+    skel_body_desc b = {.struct_size = sizeof b};
     skel_joint_desc j;
-    const int32_t   k = joint_of(model, body, &j);
+    const int32_t k = joint_of(model, body, &j);
     skel_model_get_body(model, body, &b);
     if (k >= 0) {
         double back[4], arm[3];
@@ -217,10 +217,10 @@ static void write_body(FILE *out, const skel_model *model, int32_t body) {
 
 /* The flags take away all that MuJoCo would do here for nothing. */
 static char *write_mjcf(const skel_model *model) {
-    char           *text   = NULL;
-    size_t          length = 0;
+    char *text = NULL;
+    size_t length = 0;
     skel_joint_desc j;
-    FILE           *out = open_memstream(&text, &length);
+    FILE *out = open_memstream(&text, &length);
     if (!out) die("memory", "there is not enough");
     fputs("<mujoco>\n<compiler angle=\"radian\" inertiafromgeom=\"false\"/>\n"
           "<option timestep=\"0.001\" integrator=\"RK4\" gravity=\"0 0 0\">\n"
@@ -235,9 +235,9 @@ static char *write_mjcf(const skel_model *model) {
 }
 
 static mjModel *load_mjcf(const char *text) {
-    const int length     = (int)strlen(text);
-    mjVFS    *files      = must_alloc(1, sizeof *files);
-    char      error[500] = "";
+    const int length = (int)strlen(text);
+    mjVFS *files = must_alloc(1, sizeof *files);
+    char error[500] = "";
     mj_defaultVFS(files);
     if (mj_makeEmptyFileVFS(files, "skel.xml", length) != 0) die("MuJoCo", "takes no file");
     memcpy(files->filedata[mj_findFileVFS(files, "skel.xml")], text, (size_t)length);
@@ -260,8 +260,8 @@ static int id_of(const mjModel *m, int kind, char letter, int32_t index, const c
 static void set_joint(const mjModel *m, mjData *d, int32_t k, const skel_joint_desc *j,
                       const double *q, const double *qd) {
     if (j->type == SKEL_JOINT_FIXED) return;
-    const int a  = id_of(m, mjOBJ_JOINT, 'j', k, "a");
-    double   *qa = d->qpos + m->jnt_qposadr[a], *va = d->qvel + m->jnt_dofadr[a];
+    const int a = id_of(m, mjOBJ_JOINT, 'j', k, "a");
+    double *qa = d->qpos + m->jnt_qposadr[a], *va = d->qvel + m->jnt_dofadr[a];
     if (j->type == SKEL_JOINT_BALL) {
         double turned[4], back[4];
         mju_negQuat(back, j->child_orientation);
@@ -272,21 +272,21 @@ static void set_joint(const mjModel *m, mjData *d, int32_t k, const skel_joint_d
     }
     *qa = q[0], *va = qd[0];
     if (j->type != SKEL_JOINT_UNIVERSAL) return;
-    const int b                = id_of(m, mjOBJ_JOINT, 'j', k, "b");
+    const int b = id_of(m, mjOBJ_JOINT, 'j', k, "b");
     d->qpos[m->jnt_qposadr[b]] = q[1], d->qvel[m->jnt_dofadr[b]] = qd[1];
 }
 
 static void set_start(const scene *s, const mjModel *m, mjData *d) {
     const size_t nb = (size_t)s->nb;
-    double      *q  = must_alloc((size_t)skel_model_q_count(s->model), sizeof *q);
-    double      *qd = must_alloc((size_t)skel_model_dof(s->model), sizeof *qd);
-    double      *p = must_alloc(7 * nb, sizeof *p), *v = must_alloc(6 * nb, sizeof *v);
+    double *q = must_alloc((size_t)skel_model_q_count(s->model), sizeof *q);
+    double *qd = must_alloc((size_t)skel_model_dof(s->model), sizeof *qd);
+    double *p = must_alloc(7 * nb, sizeof *p), *v = must_alloc(6 * nb, sizeof *v);
     skel_state_get_q(s->state, q), skel_state_get_qd(s->state, qd);
     skel_state_get_poses(s->state, p), skel_state_get_velocities(s->state, v);
     mj_resetData(m, d);
     for (int32_t i = 0; i < s->nb; ++i) {
         skel_joint_desc j;
-        const int32_t   k = joint_of(s->model, i, &j);
+        const int32_t k = joint_of(s->model, i, &j);
         if (k >= 0) {
             set_joint(m, d, k, &j, q + skel_model_joint_q_offset(s->model, k),
                       qd + skel_model_joint_dof_offset(s->model, k));
@@ -304,7 +304,7 @@ static void get_bodies(const scene *s, const mjModel *m, mjData *d, double *p, d
     mj_forward(m, d);
     for (int32_t i = 0; i < s->nb; ++i) {
         const int id = id_of(m, mjOBJ_BODY, 'b', i, "");
-        double    world[6], local[6]; /* angular first */
+        double world[6], local[6]; /* angular first */
         mj_objectVelocity(m, d, mjOBJ_XBODY, id, world, 0);
         mj_objectVelocity(m, d, mjOBJ_XBODY, id, local, 1);
         mju_copy3(p + 7 * i, d->xpos + 3 * id);
@@ -319,8 +319,8 @@ static void get_bodies(const scene *s, const mjModel *m, mjData *d, double *p, d
 enum { MUJOCO, SKEL };
 
 typedef struct method {
-    int         engine, integrator;
-    double      step, tolerance; /* the one of them that counts is not 0 */
+    int engine, integrator;
+    double step, tolerance; /* the one of them that counts is not 0 */
     const char *name, *setting;
 } method;
 
@@ -338,19 +338,19 @@ static const method k_methods[] = {
 
 /* The reference, and MuJoCo's way to it. */
 static const method k_fine_skel = {SKEL, SKEL_INTEGRATOR_RK4, FINE, 0, "skel rk4", "1/20000 s"};
-static const method k_fine[]    = {{MUJOCO, mjINT_RK4, 2 * FINE, 0, "MuJoCo RK4", "1/10000 s"},
-                                   {MUJOCO, mjINT_RK4, FINE, 0, "MuJoCo RK4", "1/20000 s"}};
+static const method k_fine[] = {{MUJOCO, mjINT_RK4, 2 * FINE, 0, "MuJoCo RK4", "1/10000 s"},
+                                {MUJOCO, mjINT_RK4, FINE, 0, "MuJoCo RK4", "1/20000 s"}};
 
 typedef struct result {
-    char    missing[200];  /* why there is no result; else empty */
-    double  ms;            /* CPU time per simulated second */
-    double  drift;         /* of energy, relative, at the end */
+    char missing[200];     /* why there is no result; else empty */
+    double ms;             /* CPU time per simulated second */
+    double drift;          /* of energy, relative, at the end */
     double *early, *final; /* poses */
 } result;
 
 static result make_result(const scene *s) {
     const size_t n = 7 * (size_t)s->nb;
-    return (result){.ms    = INFINITY,
+    return (result){.ms = INFINITY,
                     .early = must_alloc(n, sizeof(double)),
                     .final = must_alloc(n, sizeof(double))};
 }
@@ -372,8 +372,8 @@ static double drift_of(const scene *s, const double *poses, const double *veloci
 
 static void run_mujoco(const scene *s, const method *how, mjModel *m, mjData *d, result *r) {
     const int early = (int)lround(1.0 / (how->step * 10)), all = (int)lround(SECONDS / how->step);
-    double   *v       = must_alloc(6 * (size_t)s->nb, sizeof *v);
-    m->opt.timestep   = how->step;
+    double *v = must_alloc(6 * (size_t)s->nb, sizeof *v);
+    m->opt.timestep = how->step;
     m->opt.integrator = how->integrator;
     set_start(s, m, d);
     const double start = cpu_ms();
@@ -391,17 +391,17 @@ static void run_mujoco(const scene *s, const method *how, mjModel *m, mjData *d,
 
 /* All of the bake: memory, samples and their report too. */
 static void run_skel(const scene *s, const method *how, result *r) {
-    const size_t   nb = (size_t)s->nb, bytes = 7 * nb * sizeof(double);
-    skel_error     err = {.struct_size = sizeof err};
-    skel_bake     *b   = NULL;
+    const size_t nb = (size_t)s->nb, bytes = 7 * nb * sizeof(double);
+    skel_error err = {.struct_size = sizeof err};
+    skel_bake *b = NULL;
     skel_bake_desc desc;
     skel_bake_desc_init(&desc);
     desc.model = s->model, desc.state = s->state;
     desc.integrator = how->integrator, desc.step = how->step;
     if (how->tolerance > 0) desc.tolerance = how->tolerance;
     desc.sample_rate = RATE, desc.sample_count = LAST + 1;
-    const double start  = cpu_ms();
-    skel_status  status = skel_bake_start(&desc, &b, &err);
+    const double start = cpu_ms();
+    skel_status status = skel_bake_start(&desc, &b, &err);
     if (status >= 0 && (status = skel_bake_advance(b, -1)) < 0) skel_bake_error(b, &err);
     const double ms = (cpu_ms() - start) / SECONDS;
     if (status == SKEL_OK) {
@@ -469,7 +469,7 @@ static int judge(const scene *s, mjModel *m, mjData *d, const result *skel) {
     result r[2] = {make_result(s), make_result(s)};
     for (int k = 0; k < 2; ++k) run(s, &k_fine[k], m, d, &r[k]);
     const double early = apart(s, r[1].early, skel->early),
-                 late  = apart(s, r[1].final, skel->final);
+                 late = apart(s, r[1].final, skel->final);
     for (int32_t i = 0; i < 7 * s->nb; ++i) r[1].final[i] += (r[1].final[i] - r[0].final[i]) / 3;
     printf("MuJoCo RK4 at 1/20000 s and the reference are apart by %.1e m after 0.1 s and "
            "%.1e m after 2 s;\nMuJoCo extrapolated to a vanishing step, by %.1e m after 2 s\n",
@@ -480,10 +480,10 @@ static int judge(const scene *s, mjModel *m, mjData *d, const result *skel) {
 
 /* Methods take turns, so that a busy moment of the machine does not fall on one of them. */
 static int compare(const scene *s, const char *csv, const char *label) {
-    char    *mjcf = write_mjcf(s->model);
-    mjModel *m    = load_mjcf(mjcf);
-    mjData  *d    = mj_makeData(m);
-    result   r[METHODS], reference = make_result(s);
+    char *mjcf = write_mjcf(s->model);
+    mjModel *m = load_mjcf(mjcf);
+    mjData *d = mj_makeData(m);
+    result r[METHODS], reference = make_result(s);
     if (!d) die("memory", "there is not enough");
     for (size_t k = 0; k < METHODS; ++k) r[k] = make_result(s);
     run(s, &k_fine_skel, m, d, &reference);
@@ -503,11 +503,11 @@ static int compare(const scene *s, const char *csv, const char *label) {
 int main(int argc, char **argv) {
     if (argc != 1 && (argc != 4 || strcmp(argv[1], "--csv") != 0))
         die("arguments", "must be none, or --csv FILE LABEL");
-    skel_scene       *document = parse(SKEL_SAMPLES "/humanoid.json");
+    skel_scene *document = parse(SKEL_SAMPLES "/humanoid.json");
     const skel_model *humanoid = skel_scene_model(document);
-    scene             scenes[] = {make_scene(humanoid, "tumbling", 0),
-                                  make_scene(humanoid, "flailing", LIVELY)};
-    int               same     = 1;
+    scene scenes[] = {make_scene(humanoid, "tumbling", 0),
+                      make_scene(humanoid, "flailing", LIVELY)};
+    int same = 1;
     printf("CPU time per simulated second, best of %d; MuJoCo %s, skel %s\n", REPEATS,
            mj_versionString(), skel_version());
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {

@@ -24,7 +24,7 @@ static double cpu(void) {
 }
 
 static skel_ik *make(const skel_ik_desc *d) {
-    skel_ik   *ik = NULL;
+    skel_ik *ik = NULL;
     skel_error err;
     skel_error_init(&err);
     scene_demand(skel_ik_create(d, &ik, &err), &err);
@@ -33,15 +33,15 @@ static skel_ik *make(const skel_ik_desc *d) {
 
 static int reach(const chain *c, uint64_t seed, int count) {
     skel_goal_desc g = chain_goal(c);
-    skel_ik_desc   d;
+    skel_ik_desc d;
     skel_ik_desc_init(&d);
     d.model = c->model, d.goals = &g, d.goal_count = 1;
-    skel_ik *ik     = make(&d);
-    rng      r      = rng_seed(seed);
-    int      failed = 0, most = 0;
-    double   time = 0, its = 0, worst = 0;
+    skel_ik *ik = make(&d);
+    rng r = rng_seed(seed);
+    int failed = 0, most = 0;
+    double time = 0, its = 0, worst = 0;
     for (int k = 0; k < count; ++k) {
-        double          q[CHAIN_MAX], target[7];
+        double q[CHAIN_MAX], target[7];
         skel_ik_receipt receipt = {.struct_size = sizeof receipt};
         chain_random(c, &r, q);
         chain_tip(c, q, target);
@@ -62,14 +62,14 @@ static int reach(const chain *c, uint64_t seed, int count) {
 }
 
 typedef struct faults {
-    int    limits, numbers, receipts, reached, targets;
+    int limits, numbers, receipts, reached, targets;
     double time;
 } faults;
 
 /* One solve, judged from its poses. */
 static void judge(skel_ik *ik, const skel_model *m, const skel_goal_desc *g, const double target[7],
                   double *q, faults *f) {
-    double          poses[7 * MOST];
+    double poses[7 * MOST];
     skel_ik_receipt receipt = {.struct_size = sizeof receipt};
     skel_ik_set_target(ik, 0, target, target + 3);
     const double begun = cpu();
@@ -79,11 +79,11 @@ static void judge(skel_ik *ik, const skel_model *m, const skel_goal_desc *g, con
     skel_ik_get_poses(ik, poses);
     for (int32_t k = 0; k < m->nq; ++k) f->numbers += !isfinite(q[k]);
     f->limits += !(limits_broken(m, q) <= 0);
-    const double *x   = poses + 7 * g->body;
-    const v3      p   = v3_add(v3_of(x), q_rotate(q_of(x + 3), v3_of(g->point)));
-    const quat    t   = q_mul(q_of(x + 3), q_of(g->frame));
-    const v3      w   = q_log(q_mul(q_unit(q_of(target + 3)), q_conj(t)));
-    const double  off = fmax(v3_norm(v3_sub(p, v3_of(target))), v3_norm(w));
+    const double *x = poses + 7 * g->body;
+    const v3 p = v3_add(v3_of(x), q_rotate(q_of(x + 3), v3_of(g->point)));
+    const quat t = q_mul(q_of(x + 3), q_of(g->frame));
+    const v3 w = q_log(q_mul(q_unit(q_of(target + 3)), q_conj(t)));
+    const double off = fmax(v3_norm(v3_sub(p, v3_of(target))), v3_norm(w));
     f->reached += receipt.reached;
     f->receipts += receipt.reached != (off <= 1e-5) || !(fabs(off - receipt.residual) < 1e-9);
 }
@@ -98,9 +98,9 @@ static void say(const char *name, const faults *f) {
 
 static int robot(const chain *c, uint64_t seed, int count) {
     skel_goal_desc g = chain_goal(c);
-    skel_ik_desc   d;
-    faults         f = {0};
-    rng            r = rng_seed(seed);
+    skel_ik_desc d;
+    faults f = {0};
+    rng r = rng_seed(seed);
     skel_ik_desc_init(&d);
     d.model = c->model, d.goals = &g, d.goal_count = 1;
     skel_ik *ik[2];
@@ -119,14 +119,14 @@ static int robot(const chain *c, uint64_t seed, int count) {
 }
 
 static int character(const char *name, const char *body, int root, int count) {
-    scene          s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
-    faults         f = {0};
-    rng            r = rng_seed((uint64_t)root + 3);
-    double         start[MOST], q[MOST], poses[7 * MOST];
+    scene s = scene_humanoid((humanoid_options){.edit = humanoid_limits});
+    faults f = {0};
+    rng r = rng_seed((uint64_t)root + 3);
+    double start[MOST], q[MOST], poses[7 * MOST];
     skel_goal_desc g;
-    skel_ik_desc   d;
+    skel_ik_desc d;
     skel_goal_desc_init(&g);
-    g.body  = skel_model_find_body(s.model, body);
+    g.body = skel_model_find_body(s.model, body);
     g.parts = SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
     skel_ik_desc_init(&d);
     d.model = s.model, d.goals = &g, d.goal_count = 1, d.root = root, d.max_restarts = 5;
@@ -150,10 +150,10 @@ static int character(const char *name, const char *body, int root, int count) {
 
 int main(int argc, char **argv) {
     static const int six[] = {0, 1, 2, 3, 5, 6};
-    const int        count = argc > 1 ? atoi(argv[1]) : 10000, share = count * 10 / 8;
-    chain           *c;
-    const int        chains = chains_load(&c);
-    int              failed = 0;
+    const int count = argc > 1 ? atoi(argv[1]) : 10000, share = count * 10 / 8;
+    chain *c;
+    const int chains = chains_load(&c);
+    int failed = 0;
     printf("reach\n");
     for (int i = 0; i < chains; ++i) failed += reach(&c[i], (uint64_t)i + 1, count);
     printf("honest\n");

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 
 int main(int argc, char **argv) {
-    const int     from    = argc > 1 ? atoi(argv[1]) : 0;
-    const int     count   = argc > 2 ? atoi(argv[2]) : 300;
-    const double  seconds = argc > 3 ? atof(argv[3]) : 5;
-    const int     verbose = argc > 4;
-    scene_receipt all     = {0};
-    int           wrong   = 0;
+    const int from = argc > 1 ? atoi(argv[1]) : 0;
+    const int count = argc > 2 ? atoi(argv[2]) : 300;
+    const double seconds = argc > 3 ? atof(argv[3]) : 5;
+    const int verbose = argc > 4;
+    scene_receipt all = {0};
+    int wrong = 0;
 
     for (int k = from; k < from + count; ++k) {
-        random_scene        s     = scene_random((uint64_t)k);
-        const scene_receipt r     = scene_receipt_of(&s, seconds);
-        const char         *fault = scene_fault(&s, &r);
+        random_scene s = scene_random((uint64_t)k);
+        const scene_receipt r = scene_receipt_of(&s, seconds);
+        const char *fault = scene_fault(&s, &r);
 
         if (fault || verbose)
             printf("%d: %s; %d bodies (%d skeletons, %d loops), %d limits, %d follow, %d grounds, "

@@ -20,12 +20,12 @@
 #define REACHED 1.8e-5 /* [m], [rad] */
 
 typedef struct result {
-    int    paths, frames, lost, jumps, untold, troubled, moved, broken;
+    int paths, frames, lost, jumps, untold, troubled, moved, broken;
     double step, time, repaired_time, worst_time, start, size;
 } result;
 
 typedef struct targets {
-    int    frames;
+    int frames;
     double position[3 * FRAMES_MAX], orientation[4 * FRAMES_MAX], seed[CHAIN_MAX];
 } targets;
 
@@ -45,7 +45,7 @@ static double step_of(const chain *c, const double *a, const double *b) {
 static int is_reached(const chain *c, const double *q, const targets *t, int f) {
     double tip[7];
     chain_tip(c, q, tip);
-    const v3 way  = v3_sub(v3_of(tip), v3_of(t->position + 3 * f));
+    const v3 way = v3_sub(v3_of(tip), v3_of(t->position + 3 * f));
     const v3 turn = q_log(q_mul(q_of(t->orientation + 4 * f), q_conj(q_of(tip + 3))));
     return v3_norm(way) <= REACHED && v3_norm(turn) <= REACHED;
 }
@@ -61,14 +61,14 @@ static int is_told(const skel_ik_motion *v, int frame) {
 }
 
 static void judge(const chain *c, const targets *t, const skel_ik_motion *v, result *r) {
-    const double *q     = skel_ik_motion_q(v);
-    skel_ik_jump  start = {.struct_size = sizeof start};
+    const double *q = skel_ik_motion_q(v);
+    skel_ik_jump start = {.struct_size = sizeof start};
     for (int f = 0; f < t->frames; ++f, q += c->n) {
         r->lost += !is_reached(c, q, t, f);
         r->broken += limits_broken(c->model, q) > 0;
         if (f == 0) continue;
         const double step = step_of(c, q - c->n, q);
-        r->step           = fmax(r->step, step);
+        r->step = fmax(r->step, step);
         if (step <= STEP_MAX * (1 + 1e-9)) continue;
         ++r->jumps;
         r->size += step;
@@ -82,21 +82,21 @@ static void judge(const chain *c, const targets *t, const skel_ik_motion *v, res
 }
 
 static void run(const chain *c, const targets *t, const char *how, result *r) {
-    skel_goal_desc      g     = chain_goal(c);
-    skel_goal_track     track = {.positions         = t->position,
-                                 .orientations      = t->orientation,
-                                 .position_count    = (uint32_t)t->frames,
-                                 .orientation_count = (uint32_t)t->frames};
-    skel_ik_desc        d;
+    skel_goal_desc g = chain_goal(c);
+    skel_goal_track track = {.positions = t->position,
+                             .orientations = t->orientation,
+                             .position_count = (uint32_t)t->frames,
+                             .orientation_count = (uint32_t)t->frames};
+    skel_ik_desc d;
     skel_ik_motion_desc md;
-    skel_ik_motion     *v;
-    skel_error          err;
+    skel_ik_motion *v;
+    skel_error err;
     skel_error_init(&err);
     skel_ik_desc_init(&d);
     d.model = c->model, d.goals = &g, d.goal_count = 1, d.mode = SKEL_IK_TRACK;
     skel_ik_motion_desc_init(&md);
     md.ik = &d, md.tracks = &track, md.sample_count = (uint32_t)t->frames, md.seed = t->seed;
-    md.start  = strcmp(how, "held") == 0 ? SKEL_IK_START_HELD : SKEL_IK_START_FREE;
+    md.start = strcmp(how, "held") == 0 ? SKEL_IK_START_HELD : SKEL_IK_START_FREE;
     md.causal = strcmp(how, "causal") == 0;
 
     const double begun = cpu();
@@ -129,10 +129,10 @@ static void joint_path(const chain *c, rng *r, targets *t) {
 /* 1 where single solves reach every frame; the first answer is the seed. */
 static int key_path(const chain *c, rng *r, targets *t) {
     skel_goal_desc g = chain_goal(c);
-    skel_ik_desc   d;
-    skel_ik       *ik;
-    skel_error     err;
-    int            good = 1;
+    skel_ik_desc d;
+    skel_ik *ik;
+    skel_error err;
+    int good = 1;
     skel_error_init(&err);
     skel_ik_desc_init(&d);
     d.model = c->model, d.goals = &g, d.goal_count = 1;
@@ -154,8 +154,8 @@ static int key_path(const chain *c, rng *r, targets *t) {
 
 static int bench(const chain *c, int i, int count, int with_keys, const char *how) {
     static targets t;
-    result         r      = {0};
-    rng            random = rng_seed((uint64_t)i + 777);
+    result r = {0};
+    rng random = rng_seed((uint64_t)i + 777);
     for (int k = 0; k < count; ++k) {
         if (!with_keys) {
             joint_path(c, &random, &t);
@@ -178,12 +178,12 @@ static int bench(const chain *c, int i, int count, int with_keys, const char *ho
 }
 
 int main(int argc, char **argv) {
-    const int   count = argc > 1 ? atoi(argv[1]) : 100;
+    const int count = argc > 1 ? atoi(argv[1]) : 100;
     const char *how = argc > 2 ? argv[2] : "free", *what = argc > 3 ? argv[3] : "all";
-    const char *only   = argc > 4 ? argv[4] : NULL;
-    int         failed = 0;
-    chain      *c;
-    const int   chains = chains_load(&c);
+    const char *only = argc > 4 ? argv[4] : NULL;
+    int failed = 0;
+    chain *c;
+    const int chains = chains_load(&c);
     for (int i = 0; i < chains; ++i) {
         if (only && strcmp(only, c[i].name) != 0) continue;
         if (strcmp(what, "keys") != 0) failed += bench(&c[i], i, count, 0, how);

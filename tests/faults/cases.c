@@ -16,8 +16,8 @@
 typedef struct document {
     const char *key;
     const char *path; /* NULL: made by faults_prepare */
-    char       *text;
-    size_t      length;
+    char *text;
+    size_t length;
 } document;
 
 static document g_documents[] = {
@@ -48,8 +48,8 @@ static const document *document_of(const char *key) {
 
 static void keep(const char *key, const char *text, size_t length) {
     document *d = (document *)(uintptr_t)document_of(key);
-    d->text     = malloc(length + 1);
-    d->length   = length;
+    d->text = malloc(length + 1);
+    d->length = length;
     if (!d->text) abort();
     memcpy(d->text, text, length);
     d->text[length] = 0;
@@ -74,8 +74,8 @@ static skel_status parse(const char *key, skel_scene **out) {
 }
 
 static skel_status parse_and_write(const fault_case *c, fault_output *out) {
-    skel_scene *scene  = NULL;
-    size_t      needed = 0;
+    skel_scene *scene = NULL;
+    size_t needed = 0;
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK) status = skel_scene_write(scene, g_text, sizeof g_text, &needed);
     if (status == SKEL_OK) output_add(out, g_text, needed);
@@ -85,18 +85,18 @@ static skel_status parse_and_write(const fault_case *c, fault_output *out) {
 
 /* All errors and warnings are the output. option: the status that the text deserves. */
 static skel_status check(const fault_case *c, fault_output *out) {
-    static char     lines[16384];
-    const document *d      = document_of(c->document);
-    size_t          needed = 0;
-    skel_status     status = skel_scene_check(d->text, d->length, lines, sizeof lines, &needed);
+    static char lines[16384];
+    const document *d = document_of(c->document);
+    size_t needed = 0;
+    skel_status status = skel_scene_check(d->text, d->length, lines, sizeof lines, &needed);
     if (status == c->option) status = SKEL_OK;
     if (status == SKEL_OK) output_add(out, lines, needed);
     return status;
 }
 
 static skel_status write_urdf(const fault_case *c, fault_output *out) {
-    skel_scene *scene  = NULL;
-    size_t      needed = 0;
+    skel_scene *scene = NULL;
+    size_t needed = 0;
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK)
         status = skel_scene_write_urdf(scene, g_text, sizeof g_text, &needed, NULL);
@@ -107,12 +107,12 @@ static skel_status write_urdf(const fault_case *c, fault_output *out) {
 
 /* option: bit 0 is the convention, bit 1 is CSV. */
 static skel_status write_table(const fault_case *c, fault_output *out) {
-    skel_scene        *scene  = NULL;
-    size_t             needed = 0;
+    skel_scene *scene = NULL;
+    size_t needed = 0;
     skel_scene_dh_desc desc;
     skel_scene_dh_desc_init(&desc);
-    desc.convention    = c->option & 1;
-    desc.is_csv        = c->option >> 1;
+    desc.convention = c->option & 1;
+    desc.is_csv = c->option >> 1;
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK)
         status = skel_scene_write_dh(scene, &desc, g_text, sizeof g_text, &needed, NULL);
@@ -122,8 +122,8 @@ static skel_status write_table(const fault_case *c, fault_output *out) {
 }
 
 static skel_status rewrite_table(const fault_case *c, fault_output *out) {
-    const document   *d      = document_of(c->document);
-    size_t            needed = 0;
+    const document *d = document_of(c->document);
+    size_t needed = 0;
     const skel_status status = skel_dh_rewrite(d->text, d->length, c->option & 1, c->option >> 1,
                                                g_text, sizeof g_text, &needed, NULL);
     if (status == SKEL_OK) output_add(out, g_text, needed);
@@ -131,20 +131,20 @@ static skel_status rewrite_table(const fault_case *c, fault_output *out) {
 }
 
 static skel_status write_edited(const fault_case *c, fault_output *out) {
-    static double   force[SAMPLES * BODIES_MAX * 3], motor[SAMPLES * BODIES_MAX];
-    skel_scene     *scene  = NULL;
-    size_t          needed = 0;
+    static double force[SAMPLES * BODIES_MAX * 3], motor[SAMPLES * BODIES_MAX];
+    skel_scene *scene = NULL;
+    size_t needed = 0;
     skel_scene_edit edit;
     skel_scene_edit_init(&edit);
     for (size_t i = 0; i < sizeof force / sizeof *force; ++i) force[i] = 0.25 * (double)i;
     for (size_t i = 0; i < sizeof motor / sizeof *motor; ++i) motor[i] = 0.5 * (double)i;
-    edit.force         = force;
-    edit.motor         = motor;
-    edit.sample_count  = SAMPLES;
-    edit.sample_rate   = 24;
-    edit.has_bake      = 1;
-    edit.frame_end     = 3;
-    edit.fps           = 24;
+    edit.force = force;
+    edit.motor = motor;
+    edit.sample_count = SAMPLES;
+    edit.sample_rate = 24;
+    edit.has_bake = 1;
+    edit.frame_end = 3;
+    edit.fps = 24;
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK)
         status = skel_scene_write_edited(scene, &edit, g_text, sizeof g_text, &needed);
@@ -157,17 +157,17 @@ static skel_status write_edited(const fault_case *c, fault_output *out) {
 
 /* option: the integrator. A few samples are enough. */
 static skel_status bake(const fault_case *c, fault_output *out) {
-    skel_scene    *scene  = NULL;
-    skel_bake     *bake   = NULL;
-    skel_bake_desc desc   = {.struct_size = sizeof desc};
-    skel_status    status = parse(c->document, &scene);
+    skel_scene *scene = NULL;
+    skel_bake *bake = NULL;
+    skel_bake_desc desc = {.struct_size = sizeof desc};
+    skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK) status = skel_scene_bake_desc(scene, &desc);
     if (status == SKEL_OK) {
-        desc.integrator   = c->option;
+        desc.integrator = c->option;
         desc.sample_count = SAMPLES;
-        desc.preroll      = 0;
-        desc.step         = 0;
-        status            = skel_bake_start(&desc, &bake, NULL);
+        desc.preroll = 0;
+        desc.step = 0;
+        status = skel_bake_start(&desc, &bake, NULL);
     }
     if (status == SKEL_OK) status = skel_bake_advance(bake, -1);
     if (status == SKEL_OK) {
@@ -182,13 +182,13 @@ static skel_status bake(const fault_case *c, fault_output *out) {
 
 /* option: the solver; workspaces are taken at the first use. */
 static skel_status step(const fault_case *c, fault_output *out) {
-    static double  x[BODIES_MAX * 7];
-    skel_scene    *scene = NULL;
-    skel_state    *state = NULL;
+    static double x[BODIES_MAX * 7];
+    skel_scene *scene = NULL;
+    skel_state *state = NULL;
     skel_step_desc desc;
     skel_step_desc_init(&desc);
-    desc.solver        = c->option;
-    desc.h             = 1.0 / 240;
+    desc.solver = c->option;
+    desc.h = 1.0 / 240;
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK) status = skel_state_create(skel_scene_model(scene), &state, NULL);
     if (status == SKEL_OK) status = skel_state_project(state, NULL, NULL, NULL);
@@ -210,10 +210,10 @@ static skel_status step(const fault_case *c, fault_output *out) {
 }
 
 static skel_status ik_motion(const fault_case *c, fault_output *out) {
-    skel_scene         *scene  = NULL;
-    skel_ik_motion     *motion = NULL;
-    skel_ik_motion_desc desc   = {.struct_size = sizeof desc};
-    skel_status         status = parse(c->document, &scene);
+    skel_scene *scene = NULL;
+    skel_ik_motion *motion = NULL;
+    skel_ik_motion_desc desc = {.struct_size = sizeof desc};
+    skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK) status = skel_scene_ik(scene, &desc);
     if (status == SKEL_OK) status = skel_ik_motion_start(&desc, &motion, NULL);
     for (int32_t k = 0; k < SAMPLES && (status == SKEL_OK || status == SKEL_MORE); ++k)
@@ -229,22 +229,22 @@ static skel_status ik_motion(const fault_case *c, fault_output *out) {
 }
 
 static skel_status ik_pose(const fault_case *c, fault_output *out) {
-    static double  q[BODIES_MAX * 4];
-    skel_scene    *scene = NULL;
-    skel_ik       *ik    = NULL;
+    static double q[BODIES_MAX * 4];
+    skel_scene *scene = NULL;
+    skel_ik *ik = NULL;
     skel_goal_desc goal;
-    skel_ik_desc   desc;
+    skel_ik_desc desc;
     skel_goal_desc_init(&goal);
     skel_ik_desc_init(&desc);
     skel_status status = parse(c->document, &scene);
     if (status == SKEL_OK) {
-        goal.body        = skel_model_body_count(skel_scene_model(scene)) - 1;
+        goal.body = skel_model_body_count(skel_scene_model(scene)) - 1;
         goal.position[0] = 0.3;
-        desc.model       = skel_scene_model(scene);
-        desc.goals       = &goal;
-        desc.goal_count  = 1;
+        desc.model = skel_scene_model(scene);
+        desc.goals = &goal;
+        desc.goal_count = 1;
         desc.goal_stride = sizeof goal;
-        status           = skel_ik_create(&desc, &ik, NULL);
+        status = skel_ik_create(&desc, &ik, NULL);
     }
     if (status == SKEL_OK) status = skel_scene_middle(scene, q);
     if (status == SKEL_OK) status = skel_ik_solve(ik, q, NULL, NULL);
@@ -258,13 +258,13 @@ static skel_status ik_pose(const fault_case *c, fault_output *out) {
 /* A track is parsed for its scene, the forces of its motion are found, and a flight between two of
    its frames. */
 static skel_status track(const fault_case *c, fault_output *out) {
-    const document   *d       = document_of("track");
-    skel_scene       *scene   = NULL;
-    skel_track       *poses   = NULL;
-    skel_inverse     *inverse = NULL;
-    skel_flight      *flight  = NULL;
+    const document *d = document_of("track");
+    skel_scene *scene = NULL;
+    skel_track *poses = NULL;
+    skel_inverse *inverse = NULL;
+    skel_flight *flight = NULL;
     skel_inverse_desc id;
-    skel_flight_desc  fd;
+    skel_flight_desc fd;
     skel_inverse_desc_init(&id);
     skel_flight_desc_init(&fd);
     skel_status status = parse(c->document, &scene);
@@ -273,12 +273,12 @@ static skel_status track(const fault_case *c, fault_output *out) {
     if (status == SKEL_OK) {
         id.model = fd.model = skel_scene_model(scene);
         id.poses = fd.take_off = skel_track_poses(poses);
-        id.sample_count        = (uint32_t)skel_track_frame_count(poses);
-        id.sample_rate         = skel_track_fps(poses);
-        fd.landing             = skel_track_poses(poses) +
+        id.sample_count = (uint32_t)skel_track_frame_count(poses);
+        id.sample_rate = skel_track_fps(poses);
+        fd.landing = skel_track_poses(poses) +
                      7 * (id.sample_count - 1) * (size_t)skel_model_body_count(id.model);
         fd.duration = 0.5;
-        status      = skel_inverse_create(&id, &inverse, NULL);
+        status = skel_inverse_create(&id, &inverse, NULL);
     }
     if (status == SKEL_OK) {
         const size_t nj = (size_t)skel_model_joint_count(id.model);
@@ -299,20 +299,20 @@ static skel_status track(const fault_case *c, fault_output *out) {
 /* ---- tables, planar chains and channels without a document ----------------------------------- */
 
 static skel_status tables(const fault_case *c, fault_output *out) {
-    static const double points[9]  = {0, 0, 0, 1, 0, 0, 1, 1, 0};
-    static const double lines[9]   = {0, 0, 1, 0, 1, 0, 1, 0, 0};
+    static const double points[9] = {0, 0, 0, 1, 0, 0, 1, 1, 0};
+    static const double lines[9] = {0, 0, 1, 0, 1, 0, 1, 0, 0};
     static const double lengths[3] = {1, 2, 3};
-    skel_dh            *dh = NULL, *other = NULL, *again = NULL;
-    skel_model         *model = NULL;
-    skel_dh_axes_desc   axes;
-    skel_dh_chain_desc  chain;
+    skel_dh *dh = NULL, *other = NULL, *again = NULL;
+    skel_model *model = NULL;
+    skel_dh_axes_desc axes;
+    skel_dh_chain_desc chain;
     skel_dh_axes_desc_init(&axes);
     skel_dh_chain_desc_init(&chain);
-    axes.count      = 3;
-    axes.points     = points;
+    axes.count = 3;
+    axes.points = points;
     axes.directions = lines;
-    chain.root      = SKEL_WORLD;
-    chain.tip       = 2;
+    chain.root = SKEL_WORLD;
+    chain.tip = 2;
     (void)c;
     skel_status status = skel_dh_from_axes(&axes, &dh, NULL);
     if (status == SKEL_OK) status = skel_dh_convert(dh, SKEL_DH_MODIFIED, &other, NULL);
@@ -335,38 +335,38 @@ static skel_status tables(const fault_case *c, fault_output *out) {
 
 static skel_status channels(const fault_case *c, fault_output *out) {
     static const float unit[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    static double      poses[SAMPLES * 3 * 7], back[SAMPLES * 3 * 7];
-    static float       keys[2 * SAMPLES * 3 * 7], matrices[SAMPLES * 3 * 16];
-    skel_bone_desc     bones[3];
-    skel_rig_desc      rig;
-    size_t             needed = 0;
+    static double poses[SAMPLES * 3 * 7], back[SAMPLES * 3 * 7];
+    static float keys[2 * SAMPLES * 3 * 7], matrices[SAMPLES * 3 * 16];
+    skel_bone_desc bones[3];
+    skel_rig_desc rig;
+    size_t needed = 0;
     (void)c;
     for (int32_t i = 0; i < SAMPLES * 3; ++i) {
-        poses[7 * i]     = 0.1 * i;
+        poses[7 * i] = 0.1 * i;
         poses[7 * i + 3] = 1;
         memcpy(matrices + 16 * i, unit, sizeof unit);
     }
     for (int32_t i = 0; i < 3; ++i) {
         skel_bone_desc_init(&bones[i]);
-        bones[i].parent   = i - 1;
-        bones[i].body     = i;
+        bones[i].parent = i - 1;
+        bones[i].body = i;
         bones[i].rotation = i;
         bones[i].channels = SKEL_CHANNEL_LOCATION | SKEL_CHANNEL_ROTATION;
         for (int k = 0; k < 16; ++k) bones[i].rest[k] = unit[k];
         bones[i].offset[3] = 1;
     }
     skel_rig_desc_init(&rig);
-    rig.bones          = bones;
-    rig.bone_count     = 3;
-    rig.bone_stride    = sizeof *bones;
-    rig.body_count     = 3;
-    rig.sample_count   = SAMPLES;
-    rig.object_count   = 1;
-    rig.object         = unit;
-    rig.poses          = poses;
+    rig.bones = bones;
+    rig.bone_count = 3;
+    rig.bone_stride = sizeof *bones;
+    rig.body_count = 3;
+    rig.sample_count = SAMPLES;
+    rig.object_count = 1;
+    rig.object = unit;
+    rig.poses = poses;
     skel_status status = skel_bake_channels(&rig, keys, sizeof keys / sizeof *keys, &needed, NULL);
     if (status == SKEL_OK) output_add(out, keys, needed * sizeof *keys);
-    rig.matrices     = matrices;
+    rig.matrices = matrices;
     rig.matrix_count = SAMPLES;
     if (status == SKEL_OK) status = skel_rig_poses(&rig, back, NULL);
     if (status == SKEL_OK) output_add(out, back, sizeof back);
@@ -427,8 +427,8 @@ const int32_t fault_case_count = (int32_t)(sizeof fault_cases / sizeof *fault_ca
 /* A free fall of the rod, frame by frame. */
 static void make_track(void) {
     static char text[4096];
-    skel_scene *scene  = NULL;
-    size_t      length = 0;
+    skel_scene *scene = NULL;
+    size_t length = 0;
     if (parse("rod", &scene) != SKEL_OK) abort();
     length += (size_t)snprintf(text, sizeof text,
                                "{\"format\": \"skel-track/1\", \"fps\": 24, \"frame_start\": 1, "
@@ -448,7 +448,7 @@ static void make_track(void) {
 
 /* Unknown fields, wrong words and numbers: many messages. */
 static void make_broken(void) {
-    static char              text[TEXT_MAX];
+    static char text[TEXT_MAX];
     static const char *const k_changes[][2] = {
         {"\"mass\"", "\"masz\""}, {"capsule", "capzule"}, {"\"ball\"", "\"bill\""}, {"0.5", "1e9"}};
     const document *tree = document_of("tree");
@@ -462,8 +462,8 @@ static void make_broken(void) {
 void faults_prepare(void) {
     for (size_t i = 0; i < DOCUMENTS; ++i)
         if (g_documents[i].path) read_document(&g_documents[i]);
-    const document *robot  = document_of("robot");
-    size_t          needed = 0;
+    const document *robot = document_of("robot");
+    size_t needed = 0;
     if (skel_dh_rewrite(robot->text, robot->length, SKEL_DH_STANDARD, 1, g_text, sizeof g_text,
                         &needed, NULL) != SKEL_OK)
         abort();

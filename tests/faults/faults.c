@@ -25,20 +25,20 @@ typedef enum failure { FAIL_NONE, FAIL_ONE, FAIL_REST } failure;
 
 static struct {
     failure mode;
-    long    count;   /* allocations so far */
-    long    at;      /* the one that fails */
-    long    live;    /* blocks that are not freed yet */
-    long    refused; /* allocations that failed */
+    long count;   /* allocations so far */
+    long at;      /* the one that fails */
+    long live;    /* blocks that are not freed yet */
+    long refused; /* allocations that failed */
 } g_heap;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
-void  __real_free(void *memory);
+void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
-void  __wrap_free(void *memory);
+void __wrap_free(void *memory);
 
 static bool refuse(void) {
     ++g_heap.count;
@@ -97,23 +97,23 @@ typedef struct progress {
 static progress *g_progress;
 
 typedef struct run_result {
-    skel_status  status;
+    skel_status status;
     fault_output output;
-    long         leaked, refused, count;
+    long leaked, refused, count;
 } run_result;
 
 static run_result run_once(const fault_case *c, failure mode, long at) {
-    run_result r    = {SKEL_OK, output_none(), 0, 0, 0};
+    run_result r = {SKEL_OK, output_none(), 0, 0, 0};
     const long live = g_heap.live;
-    g_heap.mode     = mode;
-    g_heap.at       = at;
-    g_heap.count    = 0;
-    g_heap.refused  = 0;
-    r.status        = c->run(c, &r.output);
-    g_heap.mode     = FAIL_NONE;
-    r.leaked        = g_heap.live - live;
-    r.refused       = g_heap.refused;
-    r.count         = g_heap.count;
+    g_heap.mode = mode;
+    g_heap.at = at;
+    g_heap.count = 0;
+    g_heap.refused = 0;
+    r.status = c->run(c, &r.output);
+    g_heap.mode = FAIL_NONE;
+    r.leaked = g_heap.live - live;
+    r.refused = g_heap.refused;
+    r.count = g_heap.count;
     return r;
 }
 
@@ -133,7 +133,7 @@ static void run_child(const fault_case *c, failure mode, long stride) {
         return;
     }
     for (; !g_progress->done; g_progress->next += stride) {
-        const long       n = g_progress->next;
+        const long n = g_progress->next;
         const run_result r = run_once(c, mode, n);
         if (r.refused == 0) {
             g_progress->done = true;
@@ -181,8 +181,8 @@ static void run_case(const fault_case *c, failure mode, long stride) {
 /* ---- main ------------------------------------------------------------------------------------ */
 
 int main(int argc, char **argv) {
-    long        stride = 1;
-    const char *only   = NULL;
+    long stride = 1;
+    const char *only = NULL;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--stride") == 0) stride = strtol(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--only") == 0) only = argv[i + 1];
@@ -194,8 +194,8 @@ int main(int argc, char **argv) {
 
     long runs = 0;
     for (int32_t i = 0; i < fault_case_count; ++i) {
-        const fault_case *c      = &fault_cases[i];
-        const long        before = g_progress->injected;
+        const fault_case *c = &fault_cases[i];
+        const long before = g_progress->injected;
         if (only && !strstr(c->name, only)) continue;
         run_case(c, FAIL_ONE, stride);
         run_case(c, FAIL_REST, stride);

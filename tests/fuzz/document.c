@@ -34,8 +34,8 @@ static bool one_line(const char *text) {
 /* skel_scene_check says the same as skel_scene_parse, in a buffer of any size. */
 static void require_check(const char *text, size_t length, skel_status parsed,
                           const skel_error *err) {
-    char              lines[4096], few[8];
-    size_t            needed = 0, again = 0;
+    char lines[4096], few[8];
+    size_t needed = 0, again = 0;
     const skel_status checked = skel_scene_check(text, length, lines, sizeof lines, &needed);
     FUZZ_REQUIRE(checked == parsed, lines);
     FUZZ_REQUIRE((strstr(lines, "error: ") == lines || strstr(lines, "\nerror: ") != NULL) ==
@@ -49,7 +49,7 @@ static void require_check(const char *text, size_t length, skel_status parsed,
 }
 
 static char *written(const skel_scene *scene) {
-    size_t            needed = 0, again = 0;
+    size_t needed = 0, again = 0;
     const skel_status asked = skel_scene_write(scene, NULL, 0, &needed);
     FUZZ_REQUIRE(asked == SKEL_E_BUFFER, skel_status_text(asked));
     char *text = malloc(needed + 1);
@@ -59,7 +59,7 @@ static char *written(const skel_scene *scene) {
 }
 
 static skel_scene *parse_again(const char *text, size_t length) {
-    skel_error  err;
+    skel_error err;
     skel_scene *scene = NULL;
     skel_error_init(&err);
     const skel_status status = skel_scene_parse(text, length, &scene, &err);
@@ -69,7 +69,7 @@ static skel_scene *parse_again(const char *text, size_t length) {
 }
 
 skel_scene *fuzz_parse(const char *text, size_t length) {
-    skel_error  err;
+    skel_error err;
     skel_scene *scene = NULL;
     skel_error_init(&err);
     const skel_status status = skel_scene_parse(text, length, &scene, &err);
@@ -81,9 +81,9 @@ skel_scene *fuzz_parse(const char *text, size_t length) {
     }
 
     /* Written, parsed and written again: the same text, hence the same numbers to the bit. */
-    char       *first  = written(scene);
-    skel_scene *copy   = parse_again(first, strlen(first));
-    char       *second = written(copy);
+    char *first = written(scene);
+    skel_scene *copy = parse_again(first, strlen(first));
+    char *second = written(copy);
     FUZZ_REQUIRE(strcmp(first, second) == 0, second);
     free(first);
     free(second);
@@ -108,7 +108,7 @@ static skel_status write_table(const skel_scene *scene, int32_t option, char *te
     skel_scene_dh_desc desc;
     skel_scene_dh_desc_init(&desc);
     desc.convention = option & 1;
-    desc.is_csv     = option >> 1;
+    desc.is_csv = option >> 1;
     return skel_scene_write_dh(scene, &desc, text, capacity, needed, err);
 }
 
@@ -119,17 +119,17 @@ static skel_status write_edited(const skel_scene *scene, int32_t option, char *t
     (void)option;
     (void)err;
     skel_scene_edit_init(&edit);
-    edit.has_bake    = 1;
+    edit.has_bake = 1;
     edit.frame_start = 3;
-    edit.frame_end   = 5;
-    edit.fps         = 25;
+    edit.frame_end = 5;
+    edit.fps = 25;
     return skel_scene_write_edited(scene, &edit, text, capacity, needed);
 }
 
 /* Either refused with a reason, or a text that parses. */
 static void require_writer(const skel_scene *scene, writer write, int32_t option) {
     skel_error err;
-    size_t     needed = 0;
+    size_t needed = 0;
     skel_error_init(&err);
     const skel_status status = write(scene, option, NULL, 0, &needed, &err);
     FUZZ_REQUIRE(status < 0, "a buffer of no bytes is too small");
@@ -151,7 +151,7 @@ void fuzz_write_all(const skel_scene *scene) {
 void fuzz_rewrite_table(const char *text, size_t length) {
     for (int32_t option = 0; option < 4; ++option) {
         skel_error err;
-        size_t     needed = 0;
+        size_t needed = 0;
         skel_error_init(&err);
         const skel_status status =
             skel_dh_rewrite(text, length, option & 1, option >> 1, NULL, 0, &needed, &err);
@@ -173,7 +173,7 @@ void fuzz_rewrite_table(const char *text, size_t length) {
 /* At most so many steps, so that no input takes long. */
 static void bake_a_little(const skel_scene *scene, size_t nb) {
     skel_bake_desc desc = {.struct_size = sizeof desc};
-    skel_bake     *bake = NULL;
+    skel_bake *bake = NULL;
     FUZZ_REQUIRE(skel_scene_bake_desc(scene, &desc) == SKEL_OK, "bake desc");
     if (desc.sample_count > BAKE_SAMPLES_MAX) desc.sample_count = BAKE_SAMPLES_MAX;
     if (skel_bake_start(&desc, &bake, NULL) != SKEL_OK) return;
@@ -188,12 +188,12 @@ static void bake_a_little(const skel_scene *scene, size_t nb) {
 }
 
 static void solve_a_little(const skel_scene *scene, size_t nb) {
-    skel_ik_motion_desc desc   = {.struct_size = sizeof desc};
-    skel_ik_motion     *motion = NULL;
+    skel_ik_motion_desc desc = {.struct_size = sizeof desc};
+    skel_ik_motion *motion = NULL;
     if (skel_scene_ik(scene, &desc) != SKEL_OK || desc.sample_count > 1000) return;
     skel_ik_desc ik = *desc.ik;
     ik.max_restarts = 1;
-    desc.ik         = &ik;
+    desc.ik = &ik;
     if (skel_ik_motion_start(&desc, &motion, NULL) != SKEL_OK) return;
 
     skel_status status = SKEL_MORE;
@@ -207,11 +207,11 @@ static void solve_a_little(const skel_scene *scene, size_t nb) {
 /* Joint coordinates and their velocities there and back, and the Jacobian of the last body: what is
    not refused is finite. */
 static void move_a_little(const skel_model *model, skel_state *state) {
-    const size_t  nb = (size_t)skel_model_body_count(model);
-    const size_t  nq = (size_t)skel_model_q_count(model), nv = (size_t)skel_model_dof(model);
-    const double  point[3] = {1, 2, 3};
-    double       *q = calloc(nq + 1, sizeof *q), *qd = calloc(nv + 1, sizeof *qd);
-    double       *poses = calloc(13 * nb, sizeof *poses), *jacobian = calloc(6 * nv + 1, sizeof *q);
+    const size_t nb = (size_t)skel_model_body_count(model);
+    const size_t nq = (size_t)skel_model_q_count(model), nv = (size_t)skel_model_dof(model);
+    const double point[3] = {1, 2, 3};
+    double *q = calloc(nq + 1, sizeof *q), *qd = calloc(nv + 1, sizeof *qd);
+    double *poses = calloc(13 * nb, sizeof *poses), *jacobian = calloc(6 * nv + 1, sizeof *q);
     const int32_t last = (int32_t)nb - 1;
     skel_state_get_q(state, q);
     skel_state_get_qd(state, qd);
@@ -236,8 +236,8 @@ static void move_a_little(const skel_model *model, skel_state *state) {
 static void accelerate_a_little(const skel_model *model, skel_state *state) {
     const size_t nb = (size_t)skel_model_body_count(model);
     const size_t nj = (size_t)skel_model_joint_count(model), nv = (size_t)skel_model_dof(model);
-    double      *linear = calloc(6 * nb, sizeof *linear);
-    double      *torque = calloc(nv + 6 * (nj + nb) + 1, sizeof *torque);
+    double *linear = calloc(6 * nb, sizeof *linear);
+    double *torque = calloc(nv + 6 * (nj + nb) + 1, sizeof *torque);
     for (int32_t solver = 0; solver <= SKEL_SOLVER_KKT; ++solver) {
         double *angular = linear + 3 * nb, *wrench = torque + nv, *residual = wrench + 6 * nj;
         if (skel_accelerations(state, solver, linear, angular, NULL) != SKEL_OK) continue;
@@ -252,8 +252,8 @@ static void accelerate_a_little(const skel_model *model, skel_state *state) {
 
 void fuzz_use_scene(const skel_scene *scene) {
     const skel_model *model = skel_scene_model(scene);
-    const size_t      nb    = (size_t)skel_model_body_count(model);
-    skel_state       *state = NULL;
+    const size_t nb = (size_t)skel_model_body_count(model);
+    skel_state *state = NULL;
     FUZZ_REQUIRE(skel_state_create(model, &state, NULL) == SKEL_OK, "state");
     double *poses = calloc(7 * nb, sizeof *poses);
     FUZZ_REQUIRE(skel_state_get_poses(state, poses) == SKEL_OK, "poses");

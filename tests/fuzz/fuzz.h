@@ -39,8 +39,8 @@ void fuzz_rewrite_table(const char *text, size_t length);
 /** Reads numbers from the input; past its end all are 0. */
 typedef struct fuzz_bytes {
     const uint8_t *data;
-    size_t         size;
-    size_t         at;
+    size_t size;
+    size_t at;
 } fuzz_bytes;
 
 /** 0 <= k < count. */
@@ -49,8 +49,8 @@ int32_t fuzz_choose(fuzz_bytes *b, int32_t count);
 double fuzz_number(fuzz_bytes *b);
 /** 0 <= x <= 1. */
 double fuzz_unit(fuzz_bytes *b);
-void   fuzz_vector(fuzz_bytes *b, double x[3]);
-void   fuzz_rotation(fuzz_bytes *b, double q[4]);
+void fuzz_vector(fuzz_bytes *b, double x[3]);
+void fuzz_rotation(fuzz_bytes *b, double q[4]);
 /** A model of at most 8 bodies with every kind of joint, limit, spring, contact and field, or NULL
     if the numbers make none. */
 skel_model *fuzz_model(fuzz_bytes *b);

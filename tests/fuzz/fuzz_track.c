@@ -23,9 +23,9 @@ static const char *const k_scenes[] = {
 
 /* Quotes are ' in C, so that JSON stays legible. */
 static skel_scene *scene_of(uint8_t choice) {
-    char        text[512];
+    char text[512];
     skel_scene *scene = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     const size_t length = (size_t)snprintf(text, sizeof text, "%s", k_scenes[choice % SCENES]);
     for (char *c = text; *c; ++c)
@@ -35,14 +35,14 @@ static skel_scene *scene_of(uint8_t choice) {
 }
 
 static void forces_of(const skel_model *model, const skel_track *track) {
-    const int32_t     frames = skel_track_frame_count(track);
+    const int32_t frames = skel_track_frame_count(track);
     skel_inverse_desc desc;
-    skel_inverse     *inverse = NULL;
+    skel_inverse *inverse = NULL;
     skel_inverse_desc_init(&desc);
-    desc.model        = model;
-    desc.poses        = skel_track_poses(track);
+    desc.model = model;
+    desc.poses = skel_track_poses(track);
     desc.sample_count = (uint32_t)frames;
-    desc.sample_rate  = skel_track_fps(track);
+    desc.sample_rate = skel_track_fps(track);
     if (frames > FRAMES_MAX || skel_inverse_create(&desc, &inverse, NULL) != SKEL_OK) return;
 
     const size_t dof = (size_t)skel_model_dof(model);
@@ -51,15 +51,15 @@ static void forces_of(const skel_model *model, const skel_track *track) {
 }
 
 static void flight_of(const skel_model *model, const skel_track *track) {
-    const size_t     nb    = (size_t)skel_model_body_count(model);
-    const double    *poses = skel_track_poses(track);
+    const size_t nb = (size_t)skel_model_body_count(model);
+    const double *poses = skel_track_poses(track);
     skel_flight_desc desc;
-    skel_flight     *flight = NULL;
+    skel_flight *flight = NULL;
     skel_flight_desc_init(&desc);
-    desc.model       = model;
-    desc.take_off    = poses;
-    desc.landing     = poses + ((size_t)skel_track_frame_count(track) - 1) * nb * 7;
-    desc.duration    = 0.5;
+    desc.model = model;
+    desc.take_off = poses;
+    desc.landing = poses + ((size_t)skel_track_frame_count(track) - 1) * nb * 7;
+    desc.duration = 0.5;
     desc.sample_rate = 10;
     if (skel_flight_solve(&desc, &flight, NULL) != SKEL_OK) return;
 
@@ -70,17 +70,17 @@ static void flight_of(const skel_model *model, const skel_track *track) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     skel_track *track = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     if (size == 0) return 0;
-    skel_scene       *scene = scene_of(data[0]);
+    skel_scene *scene = scene_of(data[0]);
     const skel_model *model = skel_scene_model(scene);
     const skel_status status =
         skel_track_parse((const char *)data + 1, size - 1, model, &track, &err);
     FUZZ_REQUIRE((track != NULL) == (status == SKEL_OK) && status <= 0, err.text);
 
     if (track) {
-        const size_t  nb     = (size_t)skel_model_body_count(model);
+        const size_t nb = (size_t)skel_model_body_count(model);
         const int32_t frames = skel_track_frame_count(track);
         FUZZ_REQUIRE(frames > 0 && skel_track_fps(track) >= 0, "frames and their rate");
         FUZZ_REQUIRE(fuzz_finite(skel_track_poses(track), (size_t)frames * nb * 7), "poses");

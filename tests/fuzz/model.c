@@ -22,8 +22,8 @@ int32_t fuzz_choose(fuzz_bytes *b, int32_t count) {
 double fuzz_number(fuzz_bytes *b) {
     static const double k_special[] = {0,    1e-9, -1e-9, 1e-5, 1e-3, -1e-3, 100,
                                        -100, 1e4,  1e6,   -1e6, 1e9,  PI,    -PI / 2};
-    const int32_t       special     = (int32_t)(sizeof k_special / sizeof *k_special);
-    const int32_t       k           = next_byte(b);
+    const int32_t special = (int32_t)(sizeof k_special / sizeof *k_special);
+    const int32_t k = next_byte(b);
     if (k < special) return k_special[k];
     return (k - 135) / 32.0; /* about -4 to 4, 0 among them */
 }
@@ -51,7 +51,7 @@ void fuzz_rotation(fuzz_bytes *b, double q[4]) {
 typedef struct curves {
     double time[4];
     double value[BODIES_MAX][16];
-    char   name[BODIES_MAX][8];
+    char name[BODIES_MAX][8];
     double contact[3];
     double pinned[2];
 } curves;
@@ -59,10 +59,10 @@ typedef struct curves {
 static void make_body(fuzz_bytes *b, int32_t i, curves *c, skel_body_desc *d) {
     skel_body_desc_init(d);
     snprintf(c->name[i], sizeof c->name[i], "b%d", (int)i);
-    d->name    = c->name[i];
-    d->motion  = fuzz_choose(b, 8) == 1 ? SKEL_MOTION_FIXED : SKEL_MOTION_DYNAMIC;
-    d->mass    = fabs(fuzz_number(b)) + 1e-3;
-    d->shape   = 1 + fuzz_choose(b, 5);
+    d->name = c->name[i];
+    d->motion = fuzz_choose(b, 8) == 1 ? SKEL_MOTION_FIXED : SKEL_MOTION_DYNAMIC;
+    d->mass = fabs(fuzz_number(b)) + 1e-3;
+    d->shape = 1 + fuzz_choose(b, 5);
     d->collide = fuzz_choose(b, 4) - 2;
     for (int k = 0; k < 3; ++k) d->size[k] = 0.05 + fuzz_unit(b);
     skel_shape_inertia(d->shape, d->size, d->mass, d->inertia);
@@ -74,21 +74,21 @@ static void make_body(fuzz_bytes *b, int32_t i, curves *c, skel_body_desc *d) {
     const int32_t extra = fuzz_choose(b, 8);
     if (extra == 1) fuzz_vector(b, d->force);
     if (extra == 2) {
-        d->contacts      = c->contact;
+        d->contacts = c->contact;
         d->contact_count = 1;
     }
     if (extra == 3 && d->motion == SKEL_MOTION_DYNAMIC) {
-        d->pinned       = c->pinned;
+        d->pinned = c->pinned;
         d->pinned_count = 1;
     }
     if (extra == 4) {
         for (int k = 0; k < 12; ++k) c->value[i][k] = fuzz_number(b);
         d->force_curve = (skel_curve){c->time, c->value[i], 4, 3};
-        d->flags       = (uint32_t)fuzz_choose(b, 2);
+        d->flags = (uint32_t)fuzz_choose(b, 2);
     }
     if (extra == 5 && d->motion == SKEL_MOTION_FIXED) {
         for (int k = 0; k < 12; ++k) c->value[i][k] = fuzz_number(b);
-        d->motion         = SKEL_MOTION_DRIVEN;
+        d->motion = SKEL_MOTION_DRIVEN;
         d->position_curve = (skel_curve){c->time, c->value[i], 4, 3};
     }
 }
@@ -102,23 +102,23 @@ static void add_forces(fuzz_bytes *b, skel_joint_desc *d) {
     const int32_t extra = fuzz_choose(b, 16);
     if (extra & 1) d->friction = fabs(fuzz_number(b));
     if (extra & 2) {
-        d->limits.is_set      = 1;
-        d->limits.high[0]     = fuzz_unit(b) * 3;
-        d->limits.low[0]      = d->type == SKEL_JOINT_BALL ? 0 : -fuzz_unit(b) * 3;
-        d->limits.high[1]     = fuzz_unit(b) * 3;
-        d->limits.low[1]      = -fuzz_unit(b) * 3;
+        d->limits.is_set = 1;
+        d->limits.high[0] = fuzz_unit(b) * 3;
+        d->limits.low[0] = d->type == SKEL_JOINT_BALL ? 0 : -fuzz_unit(b) * 3;
+        d->limits.high[1] = fuzz_unit(b) * 3;
+        d->limits.low[1] = -fuzz_unit(b) * 3;
         d->limits.restitution = fuzz_unit(b);
     }
     if (extra & 4) {
         d->follow.frequency = fuzz_unit(b) * 20;
-        d->follow.damping   = fuzz_unit(b) * 2;
-        d->follow.max       = fuzz_choose(b, 2) ? fabs(fuzz_number(b)) : 0;
+        d->follow.damping = fuzz_unit(b) * 2;
+        d->follow.max = fuzz_choose(b, 2) ? fabs(fuzz_number(b)) : 0;
     }
     if ((extra & 8) && slides_or_turns(d)) {
-        d->motor            = fuzz_number(b);
+        d->motor = fuzz_number(b);
         d->spring.stiffness = fabs(fuzz_number(b));
-        d->spring.damping   = fabs(fuzz_number(b));
-        d->spring.rest      = fuzz_unit(b);
+        d->spring.damping = fabs(fuzz_number(b));
+        d->spring.rest = fuzz_unit(b);
     }
 }
 
@@ -126,8 +126,8 @@ static void add_forces(fuzz_bytes *b, skel_joint_desc *d) {
 static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc *joints) {
     skel_joint_desc *d = &joints[i];
     skel_joint_desc_init(d);
-    d->type   = fuzz_choose(b, 5);
-    d->child  = child;
+    d->type = fuzz_choose(b, 5);
+    d->child = child;
     d->parent = fuzz_choose(b, child + 1) - 1;
     fuzz_vector(b, d->parent_position);
     fuzz_rotation(b, d->parent_orientation);
@@ -142,9 +142,9 @@ static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc 
     if (d->type != SKEL_JOINT_FIXED) add_forces(b, d);
     const int32_t source = fuzz_choose(b, 2 * BODIES_MAX);
     if (source < i && slides_or_turns(d) && slides_or_turns(&joints[source])) {
-        d->mimic.source     = source;
+        d->mimic.source = source;
         d->mimic.multiplier = fuzz_number(b);
-        d->mimic.offset     = fuzz_number(b);
+        d->mimic.offset = fuzz_number(b);
     }
 }
 
@@ -152,12 +152,12 @@ static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc 
 
 static void make_ground(fuzz_bytes *b, skel_ground_desc *g) {
     skel_ground_desc_init(g);
-    g->body        = SKEL_WORLD;
-    g->point[2]    = fuzz_number(b);
-    g->normal[2]   = 1;
-    g->is_rigid    = fuzz_choose(b, 2);
+    g->body = SKEL_WORLD;
+    g->point[2] = fuzz_number(b);
+    g->normal[2] = 1;
+    g->is_rigid = fuzz_choose(b, 2);
     g->restitution = g->is_rigid ? fuzz_unit(b) : 0;
-    g->friction    = fuzz_unit(b) * 2;
+    g->friction = fuzz_unit(b) * 2;
 }
 
 static void make_field(fuzz_bytes *b, skel_field_desc *f) {
@@ -166,30 +166,30 @@ static void make_field(fuzz_bytes *b, skel_field_desc *f) {
     f->body = SKEL_WORLD;
     fuzz_vector(b, f->vector);
     f->strength = fuzz_number(b);
-    f->scale    = 0.1 + fuzz_unit(b);
-    f->period   = fuzz_unit(b);
-    f->seed     = (uint32_t)fuzz_choose(b, 256);
+    f->scale = 0.1 + fuzz_unit(b);
+    f->period = fuzz_unit(b);
+    f->seed = (uint32_t)fuzz_choose(b, 256);
 }
 
 skel_model *fuzz_model(fuzz_bytes *b) {
-    curves           c = {.time = {0, 0.01, 0.02, 0.5}, .pinned = {0.01, 0.03}};
-    skel_body_desc   bodies[BODIES_MAX];
-    skel_joint_desc  joints[BODIES_MAX + 1];
+    curves c = {.time = {0, 0.01, 0.02, 0.5}, .pinned = {0.01, 0.03}};
+    skel_body_desc bodies[BODIES_MAX];
+    skel_joint_desc joints[BODIES_MAX + 1];
     skel_ground_desc ground;
-    skel_field_desc  field;
-    skel_model_desc  desc;
-    skel_model      *model = NULL;
+    skel_field_desc field;
+    skel_model_desc desc;
+    skel_model *model = NULL;
     skel_model_desc_init(&desc);
 
     const int32_t nb = 1 + fuzz_choose(b, BODIES_MAX);
-    int32_t       nj = 0;
+    int32_t nj = 0;
     for (int32_t i = 0; i < nb; ++i) {
         make_body(b, i, &c, &bodies[i]);
         bodies[i].unplaced = bodies[i].motion == SKEL_MOTION_DYNAMIC && fuzz_choose(b, 5) != 1;
         if (bodies[i].unplaced) make_joint(b, nj++, i, joints);
     }
     if (nj > 0 && fuzz_choose(b, 8) == 1) { /* the last joint a second time closes a loop */
-        joints[nj]              = joints[nj - 1];
+        joints[nj] = joints[nj - 1];
         joints[nj].mimic.source = -1;
         ++nj;
     }
@@ -198,16 +198,16 @@ skel_model *fuzz_model(fuzz_bytes *b) {
     fuzz_vector(b, desc.gravity);
     if (fuzz_choose(b, 8) == 1) fuzz_vector(b, desc.frame_spin);
 
-    desc.bodies       = bodies;
-    desc.body_count   = (uint32_t)nb;
-    desc.body_stride  = sizeof *bodies;
-    desc.joints       = joints;
-    desc.joint_count  = (uint32_t)nj;
+    desc.bodies = bodies;
+    desc.body_count = (uint32_t)nb;
+    desc.body_stride = sizeof *bodies;
+    desc.joints = joints;
+    desc.joint_count = (uint32_t)nj;
     desc.joint_stride = sizeof *joints;
-    desc.grounds      = &ground;
+    desc.grounds = &ground;
     desc.ground_count = (uint32_t)fuzz_choose(b, 2);
-    desc.fields       = &field;
-    desc.field_count  = (uint32_t)fuzz_choose(b, 2);
+    desc.fields = &field;
+    desc.field_count = (uint32_t)fuzz_choose(b, 2);
 
     const skel_status status = skel_model_create(&desc, &model, NULL);
     FUZZ_REQUIRE((model != NULL) == (status == SKEL_OK), skel_status_text(status));

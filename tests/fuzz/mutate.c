@@ -38,7 +38,7 @@ static span find_number(const uint8_t *data, size_t size, uint32_t *state) {
 /* A quoted string, an array, an object or an XML element's tag at or after a random place. */
 static span find_part(const uint8_t *data, size_t size, uint8_t open, uint8_t close,
                       uint32_t *state) {
-    size_t  from  = next_random(state) % size;
+    size_t from = next_random(state) % size;
     int32_t depth = 0;
     while (from < size && data[from] != open) ++from;
     for (size_t to = from; to < size; ++to) {
@@ -77,8 +77,8 @@ static size_t change_number(uint8_t *data, size_t size, size_t max_size, uint32_
                                             "1.5707963267949",
                                             "100000",
                                             "-0"};
-    const span               old         = find_number(data, size, state);
-    char                     number[32];
+    const span old = find_number(data, size, state);
+    char number[32];
     snprintf(number, sizeof number, "%s", k_numbers[next_random(state) % 16]);
     if (next_random(state) % 2)
         snprintf(number, sizeof number, "%.3g",
@@ -89,18 +89,18 @@ static size_t change_number(uint8_t *data, size_t size, size_t max_size, uint32_
 /* Copies a part over another one of its kind, or beside it, or takes it away. */
 static size_t change_part(uint8_t *data, size_t size, size_t max_size, uint32_t *state) {
     static const char k_pairs[][2] = {{'"', '"'}, {'[', ']'}, {'{', '}'}, {'<', '>'}, {'\n', '\n'}};
-    const char       *pair         = k_pairs[next_random(state) % 5];
-    const uint8_t     open = (uint8_t)pair[0], close = (uint8_t)pair[1];
-    const span        from = find_part(data, size, open, close, state);
-    span              to   = find_part(data, size, open, close, state);
-    uint8_t           part[PART_MAX + 1];
-    size_t            length = from.to - from.from;
+    const char *pair = k_pairs[next_random(state) % 5];
+    const uint8_t open = (uint8_t)pair[0], close = (uint8_t)pair[1];
+    const span from = find_part(data, size, open, close, state);
+    span to = find_part(data, size, open, close, state);
+    uint8_t part[PART_MAX + 1];
+    size_t length = from.to - from.from;
     if (length > PART_MAX) return size;
     memcpy(part, data + from.from, length);
     switch (next_random(state) % 4) {
     case 0: length = 0; break; /* takes away */
     case 1:                    /* puts another one before it */
-        to.to          = to.from;
+        to.to = to.from;
         part[length++] = open == '<' ? '\n' : ',';
         break;
     default: break;

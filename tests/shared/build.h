@@ -8,7 +8,7 @@
 #include "shared/steps.h"
 
 static inline scene build(const skel_model_desc *d) {
-    scene      s;
+    scene s;
     skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_model_create(d, &s.model, &err) == SKEL_OK, "%s", err.text);
@@ -20,12 +20,12 @@ static inline scene build(const skel_model_desc *d) {
 static inline skel_bake *bake_all(const scene *s, int32_t integrator, double tolerance, double step,
                                   double rate, uint32_t samples) {
     skel_bake_desc d;
-    skel_bake     *b;
-    skel_error     err;
+    skel_bake *b;
+    skel_error err;
     skel_error_init(&err);
     skel_bake_desc_init(&d);
     d.model = s->model, d.state = s->state, d.integrator = integrator, d.tolerance = tolerance;
-    d.step        = integrator == SKEL_INTEGRATOR_CONSERVING ? step : 0;
+    d.step = integrator == SKEL_INTEGRATOR_CONSERVING ? step : 0;
     d.sample_rate = rate, d.sample_count = samples;
     ck_assert_msg(skel_bake_start(&d, &b, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(b, -1);

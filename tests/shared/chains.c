@@ -35,10 +35,10 @@ static void read_joint(chain *c, int k, const json_value *j) {
     const json_value *axis = json_member(j, "axis");
     pose_from(json_member(j, "origin"), c->origin[k]);
     for (int i = 0; i < 3; ++i) c->axis[k][i] = json_element(axis, i)->number;
-    c->low[k]        = json_member(j, "lower")->number;
-    c->high[k]       = json_member(j, "upper")->number;
+    c->low[k] = json_member(j, "lower")->number;
+    c->high[k] = json_member(j, "upper")->number;
     c->continuous[k] = json_is_true(json_member(j, "continuous"));
-    c->slides[k]     = strcmp(json_member(j, "type")->text, "prismatic") == 0;
+    c->slides[k] = strcmp(json_member(j, "type")->text, "prismatic") == 0;
 }
 
 /* The shortest turn from z to the axis: the joint's frame in the link's. */
@@ -50,11 +50,11 @@ static quat z_to(const double axis[3]) {
 }
 
 static void build(chain *c) {
-    skel_body_desc  body[CHAIN_MAX];
+    skel_body_desc body[CHAIN_MAX];
     skel_joint_desc joint[CHAIN_MAX];
-    char            name[CHAIN_MAX][2][16];
+    char name[CHAIN_MAX][2][16];
     skel_model_desc d;
-    skel_error      err;
+    skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int k = 0; k < c->n; ++k) {
@@ -63,8 +63,8 @@ static void build(chain *c) {
         snprintf(name[k][0], sizeof name[k][0], "link%d", k + 1);
         snprintf(name[k][1], sizeof name[k][1], "joint%d", k + 1);
         body[k].name = name[k][0], body[k].unplaced = 1;
-        joint[k].name   = name[k][1];
-        joint[k].type   = c->slides[k] ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
+        joint[k].name = name[k][1];
+        joint[k].type = c->slides[k] ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
         joint[k].parent = k - 1, joint[k].child = k;
         const quat turn = z_to(c->axis[k]);
         memcpy(joint[k].parent_position, c->origin[k], 3 * sizeof(double));
@@ -88,20 +88,20 @@ void chain_on_base(const chain *of, int turns, int slides, double limit, chain *
     if (out->n > CHAIN_MAX) abort();
 
     for (int k = 0; k < extra; ++k) {
-        const int along                          = turns ? k - 1 : k; /* 0: x, 1: y */
-        out->origin[k][3]                        = 1;
-        out->slides[k]                           = !(turns && k == 0);
-        out->low[k]                              = -limit;
-        out->high[k]                             = limit;
+        const int along = turns ? k - 1 : k; /* 0: x, 1: y */
+        out->origin[k][3] = 1;
+        out->slides[k] = !(turns && k == 0);
+        out->low[k] = -limit;
+        out->high[k] = limit;
         out->axis[k][out->slides[k] ? along : 2] = 1;
     }
     for (int k = 0; k < of->n; ++k) {
         memcpy(out->origin[extra + k], of->origin[k], sizeof of->origin[k]);
         memcpy(out->axis[extra + k], of->axis[k], sizeof of->axis[k]);
-        out->slides[extra + k]     = of->slides[k];
+        out->slides[extra + k] = of->slides[k];
         out->continuous[extra + k] = of->continuous[k];
-        out->low[extra + k]        = of->low[k];
-        out->high[extra + k]       = of->high[k];
+        out->low[extra + k] = of->low[k];
+        out->high[extra + k] = of->high[k];
     }
     memcpy(out->tip, of->tip, sizeof out->tip);
     build(out);
@@ -110,13 +110,13 @@ void chain_on_base(const chain *of, int turns, int slides, double limit, chain *
 int chains_load(chain **out) {
     json_tree tree;
     read_file(SKEL_TEST_DATA "/ik_chains.json", &tree);
-    const json_value *root  = tree.root;
-    const int         count = json_size(root);
-    *out                    = calloc((size_t)count, sizeof **out);
+    const json_value *root = tree.root;
+    const int count = json_size(root);
+    *out = calloc((size_t)count, sizeof **out);
     if (!*out) abort();
     for (int i = 0; i < count; ++i) {
         const json_value *node = json_element(root, i), *joints = json_member(node, "joints");
-        chain            *c = &(*out)[i];
+        chain *c = &(*out)[i];
         snprintf(c->name, sizeof c->name, "%s", json_member(node, "name")->text);
         c->n = json_size(joints);
         if (c->n > CHAIN_MAX) abort();
@@ -136,7 +136,7 @@ void chains_free(chain *c, int count) {
 skel_goal_desc chain_goal(const chain *c) {
     skel_goal_desc g;
     skel_goal_desc_init(&g);
-    g.body  = c->n - 1;
+    g.body = c->n - 1;
     g.parts = SKEL_GOAL_POSITION | SKEL_GOAL_ORIENTATION;
     memcpy(g.point, c->tip, sizeof g.point);
     memcpy(g.frame, c->tip + 3, sizeof g.frame);
@@ -157,7 +157,7 @@ void chain_tip(const chain *c, const double *q, double *pose7) {
     double poses[7 * CHAIN_MAX];
     if (skel_fk(c->model, q, poses) != SKEL_OK) abort();
     const double *last = poses + 7 * (c->n - 1);
-    const pose    at =
+    const pose at =
         pose_mul((pose){v3_of(last), q_of(last + 3)}, (pose){v3_of(c->tip), q_of(c->tip + 3)});
     v3_to(at.p, pose7);
     q_to(at.q, pose7 + 3);
@@ -166,14 +166,14 @@ void chain_tip(const chain *c, const double *q, double *pose7) {
 void chain_path(const chain *c, rng *r, int frames, double *q) {
     const double fastest = 0.043;
     for (int k = 0; k < c->n; ++k) {
-        const double low  = c->continuous[k] ? -3 : c->low[k],
+        const double low = c->continuous[k] ? -3 : c->low[k],
                      high = c->continuous[k] ? 3 : c->high[k];
         const double half = 0.5 * (high - low), middle = 0.5 * (low + high);
         const double step = fastest * (c->slides[k] ? c->reach : 1);
 
         /* Two waves that fill the range together, each at its own speed. */
         const double share = rng_range(r, 0.3, 0.9), part[2] = {share, 1 - share};
-        double       phase[2], speed[2];
+        double phase[2], speed[2];
         for (int w = 0; w < 2; ++w) {
             phase[w] = rng_range(r, 0, 6.283185307);
             speed[w] = fmin(rng_range(r, 0.5, 3) * 6.283185307 / frames, step / half);
@@ -199,8 +199,8 @@ void chain_keys(const chain *c, rng *r, int keys, int frames, double *position,
             ++key;
         }
         const double part = (double)f * (keys - 1) / (frames - 1) - (key - 1);
-        const double w    = part * part * (3 - 2 * part);
-        const v3     way  = q_log(q_mul(q_conj(q_of(from + 3)), q_of(to + 3)));
+        const double w = part * part * (3 - 2 * part);
+        const v3 way = q_log(q_mul(q_conj(q_of(from + 3)), q_of(to + 3)));
         v3_to(v3_mad(v3_of(from), w, v3_sub(v3_of(to), v3_of(from))), position + 3 * f);
         q_to(q_unit(q_mul(q_of(from + 3), q_exp(v3_scale(way, w)))), orientation + 4 * f);
     }

@@ -15,20 +15,20 @@ extern "C" {
 #define CHAIN_MAX 16
 
 typedef struct chain {
-    char        name[64];
-    int         n;
-    double      origin[CHAIN_MAX][7]; /* of the joint in the link before: place, quaternion */
-    double      axis[CHAIN_MAX][3];
-    double      tip[7]; /* in the last link */
-    double      low[CHAIN_MAX], high[CHAIN_MAX];
-    int         continuous[CHAIN_MAX];
-    int         slides[CHAIN_MAX];
-    double      reach;
+    char name[64];
+    int n;
+    double origin[CHAIN_MAX][7]; /* of the joint in the link before: place, quaternion */
+    double axis[CHAIN_MAX][3];
+    double tip[7]; /* in the last link */
+    double low[CHAIN_MAX], high[CHAIN_MAX];
+    int continuous[CHAIN_MAX];
+    int slides[CHAIN_MAX];
+    double reach;
     skel_model *model; /* a body per link, in its joint frame */
 } chain;
 
 /* Aborts where the file is not there. Returns how many; free with chains_free. */
-int  chains_load(chain **out);
+int chains_load(chain **out);
 void chains_free(chain *c, int count);
 /* The chain `of` on a mobile base: a hinge about z if `turns`, then `slides` slides along x and y,
    all with the limits +-`limit`. Free its model. */

@@ -19,9 +19,9 @@ static void scale_joint(skel_joint_desc *j, double s, double friction) {
 
 /* Takes the velocity of the common centre of mass away. */
 static void stay_here(scene *s) {
-    skel__kin *x    = s->state->x;
-    v3         sum  = {0, 0, 0};
-    double     mass = 0;
+    skel__kin *x = s->state->x;
+    v3 sum = {0, 0, 0};
+    double mass = 0;
     for (int32_t i = 0; i < s->model->nb; ++i) {
         mass += s->model->body[i].mass;
         sum = v3_mad(sum, s->model->body[i].mass, x[i].v);
@@ -30,7 +30,7 @@ static void stay_here(scene *s) {
 }
 
 static void stir(scene *s, double size) {
-    rng    r = rng_seed(3);
+    rng r = rng_seed(3);
     double qd[64];
     skel_state_get_qd(s->state, qd);
     for (int k = 0; k < skel_model_dof(s->model); ++k) qd[k] += rng_range(&r, -size, size);
@@ -38,14 +38,14 @@ static void stir(scene *s, double size) {
 }
 
 scene scene_humanoid(humanoid_options o) {
-    skel_body_desc  b[HUMANOID_BODIES];
+    skel_body_desc b[HUMANOID_BODIES];
     skel_joint_desc j[HUMANOID_JOINTS];
     skel_model_desc d;
-    skel_error      err;
-    scene           s;
-    const double    scale = o.scale > 0 ? o.scale : 1;
+    skel_error err;
+    scene s;
+    const double scale = o.scale > 0 ? o.scale : 1;
     skel_error_init(&err);
-    skel_scene       *whole = scene_sample("humanoid");
+    skel_scene *whole = scene_sample("humanoid");
     const skel_model *model = skel_scene_model(whole);
     for (int i = 0; i < HUMANOID_BODIES; ++i) {
         skel_body_desc_init(&b[i]);
@@ -74,7 +74,7 @@ void humanoid_limits(skel_body_desc *bodies, int nb, skel_joint_desc *joints, in
     (void)bodies, (void)nb;
     for (int k = 0; k < nj; ++k) {
         skel_joint_desc *j = &joints[k];
-        j->limits.is_set   = 1;
+        j->limits.is_set = 1;
         if (j->type == SKEL_JOINT_BALL)
             j->limits.high[0] = 0.9, j->limits.low[1] = -0.6, j->limits.high[1] = 0.6;
         else
@@ -86,11 +86,11 @@ double limits_broken(const skel_model *m, const double *q) {
     double worst = -INFINITY;
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        double             c[2];
-        const int32_t      n = skel__joint_coordinates(j, q + j->q_offset, c);
+        double c[2];
+        const int32_t n = skel__joint_coordinates(j, q + j->q_offset, c);
         for (int32_t i = 0; j->limits.is_set && i < n; ++i) {
             const double x = j->type == SKEL_JOINT_BALL ? c[i] : q[j->q_offset + i];
-            worst          = fmax(worst, x - j->limits.high[i]);
+            worst = fmax(worst, x - j->limits.high[i]);
             if (!(j->type == SKEL_JOINT_BALL && i == 0)) worst = fmax(worst, j->limits.low[i] - x);
         }
     }

@@ -21,7 +21,7 @@ static inline skel_ik_desc desc_of(const skel_model *m, const skel_goal_desc *g,
 }
 
 static inline skel_ik *make(const skel_ik_desc *d) {
-    skel_ik   *ik;
+    skel_ik *ik;
     skel_error err;
     skel_error_init(&err);
     ck_assert_msg(skel_ik_create(d, &ik, &err) == SKEL_OK, "%s", err.text);

@@ -23,7 +23,7 @@ static inline double max_difference(const double *a, const double *b, size_t n) 
 #define near(a, b, n, bound)                                                                       \
     do {                                                                                           \
         const double difference_ = max_difference((a), (b), (n));                                  \
-        const double bound_      = (bound);                                                        \
+        const double bound_ = (bound);                                                             \
         ck_assert_msg(difference_ <= bound_, "%s and %s differ by %.3g, more than %.3g", #a, #b,   \
                       difference_, bound_);                                                        \
     } while (0)

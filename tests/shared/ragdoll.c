@@ -30,7 +30,7 @@ static void step_desc(skel_body_desc *b, int k, int count) {
 
 /* The whole figure turned by q about the origin and moved; moving and turning as one. */
 static void throw_body(skel_body_desc *b, quat q, v3 to, v3 v, v3 w) {
-    const v3   p = q_rotate(q, v3_of(b->position));
+    const v3 p = q_rotate(q, v3_of(b->position));
     const quat o = q_mul(q, q_of(b->orientation));
     v3_to(v3_add(p, to), b->position);
     q_to(o, b->orientation);
@@ -44,19 +44,19 @@ static v3 random_vector(rng *r, double size) {
 }
 
 scene scene_ragdoll(rng *r, ragdoll_options o) {
-    static skel_body_desc  body[FIGURE + STEPS_MAX];
+    static skel_body_desc body[FIGURE + STEPS_MAX];
     static skel_joint_desc joint[JOINTS];
-    skel_ground_desc       ground;
-    skel_model_desc        d;
-    skel_error             err;
-    scene                  s;
+    skel_ground_desc ground;
+    skel_model_desc d;
+    skel_error err;
+    scene s;
     skel_error_init(&err);
-    skel_scene       *sample = scene_sample("humanoid");
-    const skel_model *from   = skel_scene_model(sample);
-    const quat        turn   = q_exp(random_vector(r, 2.0));
-    const v3          to     = {rng_range(r, 0, 0.8), rng_range(r, -0.3, 0.3),
-                                0.18 * o.stairs + rng_range(r, 1.3, 2.0)};
-    const v3          v = random_vector(r, 2.0), w = random_vector(r, 3.0);
+    skel_scene *sample = scene_sample("humanoid");
+    const skel_model *from = skel_scene_model(sample);
+    const quat turn = q_exp(random_vector(r, 2.0));
+    const v3 to = {rng_range(r, 0, 0.8), rng_range(r, -0.3, 0.3),
+                   0.18 * o.stairs + rng_range(r, 1.3, 2.0)};
+    const v3 v = random_vector(r, 2.0), w = random_vector(r, 3.0);
     for (int i = 0; i < FIGURE; ++i) {
         body[i].struct_size = sizeof body[i];
         skel_model_get_body(from, i, &body[i]);

@@ -7,11 +7,11 @@
 #include "shared/scenes.h"
 
 typedef struct ragdoll_options {
-    int                   stairs;   /* number of steps (boxes); 0: a plane alone */
-    int                   is_rigid; /* the plane has impacts with this restitution */
-    double                restitution;
-    int                   self;      /* bodies of the figure touch each other */
-    double                friction;  /* of the joints, factor on the sample's */
+    int stairs;   /* number of steps (boxes); 0: a plane alone */
+    int is_rigid; /* the plane has impacts with this restitution */
+    double restitution;
+    int self;                        /* bodies of the figure touch each other */
+    double friction;                 /* of the joints, factor on the sample's */
     const skel_allocator *allocator; /* NULL: malloc */
 } ragdoll_options;
 

@@ -23,9 +23,9 @@
 
 /* What a random scene is made of. */
 typedef struct random_scene {
-    scene  scene;
-    int    bodies, skeletons, loops, limits, follows, grounds, wobbles, drives, motors;
-    int    is_passive; /* nothing but gravity does work on it */
+    scene scene;
+    int bodies, skeletons, loops, limits, follows, grounds, wobbles, drives, motors;
+    int is_passive;    /* nothing but gravity does work on it */
     double size;       /* typical length of a body [m] */
     double mass_ratio; /* at most */
 } random_scene;

@@ -39,37 +39,37 @@ static double rise_of(const skel_bake *b) {
 }
 
 scene_receipt scene_receipt_of(const random_scene *s, double seconds) {
-    scene_receipt     r   = {.status = SKEL_MORE};
+    scene_receipt r = {.status = SKEL_MORE};
     skel_bake_summary sum = {.struct_size = sizeof sum};
-    skel_bake_desc    d;
-    skel_bake        *b;
-    skel_error        err;
-    const clock_t     start = clock();
+    skel_bake_desc d;
+    skel_bake *b;
+    skel_error err;
+    const clock_t start = clock();
 
     skel_error_init(&err);
     skel_bake_desc_init(&d);
-    d.model        = s->scene.model;
-    d.state        = s->scene.state;
+    d.model = s->scene.model;
+    d.state = s->scene.state;
     d.sample_count = (uint32_t)(seconds * d.sample_rate) + 1;
-    r.status       = skel_bake_start(&d, &b, &err);
+    r.status = skel_bake_start(&d, &b, &err);
     if (r.status != SKEL_OK) {
         snprintf(r.text, sizeof r.text, "start: %.400s", err.text);
         return r;
     }
     do {
         r.status = skel_bake_advance(b, SLICE_MS);
-        r.cpu    = (double)(clock() - start) / CLOCKS_PER_SEC;
+        r.cpu = (double)(clock() - start) / CLOCKS_PER_SEC;
     } while (r.status == SKEL_MORE && r.cpu < SCENE_CPU_MAX_S);
 
     const size_t done = (size_t)skel_bake_samples_done(b);
-    const size_t nb   = (size_t)skel_model_body_count(s->scene.model);
+    const size_t nb = (size_t)skel_model_body_count(s->scene.model);
     skel_bake_error(b, &err);
     skel_bake_get_summary(b, &sum);
     r.is_finite = all_finite(skel_bake_poses(b), 7 * done * nb) &&
                   all_finite(skel_bake_velocities(b), 6 * done * nb);
-    r.gap        = sum.joint_gap / s->size;
-    r.gain       = sum.energy_gain;
-    r.rise       = s->is_passive ? rise_of(b) / fall_energy(s) : 0;
+    r.gap = sum.joint_gap / s->size;
+    r.gain = sum.energy_gain;
+    r.rise = s->is_passive ? rise_of(b) / fall_energy(s) : 0;
     r.integrator = skel_integrator_name(sum.integrator);
     if (r.status < 0) snprintf(r.text, sizeof r.text, "%s", err.text);
     if (r.status == SKEL_MORE)

@@ -16,12 +16,12 @@ void scene_demand(skel_status status, const skel_error *err) {
 
 skel_scene *scene_sample(const char *name) {
     static char text[1 << 20];
-    char        path[512];
+    char path[512];
     skel_scene *whole = NULL;
-    skel_error  err;
+    skel_error err;
     skel_error_init(&err);
     snprintf(path, sizeof path, "%s/%s.json", SKEL_SAMPLES, name);
-    FILE        *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     const size_t size = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
     scene_demand(skel_scene_parse(text, size, &whole, &err), &err);
@@ -50,7 +50,7 @@ static void random_quaternion(rng *r, double *q) {
 /* A box turned by a random rotation: R diag R^T. */
 static void random_inertia(rng *r, double mass, double *out) {
     const double size[3] = {rng_range(r, .1, .4), rng_range(r, .1, .4), rng_range(r, .2, .6)};
-    double       box[6], q[4], m[3][3] = {{0}};
+    double box[6], q[4], m[3][3] = {{0}};
     scene_demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, mass, box), NULL);
     random_quaternion(r, q);
     const double w = q[0], x = q[1], y = q[2], z = q[3];
@@ -67,13 +67,13 @@ static void random_inertia(rng *r, double mass, double *out) {
 /* Samples at random times; they live until the model is made. */
 typedef struct pool {
     double *numbers;
-    size_t  used;
+    size_t used;
 } pool;
 
 /* From 0 s or a little later on; MAX_SAMPLES samples reach at least to 1 s. */
 static skel_curve random_curve(rng *r, pool *p, uint32_t width, uint32_t count, double size) {
     double *time = p->numbers + p->used, *value = time + count;
-    int     t = -4; /* on a grid of 0.05 s, so that steps can end at the samples */
+    int t = -4; /* on a grid of 0.05 s, so that steps can end at the samples */
     for (uint32_t k = 0; k < count; ++k) time[k] = .05 * (t += 4 + rng_int(r, 4) * (k > 0));
     for (uint32_t k = 0; k < count * width; ++k) value[k] = rng_range(r, -size, size);
     if (width == 4)
@@ -104,10 +104,10 @@ static void random_root(rng *r, skel_body_desc *b, const scene_options *o, pool 
         random_vector(r, 2, b->angular_velocity);
     } else if (o->root == SCENE_ROOT_FIXED) {
         b->motion = SKEL_MOTION_FIXED;
-        b->mass   = 0;
+        b->mass = 0;
     } else {
-        b->motion            = SKEL_MOTION_DRIVEN;
-        b->position_curve    = random_curve(r, p, 3, MAX_SAMPLES, .5);
+        b->motion = SKEL_MOTION_DRIVEN;
+        b->position_curve = random_curve(r, p, 3, MAX_SAMPLES, .5);
         b->orientation_curve = random_curve(r, p, 4, MAX_SAMPLES, 1);
     }
 }
@@ -123,9 +123,9 @@ static void random_joint(rng *r, skel_joint_desc *j, int known, int added, const
                          pool *p) {
     const int flip = rng_unit(r) < .5; /* the tree may run against the joint */
     skel_joint_desc_init(j);
-    j->type   = random_type(r, o->joint_mask);
+    j->type = random_type(r, o->joint_mask);
     j->parent = flip ? added : known;
-    j->child  = flip ? known : added;
+    j->child = flip ? known : added;
     random_vector(r, .25, j->parent_position);
     random_vector(r, .25, j->child_position);
     random_quaternion(r, j->parent_orientation);
@@ -141,7 +141,7 @@ static void random_joint(rng *r, skel_joint_desc *j, int known, int added, const
 }
 
 static scene make(skel_model_desc *d) {
-    scene      s;
+    scene s;
     skel_error err;
     skel_error_init(&err);
     scene_demand(skel_model_create(d, &s.model, &err), &err);
@@ -150,8 +150,8 @@ static scene make(skel_model_desc *d) {
 }
 
 static void random_speeds(rng *r, scene *s, double spin) {
-    const int32_t n  = skel_model_dof(s->model);
-    double       *qd = zeroed((size_t)n, sizeof *qd);
+    const int32_t n = skel_model_dof(s->model);
+    double *qd = zeroed((size_t)n, sizeof *qd);
     for (int32_t k = 0; k < n; ++k) qd[k] = rng_range(r, -spin, spin);
     scene_demand(skel_state_set_qd(s->state, qd), NULL);
     free(qd);
@@ -167,12 +167,12 @@ static void shuffle(rng *r, int *order, int n) {
 }
 
 scene scene_random_tree(rng *r, scene_options o) {
-    const size_t     n      = (size_t)o.bodies;
-    skel_body_desc  *bodies = zeroed(n, sizeof *bodies);
+    const size_t n = (size_t)o.bodies;
+    skel_body_desc *bodies = zeroed(n, sizeof *bodies);
     skel_joint_desc *joints = zeroed(n, sizeof *joints);
-    int             *id     = zeroed(n, sizeof *id);
-    pool             p      = {zeroed(n * 4 * MAX_SAMPLES * 5, sizeof(double)), 0};
-    skel_model_desc  d;
+    int *id = zeroed(n, sizeof *id);
+    pool p = {zeroed(n * 4 * MAX_SAMPLES * 5, sizeof(double)), 0};
+    skel_model_desc d;
     shuffle(r, id, o.bodies);
     skel_model_desc_init(&d);
     if (o.no_gravity) memset(d.gravity, 0, sizeof d.gravity);
@@ -200,24 +200,24 @@ scene scene_random_tree(rng *r, scene_options o) {
 
 scene scene_chain(int n, int first_type, int second_type, double link,
                   const skel_allocator *allocator) {
-    skel_body_desc  *bodies  = zeroed((size_t)n, sizeof *bodies);
-    skel_joint_desc *joints  = zeroed((size_t)n, sizeof *joints);
-    const double     size[3] = {.2 * link, .3 * link, link};
-    skel_model_desc  d;
+    skel_body_desc *bodies = zeroed((size_t)n, sizeof *bodies);
+    skel_joint_desc *joints = zeroed((size_t)n, sizeof *joints);
+    const double size[3] = {.2 * link, .3 * link, link};
+    skel_model_desc d;
     skel_model_desc_init(&d);
     for (int k = 0; k < n; ++k) {
-        skel_body_desc  *b = &bodies[k];
+        skel_body_desc *b = &bodies[k];
         skel_joint_desc *j = &joints[k];
         skel_body_desc_init(b), skel_joint_desc_init(j);
-        b->mass     = 1;
+        b->mass = 1;
         b->unplaced = 1;
         scene_demand(skel_shape_inertia(SKEL_SHAPE_BOX, size, b->mass, b->inertia), NULL);
-        j->type  = k % 2 ? second_type : first_type;
+        j->type = k % 2 ? second_type : first_type;
         j->child = k, j->parent = k - 1;
         j->parent_position[2] = k ? -.5 * link : 0;
-        j->child_position[2]  = .5 * link;
+        j->child_position[2] = .5 * link;
         /* hinge axes (frame z) alternate between x and y of the world */
-        const double h          = sqrt(.5);
+        const double h = sqrt(.5);
         const double turn[2][4] = {{h, 0, h, 0}, {h, -h, 0, 0}};
         memcpy(j->parent_orientation, turn[k / 2 % 2], sizeof turn[0]);
         memcpy(j->child_orientation, turn[k / 2 % 2], sizeof turn[0]);
@@ -226,9 +226,9 @@ scene scene_chain(int n, int first_type, int second_type, double link,
     }
     d.bodies = bodies, d.joints = joints;
     d.body_count = d.joint_count = (uint32_t)n;
-    d.allocator                  = allocator;
-    scene s                      = make(&d);
-    rng   r                      = rng_seed(1);
+    d.allocator = allocator;
+    scene s = make(&d);
+    rng r = rng_seed(1);
     random_speeds(&r, &s, .5);
     free(bodies), free(joints);
     return s;

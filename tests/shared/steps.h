@@ -8,7 +8,7 @@
 
 static inline void run_by(skel_state *s, int32_t integrator, int32_t solver, double h, int steps) {
     skel_step_desc d;
-    skel_error     err;
+    skel_error err;
     skel_error_init(&err);
     skel_step_desc_init(&d);
     d.integrator = integrator, d.solver = solver, d.h = h;

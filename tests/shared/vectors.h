@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static json_tree   g_tree;
+static json_tree g_tree;
 static json_value *g_vectors;
 
 static inline void load(void) {

@@ -14,20 +14,20 @@ extern "C" {
 /** A bake to be started. */
 typedef struct skel_bake_desc {
     uint32_t struct_size;  /**< sizeof of this struct as the caller saw it */
-    int32_t  integrator;   /**< SKEL_INTEGRATOR_*, default AUTO */
-    int32_t  solver;       /**< SKEL_SOLVER_*, default TREE */
+    int32_t integrator;    /**< SKEL_INTEGRATOR_*, default AUTO */
+    int32_t solver;        /**< SKEL_SOLVER_*, default TREE */
     uint32_t sample_count; /**< >= 1; sample k is at time k / sample_rate */
-    double   sample_rate;  /**< [1/s], > 0, default 24 */
+    double sample_rate;    /**< [1/s], > 0, default 24 */
     /** [s]; 0: the integrator's own choice. AUTO with a step is an integrator of fixed steps */
     double step;
     /** of adams and bdf, which choose their step: about what a second of motion may be wrong by,
         in rad and in parts of the skeleton's size; default 1e-8. Another value under an
         integrator of fixed steps gets a warning */
-    double                tolerance;
-    const skel_model     *model;     /**< must outlive the bake */
-    const skel_state     *state;     /**< where to start; NULL: the model's initial state */
+    double tolerance;
+    const skel_model *model;         /**< must outlive the bake */
+    const skel_state *state;         /**< where to start; NULL: the model's initial state */
     const skel_allocator *allocator; /**< copied; NULL: the model's */
-    double                preroll;   /**< [s], >= 0: simulated before the first sample */
+    double preroll;                  /**< [s], >= 0: simulated before the first sample */
 } skel_bake_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_bake_desc_init_sized(skel_bake_desc *desc, size_t size);
@@ -40,7 +40,7 @@ typedef struct skel_bake skel_bake;
 /** scene_or_desc: a skel_scene (its model must outlive the bake) or a skel_bake_desc. Takes all the
     memory the bake will need. On failure *out is NULL. err may be NULL. */
 SKEL_API skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err);
-SKEL_API void        skel_bake_destroy(skel_bake *bake); /**< NULL is fine */
+SKEL_API void skel_bake_destroy(skel_bake *bake); /**< NULL is fine */
 
 /** Works for about max_ms milliseconds (0: one step, or one part of a step that must be done in
     parts; negative: to the end). SKEL_MORE while there
@@ -66,26 +66,26 @@ SKEL_API skel_status skel_bake_report(const skel_bake *bake, int32_t sample, ske
 
 /** The receipt of the whole bake so far. Drifts are relative where the name does not say a unit. */
 typedef struct skel_bake_summary {
-    uint32_t struct_size;            /**< sizeof of this struct as the caller saw it */
-    int32_t  integrator;             /**< the one that ran, never AUTO */
-    int32_t  solver;                 /**< SKEL_SOLVER_* */
-    uint32_t warning_count;          /**< see skel_bake_warning */
-    double   steps;                  /**< steps that were taken */
-    double   step;                   /**< [s]; 0 where it varies */
-    double   wall_seconds;           /**< time that the bake took [s] */
-    double   energy_drift;           /**< |E - E0 - works| / largest kinetic energy or work */
-    double   momentum_drift;         /**< |P - P0 - impulse| / largest sum of m |v| seen */
-    double   angular_momentum_drift; /**< likewise, about the origin */
-    double   joint_gap;              /**< largest [m] */
-    double   misalignment;           /**< largest [rad] */
-    double   limit_violation;        /**< largest [rad] or [m] */
-    double   rejected_steps;         /**< tried and found wanting; not among steps */
-    double   evaluations;            /**< of the accelerations; 0 where not counted */
-    int32_t  last_order;             /**< of the last step; 0: no step yet */
-    int32_t  reserved;               /**< 0 */
-    double   peak_ground_force;      /**< largest in any step, along the normals [N] */
-    double   peak_ground_time;       /**< when [s] */
-    double   contact_depth;          /**< largest [m] */
+    uint32_t struct_size;          /**< sizeof of this struct as the caller saw it */
+    int32_t integrator;            /**< the one that ran, never AUTO */
+    int32_t solver;                /**< SKEL_SOLVER_* */
+    uint32_t warning_count;        /**< see skel_bake_warning */
+    double steps;                  /**< steps that were taken */
+    double step;                   /**< [s]; 0 where it varies */
+    double wall_seconds;           /**< time that the bake took [s] */
+    double energy_drift;           /**< |E - E0 - works| / largest kinetic energy or work */
+    double momentum_drift;         /**< |P - P0 - impulse| / largest sum of m |v| seen */
+    double angular_momentum_drift; /**< likewise, about the origin */
+    double joint_gap;              /**< largest [m] */
+    double misalignment;           /**< largest [rad] */
+    double limit_violation;        /**< largest [rad] or [m] */
+    double rejected_steps;         /**< tried and found wanting; not among steps */
+    double evaluations;            /**< of the accelerations; 0 where not counted */
+    int32_t last_order;            /**< of the last step; 0: no step yet */
+    int32_t reserved;              /**< 0 */
+    double peak_ground_force;      /**< largest in any step, along the normals [N] */
+    double peak_ground_time;       /**< when [s] */
+    double contact_depth;          /**< largest [m] */
     /** largest rise of kinetic + potential - work of motors, loads and drives over its lowest
         value before, relative: 0 where passive */
     double energy_gain;

@@ -58,9 +58,9 @@ typedef int32_t skel_status;
 /** Filled only on failure; set struct_size before the call (skel_error_init does). */
 typedef struct skel_error {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t  status;      /**< one of SKEL_STATUS_LIST */
-    int32_t  body;        /**< the body it is about, -1 where none */
-    int32_t  joint;       /**< the joint it is about, -1 where none */
+    int32_t status;       /**< one of SKEL_STATUS_LIST */
+    int32_t body;         /**< the body it is about, -1 where none */
+    int32_t joint;        /**< the joint it is about, -1 where none */
     /** "bodies[7].mass: is -0.2, must be > 0": where, what it is, what it must be */
     char text[496];
 } skel_error;

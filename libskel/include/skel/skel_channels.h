@@ -30,7 +30,7 @@ enum {
 /** Flags of a bone. */
 enum {
     SKEL_BONE_KEEPS_ROTATION = 1, /**< its parent's rotation does not turn it */
-    SKEL_BONE_KEEPS_SCALE    = 2, /**< its parent's scale does not scale it */
+    SKEL_BONE_KEEPS_SCALE = 2,    /**< its parent's scale does not scale it */
     /** its location is along the axes of its parent, or of the rig where it has none; else along
         its own at rest */
     SKEL_BONE_PARENT_AXES = 4,
@@ -47,9 +47,9 @@ enum {
 /** Matrices are 4 x 4, column after column. */
 typedef struct skel_bone_desc {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t  parent;      /**< a bone before this one; -1: none */
-    int32_t  body;        /**< its place in the poses; -1: none, the bone goes by its matrices */
-    int32_t  rotation;    /**< SKEL_ROTATION_*, default QUATERNION */
+    int32_t parent;       /**< a bone before this one; -1: none */
+    int32_t body;         /**< its place in the poses; -1: none, the bone goes by its matrices */
+    int32_t rotation;     /**< SKEL_ROTATION_*, default QUATERNION */
     uint32_t flags;       /**< SKEL_BONE_* */
     /** SKEL_CHANNEL_*: what to write; what is not written goes by the matrices. Must be 0 where
         body is -1. Default 0 */
@@ -70,24 +70,24 @@ SKEL_API void skel_bone_desc_init_sized(skel_bone_desc *desc, size_t size);
 
 /** A rig, and the poses or matrices of its samples. */
 typedef struct skel_rig_desc {
-    uint32_t              struct_size;  /**< sizeof of this struct as the caller saw it */
-    uint32_t              bone_count;   /**< number of bones */
-    const skel_bone_desc *bones;        /**< borrowed until the call returns, as all that follows */
-    uint32_t              bone_stride;  /**< sizeof(skel_bone_desc) as the caller saw it */
-    uint32_t              body_count;   /**< of a sample of poses */
-    uint32_t              sample_count; /**< >= 1 */
-    uint32_t              object_count; /**< 1: it stands still; or sample_count */
-    const double         *poses;        /**< [sample][body][7]: x y z [m], w x y z, world */
+    uint32_t struct_size;        /**< sizeof of this struct as the caller saw it */
+    uint32_t bone_count;         /**< number of bones */
+    const skel_bone_desc *bones; /**< borrowed until the call returns, as all that follows */
+    uint32_t bone_stride;        /**< sizeof(skel_bone_desc) as the caller saw it */
+    uint32_t body_count;         /**< of a sample of poses */
+    uint32_t sample_count;       /**< >= 1 */
+    uint32_t object_count;       /**< 1: it stands still; or sample_count */
+    const double *poses;         /**< [sample][body][7]: x y z [m], w x y z, world */
     /** [object_count][16]: rig to world, in host units: turned, moved and scaled alike along all
         axes */
-    const float          *object;
-    const float          *matrices;     /**< [matrix_count][bone][16] */
-    uint32_t              matrix_count; /**< 0: all at rest; 1: they stand still; or sample_count */
-    uint32_t              reserved;     /**< 0 */
-    double                unit;         /**< [m] of a host unit, > 0, default 1 */
-    double                first_frame;  /**< of the keys, default 1 */
-    double                frame_step;   /**< from sample to sample, > 0, default 1 */
-    const skel_allocator *allocator;    /**< of scratch memory; NULL: malloc and free */
+    const float *object;
+    const float *matrices;           /**< [matrix_count][bone][16] */
+    uint32_t matrix_count;           /**< 0: all at rest; 1: they stand still; or sample_count */
+    uint32_t reserved;               /**< 0 */
+    double unit;                     /**< [m] of a host unit, > 0, default 1 */
+    double first_frame;              /**< of the keys, default 1 */
+    double frame_step;               /**< from sample to sample, > 0, default 1 */
+    const skel_allocator *allocator; /**< of scratch memory; NULL: malloc and free */
 } skel_rig_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_rig_desc_init_sized(skel_rig_desc *desc, size_t size);

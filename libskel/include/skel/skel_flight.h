@@ -21,17 +21,17 @@ typedef struct skel_flight_desc {
     /** one free skeleton, no loops; fixed and driven bodies beside it count for nothing.
         Borrowed, like the poses */
     const skel_model *model;
-    const double     *take_off; /**< body_count x 7 */
-    const double     *landing;  /**< body_count x 7 */
-    double            duration; /**< [s], > 0 */
+    const double *take_off; /**< body_count x 7 */
+    const double *landing;  /**< body_count x 7 */
+    double duration;        /**< [s], > 0 */
     /** [1/s], > 0, default 24; sample k is at time k / sample_rate */
     double sample_rate;
     /** world: the sense of the turns, and their axis where take-off and landing give none; zero:
         the short way round */
-    double                about[3];
-    double                tolerance; /**< [rad] of the landing, default 1e-10 */
-    int32_t               turns;     /**< whole turns beyond that; negative: the other way round */
-    int32_t               reserved;  /**< 0 */
+    double about[3];
+    double tolerance;                /**< [rad] of the landing, default 1e-10 */
+    int32_t turns;                   /**< whole turns beyond that; negative: the other way round */
+    int32_t reserved;                /**< 0 */
     const skel_allocator *allocator; /**< copied; NULL: the model's */
 } skel_flight_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
@@ -47,7 +47,7 @@ typedef struct skel_flight skel_flight;
     may be NULL. */
 SKEL_API skel_status skel_flight_solve(const skel_flight_desc *desc, skel_flight **out,
                                        skel_error *err);
-SKEL_API void        skel_flight_destroy(skel_flight *flight); /**< NULL is fine */
+SKEL_API void skel_flight_destroy(skel_flight *flight); /**< NULL is fine */
 
 /** The flight, owned by the handle; arrays as those of a bake. The last sample is the landing where
    the duration is a whole number of samples, else a little before it. */
@@ -61,24 +61,24 @@ SKEL_API const double *skel_flight_q(const skel_flight *flight);
 
 /** The receipt. */
 typedef struct skel_flight_summary {
-    uint32_t struct_size;         /**< sizeof of this struct as the caller saw it */
-    int32_t  turns;               /**< whole turns beyond the short way round */
-    double   angular_momentum[3]; /**< about the centre of mass, world [kg m^2/s] */
-    double   velocity[3];         /**< of the centre of mass at take-off [m/s] */
-    double   turned;              /**< by the root about the angular momentum [rad] */
-    double   residual_angle;      /**< from the landing given, largest of all bodies [rad] */
-    double   residual_distance;   /**< [m] */
-    double   integration_error;   /**< [rad]: what half the step changes */
-    double   joint_gap;           /**< how far the two poses were from fitting the joints [m] */
-    double   misalignment;        /**< [rad] */
-    int32_t  iterations;          /**< of Newton's method, in all */
-    int32_t  steps;               /**< of the integration, from take-off to landing */
+    uint32_t struct_size;       /**< sizeof of this struct as the caller saw it */
+    int32_t turns;              /**< whole turns beyond the short way round */
+    double angular_momentum[3]; /**< about the centre of mass, world [kg m^2/s] */
+    double velocity[3];         /**< of the centre of mass at take-off [m/s] */
+    double turned;              /**< by the root about the angular momentum [rad] */
+    double residual_angle;      /**< from the landing given, largest of all bodies [rad] */
+    double residual_distance;   /**< [m] */
+    double integration_error;   /**< [rad]: what half the step changes */
+    double joint_gap;           /**< how far the two poses were from fitting the joints [m] */
+    double misalignment;        /**< [rad] */
+    int32_t iterations;         /**< of Newton's method, in all */
+    int32_t steps;              /**< of the integration, from take-off to landing */
     /** 1: the scene has forces beside gravity, which were left out */
     int32_t has_loads;
     int32_t reserved; /**< 0 */
 } skel_flight_summary;
 /** Set summary->struct_size first. */
-SKEL_API skel_status skel_flight_get_summary(const skel_flight   *flight,
+SKEL_API skel_status skel_flight_get_summary(const skel_flight *flight,
                                              skel_flight_summary *summary);
 
 #ifdef __cplusplus

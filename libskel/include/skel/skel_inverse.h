@@ -40,9 +40,9 @@ SKEL_API skel_status skel_inverse_dynamics(skel_state *state, const double *line
 
 /** A motion to be analysed. */
 typedef struct skel_inverse_desc {
-    uint32_t          struct_size;  /**< sizeof of this struct as the caller saw it */
-    uint32_t          sample_count; /**< >= 3; below 10 the derivatives are of lower order */
-    const skel_model *model;        /**< must outlive the result */
+    uint32_t struct_size;    /**< sizeof of this struct as the caller saw it */
+    uint32_t sample_count;   /**< >= 3; below 10 the derivatives are of lower order */
+    const skel_model *model; /**< must outlive the result */
     /** [sample][body][7]: x y z, w x y z; borrowed until the call returns. A body turns by less
         than half a turn per sample */
     const double *poses;
@@ -52,7 +52,7 @@ typedef struct skel_inverse_desc {
     double start;
     /** [Hz]: low-pass filter of all coordinates before they are differentiated, below
         sample_rate / 2; 0: none */
-    double                cutoff;
+    double cutoff;
     const skel_allocator *allocator; /**< copied; NULL: the model's */
 } skel_inverse_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
@@ -71,7 +71,7 @@ typedef struct skel_inverse skel_inverse;
     NULL. SKEL_E_DIVERGED: a result is not finite. */
 SKEL_API skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **out,
                                          skel_error *err);
-SKEL_API void        skel_inverse_destroy(skel_inverse *inverse); /**< NULL is fine */
+SKEL_API void skel_inverse_destroy(skel_inverse *inverse); /**< NULL is fine */
 
 /** Number of samples. */
 SKEL_API int32_t skel_inverse_sample_count(const skel_inverse *inverse);
@@ -110,14 +110,14 @@ SKEL_API const int32_t *skel_inverse_flags(const skel_inverse *inverse);
 /** A contact that touches at a sample, and the force that was found for it. */
 typedef struct skel_inverse_contact {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t  body;        /**< the force acts on this body, */
-    int32_t  other;       /**< and its opposite on this one; SKEL_WORLD: on the world */
-    int32_t  ground;      /**< the ground that is touched; -1: two shapes touch */
-    double   point[3];    /**< [m] world axes, like all here */
-    double   normal[3];   /**< unit vector toward `body` */
-    double   force[3];    /**< [N] */
-    double   depth;       /**< [m] */
-    double   law;         /**< [N] normal force of the contact law at this depth and speed */
+    int32_t body;         /**< the force acts on this body, */
+    int32_t other;        /**< and its opposite on this one; SKEL_WORLD: on the world */
+    int32_t ground;       /**< the ground that is touched; -1: two shapes touch */
+    double point[3];      /**< [m] world axes, like all here */
+    double normal[3];     /**< unit vector toward `body` */
+    double force[3];      /**< [N] */
+    double depth;         /**< [m] */
+    double law;           /**< [N] normal force of the contact law at this depth and speed */
 } skel_inverse_contact;
 /** Contacts that touch at a sample; 0 where the sample does not exist. */
 SKEL_API int32_t skel_inverse_contact_count(const skel_inverse *inverse, int32_t sample);
@@ -131,29 +131,29 @@ SKEL_API skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t
 
 /** How far to trust it. */
 typedef struct skel_inverse_summary {
-    uint32_t struct_size;  /**< sizeof of this struct as the caller saw it */
-    int32_t  order;        /**< of the second derivatives */
-    double   cutoff;       /**< [Hz] as it was used; 0: none */
-    double   joint_gap;    /**< how far the poses were from fitting the joints: largest [m] */
-    double   misalignment; /**< [rad] */
-    double   filter_shift; /**< largest change that the filter made: of an angle [rad] */
-    double   filter_move;  /**< of a distance [m] */
+    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    int32_t order;        /**< of the second derivatives */
+    double cutoff;        /**< [Hz] as it was used; 0: none */
+    double joint_gap;     /**< how far the poses were from fitting the joints: largest [m] */
+    double misalignment;  /**< [rad] */
+    double filter_shift;  /**< largest change that the filter made: of an angle [rad] */
+    double filter_move;   /**< of a distance [m] */
     /** Differentiating twice lifts noise by the square of its frequency. Of the joint where that is
        worst: the share of the torque's energy above a quarter of the sample rate. */
-    double  noise;            /**< 0..1; 0 where all torques are too small to matter */
-    double  suggested_cutoff; /**< [Hz]: where noise begins to win; 0: none is needed */
-    int32_t noise_joint;      /**< -1: none */
-    int32_t reserved;         /**< 0 */
+    double noise;            /**< 0..1; 0 where all torques are too small to matter */
+    double suggested_cutoff; /**< [Hz]: where noise begins to win; 0: none is needed */
+    int32_t noise_joint;     /**< -1: none */
+    int32_t reserved;        /**< 0 */
     /** Of the samples without SKEL_INVERSE_ACROSS_EVENT: what no contact explains. */
-    double  residual_force;  /**< [N] largest of all free roots */
-    double  residual_torque; /**< [N m], likewise */
+    double residual_force;   /**< [N] largest of all free roots */
+    double residual_torque;  /**< [N m], likewise */
     int32_t residual_sample; /**< where the force is largest; -1: there is none */
     int32_t contact_samples; /**< samples at which something touches */
     int32_t event_samples;   /**< samples with SKEL_INVERSE_ACROSS_EVENT */
     int32_t law_samples;     /**< samples with SKEL_INVERSE_LAW or _UNSOLVED */
 } skel_inverse_summary;
 /** Set summary->struct_size first. */
-SKEL_API skel_status skel_inverse_get_summary(const skel_inverse   *inverse,
+SKEL_API skel_status skel_inverse_get_summary(const skel_inverse *inverse,
                                               skel_inverse_summary *summary);
 
 #ifdef __cplusplus

@@ -42,15 +42,15 @@ SKEL_API skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q);
 /** Which chain to write as a table. */
 typedef struct skel_scene_dh_desc {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t  convention;  /**< SKEL_DH_* */
+    int32_t convention;   /**< SKEL_DH_* */
     /** body or frame; NULL: the world, or what the tip hangs from */
     const char *root;
     /** body or frame; NULL: the tool, or the only end of the skeleton */
     const char *tip;
-    double      snap;               /**< as of skel_dh_chain_desc */
-    int32_t     is_csv;             /**< 1: a CSV table instead of skel-dh/1 */
-    int32_t     reserved;           /**< 0 */
-    double      parallel_tolerance; /**< as of skel_dh_chain_desc */
+    double snap;               /**< as of skel_dh_chain_desc */
+    int32_t is_csv;            /**< 1: a CSV table instead of skel-dh/1 */
+    int32_t reserved;          /**< 0 */
+    double parallel_tolerance; /**< as of skel_dh_chain_desc */
 } skel_scene_dh_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);

@@ -16,19 +16,19 @@ extern "C" {
 enum {
     SKEL_SOLVER_TREE = 0, /**< articulated bodies, O(n) */
     SKEL_SOLVER_PINV = 1, /**< the printed dense system [HAK (6)], O(n^3): the judge */
-    SKEL_SOLVER_KKT  = 2  /**< tree elimination of the constraint rows, O(n): the second judge */
+    SKEL_SOLVER_KKT = 2   /**< tree elimination of the constraint rows, O(n): the second judge */
 };
 
 /** How a state is moved on in time. */
 enum {
     /** a bake: ADAMS (BDF where friction is stiff), CONSERVING where there are loops or friction
         is too stiff; given a step: RK4, or CONSERVING */
-    SKEL_INTEGRATOR_AUTO       = 0,
-    SKEL_INTEGRATOR_EULER      = 1, /**< as printed [HAK]: first order, drifts, for comparison */
-    SKEL_INTEGRATOR_RK4        = 2, /**< fourth order, projected onto the joints after every step */
-    SKEL_INTEGRATOR_ADAMS      = 3, /**< CVODE, variable order and step, on joint coordinates */
-    SKEL_INTEGRATOR_BDF        = 4, /**< the same for stiff scenes */
-    SKEL_INTEGRATOR_CONSERVING = 5  /**< implicit energy-momentum step: robust at any step */
+    SKEL_INTEGRATOR_AUTO = 0,
+    SKEL_INTEGRATOR_EULER = 1,     /**< as printed [HAK]: first order, drifts, for comparison */
+    SKEL_INTEGRATOR_RK4 = 2,       /**< fourth order, projected onto the joints after every step */
+    SKEL_INTEGRATOR_ADAMS = 3,     /**< CVODE, variable order and step, on joint coordinates */
+    SKEL_INTEGRATOR_BDF = 4,       /**< the same for stiff scenes */
+    SKEL_INTEGRATOR_CONSERVING = 5 /**< implicit energy-momentum step: robust at any step */
 };
 
 /** The model must outlive the state. */
@@ -37,7 +37,7 @@ typedef struct skel_state skel_state;
 /** A state at time 0 in the model's initial pose. On failure *out is NULL. err may be NULL.
     Driven bodies stand where their curve says; nothing is projected yet. */
 SKEL_API skel_status skel_state_create(const skel_model *model, skel_state **out, skel_error *err);
-SKEL_API void        skel_state_destroy(skel_state *state); /**< NULL is fine */
+SKEL_API void skel_state_destroy(skel_state *state); /**< NULL is fine */
 /** dst and src must be states of the same model. */
 SKEL_API skel_status skel_state_copy(skel_state *dst, const skel_state *src);
 
@@ -85,10 +85,10 @@ SKEL_API skel_status skel_accelerations(skel_state *state, int32_t solver, doubl
 /** One step. */
 typedef struct skel_step_desc {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t  integrator;  /**< SKEL_INTEGRATOR_* */
-    int32_t  solver;      /**< SKEL_SOLVER_* */
+    int32_t integrator;   /**< SKEL_INTEGRATOR_* */
+    int32_t solver;       /**< SKEL_SOLVER_* */
     uint32_t flags;       /**< 0 */
-    double   h;           /**< length of the step [s], > 0 */
+    double h;             /**< length of the step [s], > 0 */
 } skel_step_desc;
 /** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_step_desc_init_sized(skel_step_desc *desc, size_t size);
@@ -103,8 +103,8 @@ SKEL_API skel_status skel_step(skel_state *state, const skel_step_desc *desc, sk
 typedef struct skel_report_row {
     uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
     uint32_t reserved;    /**< 0 */
-    double   time;        /**< [s] */
-    double   kinetic;     /**< kinetic energy [J] */
+    double time;          /**< [s] */
+    double kinetic;       /**< kinetic energy [J] */
     /** -sum m g.p, zero at the world's origin, and what springs store */
     double potential;
     double work_motor;          /**< of motors and muscles [J] */

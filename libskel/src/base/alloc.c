@@ -27,7 +27,7 @@ skel_status skel__allocator_import(skel_allocator *out, const skel_allocator *gi
     if (!given) return SKEL_OK;
     if (given->struct_size < sizeof *given) return SKEL_E_STRUCT_SIZE;
     if (!given->alloc || !given->free) return SKEL_E_ARGUMENT;
-    *out             = *given;
+    *out = *given;
     out->struct_size = (uint32_t)sizeof *out;
     return SKEL_OK;
 }
@@ -38,7 +38,7 @@ void *skel__alloc_unset(const skel_allocator *a, size_t size) {
     void *start = a->alloc(size + extra, a->user);
     if (!start) return NULL;
     const uintptr_t first = (uintptr_t)start + sizeof(void *);
-    unsigned char  *block =
+    unsigned char *block =
         (unsigned char *)start + sizeof(void *) + (SKEL__ALIGN - first % SKEL__ALIGN) % SKEL__ALIGN;
     memcpy(block - sizeof(void *), &start, sizeof start);
     return block;

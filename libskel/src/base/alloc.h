@@ -12,6 +12,6 @@ skel_status skel__allocator_import(skel_allocator *out, const skel_allocator *gi
 void *skel__alloc(const skel_allocator *a, size_t size);
 /* The same, not zeroed: what is never written costs nothing where the system maps pages late. */
 void *skel__alloc_unset(const skel_allocator *a, size_t size);
-void  skel__free(const skel_allocator *a, void *memory);
+void skel__free(const skel_allocator *a, void *memory);
 
 #endif

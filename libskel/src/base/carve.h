@@ -10,7 +10,7 @@
 
 typedef struct skel__carver {
     unsigned char *base; /* NULL while counting */
-    size_t         used;
+    size_t used;
 } skel__carver;
 
 static inline void *skel__carve(skel__carver *c, size_t count, size_t size) {

@@ -11,8 +11,8 @@ skel_status skel__fail(skel_error *err, skel_status status, int32_t body, int32_
                        const char *format, ...) {
     if (!err || err->struct_size < sizeof *err) return status;
     err->status = status;
-    err->body   = body;
-    err->joint  = joint;
+    err->body = body;
+    err->joint = joint;
     va_list list;
     va_start(list, format);
     vsnprintf(err->text, sizeof err->text, format, list);
@@ -27,8 +27,8 @@ static uint32_t size_of(const void *desc) {
 }
 
 skel_status skel__desc_import(void *out, size_t ours, size_t v1, const void *in) {
-    const size_t         theirs = size_of(in);
-    const unsigned char *bytes  = in;
+    const size_t theirs = size_of(in);
+    const unsigned char *bytes = in;
     if (theirs < v1) return SKEL_E_STRUCT_SIZE;
     for (size_t i = ours; i < theirs; ++i)
         if (bytes[i] != 0) return SKEL_E_STRUCT_SIZE;

@@ -34,10 +34,10 @@ static double shape_reach(const skel__body *b) {
 }
 
 static void measure(skel_model *m) {
-    const double g    = v3_norm(m->gravity);
-    double       mass = 0, reach = m->nj > 0 ? m->length_scale : 0;
+    const double g = v3_norm(m->gravity);
+    double mass = 0, reach = m->nj > 0 ? m->length_scale : 0;
     for (int32_t i = 0; i < m->nb; ++i) {
-        skel__body *b      = &m->body[i];
+        skel__body *b = &m->body[i];
         b->bounding_radius = shape_reach(b);
         for (uint32_t e = 0; e < b->contact_count; ++e)
             b->bounding_radius =
@@ -46,8 +46,8 @@ static void measure(skel_model *m) {
         mass += b->mass;
         reach = fmax(reach, b->bounding_radius);
     }
-    m->gravity_norm   = g > 0 ? g : EARTH;
-    m->weight         = fmax(mass, 1e-300) * m->gravity_norm;
+    m->gravity_norm = g > 0 ? g : EARTH;
+    m->weight = fmax(mass, 1e-300) * m->gravity_norm;
     m->contact_length = reach > 0 ? reach : m->length_scale;
 }
 
@@ -71,7 +71,7 @@ static void soften(skel_model *m) {
     const int32_t n = m->ng + 1;
     for (int32_t k = n; k < SKEL__SOFT_LEVELS * n; ++k) {
         skel__ground *g = &m->ground[k];
-        *g              = m->ground[k - n];
+        *g = m->ground[k - n];
         if (g->is_default) g->a *= 0.25, g->d *= 0.25;
         if (g->is_stick_default) g->stick_k *= 0.25, g->stick_d *= 0.25;
     }
@@ -85,8 +85,8 @@ struct finder {
     const skel_model *m;
     void (*take)(finder *f, const skel__candidate *s);
     skel__candidate *candidate; /* of take_store */
-    int32_t          count;     /* of take_count and take_store */
-    int              overlaps;  /* of take_test: one of them overlaps as given */
+    int32_t count;              /* of take_count and take_store */
+    int overlaps;               /* of take_test: one of them overlaps as given */
 
     int32_t overlap_count;    /* pairs of different skeletons that overlap as given */
     int32_t overlap_first[2]; /* the first of them */
@@ -121,7 +121,7 @@ static void add_candidate(finder *f, skel__candidate s) {
 
 static void add_point(finder *f, skel__candidate like, v3 at, double radius) {
     like.at = like.to = at;
-    like.radius       = radius;
+    like.radius = radius;
     add_candidate(f, like);
 }
 
@@ -135,7 +135,7 @@ static void add_corners(finder *f, skel__candidate like, const double size[3]) {
 
 static void add_rims(finder *f, skel__candidate like, const double size[3]) {
     for (int k = 0; k < 2 * RIM; ++k) {
-        const int    step  = k / 2;
+        const int step = k / 2;
         const double angle = SKEL__TURN * step / RIM;
         add_point(f, like,
                   (v3){size[1] * cos(angle), size[1] * sin(angle), size[0] * (k % 2 - 0.5)}, 0);
@@ -145,7 +145,7 @@ static void add_rims(finder *f, skel__candidate like, const double size[3]) {
 /* The points with which a body meets a plane or a box. */
 static void add_points(finder *f, skel__candidate like) {
     const skel__body *b = &f->m->body[like.i];
-    v3                from, to;
+    v3 from, to;
     switch (b->shape) {
     case SKEL_SHAPE_NONE: break;
     case SKEL_SHAPE_BOX: add_corners(f, like, b->size); break;
@@ -197,10 +197,10 @@ static int may_touch(const skel_model *m, int32_t i, int32_t j) {
    corners of each. */
 static void add_box_pair(finder *f, int32_t i, int32_t box) {
     const skel__body *b = &f->m->body[i];
-    skel__candidate   s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__CANDIDATE_BOX};
+    skel__candidate s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__CANDIDATE_BOX};
     add_points(f, s);
     if (b->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_SPHERE) return;
-    s.kind   = SKEL__CANDIDATE_EDGE;
+    s.kind = SKEL__CANDIDATE_EDGE;
     s.radius = skel__segment_of(b, &s.at, &s.to);
     add_candidate(f, s);
     const v3 at = s.at;
@@ -214,7 +214,7 @@ static void add_pair(finder *f, int32_t i, int32_t j) {
     if (a) add_box_pair(f, j, i);
     if (a || b) return;
     skel__candidate s = {.i = i, .j = j, .ground = f->m->ng, .kind = SKEL__CANDIDATE_SEGMENT};
-    s.radius          = skel__segment_of(&f->m->body[i], &s.at, &s.to);
+    s.radius = skel__segment_of(&f->m->body[i], &s.at, &s.to);
     add_candidate(f, s);
 }
 
@@ -237,7 +237,7 @@ typedef struct survey {
     int32_t count, asked, apart;
 } survey;
 static survey survey_of(const skel_model *m) {
-    survey  all   = {0};
+    survey all = {0};
     int32_t first = -1;
     for (int32_t i = 0; i < m->nb; ++i) {
         const skel__body *b = &m->body[i];
@@ -291,21 +291,21 @@ skel_status skel__contact_candidates_build(skel_model *m, skel_error *err) {
     measure(m);
     for (int32_t k = 0; k <= m->ng; ++k) {
         if (k == m->ng) /* bodies that touch each other: like a soft ground */
-            m->ground[k] = (skel__ground){.body       = -1,
-                                          .normal     = {0, 0, 1},
-                                          .friction   = m->ng > 0 ? m->ground[0].friction : 0.8,
+            m->ground[k] = (skel__ground){.body = -1,
+                                          .normal = {0, 0, 1},
+                                          .friction = m->ng > 0 ? m->ground[0].friction : 0.8,
                                           .is_default = 1,
                                           .is_stick_default = 1};
         fill_constants(m, &m->ground[k]);
         m->has_rigid |= m->ground[k].is_rigid;
     }
     soften(m);
-    const survey all  = survey_of(m);
+    const survey all = survey_of(m);
     m->pairs_left_out = !all.asked && all.apart && all.count > DEFAULT_PAIRS_MAX;
     add_all(&f, &all);
     if (f.count > CONTACT_CANDIDATES_MAX && !all.asked) {
         m->pairs_left_out = 1;
-        f                 = (finder){.m = m, .take = take_count};
+        f = (finder){.m = m, .take = take_count};
         add_all(&f, &all);
     }
     m->overlap_count = f.overlap_count;
@@ -314,7 +314,7 @@ skel_status skel__contact_candidates_build(skel_model *m, skel_error *err) {
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "bodies: more than %d places could touch; rule pairs out by collide",
                           CONTACT_CANDIDATES_MAX);
-    m->ncand     = f.count;
+    m->ncand = f.count;
     m->ninternal = 3 * f.count;
     if (f.count > 0) {
         m->candidate = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->candidate);

@@ -11,22 +11,22 @@ typedef struct skel__candidate {
     int32_t i, j;      /* j: -1 where it is a ground's */
     int32_t ground;    /* whose plane; for bodies, the ground whose constants count */
     int32_t kind;      /* SKEL__SPOT_* */
-    v3      at, to;    /* body axes of i; `to` is the other end of a segment */
+    v3 at, to;         /* body axes of i; `to` is the other end of a segment */
     int32_t is_second; /* of an edge: the segment is seen from its other end */
-    double  radius;
+    double radius;
     int32_t internal; /* place of its stick displacement (3) in the state's memory */
 } skel__candidate;
 enum {
-    SKEL__CANDIDATE_PLANE   = 0, /* point against plane */
-    SKEL__CANDIDATE_BOX     = 1, /* point against the box j */
-    SKEL__CANDIDATE_EDGE    = 2, /* inside of a segment against the box j */
-    SKEL__CANDIDATE_SEGMENT = 3  /* segment against the segment of j (spheres: of no length) */
+    SKEL__CANDIDATE_PLANE = 0,  /* point against plane */
+    SKEL__CANDIDATE_BOX = 1,    /* point against the box j */
+    SKEL__CANDIDATE_EDGE = 2,   /* inside of a segment against the box j */
+    SKEL__CANDIDATE_SEGMENT = 3 /* segment against the segment of j (spheres: of no length) */
 };
 
 /* Where a candidate touches, or nearly does: i's place is the sphere of radius_i about point_i, j's the
    one about point_j; along the unit normal, from j to i, they are `gap` apart. */
 typedef struct skel__contact_point {
-    v3     normal, point_i, point_j;
+    v3 normal, point_i, point_j;
     double radius_i, radius_j, gap; /* gap: INFINITY where it cannot touch */
 } skel__contact_point;
 /* At the poses of i and of the other body (the ground's or j's). */

@@ -18,11 +18,11 @@ static double clamp(double x, double low, double high) {
 static skel__contact_point touch_plane(const skel__ground *g, const skel__candidate *s, pose i,
                                        pose other) {
     skel__contact_point t;
-    t.normal       = q_rotate(other.q, g->normal);
-    t.point_i      = v3_add(i.p, q_rotate(i.q, s->at));
+    t.normal = q_rotate(other.q, g->normal);
+    t.point_i = v3_add(i.p, q_rotate(i.q, s->at));
     const v3 point = v3_add(other.p, q_rotate(other.q, g->point));
     t.radius_i = s->radius, t.radius_j = 0;
-    t.gap     = v3_dot(t.normal, v3_sub(t.point_i, point)) - s->radius;
+    t.gap = v3_dot(t.normal, v3_sub(t.point_i, point)) - s->radius;
     t.point_j = v3_mad(t.point_i, -(t.gap + s->radius), t.normal);
     return t;
 }
@@ -31,13 +31,13 @@ static skel__contact_point touch_plane(const skel__ground *g, const skel__candid
    nearest place is on an edge or corner. */
 typedef struct box_distance {
     double distance;
-    v3     gradient;
-    int    is_edge;
+    v3 gradient;
+    int is_edge;
 } box_distance;
 static box_distance distance_to_box(v3 p, const double e[3]) {
     const double at[3] = {p.x, p.y, p.z};
-    double       d[3], n[3] = {0, 0, 0}, far = 0;
-    int          out = 0, deepest = 0;
+    double d[3], n[3] = {0, 0, 0}, far = 0;
+    int out = 0, deepest = 0;
     for (int k = 0; k < 3; ++k) {
         d[k] = fabs(at[k]) - e[k];
         if (d[k] > 0) far += d[k] * d[k], ++out;
@@ -61,12 +61,12 @@ static skel__contact_point touch_box_at(const skel__body *box, v3 local, double 
                                         pose other) {
     double e[3];
     half_edges(box, e);
-    const box_distance  d = distance_to_box(local, e);
+    const box_distance d = distance_to_box(local, e);
     skel__contact_point t;
-    t.normal   = q_rotate(other.q, d.gradient);
-    t.point_i  = v3_add(other.p, q_rotate(other.q, local));
+    t.normal = q_rotate(other.q, d.gradient);
+    t.point_i = v3_add(other.p, q_rotate(other.q, local));
     t.radius_i = radius, t.radius_j = 0;
-    t.gap     = d.distance - radius;
+    t.gap = d.distance - radius;
     t.point_j = v3_mad(t.point_i, -d.distance, t.normal);
     return t;
 }
@@ -76,24 +76,24 @@ static skel__contact_point touch_box_at(const skel__body *box, v3 local, double 
    does not touch: edges against edges are not seen. */
 static skel__contact_point touch_corner(const skel__body *box, v3 local, v3 centre, pose other) {
     const double p[3] = {local.x, local.y, local.z}, c[3] = {centre.x, centre.y, centre.z};
-    double       e[3], n[3] = {0, 0, 0}, best = INFINITY;
-    int          face = 0;
+    double e[3], n[3] = {0, 0, 0}, best = INFINITY;
+    int face = 0;
     half_edges(box, e);
     const double thin = fmin(e[0], fmin(e[1], e[2])), slack = 1e-4 * thin;
     for (int pass = 0; pass < 2; ++pass) /* first those on whose side the body is */
         for (int k = 0; k < 3; ++k) {
-            const int    on_side = fabs(c[k]) > e[k] && c[k] * p[k] > 0;
-            const double deep    = e[k] - fabs(p[k]);
+            const int on_side = fabs(c[k]) > e[k] && c[k] * p[k] > 0;
+            const double deep = e[k] - fabs(p[k]);
             if (on_side == pass || (pass == 1 && deep < slack && best < 0.05 * thin)) continue;
             const double far = on_side ? deep : 2.0 * deep;
             if (far < best) best = far, face = k;
         }
     for (int k = 0; k < 3; ++k)
         if (k != face && fabs(p[k]) - e[k] > slack) return no_touch();
-    n[face]               = p[face] < 0 ? -1 : 1;
+    n[face] = p[face] < 0 ? -1 : 1;
     skel__contact_point t = {.normal = q_rotate(other.q, v3_of(n)), .gap = fabs(p[face]) - e[face]};
-    t.point_i             = v3_add(other.p, q_rotate(other.q, local));
-    t.point_j             = v3_mad(t.point_i, -t.gap, t.normal);
+    t.point_i = v3_add(other.p, q_rotate(other.q, local));
+    t.point_j = v3_mad(t.point_i, -t.gap, t.normal);
     return t;
 }
 
@@ -105,8 +105,8 @@ static v3 into(pose frame, v3 world) {
    outside 0..1: it begins over the face. */
 static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
     const double from[3] = {a.x, a.y, a.z}, dir[3] = {d.x, d.y, d.z};
-    double       enter = -1;
-    int          face = 0, out = 0;
+    double enter = -1;
+    int face = 0, out = 0;
     for (int k = 0; k < 3; ++k)
         if (fabs(from[k] + t * dir[k]) > e[k]) face = k, ++out;
     if (out != 1) return -1;
@@ -122,7 +122,7 @@ static double way_to_edge(v3 a, v3 d, const double e[3], double t) {
    taken, so that a limb that rocks on two edges goes on touching both (a candidate from each end). */
 static skel__contact_point touch_edge(const skel__body *box, const skel__candidate *s, pose i,
                                       pose other) {
-    double   e[3], low = 0, high = 1;
+    double e[3], low = 0, high = 1;
     const v3 a = into(other, v3_add(i.p, q_rotate(i.q, s->at)));
     const v3 b = into(other, v3_add(i.p, q_rotate(i.q, s->to)));
     const v3 d = v3_sub(b, a);
@@ -130,7 +130,7 @@ static skel__contact_point touch_edge(const skel__body *box, const skel__candida
     if (distance_to_box(v3_mad(a, 0.5, d), e).distance > 1.5 * v3_norm(d) + 2 * s->radius)
         return no_touch();
     for (int k = 0; k < HALVINGS; ++k) {
-        const double       t  = 0.5 * (low + high);
+        const double t = 0.5 * (low + high);
         const box_distance at = distance_to_box(v3_mad(a, t, d), e);
         if (at.distance <= 0) {
             low = high = t;
@@ -156,7 +156,7 @@ double skel__segment_of(const skel__body *b, v3 *from, v3 *to) {
     case SKEL_SHAPE_CAPSULE:
     case SKEL_SHAPE_ROD: half = 0.5 * b->size[0], radius = b->size[1]; break;
     case SKEL_SHAPE_CYLINDER: /* the capsule inside it */
-        half   = fmax(0, 0.5 * b->size[0] - b->size[1]);
+        half = fmax(0, 0.5 * b->size[0] - b->size[1]);
         radius = b->size[1];
         break;
     default: break;
@@ -168,7 +168,7 @@ double skel__segment_of(const skel__body *b, v3 *from, v3 *to) {
 /* Parameters of the nearest points of p + s u and q + t v, both in 0..1. Side by side, the middle
    of what they share. */
 static void nearest(v3 p, v3 u, v3 q, v3 v, double *s, double *t) {
-    const v3     r = v3_sub(p, q);
+    const v3 r = v3_sub(p, q);
     const double a = v3_dot(u, u), e = v3_dot(v, v), f = v3_dot(v, r), c = v3_dot(u, r);
     *s = *t = 0;
     if (!(a > TINY) && !(e > TINY)) return;
@@ -196,20 +196,20 @@ static void nearest(v3 p, v3 u, v3 q, v3 v, double *s, double *t) {
 
 static skel__contact_point touch_segments(const skel_model *m, const skel__candidate *sp, pose i,
                                           pose other) {
-    v3           from, to;
+    v3 from, to;
     const double radius = skel__segment_of(&m->body[sp->j], &from, &to);
-    const double reach  = sp->radius + radius + v3_norm(sp->to) + v3_norm(to);
-    const v3     apart  = v3_sub(i.p, other.p);
+    const double reach = sp->radius + radius + v3_norm(sp->to) + v3_norm(to);
+    const v3 apart = v3_sub(i.p, other.p);
     if (v3_dot(apart, apart) > 4 * reach * reach) return no_touch();
     const v3 p = v3_add(i.p, q_rotate(i.q, sp->at)), p2 = v3_add(i.p, q_rotate(i.q, sp->to));
-    const v3 q  = v3_add(other.p, q_rotate(other.q, from));
+    const v3 q = v3_add(other.p, q_rotate(other.q, from));
     const v3 q2 = v3_add(other.p, q_rotate(other.q, to));
     const v3 u = v3_sub(p2, p), v = v3_sub(q2, q);
-    double   s, t;
+    double s, t;
     nearest(p, u, q, v, &s, &t);
     skel__contact_point out;
     out.point_i = v3_mad(p, s, u), out.point_j = v3_mad(q, t, v);
-    const v3     d = v3_sub(out.point_i, out.point_j);
+    const v3 d = v3_sub(out.point_i, out.point_j);
     const double n = v3_norm(d);
     /* axes that meet have no normal of their own: the way from centre to centre, or up */
     const double far = v3_norm(apart);
@@ -228,7 +228,7 @@ double skel__pair_distance(const skel_model *m, int32_t i, int32_t j, pose at_i,
         const int second = b->shape == SKEL_SHAPE_BOX &&
                            (a->shape != SKEL_SHAPE_BOX || b->bounding_radius > a->bounding_radius);
         const skel__body *box = second ? b : a;
-        double            e[3];
+        double e[3];
         half_edges(box, e);
         const v3 at = second ? into(at_j, at_i.p) : into(at_i, at_j.p);
         return distance_to_box(at, e).distance - (second ? a->bounding_radius : b->bounding_radius);

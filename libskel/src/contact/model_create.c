@@ -8,7 +8,7 @@ skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, ske
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     *out = NULL;
 
-    skel_model *model  = NULL;
+    skel_model *model = NULL;
     skel_status status = skel__model_build(desc, &model, err);
     if (status != SKEL_OK) return status;
 

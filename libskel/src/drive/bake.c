@@ -35,25 +35,25 @@ _Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, rest_tim
 #define SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
 struct skel_bake {
-    skel_allocator    allocator;
+    skel_allocator allocator;
     const skel_model *m;
-    skel_state       *state;  /* on the grid */
-    skel_state       *sample; /* between grid points */
-    skel__cvode      *cvode;  /* of adams and bdf; else NULL */
-    int32_t           integrator, solver;
-    double            h, rate;
-    double            t0, from;    /* of the first sample, and of the first step */
-    uint64_t          steps;       /* done on the grid */
-    uint32_t          count, done; /* samples */
-    double           *poses, *velocities, *q;
-    skel_report_row  *rows;
-    double            energy_scale, momentum_scale, angular_scale;
-    int               has_warned; /* of energy */
-    double            lowest;     /* energy less what was put in, so far */
+    skel_state *state;  /* on the grid */
+    skel_state *sample; /* between grid points */
+    skel__cvode *cvode; /* of adams and bdf; else NULL */
+    int32_t integrator, solver;
+    double h, rate;
+    double t0, from;      /* of the first sample, and of the first step */
+    uint64_t steps;       /* done on the grid */
+    uint32_t count, done; /* samples */
+    double *poses, *velocities, *q;
+    skel_report_row *rows;
+    double energy_scale, momentum_scale, angular_scale;
+    int has_warned; /* of energy */
+    double lowest;  /* energy less what was put in, so far */
     skel_bake_summary summary;
-    skel_error        error;
-    uint32_t          unsaid; /* warnings for which there was no room */
-    char              warnings[WARNINGS_MAX][WARNING_ROOM];
+    skel_error error;
+    uint32_t unsaid; /* warnings for which there was no room */
+    char warnings[WARNINGS_MAX][WARNING_ROOM];
 };
 
 static const skel_bake_desc k_bake = {
@@ -99,12 +99,12 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
 
 static size_t layout(const skel_bake_desc *d, void *base, skel_bake **out) {
     const size_t n = d->sample_count, nb = (size_t)d->model->nb, nq = (size_t)d->model->nq;
-    skel__carver c          = {base, 0};
-    skel_bake   *b          = skel__carve(&c, 1, sizeof *b);
-    double      *poses      = skel__carve(&c, n * nb * 7, sizeof(double));
-    double      *velocities = skel__carve(&c, n * nb * 6, sizeof(double));
-    double      *q          = skel__carve(&c, n * nq, sizeof(double));
-    void        *rows       = skel__carve(&c, n, sizeof(skel_report_row));
+    skel__carver c = {base, 0};
+    skel_bake *b = skel__carve(&c, 1, sizeof *b);
+    double *poses = skel__carve(&c, n * nb * 7, sizeof(double));
+    double *velocities = skel__carve(&c, n * nb * 6, sizeof(double));
+    double *q = skel__carve(&c, n * nq, sizeof(double));
+    void *rows = skel__carve(&c, n, sizeof(skel_report_row));
     if (b) {
         b->poses = poses, b->velocities = velocities, b->q = q, b->rows = rows;
         *out = b;
@@ -159,7 +159,7 @@ static void warn_implied(skel_bake *b) {
     const skel_state *s = b->state;
     for (int32_t k = 0; k < b->m->nl; ++k) {
         const int32_t implied = skel__loop_implied(s, k);
-        char         *at      = implied > 0 ? next_warning(b) : NULL;
+        char *at = implied > 0 ? next_warning(b) : NULL;
         if (at)
             snprintf(
                 at, WARNING_ROOM,
@@ -171,8 +171,8 @@ static void warn_implied(skel_bake *b) {
 
 /* A pair that overlaps at the start is taken to be meant so and never touches. */
 static void warn_overlap(skel_bake *b) {
-    const skel_model *m  = b->m;
-    char             *at = m->overlap_count > 0 ? next_warning(b) : NULL;
+    const skel_model *m = b->m;
+    char *at = m->overlap_count > 0 ? next_warning(b) : NULL;
     if (!at) return;
 
     char more[48] = "";
@@ -187,7 +187,7 @@ static void warn_overlap(skel_bake *b) {
 
 /* The start must satisfy [HAK (1), (2)]; what had to be moved for that is said. */
 static skel_status settle(skel_bake *b, skel_error *err) {
-    double            gap = 0, speed = 0;
+    double gap = 0, speed = 0;
     const skel_status status = skel_state_project(b->state, &gap, &speed, err);
     if (status != SKEL_OK) return status;
     if (gap > NOTEWORTHY * b->m->length_scale)
@@ -229,20 +229,20 @@ static skel_status mind_friction(skel_bake *b, const skel_bake_desc *d, skel_err
     const int32_t better = skel__integrator_for_friction(b->state, b->integrator, b->h);
     if (better == b->integrator) return SKEL_OK;
 
-    b->integrator         = better;
-    b->h                  = step_of(d, better);
+    b->integrator = better;
+    b->h = step_of(d, better);
     b->summary.integrator = better;
-    b->summary.step       = b->h;
+    b->summary.step = b->h;
     return reserve(b, err);
 }
 
 static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
-    b->m          = d->model;
+    b->m = d->model;
     b->integrator = skel__integrator_choice(d->model, d->integrator, d->step > 0);
-    b->solver     = d->solver;
-    b->h          = step_of(d, b->integrator);
-    b->rate       = d->sample_rate;
-    b->count      = d->sample_count;
+    b->solver = d->solver;
+    b->h = step_of(d, b->integrator);
+    b->rate = d->sample_rate;
+    b->count = d->sample_count;
     skel_error_init(&b->error);
     skel_status status = skel_state_create(d->model, &b->state, err);
     if (status == SKEL_OK) status = skel_state_create(d->model, &b->sample, err);
@@ -250,14 +250,14 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
     if (status != SKEL_OK) return status;
     if (d->state) skel_state_copy(b->state, d->state);
     b->state->sum = (skel__power){0};
-    b->t0         = b->state->t;
-    b->from       = b->t0 - d->preroll;
+    b->t0 = b->state->t;
+    b->from = b->t0 - d->preroll;
     if (d->preroll > 0) skel_state_set_time(b->state, b->from); /* driven bodies wait there */
     b->summary = (skel_bake_summary){.struct_size = (uint32_t)sizeof b->summary,
-                                     .integrator  = b->integrator,
-                                     .solver      = b->solver,
-                                     .step        = b->h};
-    status     = settle(b, err);
+                                     .integrator = b->integrator,
+                                     .solver = b->solver,
+                                     .step = b->h};
+    status = settle(b, err);
     if (status == SKEL_OK) status = mind_friction(b, d, err);
     if (status == SKEL_OK && skel__chooses_steps(b->integrator))
         status = begin_by_tolerance(b, d, err);
@@ -267,7 +267,7 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
 
 skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err) {
     skel_bake_desc d = k_bake;
-    skel_bake     *b = NULL;
+    skel_bake *b = NULL;
     skel_allocator allocator;
     if (out) *out = NULL;
     if (!out || !scene_or_desc)
@@ -282,14 +282,14 @@ skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_err
         SKEL_OK)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "allocator: is not complete");
     const double wanted = 8.0 * d.sample_count * (13.0 * d.model->nb + d.model->nq + 32.0);
-    void        *block  = wanted < 1e15 ? skel__alloc(&allocator, layout(&d, NULL, NULL)) : NULL;
+    void *block = wanted < 1e15 ? skel__alloc(&allocator, layout(&d, NULL, NULL)) : NULL;
     if (!block)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1,
                           "no memory for %u samples of %d bodies (%.3g MB)", d.sample_count,
                           d.model->nb, wanted * 1e-6);
     layout(&d, block, &b);
     b->allocator = allocator;
-    status       = begin(b, &d, err);
+    status = begin(b, &d, err);
     if (status == SKEL_OK)
         *out = b;
     else
@@ -313,8 +313,8 @@ static void make_continuous_q(const skel_model *m, const double *before, double 
     const double turn = SKEL__TURN;
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        const double      *a = before + j->q_offset;
-        double            *b = q + j->q_offset;
+        const double *a = before + j->q_offset;
+        double *b = q + j->q_offset;
         if (j->type == SKEL_JOINT_BALL && q_dot(q_of(a), q_of(b)) < 0) q_to(q_neg(q_of(b)), b);
         if (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_UNIVERSAL) continue;
         for (int32_t c = 0; c < skel__joint_nq(j->type); ++c)
@@ -343,12 +343,12 @@ static void raise_to(double *largest, double value) {
 /* Sizes against which drifts are relative. */
 static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_row *row) {
     /* at rest, drifts are relative to a small part of what would be motion: a fall by its size */
-    const double speed  = sqrt(b->m->length_scale * (v3_norm(b->m->gravity) + b->m->length_scale));
-    double       linear = 0, angular = 0, weight = 0, far = 0;
+    const double speed = sqrt(b->m->length_scale * (v3_norm(b->m->gravity) + b->m->length_scale));
+    double linear = 0, angular = 0, weight = 0, far = 0;
     for (int32_t k = 0; k < b->m->nd; ++k) {
-        const int32_t    i  = b->m->order[k];
-        const skel__kin *x  = &s->x[i];
-        const double     mv = b->m->body[i].mass * v3_norm(x->v);
+        const int32_t i = b->m->order[k];
+        const skel__kin *x = &s->x[i];
+        const double mv = b->m->body[i].mass * v3_norm(x->v);
         linear += mv;
         weight += b->m->body[i].mass;
         far = fmax(far, v3_norm(x->p));
@@ -375,9 +375,9 @@ static double work_of(const skel_report_row *row) {
 
 static void update_summary(skel_bake *b, const skel_state *s) {
     const skel_report_row *row = &b->rows[b->done], *first = &b->rows[0];
-    skel_bake_summary     *sum  = &b->summary;
-    const double           work = work_of(row) - work_of(first); /* a preroll has done some */
-    const double           gain = row->kinetic + row->potential - first->kinetic - first->potential;
+    skel_bake_summary *sum = &b->summary;
+    const double work = work_of(row) - work_of(first); /* a preroll has done some */
+    const double gain = row->kinetic + row->potential - first->kinetic - first->potential;
     measure_scales(b, s, row);
     /* kept absolute here; divided by the scales when asked for */
     raise_to(&sum->energy_drift, fabs(gain - work));
@@ -398,12 +398,12 @@ static void update_summary(skel_bake *b, const skel_state *s) {
 static void note_ground(skel_bake *b, double t, double force) {
     if (!(force > b->summary.peak_ground_force)) return;
     b->summary.peak_ground_force = force;
-    b->summary.peak_ground_time  = t;
+    b->summary.peak_ground_time = t;
 }
 
 static int record(skel_bake *b, const skel_state *s) {
     const size_t nb = (size_t)b->m->nb, nq = (size_t)b->m->nq, k = b->done;
-    double      *poses = b->poses + k * nb * 7, *q = b->q + k * nq;
+    double *poses = b->poses + k * nb * 7, *q = b->q + k * nq;
     skel_state_get_poses(s, poses);
     skel_state_get_velocities(s, b->velocities + k * nb * 6);
     skel__q_of(b->m, s->x, q);
@@ -446,8 +446,8 @@ static skel_status work_by_tolerance(skel_bake *b) {
     const double t = b->t0 + b->done / b->rate;
     if (t > skel__cvode_time(b->cvode)) {
         const skel_status status = skel__cvode_step(b->cvode, INFINITY, &b->error);
-        double            at;
-        const double      push = skel__cvode_ground_force(b->cvode, &at);
+        double at;
+        const double push = skel__cvode_ground_force(b->cvode, &at);
         note_ground(b, at, push);
         return status;
     }
@@ -459,8 +459,8 @@ static skel_status work_by_tolerance(skel_bake *b) {
 /* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
 static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
-    const int    goes_on   = b->state->is_step_in_progress;
-    skel_status  status    = SKEL_OK;
+    const int goes_on = b->state->is_step_in_progress;
+    skel_status status = SKEL_OK;
     if (to_sample <= SAME_TIME * b->h && !goes_on) {
         status = take_sample(b, b->state);
     } else if (to_sample < (1.0 - SAME_TIME) * b->h && !goes_on) {
@@ -478,13 +478,13 @@ static skel_status work_on_grid(skel_bake *b) {
 
 skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     if (!bake) return SKEL_E_ARGUMENT;
-    const double start   = skel__now_ms();
-    const int    endless = max_ms < 0;
-    double       spent   = 0;
+    const double start = skel__now_ms();
+    const int endless = max_ms < 0;
+    double spent = 0;
     for (int k = 0; k < 2; ++k) {
-        skel_state *s   = k == 0 ? bake->state : bake->sample;
+        skel_state *s = k == 0 ? bake->state : bake->sample;
         s->has_deadline = !endless;
-        s->deadline     = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
+        s->deadline = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
     }
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
         const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
@@ -504,8 +504,8 @@ double skel_bake_progress(const skel_bake *bake) {
     if (!bake) return 0;
     if (bake->done >= bake->count) return 1;
     const double total = (bake->count - 1) / bake->rate + bake->t0 - bake->from;
-    const double t     = bake->cvode ? skel__cvode_time(bake->cvode) : bake->state->t;
-    const double part  = total > 0 ? (t - bake->from) / total : 0;
+    const double t = bake->cvode ? skel__cvode_time(bake->cvode) : bake->state->t;
+    const double part = total > 0 ? (t - bake->from) / total : 0;
     return part < 1 ? part : 1;
 }
 
@@ -534,10 +534,10 @@ skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_
 
 static void count_work(const skel_bake *b, skel_bake_summary *s) {
     static const int32_t order[] = {0, 1, 4, 0, 0, 2}, evaluations[] = {0, 1, 4, 0, 0, 0};
-    s->steps       = (double)b->steps;
+    s->steps = (double)b->steps;
     s->evaluations = s->steps * evaluations[b->integrator];
     skel__conserving_counts(b->state, &s->rejected_steps, &s->evaluations);
-    s->rest_time  = skel__conserving_sleep_time(b->state);
+    s->rest_time = skel__conserving_sleep_time(b->state);
     s->last_order = b->steps > 0 ? order[b->integrator] : 0;
     if (!b->cvode) return;
     const skel__cvode_counts c = skel__cvode_counted(b->cvode);
@@ -553,9 +553,9 @@ skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summ
     if (!bake || !summary) return SKEL_E_ARGUMENT;
     skel_bake_summary s = bake->summary;
     count_work(bake, &s);
-    s.energy_drift           = relative(s.energy_drift, bake->energy_scale);
-    s.energy_gain            = relative(s.energy_gain, bake->energy_scale);
-    s.momentum_drift         = relative(s.momentum_drift, bake->momentum_scale);
+    s.energy_drift = relative(s.energy_drift, bake->energy_scale);
+    s.energy_gain = relative(s.energy_gain, bake->energy_scale);
+    s.momentum_drift = relative(s.momentum_drift, bake->momentum_scale);
     s.angular_momentum_drift = relative(s.angular_momentum_drift, bake->angular_scale);
     return skel__desc_export(summary, &s, sizeof s, SUMMARY_V1);
 }

@@ -25,13 +25,13 @@ _Static_assert(sizeof(skel_bone_desc) == offsetof(skel_bone_desc, near) + 32, "t
 _Static_assert(sizeof(skel_rig_desc) == offsetof(skel_rig_desc, allocator) + sizeof(void *),
                "tail padding");
 static const skel_bone_desc k_bone = {.struct_size = sizeof k_bone,
-                                      .parent      = -1,
-                                      .body        = -1,
-                                      .scale       = 1,
-                                      .rest   = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
+                                      .parent = -1,
+                                      .body = -1,
+                                      .scale = 1,
+                                      .rest = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
                                       .offset = {0, 0, 0, 1, 0, 0, 0}};
-static const skel_rig_desc  k_rig  = {
-      .struct_size = sizeof k_rig, .unit = 1, .first_frame = 1, .frame_step = 1};
+static const skel_rig_desc k_rig = {
+    .struct_size = sizeof k_rig, .unit = 1, .first_frame = 1, .frame_step = 1};
 
 void skel_bone_desc_init_sized(skel_bone_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_bone, sizeof k_bone);
@@ -42,7 +42,7 @@ void skel_rig_desc_init_sized(skel_rig_desc *desc, size_t size) {
 
 /* Turned, moved, and scaled alike along all axes. */
 typedef struct placing {
-    pose   x;
+    pose x;
     double s;
 } placing;
 
@@ -53,23 +53,23 @@ typedef struct affine {
 } affine;
 
 typedef struct bone {
-    int32_t  parent, body, rotation;
+    int32_t parent, body, rotation;
     uint32_t flags, channels;
-    double   scale;
-    pose     offset;
-    affine   rest, from; /* in the rig; seen from the parent's rest pose */
-    affine   now;        /* in the rig, at the sample at hand, scaled by: */
-    double   grown;
-    double   turn[4];
-    size_t   first; /* of its channels */
+    double scale;
+    pose offset;
+    affine rest, from; /* in the rig; seen from the parent's rest pose */
+    affine now;        /* in the rig, at the sample at hand, scaled by: */
+    double grown;
+    double turn[4];
+    size_t first; /* of its channels */
 } bone;
 
 typedef struct rig {
     skel_allocator allocator;
-    skel_rig_desc  d;
-    bone          *bones;
-    placing        object;
-    size_t         channels;
+    skel_rig_desc d;
+    bone *bones;
+    placing object;
+    size_t channels;
 } rig;
 
 /* ---- reading ---- */
@@ -97,9 +97,9 @@ static affine affine_seen_from(affine a, affine from) {
 }
 /* Axes of a rest pose: not far from right angles and unit length. */
 static int is_upright(affine a) {
-    const m3     square = m3_tmul(a.m, a.m);
-    const double size   = fabs(a.p.x) + fabs(a.p.y) + fabs(a.p.z);
-    double       off    = 0;
+    const m3 square = m3_tmul(a.m, a.m);
+    const double size = fabs(a.p.x) + fabs(a.p.y) + fabs(a.p.z);
+    double off = 0;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
             off = fmax(off, fabs(m3_at(square, i, j) - (i == j ? 1.0 : 0.0)));
@@ -109,7 +109,7 @@ static int is_upright(affine a) {
 /* The quaternion of three orthonormal columns (Shepperd: the largest of the four first). */
 static quat q_of_columns(v3 x, v3 y, v3 z) {
     const double t = x.x + y.y + z.z;
-    quat         q;
+    quat q;
     if (t >= x.x && t >= y.y && t >= z.z)
         q = (quat){1 + t, y.z - z.y, z.x - x.z, x.y - y.x};
     else if (x.x >= y.y && x.x >= z.z)
@@ -123,24 +123,24 @@ static quat q_of_columns(v3 x, v3 y, v3 z) {
 
 /* The rotation of three axes: y is kept, then z. They are not in one plane. */
 static quat q_of_axes(v3 y, v3 z) {
-    const v3 v    = v3_scale(y, 1 / v3_norm(y));
+    const v3 v = v3_scale(y, 1 / v3_norm(y));
     const v3 side = v3_mad(z, -v3_dot(z, v), v);
-    const v3 u    = v3_scale(side, 1 / v3_norm(side));
+    const v3 u = v3_scale(side, 1 / v3_norm(side));
     return q_of_columns(v3_cross(v, u), v, u);
 }
 
 /* 0 where it is no placing. uneven: how far from the same scale along all axes. */
 static int placing_of(const float m[16], placing *out, double *uneven) {
-    const v3     x = {m[0], m[1], m[2]}, y = {m[4], m[5], m[6]}, z = {m[8], m[9], m[10]};
-    const v3     p  = {m[12], m[13], m[14]};
+    const v3 x = {m[0], m[1], m[2]}, y = {m[4], m[5], m[6]}, z = {m[8], m[9], m[10]};
+    const v3 p = {m[12], m[13], m[14]};
     const double nx = v3_norm(x), ny = v3_norm(y), nz = v3_norm(z);
     const double volume = v3_dot(v3_cross(x, y), z);
     if (!isfinite(nx + ny + nz + fabs(p.x) + fabs(p.y) + fabs(p.z))) return 0;
     if (!(volume > 1e-12 * nx * ny * nz)) return 0;
     const double shear = fabs(v3_dot(x, y)) / (nx * ny) + fabs(v3_dot(y, z)) / (ny * nz) +
                          fabs(v3_dot(x, z)) / (nx * nz);
-    out->s  = cbrt(volume);
-    out->x  = (pose){p, q_of_axes(y, z)};
+    out->s = cbrt(volume);
+    out->x = (pose){p, q_of_axes(y, z)};
     *uneven = fmax(fmax(fabs(nx / out->s - 1), fabs(ny / out->s - 1)),
                    fmax(fabs(nz / out->s - 1), shear));
     return 1;
@@ -148,7 +148,7 @@ static int placing_of(const float m[16], placing *out, double *uneven) {
 
 static skel_status read_object(rig *r, uint32_t sample, skel_error *err) {
     const uint32_t k = r->d.object_count > 1 ? sample : 0;
-    double         uneven;
+    double uneven;
     if (!placing_of(r->d.object + 16 * (size_t)k, &r->object, &uneven))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "object: sample %u is mirrored, flat or not finite", k);
@@ -162,10 +162,10 @@ static skel_status read_object(rig *r, uint32_t sample, skel_error *err) {
 }
 
 static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
-    const unsigned char *at     = (const unsigned char *)r->d.bones + (size_t)i * r->d.bone_stride;
-    skel_bone_desc       d      = k_bone;
-    const skel_status    status = skel__desc_import(&d, sizeof d, sizeof d, at);
-    const int32_t        n      = (int32_t)i;
+    const unsigned char *at = (const unsigned char *)r->d.bones + (size_t)i * r->d.bone_stride;
+    skel_bone_desc d = k_bone;
+    const skel_status status = skel__desc_import(&d, sizeof d, sizeof d, at);
+    const int32_t n = (int32_t)i;
     if (status != SKEL_OK) return skel__fail(err, status, n, -1, "bones[%d]: struct_size", n);
     if (d.parent < -1 || d.parent >= n)
         return skel__fail(err, SKEL_E_ARGUMENT, n, -1,
@@ -184,15 +184,15 @@ static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
         return skel__fail(err, SKEL_E_ARGUMENT, n, -1,
                           "bones[%d].channels, flags: unknown bits, or channels without a body", n);
     bone *b = &r->bones[i];
-    *b      = (bone){.parent   = d.parent,
-                     .body     = d.body,
-                     .rotation = d.rotation,
-                     .flags    = d.flags,
-                     .channels = d.channels,
-                     .scale    = d.scale,
-                     .rest     = affine_of(d.rest),
-                     .offset   = pose_of(d.offset),
-                     .first    = r->channels};
+    *b = (bone){.parent = d.parent,
+                .body = d.body,
+                .rotation = d.rotation,
+                .flags = d.flags,
+                .channels = d.channels,
+                .scale = d.scale,
+                .rest = affine_of(d.rest),
+                .offset = pose_of(d.offset),
+                .first = r->channels};
     b->from = d.parent < 0 ? b->rest : affine_seen_from(b->rest, r->bones[d.parent].rest);
     memcpy(b->turn, d.near, sizeof b->turn);
     if (d.rotation == SKEL_ROTATION_AXIS_ANGLE && v3_norm(v3_of(d.near + 1)) < 1e-6)
@@ -204,7 +204,7 @@ static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
 
 static skel_status rig_open(rig *r, const skel_rig_desc *desc, skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
-    r->d               = k_rig;
+    r->d = k_rig;
     skel_status status = skel__desc_import(&r->d, sizeof r->d, sizeof r->d, desc);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "rig: struct_size");
     const skel_rig_desc *d = &r->d;
@@ -237,8 +237,8 @@ static skel_status rig_open(rig *r, const skel_rig_desc *desc, skel_error *err) 
 static quat turn_quat(const bone *b, const double turn[4]) {
     if (b->rotation > 0) return q_of_euler(b->rotation, turn);
     if (b->rotation == SKEL_ROTATION_AXIS_ANGLE) {
-        const v3     axis = v3_of(turn + 1);
-        const double n    = v3_norm(axis);
+        const v3 axis = v3_of(turn + 1);
+        const double n = v3_norm(axis);
         return q_exp(v3_scale(axis, n > 0 ? turn[0] / n : 0));
     }
     return q_unit(q_of(turn));
@@ -255,8 +255,8 @@ static void write_turn(bone *b, quat q) {
 
 static void put(rig *r, float *keys, size_t channel, uint32_t sample, double value) {
     float *key = keys + 2 * (channel * r->d.sample_count + sample);
-    key[0]     = (float)(r->d.first_frame + sample * r->d.frame_step);
-    key[1]     = (float)value;
+    key[0] = (float)(r->d.first_frame + sample * r->d.frame_step);
+    key[1] = (float)value;
 }
 
 /* Where the bone's matrices put it: its basis; rest where there are none. */
@@ -265,7 +265,7 @@ static skel_status given_of(const rig *r, uint32_t i, uint32_t sample, placing *
     *out = (placing){{{0, 0, 0}, q_identity()}, 1};
     if (r->d.matrix_count == 0) return SKEL_OK;
     const size_t k = r->d.matrix_count > 1 ? sample : 0;
-    double       uneven;
+    double uneven;
     if (placing_of(r->d.matrices + 16 * (k * r->d.bone_count + i), out, &uneven)) return SKEL_OK;
     return skel__fail(err, SKEL_E_ARGUMENT, (int32_t)i, -1,
                       "matrices: sample %u of bone %u is mirrored, flat or not finite", sample, i);
@@ -275,20 +275,20 @@ static skel_status given_of(const rig *r, uint32_t i, uint32_t sample, placing *
    along, turns: what the host multiplies them by; start: where location is zero. */
 static void write_bone(rig *r, bone *b, uint32_t sample, float *keys, v3 start, m3 along, m3 turns,
                        pose *basis) {
-    const size_t row    = (size_t)sample * r->d.body_count + (size_t)b->body;
-    const pose   target = pose_mul(pose_of(r->d.poses + 7 * row), b->offset);
-    const quat   back   = q_conj(r->object.x.q);
-    size_t       c      = b->first;
+    const size_t row = (size_t)sample * r->d.body_count + (size_t)b->body;
+    const pose target = pose_mul(pose_of(r->d.poses + 7 * row), b->offset);
+    const quat back = q_conj(r->object.x.q);
+    size_t c = b->first;
     if (b->channels & SKEL_CHANNEL_LOCATION) {
         const v3 head = v3_scale(q_rotate(back, v3_sub(target.p, r->object.x.p)), 1 / r->object.s);
-        double   l[3];
+        double l[3];
         v3_to(m3_mulv(m3_inverse(along), v3_sub(head, start)), l);
         for (int k = 0; k < 3; ++k) put(r, keys, c++, sample, l[k]), l[k] = (float)l[k];
         basis->p = v3_of(l);
     }
     if (b->channels & SKEL_CHANNEL_ROTATION) {
         const m3 want = q_matrix(q_mul(back, target.q)), undo = m3_inverse(turns);
-        double   rounded[4];
+        double rounded[4];
         write_turn(b,
                    q_of_axes(m3_mulv(undo, m3_column(want, 1)), m3_mulv(undo, m3_column(want, 2))));
         for (int k = 0; k < (b->rotation > 0 ? 3 : 4); ++k) {
@@ -301,26 +301,26 @@ static void write_bone(rig *r, bone *b, uint32_t sample, float *keys, v3 start, 
 
 static skel_status bone_step(rig *r, uint32_t i, uint32_t sample, float *keys, skel_error *err) {
     static const affine k_world = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
-    bone               *b       = &r->bones[i];
-    placing             given;
-    const skel_status   status = given_of(r, i, sample, &given, err);
+    bone *b = &r->bones[i];
+    placing given;
+    const skel_status status = given_of(r, i, sample, &given, err);
     if (status != SKEL_OK) return status;
     if (!b->channels && b->flags & SKEL_BONE_POSED && r->d.matrix_count) {
-        b->now   = (affine){m3_scale(q_matrix(given.x.q), given.s), given.x.p};
+        b->now = (affine){m3_scale(q_matrix(given.x.q), given.s), given.x.p};
         b->grown = given.s;
         return SKEL_OK;
     }
-    const affine up    = b->parent < 0 ? k_world : r->bones[b->parent].now;
-    const double s     = b->parent < 0 ? 1 : r->bones[b->parent].grown;
-    const v3     start = affine_point(up, b->from.p);
-    const m3     full  = m3_mul(up.m, b->from.m);
-    const m3     along = b->flags & SKEL_BONE_PARENT_AXES ? up.m : full;
-    const m3     turns = b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : m3_scale(full, 1 / s);
-    pose         basis = given.x;
+    const affine up = b->parent < 0 ? k_world : r->bones[b->parent].now;
+    const double s = b->parent < 0 ? 1 : r->bones[b->parent].grown;
+    const v3 start = affine_point(up, b->from.p);
+    const m3 full = m3_mul(up.m, b->from.m);
+    const m3 along = b->flags & SKEL_BONE_PARENT_AXES ? up.m : full;
+    const m3 turns = b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : m3_scale(full, 1 / s);
+    pose basis = given.x;
     if (b->channels) write_bone(r, b, sample, keys, start, along, turns, &basis);
     b->grown = b->scale * (b->flags & SKEL_BONE_KEEPS_SCALE ? 1 : s);
-    b->now   = (affine){m3_scale(m3_mul(turns, q_matrix(basis.q)), b->grown),
-                        v3_add(start, m3_mulv(along, basis.p))};
+    b->now = (affine){m3_scale(m3_mul(turns, q_matrix(basis.q)), b->grown),
+                      v3_add(start, m3_mulv(along, basis.p))};
     return SKEL_OK;
 }
 
@@ -350,7 +350,7 @@ static skel_status bake_open(rig *r, float *keys, size_t capacity, size_t *neede
 
 skel_status skel_bake_channels(const skel_rig_desc *desc, float *keys, size_t capacity,
                                size_t *needed, skel_error *err) {
-    rig         r      = {0};
+    rig r = {0};
     skel_status status = rig_open(&r, desc, err);
     if (status != SKEL_OK) return status;
     status = bake_open(&r, keys, capacity, needed, err);
@@ -369,13 +369,13 @@ static skel_status read_poses(rig *r, uint32_t sample, double *poses, skel_error
     skel_status status = read_object(r, sample, err);
     for (uint32_t i = 0; status == SKEL_OK && i < r->d.bone_count; ++i) {
         const bone *b = &r->bones[i];
-        placing     in_rig;
+        placing in_rig;
         if (b->body < 0) continue;
         status = given_of(r, i, sample, &in_rig, err);
         if (status != SKEL_OK) break;
-        const quat to   = r->object.x.q;
-        const v3   head = v3_mad(r->object.x.p, r->object.s, q_rotate(to, in_rig.x.p));
-        quat       q    = q_unit(q_mul(to, q_mul(in_rig.x.q, q_conj(b->offset.q))));
+        const quat to = r->object.x.q;
+        const v3 head = v3_mad(r->object.x.p, r->object.s, q_rotate(to, in_rig.x.p));
+        quat q = q_unit(q_mul(to, q_mul(in_rig.x.q, q_conj(b->offset.q))));
         double *row = poses + 7 * ((size_t)sample * r->d.body_count + (size_t)b->body), *was = row;
         if (sample > 0) was = row - 7 * (size_t)r->d.body_count;
         if (sample > 0 && q_dot(q, q_of(was + 3)) < 0) q = q_neg(q);
@@ -390,7 +390,7 @@ typedef skel_status (*reader)(rig *r, uint32_t sample, double *out, skel_error *
 
 static skel_status read_all(const skel_rig_desc *desc, reader read, const char *name, double *out,
                             skel_error *err) {
-    rig         r      = {0};
+    rig r = {0};
     skel_status status = rig_open(&r, desc, err);
     if (status != SKEL_OK) return status;
     if (!out || !r.d.matrices || r.d.matrix_count != r.d.sample_count)
@@ -410,16 +410,16 @@ skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, skel_error 
 static skel_status read_joints(rig *r, uint32_t sample, double *joints, skel_error *err) {
     static const affine k_world = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
     for (uint32_t i = 0; i < r->d.bone_count; ++i) {
-        bone             *b = &r->bones[i];
-        placing           given;
+        bone *b = &r->bones[i];
+        placing given;
         const skel_status status = given_of(r, i, sample, &given, err);
         if (status != SKEL_OK) return status;
-        b->now             = (affine){q_matrix(given.x.q), given.x.p};
-        const affine up    = b->parent < 0 ? k_world : r->bones[b->parent].now;
-        const m3     along = m3_mul(up.m, b->from.m);
-        const m3     undo  = m3_inverse(b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : along);
-        double      *row   = joints + 7 * ((size_t)sample * r->d.bone_count + i);
-        const quat   turn =
+        b->now = (affine){q_matrix(given.x.q), given.x.p};
+        const affine up = b->parent < 0 ? k_world : r->bones[b->parent].now;
+        const m3 along = m3_mul(up.m, b->from.m);
+        const m3 undo = m3_inverse(b->flags & SKEL_BONE_KEEPS_ROTATION ? b->rest.m : along);
+        double *row = joints + 7 * ((size_t)sample * r->d.bone_count + i);
+        const quat turn =
             q_of_axes(m3_mulv(undo, m3_column(b->now.m, 1)), m3_mulv(undo, m3_column(b->now.m, 2)));
         const double *was = sample > 0 ? row - 7 * (size_t)r->d.bone_count : row;
         v3_to(m3_mulv(m3_inverse(along), v3_sub(given.x.p, up.p)), row);

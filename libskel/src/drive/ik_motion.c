@@ -89,27 +89,27 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
 }
 
 static size_t layout(const skel_ik_motion *from, void *base, skel_ik_motion **out) {
-    const size_t    n = (size_t)from->n, nb = (size_t)from->m->nb, nq = (size_t)from->m->nq;
-    const size_t    nx   = (size_t)from->track.ik->nx;
-    skel__carver    c    = {base, 0};
-    skel_ik_motion *v    = skel__carve(&c, 1, sizeof *v);
-    skel_ik_motion  at   = *from;
-    skel__tracker  *t[2] = {&at.track, &at.probe};
+    const size_t n = (size_t)from->n, nb = (size_t)from->m->nb, nq = (size_t)from->m->nq;
+    const size_t nx = (size_t)from->track.ik->nx;
+    skel__carver c = {base, 0};
+    skel_ik_motion *v = skel__carve(&c, 1, sizeof *v);
+    skel_ik_motion at = *from;
+    skel__tracker *t[2] = {&at.track, &at.probe};
     for (int k = 0; k < 2; ++k) {
         t[k]->x_base = skel__carve(&c, nx, sizeof(double));
-        t[k]->x_was  = skel__carve(&c, nx, sizeof(double));
-        t[k]->x_now  = skel__carve(&c, nx, sizeof(double));
+        t[k]->x_was = skel__carve(&c, nx, sizeof(double));
+        t[k]->x_now = skel__carve(&c, nx, sizeof(double));
     }
-    at.q_seed    = skel__carve(&c, nq, sizeof(double));
-    at.q_work    = skel__carve(&c, nq, sizeof(double));
-    at.posture   = skel__carve(&c, nx, sizeof(double));
-    at.root      = skel__carve(&c, nx - nq, sizeof(double));
-    at.x_first   = skel__carve(&c, nx, sizeof(double));
-    at.x_plain   = skel__carve(&c, nx, sizeof(double));
-    at.seed      = skel__carve(&c, (size_t)from->track.ik->n, sizeof(double));
-    at.poses     = skel__carve(&c, n * nb * 7, sizeof(double));
-    at.q         = skel__carve(&c, n * nq, sizeof(double));
-    at.receipts  = skel__carve(&c, n, sizeof *at.receipts);
+    at.q_seed = skel__carve(&c, nq, sizeof(double));
+    at.q_work = skel__carve(&c, nq, sizeof(double));
+    at.posture = skel__carve(&c, nx, sizeof(double));
+    at.root = skel__carve(&c, nx - nq, sizeof(double));
+    at.x_first = skel__carve(&c, nx, sizeof(double));
+    at.x_plain = skel__carve(&c, nx, sizeof(double));
+    at.seed = skel__carve(&c, (size_t)from->track.ik->n, sizeof(double));
+    at.poses = skel__carve(&c, n * nb * 7, sizeof(double));
+    at.q = skel__carve(&c, n * nq, sizeof(double));
+    at.receipts = skel__carve(&c, n, sizeof *at.receipts);
     at.residuals = skel__carve(&c, n * (size_t)at.goals * 2, sizeof(double));
     if (v) *v = at;
     if (out) *out = v;
@@ -119,17 +119,17 @@ static size_t layout(const skel_ik_motion *from, void *base, skel_ik_motion **ou
 /* Room for other ways through the samples. Most motions never touch it, so it is not zeroed. */
 static size_t layout_room(skel_ik_motion *v, void *base) {
     const size_t n = (size_t)v->n, nx = (size_t)v->track.ik->nx;
-    skel__carver c  = {base, 0};
-    v->path.x       = skel__carve(&c, n * nx, sizeof(double));
-    v->limit        = skel__carve(&c, n, sizeof(double));
-    v->reached      = skel__carve(&c, n, sizeof *v->reached);
-    v->jumps        = skel__carve(&c, n, sizeof *v->jumps);
-    v->smooth.x     = skel__carve(&c, n * nx, sizeof(double));
-    v->kept.x       = skel__carve(&c, n * nx, sizeof(double));
+    skel__carver c = {base, 0};
+    v->path.x = skel__carve(&c, n * nx, sizeof(double));
+    v->limit = skel__carve(&c, n, sizeof(double));
+    v->reached = skel__carve(&c, n, sizeof *v->reached);
+    v->jumps = skel__carve(&c, n, sizeof *v->jumps);
+    v->smooth.x = skel__carve(&c, n * nx, sizeof(double));
+    v->kept.x = skel__carve(&c, n * nx, sizeof(double));
     v->kept.reached = skel__carve(&c, n, sizeof *v->kept.reached);
-    v->smooth.y     = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
-    v->smooth.sum   = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
-    v->smooth.lead  = skel__carve(&c, 2 * nx, sizeof(double));
+    v->smooth.y = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
+    v->smooth.sum = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
+    v->smooth.lead = skel__carve(&c, 2 * nx, sizeof(double));
     skel__repair_layout(v, &c);
     return c.used;
 }
@@ -148,30 +148,30 @@ static skel_status make_probe(skel_ik_motion *v, const skel_ik_desc *ik, skel_er
 }
 
 static void take_scalars(skel_ik_motion *at, const skel_ik_motion_desc *d) {
-    at->n            = (int32_t)d->sample_count;
-    at->goals        = (int32_t)d->ik->goal_count;
-    at->mode         = d->ik->mode;
-    at->tracks       = d->tracks;
-    at->base         = d->base;
-    at->rate         = d->sample_rate;
-    at->base_poses   = d->base_poses;
+    at->n = (int32_t)d->sample_count;
+    at->goals = (int32_t)d->ik->goal_count;
+    at->mode = d->ik->mode;
+    at->tracks = d->tracks;
+    at->base = d->base;
+    at->rate = d->sample_rate;
+    at->base_poses = d->base_poses;
     at->base_posture = (int32_t)d->base_posture;
-    at->has_bounds   = d->ik->max_step != NULL;
-    at->start_held   = d->start == SKEL_IK_START_HELD;
-    at->blend_in     = d->blend_in;
-    at->blend_out    = d->blend_out;
-    at->changed      = at->n;
-    at->manner       = skel__ik_manner_of(at->track.ik);
-    at->moved        = (skel_ik_jump){.struct_size = sizeof at->moved, .joint = SKEL_WORLD};
-    at->repair       = (skel__repair){.last_lost = -1, .random = 1};
+    at->has_bounds = d->ik->max_step != NULL;
+    at->start_held = d->start == SKEL_IK_START_HELD;
+    at->blend_in = d->blend_in;
+    at->blend_out = d->blend_out;
+    at->changed = at->n;
+    at->manner = skel__ik_manner_of(at->track.ik);
+    at->moved = (skel_ik_jump){.struct_size = sizeof at->moved, .joint = SKEL_WORLD};
+    at->repair = (skel__repair){.last_lost = -1, .random = 1};
 }
 
 skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion **out,
                                  skel_error *err) {
     skel_ik_motion_desc d;
-    skel_ik_desc        ik;
+    skel_ik_desc ik;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
-    *out               = NULL;
+    *out = NULL;
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
 
@@ -181,7 +181,7 @@ skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion
 
     if (d.base_posture && skel__desc_import(&ik, sizeof ik, sizeof ik, d.ik) == SKEL_OK) {
         ik.posture = d.base;
-        d.ik       = &ik;
+        d.ik = &ik;
     }
     status = skel_ik_create(d.ik, &at.track.ik, err);
     if (status != SKEL_OK) return status;
@@ -226,8 +226,8 @@ void skel_ik_motion_destroy(skel_ik_motion *motion) {
 static void aim(const skel_ik_motion *v, skel_ik *ik, int32_t k) {
     for (int32_t g = 0; v->tracks && g < v->goals; ++g) {
         const skel_goal_track *t = &v->tracks[g];
-        const size_t           p = t->position_count > 1 ? (size_t)k : 0;
-        const size_t           o = t->orientation_count > 1 ? (size_t)k : 0;
+        const size_t p = t->position_count > 1 ? (size_t)k : 0;
+        const size_t o = t->orientation_count > 1 ? (size_t)k : 0;
         skel_ik_set_target(ik, g, t->position_count ? t->positions + 3 * p : NULL,
                            t->orientation_count ? t->orientations + 4 * o : NULL);
         if (t->weight_count) skel_ik_set_weight(ik, g, t->weights[t->weight_count > 1 ? k : 0]);
@@ -236,9 +236,9 @@ static void aim(const skel_ik_motion *v, skel_ik *ik, int32_t k) {
 
 /* 0 at the very ends, 1 between the blends, smooth. */
 static double weight_of(const skel_ik_motion *v, int32_t k) {
-    const double in  = v->blend_in ? fmin((double)k / v->blend_in, 1) : 1;
+    const double in = v->blend_in ? fmin((double)k / v->blend_in, 1) : 1;
     const double out = v->blend_out ? fmin((double)(v->n - 1 - k) / v->blend_out, 1) : 1;
-    const double w   = fmin(in, out);
+    const double w = fmin(in, out);
     return w * w * (3 - 2 * w);
 }
 
@@ -267,9 +267,9 @@ void skel__motion_move_on(const skel_ik *ik, const double *a, const double *b, d
     memcpy(old, x, (size_t)ik->nx * sizeof *x);
     memcpy(x, b, (size_t)ik->nx * sizeof *x);
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n    = &ik->node[i];
-        const double        *from = a + n->x, *to = b + n->x, *was = old + n->x;
-        double              *q = x + n->x;
+        const skel__ik_node *n = &ik->node[i];
+        const double *from = a + n->x, *to = b + n->x, *was = old + n->x;
+        double *q = x + n->x;
         if (n->column < 0) continue;
         const size_t width = (size_t)skel__ik_numbers(n);
         if (memcmp(from, to, width * sizeof *from) == 0) { /* to the bit, where it stands still */
@@ -295,7 +295,7 @@ void skel__motion_follow(skel_ik *ik, const double *a, const double *b) {
 
 static void store(skel_ik_motion *v, const skel_ik *ik, int32_t k) {
     const size_t nb = (size_t)v->m->nb, nq = (size_t)v->m->nq;
-    double      *x = v->poses + (size_t)k * nb * 7;
+    double *x = v->poses + (size_t)k * nb * 7;
     memcpy(v->q + (size_t)k * nq, ik->x, nq * sizeof(double));
     skel_ik_get_poses(ik, x);
     for (size_t i = 0; k > 0 && i < nb; ++i) { /* continuous signs */
@@ -320,11 +320,11 @@ static void blend_and_store(skel_ik_motion *v, const skel__tracker *t, int32_t k
 }
 
 static void sample(skel_ik_motion *v, int32_t k) {
-    skel__tracker *t  = &v->track;
-    skel_ik       *ik = t->ik;
-    const size_t   nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
-    const int      goes_on = v->mode == SKEL_IK_TRACK && k > 0;
-    double        *q       = v->q + (size_t)k * nq;
+    skel__tracker *t = &v->track;
+    skel_ik *ik = t->ik;
+    const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
+    const int goes_on = v->mode == SKEL_IK_TRACK && k > 0;
+    double *q = v->q + (size_t)k * nq;
     memcpy(t->x_was, t->x_base, nx * sizeof(double));
     skel__motion_enter(v, t, k);
 
@@ -352,22 +352,22 @@ static void sample(skel_ik_motion *v, int32_t k) {
 double skel__motion_step(const skel_ik *ik, const double *a, const double *b, skel_ik_jump *jump) {
     double most = 0;
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n    = &ik->node[i];
-        const double        *from = a + n->x, *to = b + n->x;
+        const skel__ik_node *n = &ik->node[i];
+        const double *from = a + n->x, *to = b + n->x;
         if (n->column < 0 || n->leader >= 0) continue;
 
         double size = fabs(to[0] - from[0]);
         if (n->kind == SKEL__NODE_BALL) size = v3_norm(q_log(q_mul(q_conj(q_of(from)), q_of(to))));
         if (n->kind == SKEL__NODE_SHIFT) size = v3_norm(v3_sub(v3_of(to), v3_of(from)));
 
-        const int    is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
-        const double step      = is_length ? size / ik->length : size;
+        const int is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+        const double step = is_length ? size / ik->length : size;
         if (!(step > most)) continue;
         most = step;
         if (!jump) continue;
-        jump->joint     = n->joint;
+        jump->joint = n->joint;
         jump->is_length = is_length;
-        jump->size      = size;
+        jump->size = size;
     }
     return most;
 }
@@ -378,10 +378,10 @@ double skel__motion_limit(const skel_ik_motion *v, const skel_ik *ik) {
 }
 
 double skel__motion_list_jumps(skel_ik_motion *v) {
-    skel__tracker *t   = &v->probe;
-    const int32_t  nx  = t->ik->nx;
-    double         bad = 0;
-    v->jump_count      = 0;
+    skel__tracker *t = &v->probe;
+    const int32_t nx = t->ik->nx;
+    double bad = 0;
+    v->jump_count = 0;
     for (int32_t k = 0; k < v->n; ++k) {
         skel_ik_jump jump = {.struct_size = sizeof jump, .sample = k};
         memcpy(t->x_was, t->x_base, (size_t)nx * sizeof(double));
@@ -417,8 +417,8 @@ void skel__motion_finish(skel_ik_motion *v) {
 }
 
 static void track(skel_ik_motion *v) {
-    const int32_t k  = v->done;
-    const size_t  nx = (size_t)v->track.ik->nx;
+    const int32_t k = v->done;
+    const size_t nx = (size_t)v->track.ik->nx;
     sample(v, k);
     if (v->stored <= k) v->stored = k + 1;
 
@@ -428,7 +428,7 @@ static void track(skel_ik_motion *v) {
         if (k == 0) memcpy(v->x_first, x, nx * sizeof(double));
         if (k > 0) v->limit[k] = fmax(v->limit[k], skel__motion_limit(v, v->track.ik));
         const double step = k > 0 ? skel__motion_step(v->track.ik, v->x_plain, x, NULL) : 0;
-        const int    good = v->reached[k] && !(step > v->limit[k] && k > 0);
+        const int good = v->reached[k] && !(step > v->limit[k] && k > 0);
         if (good) skel__repair_rest(v);
         if (!good && skel__repair_begin(v, k)) return;
     }
@@ -437,9 +437,9 @@ static void track(skel_ik_motion *v) {
 
 /* A sample whose answer was found elsewhere. */
 static void write_sample(skel_ik_motion *v) {
-    skel__tracker *t  = &v->probe;
-    const int32_t  k  = v->write;
-    const size_t   nx = (size_t)t->ik->nx;
+    skel__tracker *t = &v->probe;
+    const int32_t k = v->write;
+    const size_t nx = (size_t)t->ik->nx;
     skel__motion_enter(v, t, k);
     memcpy(t->x_now, skel__strand_at(&v->path, k, (int32_t)nx), nx * sizeof(double));
     memcpy(t->ik->x, t->x_now, nx * sizeof(double));
@@ -460,9 +460,9 @@ void skel__motion_changed(skel_ik_motion *v, int32_t first, int32_t last) {
     const int32_t nx = v->track.ik->nx;
     for (int32_t k = first; k <= last; ++k) v->reached[k] = 2;
     if (first < v->changed) v->changed = first;
-    v->write      = first;
+    v->write = first;
     v->write_last = last;
-    v->phase      = SKEL__IK_WRITES;
+    v->phase = SKEL__IK_WRITES;
     if (last + 1 < v->done) return;
 
     /* Tracking goes on from there. */
@@ -491,7 +491,7 @@ skel_status skel_ik_motion_advance(skel_ik_motion *motion, double max_ms) {
 
     /* Never less than was told: once samples have changed, some work comes behind the last. */
     const double tracked = (double)motion->done / motion->n;
-    double       now     = tracked;
+    double now = tracked;
     if (motion->changed < motion->n) now = TRACKED * tracked;
     if (motion->phase == SKEL__IK_SMOOTHS) now += (1 - TRACKED) * skel__smooth_progress(motion);
     if (motion->phase == SKEL__IK_ENDS) now = 1;

@@ -22,9 +22,9 @@ static double *next_at(const skel_ik_motion *v, int32_t k) {
 
 /* out: the mean of the samples around k, within the segment. */
 static void mean_at(skel_ik_motion *v, int32_t k, double *out) {
-    skel__smoothing *s     = &v->smooth;
-    const skel_ik   *ik    = v->probe.ik;
-    double           total = 0;
+    skel__smoothing *s = &v->smooth;
+    const skel_ik *ik = v->probe.ik;
+    double total = 0;
     memset(s->sum, 0, (size_t)ik->n * sizeof *s->sum);
     for (int32_t j = -SMOOTH_REACH; j <= SMOOTH_REACH; ++j) {
         if (k + j < s->first || k + j > s->last) continue;
@@ -39,10 +39,10 @@ static void mean_at(skel_ik_motion *v, int32_t k, double *out) {
 
 /* Adds what sample k contributes: |x(k) - 2 x(k - 1) + x(k - 2)|, largest column. */
 static double roughness_at(skel_ik_motion *v, double *(*x)(const skel_ik_motion *, int32_t),
-                           int32_t         k) {
-    skel__smoothing *s    = &v->smooth;
-    const skel_ik   *ik   = v->probe.ik;
-    double           most = 0;
+                           int32_t k) {
+    skel__smoothing *s = &v->smooth;
+    const skel_ik *ik = v->probe.ik;
+    double most = 0;
     if (k - 2 < s->first) return 0;
     skel__ik_difference(ik, x(v, k - 1), x(v, k), s->y);
     skel__ik_difference(ik, x(v, k - 2), x(v, k - 1), s->sum);
@@ -52,8 +52,8 @@ static double roughness_at(skel_ik_motion *v, double *(*x)(const skel_ik_motion 
 
 /* The next samples without a jump, and not before samples that nothing has changed. */
 static int next_segment(skel_ik_motion *v, int32_t from) {
-    skel__smoothing *s  = &v->smooth;
-    const skel_ik   *ik = v->probe.ik;
+    skel__smoothing *s = &v->smooth;
+    const skel_ik *ik = v->probe.ik;
     for (int32_t first = from; first < v->n; first = s->last + 1) {
         int has_changed = 0;
         s->first = s->last = first;
@@ -80,14 +80,14 @@ static int next_segment(skel_ik_motion *v, int32_t from) {
 }
 
 static void begin_round(skel_ik_motion *v) {
-    skel__smoothing *s    = &v->smooth;
-    const size_t     size = (size_t)v->track.ik->nx * sizeof(double);
+    skel__smoothing *s = &v->smooth;
+    const size_t size = (size_t)v->track.ik->nx * sizeof(double);
     memcpy(next_at(v, s->first), path_at(v, s->first), size);
     mean_at(v, s->first, s->lead);
-    s->done           = s->first;
-    s->next_step      = 0;
+    s->done = s->first;
+    s->next_step = 0;
     s->next_roughness = 0;
-    s->is_walking     = 0;
+    s->is_walking = 0;
 }
 
 /* Where the animation moves, its motion must not be smoothed away. */
@@ -104,22 +104,22 @@ static int stands_still(const skel_ik_motion *v) {
 
 static void end(skel_ik_motion *v) {
     skel__smoothing *s = &v->smooth;
-    s->is_over         = 1;
+    s->is_over = 1;
     if (s->changed > s->changed_last) {
         skel__motion_finish(v);
         return;
     }
-    v->write      = s->changed;
+    v->write = s->changed;
     v->write_last = v->n - 1; /* signs of quaternions go on from there */
-    v->phase      = SKEL__IK_WRITES;
+    v->phase = SKEL__IK_WRITES;
 }
 
 void skel__smooth_begin(skel_ik_motion *v) {
     skel__smoothing *s = &v->smooth;
-    s->changed         = v->kept.passes > 0 ? 0 : v->n; /* another pass may have been kept */
-    s->changed_last    = v->kept.passes > 0 ? 0 : -1;
-    s->round           = 0;
-    v->phase           = SKEL__IK_SMOOTHS;
+    s->changed = v->kept.passes > 0 ? 0 : v->n; /* another pass may have been kept */
+    s->changed_last = v->kept.passes > 0 ? 0 : -1;
+    s->round = 0;
+    v->phase = SKEL__IK_SMOOTHS;
     if (stands_still(v) && next_segment(v, 0))
         begin_round(v);
     else
@@ -128,7 +128,7 @@ void skel__smooth_begin(skel_ik_motion *v) {
 
 static void next(skel_ik_motion *v) {
     skel__smoothing *s = &v->smooth;
-    s->round           = 0;
+    s->round = 0;
     if (next_segment(v, s->last + 1))
         begin_round(v);
     else
@@ -146,15 +146,15 @@ static int parts_from_next(const skel_ik_motion *v) {
 
 /* The round has reached the end of the segment: is it better? */
 static void judge(skel_ik_motion *v) {
-    skel__smoothing *s  = &v->smooth;
-    const size_t     nx = (size_t)v->track.ik->nx;
+    skel__smoothing *s = &v->smooth;
+    const size_t nx = (size_t)v->track.ik->nx;
     if (s->next_step > s->step || s->next_roughness > s->roughness || parts_from_next(v)) {
         next(v);
         return;
     }
     memcpy(path_at(v, s->first), next_at(v, s->first),
            (size_t)(s->last - s->first + 1) * nx * sizeof(double));
-    s->step      = s->next_step;
+    s->step = s->next_step;
     s->roughness = s->next_roughness;
     if (s->first < s->changed) s->changed = s->first;
     if (s->last > s->changed_last) s->changed_last = s->last;
@@ -165,13 +165,13 @@ static void judge(skel_ik_motion *v) {
 }
 
 void skel__smooth_unit(skel_ik_motion *v) {
-    skel__smoothing *s  = &v->smooth;
-    const size_t     nx = (size_t)v->track.ik->nx;
-    const int32_t    k  = s->done;
+    skel__smoothing *s = &v->smooth;
+    const size_t nx = (size_t)v->track.ik->nx;
+    const int32_t k = s->done;
     mean_at(v, k + 1, s->lead + nx);
     const skel__strand lead = {.x = s->lead, .origin = k, .first = k, .last = k + 1};
-    const skel__walk   w    = {
-             .at = k, .direction = 1, .lead = &lead, .bound = SKEL__IK_STEP_MAX, .slack = 1};
+    const skel__walk w = {
+        .at = k, .direction = 1, .lead = &lead, .bound = SKEL__IK_STEP_MAX, .slack = 1};
     if (!s->is_walking) skel__walk_begin(v, &w, next_at(v, k));
     s->is_walking = 1;
 
@@ -183,7 +183,7 @@ void skel__smooth_unit(skel_ik_motion *v) {
     memcpy(s->lead, s->lead + nx, nx * sizeof(double));
     ++s->done;
     const double step = skel__motion_step(v->probe.ik, next_at(v, k), next_at(v, k + 1), NULL);
-    s->next_step      = fmax(s->next_step, step);
+    s->next_step = fmax(s->next_step, step);
     s->next_roughness += roughness_at(v, next_at, k + 1);
     if (s->done == s->last) judge(v);
 }

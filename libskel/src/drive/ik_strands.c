@@ -37,19 +37,19 @@
 /* ---- room ---- */
 
 void skel__repair_layout(skel_ik_motion *v, skel__carver *c) {
-    skel__repair *r     = &v->repair;
-    const size_t  nx    = (size_t)v->track.ik->nx;
-    const size_t  width = v->n < WINDOW ? (size_t)v->n : WINDOW;
-    const size_t  bytes = width * (nx + 1) * sizeof(double);
-    size_t        slots = ROOM_MAX / bytes;
+    skel__repair *r = &v->repair;
+    const size_t nx = (size_t)v->track.ik->nx;
+    const size_t width = v->n < WINDOW ? (size_t)v->n : WINDOW;
+    const size_t bytes = width * (nx + 1) * sizeof(double);
+    size_t slots = ROOM_MAX / bytes;
     if (slots > STRANDS_MAX) slots = STRANDS_MAX;
     if (slots < STRANDS_MIN) slots = STRANDS_MIN;
-    r->slots  = (int32_t)slots;
-    r->width  = (int32_t)width;
+    r->slots = (int32_t)slots;
+    r->width = (int32_t)width;
     r->strand = skel__carve(c, slots, sizeof *r->strand);
-    r->order  = skel__carve(c, slots, sizeof *r->order);
+    r->order = skel__carve(c, slots, sizeof *r->order);
 
-    r->middle.x            = skel__carve(c, nx, sizeof(double));
+    r->middle.x = skel__carve(c, nx, sizeof(double));
     skel__strand *others[] = {&r->glide, &r->best, &r->jump, &r->begin, &r->reverse};
     for (size_t k = 0; k < sizeof others / sizeof others[0]; ++k)
         others[k]->x = skel__carve(c, width * nx, sizeof(double));
@@ -75,8 +75,8 @@ static void copy_samples(const skel_ik_motion *v, skel__strand *to, const skel__
 
 static void copy_strand(const skel_ik_motion *v, skel__strand *to, const skel__strand *from) {
     double *x = to->x;
-    *to       = *from;
-    to->x     = x;
+    *to = *from;
+    to->x = x;
     copy_samples(v, to, from, from->first, from->last);
 }
 
@@ -84,8 +84,8 @@ static void copy_strand(const skel_ik_motion *v, skel__strand *to, const skel__s
 
 /* Work is counted, not timed, so that every run does the same. */
 static void count_work(skel_ik_motion *v) {
-    const skel_ik *ik   = v->probe.ik;
-    const double   work = (1.0 + ik->iterations) * (ik->rows + ik->n) * ik->n;
+    const skel_ik *ik = v->probe.ik;
+    const double work = (1.0 + ik->iterations) * (ik->rows + ik->n) * ik->n;
     v->repair.work += work;
     v->repair.spent += work;
 }
@@ -102,8 +102,8 @@ static int moves(const skel_ik_motion *v) {
 
 void skel__walk_begin(skel_ik_motion *v, const skel__walk *w, const double *x) {
     skel__ik_manner manner = v->manner;
-    manner.mode            = SKEL_IK_TRACK;
-    manner.has_posture     = w->lead != NULL; /* the caller's would draw every strand to one end */
+    manner.mode = SKEL_IK_TRACK;
+    manner.has_posture = w->lead != NULL; /* the caller's would draw every strand to one end */
     if (w->lead && !v->has_bounds) manner.most_step = w->bound;
     skel__ik_set_manner(v->probe.ik, &manner);
     skel__motion_enter(v, &v->probe, w->at);
@@ -117,11 +117,11 @@ static const double *lead_at(const skel_ik_motion *v, const skel__strand *lead, 
 }
 
 int skel__walk_step(skel_ik_motion *v, const skel__walk *w, double *x) {
-    skel__tracker *t  = &v->probe;
-    skel_ik       *ik = t->ik;
-    const size_t   nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
-    const int32_t  to   = w->at + w->direction;
-    const int32_t  edge = w->direction > 0 ? to : w->at;
+    skel__tracker *t = &v->probe;
+    skel_ik *ik = t->ik;
+    const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
+    const int32_t to = w->at + w->direction;
+    const int32_t edge = w->direction > 0 ? to : w->at;
     memcpy(t->x_was, t->x_base, nx * sizeof(double));
     skel__motion_enter(v, t, to);
 
@@ -136,8 +136,8 @@ int skel__walk_step(skel_ik_motion *v, const skel__walk *w, double *x) {
         const double *lead = lead_at(v, w->lead, to), *was = lead_at(v, w->lead, w->at);
         skel__ik_set_posture(ik, lead);
         if (lead != was && !v->has_bounds) {
-            from    = was;
-            on      = lead;
+            from = was;
+            on = lead;
             follows = 1;
         }
     }
@@ -161,13 +161,13 @@ int skel__walk_step(skel_ik_motion *v, const skel__walk *w, double *x) {
 /* One more sample of a strand; 0 where it ends. */
 static int lengthen(skel_ik_motion *v, skel__strand *s, int32_t direction,
                     const skel__strand *lead) {
-    const int32_t    end = direction > 0 ? s->last : s->first;
-    const skel__walk w   = {.at        = end,
-                            .direction = direction,
-                            .lead      = lead,
-                            .bound     = v->repair.pull,
-                            .slack     = v->repair.slack};
-    double          *x   = at(v, s, end + direction);
+    const int32_t end = direction > 0 ? s->last : s->first;
+    const skel__walk w = {.at = end,
+                          .direction = direction,
+                          .lead = lead,
+                          .bound = v->repair.pull,
+                          .slack = v->repair.slack};
+    double *x = at(v, s, end + direction);
     if (!v->repair.is_walking) skel__walk_begin(v, &w, at(v, s, end));
     v->repair.is_walking = 1;
 
@@ -202,8 +202,8 @@ static void set_end(const skel__repair *r, skel__strand *s, int32_t end) {
 
 /* Step from the motion at the sample before k to a strand at sample k. */
 static double step_onto(skel_ik_motion *v, const skel__strand *s, int32_t k) {
-    skel__tracker *t      = &v->probe;
-    const int32_t  before = k - v->repair.direction;
+    skel__tracker *t = &v->probe;
+    const int32_t before = k - v->repair.direction;
     copy_pose(v, v->x_plain, at(v, v->repair.motion, before));
     if (moves(v)) {
         skel__motion_base(v, t->ik, before, t->x_was);
@@ -217,8 +217,8 @@ static double step_onto(skel_ik_motion *v, const skel__strand *s, int32_t k) {
 
 static double next_random(skel__repair *r) { /* splitmix64, 0..1 */
     uint64_t z = r->random += 0x9e3779b97f4a7c15u;
-    z          = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z          = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
@@ -236,15 +236,15 @@ static void unwind(const skel_ik *ik, const double *near, double *x) {
 
 /* The motion beside the sample that is searched. */
 static const double *beside(const skel_ik_motion *v) {
-    const skel__repair *r    = &v->repair;
-    const int32_t       last = r->lost - r->direction;
+    const skel__repair *r = &v->repair;
+    const int32_t last = r->lost - r->direction;
     if (r->lost == 0 && r->direction > 0) return v->track.x_now;
     return at(v, r->motion, way(r, r->seeded, last) > 0 ? r->seeded : last);
 }
 
 static void add_strand(skel_ik_motion *v, const double *x) {
-    skel__repair *r  = &v->repair;
-    skel_ik      *ik = v->probe.ik;
+    skel__repair *r = &v->repair;
+    skel_ik *ik = v->probe.ik;
     for (int32_t k = 0; k < r->count; ++k) {
         const skel__strand *s = &r->strand[k];
         if (s->first > r->seeded || s->last < r->seeded) continue;
@@ -252,15 +252,15 @@ static void add_strand(skel_ik_motion *v, const double *x) {
     }
 
     skel__strand *s = &r->strand[r->count++];
-    s->origin       = r->first;
+    s->origin = r->first;
     s->first = s->last = r->seeded;
     copy_pose(v, at(v, s, r->seeded), x);
 }
 
 /* A pose of the sample from x; 1 where it is reached. */
 static int solve_pose(skel_ik_motion *v, double *x) {
-    skel_ik        *ik = v->probe.ik;
-    const size_t    nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
+    skel_ik *ik = v->probe.ik;
+    const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
     skel__ik_manner manner = {.mode = SKEL_IK_POSE, .restarts = SEED_RESTARTS, .together = 1};
     skel__motion_enter(v, &v->probe, v->repair.seeded);
     skel__motion_move_on(ik, v->probe.x_base, v->probe.x_base, x); /* the rest is the animation's */
@@ -286,12 +286,12 @@ static void give_up(skel_ik_motion *v, int is_out_of_reach) {
     skel__repair *r = &v->repair;
     if (is_out_of_reach) {
         r->last_lost = r->lost;
-        r->run       = r->lost + 1;
+        r->run = r->lost + 1;
     }
-    r->gap        = r->gap < GAP_MAX / 2 ? 2 * r->gap + 1 : GAP_MAX;
+    r->gap = r->gap < GAP_MAX / 2 ? 2 * r->gap + 1 : GAP_MAX;
     r->next_probe = r->lost + r->gap;
-    v->phase      = SKEL__IK_TRACKS;
-    v->done       = r->lost + 1;
+    v->phase = SKEL__IK_TRACKS;
+    v->done = r->lost + 1;
     if (v->done == v->n) skel__motion_finish(v);
 }
 
@@ -304,17 +304,17 @@ static void put(skel_ik_motion *v, const skel__strand *s, int32_t first) {
 /* The sample at which the step from the motion onto the strand is smallest. Samples that were lost
    before this one are left behind. */
 static int32_t jump_sample(skel_ik_motion *v, const skel__strand *s, double *size) {
-    const skel__repair *r    = &v->repair;
-    const int32_t       low  = s->first > r->floor + 1 ? s->first : r->floor + 1;
-    int32_t             high = r->run > low ? r->run : low;
-    int32_t             best = low;
+    const skel__repair *r = &v->repair;
+    const int32_t low = s->first > r->floor + 1 ? s->first : r->floor + 1;
+    int32_t high = r->run > low ? r->run : low;
+    int32_t best = low;
     if (high > r->lost) high = r->lost;
     *size = INFINITY;
     for (int32_t k = low; k <= high; ++k) {
         const double step = step_onto(v, s, k);
         if (!(step < *size)) continue;
         *size = step;
-        best  = k;
+        best = k;
     }
     return best;
 }
@@ -323,8 +323,8 @@ static int32_t jump_sample(skel_ik_motion *v, const skel__strand *s, double *siz
 static void keep_others(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
     for (int32_t k = 0; k < r->count; ++k) {
-        skel__strand *s    = &r->strand[k];
-        double        size = 0;
+        skel__strand *s = &r->strand[k];
+        double size = 0;
         if (s->first == 0) {
             s->off = skel__motion_step(v->probe.ik, v->x_first, at(v, s, 0), NULL);
             if (s->last > r->begin.last || (s->last == r->begin.last && s->off < r->begin.off))
@@ -340,7 +340,7 @@ static void keep_others(skel_ik_motion *v) {
 /* Hinges and slides in the middle of their limits, all else as tracking has it. */
 static void find_middle(skel_ik_motion *v) {
     const skel_ik *ik = v->probe.ik;
-    double        *x  = v->repair.middle.x;
+    double *x = v->repair.middle.x;
     copy_pose(v, x, v->track.x_now);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
@@ -353,25 +353,25 @@ static void find_middle(skel_ik_motion *v) {
 /* The last attempt lets strands take longer steps: through a singularity that is better than a
    jump into another branch. */
 static void next_attempt(skel_ik_motion *v) {
-    static const double  pull[ATTEMPTS_MAX]  = {1, 2, 1, 0.5, 1, 1, 2, 0.5, 1};
+    static const double pull[ATTEMPTS_MAX] = {1, 2, 1, 0.5, 1, 1, 2, 0.5, 1};
     static const int32_t aside[ATTEMPTS_MAX] = {0, 0, 0, 0, 16, -16, 40, -40, 0};
-    skel__repair        *r                   = &v->repair;
+    skel__repair *r = &v->repair;
     ++r->attempt;
     find_middle(v);
-    r->pull   = PULL * pull[r->attempt];
+    r->pull = PULL * pull[r->attempt];
     r->seeded = r->lost + aside[r->attempt];
     if (r->attempt == 2) r->seeded = r->jump.first;
     if (r->attempt == 3) r->seeded = (r->floor + r->jump.first) / 2;
     if (r->attempt + 1 == r->attempts) {
         r->seeded = r->lost;
-        r->slack  = SLACK;
+        r->slack = SLACK;
     }
     if (r->seeded > r->last) r->seeded = r->last;
     if (r->seeded < r->first) r->seeded = r->first;
     if (way(r, r->floor, r->seeded) < 0) r->seeded = r->floor;
     r->tries = r->count = r->fresh = 0;
-    r->most                        = STRANDS_BATCH;
-    v->phase                       = SKEL__IK_SEARCHES;
+    r->most = STRANDS_BATCH;
+    v->phase = SKEL__IK_SEARCHES;
 }
 
 /* ---- a strand that begins too late ---- */
@@ -380,15 +380,15 @@ static void next_attempt(skel_ik_motion *v) {
 static int begin_back(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
     if (r->reverse.first <= r->forward_floor || r->turns++ >= TURNS_MAX) return 0;
-    r->lost   = r->reverse.first - 1;
+    r->lost = r->reverse.first - 1;
     r->seeded = r->lost;
-    r->floor  = r->reverse.last;
+    r->floor = r->reverse.last;
     r->tries = r->count = r->fresh = 0;
-    r->attempt                     = 0;
-    r->pull                        = PULL;
-    r->most                        = STRANDS_BATCH;
-    r->best.first                  = r->lost + 1;
-    v->phase                       = SKEL__IK_SEARCHES;
+    r->attempt = 0;
+    r->pull = PULL;
+    r->most = STRANDS_BATCH;
+    r->best.first = r->lost + 1;
+    v->phase = SKEL__IK_SEARCHES;
     return 1;
 }
 
@@ -398,44 +398,44 @@ static int turn_back(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
     if (r->turns > 0 || r->jump.last < r->lost || r->jump.first <= r->floor) return 0;
     copy_strand(v, &r->reverse, &r->jump);
-    r->forward_lost  = r->lost;
+    r->forward_lost = r->lost;
     r->forward_floor = r->floor;
-    r->direction     = -1;
-    r->motion        = &r->reverse;
+    r->direction = -1;
+    r->motion = &r->reverse;
     return begin_back(v);
 }
 
 /* Forwards again, with that strand as the only one. */
 static void turn_forth(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
-    r->direction    = 1;
-    r->motion       = &v->path;
-    r->lost         = r->forward_lost;
-    r->seeded       = r->forward_lost;
-    r->floor        = r->forward_floor;
-    r->attempt      = r->attempts - 2;
-    r->tries        = r->patience;
-    r->pull         = PULL;
-    r->fresh        = 0;
-    r->count        = 1;
-    r->best.last    = r->lost - 1;
+    r->direction = 1;
+    r->motion = &v->path;
+    r->lost = r->forward_lost;
+    r->seeded = r->forward_lost;
+    r->floor = r->forward_floor;
+    r->attempt = r->attempts - 2;
+    r->tries = r->patience;
+    r->pull = PULL;
+    r->fresh = 0;
+    r->count = 1;
+    r->best.last = r->lost - 1;
     copy_strand(v, &r->strand[0], &r->reverse);
     v->phase = SKEL__IK_ORDERS;
 }
 
 static void jump(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
-    double        size;
+    double size;
     const int32_t k = jump_sample(v, &r->jump, &size);
-    v->last_jump    = k;
+    v->last_jump = k;
     put(v, &r->jump, k);
 }
 
 /* The motion begins on another strand; 1 where there is one and the first sample may move. The
    caller's bound of a step holds from the seed on. */
 static int begin_elsewhere(skel_ik_motion *v) {
-    skel__repair *r         = &v->repair;
-    const int     may_begin = r->floor == 0 && r->last_lost < 0 && v->last_jump == 0;
+    skel__repair *r = &v->repair;
+    const int may_begin = r->floor == 0 && r->last_lost < 0 && v->last_jump == 0;
     if (!may_begin || v->has_bounds || (v->start_held && r->lost > 0)) return 0;
     if (r->begin.last < r->lost) return 0;
     put(v, &r->begin, 0);
@@ -457,8 +457,8 @@ static void decide_without(skel_ik_motion *v) {
 
 /* Backwards, the strand grows by what was found, again and again. */
 static void grow(skel_ik_motion *v) {
-    skel__repair *r   = &v->repair;
-    const int     got = r->best.first <= r->lost;
+    skel__repair *r = &v->repair;
+    const int got = r->best.first <= r->lost;
     if (got) {
         copy_samples(v, &r->reverse, &r->best, r->best.first, r->best.last);
         r->reverse.first = r->best.first;
@@ -467,12 +467,12 @@ static void grow(skel_ik_motion *v) {
 }
 
 static void decide(skel_ik_motion *v) {
-    skel__repair *r    = &v->repair;
+    skel__repair *r = &v->repair;
     const int32_t goal = r->direction > 0 ? r->last : r->forward_floor;
-    const int32_t end  = end_of(r, &r->best);
-    const int     got  = way(r, r->lost, end) >= 0;
-    const int     late = share_of_work(v) > 2;
-    const int     more = r->tries < r->patience && r->count < r->slots && !late;
+    const int32_t end = end_of(r, &r->best);
+    const int got = way(r, r->lost, end) >= 0;
+    const int late = share_of_work(v) > 2;
+    const int more = r->tries < r->patience && r->count < r->slots && !late;
     if (late) r->attempts = r->attempt + 1;
     r->fresh = r->count;
     if (r->count == 0 && r->attempt == 0 && r->direction > 0) {
@@ -480,7 +480,7 @@ static void decide(skel_ik_motion *v) {
         return;
     }
     if (more && !(got && way(r, goal, end) >= 0)) {
-        r->most  = r->tries + STRANDS_BATCH;
+        r->most = r->tries + STRANDS_BATCH;
         v->phase = SKEL__IK_SEARCHES;
         return;
     }
@@ -508,11 +508,11 @@ static void decide(skel_ik_motion *v) {
 /* ---- poses, and strands from them ---- */
 
 static void search(skel_ik_motion *v) {
-    skel__repair *r        = &v->repair;
-    skel_ik      *ik       = v->probe.ik;
-    double       *x        = v->probe.x_now;
-    const int     is_first = r->tries == 0 && r->attempt == 0;
-    const int     is_there = is_first && r->direction > 0 && v->reached[r->lost];
+    skel__repair *r = &v->repair;
+    skel_ik *ik = v->probe.ik;
+    double *x = v->probe.x_now;
+    const int is_first = r->tries == 0 && r->attempt == 0;
+    const int is_there = is_first && r->direction > 0 && v->reached[r->lost];
 
     /* The first is the pose that tracking has: as it is, if all that is wrong is the jump. */
     const double *from = r->direction > 0 ? v->track.x_now : beside(v);
@@ -534,9 +534,9 @@ static void search(skel_ik_motion *v) {
         ++r->most;
         return;
     }
-    r->current    = r->fresh;
+    r->current = r->fresh;
     r->is_walking = 0;
-    v->phase      = r->count > r->fresh ? SKEL__IK_LEADS_ON : SKEL__IK_DECIDES;
+    v->phase = r->count > r->fresh ? SKEL__IK_LEADS_ON : SKEL__IK_DECIDES;
 }
 
 /* Every other attempt draws its strands to the middle of the limits, where they may last longer. */
@@ -549,7 +549,7 @@ static void lead_on(skel_ik_motion *v) {
     skel__strand *s = &r->strand[r->current];
     if (s->last < r->last && lengthen(v, s, 1, middle(v))) return;
     r->is_walking = 0;
-    v->phase      = SKEL__IK_LEADS_BACK;
+    v->phase = SKEL__IK_LEADS_BACK;
 }
 
 static void lead_back(skel_ik_motion *v) {
@@ -557,7 +557,7 @@ static void lead_back(skel_ik_motion *v) {
     skel__strand *s = &r->strand[r->current];
     if (s->first > r->first && lengthen(v, s, -1, middle(v))) return;
     r->is_walking = 0;
-    v->phase      = SKEL__IK_LEADS_ON;
+    v->phase = SKEL__IK_LEADS_ON;
 
     /* Only strands that hold at the lost sample help. */
     if (s->first <= r->lost && s->last >= r->lost) {
@@ -565,8 +565,8 @@ static void lead_back(skel_ik_motion *v) {
         ++r->current;
     } else {
         const skel__strand useless = *s;
-        *s                         = r->strand[--r->count];
-        r->strand[r->count]        = useless;
+        *s = r->strand[--r->count];
+        r->strand[r->count] = useless;
     }
     if (r->current == r->count) v->phase = SKEL__IK_ORDERS;
 }
@@ -586,35 +586,35 @@ static void order(skel_ik_motion *v) {
             r->order[i] = r->order[i - 1];
         r->order[i] = k;
     }
-    r->current    = r->fresh;
-    r->back       = GLIDE_SHORTEST;
+    r->current = r->fresh;
+    r->back = GLIDE_SHORTEST;
     r->is_walking = 0;
-    v->phase      = SKEL__IK_GLIDES;
+    v->phase = SKEL__IK_GLIDES;
     if (way(r, r->floor, r->lost) <= 0 || r->fresh == r->count) v->phase = SKEL__IK_DECIDES;
 }
 
 /* The next strand that gets farther than the best glide so far. */
 static void next_strand(skel_ik_motion *v) {
     skel__repair *r = &v->repair;
-    r->is_walking   = 0;
-    r->back         = GLIDE_SHORTEST;
-    v->phase        = SKEL__IK_GLIDES;
+    r->is_walking = 0;
+    r->back = GLIDE_SHORTEST;
+    v->phase = SKEL__IK_GLIDES;
     if (++r->current == r->count ||
         way(r, end_of(r, &r->best), end_of(r, &r->strand[r->order[r->current]])) <= 0)
         v->phase = SKEL__IK_DECIDES;
 }
 
 static void keep_glide(skel_ik_motion *v) {
-    skel__repair *r   = &v->repair;
+    skel__repair *r = &v->repair;
     const int32_t end = end_of(r, &r->glide);
     if (way(r, r->lost, end) >= 0 && way(r, end_of(r, &r->best), end) > 0)
         copy_strand(v, &r->best, &r->glide);
 }
 
 static void glide(skel_ik_motion *v) {
-    skel__repair *r     = &v->repair;
-    skel__strand *s     = &r->strand[r->order[r->current]];
-    int32_t       begin = r->lost - r->direction * r->back;
+    skel__repair *r = &v->repair;
+    skel__strand *s = &r->strand[r->order[r->current]];
+    int32_t begin = r->lost - r->direction * r->back;
     if (way(r, r->floor, begin) < 0) begin = r->floor;
     if (!r->is_walking) {
         r->glide.origin = r->first;
@@ -636,17 +636,17 @@ static void glide(skel_ik_motion *v) {
 /* The motion as far as it is good, to be come near to from the other side. */
 static skel__strand good_motion(const skel__repair *r) {
     skel__strand s = *r->motion;
-    s.first        = r->direction > 0 ? r->floor : r->lost + 1;
-    s.last         = r->direction > 0 ? r->lost - 1 : r->floor;
+    s.first = r->direction > 0 ? r->floor : r->lost + 1;
+    s.last = r->direction > 0 ? r->lost - 1 : r->floor;
     return s;
 }
 
 static void return_back(skel_ik_motion *v) {
-    skel__repair      *r      = &v->repair;
-    skel__strand      *s      = &r->strand[r->order[r->current]];
+    skel__repair *r = &v->repair;
+    skel__strand *s = &r->strand[r->order[r->current]];
     const skel__strand motion = good_motion(r);
-    const int32_t      end    = end_of(r, s);
-    int32_t            from   = r->lost + r->direction * RETURN_FROM;
+    const int32_t end = end_of(r, s);
+    int32_t from = r->lost + r->direction * RETURN_FROM;
     if (way(r, end, from) > 0) from = end;
     if (v->has_bounds || way(r, end_of(r, &r->best), end) <= 0) {
         next_strand(v);
@@ -678,44 +678,44 @@ static int has_freedom(const skel_ik_motion *v) {
 }
 
 void skel__repair_rest(skel_ik_motion *v) {
-    v->repair.gap        = 0;
+    v->repair.gap = 0;
     v->repair.next_probe = 0;
 }
 
 int skel__repair_begin(skel_ik_motion *v, int32_t lost) {
     skel__repair *r = &v->repair;
-    v->is_troubled  = 1;
+    v->is_troubled = 1;
     if (lost < r->next_probe || share_of_work(v) > 2) return 0;
 
     if (r->gap == 0) r->run = lost;
-    r->lost   = lost;
+    r->lost = lost;
     r->seeded = lost;
-    r->first  = lost - r->width / 2;
+    r->first = lost - r->width / 2;
     if (r->first + r->width > v->n) r->first = v->n - r->width;
     if (r->first < 0) r->first = 0;
-    r->last  = r->first + r->width - 1;
+    r->last = r->first + r->width - 1;
     r->floor = v->last_jump > r->last_lost ? v->last_jump : r->last_lost;
     if (r->floor < r->first) r->floor = r->first;
 
     /* Where samples before could not be reached, this one probably cannot either. */
     const int is_short = r->gap > 0 || share_of_work(v) > 1;
-    r->patience        = is_short ? STRANDS_BATCH : STRANDS_MAX;
-    r->attempts        = ATTEMPTS_MAX;
+    r->patience = is_short ? STRANDS_BATCH : STRANDS_MAX;
+    r->attempts = ATTEMPTS_MAX;
     if (!has_freedom(v)) r->attempts = ATTEMPTS_MIN;
     if (is_short) r->attempts = 1;
-    r->slack   = is_short ? SLACK : 1;
+    r->slack = is_short ? SLACK : 1;
     r->attempt = r->tries = r->count = r->fresh = 0;
-    r->most                                     = STRANDS_BATCH;
-    r->pull                                     = PULL;
-    r->work                                     = 0;
-    r->best.last                                = lost - 1;
-    r->jump.last                                = lost - 1;
-    r->begin.last                               = lost - 1;
-    r->is_walking                               = 0;
-    r->turns                                    = 0;
-    r->direction                                = 1;
-    r->motion                                   = &v->path;
-    v->phase                                    = SKEL__IK_SEARCHES;
+    r->most = STRANDS_BATCH;
+    r->pull = PULL;
+    r->work = 0;
+    r->best.last = lost - 1;
+    r->jump.last = lost - 1;
+    r->begin.last = lost - 1;
+    r->is_walking = 0;
+    r->turns = 0;
+    r->direction = 1;
+    r->motion = &v->path;
+    v->phase = SKEL__IK_SEARCHES;
     return 1;
 }
 
@@ -734,8 +734,8 @@ static void keep_motion(skel_ik_motion *v, double *x, int32_t *reached, const do
 }
 
 int skel__repair_again(skel_ik_motion *v) {
-    skel__kept  *kept = &v->kept;
-    const double bad  = badness(v);
+    skel__kept *kept = &v->kept;
+    const double bad = badness(v);
     if ((v->jump_count == 0 && kept->passes == 0) || !has_freedom(v)) return 0;
 
     /* Other glides early on may lead past what this one could not pass. */
@@ -752,9 +752,9 @@ int skel__repair_again(skel_ik_motion *v) {
     skel__ik_forget(v->track.ik);
     skel__repair_rest(v);
     v->repair.last_lost = -1;
-    v->last_jump        = 0;
-    v->done             = 0;
-    v->phase            = SKEL__IK_TRACKS;
+    v->last_jump = 0;
+    v->done = 0;
+    v->phase = SKEL__IK_TRACKS;
     return 1;
 }
 

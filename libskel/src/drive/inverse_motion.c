@@ -55,26 +55,26 @@ void skel_inverse_desc_init_sized(skel_inverse_desc *desc, size_t size) {
 }
 
 struct skel_inverse {
-    skel_allocator       allocator;
-    const skel_model    *m;
-    int32_t              n, nr; /* samples; roots: free and prescribed bodies */
-    double               rate, start;
+    skel_allocator allocator;
+    const skel_model *m;
+    int32_t n, nr; /* samples; roots: free and prescribed bodies */
+    double rate, start;
     skel_inverse_summary sum;
-    int32_t             *root;                               /* (nr) */
-    double              *q, *qd, *qdd;                       /* (n x nq), (n x nv) */
-    double              *place, *speed, *push;               /* (n x nr x 7), (n x nr x 6) */
-    double              *torque, *wrench, *residual, *power; /* (n x nv, 6 nj, 6 nb, nj) */
-    double              *filter;                             /* scratch of skel__lowpass */
-    double              *unroll;                             /* (n x 3) */
-    double              *rolled;                             /* (n x 4) */
-    double  *doubt, *doubt_push; /* (n x nv), (n x nr x 6): how far qdd and push may be wrong */
-    double  *uncertainty;        /* (n) */
-    int32_t  ne, nk;             /* events, skeletons */
-    int32_t *flags;              /* (n) SKEL_INVERSE_* */
-    int32_t *jumps;              /* (n x nk) an event lies between the sample before and this one */
-    double  *values;             /* (4 x ne) of events, at the last four samples */
-    int32_t *side;               /* (ne) 1 before, -1 behind, 0 not known */
-    int32_t *first;              /* (n + 1) of a sample's contacts, and where they end */
+    int32_t *root;                              /* (nr) */
+    double *q, *qd, *qdd;                       /* (n x nq), (n x nv) */
+    double *place, *speed, *push;               /* (n x nr x 7), (n x nr x 6) */
+    double *torque, *wrench, *residual, *power; /* (n x nv, 6 nj, 6 nb, nj) */
+    double *filter;                             /* scratch of skel__lowpass */
+    double *unroll;                             /* (n x 3) */
+    double *rolled;                             /* (n x 4) */
+    double *doubt, *doubt_push; /* (n x nv), (n x nr x 6): how far qdd and push may be wrong */
+    double *uncertainty;        /* (n) */
+    int32_t ne, nk;             /* events, skeletons */
+    int32_t *flags;             /* (n) SKEL_INVERSE_* */
+    int32_t *jumps;             /* (n x nk) an event lies between the sample before and this one */
+    double *values;             /* (4 x ne) of events, at the last four samples */
+    int32_t *side;              /* (ne) 1 before, -1 behind, 0 not known */
+    int32_t *first;             /* (n + 1) of a sample's contacts, and where they end */
     skel_inverse_contact *contact; /* a block of its own; NULL where nothing touches */
 };
 
@@ -85,33 +85,33 @@ typedef struct samples {
 
 static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     const skel_model *m = at->m;
-    const size_t      n = (size_t)at->n, nr = (size_t)at->nr, size = sizeof(double);
-    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
-    skel__carver      c = {base, 0};
-    skel_inverse     *v = skel__carve(&c, 1, sizeof *v);
-    at->root            = skel__carve(&c, nr, sizeof *at->root);
-    at->q               = skel__carve(&c, n * (size_t)m->nq, size);
-    at->qd              = skel__carve(&c, n * nv, size);
-    at->qdd             = skel__carve(&c, n * nv, size);
-    at->place           = skel__carve(&c, n * nr * 7, size);
-    at->speed           = skel__carve(&c, n * nr * 6, size);
-    at->push            = skel__carve(&c, n * nr * 6, size);
-    at->doubt           = skel__carve(&c, n * nv, size);
-    at->doubt_push      = skel__carve(&c, n * nr * 6, size);
-    at->uncertainty     = skel__carve(&c, n, size);
-    at->torque          = skel__carve(&c, n * nv, size);
-    at->wrench          = skel__carve(&c, n * nj * 6, size);
-    at->residual        = skel__carve(&c, n * nb * 6, size);
-    at->power           = skel__carve(&c, n * nj, size);
-    at->filter          = skel__carve(&c, skel__lowpass_room(n), size);
-    at->unroll          = skel__carve(&c, 3 * n, size);
-    at->rolled          = skel__carve(&c, 4 * n, size);
+    const size_t n = (size_t)at->n, nr = (size_t)at->nr, size = sizeof(double);
+    const size_t nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    skel__carver c = {base, 0};
+    skel_inverse *v = skel__carve(&c, 1, sizeof *v);
+    at->root = skel__carve(&c, nr, sizeof *at->root);
+    at->q = skel__carve(&c, n * (size_t)m->nq, size);
+    at->qd = skel__carve(&c, n * nv, size);
+    at->qdd = skel__carve(&c, n * nv, size);
+    at->place = skel__carve(&c, n * nr * 7, size);
+    at->speed = skel__carve(&c, n * nr * 6, size);
+    at->push = skel__carve(&c, n * nr * 6, size);
+    at->doubt = skel__carve(&c, n * nv, size);
+    at->doubt_push = skel__carve(&c, n * nr * 6, size);
+    at->uncertainty = skel__carve(&c, n, size);
+    at->torque = skel__carve(&c, n * nv, size);
+    at->wrench = skel__carve(&c, n * nj * 6, size);
+    at->residual = skel__carve(&c, n * nb * 6, size);
+    at->power = skel__carve(&c, n * nj, size);
+    at->filter = skel__carve(&c, skel__lowpass_room(n), size);
+    at->unroll = skel__carve(&c, 3 * n, size);
+    at->rolled = skel__carve(&c, 4 * n, size);
     const size_t ne = (size_t)at->ne, nk = (size_t)at->nk;
-    at->flags  = skel__carve(&c, n, sizeof *at->flags);
-    at->jumps  = skel__carve(&c, ne ? n * nk : 0, sizeof *at->jumps);
+    at->flags = skel__carve(&c, n, sizeof *at->flags);
+    at->jumps = skel__carve(&c, ne ? n * nk : 0, sizeof *at->jumps);
     at->values = skel__carve(&c, 4 * ne, size);
-    at->side   = skel__carve(&c, ne, sizeof *at->side);
-    at->first  = skel__carve(&c, n + 1, sizeof *at->first);
+    at->side = skel__carve(&c, ne, sizeof *at->side);
+    at->first = skel__carve(&c, n + 1, sizeof *at->first);
     if (v) *v = *at;
     if (out) *out = v;
     return c.used;
@@ -140,7 +140,7 @@ static void measure_joints(skel_inverse *v, const skel__kin *x, double *q) {
         const skel__misfit e =
             skel__joint_measure(j, pose_mul(skel__pose_of(x, j->a), j->fa),
                                 pose_mul(skel__pose_of(x, j->b), j->fb), q + j->q_offset);
-        v->sum.joint_gap    = fmax(v->sum.joint_gap, e.gap);
+        v->sum.joint_gap = fmax(v->sum.joint_gap, e.gap);
         v->sum.misalignment = fmax(v->sum.misalignment, e.angle);
     }
 }
@@ -166,7 +166,7 @@ static skel_status read_samples(skel_inverse *v, const double *poses, skel_state
 static void unwrap(double *x, size_t stride, int32_t n) {
     for (int32_t k = 1; k < n; ++k) {
         const double before = x[(size_t)(k - 1) * stride];
-        double      *here   = &x[(size_t)k * stride];
+        double *here = &x[(size_t)k * stride];
         *here -= SKEL__TURN * nearbyint((*here - before) / SKEL__TURN);
     }
 }
@@ -188,8 +188,8 @@ static void smooth_number(skel_inverse *v, double *x, size_t stride, double *cha
 }
 
 static void smooth_rotation(skel_inverse *v, double *q, size_t stride) {
-    const size_t n  = (size_t)v->n;
-    double      *xi = v->unroll, *r = v->rolled;
+    const size_t n = (size_t)v->n;
+    double *xi = v->unroll, *r = v->rolled;
     v3_to((v3){0, 0, 0}, xi);
     for (size_t k = 1; k < n; ++k) {
         const double *here = q + k * stride;
@@ -207,8 +207,8 @@ static void smooth_rotation(skel_inverse *v, double *q, size_t stride) {
     for (int c = 0; c < 3; ++c)
         skel__lowpass(xi + c, 3, n, ANCHOR * v->sum.cutoff, v->rate, v->filter);
     for (size_t k = 0; k < n; ++k) {
-        const quat now      = q_unit(q_mul(q_of(r + 4 * k), q_exp(v3_of(xi + 3 * k))));
-        const v3   change   = q_log(q_mul(q_conj(q_of(q + k * stride)), now));
+        const quat now = q_unit(q_mul(q_of(r + 4 * k), q_exp(v3_of(xi + 3 * k))));
+        const v3 change = q_log(q_mul(q_conj(q_of(q + k * stride)), now));
         v->sum.filter_shift = fmax(v->sum.filter_shift, v3_norm(change));
         q_to(now, q + k * stride);
     }
@@ -217,13 +217,13 @@ static void smooth_rotation(skel_inverse *v, double *q, size_t stride) {
 
 /* Makes the coordinates continuous, and filters them. */
 static void smooth(skel_inverse *v) {
-    const skel_model *m  = v->m;
-    const size_t      nq = (size_t)m->nq, nr7 = 7 * (size_t)v->nr;
-    const int         cuts = v->sum.cutoff > 0;
+    const skel_model *m = v->m;
+    const size_t nq = (size_t)m->nq, nr7 = 7 * (size_t)v->nr;
+    const int cuts = v->sum.cutoff > 0;
     for (int32_t e = 0; e < m->nj; ++e) {
         const int32_t type = m->joint[e].type;
-        double       *q    = v->q + m->joint[e].q_offset;
-        double *change     = type == SKEL_JOINT_SLIDE ? &v->sum.filter_move : &v->sum.filter_shift;
+        double *q = v->q + m->joint[e].q_offset;
+        double *change = type == SKEL_JOINT_SLIDE ? &v->sum.filter_move : &v->sum.filter_shift;
         if (type == SKEL_JOINT_BALL) {
             keep_sign(q, nq, v->n);
             if (cuts) smooth_rotation(v, q, nq);
@@ -249,7 +249,7 @@ static void smooth(skel_inverse *v) {
 static void pose_state(const skel_inverse *v, int32_t sample, skel_state *s) {
     const size_t k = (size_t)sample, nr = (size_t)v->nr;
     for (size_t r = 0; r < nr; ++r) {
-        const double *x  = v->place + 7 * (k * nr + r);
+        const double *x = v->place + 7 * (k * nr + r);
         s->x[v->root[r]] = (skel__kin){.p = v3_of(x), .q = q_of(x + 3)};
     }
     skel__fk(v->m, v->q + k * (size_t)v->m->nq, s->x);
@@ -283,12 +283,12 @@ static void mark(skel_inverse *v, int32_t sample, int32_t event) {
 static void find_events(skel_inverse *v, int32_t sample) {
     const size_t ne = (size_t)v->ne;
     for (int32_t e = 0; e < v->ne; ++e) {
-        const double *x     = v->values + e;
-        const double  now   = x[(size_t)(sample % 4) * ne];
-        const int     hard  = is_hard(v->m, e);
-        const double  unit  = e < v->m->ncand ? v->m->contact_length : 1.0;
-        const double  slack = EVENT_SLACK * unit;
-        int32_t       side  = v->side[e];
+        const double *x = v->values + e;
+        const double now = x[(size_t)(sample % 4) * ne];
+        const int hard = is_hard(v->m, e);
+        const double unit = e < v->m->ncand ? v->m->contact_length : 1.0;
+        const double slack = EVENT_SLACK * unit;
+        int32_t side = v->side[e];
         if (now > (hard ? HARD_RELEASED * unit : slack)) side = 1;
         if (now < (hard ? HARD_TOUCHED * unit : -slack)) side = -1;
         if (sample > 0 && side != v->side[e]) mark(v, sample, e);
@@ -296,8 +296,8 @@ static void find_events(skel_inverse *v, int32_t sample) {
 
         if (sample < 3 || !hard) continue;
         const double before = x[(size_t)((sample + 1) % 4) * ne];
-        const double down   = x[(size_t)((sample + 2) % 4) * ne];
-        const double up     = x[(size_t)((sample + 3) % 4) * ne];
+        const double down = x[(size_t)((sample + 2) % 4) * ne];
+        const double up = x[(size_t)((sample + 3) % 4) * ne];
         if (down > slack && up > slack && 2 * down < before && 2 * up < now) mark(v, sample - 1, e);
     }
 }
@@ -316,14 +316,14 @@ static void start_events(skel_inverse *v, skel_state *s) {
 /* Goes over all poses: events, and how many contacts there are. Takes the memory for those. */
 static skel_status survey(skel_inverse *v, skel_state *s) {
     int32_t most = 0;
-    size_t  all  = 0;
+    size_t all = 0;
     start_events(v, s);
     for (int32_t k = 0; v->ne > 0 && k < v->n; ++k) {
         pose_state(v, k, s);
         skel__event_values(s, v->values + (size_t)(k % 4) * (size_t)v->ne);
         find_events(v, k);
         const int32_t count = skel__contacts_touching(s);
-        most                = count > most ? count : most;
+        most = count > most ? count : most;
         all += (size_t)count;
         if (all > INT32_MAX) return SKEL_E_MEMORY;
         v->first[k + 1] = (int32_t)all;
@@ -351,17 +351,17 @@ static void differentiate(const skel__stencil *s, const double *x, size_t stride
 /* Rotation vectors of the nodes against the middle one, each from its neighbour on, so that they go
    on beyond half a turn. Returns the longest. */
 static double unroll(const skel__stencil *s, const double *q, size_t stride, v3 *phi) {
-    const int32_t mid     = s->count / 2;
-    const quat    back    = q_conj(q_of(q + (size_t)(s->first + mid) * stride));
-    double        longest = 0;
-    phi[mid]              = (v3){0, 0, 0};
+    const int32_t mid = s->count / 2;
+    const quat back = q_conj(q_of(q + (size_t)(s->first + mid) * stride));
+    double longest = 0;
+    phi[mid] = (v3){0, 0, 0};
     for (int32_t way = -1; way <= 1; way += 2) {
         v3 step = {0, 0, 0};
         for (int32_t k = mid + way; k >= 0 && k < s->count; k += way) {
             const quat rel = q_mul(back, q_of(q + (size_t)(s->first + k) * stride));
-            phi[k]         = q_log_near(rel, v3_add(phi[k - way], step));
-            step           = v3_sub(phi[k], phi[k - way]);
-            longest        = fmax(longest, v3_norm(phi[k]));
+            phi[k] = q_log_near(rel, v3_add(phi[k - way], step));
+            step = v3_sub(phi[k], phi[k - way]);
+            longest = fmax(longest, v3_norm(phi[k]));
         }
     }
     return longest;
@@ -373,14 +373,14 @@ static double unroll(const skel__stencil *s, const double *q, size_t stride, v3 
 static void differentiate_rotation(const skel__stencil *wide, samples in, const double *q,
                                    size_t stride, double rate, double *w, double *dw) {
     skel__stencil s = *wide;
-    v3            phi[SKEL__STENCIL_NODES], d = {0, 0, 0}, dd = d;
+    v3 phi[SKEL__STENCIL_NODES], d = {0, 0, 0}, dd = d;
     const int32_t sample = wide->first + wide->at - in.first;
     while (unroll(&s, q, stride, phi) > WIDEST && s.count > 3) {
         s = skel__stencil_narrow(in.count, sample, s.count > 5 ? s.count - 2 : 3);
         s.first += in.first;
     }
     for (int32_t k = 0; k < s.count; ++k) {
-        d  = v3_mad(d, s.d1[k] * rate, phi[k]);
+        d = v3_mad(d, s.d1[k] * rate, phi[k]);
         dd = v3_mad(dd, s.d2[k] * rate * rate, phi[k]);
     }
     v3_to(q_jacobian_mul(phi[s.at], d), w);
@@ -396,8 +396,8 @@ static int32_t skeleton_of(const skel_model *m, const skel__joint *j) {
 static samples around(const skel_inverse *v, int32_t sample, int32_t skeleton) {
     const samples all = {0, v->n};
     if (v->ne == 0 || v->sum.cutoff > 0) return all;
-    const int32_t *jump  = v->jumps + skeleton;
-    int32_t        first = sample, end = sample + 1;
+    const int32_t *jump = v->jumps + skeleton;
+    int32_t first = sample, end = sample + 1;
     while (first > 0 && sample - first < SKEL__STENCIL_NODES &&
            !jump[(size_t)first * (size_t)v->nk])
         --first;
@@ -419,7 +419,7 @@ static skel__stencil stencil_in(skel_inverse *v, samples in, int32_t sample, int
 /* The stencil with two nodes fewer: what it gives otherwise tells how far the derivatives can be
    trusted. */
 static skel__stencil narrower(const skel__stencil *s, samples in) {
-    const int32_t fewer  = s->count > 4 ? s->count - 2 : s->count;
+    const int32_t fewer = s->count > 4 ? s->count - 2 : s->count;
     skel__stencil narrow = skel__stencil_narrow(in.count, s->first + s->at - in.first, fewer);
     narrow.first += in.first;
     return narrow;
@@ -428,14 +428,14 @@ static skel__stencil narrower(const skel__stencil *s, samples in) {
 /* Velocities and accelerations of a joint at a sample; doubt: how the accelerations differ by the
    narrower stencil. */
 static void differentiate_joint(skel_inverse *v, int32_t sample, const skel__joint *j) {
-    const size_t        nq = (size_t)v->m->nq, at = (size_t)sample * (size_t)v->m->nv;
-    const int32_t       skeleton = skeleton_of(v->m, j), nv = skel__joint_nv(j->type);
-    const samples       in     = around(v, sample, skeleton);
-    const skel__stencil s      = stencil_in(v, in, sample, skeleton);
+    const size_t nq = (size_t)v->m->nq, at = (size_t)sample * (size_t)v->m->nv;
+    const int32_t skeleton = skeleton_of(v->m, j), nv = skel__joint_nv(j->type);
+    const samples in = around(v, sample, skeleton);
+    const skel__stencil s = stencil_in(v, in, sample, skeleton);
     const skel__stencil narrow = narrower(&s, in);
-    const double       *q      = v->q + j->q_offset;
-    double             *qd = v->qd + at + j->v_offset, *qdd = v->qdd + at + j->v_offset;
-    double             *doubt = v->doubt + at + j->v_offset, rate[3];
+    const double *q = v->q + j->q_offset;
+    double *qd = v->qd + at + j->v_offset, *qdd = v->qdd + at + j->v_offset;
+    double *doubt = v->doubt + at + j->v_offset, rate[3];
     if (j->type == SKEL_JOINT_BALL) {
         differentiate_rotation(&s, in, q, nq, v->rate, qd, qdd);
         differentiate_rotation(&narrow, in, q, nq, v->rate, rate, doubt);
@@ -448,14 +448,14 @@ static void differentiate_joint(skel_inverse *v, int32_t sample, const skel__joi
 }
 
 static void differentiate_root(skel_inverse *v, int32_t sample, int32_t root) {
-    const size_t        nr = (size_t)v->nr, r = (size_t)root, at = 6 * ((size_t)sample * nr + r);
-    const int32_t       skeleton = v->m->body[v->root[root]].skeleton;
-    const samples       in       = around(v, sample, skeleton);
-    const skel__stencil s        = stencil_in(v, in, sample, skeleton);
-    const skel__stencil narrow   = narrower(&s, in);
-    const double       *x        = v->place + 7 * r;
-    double             *d = v->speed + at, *a = v->push + at, *doubt = v->doubt_push + at;
-    double              rate[3];
+    const size_t nr = (size_t)v->nr, r = (size_t)root, at = 6 * ((size_t)sample * nr + r);
+    const int32_t skeleton = v->m->body[v->root[root]].skeleton;
+    const samples in = around(v, sample, skeleton);
+    const skel__stencil s = stencil_in(v, in, sample, skeleton);
+    const skel__stencil narrow = narrower(&s, in);
+    const double *x = v->place + 7 * r;
+    double *d = v->speed + at, *a = v->push + at, *doubt = v->doubt_push + at;
+    double rate[3];
     for (int c = 0; c < 3; ++c) {
         differentiate(&s, x + c, 7 * nr, v->rate, d + c, a + c);
         differentiate(&narrow, x + c, 7 * nr, v->rate, rate, doubt + c);
@@ -478,14 +478,14 @@ static void differentiate_all(skel_inverse *v) {
 /* s->x, s->t and s->acc at a sample; s is prepared. */
 static void place_state(const skel_inverse *v, int32_t sample, skel_state *s) {
     const skel_model *m = v->m;
-    const size_t      k = (size_t)sample, nr = (size_t)v->nr;
-    s->t           = v->start + (double)sample / v->rate;
+    const size_t k = (size_t)sample, nr = (size_t)v->nr;
+    s->t = v->start + (double)sample / v->rate;
     s->is_factored = 0;
     for (size_t r = 0; r < nr; ++r) {
         const double *x = v->place + 7 * (k * nr + r), *d = v->speed + 6 * (k * nr + r);
-        const double *a    = v->push + 6 * (k * nr + r);
-        const quat    q    = q_of(x + 3);
-        s->x[v->root[r]]   = (skel__kin){v3_of(x), q, v3_of(d), v3_of(d + 3)};
+        const double *a = v->push + 6 * (k * nr + r);
+        const quat q = q_of(x + 3);
+        s->x[v->root[r]] = (skel__kin){v3_of(x), q, v3_of(d), v3_of(d + 3)};
         s->acc[v->root[r]] = (skel__twist){v3_of(a), q_rotate(q, v3_of(a + 3))};
     }
     skel__fk(m, v->q + k * (size_t)m->nq, s->x);
@@ -498,24 +498,24 @@ static void place_state(const skel_inverse *v, int32_t sample, skel_state *s) {
    those of the roots; uses s->acc, s->f and s->reaction. */
 static double find_uncertainty(skel_inverse *v, int32_t sample, skel_state *s) {
     const skel_model *m = v->m;
-    const size_t      k = (size_t)sample, nr = (size_t)v->nr;
-    double           *qdd = v->qdd + k * (size_t)m->nv, *doubt = v->doubt + k * (size_t)m->nv;
-    double            most = 0;
+    const size_t k = (size_t)sample, nr = (size_t)v->nr;
+    double *qdd = v->qdd + k * (size_t)m->nv, *doubt = v->doubt + k * (size_t)m->nv;
+    double most = 0;
 
     /* accelerations with the doubts added, less those without */
     for (int32_t i = 0; i < m->nb; ++i) s->bias[i] = s->acc[i];
     for (size_t r = 0; r < nr; ++r) {
-        const double *a    = v->doubt_push + 6 * (k * nr + r);
-        skel__twist  *root = &s->acc[v->root[r]];
-        root->v            = v3_add(root->v, v3_of(a));
-        root->w            = v3_add(root->w, q_rotate(s->x[v->root[r]].q, v3_of(a + 3)));
+        const double *a = v->doubt_push + 6 * (k * nr + r);
+        skel__twist *root = &s->acc[v->root[r]];
+        root->v = v3_add(root->v, v3_of(a));
+        root->w = v3_add(root->w, q_rotate(s->x[v->root[r]].q, v3_of(a + 3)));
     }
     for (int32_t c = 0; c < m->nv; ++c) doubt[c] += qdd[c];
     skel__fk_acceleration(s, doubt);
     for (int32_t i = 0; i < m->nb; ++i) {
         s->acc[i].v = v3_sub(s->acc[i].v, s->bias[i].v);
         s->acc[i].w = v3_sub(s->acc[i].w, s->bias[i].w);
-        s->f[i]     = (skel__wrench){0};
+        s->f[i] = (skel__wrench){0};
     }
 
     skel__reactions(s, s->x);
@@ -525,15 +525,15 @@ static double find_uncertainty(skel_inverse *v, int32_t sample, skel_state *s) {
 }
 
 static skel_inverse_contact contact_of(const skel_model *m, const skel__contact *c) {
-    skel_inverse_contact   out    = {.struct_size = sizeof out, .body = c->i, .other = c->other};
-    const skel__candidate *p      = &m->candidate[c->candidate];
-    const int32_t          ground = p->ground % (m->ng + 1); /* whatever the body's weight is */
-    out.ground                    = p->kind == SKEL__CANDIDATE_PLANE ? ground : -1;
+    skel_inverse_contact out = {.struct_size = sizeof out, .body = c->i, .other = c->other};
+    const skel__candidate *p = &m->candidate[c->candidate];
+    const int32_t ground = p->ground % (m->ng + 1); /* whatever the body's weight is */
+    out.ground = p->kind == SKEL__CANDIDATE_PLANE ? ground : -1;
     v3_to(c->point, out.point);
     v3_to(c->axis[0], out.normal);
     v3_to(skel__contact_force_on(c), out.force);
     out.depth = c->depth;
-    out.law   = c->law[0];
+    out.law = c->law[0];
     return out;
 }
 
@@ -557,11 +557,11 @@ static void measure_residual(skel_inverse *v, int32_t sample) {
     v->sum.event_samples += is_blurred;
     if (is_blurred) return;
     for (int32_t i = 0; i < v->m->nb; ++i) {
-        const double *r     = v->residual + 6 * ((size_t)sample * (size_t)v->m->nb + (size_t)i);
-        const double  force = v3_norm(v3_of(r)), torque = v3_norm(v3_of(r + 3));
+        const double *r = v->residual + 6 * ((size_t)sample * (size_t)v->m->nb + (size_t)i);
+        const double force = v3_norm(v3_of(r)), torque = v3_norm(v3_of(r + 3));
         v->sum.residual_torque = fmax(v->sum.residual_torque, torque);
         if (!(force > v->sum.residual_force)) continue;
-        v->sum.residual_force  = force;
+        v->sum.residual_force = force;
         v->sum.residual_sample = sample;
     }
 }
@@ -579,11 +579,11 @@ static void widen_uncertainty(skel_inverse *v) {
 }
 
 static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) {
-    const skel_model *m  = v->m;
-    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    const skel_model *m = v->m;
+    const size_t nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
     for (int32_t k = 0; k < v->n; ++k) {
-        const size_t at     = (size_t)k;
-        double      *torque = v->torque + at * nv;
+        const size_t at = (size_t)k;
+        double *torque = v->torque + at * nv;
         place_state(v, k, s);
         v->unroll[k] = find_uncertainty(v, k, s);
         if (s->contacts) s->contacts->lapse = k > 0 ? 1.0 / v->rate : 0;
@@ -596,8 +596,8 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
 
         /* Power of every joint: torque . qd. */
         for (int32_t e = 0; e < m->nj; ++e) {
-            const skel__joint *j    = &m->joint[e];
-            const double      *rate = v->qd + at * nv + j->v_offset;
+            const skel__joint *j = &m->joint[e];
+            const double *rate = v->qd + at * nv + j->v_offset;
             for (int32_t c = 0; c < skel__joint_nv(j->type); ++c)
                 v->power[at * nj + (size_t)e] += torque[j->v_offset + c] * rate[c];
         }
@@ -617,20 +617,20 @@ static skel_status fail_overflow(int32_t sample, const char *what, skel_error *e
 
 /* Whether coordinates, derivatives and the power of one joint at one sample are finite. */
 static int is_joint_finite(const skel_inverse *v, size_t k, int32_t e) {
-    const skel__joint *j  = &v->m->joint[e];
-    const size_t       n  = (size_t)skel__joint_nv(j->type);
-    const size_t       at = k * (size_t)v->m->nv + (size_t)j->v_offset;
-    const double      *q  = v->q + k * (size_t)v->m->nq + j->q_offset;
+    const skel__joint *j = &v->m->joint[e];
+    const size_t n = (size_t)skel__joint_nv(j->type);
+    const size_t at = k * (size_t)v->m->nv + (size_t)j->v_offset;
+    const double *q = v->q + k * (size_t)v->m->nq + j->q_offset;
     return all_finite(q, (size_t)skel__joint_nq(j->type)) && all_finite(v->qd + at, n) &&
            all_finite(v->qdd + at, n) && isfinite(v->power[k * (size_t)v->m->nj + (size_t)e]);
 }
 
 /* Sample rates or lengths of 1e300 overflow: no result is better than one that is not finite. */
 static skel_status check_samples(const skel_inverse *v, skel_error *err) {
-    const skel_model *m  = v->m;
-    const size_t      nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+    const skel_model *m = v->m;
+    const size_t nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
     for (int32_t k = 0; k < v->n; ++k) {
-        const size_t      at     = (size_t)k;
+        const size_t at = (size_t)k;
         const skel_status status = skel__inverse_check_forces(
             m, k, 0, v->torque + at * nv, v->wrench + at * nj * 6, v->residual + at * nb * 6, err);
         if (status != SKEL_OK) return status;
@@ -657,7 +657,7 @@ static skel_status check_samples(const skel_inverse *v, skel_error *err) {
 /* Squares of large forces overflow earlier than the forces themselves. */
 static skel_status check_summary(const skel_inverse *v, skel_error *err) {
     const skel_inverse_summary *sum = &v->sum;
-    const double fit[]   = {sum->joint_gap, sum->misalignment, sum->filter_shift, sum->filter_move};
+    const double fit[] = {sum->joint_gap, sum->misalignment, sum->filter_shift, sum->filter_move};
     const double force[] = {sum->noise, sum->suggested_cutoff, sum->residual_force,
                             sum->residual_torque};
     if (all_finite(fit, 4) && all_finite(force, 4)) return SKEL_OK;
@@ -671,9 +671,9 @@ static double passing(const skel_inverse *v, int32_t e) {
     double sum = 0;
     for (int32_t k = 0; k < v->n; ++k) {
         const double *w = v->wrench + 6 * ((size_t)k * (size_t)v->m->nj + (size_t)e);
-        const double  f = v3_norm(v3_of(w)), n = v3_norm(v3_of(w + 3));
-        const double  all = v->m->joint[e].type == SKEL_JOINT_SLIDE ? f + n / v->m->length_scale
-                                                                    : f * v->m->length_scale + n;
+        const double f = v3_norm(v3_of(w)), n = v3_norm(v3_of(w + 3));
+        const double all = v->m->joint[e].type == SKEL_JOINT_SLIDE ? f + n / v->m->length_scale
+                                                                   : f * v->m->length_scale + n;
         sum += all * all / v->n;
     }
     return sqrt(sum);
@@ -682,20 +682,20 @@ static double passing(const skel_inverse *v, int32_t e) {
 /* A torque about its mean, faded out toward both ends (Hann): one-sided stencils lift noise there
    many times more, and the filter would carry that inward. */
 static void faded(skel_inverse *v, int32_t dof) {
-    const size_t  n = (size_t)v->n, nv = (size_t)v->m->nv;
-    const double *x    = v->torque + dof;
-    double        mean = 0;
+    const size_t n = (size_t)v->n, nv = (size_t)v->m->nv;
+    const double *x = v->torque + dof;
+    double mean = 0;
     for (size_t k = 0; k < n; ++k) mean += x[k * nv] / (double)n;
     for (size_t k = 0; k < n; ++k) {
         const double s = sin(0.5 * SKEL__TURN * (double)k / (double)(n - 1));
-        v->unroll[k]   = s * s * (x[k * nv] - mean);
+        v->unroll[k] = s * s * (x[k * nv] - mean);
     }
 }
 
 /* Energy of the joint's torques below a frequency. */
 static double energy_below(skel_inverse *v, const skel__joint *j, double frequency) {
-    const size_t n   = (size_t)v->n;
-    double       sum = 0;
+    const size_t n = (size_t)v->n;
+    double sum = 0;
     for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
         faded(v, j->v_offset + c);
         skel__lowpass(v->unroll, 1, n, frequency, v->rate, v->filter);
@@ -708,13 +708,13 @@ static double energy_below(skel_inverse *v, const skel__joint *j, double frequen
    friction, f^4 under inertia): the cut-off belongs into the valley between them. From the top
    down by half octaves, until a band holds more than the one above it. */
 static double find_valley(skel_inverse *v, int32_t e) {
-    const skel__joint *j      = &v->m->joint[e];
-    const double       lowest = 4.0 * v->rate / v->n, step = sqrt(0.5);
-    double             top = 0.5 * step * v->rate, above = energy_below(v, j, top), band = INFINITY;
+    const skel__joint *j = &v->m->joint[e];
+    const double lowest = 4.0 * v->rate / v->n, step = sqrt(0.5);
+    double top = 0.5 * step * v->rate, above = energy_below(v, j, top), band = INFINITY;
     while (top * step > lowest) {
         const double below = energy_below(v, j, top * step);
         if (above - below >= band) break;
-        band  = above - below;
+        band = above - below;
         above = below;
         top *= step;
     }
@@ -723,10 +723,10 @@ static double find_valley(skel_inverse *v, int32_t e) {
 
 static void find_noise(skel_inverse *v) {
     const skel_model *m = v->m;
-    v->sum.noise_joint  = -1;
+    v->sum.noise_joint = -1;
     for (int32_t e = 0; e < m->nj; ++e) {
-        const skel__joint *j    = &m->joint[e];
-        skel__band         band = {0};
+        const skel__joint *j = &m->joint[e];
+        skel__band band = {0};
         for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
             faded(v, j->v_offset + c);
             const skel__band one = skel__band_of(v->unroll, 1, (size_t)v->n);
@@ -735,7 +735,7 @@ static void find_noise(skel_inverse *v) {
         if (!(sqrt(band.high / v->n) > NOISE_MATTERS * passing(v, e))) continue;
         const double share = fmin(1.0, band.high / fmax(band.all, 1e-300));
         if (!(share > v->sum.noise)) continue;
-        v->sum.noise       = share;
+        v->sum.noise = share;
         v->sum.noise_joint = e;
     }
     if (v->sum.noise > NOISE_SHARE) v->sum.suggested_cutoff = find_valley(v, v->sum.noise_joint);
@@ -769,9 +769,9 @@ static skel_status import(const skel_inverse_desc *desc, skel_inverse_desc *d, s
 }
 
 static skel_status compute(skel_inverse *v, const double *poses, skel_error *err) {
-    skel_state       *s      = NULL;
-    const skel_model *m      = v->m;
-    skel_status       status = skel_state_create(m, &s, err);
+    skel_state *s = NULL;
+    const skel_model *m = v->m;
+    skel_status status = skel_state_create(m, &s, err);
     if (status != SKEL_OK) return status;
     v->nr = 0;
     for (int32_t i = 0; i < m->nb; ++i)
@@ -800,14 +800,14 @@ skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **ou
                                 skel_error *err) {
     skel_inverse_desc d;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
-    *out               = NULL;
+    *out = NULL;
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
     skel_inverse at = {.m = d.model, .n = (int32_t)d.sample_count, .rate = d.sample_rate};
-    at.start        = d.start;
-    at.sum          = (skel_inverse_summary){.struct_size = sizeof at.sum, .cutoff = d.cutoff};
+    at.start = d.start;
+    at.sum = (skel_inverse_summary){.struct_size = sizeof at.sum, .cutoff = d.cutoff};
     at.sum.residual_sample = -1;
-    at.ne                  = skel__event_count(d.model);
+    at.ne = skel__event_count(d.model);
     for (int32_t i = 0; i < d.model->nb; ++i)
         if (d.model->body[i].skeleton >= at.nk) at.nk = d.model->body[i].skeleton + 1;
     at.sum.order = at.n >= SKEL__STENCIL_NODES ? SKEL__STENCIL_ORDER : at.n - 2;
@@ -816,7 +816,7 @@ skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **ou
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
     for (int32_t i = 0; i < d.model->nb; ++i) at.nr += d.model->body[i].joint < 0;
     const double per = 8.0 * (40.0 * d.model->nb + 23.0 * d.model->nj + 12.0);
-    void        *block =
+    void *block =
         per * at.n < MOST_BYTES ? skel__alloc(&at.allocator, layout(&at, NULL, NULL)) : NULL;
     if (!block)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples of %d bodies", at.n,

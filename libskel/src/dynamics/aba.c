@@ -17,17 +17,17 @@
 /* ---- geometry ---- */
 
 static void place(const skel_state *s, const skel__kin *x, int32_t i, skel__aba *t) {
-    const int32_t      p  = s->m->body[i].parent;
-    const skel__joint *j  = &s->m->joint[s->m->body[i].joint];
-    const m3          *ep = j->reversed ? &j->eb : &j->ea; /* frame axes in the tree parent */
-    const m3          *ec = j->reversed ? &j->ea : &j->eb; /* and in the child */
-    t->rc                 = m3_mulv(s->r[i], j->reversed ? j->fa.p : j->fb.p);
-    t->rp                 = m3_mulv(s->r[p], j->reversed ? j->fb.p : j->fa.p);
+    const int32_t p = s->m->body[i].parent;
+    const skel__joint *j = &s->m->joint[s->m->body[i].joint];
+    const m3 *ep = j->reversed ? &j->eb : &j->ea; /* frame axes in the tree parent */
+    const m3 *ec = j->reversed ? &j->ea : &j->eb; /* and in the child */
+    t->rc = m3_mulv(s->r[i], j->reversed ? j->fa.p : j->fb.p);
+    t->rp = m3_mulv(s->r[p], j->reversed ? j->fb.p : j->fa.p);
     switch (j->type) {
     case SKEL_JOINT_HINGE: t->s[0] = m3_mulv(s->r[p], ep->r[2]); break;
     case SKEL_JOINT_SLIDE: /* the common point slides: it is the child's */
         t->s[0] = m3_mulv(s->r[p], ep->r[2]);
-        t->rp   = v3_sub(v3_add(x[i].p, t->rc), x[p].p);
+        t->rp = v3_sub(v3_add(x[i].p, t->rc), x[p].p);
         break;
     case SKEL_JOINT_UNIVERSAL: /* outer z is fixed in a, inner x in b, whoever is the tree parent */
         t->s[0] = m3_mulv(s->r[p], ep->r[j->reversed ? 0 : 2]);
@@ -64,15 +64,15 @@ static void add_to_parent(const skel__aba *t, skel__aba *parent) {
 /* ---- factor: one function per kind of freedom ---- */
 
 static int factor_one_axis(skel__aba *t, int slides) {
-    const v3 z     = t->s[0];
-    t->hu[0]       = m3_mulv(slides ? t->a : t->b, z);
-    t->hw[0]       = slides ? m3_tmulv(t->b, z) : m3_mulv(t->d, z);
+    const v3 z = t->s[0];
+    t->hu[0] = m3_mulv(slides ? t->a : t->b, z);
+    t->hw[0] = slides ? m3_tmulv(t->b, z) : m3_mulv(t->d, z);
     const double d = v3_dot(z, slides ? t->hu[0] : t->hw[0]);
     if (SINGULAR(d)) return 0;
     t->dinv[0] = 1.0 / d;
-    t->pa      = m3_sub_outer(t->a, t->dinv[0], t->hu[0], t->hu[0]);
-    t->pb      = m3_sub_outer(t->b, t->dinv[0], t->hu[0], t->hw[0]);
-    t->pd      = m3_sub_outer(t->d, t->dinv[0], t->hw[0], t->hw[0]);
+    t->pa = m3_sub_outer(t->a, t->dinv[0], t->hu[0], t->hu[0]);
+    t->pb = m3_sub_outer(t->b, t->dinv[0], t->hu[0], t->hw[0]);
+    t->pd = m3_sub_outer(t->d, t->dinv[0], t->hw[0], t->hw[0]);
     return 1;
 }
 
@@ -87,12 +87,12 @@ static int factor_universal(skel__aba *t) {
     t->dinv[0] = yy / det, t->dinv[1] = -xy / det, t->dinv[2] = xx / det;
     t->pa = t->a, t->pb = t->b, t->pd = t->d;
     for (int k = 0; k < 2; ++k) { /* H - h (D^-1 h^T), row k of D^-1 h^T */
-        const double *r  = t->dinv + k;
-        const v3      gu = v3_mad(v3_scale(t->hu[0], r[0]), r[1], t->hu[1]);
-        const v3      gw = v3_mad(v3_scale(t->hw[0], r[0]), r[1], t->hw[1]);
-        t->pa            = m3_sub_outer(t->pa, 1.0, t->hu[k], gu);
-        t->pb            = m3_sub_outer(t->pb, 1.0, t->hu[k], gw);
-        t->pd            = m3_sub_outer(t->pd, 1.0, t->hw[k], gw);
+        const double *r = t->dinv + k;
+        const v3 gu = v3_mad(v3_scale(t->hu[0], r[0]), r[1], t->hu[1]);
+        const v3 gw = v3_mad(v3_scale(t->hw[0], r[0]), r[1], t->hw[1]);
+        t->pa = m3_sub_outer(t->pa, 1.0, t->hu[k], gu);
+        t->pb = m3_sub_outer(t->pb, 1.0, t->hu[k], gw);
+        t->pd = m3_sub_outer(t->pd, 1.0, t->hw[k], gw);
     }
     t->pa = m3_symmetric(t->pa);
     t->pd = m3_symmetric(t->pd);
@@ -112,8 +112,8 @@ static int factor_ball(skel__aba *t) {
    bd = b^T a^-1. */
 static int factor_root(skel__aba *t) {
     if (SINGULAR(m3_det(t->a))) return 0;
-    t->pa         = m3_symmetric(m3_inverse(t->a));
-    t->bd         = m3_tmul(t->b, t->pa);
+    t->pa = m3_symmetric(m3_inverse(t->a));
+    t->bd = m3_tmul(t->b, t->pa);
     const m3 left = m3_symmetric(m3_sub(t->d, m3_mul(t->bd, t->b)));
     if (SINGULAR(m3_det(left))) return 0;
     t->di = m3_symmetric(m3_inverse(left));
@@ -122,8 +122,8 @@ static int factor_root(skel__aba *t) {
 
 static int factor_body(const skel_state *s, int32_t i, skel__aba *t) {
     const skel__body *b = &s->m->body[i];
-    t->a                = m3_symmetric(t->a);
-    t->d                = m3_symmetric(t->d);
+    t->a = m3_symmetric(t->a);
+    t->d = m3_symmetric(t->d);
     if (b->joint < 0) return factor_root(t);
     shift_to_joint(t);
     switch (s->m->joint[b->joint].type) {
@@ -159,9 +159,9 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
-        const skel__aba *t  = &s->aba[i];
-        const v3         wp = s->ww[p], wc = s->ww[i];
-        const v3         spin = v3_sub(wc, wp);
+        const skel__aba *t = &s->aba[i];
+        const v3 wp = s->ww[p], wc = s->ww[i];
+        const v3 spin = v3_sub(wc, wp);
         skel__twist c = {v3_sub(v3_centripetal(wp, t->rp), v3_centripetal(wc, t->rc)), {0, 0, 0}};
         switch (m->joint[m->body[i].joint].type) {
         case SKEL_JOINT_HINGE: c.w = v3_scale(v3_cross(wp, t->s[0]), v3_dot(spin, t->s[0])); break;
@@ -224,20 +224,20 @@ static void inward(skel_state *s) {
     for (int32_t k = 0; k < m->nd; ++k) s->aba[m->order[k]].f = s->f[m->order[k]];
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k];
-        skel__aba    *t = &s->aba[i];
+        skel__aba *t = &s->aba[i];
         if (m->body[i].joint < 0) continue;
         t->f.n = v3_sub(t->f.n, v3_cross(t->rc, t->f.f));
         if (!m->body[i].is_inner) continue;
         const skel__wrench w = pass_inward(t, m->joint[m->body[i].joint].type, s->bias[i]);
-        skel__wrench      *f = &s->aba[m->body[i].parent].f;
-        f->f                 = v3_add(f->f, w.f);
-        f->n                 = v3_add(f->n, v3_add(w.n, v3_cross(t->rp, w.f)));
+        skel__wrench *f = &s->aba[m->body[i].parent].f;
+        f->f = v3_add(f->f, w.f);
+        f->n = v3_add(f->n, v3_add(w.n, v3_cross(t->rp, w.f)));
     }
 }
 
 static skel__twist solve_root(const skel__aba *t) {
     const skel__wrench f = t->f; /* about the centre: a root has no joint to shift to */
-    skel__twist        out;
+    skel__twist out;
     out.w = m3_mulv(t->di, v3_sub(f.n, m3_mulv(t->bd, f.f)));
     out.v = v3_sub(m3_mulv(t->pa, f.f), m3_tmulv(t->bd, out.w));
     return out;
@@ -263,7 +263,7 @@ void skel__aba_solve(skel_state *s) {
     const skel_model *m = s->m;
     inward(s);
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t    i = m->order[k], p = m->body[i].parent;
+        const int32_t i = m->order[k], p = m->body[i].parent;
         const skel__aba *t = &s->aba[i];
         if (m->body[i].joint < 0) {
             s->acc[i] = solve_root(t);
@@ -273,6 +273,6 @@ void skel__aba_solve(skel_state *s) {
             v3_add(v3_add(s->acc[p].v, v3_cross(s->acc[p].w, t->rp)), s->bias[i].v),
             v3_add(s->acc[p].w, s->bias[i].w)};
         const skel__twist at = solve_joint(t, m->joint[m->body[i].joint].type, u);
-        s->acc[i]            = (skel__twist){v3_sub(at.v, v3_cross(at.w, t->rc)), at.w};
+        s->acc[i] = (skel__twist){v3_sub(at.v, v3_cross(at.w, t->rc)), at.w};
     }
 }

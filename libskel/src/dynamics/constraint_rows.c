@@ -15,7 +15,7 @@ static void set_row(skel__rows *rows, v3 la, v3 wa, v3 lb, v3 wb, double gamma, 
     v3_to(la, rows->ga + 6 * k), v3_to(wa, rows->ga + 6 * k + 3);
     v3_to(lb, rows->gb + 6 * k), v3_to(wb, rows->gb + 6 * k + 3);
     rows->gamma[k] = gamma;
-    rows->g[k]     = g;
+    rows->g[k] = g;
 }
 
 /* Direction u of the joint point; arm_a reaches the point at which the row acts on a. */
@@ -39,7 +39,7 @@ static void slide_rows(const skel_state *s, const skel__kin *x, const skel__join
         v3_sub(v3_add(x[j->a].v, v3_cross(wa, g->ra)), v3_add(x[j->b].v, v3_cross(wb, g->rb)));
     const v3 turn = v3_sub(v3_centripetal(wa, g->ra), v3_centripetal(wb, g->rb));
     for (int k = 0; k < 2; ++k) {
-        const v3     u     = g->ea[k];
+        const v3 u = g->ea[k];
         const double gamma = -(v3_dot(v3_centripetal(wa, u), g->gap) +
                                2.0 * v3_dot(v3_cross(wa, u), rate) + v3_dot(u, turn));
         point_row(rows, u, arm, g->rb, gamma, v3_dot(u, g->gap));
@@ -47,8 +47,8 @@ static void slide_rows(const skel_state *s, const skel__kin *x, const skel__join
 }
 
 static void axis_row(const skel_state *s, const skel__joint *j, v3 e, v3 z, skel__rows *rows) {
-    const v3     wa = s->ww[j->a], wb = s->ww[j->b], none = {0, 0, 0};
-    const v3     n = v3_cross(e, z);
+    const v3 wa = s->ww[j->a], wb = s->ww[j->b], none = {0, 0, 0};
+    const v3 n = v3_cross(e, z);
     const double gamma =
         -(v3_dot(v3_centripetal(wa, e), z) + 2.0 * v3_dot(v3_cross(wa, e), v3_cross(wb, z)) +
           v3_dot(e, v3_centripetal(wb, z)));
@@ -56,9 +56,9 @@ static void axis_row(const skel_state *s, const skel__joint *j, v3 e, v3 z, skel
 }
 
 void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows) {
-    const skel__joint      *j = &s->m->joint[joint];
+    const skel__joint *j = &s->m->joint[joint];
     const skel__joint_world g = skel__joint_at(s, x, j);
-    rows->count               = 0;
+    rows->count = 0;
     if (j->type == SKEL_JOINT_SLIDE)
         slide_rows(s, x, j, &g, rows);
     else

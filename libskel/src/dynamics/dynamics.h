@@ -10,10 +10,10 @@
 
 /* Maximal coordinates of a body [HAK]. */
 typedef struct skel__kin {
-    v3   p;
+    v3 p;
     quat q;
-    v3   v; /* world */
-    v3   w; /* body axes */
+    v3 v; /* world */
+    v3 w; /* body axes */
 } skel__kin;
 
 /* Linear and angular part, world axes: acceleration, velocity or small displacement of a body. */
@@ -28,27 +28,27 @@ typedef struct skel__wrench {
 
 /* Articulated inertia of a body and what its elimination leaves behind (aba.c). */
 typedef struct skel__aba {
-    m3           a, b, d;    /* force = a u + b alpha, torque = b^T u + d alpha */
-    m3           pa, pb, pd; /* the same seen through the joint */
-    m3           di, bd;     /* ball and free root: inverse blocks */
-    v3           rc, rp;     /* from the centres of child and tree parent to the common point */
-    v3           s[2];       /* axes of freedom, world */
-    v3           hu[2], hw[2];
-    double       dinv[3]; /* inverse of S^T H S: 1 number, or xx xy yy */
-    skel__wrench f;       /* applied, about the common point */
+    m3 a, b, d;    /* force = a u + b alpha, torque = b^T u + d alpha */
+    m3 pa, pb, pd; /* the same seen through the joint */
+    m3 di, bd;     /* ball and free root: inverse blocks */
+    v3 rc, rp;     /* from the centres of child and tree parent to the common point */
+    v3 s[2];       /* axes of freedom, world */
+    v3 hu[2], hw[2];
+    double dinv[3]; /* inverse of S^T H S: 1 number, or xx xy yy */
+    skel__wrench f; /* applied, about the common point */
 } skel__aba;
 
 /* What hangs from a body, the body included, as one rigid piece (follow.c). */
 typedef struct skel__composite {
-    double  mass;
-    v3      centre;
-    m3      inertia; /* about the centre, world axes */
+    double mass;
+    v3 centre;
+    m3 inertia;      /* about the centre, world axes */
     int32_t waiting; /* joints below whose lump is still to come */
 } skel__composite;
 
 /* Constraint rows of one joint on its bodies a and b: ga a_a + gb a_b = gamma (rows.c). */
 typedef struct skel__rows {
-    int    count;
+    int count;
     double ga[SKEL__MAX_ROWS * 6], gb[SKEL__MAX_ROWS * 6];
     double gamma[SKEL__MAX_ROWS];
     double g[SKEL__MAX_ROWS]; /* what is open now */
@@ -58,14 +58,14 @@ typedef struct skel__rows {
    only the conserving step needs. */
 typedef struct skel__power {
     double motor, friction, load, drive, contact, stored;
-    v3     force, torque; /* torque about the world's origin */
+    v3 force, torque; /* torque about the world's origin */
 } skel__power;
 
 /* One coordinate of a joint (skel__joint_coordinates): c' = gradient . (w_b - w_a), for a slide
    gradient . (velocity of b's joint point seen from a). World axes. */
 typedef struct skel__coordinate {
     double c;
-    v3     gradient;
+    v3 gradient;
 } skel__coordinate;
 
 /* What limits, spring and muscle do along one coordinate: force on b (a gets the opposite), and the
@@ -79,91 +79,91 @@ typedef struct skel__joint_force {
 /* Of events: candidates, and both sides of both coordinates of joints. A rigid ground or hard stop only
    pushes where an impact has left it touching. */
 enum {
-    SKEL__EVENT_OPEN    = 0,
+    SKEL__EVENT_OPEN = 0,
     SKEL__EVENT_RESTING = 1,
-    SKEL__EVENT_PINNED  = 2
+    SKEL__EVENT_PINNED = 2
 }; /* held: by a pin, nothing hits it */
 
 /* What the speed of the centre of mass was, for muscles that react late (muscle.c). */
 #define SKEL__HISTORY 256
 typedef struct skel__history {
-    double  time[SKEL__HISTORY], speed[SKEL__HISTORY];
+    double time[SKEL__HISTORY], speed[SKEL__HISTORY];
     int32_t count, next;
-    double  impact;      /* speed when a ground was first touched; 0: not yet */
-    double  impact_time; /* and when that was */
+    double impact;      /* speed when a ground was first touched; 0: not yet */
+    double impact_time; /* and when that was */
 } skel__history;
 
 typedef struct skel__rate {
-    v3   p;
+    v3 p;
     quat q;
-    v3   v, w;
+    v3 v, w;
 } skel__rate;
 
 struct skel_state {
     const skel_model *m;
-    double            t;
-    skel__kin        *x;         /* (na + world) the state itself; behind nb, where pins hold */
-    int32_t          *is_pinned; /* (npin) the pin held in the last step */
-    skel__power       sum;       /* works and impulses so far */
+    double t;
+    skel__kin *x;       /* (na + world) the state itself; behind nb, where pins hold */
+    int32_t *is_pinned; /* (npin) the pin held in the last step */
+    skel__power sum;    /* works and impulses so far */
     double
         *internal; /* (ninternal) stick displacements of candidates, world axes; muscle torques */
-    double  *stored_energy;    /* (ncand) energy in the spring of a candidate after the last step */
-    double  *surface_offset;   /* (ncand) [m] that adds to its gap (conserving_contact.c) */
-    int32_t *event_state;      /* (ne) SKEL__EVENT_OPEN or _RESTS, of rigid candidates and stops */
-    double  *slack;            /* (ne) how far a stop gave way to a pose that was set beyond it */
-    int      has_event_states; /* set at the first step */
-    int      has_stored_energy;   /* stored_energy was set by a step */
-    int      is_event_driven;     /* modes say what touches, not depths */
-    int      has_inelastic_stops; /* stops that do not throw back catch within a step (impact.c) */
-    int      stops_near_count;    /* joints that came near one in the last such step */
-    int      has_deadline; /* a step may be left under way when it passes, to be gone on with */
-    double   deadline;     /* [ms] of skel__now_ms */
-    int      is_step_in_progress; /* there is such a step, from then on: */
-    double   step_start, step_end;
-    skel__power    step_start_sums;
+    double *stored_energy;   /* (ncand) energy in the spring of a candidate after the last step */
+    double *surface_offset;  /* (ncand) [m] that adds to its gap (conserving_contact.c) */
+    int32_t *event_state;    /* (ne) SKEL__EVENT_OPEN or _RESTS, of rigid candidates and stops */
+    double *slack;           /* (ne) how far a stop gave way to a pose that was set beyond it */
+    int has_event_states;    /* set at the first step */
+    int has_stored_energy;   /* stored_energy was set by a step */
+    int is_event_driven;     /* modes say what touches, not depths */
+    int has_inelastic_stops; /* stops that do not throw back catch within a step (impact.c) */
+    int stops_near_count;    /* joints that came near one in the last such step */
+    int has_deadline;        /* a step may be left under way when it passes, to be gone on with */
+    double deadline;         /* [ms] of skel__now_ms */
+    int is_step_in_progress; /* there is such a step, from then on: */
+    double step_start, step_end;
+    skel__power step_start_sums;
     skel__history *history; /* (nmuscle) */
     /* workspace, meaningless between calls unless said */
-    skel__kin    *saved;                           /* (nb + world) the state before a step */
-    double       *internal_saved, *internal_stage; /* (ninternal) */
-    double       *stored_energy_saved, *surface_offset_saved; /* (ncand) */
-    double       *internal_rate[4];                           /* (ninternal) */
-    double       *internal_now, *internal_rate_now; /* the ones that skel__loads reads and writes */
-    v3           *pair_joint_force;  /* (nj) the part of pair that limits, spring and muscle are */
-    int32_t      *event_state_saved; /* (ne) */
-    double       *event_value;       /* (4 ne) */
-    skel__wrench *contact_wrench;    /* (nb + world) of contacts and wobbling masses, part of f */
-    skel__power   contact_power;     /* and what it does */
-    double        ground_force;      /* sum of the grounds' normal forces, as a vector's length */
+    skel__kin *saved;                                   /* (nb + world) the state before a step */
+    double *internal_saved, *internal_stage;            /* (ninternal) */
+    double *stored_energy_saved, *surface_offset_saved; /* (ncand) */
+    double *internal_rate[4];                           /* (ninternal) */
+    double *internal_now, *internal_rate_now; /* the ones that skel__loads reads and writes */
+    v3 *pair_joint_force;         /* (nj) the part of pair that limits, spring and muscle are */
+    int32_t *event_state_saved;   /* (ne) */
+    double *event_value;          /* (4 ne) */
+    skel__wrench *contact_wrench; /* (nb + world) of contacts and wobbling masses, part of f */
+    skel__power contact_power;    /* and what it does */
+    double ground_force;          /* sum of the grounds' normal forces, as a vector's length */
     double ground_force_peak, ground_force_peak_time; /* largest such in the last step, and when */
-    skel__kin       *stage;                           /* (nb + world) */
-    skel__rate      *rate[4];                         /* (nb) */
-    m3              *r;                               /* (nb + world) rotation matrices */
-    v3              *ww;                              /* (nb + world) angular velocities, world */
-    skel__wrench    *f;                               /* (nb + world) applied forces */
-    skel__wrench    *load; /* (nb + world) the part of f that comes from outside, no gravity */
-    skel__wrench    *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
-    skel__twist     *bias; /* (nb) */
-    skel__twist     *acc;  /* (nb + world) accelerations */
-    skel__wrench    *reaction;      /* (nb) */
-    skel__aba       *aba;           /* (nb) */
-    int32_t          nloop, nr;     /* loop joints and pins that hold now, and their rows */
-    int32_t         *loop_joint;    /* (nl + npin) which */
-    skel__rows      *loop_rows;     /* (nl + npin) */
-    skel__twist     *loop_response; /* (nr x nb) motion of the tree for a unit multiplier */
-    skel__twist     *loop_base;     /* (nb) */
-    skel__wrench    *loop_wrench;   /* (2 (nl + npin)) on a and b of each, about their centres */
-    double          *loop_system, *loop_mu, *loop_scale, *loop_x; /* (nr x nr), (nr) each */
-    int32_t         *loop_order;                                  /* (nr) */
-    int32_t          loop_rank; /* of the last solve: the rows behind it in the order are implied */
-    m3              *follow_inertia;     /* (nj) of what follows, child's axes; see follow.c */
-    skel__composite *composite;          /* (nb) */
-    double          *stop_load;          /* (nj) torque or force that may lean on a stop */
-    int              has_follow_inertia; /* taken at the first step */
-    int              is_factored;        /* aba holds the factors of x: nothing moved since */
-    double          *reference;          /* workspace of pinv and kkt, taken when first asked for */
-    struct skel__conserving *em;         /* workspace of the conserving step, likewise */
-    struct skel__impact     *impact;     /* workspace of impacts, likewise */
-    struct skel__contacts   *contacts;   /* workspace of inverse dynamics, likewise (inverse.h) */
+    skel__kin *stage;                                 /* (nb + world) */
+    skel__rate *rate[4];                              /* (nb) */
+    m3 *r;                                            /* (nb + world) rotation matrices */
+    v3 *ww;                                           /* (nb + world) angular velocities, world */
+    skel__wrench *f;                                  /* (nb + world) applied forces */
+    skel__wrench *load; /* (nb + world) the part of f that comes from outside, no gravity */
+    skel__wrench *pair; /* (nj) friction and motor: on b about the common point, minus it on a */
+    skel__twist *bias;  /* (nb) */
+    skel__twist *acc;   /* (nb + world) accelerations */
+    skel__wrench *reaction;     /* (nb) */
+    skel__aba *aba;             /* (nb) */
+    int32_t nloop, nr;          /* loop joints and pins that hold now, and their rows */
+    int32_t *loop_joint;        /* (nl + npin) which */
+    skel__rows *loop_rows;      /* (nl + npin) */
+    skel__twist *loop_response; /* (nr x nb) motion of the tree for a unit multiplier */
+    skel__twist *loop_base;     /* (nb) */
+    skel__wrench *loop_wrench;  /* (2 (nl + npin)) on a and b of each, about their centres */
+    double *loop_system, *loop_mu, *loop_scale, *loop_x; /* (nr x nr), (nr) each */
+    int32_t *loop_order;                                 /* (nr) */
+    int32_t loop_rank;          /* of the last solve: the rows behind it in the order are implied */
+    m3 *follow_inertia;         /* (nj) of what follows, child's axes; see follow.c */
+    skel__composite *composite; /* (nb) */
+    double *stop_load;          /* (nj) torque or force that may lean on a stop */
+    int has_follow_inertia;     /* taken at the first step */
+    int is_factored;            /* aba holds the factors of x: nothing moved since */
+    double *reference;          /* workspace of pinv and kkt, taken when first asked for */
+    struct skel__conserving *em;     /* workspace of the conserving step, likewise */
+    struct skel__impact *impact;     /* workspace of impacts, likewise */
+    struct skel__contacts *contacts; /* workspace of inverse dynamics, likewise (inverse.h) */
 };
 
 static inline pose skel__pose_of(const skel__kin *x, int32_t i) {
@@ -196,10 +196,10 @@ void skel__fk_velocity(skel_state *s, const double *qd);
 void skel__qd_of(skel_state *s, double *qd);
 
 /* ---- loads.c: s->f, s->load, s->pair at time t ---- */
-v3           skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth, double t);
+v3 skel__vector_at(v3 constant, const skel_curve *curve, int is_smooth, double t);
 skel__wrench skel__load_at(const skel__body *b, double t);
-double       skel__motor_at(const skel__joint *j, double t);
-void         skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
+double skel__motor_at(const skel__joint *j, double t);
+void skel__loads(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* The same without the forces of contacts. */
 void skel__loads_without_contacts(skel_state *s, const skel__kin *x, double t, skel__side side);
 /* Newton-Euler, inward, into s->reaction: the wrench that the joint to the tree parent exerts on a
@@ -234,7 +234,7 @@ static inline int skel__contact_is_active(const skel_state *s, int32_t candidate
    with {0}, then ask for every candidate in turn. */
 typedef struct skel__pair_filter {
     int32_t i, j;
-    int     begun, is_far;
+    int begun, is_far;
 } skel__pair_filter;
 int skel__pair_is_far(skel__pair_filter *scan, const skel_model *m, const skel__candidate *p,
                       const skel__kin *x, double margin);
@@ -250,8 +250,8 @@ static inline v3 skel__velocity_at(const skel_state *s, const skel__kin *x, int3
 static inline skel__contact_point skel__contact_point_at(const skel_state *s, const skel__kin *x,
                                                          int32_t candidate) {
     const skel__candidate *p = &s->m->candidate[candidate];
-    skel__contact_point    t = skel__contact_point_of(
-           s->m, p, skel__pose_of(x, p->i), skel__pose_of(x, skel__candidate_other(s->m, p)));
+    skel__contact_point t = skel__contact_point_of(
+        s->m, p, skel__pose_of(x, p->i), skel__pose_of(x, skel__candidate_other(s->m, p)));
     t.gap += s->slack[candidate];
     return t;
 }
@@ -269,7 +269,7 @@ void skel__contact_loads(skel_state *s, const skel__kin *x, const double *memory
 void skel__contact_measure(const skel_state *s, skel_report_row *row);
 
 /* ---- wobble.c: soft parts on bones ---- */
-void   skel__wobble_loads(skel_state *s, const skel__kin *x);
+void skel__wobble_loads(skel_state *s, const skel__kin *x);
 double skel__wobble_energy(const skel_state *s, const skel__kin *x);
 
 /* ---- element.c: limits, springs and muscles of joints ---- */
@@ -283,9 +283,9 @@ skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k
 /* Whether a stop pushes over a step, as Newton's method supposes for its next correction. What it
    supposes goes on beyond where the spring sets in and lets go: a straight line. */
 typedef struct skel__stop_prediction {
-    int    on;          /* 1 it does, 0 it does not, -1 not yet known, 2 by the law itself */
-    int    is_used;     /* it is a stop and near */
-    int    is_right;    /* the law itself says the same */
+    int on;             /* 1 it does, 0 it does not, -1 not yet known, 2 by the law itself */
+    int is_used;        /* it is a stop and near */
+    int is_right;       /* the law itself says the same */
     double push, slope; /* of the straight line, and by how far the coordinate is beyond */
 } skel__stop_prediction;
 /* Over a step from c0 to c1 that lasts h and begins with the muscle's torque; guess: of the low
@@ -301,8 +301,8 @@ static inline int32_t skel__stop_event(const skel_model *m, int32_t joint, int k
 }
 /* Where that stop is, with what it gave way to. */
 static inline double skel__stop_edge(const skel_state *s, int32_t joint, int k, int high) {
-    const skel__joint *j    = &s->m->joint[joint];
-    const double       give = s->slack[skel__stop_event(s->m, joint, k, high)];
+    const skel__joint *j = &s->m->joint[joint];
+    const double give = s->slack[skel__stop_event(s->m, joint, k, high)];
     return high ? j->stop_high[k] + give : j->stop_low[k] - give;
 }
 static inline int32_t skel__event_count(const skel_model *m) {
@@ -372,9 +372,9 @@ double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal
 int32_t skel__loop_implied(const skel_state *s, int32_t loop);
 
 /* ---- rows.c, kkt.c, pinv.c ---- */
-void        skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows);
+void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel__rows *rows);
 skel_status skel__kkt(skel_state *s, const skel__kin *x);
-size_t      skel__kkt_doubles(const skel_model *m);
+size_t skel__kkt_doubles(const skel_model *m);
 skel_status skel__pinv(skel_state *s, const skel__kin *x);
 /* The workspace for a judge, taken once; SKEL_E_MEMORY. */
 skel_status skel__reference_reserve(skel_state *s, int32_t solver);
@@ -387,10 +387,10 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
 /* Kinetic energy and momenta (about the world's origin) of what moves by forces. */
 typedef struct skel__momenta {
     double kinetic;
-    v3     p, l;
+    v3 p, l;
 } skel__momenta;
 skel__momenta skel__momenta_of(const skel_state *s);
-void          skel__measure(const skel_state *s, skel_report_row *row);
+void skel__measure(const skel_state *s, skel_report_row *row);
 
 /* A constraint row times the motion of the body it stands on. */
 static inline double skel__row_dot(const double *g, skel__twist a) {
@@ -409,7 +409,7 @@ static inline void skel__power_add(skel__power *sum, double h, const skel__power
     sum->load += h * p->load;
     sum->drive += h * p->drive;
     sum->contact += h * p->contact;
-    sum->force  = v3_mad(sum->force, h, p->force);
+    sum->force = v3_mad(sum->force, h, p->force);
     sum->torque = v3_mad(sum->torque, h, p->torque);
 }
 

@@ -9,7 +9,7 @@
    -rho/2 C S(u) u, against u, and its derivative -rho/2 C (S + u dS/du^T). */
 typedef struct shadow {
     double s;
-    v3     slope;
+    v3 slope;
 } shadow;
 
 static v3 direction(v3 a) {
@@ -37,8 +37,8 @@ static shadow box_shadow(const double *size, v3 u) {
 
 /* Side 2 r l sin, and the end: a disc that is seen by its cosine, or caps that are round. */
 static shadow long_shadow(double l, double r, int is_round, v3 u) {
-    const v3     across = {u.x, u.y, 0}, along = {0, 0, u.z};
-    const v3     end  = is_round ? u : along;
+    const v3 across = {u.x, u.y, 0}, along = {0, 0, u.z};
+    const v3 end = is_round ? u : along;
     const double side = 2.0 * r * l, cap = 0.5 * SKEL__TURN * r * r;
     return (shadow){side * v3_norm(across) + cap * v3_norm(end),
                     v3_mad(v3_scale(direction(across), side), cap, direction(end))};
@@ -67,7 +67,7 @@ static shadow shadow_of(const skel__body *b, v3 u) {
 static v3 turn_resistance(const skel__body *b) {
     const double x = b->size[0], y = b->size[1], z = b->size[2];
     const double x4 = x * x * x * x, y4 = y * y * y * y, z4 = z * z * z * z;
-    double       k = 0; /* x is the length and y the radius where it is not a box */
+    double k = 0; /* x is the length and y the radius where it is not a box */
     switch (b->shape) {
     case SKEL_SHAPE_BOX: return (v3){x * (y4 + z4) / 32, y * (x4 + z4) / 32, z * (x4 + y4) / 32};
     case SKEL_SHAPE_CYLINDER:
@@ -90,20 +90,20 @@ static v3 turn_drag(const skel__body *b, double c, v3 w) {
 }
 
 static m3 turn_drag_derivative(const skel__body *b, double c, v3 w) {
-    const v3 k      = v3_scale(turn_resistance(b), c);
+    const v3 k = v3_scale(turn_resistance(b), c);
     const v3 across = {w.x, w.y, 0};
     if (b->shape == SKEL_SHAPE_BOX)
         return (m3){{{-2 * k.x * fabs(w.x), 0, 0},
                      {0, -2 * k.y * fabs(w.y), 0},
                      {0, 0, -2 * k.z * fabs(w.z)}}};
     const double n = -k.x * v3_norm(across);
-    const m3     d = {{{n, 0, 0}, {0, n, 0}, {0, 0, 0}}};
+    const m3 d = {{{n, 0, 0}, {0, n, 0}, {0, 0, 0}}};
     return m3_sub_outer(d, k.x, across, direction(across));
 }
 
 static skel__wrench drag(const skel_field_desc *f, const skel__body *b, m3 r, const skel__kin *x) {
     const double c = 0.5 * f->density * f->coefficient;
-    const v3     u = v3_sub(x->v, v3_of(f->vector));
+    const v3 u = v3_sub(x->v, v3_of(f->vector));
     return (skel__wrench){v3_scale(u, -c * shadow_of(b, m3_tmulv(r, u)).s),
                           m3_mulv(r, turn_drag(b, c, x->w))};
 }
@@ -112,12 +112,12 @@ static skel__wrench drag(const skel_field_desc *f, const skel__body *b, m3 r, co
 
 /* strength 2 x / (1 + x^2) around the axis, x the distance in units of scale: k axis x arm. */
 typedef struct whirl {
-    v3     axis, arm;
+    v3 axis, arm;
     double k, unit2; /* dk/d(arm^2) = -k unit2 */
 } whirl;
 static whirl whirl_at(const skel_field_desc *f, v3 p) {
-    const v3     axis = v3_of(f->axis), from = v3_sub(p, v3_of(f->point));
-    const v3     arm  = v3_mad(from, -v3_dot(axis, from), axis);
+    const v3 axis = v3_of(f->axis), from = v3_sub(p, v3_of(f->point));
+    const v3 arm = v3_mad(from, -v3_dot(axis, from), axis);
     const double unit = f->scale > 0 ? 1.0 / f->scale : 0;
     const double over = 1.0 / (1.0 + v3_dot(arm, arm) * unit * unit);
     return (whirl){axis, arm, f->strength * 2.0 * unit * over, unit * unit * over};
@@ -140,8 +140,8 @@ static m3 vortex_derivative(const skel_field_desc *f, v3 p) {
 /* splitmix64 (Vigna): integers, so the same on every machine. */
 static uint64_t next_bits(uint64_t *state) {
     uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z          = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z          = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     return z ^ z >> 31;
 }
 
@@ -161,7 +161,7 @@ static v3 next_three(uint64_t *state) {
    19 bits each, so that the sums stay within their lanes. */
 static v3 next_direction(uint64_t *state) {
     const uint64_t mask = 0x7FFFFu * (1 + (UINT64_C(1) << 21) + (UINT64_C(1) << 42));
-    uint64_t       bits = 0;
+    uint64_t bits = 0;
     for (int k = 0; k < 3; ++k) bits += next_bits(state) & mask;
     return v3_sub(lanes(bits, 1.0 / 524288.0), (v3){1.5, 1.5, 1.5});
 }
@@ -172,10 +172,10 @@ static v3 next_direction(uint64_t *state) {
    anew at every call (MODES of them in a microsecond): a model has no table of them. */
 typedef struct waves {
     uint64_t state;
-    double   size, lower, turns;
+    double size, lower, turns;
 } waves;
 typedef struct wave {
-    v3     to, across; /* k and a, not yet of their lengths */
+    v3 to, across; /* k and a, not yet of their lengths */
     double k, a, phase;
 } wave;
 
@@ -188,30 +188,30 @@ static waves waves_of(const skel_field_desc *f, double t) {
 }
 
 static wave next_wave(waves *w, v3 p) {
-    const v3     to = next_direction(&w->state), across = v3_cross(to, next_direction(&w->state));
-    const v3     u     = next_three(&w->state);
-    const double k     = w->lower * (1.0 + u.x) / sqrt(v3_dot(to, to) + NO_LENGTH);
-    const double a     = w->size / sqrt(v3_dot(across, across) + NO_LENGTH);
+    const v3 to = next_direction(&w->state), across = v3_cross(to, next_direction(&w->state));
+    const v3 u = next_three(&w->state);
+    const double k = w->lower * (1.0 + u.x) / sqrt(v3_dot(to, to) + NO_LENGTH);
+    const double a = w->size / sqrt(v3_dot(across, across) + NO_LENGTH);
     const double phase = SKEL__TURN * (u.y + w->turns * (0.5 + u.z));
     return (wave){to, across, k, a, k * v3_dot(to, p) + phase};
 }
 
 static v3 turbulence(const skel_field_desc *f, v3 p, double t) {
     waves all = waves_of(f, t);
-    v3    sum = {0, 0, 0};
+    v3 sum = {0, 0, 0};
     for (int n = 0; n < MODES; ++n) {
         const wave w = next_wave(&all, p);
-        sum          = v3_mad(sum, w.a * cos(w.phase), w.across);
+        sum = v3_mad(sum, w.a * cos(w.phase), w.across);
     }
     return sum;
 }
 
 static m3 turbulence_derivative(const skel_field_desc *f, v3 p, double t) {
     waves all = waves_of(f, t);
-    m3    sum = m3_zero();
+    m3 sum = m3_zero();
     for (int n = 0; n < MODES; ++n) {
         const wave w = next_wave(&all, p);
-        sum          = m3_sub_outer(sum, w.a * w.k * sin(w.phase), w.across, w.to);
+        sum = m3_sub_outer(sum, w.a * w.k * sin(w.phase), w.across, w.to);
     }
     return sum;
 }
@@ -246,10 +246,10 @@ static v3 gyro(const m3 *j, v3 spin) {
 static skel__wrench apparent(const frame *f, const skel__body *b, m3 r, const skel__kin *x) {
     const v3 spin = m3_tmulv(r, f->spin), rate = m3_tmulv(r, f->rate);
     const v3 about = v3_add(m3_mulv(b->inertia, rate), v3_cross(spin, m3_mulv(b->inertia, spin)));
-    const v3 n     = v3_sub(v3_cross(x->w, gyro(&b->inertia, spin)), about);
-    v3       a     = v3_add(f->drift, v3_cross(f->rate, x->p));
-    a              = v3_add(a, v3_centripetal(f->spin, x->p));
-    a              = v3_mad(a, 2.0, v3_cross(f->spin, x->v));
+    const v3 n = v3_sub(v3_cross(x->w, gyro(&b->inertia, spin)), about);
+    v3 a = v3_add(f->drift, v3_cross(f->rate, x->p));
+    a = v3_add(a, v3_centripetal(f->spin, x->p));
+    a = v3_mad(a, 2.0, v3_cross(f->spin, x->v));
     return (skel__wrench){v3_scale(a, -b->mass), m3_mulv(r, n)};
 }
 
@@ -261,20 +261,20 @@ static int is_for(const skel_field_desc *f, int32_t body) {
 
 void skel__field_add(const skel_model *m, int32_t i, const skel__kin *x, double t, skel__side side,
                      skel__wrench *out) {
-    const skel__body *b   = &m->body[i];
-    const m3          r   = q_matrix(x->q);
-    skel__wrench      sum = {{0, 0, 0}, {0, 0, 0}}; /* of drag and frame */
-    v3                a   = {0, 0, 0};              /* of the others */
+    const skel__body *b = &m->body[i];
+    const m3 r = q_matrix(x->q);
+    skel__wrench sum = {{0, 0, 0}, {0, 0, 0}}; /* of drag and frame */
+    v3 a = {0, 0, 0};                          /* of the others */
     if (m->has_frame) {
         const frame f = frame_at(m, t, side);
-        sum           = apparent(&f, b, r, x);
+        sum = apparent(&f, b, r, x);
     }
     for (int32_t k = 0; k < m->nf; ++k) {
         const skel_field_desc *f = &m->field[k];
         if (!is_for(f, i)) continue;
         if (f->type == SKEL_FIELD_DRAG) {
             const skel__wrench d = drag(f, b, r, x);
-            sum                  = (skel__wrench){v3_add(sum.f, d.f), v3_add(sum.n, d.n)};
+            sum = (skel__wrench){v3_add(sum.f, d.f), v3_add(sum.n, d.n)};
         } else if (f->type == SKEL_FIELD_VORTEX)
             a = v3_add(a, vortex(f, x->p));
         else if (f->type == SKEL_FIELD_TURBULENCE)
@@ -296,10 +296,10 @@ static void add_block(double *d, int at_row, int at, m3 a) {
 void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
                                  skel__side side, double *d) {
     const skel__body *b = &m->body[i];
-    const m3          r = q_matrix(x->q);
+    const m3 r = q_matrix(x->q);
     if (m->has_frame) {
         const frame f = frame_at(m, t, side);
-        const v3    g = m3_mulv(r, gyro(&b->inertia, m3_tmulv(r, f.spin)));
+        const v3 g = m3_mulv(r, gyro(&b->inertia, m3_tmulv(r, f.spin)));
         add_block(d, 0, 0, m3_skew(v3_scale(f.spin, -2.0 * b->mass)));
         add_block(d, 3, 3, m3_skew(v3_neg(g)));
     }
@@ -307,9 +307,9 @@ void skel__field_rate_derivative(const skel_model *m, int32_t i, const skel__kin
         const skel_field_desc *f = &m->field[k];
         if (!is_for(f, i) || f->type != SKEL_FIELD_DRAG) continue;
         const double c = 0.5 * f->density * f->coefficient;
-        const v3     u = v3_sub(x->v, v3_of(f->vector));
+        const v3 u = v3_sub(x->v, v3_of(f->vector));
         const shadow s = shadow_of(b, m3_tmulv(r, u));
-        const m3     n = turn_drag_derivative(b, c, x->w);
+        const m3 n = turn_drag_derivative(b, c, x->w);
         add_block(d, 0, 0, m3_sub_outer(m3_diagonal(-c * s.s), c, u, m3_mulv(r, s.slope)));
         add_block(d, 3, 3, m3_mult(m3_mul(r, n), r));
     }
@@ -323,7 +323,7 @@ static m3 turned(m3 j, v3 a) {
 static void frame_pose_derivative(const frame *f, const skel__body *b, m3 r, v3 w, double *d) {
     const m3 o = m3_skew(f->spin), j = m3_conjugate(r, b->inertia), jo = turned(j, f->spin);
     const m3 both = m3_add(o, m3_scale(m3_skew(w), 2.0)); /* w x g holds -2 w x J O */
-    const m3 n    = m3_add(turned(j, f->rate), m3_mul(both, jo));
+    const m3 n = m3_add(turned(j, f->rate), m3_mul(both, jo));
     add_block(d, 0, 0, m3_scale(m3_add(m3_skew(f->rate), m3_mul(o, o)), -b->mass));
     add_block(d, 3, 3, m3_scale(n, -1.0));
 }
@@ -331,11 +331,11 @@ static void frame_pose_derivative(const frame *f, const skel__body *b, m3 r, v3 
 /* The velocities as the body sees them turn back: d (R^T u) = R^T (u x theta). */
 static void drag_pose_derivative(const skel_field_desc *f, const skel__body *b, m3 r,
                                  const skel__kin *x, double *d) {
-    const double c  = 0.5 * f->density * f->coefficient;
-    const v3     u  = v3_sub(x->v, v3_of(f->vector));
-    const v3     s  = m3_mulv(r, shadow_of(b, m3_tmulv(r, u)).slope);
-    const m3     dn = m3_mult(m3_mul(r, turn_drag_derivative(b, c, x->w)), r);
-    const v3     n  = m3_mulv(r, turn_drag(b, c, x->w));
+    const double c = 0.5 * f->density * f->coefficient;
+    const v3 u = v3_sub(x->v, v3_of(f->vector));
+    const v3 s = m3_mulv(r, shadow_of(b, m3_tmulv(r, u)).slope);
+    const m3 dn = m3_mult(m3_mul(r, turn_drag_derivative(b, c, x->w)), r);
+    const v3 n = m3_mulv(r, turn_drag(b, c, x->w));
     add_block(d, 0, 3, m3_sub_outer(m3_zero(), c, u, v3_cross(s, u)));
     add_block(d, 3, 3, m3_sub(m3_mul(dn, m3_skew(m3_mulv(r, x->w))), m3_skew(n)));
 }
@@ -343,8 +343,8 @@ static void drag_pose_derivative(const skel_field_desc *f, const skel__body *b, 
 void skel__field_pose_derivative(const skel_model *m, int32_t i, const skel__kin *x, double t,
                                  skel__side side, double *d) {
     const skel__body *b = &m->body[i];
-    const m3          r = q_matrix(x->q);
-    m3                a = m3_zero();
+    const m3 r = q_matrix(x->q);
+    m3 a = m3_zero();
     if (m->has_frame) {
         const frame f = frame_at(m, t, side);
         frame_pose_derivative(&f, b, r, m3_mulv(r, x->w), d);

@@ -5,7 +5,7 @@
 
 void skel__prepare(skel_state *s, const skel__kin *x) {
     for (int32_t i = 0; i < s->m->na; ++i) {
-        s->r[i]  = q_matrix(x[i].q);
+        s->r[i] = q_matrix(x[i].q);
         s->ww[i] = m3_mulv(s->r[i], x[i].w);
     }
 }
@@ -15,8 +15,8 @@ void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side) {
         const int32_t i = s->m->prescribed[k];
         if (s->m->body[i].is_held) continue;
         const skel__motion m = skel__prescribed_motion(&s->m->body[i], t, side);
-        x[i]                 = (skel__kin){m.x.p, m.x.q, m.v, m.w};
-        s->acc[i]            = (skel__twist){m.a, q_rotate(m.x.q, m.dw)};
+        x[i] = (skel__kin){m.x.p, m.x.q, m.v, m.w};
+        s->acc[i] = (skel__twist){m.a, q_rotate(m.x.q, m.dw)};
     }
 }
 
@@ -35,8 +35,8 @@ skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const 
 v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
                     const skel__joint_world *g) {
     const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre to b's joint point */
-    const v3 on_a     = v3_add(x[j->a].v, v3_cross(s->ww[j->a], to_point));
-    const v3 on_b     = v3_add(x[j->b].v, v3_cross(s->ww[j->b], g->rb));
+    const v3 on_a = v3_add(x[j->a].v, v3_cross(s->ww[j->a], to_point));
+    const v3 on_b = v3_add(x[j->b].v, v3_cross(s->ww[j->b], g->rb));
     return v3_sub(on_b, on_a);
 }
 
@@ -44,16 +44,16 @@ static inline void place_all(const skel_model *m, const double *q, skel__kin *x,
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
-        const skel__joint *j     = &m->joint[m->body[i].joint];
-        const double       led   = obeys && j->mimic_root >= 0 ? skel__mimic_q(m, j, q) : 0;
-        const double      *own   = obeys && j->mimic_root >= 0 ? &led : q + j->q_offset;
-        const pose         move  = skel__joint_pose(j, own);
-        const pose         start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
-        const pose         frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
-        const pose         other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
-        const pose         at    = pose_mul(other, pose_inverse(end));
-        x[i].p                   = at.p;
-        x[i].q                   = q_unit(at.q);
+        const skel__joint *j = &m->joint[m->body[i].joint];
+        const double led = obeys && j->mimic_root >= 0 ? skel__mimic_q(m, j, q) : 0;
+        const double *own = obeys && j->mimic_root >= 0 ? &led : q + j->q_offset;
+        const pose move = skel__joint_pose(j, own);
+        const pose start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
+        const pose frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
+        const pose other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
+        const pose at = pose_mul(other, pose_inverse(end));
+        x[i].p = at.p;
+        x[i].q = q_unit(at.q);
     }
 }
 
@@ -90,14 +90,14 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
-        const skel__joint      *j    = &m->joint[m->body[i].joint];
-        const double           *rate = qd + j->v_offset;
-        const skel__joint_world g    = skel__joint_at(s, s->x, j);
-        const double            sign = j->reversed ? -1.0 : 1.0;
-        const v3                to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
-        const v3                rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
-        v3                      u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp));
-        s->ww[i]                  = v3_mad(s->ww[p], sign, spin_of(j, &g, rate));
+        const skel__joint *j = &m->joint[m->body[i].joint];
+        const double *rate = qd + j->v_offset;
+        const skel__joint_world g = skel__joint_at(s, s->x, j);
+        const double sign = j->reversed ? -1.0 : 1.0;
+        const v3 to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
+        const v3 rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
+        v3 u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp));
+        s->ww[i] = v3_mad(s->ww[p], sign, spin_of(j, &g, rate));
         if (j->type == SKEL_JOINT_SLIDE) u = v3_mad(u, sign * rate[0], g.ea[2]);
         s->x[i].w = skel__body_axes(s, i, s->ww[i]);
         s->x[i].v = v3_sub(u, v3_cross(s->ww[i], rc));
@@ -108,10 +108,10 @@ void skel__qd_of(skel_state *s, double *qd) {
     const skel_model *m = s->m;
     skel__prepare(s, s->x);
     for (int32_t k = 0; k < m->nj; ++k) {
-        const skel__joint      *j    = &m->joint[k];
-        const skel__joint_world g    = skel__joint_at(s, s->x, j);
-        const v3                spin = v3_sub(s->ww[j->b], s->ww[j->a]);
-        double                 *out  = qd + j->v_offset;
+        const skel__joint *j = &m->joint[k];
+        const skel__joint_world g = skel__joint_at(s, s->x, j);
+        const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
+        double *out = qd + j->v_offset;
         switch (j->type) {
         case SKEL_JOINT_HINGE: out[0] = v3_dot(spin, g.ea[2]); break;
         case SKEL_JOINT_SLIDE: out[0] = v3_dot(skel__joint_slip(s, s->x, j, &g), g.ea[2]); break;

@@ -19,7 +19,7 @@
    d/dt (e qd) = e qdd + (w x e) qd. */
 static skel__twist relative(const skel_state *s, const skel__joint *j, const skel__joint_world *g,
                             const double *qdd) {
-    const v3    wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa), z = g->ea[2];
+    const v3 wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa), z = g->ea[2];
     skel__twist t = {{0, 0, 0}, {0, 0, 0}};
     switch (j->type) {
     case SKEL_JOINT_HINGE:
@@ -27,13 +27,13 @@ static skel__twist relative(const skel_state *s, const skel__joint *j, const ske
         break;
     case SKEL_JOINT_SLIDE: {
         const double speed = v3_dot(skel__joint_slip(s, s->x, j, g), z);
-        t.v                = v3_mad(v3_scale(z, qdd[0]), 2.0 * speed, v3_cross(wa, z));
+        t.v = v3_mad(v3_scale(z, qdd[0]), 2.0 * speed, v3_cross(wa, z));
         break;
     }
     case SKEL_JOINT_UNIVERSAL: {
         const v3 x = g->eb[0];
-        t.w        = v3_mad(v3_scale(z, qdd[0]), v3_dot(spin, z), v3_cross(wa, z));
-        t.w        = v3_add(t.w, v3_mad(v3_scale(x, qdd[1]), v3_dot(spin, x), v3_cross(wb, x)));
+        t.w = v3_mad(v3_scale(z, qdd[0]), v3_dot(spin, z), v3_cross(wa, z));
+        t.w = v3_add(t.w, v3_mad(v3_scale(x, qdd[1]), v3_dot(spin, x), v3_cross(wb, x)));
         break;
     }
     case SKEL_JOINT_BALL:
@@ -52,18 +52,18 @@ static v3 at_point(const skel_state *s, int32_t i, v3 r) {
 
 void skel__fk_acceleration(skel_state *s, const double *qdd) {
     const skel_model *m = s->m;
-    s->acc[-1]          = (skel__twist){{0, 0, 0}, {0, 0, 0}};
+    s->acc[-1] = (skel__twist){{0, 0, 0}, {0, 0, 0}};
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
-        const skel__joint      *j    = &m->joint[m->body[i].joint];
-        const skel__joint_world g    = skel__joint_at(s, s->x, j);
-        const double            sign = j->reversed ? -1.0 : 1.0;
-        const skel__twist       t    = relative(s, j, &g, qdd + j->v_offset);
-        const v3                to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
-        const v3                rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
+        const skel__joint *j = &m->joint[m->body[i].joint];
+        const skel__joint_world g = skel__joint_at(s, s->x, j);
+        const double sign = j->reversed ? -1.0 : 1.0;
+        const skel__twist t = relative(s, j, &g, qdd + j->v_offset);
+        const v3 to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
+        const v3 rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
         s->acc[i].w = v3_mad(s->acc[p].w, sign, t.w);
-        const v3 u  = v3_mad(v3_add(s->acc[p].v, at_point(s, p, rp)), sign, t.v);
+        const v3 u = v3_mad(v3_add(s->acc[p].v, at_point(s, p, rp)), sign, t.v);
         s->acc[i].v = v3_sub(u, at_point(s, i, rc));
     }
 }
@@ -91,8 +91,8 @@ static void generalised(const skel__joint *j, const skel__joint_world *g, skel__
 static skel__wrench on_child(const skel_state *s, int32_t i, const skel__joint *j,
                              const skel__joint_world *g) {
     const double sign = j->reversed ? -1.0 : 1.0;
-    const v3     arm  = j->reversed ? v3_sub(g->ra, g->gap) : g->rb;
-    const v3     n    = v3_sub(s->reaction[i].n, v3_cross(arm, s->reaction[i].f));
+    const v3 arm = j->reversed ? v3_sub(g->ra, g->gap) : g->rb;
+    const v3 n = v3_sub(s->reaction[i].n, v3_cross(arm, s->reaction[i].f));
     return (skel__wrench){v3_scale(s->reaction[i].f, sign), v3_scale(n, sign)};
 }
 
@@ -106,7 +106,7 @@ skel_status skel__inverse_check(const skel_model *m, skel_error *err) {
 }
 
 skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double *residual) {
-    const skel_model *m      = s->m;
+    const skel_model *m = s->m;
     const skel_status status = skel__follow_prepare(s);
     if (status != SKEL_OK) return status;
     skel__prepare(s, s->x);
@@ -128,9 +128,9 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
             v3_to(s->reaction[i].n, residual + 6 * (size_t)i + 3);
             continue;
         }
-        const skel__joint      *j = &m->joint[e];
+        const skel__joint *j = &m->joint[e];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
-        const skel__wrench      w = on_child(s, i, j, &g);
+        const skel__wrench w = on_child(s, i, j, &g);
         generalised(j, &g, w, torque + j->v_offset);
         if (!wrench) continue;
         v3_to(v3_add(w.f, s->pair[e].f), wrench + 6 * (size_t)e);
@@ -156,8 +156,8 @@ skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, doub
                                        const double *torque, const double *wrench,
                                        const double *residual, skel_error *err) {
     for (int32_t e = 0; e < m->nj; ++e) {
-        const skel__joint *j  = &m->joint[e];
-        const size_t       nv = (size_t)skel__joint_nv(j->type);
+        const skel__joint *j = &m->joint[e];
+        const size_t nv = (size_t)skel__joint_nv(j->type);
         if (all_finite(torque + j->v_offset, nv) &&
             (!wrench || all_finite(wrench + 6 * (size_t)e, 6)))
             continue;

@@ -25,29 +25,29 @@ skel_status skel__inverse_check_forces(const skel_model *m, int32_t sample, doub
 typedef struct skel__contact {
     int32_t candidate, i, other;  /* bodies; the force acts on i, its opposite on the other */
     int32_t block_i, block_other; /* equations of the free roots they hang from; -1: none */
-    v3      point, velocity;      /* world; velocity of i against the other */
-    v3      bristle;              /* its stick displacement, as far as that is known */
-    v3      axis[3];              /* unit vectors: the normal toward i, two along the surface */
-    v3      arm_i, arm_other;     /* from the roots' centres of mass to the point, in reaches */
-    double  friction, depth;
-    double  law[3], force[3]; /* by the contact law; as found */
-    double  slope[9];         /* derivative of the projection onto the cone */
+    v3 point, velocity;           /* world; velocity of i against the other */
+    v3 bristle;                   /* its stick displacement, as far as that is known */
+    v3 axis[3];                   /* unit vectors: the normal toward i, two along the surface */
+    v3 arm_i, arm_other;          /* from the roots' centres of mass to the point, in reaches */
+    double friction, depth;
+    double law[3], force[3]; /* by the contact law; as found */
+    double slope[9];         /* derivative of the projection onto the cone */
 } skel__contact;
 
 /* All contacts of a state: the problem, its workspace and its answer. */
 typedef struct skel__contacts {
-    int32_t        capacity, count;
-    int32_t        blocks;      /* free roots that contacts act on: 6 equations each */
-    int32_t        is_solved;   /* Newton's method converged */
-    int32_t        is_left_out; /* some contact has the law's force: no equation tells another */
-    double         weight;      /* eps of the residual */
-    double         lapse;       /* [s] since the sample before; 0: a state alone */
-    skel__contact *at;          /* (capacity) */
-    int32_t       *block;       /* (nb) of free roots: their number here; -1: none */
-    int32_t       *root;        /* (blocks) */
-    double        *need;        /* (6 blocks) r: force, and torque over the reach */
-    double        *multiplier, *trial, *centre, *gradient, *direction, *cg[4]; /* (6 blocks) */
-    double        *factor;                                                     /* (36 blocks) */
+    int32_t capacity, count;
+    int32_t blocks;      /* free roots that contacts act on: 6 equations each */
+    int32_t is_solved;   /* Newton's method converged */
+    int32_t is_left_out; /* some contact has the law's force: no equation tells another */
+    double weight;       /* eps of the residual */
+    double lapse;        /* [s] since the sample before; 0: a state alone */
+    skel__contact *at;   /* (capacity) */
+    int32_t *block;      /* (nb) of free roots: their number here; -1: none */
+    int32_t *root;       /* (blocks) */
+    double *need;        /* (6 blocks) r: force, and torque over the reach */
+    double *multiplier, *trial, *centre, *gradient, *direction, *cg[4]; /* (6 blocks) */
+    double *factor;                                                     /* (36 blocks) */
 } skel__contacts;
 
 /* Takes s->contacts once, for so many that touch at a time; SKEL_E_MEMORY. */

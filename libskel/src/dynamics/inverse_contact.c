@@ -35,19 +35,19 @@
 /* ---- memory ---- */
 
 static size_t layout(const skel_model *m, int32_t capacity, void *base, skel__contacts **out) {
-    const size_t   nd = (size_t)m->nd, n = 6 * nd;
-    skel__carver   c  = {base, 0};
+    const size_t nd = (size_t)m->nd, n = 6 * nd;
+    skel__carver c = {base, 0};
     skel__contacts at = {.capacity = capacity};
-    *out              = skel__carve(&c, 1, sizeof **out);
-    at.at             = skel__carve(&c, (size_t)capacity, sizeof *at.at);
-    at.block          = skel__carve(&c, (size_t)m->nb, sizeof *at.block);
-    at.root           = skel__carve(&c, nd, sizeof *at.root);
-    at.need           = skel__carve(&c, n, sizeof(double));
-    at.multiplier     = skel__carve(&c, n, sizeof(double));
-    at.trial          = skel__carve(&c, n, sizeof(double));
-    at.centre         = skel__carve(&c, n, sizeof(double));
-    at.gradient       = skel__carve(&c, n, sizeof(double));
-    at.direction      = skel__carve(&c, n, sizeof(double));
+    *out = skel__carve(&c, 1, sizeof **out);
+    at.at = skel__carve(&c, (size_t)capacity, sizeof *at.at);
+    at.block = skel__carve(&c, (size_t)m->nb, sizeof *at.block);
+    at.root = skel__carve(&c, nd, sizeof *at.root);
+    at.need = skel__carve(&c, n, sizeof(double));
+    at.multiplier = skel__carve(&c, n, sizeof(double));
+    at.trial = skel__carve(&c, n, sizeof(double));
+    at.centre = skel__carve(&c, n, sizeof(double));
+    at.gradient = skel__carve(&c, n, sizeof(double));
+    at.direction = skel__carve(&c, n, sizeof(double));
     for (int k = 0; k < 4; ++k) at.cg[k] = skel__carve(&c, n, sizeof(double));
     at.factor = skel__carve(&c, 6 * n, sizeof(double));
     if (*out) **out = at;
@@ -71,9 +71,9 @@ static int touches(const skel_model *m, int32_t candidate, double gap) {
 }
 
 int32_t skel__contacts_touching(const skel_state *s) {
-    const skel_model *m     = s->m;
-    skel__pair_filter scan  = {0};
-    int32_t           count = 0;
+    const skel_model *m = s->m;
+    skel__pair_filter scan = {0};
+    int32_t count = 0;
     for (int32_t k = 0; k < m->ncand; ++k) {
         if (skel__pair_is_far(&scan, m, &m->candidate[k], s->x, 0)) continue;
         count += touches(m, k, skel__contact_point_at(s, s->x, k).gap);
@@ -102,7 +102,7 @@ static int32_t block_of(const skel_state *s, int32_t body) {
     if (c->block[root] >= 0) return c->block[root];
     if (is_pinned(s, root)) return -1;
     c->root[c->blocks] = root;
-    c->block[root]     = c->blocks++;
+    c->block[root] = c->blocks++;
     return c->block[root];
 }
 
@@ -116,46 +116,46 @@ static v3 arm_of(const skel_state *s, int32_t block, v3 point) {
    of the trapezoidal rule (skel__contacts_remember has the first), or since it touched down. */
 static v3 bristle_at(const skel_state *s, const skel__candidate *p, const skel__contact_point *t,
                      v3 velocity) {
-    const v3     before = v3_of(s->internal + p->internal);
+    const v3 before = v3_of(s->internal + p->internal);
     const double h = s->contacts->lapse, in = -v3_dot(velocity, t->normal);
-    const int    is_new = before.x == 0 && before.y == 0 && before.z == 0;
-    const double since  = in > 0 ? fmin(h, -t->gap / in) : 0;
+    const int is_new = before.x == 0 && before.y == 0 && before.z == 0;
+    const double since = in > 0 ? fmin(h, -t->gap / in) : 0;
     return v3_mad(before, is_new ? fmax(since, 0) : 0.5 * h, velocity);
 }
 
 static void gather_one(skel_state *s, int32_t candidate, const skel__contact_point *t) {
-    const skel_model      *m = s->m;
+    const skel_model *m = s->m;
     const skel__candidate *p = &m->candidate[candidate];
-    skel__contact         *c = &s->contacts->at[s->contacts->count++];
+    skel__contact *c = &s->contacts->at[s->contacts->count++];
     *c = (skel__contact){.candidate = candidate, .i = p->i, .other = skel__candidate_other(m, p)};
     c->friction = m->ground[p->ground].friction;
-    c->depth    = -t->gap;
-    c->axis[0]  = t->normal;
-    c->axis[1]  = v3_perpendicular(t->normal);
-    c->axis[2]  = v3_cross(c->axis[0], c->axis[1]);
+    c->depth = -t->gap;
+    c->axis[0] = t->normal;
+    c->axis[1] = v3_perpendicular(t->normal);
+    c->axis[2] = v3_cross(c->axis[0], c->axis[1]);
 
     /* The law's force with an empty bristle tells the contact point, and so the velocity there. */
     (void)skel__contact_law(s, s->x, candidate, t, (v3){0, 0, 0}, &c->point);
-    c->velocity    = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
-                            skel__velocity_at(s, s->x, c->other, c->point));
-    c->bristle     = bristle_at(s, p, t, c->velocity);
+    c->velocity = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
+                         skel__velocity_at(s, s->x, c->other, c->point));
+    c->bristle = bristle_at(s, p, t, c->velocity);
     const v3 force = skel__contact_law(s, s->x, candidate, t, c->bristle, &c->point);
     for (int k = 0; k < 3; ++k) c->law[k] = v3_dot(c->axis[k], force);
 
     /* A force between two bodies of one skeleton does nothing to its root. */
-    c->block_i     = block_of(s, c->i);
+    c->block_i = block_of(s, c->i);
     c->block_other = block_of(s, c->other);
     if (c->block_i == c->block_other) {
         c->block_i = c->block_other = -1;
-        s->contacts->is_left_out    = 1;
+        s->contacts->is_left_out = 1;
     }
-    c->arm_i     = arm_of(s, c->block_i, c->point);
+    c->arm_i = arm_of(s, c->block_i, c->point);
     c->arm_other = arm_of(s, c->block_other, c->point);
 }
 
 static void gather(skel_state *s) {
-    const skel_model *m    = s->m;
-    skel__contacts   *c    = s->contacts;
+    const skel_model *m = s->m;
+    skel__contacts *c = s->contacts;
     skel__pair_filter scan = {0};
     c->count = c->blocks = c->is_left_out = 0;
     for (int32_t i = 0; i < m->nb; ++i) c->block[i] = -1;
@@ -182,15 +182,15 @@ static void project(double mu, const double z[3], double f[3], double *slope) {
     if (mu * t <= -z[0]) return; /* the polar cone: does not touch */
 
     /* f = n (1, mu e), e the direction along the ground, n the projection onto (1, mu e) */
-    const double share    = 1.0 / (1.0 + mu * mu);
-    const double e[2]     = {t > 0 ? z[1] / t : 0, t > 0 ? z[2] / t : 0};
+    const double share = 1.0 / (1.0 + mu * mu);
+    const double e[2] = {t > 0 ? z[1] / t : 0, t > 0 ? z[2] / t : 0};
     const double along[3] = {1, mu * e[0], mu * e[1]};
-    const double n        = share * (z[0] + mu * t);
+    const double n = share * (z[0] + mu * t);
     for (int k = 0; k < 3; ++k) f[k] = n * along[k];
     if (!slope) return;
 
     /* df = along (along . dz) share + mu n / t (across the direction) dz */
-    const double turn      = t > 0 ? mu * n / t : 0;
+    const double turn = t > 0 ? mu * n / t : 0;
     const double across[3] = {0, -e[1], e[0]};
     for (int k = 0; k < 3; ++k)
         for (int l = 0; l < 3; ++l)
@@ -204,11 +204,11 @@ static void pull_back(const skel__contact *c, const double *l, double out[3]) {
     v3 u = {0, 0, 0};
     if (c->block_i >= 0) {
         const double *b = l + 6 * c->block_i;
-        u               = v3_add(v3_of(b), v3_cross(v3_of(b + 3), c->arm_i));
+        u = v3_add(v3_of(b), v3_cross(v3_of(b + 3), c->arm_i));
     }
     if (c->block_other >= 0) {
         const double *b = l + 6 * c->block_other;
-        u               = v3_sub(u, v3_add(v3_of(b), v3_cross(v3_of(b + 3), c->arm_other)));
+        u = v3_sub(u, v3_add(v3_of(b), v3_cross(v3_of(b + 3), c->arm_other)));
     }
     for (int k = 0; k < 3; ++k) out[k] = v3_dot(c->axis[k], u);
 }
@@ -250,7 +250,7 @@ static void evaluate(skel__contacts *c, const double *l, int with_slopes) {
     for (int32_t k = 0; k < n; ++k) c->gradient[k] = c->weight * (l[k] - c->centre[k]) - c->need[k];
     for (int32_t k = 0; k < c->count; ++k) {
         skel__contact *at = &c->at[k];
-        double         z[3];
+        double z[3];
         pull_back(at, l, z);
         for (int e = 0; e < 3; ++e) z[e] += at->law[e];
         project(at->friction, z, at->force, with_slopes ? at->slope : NULL);
@@ -263,7 +263,7 @@ static void multiply(const skel__contacts *c, const double *x, double *out) {
     for (int32_t k = 0; k < 6 * c->blocks; ++k) out[k] = c->weight * x[k];
     for (int32_t k = 0; k < c->count; ++k) {
         const skel__contact *at = &c->at[k];
-        double               u[3], f[3];
+        double u[3], f[3];
         pull_back(at, x, u);
         for (int e = 0; e < 3; ++e)
             f[e] =
@@ -310,12 +310,12 @@ static void precondition(const skel__contacts *c, const double *x, double *out) 
 /* direction = -H^-1 gradient by preconditioned conjugate gradients. */
 static void find_direction(skel__contacts *c) {
     const int32_t n = 6 * c->blocks;
-    double       *x = c->direction, *r = c->cg[0], *z = c->cg[1], *p = c->cg[2], *hp = c->cg[3];
+    double *x = c->direction, *r = c->cg[0], *z = c->cg[1], *p = c->cg[2], *hp = c->cg[3];
     memset(x, 0, (size_t)n * sizeof *x);
     for (int32_t k = 0; k < n; ++k) r[k] = -c->gradient[k];
     precondition(c, r, z);
     memcpy(p, z, (size_t)n * sizeof *p);
-    double       rz     = dot(r, z, n);
+    double rz = dot(r, z, n);
     const double enough = CG_TOL * CG_TOL * rz;
 
     for (int32_t step = 0; step < 2 * n && rz > enough; ++step) {
@@ -327,7 +327,7 @@ static void find_direction(skel__contacts *c) {
         for (int32_t k = 0; k < n; ++k) r[k] -= way * hp[k];
         precondition(c, r, z);
         const double before = rz;
-        rz                  = dot(r, z, n);
+        rz = dot(r, z, n);
         for (int32_t k = 0; k < n; ++k) p[k] = z[k] + rz / before * p[k];
     }
 }
@@ -344,11 +344,11 @@ static double slope_at(skel__contacts *c, double way) {
    where that is beyond the minimum, back by bisection. */
 static void search(skel__contacts *c) {
     const double enough = -SEARCH_SLOPE * dot(c->gradient, c->direction, 6 * c->blocks);
-    double       low = 0, high = 1, slope = slope_at(c, 1);
+    double low = 0, high = 1, slope = slope_at(c, 1);
     for (int step = 0; step < SEARCH_STEPS_MAX && fabs(slope) > enough; ++step) {
         if (slope < 0 && high == 1 && low == 0) break; /* the whole way, and it still goes down */
         const double way = 0.5 * (low + high);
-        slope            = slope_at(c, way);
+        slope = slope_at(c, way);
         if (slope > 0)
             high = way;
         else
@@ -360,8 +360,8 @@ static void search(skel__contacts *c) {
 /* Returns what is left of the gradient beyond rounding: multipliers of what is unexplained are
    large, and their rounding with them. */
 static double newton(skel__contacts *c, double scale) {
-    const int32_t n    = 6 * c->blocks;
-    double        left = INFINITY;
+    const int32_t n = 6 * c->blocks;
+    double left = INFINITY;
     for (int step = 0; step < NEWTON_STEPS_MAX; ++step) {
         evaluate(c, c->multiplier, 1);
         left = largest(c->gradient, n) - ROUNDING * largest(c->multiplier, n);
@@ -376,8 +376,8 @@ static double newton(skel__contacts *c, double scale) {
 /* From an easy problem (eps = 1) to the one that is meant, ten times nearer at a time. Multipliers
    of what is unexplained grow as 1 / eps, the others hardly: of both guesses the better one. */
 static double follow_path(skel__contacts *c, double scale) {
-    const int32_t n    = 6 * c->blocks;
-    double        left = 0;
+    const int32_t n = 6 * c->blocks;
+    double left = 0;
     for (c->weight = 1; c->weight > 0.5 * RESIDUAL_WEIGHT; c->weight *= 0.1) {
         evaluate(c, c->multiplier, 0);
         const double as_is = dot(c->gradient, c->gradient, n);
@@ -398,8 +398,8 @@ static double follow_path(skel__contacts *c, double scale) {
 /* ---- the whole ---- */
 
 static double read_needs(const skel_state *s) {
-    skel__contacts *c     = s->contacts;
-    double          scale = 0;
+    skel__contacts *c = s->contacts;
+    double scale = 0;
     for (int32_t b = 0; b < c->blocks; ++b) {
         const skel__wrench w = s->reaction[c->root[b]];
         v3_to(w.f, c->need + 6 * b);
@@ -411,22 +411,22 @@ static double read_needs(const skel_state *s) {
 
 /* The force on body i, the opposite on the other: into s->f. */
 static void apply(skel_state *s, const skel__contact *c) {
-    const v3      f       = in_world(c, c->force);
+    const v3 f = in_world(c, c->force);
     const int32_t body[2] = {c->i, c->other};
     for (int k = 0; k < 2; ++k) {
         const int32_t i = body[k];
         if (!skel__is_dynamic(s->m, i)) continue;
         const v3 on = v3_scale(f, k ? -1 : 1);
-        s->f[i].f   = v3_add(s->f[i].f, on);
-        s->f[i].n   = v3_add(s->f[i].n, v3_cross(v3_sub(c->point, s->x[i].p), on));
+        s->f[i].f = v3_add(s->f[i].f, on);
+        s->f[i].n = v3_add(s->f[i].n, v3_cross(v3_sub(c->point, s->x[i].p), on));
     }
 }
 
 void skel__contacts_solve(skel_state *s) {
     skel__contacts *c = s->contacts;
     gather(s);
-    const int32_t n     = 6 * c->blocks;
-    const double  scale = read_needs(s);
+    const int32_t n = 6 * c->blocks;
+    const double scale = read_needs(s);
     memset(c->multiplier, 0, (size_t)n * sizeof *c->multiplier);
     memset(c->centre, 0, (size_t)n * sizeof *c->centre);
     evaluate(c, c->multiplier, 0); /* the law's own forces, where there is nothing to solve */
@@ -447,10 +447,10 @@ v3 skel__contact_force_on(const skel__contact *c) {
    was carried on until now goes toward f / k, in closed form. */
 static v3 next_bristle(const skel_state *s, const skel__contact *c) {
     const skel__ground *g = &s->m->ground[s->m->candidate[c->candidate].ground];
-    const double        k = g->stick_k, e = skel__bristle_damping(g), h = s->contacts->lapse;
-    const v3            u    = v3_mad(c->velocity, -v3_dot(c->velocity, c->axis[0]), c->axis[0]);
-    const v3            pull = v3_mad(in_world(c, c->force), -c->force[0], c->axis[0]);
-    const v3            end  = v3_scale(pull, -1.0 / k); /* the force on i is against it */
+    const double k = g->stick_k, e = skel__bristle_damping(g), h = s->contacts->lapse;
+    const v3 u = v3_mad(c->velocity, -v3_dot(c->velocity, c->axis[0]), c->axis[0]);
+    const v3 pull = v3_mad(in_world(c, c->force), -c->force[0], c->axis[0]);
+    const v3 end = v3_scale(pull, -1.0 / k); /* the force on i is against it */
     if (v3_norm(pull) < STICKS * c->friction * c->force[0])
         return v3_mad(v3_mad(end, -e / k, u), 0.5 * h, u);
     const v3 xi = v3_mad(end, exp(-h * k / e), v3_sub(c->bristle, end));

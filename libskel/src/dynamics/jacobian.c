@@ -25,12 +25,12 @@ static void turn(double *j, int32_t nv, int32_t c, v3 axis, v3 lever) {
 
 static void add_joint(const skel_model *m, const skel__joint *joint, const double *poses, v3 point,
                       double *j) {
-    const pose   outer = pose_mul(pose_at(poses, joint->a), joint->fa);
-    const pose   inner = pose_mul(pose_at(poses, joint->b), joint->fb);
-    const double sign  = joint->reversed ? -1.0 : 1.0;
-    const m3     a = q_matrix(outer.q), b = q_matrix(inner.q);
-    const v3     z     = v3_scale(m3_column(a, 2), sign);
-    const v3     lever = v3_sub(point, inner.p);
+    const pose outer = pose_mul(pose_at(poses, joint->a), joint->fa);
+    const pose inner = pose_mul(pose_at(poses, joint->b), joint->fb);
+    const double sign = joint->reversed ? -1.0 : 1.0;
+    const m3 a = q_matrix(outer.q), b = q_matrix(inner.q);
+    const v3 z = v3_scale(m3_column(a, 2), sign);
+    const v3 lever = v3_sub(point, inner.p);
     switch (joint->type) {
     case SKEL_JOINT_HINGE: turn(j, m->nv, joint->v_offset, z, lever); break;
     case SKEL_JOINT_SLIDE: put(j, m->nv, joint->v_offset, z, (v3){0, 0, 0}); break;
@@ -62,7 +62,7 @@ skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t 
     for (int32_t i = 0; i < 7 * model->nb; ++i)
         if (!isfinite(poses[i])) return SKEL_E_ARGUMENT;
     const pose at = pose_at(poses, body);
-    const v3   p  = v3_add(at.p, q_rotate(at.q, v3_of(point)));
+    const v3 p = v3_add(at.p, q_rotate(at.q, v3_of(point)));
     memset(jacobian, 0, 6 * (size_t)model->nv * sizeof *jacobian);
     for (int32_t i = body; skel__is_dynamic(model, i); i = model->body[i].parent)
         if (model->body[i].joint >= 0)

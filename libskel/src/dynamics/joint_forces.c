@@ -25,12 +25,12 @@ int32_t skel__coordinates_of(const skel__joint *j, pose outer, pose inner,
     double q[4] = {0}, c[2];
     skel__joint_measure(j, outer, inner, q);
     const int32_t n = skel__joint_coordinates(j, q, c);
-    const v3      z = q_rotate(outer.q, (v3){0, 0, 1});
+    const v3 z = q_rotate(outer.q, (v3){0, 0, 1});
     out[0] = (skel__coordinate){c[0], z}, out[1] = (skel__coordinate){c[1], z};
     if (j->type == SKEL_JOINT_UNIVERSAL) out[1].gradient = q_rotate(inner.q, (v3){1, 0, 0});
     if (j->type != SKEL_JOINT_BALL) return n;
-    const v3     axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
-    const v3     across = v3_cross(axis, moved);
+    const v3 axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
+    const v3 across = v3_cross(axis, moved);
     const double sine = v3_norm(across), cosine = v3_dot(axis, moved);
     /* straight ahead the cone has no direction, and no force either */
     out[0].gradient = sine > 1e-12 ? v3_scale(across, 1.0 / sine) : v3_perpendicular(axis);
@@ -49,11 +49,11 @@ void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inne
     by[0] = by[1] = m3_zero();
     if (j->type != SKEL_JOINT_BALL) {
         const int of = j->type == SKEL_JOINT_UNIVERSAL && k == 1;
-        by[of]       = turning(c->gradient);
+        by[of] = turning(c->gradient);
         return;
     }
-    const v3     axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
-    const v3     across = v3_cross(axis, moved), both = v3_add(axis, moved);
+    const v3 axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
+    const v3 across = v3_cross(axis, moved), both = v3_add(axis, moved);
     const double sine = v3_norm(across), cosine = v3_dot(axis, moved), over = 1.0 + cosine;
     if (k == 0 && sine > 1e-6) { /* u = across / sine */
         const m3 off =
@@ -64,14 +64,14 @@ void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inne
     if (k == 0 || over < 1e-3) return;
     /* both / over, d cosine = across . (theta_a - theta_b) */
     const double share = 1.0 / (over * over);
-    by[0]              = m3_sub_outer(m3_scale(turning(axis), 1.0 / over), share, both, across);
-    by[1]              = m3_sub_outer(m3_scale(turning(moved), 1.0 / over), -share, both, across);
+    by[0] = m3_sub_outer(m3_scale(turning(axis), 1.0 / over), share, both, across);
+    by[1] = m3_sub_outer(m3_scale(turning(moved), 1.0 / over), -share, both, across);
 }
 
 /* Of the lighter of the two bodies, the mean about all axes. */
 static double lighter_inertia(const skel_model *m, const skel__joint *j) {
     const int32_t side[2] = {j->a, j->b};
-    double        least   = INFINITY;
+    double least = INFINITY;
     for (int e = 0; e < 2; ++e) {
         if (!skel__is_dynamic(m, side[e])) continue;
         least = fmin(least, m3_trace(m->body[side[e]].inertia) / 3.0);
@@ -84,7 +84,7 @@ static double lighter_inertia(const skel_model *m, const skel__joint *j) {
    that hangs on them: rounding would throw them about. */
 double skel__joint_force_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
     const skel__joint *j = &s->m->joint[joint];
-    const m3           d = s->follow_inertia[joint];
+    const m3 d = s->follow_inertia[joint];
     if (j->type == SKEL_JOINT_SLIDE) return d.r[0].x;
     const double most = STOP_SHARE * lighter_inertia(s->m, j);
     if (j->type != SKEL_JOINT_HINGE) return fmin(m3_trace(d) / 3.0, most);
@@ -105,16 +105,16 @@ static double law_force(const skel__joint *j, double left) {
 /* Integral of T0 from p to q within 0..on: Gauss-Legendre of 8 points on pieces that are short
    against the distance of the law's poles. */
 static double law_integral_inside(const skel__joint *j, double p, double q) {
-    static const double at[4]     = {0.18343464249564980, 0.52553240991632899, 0.79666647741362674,
-                                     0.96028985649753623};
+    static const double at[4] = {0.18343464249564980, 0.52553240991632899, 0.79666647741362674,
+                                 0.96028985649753623};
     static const double weight[4] = {0.36268378337836198, 0.31370664587788729, 0.22238103445337447,
                                      0.10122853629037626};
-    const double        unit      = j->limits.law_a > 0
-                                        ? pow(j->limits.law_c / j->limits.law_a, 1.0 / j->limits.law_b)
-                                        : j->limits.law_range;
-    double              sum       = 0;
+    const double unit = j->limits.law_a > 0
+                            ? pow(j->limits.law_c / j->limits.law_a, 1.0 / j->limits.law_b)
+                            : j->limits.law_range;
+    double sum = 0;
     while (p < q) {
-        const double end  = fmin(q, p + 0.5 * fmax(unit, p));
+        const double end = fmin(q, p + 0.5 * fmax(unit, p));
         const double half = 0.5 * (end - p), mid = 0.5 * (end + p);
         for (int k = 0; k < 4; ++k)
             sum += half * weight[k] *
@@ -141,18 +141,18 @@ typedef struct side {
 /* is_on: an event has said that it acts, even a rounding error before `on`. */
 static side law_at(const skel__joint *j, double x, double rate, int is_on) {
     const double elastic = is_on ? law_curve(j, -x) : law_force(j, -x);
-    const double whole   = elastic * fmax(0, 1.0 + j->limits.law_d * rate);
-    const double stored  = -x < j->limits.law_range ? law_integral(j, -x, j->limits.law_range) : 0;
+    const double whole = elastic * fmax(0, 1.0 + j->limits.law_d * rate);
+    const double stored = -x < j->limits.law_range ? law_integral(j, -x, j->limits.law_range) : 0;
     return (side){whole, 0, stored, -(whole - elastic) * rate};
 }
 
 static side law_over(const skel__joint *j, double x0, double x1, double h) {
     const double way = x1 - x0, end = law_force(j, -x1);
     const double area = way >= 0 ? law_integral(j, -x1, -x0) : -law_integral(j, -x0, -x1);
-    const int    tiny = fabs(way) < SHORT * (fabs(x0) + j->limits.law_range);
+    const int tiny = fabs(way) < SHORT * (fabs(x0) + j->limits.law_range);
     const double mean = tiny ? law_force(j, -0.5 * (x0 + x1)) : area / way;
-    const double rub  = fmax(0, 1.0 + j->limits.law_d * way / h);
-    side         out  = {mean * rub, 0, tiny ? mean * way : area, 0};
+    const double rub = fmax(0, 1.0 + j->limits.law_d * way / h);
+    side out = {mean * rub, 0, tiny ? mean * way : area, 0};
     out.slope = (tiny ? 0 : (end - mean) / way * rub) + (rub > 0 ? mean * j->limits.law_d / h : 0);
     out.friction = -(out.force * way - out.stored);
     return out;
@@ -163,10 +163,10 @@ typedef struct stop {
     double k, d; /* stiffness, damping */
 } stop;
 static stop stop_of(const skel_state *s, int32_t joint, double inertia) {
-    const double w    = SKEL__TURN * (s->has_inelastic_stops ? CATCH_FREQUENCY : STOP_FREQUENCY);
+    const double w = SKEL__TURN * (s->has_inelastic_stops ? CATCH_FREQUENCY : STOP_FREQUENCY);
     const double zeta = s->has_inelastic_stops ? CATCH_DAMPING : STOP_DAMPING;
     const double give = s->m->joint[joint].type == SKEL_JOINT_SLIDE ? s->m->length_scale : 1.0;
-    const double k    = fmax(inertia * w * w, s->stop_load[joint] / (STOP_GIVE * give));
+    const double k = fmax(inertia * w * w, s->stop_load[joint] / (STOP_GIVE * give));
     return (stop){k, 2.0 * zeta * sqrt(k * inertia)};
 }
 
@@ -184,10 +184,10 @@ static side stop_over(stop p, double x0, double x1, double h, double inertia) {
     if (d0 == 0 && d1 == 0) return (side){0};
     const double stored = 0.5 * k * (d1 * d1 - d0 * d0), y2 = 0.25 * h * h * k / inertia;
     const double late = y2 / (1.0 + y2), rub = p.d / h;
-    const int    tiny = fabs(way) < SHORT * (d0 + d1);
+    const int tiny = fabs(way) < SHORT * (d0 + d1);
     const double mean = tiny ? 0.5 * k * (d0 + d1) : stored / way;
     const double push = (1.0 - late) * mean + late * k * d1 + rub * (d1 - d0);
-    side         out  = {fmax(0, push), 0, stored, 0};
+    side out = {fmax(0, push), 0, stored, 0};
     if (push > 0) {
         const double in = d1 > 0 ? 1.0 : 0.0;
         out.slope =
@@ -200,8 +200,8 @@ static side stop_over(stop p, double x0, double x1, double h, double inertia) {
 /* The same while it pushes, as a straight line. */
 static side stop_line(stop p, double x0, double x1, double h, double inertia) {
     const double k = p.k, y2 = 0.25 * h * h * k / inertia, late = y2 / (1.0 + y2), rub = p.d / h;
-    const int    inside = x0 > 0, beyond = x1 > 0;
-    const double mean  = inside ? 0.5 * k * (x0 + x1) : beyond ? 0.5 * k * x1 * x1 / (x1 - x0) : 0;
+    const int inside = x0 > 0, beyond = x1 > 0;
+    const double mean = inside ? 0.5 * k * (x0 + x1) : beyond ? 0.5 * k * x1 * x1 / (x1 - x0) : 0;
     const double grows = inside ? 0.5 * k : beyond ? (k * x1 - mean) / (x1 - x0) : 0;
     return (side){.force = (1.0 - late) * mean + late * k * x1 + rub * (x1 - fmax(x0, 0)),
                   .slope = (1.0 - late) * grows + late * k + rub};
@@ -210,9 +210,9 @@ static side stop_line(stop p, double x0, double x1, double h, double inertia) {
 static side guess_stop(stop p, double x0, double x1, double h, double inertia,
                        skel__stop_prediction *guess) {
     const side law = stop_over(p, x0, x1, h, inertia), line = stop_line(p, x0, x1, h, inertia);
-    const int  pushes = law.force > 0;
+    const int pushes = law.force > 0;
     if (guess->on < 0) guess->on = pushes;
-    guess->is_used  = 1;
+    guess->is_used = 1;
     guess->is_right = guess->on == 2 || (guess->on ? pushes && x1 > 0 : !pushes);
     guess->push = line.force, guess->slope = line.slope;
     if (guess->on == 2 || guess->is_right) return law;
@@ -227,14 +227,14 @@ typedef struct span {
 
 static side one_side(const skel_state *s, int32_t joint, int k, int high, span c, double inertia,
                      skel__stop_prediction *guess) {
-    const skel__joint *j     = &s->m->joint[joint];
-    const double       sign  = high ? 1.0 : -1.0;
-    const int32_t      event = skel__stop_event(s->m, joint, k, high);
-    const double       edge  = skel__stop_edge(s, joint, k, high);
-    const double       x0    = sign * (c.start - edge);
-    const double       x1    = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
-    side               out;
-    const int          rests = s->event_state[event] == SKEL__EVENT_RESTING;
+    const skel__joint *j = &s->m->joint[joint];
+    const double sign = high ? 1.0 : -1.0;
+    const int32_t event = skel__stop_event(s->m, joint, k, high);
+    const double edge = skel__stop_edge(s, joint, k, high);
+    const double x0 = sign * (c.start - edge);
+    const double x1 = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
+    side out;
+    const int rests = s->event_state[event] == SKEL__EVENT_RESTING;
     if (j->limits.law_range > 0 && (rests || !s->is_event_driven))
         out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->is_event_driven);
     else if (rests && guess)
@@ -250,8 +250,8 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
 
 static void add_limits(const skel_state *s, int32_t joint, int k, span c, double inertia,
                        skel__stop_prediction *guess, skel__joint_force *out) {
-    const skel__joint *j    = &s->m->joint[joint];
-    const int          cone = j->type == SKEL_JOINT_BALL && k == 0; /* has no low side */
+    const skel__joint *j = &s->m->joint[joint];
+    const int cone = j->type == SKEL_JOINT_BALL && k == 0; /* has no low side */
     for (int high = cone ? 1 : 0; high < 2; ++high) {
         const side e = one_side(s, joint, k, high, c, inertia, guess ? guess + high : NULL);
         out->force += e.force;
@@ -265,8 +265,8 @@ static void add_limits(const skel_state *s, int32_t joint, int k, span c, double
 
 skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k, double c,
                                        double rate, double inertia, double t, double torque) {
-    const skel__joint *j   = &s->m->joint[joint];
-    skel__joint_force  out = {0};
+    const skel__joint *j = &s->m->joint[joint];
+    skel__joint_force out = {0};
     if (j->limits.is_set) add_limits(s, joint, k, (span){c, rate, 0}, inertia, NULL, &out);
     if (k > 0) return out;
     const double off = c - j->spring.rest;
@@ -287,18 +287,18 @@ skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k
    The mean over the way is exact. */
 static void add_muscle(const skel_state *s, int32_t joint, double way, double t, double torque,
                        skel__joint_force *out) {
-    const skel__joint *j     = &s->m->joint[joint];
-    const double       p     = j->muscle.side * way;
-    const double       kappa = j->muscle.growth * skel__muscle_gain(s, joint, t) / j->muscle.max;
-    const double       lack = j->muscle.max - torque, x = kappa * p;
-    const double       grown = fabs(x) < 1e-6 ? 1.0 + 0.5 * x : expm1(x) / x;
-    double             mean  = j->muscle.max - lack * grown;
-    double             slope = -lack * kappa * (fabs(x) < 1e-6 ? 0.5 : (exp(x) - grown) / x);
-    out->internal            = j->muscle.max - lack * exp(x);
+    const skel__joint *j = &s->m->joint[joint];
+    const double p = j->muscle.side * way;
+    const double kappa = j->muscle.growth * skel__muscle_gain(s, joint, t) / j->muscle.max;
+    const double lack = j->muscle.max - torque, x = kappa * p;
+    const double grown = fabs(x) < 1e-6 ? 1.0 + 0.5 * x : expm1(x) / x;
+    double mean = j->muscle.max - lack * grown;
+    double slope = -lack * kappa * (fabs(x) < 1e-6 ? 0.5 : (exp(x) - grown) / x);
+    out->internal = j->muscle.max - lack * exp(x);
     if (out->internal < 0) { /* slack: it cannot push */
         out->internal = 0;
-        mean          = fmax(mean, 0);
-        slope         = 0;
+        mean = fmax(mean, 0);
+        slope = 0;
     }
     out->force += j->muscle.side * mean;
     out->slope += slope;
@@ -308,9 +308,9 @@ static void add_muscle(const skel_state *s, int32_t joint, double way, double t,
 skel__joint_force skel__joint_force_over(const skel_state *s, int32_t joint, int k, double c0,
                                          double c1, double h, double inertia, double t,
                                          double torque, skel__stop_prediction *guess) {
-    const skel__joint *j   = &s->m->joint[joint];
-    const double       way = c1 - c0;
-    skel__joint_force  out = {.internal = torque};
+    const skel__joint *j = &s->m->joint[joint];
+    const double way = c1 - c0;
+    skel__joint_force out = {.internal = torque};
     if (j->limits.is_set) add_limits(s, joint, k, (span){c0, c1, h}, inertia, guess, &out);
     if (k > 0) return out;
     const double off = 0.5 * (c0 + c1) - j->spring.rest;

@@ -11,12 +11,12 @@
 #include <string.h>
 
 typedef struct block {
-    skel__rows rows;                  /* ga, gb swapped so that ga is the tree parent's */
-    double     h[36];                 /* Cholesky factor of H */
-    double     y[6 * SKEL__MAX_ROWS]; /* H^-1 G_b^T, one column of 6 per row of G */
-    double     s[SKEL__MAX_ROWS * SKEL__MAX_ROWS];
-    double     free[6];              /* H^-1 f */
-    double     left[SKEL__MAX_ROWS]; /* gamma - G_b H^-1 f */
+    skel__rows rows;              /* ga, gb swapped so that ga is the tree parent's */
+    double h[36];                 /* Cholesky factor of H */
+    double y[6 * SKEL__MAX_ROWS]; /* H^-1 G_b^T, one column of 6 per row of G */
+    double s[SKEL__MAX_ROWS * SKEL__MAX_ROWS];
+    double free[6];              /* H^-1 f */
+    double left[SKEL__MAX_ROWS]; /* gamma - G_b H^-1 f */
 } block;
 
 size_t skel__kkt_doubles(const skel_model *m) {
@@ -31,7 +31,7 @@ static double dot6(const double *a, const double *b) {
 
 static void load_block(const skel_state *s, const skel__kin *x, int32_t i, block *t, double *f) {
     const skel__body *b = &s->m->body[i];
-    const m3          d = m3_conjugate(s->r[i], b->inertia);
+    const m3 d = m3_conjugate(s->r[i], b->inertia);
     memset(t->h, 0, sizeof t->h);
     for (int k = 0; k < 3; ++k) {
         t->h[7 * k] = b->mass;
@@ -50,7 +50,7 @@ static void load_block(const skel_state *s, const skel__kin *x, int32_t i, block
 /* H_a += G_a^T S^-1 G_a and f_a += G_a^T S^-1 left. */
 static void add_to_parent(const block *t, double *h, double *f) {
     const int n = t->rows.count;
-    double    z[SKEL__MAX_ROWS * 6], u[SKEL__MAX_ROWS];
+    double z[SKEL__MAX_ROWS * 6], u[SKEL__MAX_ROWS];
     memcpy(z, t->rows.ga, sizeof z);
     memcpy(u, t->left, sizeof u);
     for (int c = 0; c < 6; ++c) skel__cholesky_solve(t->s, n, z + c, 6);
@@ -80,7 +80,7 @@ static int eliminate(block *t, const double *f) {
 
 static void outward(const block *t, const double *parent, double *a) {
     const int n = t->rows.count;
-    double    lambda[SKEL__MAX_ROWS];
+    double lambda[SKEL__MAX_ROWS];
     for (int k = 0; k < n; ++k) lambda[k] = t->left[k] - dot6(t->rows.ga + 6 * k, parent);
     skel__cholesky_solve(t->s, n, lambda, 1);
     memcpy(a, t->free, sizeof t->free);
@@ -89,14 +89,14 @@ static void outward(const block *t, const double *parent, double *a) {
 }
 
 skel_status skel__kkt(skel_state *s, const skel__kin *x) {
-    const skel_model *m      = s->m;
-    double           *force  = s->reference;
-    block            *blocks = (block *)(void *)(force + 6 * (size_t)m->nb);
+    const skel_model *m = s->m;
+    double *force = s->reference;
+    block *blocks = (block *)(void *)(force + 6 * (size_t)m->nb);
     for (int32_t k = 0; k < m->nd; ++k)
         load_block(s, x, m->order[k], &blocks[m->order[k]], force + 6 * (size_t)m->order[k]);
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
-        block        *t = &blocks[i];
+        block *t = &blocks[i];
         const double *f = force + 6 * (size_t)i;
         if (!skel__cholesky(t->h, 6)) return SKEL_E_SINGULAR;
         memcpy(t->free, f, sizeof t->free);
@@ -106,9 +106,9 @@ skel_status skel__kkt(skel_state *s, const skel__kin *x) {
         if (m->body[i].is_inner) add_to_parent(t, blocks[p].h, force + 6 * (size_t)p);
     }
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t     i = m->order[k];
+        const int32_t i = m->order[k];
         const skel__twist u = s->acc[m->body[i].parent];
-        double            a[6], parent[6];
+        double a[6], parent[6];
         v3_to(u.v, parent), v3_to(u.w, parent + 3);
         if (m->body[i].joint < 0)
             memcpy(a, blocks[i].free, sizeof a);

@@ -22,15 +22,15 @@ static int holds(const skel__body *b, double t, double eps) {
 }
 
 static void hold_here(skel_state *s, int32_t anchor, int32_t body) {
-    s->x[anchor]   = s->x[body];
+    s->x[anchor] = s->x[body];
     s->x[anchor].v = s->x[anchor].w = (v3){0, 0, 0};
 }
 
 int skel__loops_select(skel_state *s, double eps) {
-    const skel_model *m       = s->m;
-    int               changed = 0;
-    s->nloop                  = 0;
-    s->nr                     = 0;
+    const skel_model *m = s->m;
+    int changed = 0;
+    s->nloop = 0;
+    s->nr = 0;
     for (int32_t k = 0; k < m->nl; ++k) s->loop_joint[s->nloop++] = m->loop[k];
     for (int32_t k = 0; k < m->npin; ++k) {
         const int now = holds(&m->body[m->pin[k]], s->t, eps);
@@ -64,8 +64,8 @@ static void answer(skel_state *s, int32_t row, const skel__joint *j, const doubl
 
 /* Everything of the tree that `answer` overwrites; prescribed bodies stand still meanwhile. */
 static void answer_all(skel_state *s, const skel__kin *x) {
-    const skel_model *m   = s->m;
-    int32_t           row = 0;
+    const skel_model *m = s->m;
+    int32_t row = 0;
     memset(s->bias, 0, (size_t)m->na * sizeof *s->bias);
     for (int32_t k = 0; k < m->np; ++k) memset(&s->acc[m->prescribed[k]], 0, sizeof *s->acc);
     for (int32_t k = 0; k < s->nloop; ++k) {
@@ -90,28 +90,28 @@ static double target(const skel_state *s, const skel__kin *x, const skel__joint 
 /* G Z and the right side, in units of `scale`. */
 static double assemble(skel_state *s, const skel__kin *x, const skel__twist *base,
                        skel__loop_goal goal) {
-    const skel_model *m     = s->m;
-    const size_t      nb    = (size_t)m->na;
-    double            worst = 0;
-    int32_t           row   = 0;
+    const skel_model *m = s->m;
+    const size_t nb = (size_t)m->na;
+    double worst = 0;
+    int32_t row = 0;
     for (int32_t k = 0; k < s->nloop; ++k) {
         const skel__joint *j = &m->joint[s->loop_joint[k]];
-        const skel__rows  *g = &s->loop_rows[k];
+        const skel__rows *g = &s->loop_rows[k];
         for (int r = 0; r < g->count; ++r, ++row) {
             const double *ga = g->ga + 6 * r, *gb = g->gb + 6 * r;
-            const double  want = target(s, x, j, g, r, goal);
-            double        have = 0;
+            const double want = target(s, x, j, g, r, goal);
+            double have = 0;
             if (j->a >= 0) have += skel__row_dot(ga, base[j->a]);
             if (j->b >= 0) have += skel__row_dot(gb, base[j->b]);
             for (int32_t c = 0; c < s->nr; ++c) {
-                const skel__twist *z   = s->loop_response + (size_t)c * nb;
-                double             sum = 0;
+                const skel__twist *z = s->loop_response + (size_t)c * nb;
+                double sum = 0;
                 if (skel__is_dynamic(m, j->a)) sum += skel__row_dot(ga, z[j->a]);
                 if (skel__is_dynamic(m, j->b)) sum += skel__row_dot(gb, z[j->b]);
                 s->loop_system[row * s->nr + c] = sum * s->loop_scale[row] * s->loop_scale[c];
             }
             s->loop_mu[row] = (want - have) * s->loop_scale[row];
-            worst           = fmax(worst, fabs(want));
+            worst = fmax(worst, fabs(want));
         }
     }
     return worst;
@@ -120,8 +120,8 @@ static double assemble(skel_state *s, const skel__kin *x, const skel__twist *bas
 /* Pivoted elimination of the symmetric a (n x n), rows below the cut left out; b becomes x. */
 static void solve_semidefinite(skel_state *s) {
     const int32_t n = s->nr;
-    double       *a = s->loop_system, *b = s->loop_mu, *x = s->loop_x;
-    int32_t      *order = s->loop_order, rank = 0;
+    double *a = s->loop_system, *b = s->loop_mu, *x = s->loop_x;
+    int32_t *order = s->loop_order, rank = 0;
     memset(x, 0, (size_t)n * sizeof *x);
     for (int32_t k = 0; k < n; ++k) order[k] = k;
     for (; rank < n; ++rank) {
@@ -134,15 +134,15 @@ static void solve_semidefinite(skel_state *s) {
         if (!(d > IMPLIED)) break;
         for (int32_t k = rank + 1; k < n; ++k) {
             const int32_t r = order[k];
-            const double  f = a[r * n + p] / d;
+            const double f = a[r * n + p] / d;
             for (int32_t e = rank + 1; e < n; ++e) a[r * n + order[e]] -= f * a[p * n + order[e]];
             b[r] -= f * b[p];
         }
     }
     s->loop_rank = rank;
     for (int32_t k = rank - 1; k >= 0; --k) {
-        const int32_t p   = order[k];
-        double        sum = b[p];
+        const int32_t p = order[k];
+        double sum = b[p];
         for (int32_t e = k + 1; e < rank; ++e) sum -= a[p * n + order[e]] * x[order[e]];
         x[p] = sum / a[p * n + p];
     }
@@ -151,12 +151,12 @@ static void solve_semidefinite(skel_state *s) {
 
 /* The multipliers as wrenches on the bodies: part of the applied forces from here on. */
 static void pull(skel_state *s) {
-    const skel_model *m   = s->m;
-    int32_t           row = 0;
+    const skel_model *m = s->m;
+    int32_t row = 0;
     for (int32_t k = 0; k < s->nloop; ++k) {
-        const skel__joint *j     = &m->joint[s->loop_joint[k]];
-        const skel__rows  *g     = &s->loop_rows[k];
-        skel__wrench       on[2] = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
+        const skel__joint *j = &m->joint[s->loop_joint[k]];
+        const skel__rows *g = &s->loop_rows[k];
+        skel__wrench on[2] = {{{0, 0, 0}, {0, 0, 0}}, {{0, 0, 0}, {0, 0, 0}}};
         for (int r = 0; r < g->count; ++r, ++row) {
             const double *side[2] = {g->ga + 6 * r, g->gb + 6 * r};
             for (int e = 0; e < 2; ++e) {
@@ -166,7 +166,7 @@ static void pull(skel_state *s) {
         }
         const int32_t ends[2] = {j->a, j->b};
         for (int e = 0; e < 2; ++e) {
-            skel__wrench *f           = &s->f[ends[e]];
+            skel__wrench *f = &s->f[ends[e]];
             s->loop_wrench[2 * k + e] = on[e];
             *f = (skel__wrench){v3_add(f->f, on[e].f), v3_add(f->n, on[e].n)};
         }
@@ -182,9 +182,9 @@ int32_t skel__loop_implied(const skel_state *s, int32_t loop) {
 }
 
 double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal) {
-    const skel_model *m    = s->m;
-    const size_t      nb   = (size_t)m->na;
-    skel__twist      *base = s->loop_base;
+    const skel_model *m = s->m;
+    const size_t nb = (size_t)m->na;
+    skel__twist *base = s->loop_base;
     memcpy(base, s->acc, nb * sizeof *base);
     memcpy(s->reaction, s->f, nb * sizeof *s->f); /* borrowed: the applied forces */
     answer_all(s, x);
@@ -194,10 +194,10 @@ double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal
     memcpy(s->f, s->reaction, nb * sizeof *s->f);
     for (int32_t c = 0; c < s->nr; ++c)
         for (int32_t k = 0; k < m->nd; ++k) {
-            const int32_t      i = m->order[k];
+            const int32_t i = m->order[k];
             const skel__twist *z = s->loop_response + (size_t)c * nb + i;
-            s->acc[i].v          = v3_mad(s->acc[i].v, s->loop_mu[c], z->v);
-            s->acc[i].w          = v3_mad(s->acc[i].w, s->loop_mu[c], z->w);
+            s->acc[i].v = v3_mad(s->acc[i].v, s->loop_mu[c], z->v);
+            s->acc[i].w = v3_mad(s->acc[i].w, s->loop_mu[c], z->w);
         }
     pull(s);
     return goal == SKEL__LOOP_ACCELERATE ? 0 : worst;

@@ -7,10 +7,10 @@
 
 /* Speed of the centre of mass of a skeleton against gravity (up where there is none). */
 static double rising(const skel_state *s, int32_t skeleton) {
-    const skel_model *m    = s->m;
-    const double      g    = v3_norm(m->gravity);
-    const v3          up   = g > 0 ? v3_scale(m->gravity, -1.0 / g) : (v3){0, 0, 1};
-    double            mass = 0, sum = 0;
+    const skel_model *m = s->m;
+    const double g = v3_norm(m->gravity);
+    const v3 up = g > 0 ? v3_scale(m->gravity, -1.0 / g) : (v3){0, 0, 1};
+    double mass = 0, sum = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].skeleton != skeleton) continue;
@@ -56,8 +56,8 @@ static double speed_at(const skel__history *h, double t) {
 double skel__muscle_gain(const skel_state *s, int32_t joint, double t) {
     const skel__joint *j = &s->m->joint[joint];
     if (j->muscle.feedback == 0 || j->muscle_index < 0) return 1.0;
-    const skel__history *h      = &s->history[j->muscle_index - 3 * s->m->ncand];
-    const double         impact = j->muscle.impact_speed != 0 ? j->muscle.impact_speed : h->impact;
+    const skel__history *h = &s->history[j->muscle_index - 3 * s->m->ncand];
+    const double impact = j->muscle.impact_speed != 0 ? j->muscle.impact_speed : h->impact;
     if (impact == 0 || t - j->muscle.delay < h->impact_time) return 1.0; /* nothing to react to */
     return 1.0 + j->muscle.feedback * (speed_at(h, t - j->muscle.delay) / impact - 1.0);
 }
@@ -67,14 +67,14 @@ void skel__muscle_remember(skel_state *s) {
     for (int32_t k = 0; m->nmuscle > 0 && k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         if (j->muscle_index < 0 || j->muscle.feedback == 0) continue;
-        skel__history *h    = &s->history[j->muscle_index - 3 * m->ncand];
-        const int32_t  last = (h->next - 1 + SKEL__HISTORY) % SKEL__HISTORY;
+        skel__history *h = &s->history[j->muscle_index - 3 * m->ncand];
+        const int32_t last = (h->next - 1 + SKEL__HISTORY) % SKEL__HISTORY;
         if (h->count > 0 && s->t < h->time[last] + j->muscle.delay / SPACING) continue;
         const int32_t body = skeleton_of(m, j);
-        h->time[h->next]   = s->t;
-        h->speed[h->next]  = rising(s, body);
+        h->time[h->next] = s->t;
+        h->speed[h->next] = rising(s, body);
         if (h->impact == 0 && stands(s, body)) {
-            h->impact      = h->speed[h->next];
+            h->impact = h->speed[h->next];
             h->impact_time = s->t;
         }
         h->next = (h->next + 1) % SKEL__HISTORY;

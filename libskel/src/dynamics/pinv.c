@@ -17,15 +17,15 @@ static int32_t row_count(const skel_model *m) {
 
 /* Workspace: rows of all joints, then matrix, right side, accelerations at c = d = 0, SVD work. */
 typedef struct work {
-    skel__rows *rows;  /* (nj) */
-    double     *a, *b; /* (n x n), (n) */
-    double     *svd;
-    int32_t     n;
+    skel__rows *rows; /* (nj) */
+    double *a, *b;    /* (n x n), (n) */
+    double *svd;
+    int32_t n;
 } work;
 
 static size_t work_layout(const skel_model *m, double *base, work *w) {
-    const size_t n     = (size_t)row_count(m);
-    const size_t rows  = ((size_t)m->nj * sizeof(skel__rows) + sizeof(double) - 1) / sizeof(double);
+    const size_t n = (size_t)row_count(m);
+    const size_t rows = ((size_t)m->nj * sizeof(skel__rows) + sizeof(double) - 1) / sizeof(double);
     const size_t total = rows + n * n + n + skel__least_norm_work((int32_t)n);
     if (!base) return total;
     *w = (work){(skel__rows *)(void *)base, base + rows, base + rows + n * n,
@@ -36,7 +36,7 @@ static size_t work_layout(const skel_model *m, double *base, work *w) {
 skel_status skel__reference_reserve(skel_state *s, int32_t solver) {
     if (solver == SKEL_SOLVER_KKT && s->m->nl > 0) return SKEL_E_UNSUPPORTED;
     if (solver == SKEL_SOLVER_TREE || s->reference) return SKEL_OK;
-    work         w    = {0};
+    work w = {0};
     const size_t pinv = work_layout(s->m, NULL, &w), kkt = skel__kkt_doubles(s->m);
     s->reference = skel__alloc(&s->m->allocator, (pinv > kkt ? pinv : kkt) * sizeof(double));
     return s->reference ? SKEL_OK : SKEL_E_MEMORY;
@@ -68,12 +68,12 @@ static const double *side_of(const work *w, const skel_model *m, int32_t j, int3
 }
 
 static void assemble(const skel_state *s, work *w) {
-    const skel_model *m    = s->m;
-    int32_t           at_j = 0;
+    const skel_model *m = s->m;
+    int32_t at_j = 0;
     memset(w->a, 0, (size_t)w->n * (size_t)w->n * sizeof *w->a);
     for (int32_t j = 0; j < m->nj; at_j += w->rows[j].count, ++j) {
         const int32_t ends[2] = {m->joint[j].a, m->joint[j].b};
-        int32_t       at_k    = 0;
+        int32_t at_k = 0;
         for (int32_t k = 0; k < m->nj; at_k += w->rows[k].count, ++k)
             for (int e = 0; e < 2; ++e) {
                 const double *gk = skel__is_dynamic(m, ends[e]) ? side_of(w, m, k, ends[e]) : NULL;
@@ -90,22 +90,22 @@ static void assemble(const skel_state *s, work *w) {
 
 /* s->acc holds the accelerations at c = d = 0; adds what the multipliers do. */
 static void apply_multipliers(skel_state *s, const work *w) {
-    const skel_model *m  = s->m;
-    const double     *at = w->b;
+    const skel_model *m = s->m;
+    const double *at = w->b;
     for (int32_t j = 0; j < m->nj; at += w->rows[j].count, ++j) {
         const int32_t ends[2] = {m->joint[j].a, m->joint[j].b};
         for (int e = 0; e < 2; ++e) {
             if (!skel__is_dynamic(m, ends[e])) continue;
-            const double *g     = e ? w->rows[j].gb : w->rows[j].ga;
-            skel__wrench  total = {{0, 0, 0}, {0, 0, 0}};
+            const double *g = e ? w->rows[j].gb : w->rows[j].ga;
+            skel__wrench total = {{0, 0, 0}, {0, 0, 0}};
             for (int r = 0; r < w->rows[j].count; ++r) {
                 const skel__wrench one = row_wrench(g + 6 * r);
                 total =
                     (skel__wrench){v3_mad(total.f, at[r], one.f), v3_mad(total.n, at[r], one.n)};
             }
             const skel__twist more = free_response(s, ends[e], total);
-            skel__twist      *acc  = &s->acc[ends[e]];
-            *acc                   = (skel__twist){v3_add(acc->v, more.v), v3_add(acc->w, more.w)};
+            skel__twist *acc = &s->acc[ends[e]];
+            *acc = (skel__twist){v3_add(acc->v, more.v), v3_add(acc->w, more.w)};
         }
     }
 }

@@ -9,45 +9,45 @@
 
 /* Of contacts, wobbling masses, limits and muscles; nothing where there are none. */
 static void layout_touch(skel__carver *c, skel_state *at) {
-    const skel_model *m  = at->m;
-    const size_t      nm = (size_t)m->ninternal, ne = (size_t)skel__event_count(m);
-    at->internal       = skel__carve(c, nm, sizeof(double));
+    const skel_model *m = at->m;
+    const size_t nm = (size_t)m->ninternal, ne = (size_t)skel__event_count(m);
+    at->internal = skel__carve(c, nm, sizeof(double));
     at->internal_saved = skel__carve(c, nm, sizeof(double));
     at->internal_stage = skel__carve(c, nm, sizeof(double));
     for (int k = 0; k < 4; ++k) at->internal_rate[k] = skel__carve(c, nm, sizeof(double));
-    at->stored_energy        = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->surface_offset       = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->stored_energy_saved  = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->stored_energy = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->surface_offset = skel__carve(c, (size_t)m->ncand, sizeof(double));
+    at->stored_energy_saved = skel__carve(c, (size_t)m->ncand, sizeof(double));
     at->surface_offset_saved = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->internal_now         = at->internal;
-    at->internal_rate_now    = at->internal_rate[0];
-    at->event_state          = skel__carve(c, ne, sizeof *at->event_state);
-    at->slack                = skel__carve(c, ne, sizeof *at->slack);
-    at->event_state_saved    = skel__carve(c, ne, sizeof *at->event_state_saved);
-    at->event_value          = skel__carve(c, 4 * ne, sizeof *at->event_value);
-    at->history              = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
-    at->contact_wrench       = skel__carve_with_world(c, (size_t)m->na, sizeof *at->contact_wrench);
-    at->pair_joint_force     = skel__carve(c, (size_t)m->nj, sizeof *at->pair_joint_force);
+    at->internal_now = at->internal;
+    at->internal_rate_now = at->internal_rate[0];
+    at->event_state = skel__carve(c, ne, sizeof *at->event_state);
+    at->slack = skel__carve(c, ne, sizeof *at->slack);
+    at->event_state_saved = skel__carve(c, ne, sizeof *at->event_state_saved);
+    at->event_value = skel__carve(c, 4 * ne, sizeof *at->event_value);
+    at->history = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
+    at->contact_wrench = skel__carve_with_world(c, (size_t)m->na, sizeof *at->contact_wrench);
+    at->pair_joint_force = skel__carve(c, (size_t)m->nj, sizeof *at->pair_joint_force);
 }
 
 static size_t layout(const skel_model *m, void *base, skel_state **out) {
     const size_t nb = (size_t)m->na, nj = (size_t)m->nj;
-    skel__carver c  = {base, 0};
-    skel_state  *s  = skel__carve(&c, 1, sizeof *s);
-    skel_state   at = {.m = m};
-    at.x            = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.x);
-    at.saved        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.saved);
-    at.stage        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.stage);
+    skel__carver c = {base, 0};
+    skel_state *s = skel__carve(&c, 1, sizeof *s);
+    skel_state at = {.m = m};
+    at.x = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.x);
+    at.saved = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.saved);
+    at.stage = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.stage);
     for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, nb, sizeof *at.rate[k]);
-    at.r        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
-    at.ww       = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
-    at.f        = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
-    at.load     = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
-    at.pair     = skel__carve(&c, nj, sizeof *at.pair);
-    at.bias     = skel__carve(&c, nb, sizeof *at.bias);
-    at.acc      = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
+    at.r = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
+    at.ww = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
+    at.f = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
+    at.load = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
+    at.pair = skel__carve(&c, nj, sizeof *at.pair);
+    at.bias = skel__carve(&c, nb, sizeof *at.bias);
+    at.acc = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
     at.reaction = skel__carve(&c, nb, sizeof *at.reaction);
-    at.aba      = skel__carve(&c, nb, sizeof *at.aba);
+    at.aba = skel__carve(&c, nb, sizeof *at.aba);
     at.follow_inertia =
         skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.follow_inertia);
     at.stop_load = skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.stop_load);
@@ -55,16 +55,16 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     at.is_pinned = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
     layout_touch(&c, &at);
     const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
-    at.loop_joint    = skel__carve(&c, nl, sizeof *at.loop_joint);
-    at.loop_rows     = skel__carve(&c, nl, sizeof *at.loop_rows);
+    at.loop_joint = skel__carve(&c, nl, sizeof *at.loop_joint);
+    at.loop_rows = skel__carve(&c, nl, sizeof *at.loop_rows);
     at.loop_response = skel__carve(&c, nr * nb, sizeof *at.loop_response);
-    at.loop_base     = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
-    at.loop_wrench   = skel__carve(&c, 2 * nl, sizeof *at.loop_wrench);
-    at.loop_system   = skel__carve(&c, nr * nr, sizeof(double));
-    at.loop_mu       = skel__carve(&c, nr, sizeof(double));
-    at.loop_scale    = skel__carve(&c, nr, sizeof(double));
-    at.loop_x        = skel__carve(&c, nr, sizeof(double));
-    at.loop_order    = skel__carve(&c, nr, sizeof *at.loop_order);
+    at.loop_base = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
+    at.loop_wrench = skel__carve(&c, 2 * nl, sizeof *at.loop_wrench);
+    at.loop_system = skel__carve(&c, nr * nr, sizeof(double));
+    at.loop_mu = skel__carve(&c, nr, sizeof(double));
+    at.loop_scale = skel__carve(&c, nr, sizeof(double));
+    at.loop_x = skel__carve(&c, nr, sizeof(double));
+    at.loop_order = skel__carve(&c, nr, sizeof *at.loop_order);
     if (s) *s = at;
     if (out) *out = s;
     return c.used;
@@ -75,7 +75,7 @@ static void place_at_start(const skel_model *m, skel__kin *x) {
     x[-1] = (skel__kin){.q = q_identity()};
     for (int32_t i = 0; i < m->na; ++i) {
         const skel__body *b = &m->body[i];
-        x[i]                = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
+        x[i] = (skel__kin){b->x0.p, b->x0.q, b->v0, b->w0};
     }
 }
 
@@ -83,7 +83,7 @@ static void start(skel_state *s) {
     const skel_model *m = s->m;
     place_at_start(m, s->x);
     s->saved[-1] = s->stage[-1] = s->x[-1];
-    s->r[-1]                    = m3_identity();
+    s->r[-1] = m3_identity();
     for (int32_t k = 0; k < m->nj; ++k)
         if (m->joint[k].muscle_index >= 0)
             s->internal[m->joint[k].muscle_index] = m->joint[k].muscle.start;
@@ -117,8 +117,8 @@ void skel_state_destroy(skel_state *state) {
 }
 
 static void copy_touch(skel_state *dst, const skel_state *src) {
-    const skel_model *m  = src->m;
-    const size_t      ne = (size_t)skel__event_count(m);
+    const skel_model *m = src->m;
+    const size_t ne = (size_t)skel__event_count(m);
     if (m->ninternal > 0)
         memcpy(dst->internal, src->internal, (size_t)m->ninternal * sizeof *src->internal);
     if (m->ncand > 0) {
@@ -130,7 +130,7 @@ static void copy_touch(skel_state *dst, const skel_state *src) {
     if (ne > 0) memcpy(dst->slack, src->slack, ne * sizeof *src->slack);
     if (m->nmuscle > 0)
         memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
-    dst->has_event_states  = src->has_event_states;
+    dst->has_event_states = src->has_event_states;
     dst->has_stored_energy = src->has_stored_energy;
 }
 
@@ -142,8 +142,8 @@ skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
     copy_touch(dst, src);
     dst->has_inelastic_stops = src->has_inelastic_stops, dst->stops_near_count = 1;
-    dst->t                  = src->t;
-    dst->sum                = src->sum;
+    dst->t = src->t;
+    dst->sum = src->sum;
     dst->has_follow_inertia = src->has_follow_inertia;
     if (src->has_follow_inertia) {
         const size_t nj = (size_t)src->m->nj;
@@ -163,8 +163,8 @@ double skel_state_time(const skel_state *state) {
 
 void skel_state_set_time(skel_state *state, double time) {
     if (!state || !isfinite(time)) return;
-    state->t           = time;
-    state->sum         = (skel__power){0};
+    state->t = time;
+    state->sum = (skel__power){0};
     state->is_factored = 0;
     skel__prescribe(state, state->x, time, SKEL__AFTER);
 }
@@ -341,7 +341,7 @@ skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear
         return skel__fail(err, status, -1, -1, "solver: kkt does not take loops, tree and pinv do");
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
     state->is_factored = 0;
-    status             = skel__follow_prepare(state);
+    status = skel__follow_prepare(state);
     if (status == SKEL_OK)
         status = skel__accelerate(state, state->x, state->t, SKEL__AFTER, solver);
     if (status != SKEL_OK)

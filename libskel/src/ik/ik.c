@@ -17,19 +17,19 @@
 #define DESC_GOAL_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
-                                      .body        = SKEL_WORLD,
+                                      .body = SKEL_WORLD,
                                       .relative_to = SKEL_WORLD,
-                                      .weight      = 1,
-                                      .frame       = {1, 0, 0, 0},
-                                      .axis        = {0, 0, 1},
-                                      .from        = SKEL_WORLD,
-                                      .to          = SKEL_WORLD,
+                                      .weight = 1,
+                                      .frame = {1, 0, 0, 0},
+                                      .axis = {0, 0, 1},
+                                      .from = SKEL_WORLD,
+                                      .to = SKEL_WORLD,
                                       .orientation = {1, 0, 0, 0},
-                                      .chain_root  = SKEL_WORLD};
-static const skel_ik_desc   k_desc = {.struct_size  = sizeof k_desc,
-                                      .goal_stride  = sizeof(skel_goal_desc),
-                                      .tolerance    = 1e-5,
-                                      .max_restarts = -1};
+                                      .chain_root = SKEL_WORLD};
+static const skel_ik_desc k_desc = {.struct_size = sizeof k_desc,
+                                    .goal_stride = sizeof(skel_goal_desc),
+                                    .tolerance = 1e-5,
+                                    .max_restarts = -1};
 
 void skel_goal_desc_init_sized(skel_goal_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_goal, sizeof k_goal);
@@ -151,7 +151,7 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
     int32_t centre = -2;
     for (uint32_t k = 0; k < d->goal_count; ++k) {
         const char *in = (const char *)d->goals + (size_t)k * d->goal_stride;
-        out[k]         = k_goal;
+        out[k] = k_goal;
         if (skel__desc_import(&out[k], sizeof *out, DESC_GOAL_V1, in) != SKEL_OK)
             return bad_goal(err, (int32_t)k, "struct_size: is not one this library knows");
         const skel_status status = check_goal(d->model, &out[k], (int32_t)k, err);
@@ -170,16 +170,16 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
 
 static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
     const size_t nd = 2 * (size_t)d->model->nd + 1;
-    skel__carver c  = {base, 0};
-    p->goal         = skel__carve(&c, d->goal_count, sizeof *p->goal);
-    p->node         = skel__carve(&c, nd, sizeof *p->node);
+    skel__carver c = {base, 0};
+    p->goal = skel__carve(&c, d->goal_count, sizeof *p->goal);
+    p->node = skel__carve(&c, nd, sizeof *p->node);
     p->task =
         skel__carve(&c, 2 * (size_t)d->goal_count + 2 * (size_t)d->model->nl + 1, sizeof *p->task);
-    p->anchor  = skel__carve_with_world(&c, (size_t)d->model->na, sizeof *p->anchor);
-    p->root    = skel__carve(&c, nd, sizeof *p->root);
-    p->mark    = skel__carve(&c, nd, sizeof *p->mark);
-    p->needed  = skel__carve(&c, nd, sizeof *p->needed);
-    p->moves   = skel__carve(&c, nd, sizeof *p->moves);
+    p->anchor = skel__carve_with_world(&c, (size_t)d->model->na, sizeof *p->anchor);
+    p->root = skel__carve(&c, nd, sizeof *p->root);
+    p->mark = skel__carve(&c, nd, sizeof *p->mark);
+    p->needed = skel__carve(&c, nd, sizeof *p->needed);
+    p->moves = skel__carve(&c, nd, sizeof *p->moves);
     p->renamed = skel__carve(&c, nd, sizeof *p->renamed);
     p->allowed = skel__carve(&c, nd, sizeof *p->allowed);
     return c.used;
@@ -187,76 +187,76 @@ static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
 
 static void layout_step(skel__carver *c, skel_ik *at) {
     const size_t n = (size_t)at->n, m = (size_t)at->rows, nn = (size_t)at->nn;
-    const size_t big   = n > m ? n : m;
+    const size_t big = n > m ? n : m;
     const size_t dense = at->n <= SKEL__IK_DENSE ? n * n : 0;
-    at->jp             = skel__carve(c, n * m, sizeof(double));
-    at->col            = skel__carve(c, n, sizeof *at->col);
-    at->y              = skel__carve(c, n, sizeof(double));
-    at->held           = skel__carve(c, n, sizeof(double));
-    at->rest           = skel__carve(c, m, sizeof(double));
-    at->k              = skel__carve(c, m * m, sizeof(double));
-    at->factor         = skel__carve(c, dense, sizeof(double));
-    at->u              = skel__carve(c, big, sizeof(double));
-    at->list           = skel__carve(c, n, sizeof *at->list);
-    at->normal         = skel__carve(c, 3 * nn, sizeof *at->normal);
-    at->normals        = skel__carve(c, nn, sizeof *at->normals);
-    at->h              = skel__carve(c, dense, sizeof(double));
-    at->hf             = skel__carve(c, dense, sizeof(double));
-    at->g              = skel__carve(c, n, sizeof(double));
-    at->rhs            = skel__carve(c, n, sizeof(double));
-    at->seed           = skel__carve(c, n, sizeof(double));
-    at->seed_step      = skel__carve(c, n, sizeof(double));
-    size_t work        = skel__eigen_work(at->n);
+    at->jp = skel__carve(c, n * m, sizeof(double));
+    at->col = skel__carve(c, n, sizeof *at->col);
+    at->y = skel__carve(c, n, sizeof(double));
+    at->held = skel__carve(c, n, sizeof(double));
+    at->rest = skel__carve(c, m, sizeof(double));
+    at->k = skel__carve(c, m * m, sizeof(double));
+    at->factor = skel__carve(c, dense, sizeof(double));
+    at->u = skel__carve(c, big, sizeof(double));
+    at->list = skel__carve(c, n, sizeof *at->list);
+    at->normal = skel__carve(c, 3 * nn, sizeof *at->normal);
+    at->normals = skel__carve(c, nn, sizeof *at->normals);
+    at->h = skel__carve(c, dense, sizeof(double));
+    at->hf = skel__carve(c, dense, sizeof(double));
+    at->g = skel__carve(c, n, sizeof(double));
+    at->rhs = skel__carve(c, n, sizeof(double));
+    at->seed = skel__carve(c, n, sizeof(double));
+    at->seed_step = skel__carve(c, n, sizeof(double));
+    size_t work = skel__eigen_work(at->n);
     if (skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m > work)
         work = skel__pseudoinverse_work(at->rows, at->n) + 2 * n * m;
     if (n * m + (m + 1) * (m + 1) > work) work = n * m + (m + 1) * (m + 1);
-    at->work             = skel__carve(c, work, sizeof(double));
+    at->work = skel__carve(c, work, sizeof(double));
     const size_t several = at->levels + (at->has_posture || at->has_room) > 1;
-    at->level            = (skel__ik_level){
-                   .basis = skel__carve(c, several * n * n, sizeof(double)),
-                   .shift = skel__carve(c, several * m, sizeof(double)),
-                   .off   = skel__carve(c, several * m, sizeof(double)),
-                   .y     = skel__carve(c, several * n, sizeof(double)),
+    at->level = (skel__ik_level){
+        .basis = skel__carve(c, several * n * n, sizeof(double)),
+        .shift = skel__carve(c, several * m, sizeof(double)),
+        .off = skel__carve(c, several * m, sizeof(double)),
+        .y = skel__carve(c, several * n, sizeof(double)),
     };
 }
 
 static size_t layout(const skel_ik *from, int32_t links, void *base, skel_ik **out) {
     const skel_model *m = from->m;
-    const size_t      n = (size_t)from->n, nx = (size_t)from->nx, nn = (size_t)from->nn;
-    const size_t      rows = (size_t)from->rows, na = (size_t)m->na;
-    skel__carver      c  = {base, 0};
-    skel_ik          *v  = skel__carve(&c, 1, sizeof *v);
-    skel_ik           at = *from;
-    at.node              = skel__carve(&c, nn, sizeof *at.node);
-    at.task              = skel__carve(&c, (size_t)at.nt, sizeof *at.task);
-    at.path              = skel__carve(&c, (size_t)links, sizeof *at.path);
-    at.goal              = skel__carve(&c, at.d.goal_count, sizeof *at.goal);
-    at.root              = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
-    at.of_column         = skel__carve(&c, n, sizeof *at.of_column);
-    at.scalar            = skel__carve(&c, n, sizeof *at.scalar);
-    at.posture           = skel__carve(&c, at.has_posture || at.has_room ? nx : 0, sizeof(double));
+    const size_t n = (size_t)from->n, nx = (size_t)from->nx, nn = (size_t)from->nn;
+    const size_t rows = (size_t)from->rows, na = (size_t)m->na;
+    skel__carver c = {base, 0};
+    skel_ik *v = skel__carve(&c, 1, sizeof *v);
+    skel_ik at = *from;
+    at.node = skel__carve(&c, nn, sizeof *at.node);
+    at.task = skel__carve(&c, (size_t)at.nt, sizeof *at.task);
+    at.path = skel__carve(&c, (size_t)links, sizeof *at.path);
+    at.goal = skel__carve(&c, at.d.goal_count, sizeof *at.goal);
+    at.root = skel__carve(&c, (size_t)at.nroot, sizeof *at.root);
+    at.of_column = skel__carve(&c, n, sizeof *at.of_column);
+    at.scalar = skel__carve(&c, n, sizeof *at.scalar);
+    at.posture = skel__carve(&c, at.has_posture || at.has_room ? nx : 0, sizeof(double));
     if (at.max_step) at.max_step = skel__carve(&c, (size_t)m->nv, sizeof(double));
-    at.scale     = skel__carve(&c, (size_t)from->nc, sizeof(double));
-    at.low       = skel__carve(&c, n, sizeof(double));
-    at.high      = skel__carve(&c, n, sizeof(double));
+    at.scale = skel__carve(&c, (size_t)from->nc, sizeof(double));
+    at.low = skel__carve(&c, n, sizeof(double));
+    at.high = skel__carve(&c, n, sizeof(double));
     at.step_most = skel__carve(&c, nn, sizeof(double));
-    at.x         = skel__carve(&c, nx, sizeof(double));
-    at.trial     = skel__carve(&c, nx, sizeof(double));
-    at.best      = skel__carve(&c, nx, sizeof(double));
-    at.start     = skel__carve(&c, nx, sizeof(double));
-    at.memory    = skel__carve(&c, nx, sizeof(double));
-    at.last      = skel__carve(&c, nx, sizeof(double));
-    at.before    = skel__carve(&c, nx, sizeof(double));
-    at.home      = skel__carve(&c, nx, sizeof(double));
-    at.place     = skel__carve(&c, nn, sizeof *at.place);
-    at.e         = skel__carve(&c, rows, sizeof(double));
-    at.e_now     = skel__carve(&c, rows, sizeof(double));
-    at.e_last    = skel__carve(&c, rows, sizeof(double));
-    at.jt        = skel__carve(&c, (size_t)from->nc * rows, sizeof(double));
-    at.sums      = skel__carve(&c, 4 * nn + 3, sizeof(double));
-    at.heavy     = skel__carve_with_world(&c, na, sizeof *at.heavy);
-    at.kin       = skel__carve_with_world(&c, na, sizeof *at.kin);
-    at.base      = skel__carve_with_world(&c, na, sizeof *at.base);
+    at.x = skel__carve(&c, nx, sizeof(double));
+    at.trial = skel__carve(&c, nx, sizeof(double));
+    at.best = skel__carve(&c, nx, sizeof(double));
+    at.start = skel__carve(&c, nx, sizeof(double));
+    at.memory = skel__carve(&c, nx, sizeof(double));
+    at.last = skel__carve(&c, nx, sizeof(double));
+    at.before = skel__carve(&c, nx, sizeof(double));
+    at.home = skel__carve(&c, nx, sizeof(double));
+    at.place = skel__carve(&c, nn, sizeof *at.place);
+    at.e = skel__carve(&c, rows, sizeof(double));
+    at.e_now = skel__carve(&c, rows, sizeof(double));
+    at.e_last = skel__carve(&c, rows, sizeof(double));
+    at.jt = skel__carve(&c, (size_t)from->nc * rows, sizeof(double));
+    at.sums = skel__carve(&c, 4 * nn + 3, sizeof(double));
+    at.heavy = skel__carve_with_world(&c, na, sizeof *at.heavy);
+    at.kin = skel__carve_with_world(&c, na, sizeof *at.kin);
+    at.base = skel__carve_with_world(&c, na, sizeof *at.base);
     layout_step(&c, &at);
     if (v) *v = at;
     if (out) *out = v;
@@ -281,12 +281,12 @@ static void rename_node(const skel__ik_plan *p, int32_t *node) {
 
 /* Masses of bodies, summed on the nodes that carry them. */
 static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
-    const skel_model *m    = ik->m;
-    int32_t           body = SKEL_WORLD;
+    const skel_model *m = ik->m;
+    int32_t body = SKEL_WORLD;
     for (uint32_t k = 0; k < ik->d.goal_count; ++k)
         if (ik->goal[k].kind == SKEL_GOAL_CENTRE) body = ik->goal[k].body;
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t         i = m->order[k], host = m->body[i].host;
+        const int32_t i = m->order[k], host = m->body[i].host;
         const skel__ik_anchor a = p->anchor[host >= 0 ? host : i];
         if (body >= 0 && m->body[i].skeleton != m->body[body].skeleton) continue;
         pose at = a.given;
@@ -321,10 +321,10 @@ static double travel_of(const skel__ik_node *n) {
    Limits of 1e6 m are how URDF writes "no limit". Counted as a length they would make an error of a
    metre as small as a microradian, which the damping then leaves alone. */
 static double length_of(skel_ik *ik, skel__ik_task *t) {
-    const double links  = link_lengths(ik, t),
-                 size   = ik->m->length_scale > 0 ? ik->m->length_scale : 1;
+    const double links = link_lengths(ik, t),
+                 size = ik->m->length_scale > 0 ? ik->m->length_scale : 1;
     const double widest = WIDE_SLIDE * (links > 0 ? links : size);
-    double       sum    = links;
+    double sum = links;
 
     for (int32_t i = t->at.node; i >= 0; i = ik->node[i].parent) {
         skel__ik_node *n = &ik->node[i];
@@ -334,9 +334,9 @@ static double length_of(skel_ik *ik, skel__ik_task *t) {
         if (travel_of(n) <= widest) {
             sum += travel_of(n);
         } else {
-            n->is_wide   = 1;
+            n->is_wide = 1;
             ik->has_wide = 1;
-            t->most      = INFINITY;
+            t->most = INFINITY;
         }
     }
 
@@ -352,7 +352,7 @@ static void measure_lengths(skel_ik *ik) {
     }
     for (int32_t k = 0; k < ik->nt; ++k) {
         ik->task[k].length = length_of(ik, &ik->task[k]);
-        ik->length         = fmax(ik->length, ik->task[k].length);
+        ik->length = fmax(ik->length, ik->task[k].length);
     }
 }
 
@@ -368,22 +368,22 @@ static void scale_followers(skel_ik *ik) {
 static void fill_scales(skel_ik *ik) {
     const int plain = ik->d.method == SKEL_IK_NEWTON;
     for (int32_t k = 0; k < ik->nt; ++k) {
-        skel__ik_task *t         = &ik->task[k];
-        const int      is_length = t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE ||
+        skel__ik_task *t = &ik->task[k];
+        const int is_length = t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE ||
                               t->kind == SKEL__TASK_CENTRE;
         t->scale = sqrt(t->weight) * (is_length && !plain ? 1 / t->length : 1);
     }
     for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n         = &ik->node[ik->of_column[c]];
-        const int            is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
-        ik->scale[c]                   = (is_length && !plain ? ik->length : 1) * n->reluctance;
+        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        const int is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+        ik->scale[c] = (is_length && !plain ? ik->length : 1) * n->reluctance;
     }
     scale_followers(ik);
 }
 
 static void set_task_target(skel__ik_task *t, const skel_goal_desc *g) {
     t->target = v3_of(g->position);
-    t->turn   = q_matrix(q_unit(q_of(g->orientation)));
+    t->turn = q_matrix(q_unit(q_of(g->orientation)));
     t->weight = g->weight;
 }
 
@@ -392,9 +392,9 @@ static void fill_steps(skel_ik *ik, const double *max_step) {
     const skel_model *m = ik->m;
     memcpy(ik->max_step, max_step, (size_t)m->nv * sizeof(double));
     for (int32_t k = 0; k < m->nmimic; ++k) {
-        const skel__joint *j    = &m->joint[m->mimic_joint[k]];
-        double            *lead = &ik->max_step[m->joint[j->mimic_root].v_offset];
-        const double       own  = max_step[j->v_offset] / fabs(j->mimic_factor);
+        const skel__joint *j = &m->joint[m->mimic_joint[k]];
+        double *lead = &ik->max_step[m->joint[j->mimic_root].v_offset];
+        const double own = max_step[j->v_offset] / fabs(j->mimic_factor);
         if (own > 0 && isfinite(own)) *lead = *lead > 0 ? fmin(*lead, own) : own;
     }
 }
@@ -426,7 +426,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
             ik->has_balls = 1;
         for (int k = 0; n->column >= 0 && n->leader < 0 && k < skel__ik_columns(n); ++k) {
             ik->of_column[n->column + k] = i;
-            ik->scalar[n->column + k]    = n->kind <= SKEL__NODE_SLIDE ? n->x : -1;
+            ik->scalar[n->column + k] = n->kind <= SKEL__NODE_SLIDE ? n->x : -1;
         }
     }
     for (int32_t k = 0; k < ik->nt; ++k) {
@@ -440,7 +440,7 @@ static void fill(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d) {
     for (int32_t l = 0; l < p->links; ++l) {
         rename_node(p, &ik->path[l].node);
         skel__ik_node *n = &ik->node[ik->path[l].node];
-        n->is_linked     = 1;
+        n->is_linked = 1;
         if (n->leader >= 0) ik->node[n->leader].is_linked = 1;
     }
     ik->is_full = ik->nc == ik->n;
@@ -474,19 +474,19 @@ static skel_status check_plan(const skel_ik *ik, skel_error *err) {
 }
 
 skel__ik_manner skel__ik_manner_of(const skel_ik *ik) {
-    return (skel__ik_manner){.mode        = ik->d.mode,
-                             .restarts    = ik->d.max_restarts,
+    return (skel__ik_manner){.mode = ik->d.mode,
+                             .restarts = ik->d.max_restarts,
                              .has_posture = ik->has_posture,
-                             .together    = ik->together,
-                             .most_step   = ik->most_step};
+                             .together = ik->together,
+                             .most_step = ik->most_step};
 }
 
 void skel__ik_set_manner(skel_ik *ik, const skel__ik_manner *manner) {
-    ik->d.mode         = manner->mode;
+    ik->d.mode = manner->mode;
     ik->d.max_restarts = manner->restarts;
-    ik->has_posture    = manner->has_posture;
-    ik->together       = manner->together;
-    ik->most_step      = manner->most_step;
+    ik->has_posture = manner->has_posture;
+    ik->together = manner->together;
+    ik->most_step = manner->most_step;
     for (int32_t k = 0; k < ik->nparts; ++k) skel__ik_set_manner(ik->part[k], manner);
 }
 
@@ -504,15 +504,15 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
     skel__ik_plan_links(p);
     number_nodes(p);
     skel_ik at = {.m = d->model, .allocator = *a, .d = *d, .nn = p->kept, .n = p->columns};
-    at.nc      = p->columns + p->followers;
+    at.nc = p->columns + p->followers;
     at.nt = p->nt, at.rows = p->rows, at.levels = p->levels, at.nroot = p->nroot;
-    at.nx               = d->model->nq + 7 * p->nroot;
-    at.has_posture      = p->has_posture;
-    at.has_room         = p->has_room;
-    at.max_step         = d->max_step ? (double *)p->mark : NULL; /* room for it is wanted */
+    at.nx = d->model->nq + 7 * p->nroot;
+    at.has_posture = p->has_posture;
+    at.has_room = p->has_room;
+    at.max_step = d->max_step ? (double *)p->mark : NULL; /* room for it is wanted */
     const int32_t links = p->links;
-    skel_ik      *ik    = NULL;
-    void         *block = skel__alloc(a, layout(&at, links, NULL, NULL));
+    skel_ik *ik = NULL;
+    void *block = skel__alloc(a, layout(&at, links, NULL, NULL));
     if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
     layout(&at, links, block, &ik);
     p->path = ik->path;
@@ -531,8 +531,8 @@ static skel_status make(const skel_ik_desc *d, const skel_allocator *a, skel__ik
 
 skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
                           int has_room, skel_ik **out, skel_error *err) {
-    skel__ik_plan p    = {.held = held, .has_room = has_room};
-    void         *plan = skel__alloc(a, plan_layout(&p, d, NULL));
+    skel__ik_plan p = {.held = held, .has_room = has_room};
+    void *plan = skel__alloc(a, plan_layout(&p, d, NULL));
     if (!plan) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
     plan_layout(&p, d, plan);
     skel_status status = import_goals(d, p.goal, err);
@@ -545,7 +545,7 @@ skel_status skel__ik_create(const skel_ik_desc *desc, int has_room, skel_ik **ou
                             skel_error *err) {
     skel_ik_desc d;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
-    *out               = NULL;
+    *out = NULL;
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
     skel_allocator a = d.model->allocator;
@@ -624,7 +624,7 @@ void skel__ik_current(const skel_ik *ik, double *q) {
     const skel_model *m = ik->m;
     for (int32_t i = -1; i < m->na; ++i) {
         const pose at = i < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[i].x0;
-        ik->kin[i]    = (skel__kin){.p = at.p, .q = at.q};
+        ik->kin[i] = (skel__kin){.p = at.p, .q = at.q};
     }
     skel__q_of(m, ik->kin, q);
 }
@@ -639,12 +639,12 @@ skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
     ik->base[-1] = (pose){{0, 0, 0}, q_identity()};
     for (int32_t i = 0; i < ik->m->na; ++i) {
         const double *p = poses && i < ik->m->nb ? poses + 7 * (size_t)i : NULL;
-        ik->base[i]     = p ? (pose){v3_of(p), q_unit(q_of(p + 3))} : ik->m->body[i].x0;
+        ik->base[i] = p ? (pose){v3_of(p), q_unit(q_of(p + 3))} : ik->m->body[i].x0;
     }
     rebase(ik);
     for (int32_t k = 0; k < ik->nroot; ++k) {
         const pose *at = &ik->base[ik->root[k]];
-        double     *x  = ik->x + ik->m->nq + 7 * k;
+        double *x = ik->x + ik->m->nq + 7 * k;
         v3_to(at->p, x);
         q_to(at->q, x + 3);
     }
@@ -657,7 +657,7 @@ skel_status skel_ik_set_roots(skel_ik *ik, const double *poses) {
 /* Most that a node may move in this solve; 0: no bound. */
 static double step_bound(const skel_ik *ik, const skel__ik_node *n) {
     const int is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
-    double    most      = 0;
+    double most = 0;
     if (ik->d.mode != SKEL_IK_TRACK) return 0;
     if (ik->max_step && n->dof >= 0) most = ik->max_step[n->dof];
     if (!(ik->most_step > 0)) return most;
@@ -669,10 +669,10 @@ static double step_bound(const skel_ik *ik, const skel__ik_node *n) {
 /* Bounds of this solve, and the seed brought within the limits. */
 static void begin(skel_ik *ik) {
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n    = &ik->node[i];
-        double              *q    = ik->x + n->x;
-        const double         most = step_bound(ik, n);
-        ik->step_most[i]          = 0;
+        const skel__ik_node *n = &ik->node[i];
+        double *q = ik->x + n->x;
+        const double most = step_bound(ik, n);
+        ik->step_most[i] = 0;
         if (n->kind > SKEL__NODE_SLIDE) {
             if (n->kind == SKEL__NODE_BALL) q_to(q_unit(q_of(q)), q);
             if (n->has_cone && n->column < 0 && ik->d.method == SKEL_IK_DAMPED)
@@ -687,7 +687,7 @@ static void begin(skel_ik *ik) {
         }
         if (ik->d.method == SKEL_IK_DAMPED) q[0] = fmin(fmax(q[0], n->low), n->high);
         if (n->column < 0) continue;
-        ik->low[n->column]  = most > 0 ? fmax(n->low, q[0] - most) : n->low;
+        ik->low[n->column] = most > 0 ? fmax(n->low, q[0] - most) : n->low;
         ik->high[n->column] = most > 0 ? fmin(n->high, q[0] + most) : n->high;
     }
     memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
@@ -703,8 +703,8 @@ static void begin(skel_ik *ik) {
 void skel__ik_seed_pose(skel_ik *ik, const double *u, const double *from, double *x) {
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        ik->low[c]             = n->low;
-        ik->high[c]            = n->high;
+        ik->low[c] = n->low;
+        ik->high[c] = n->high;
     }
     for (int32_t i = 0; i < ik->nn; ++i) ik->step_most[i] = 0;
     skel__ik_spread(ik, u, from, x);
@@ -720,12 +720,12 @@ void skel__ik_seed_pose(skel_ik *ik, const double *u, const double *from, double
 
 /* Bodies where x has them, without soft masses. */
 static void place_bodies(const skel_ik *ik) {
-    const skel_model *m   = ik->m;
-    skel__kin        *kin = ik->kin;
+    const skel_model *m = ik->m;
+    skel__kin *kin = ik->kin;
     for (int32_t i = -1; i < m->na; ++i)
         kin[i] = (skel__kin){.p = ik->base[i].p, .q = ik->base[i].q};
     for (int32_t k = 0; k < ik->nroot; ++k) {
-        const double *x    = ik->x + m->nq + 7 * k;
+        const double *x = ik->x + m->nq + 7 * k;
         kin[ik->root[k]].p = v3_of(x);
         kin[ik->root[k]].q = q_of(x + 3);
     }
@@ -737,9 +737,9 @@ static void measure_loops(skel_ik *ik) {
     const skel_model *m = ik->m;
     place_bodies(ik);
     for (int32_t k = 0; k < m->nl; ++k) {
-        const skel__joint *j   = &m->joint[m->loop[k]];
-        double            *x   = ik->x + j->q_offset, q[4];
-        const int          two = j->type == SKEL_JOINT_UNIVERSAL;
+        const skel__joint *j = &m->joint[m->loop[k]];
+        double *x = ik->x + j->q_offset, q[4];
+        const int two = j->type == SKEL_JOINT_UNIVERSAL;
         skel__joint_measure(j, pose_mul(skel__pose_of(ik->kin, j->a), j->fa),
                             pose_mul(skel__pose_of(ik->kin, j->b), j->fb), q);
         if (j->type == SKEL_JOINT_HINGE || two)
@@ -752,8 +752,8 @@ static void measure_loops(skel_ik *ik) {
 /* Newton's method as printed, with the conditions of [ERRATA S1]. */
 static void newton(skel_ik *ik) {
     const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 100;
-    const size_t  n = (size_t)ik->n, m = (size_t)ik->rows;
-    double       *a = ik->work, *inverse = a + n * m, *work = inverse + n * m;
+    const size_t n = (size_t)ik->n, m = (size_t)ik->rows;
+    double *a = ik->work, *inverse = a + n * m, *work = inverse + n * m;
     skel__ik_errors(ik, ik->x, ik->rows);
     for (int32_t it = 0; it < most && ik->residual > ik->d.tolerance; ++it) {
         ++ik->iterations;
@@ -781,10 +781,10 @@ static int32_t count_active(skel_ik *ik, int32_t *active) {
             at = ik->x[n->x] <= n->low || ik->x[n->x] >= n->high;
         } else if (n->has_cone) {
             skel__ik_bound bound[4];
-            const double   most = ik->step_most[i];
-            ik->step_most[i]    = 0;
-            const int limits    = skel__ik_ball_limits(ik, n, ik->x, bound);
-            ik->step_most[i]    = most;
+            const double most = ik->step_most[i];
+            ik->step_most[i] = 0;
+            const int limits = skel__ik_ball_limits(ik, n, ik->x, bound);
+            ik->step_most[i] = most;
             for (int k = 0; k < limits; ++k) at |= bound[k].left < 1e-9;
         }
         if (active && at) active[n->dof] = 1;
@@ -805,9 +805,9 @@ static double smallest(skel_ik *ik) {
 }
 
 static void solve(skel_ik *ik) {
-    const int     tracks   = ik->d.mode == SKEL_IK_TRACK;
+    const int tracks = ik->d.mode == SKEL_IK_TRACK;
     const int32_t restarts = tracks ? 0 : ik->d.max_restarts >= 0 ? ik->d.max_restarts : RESTARTS;
-    const int32_t most     = ik->d.max_iterations > 0 ? ik->d.max_iterations : 200;
+    const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 200;
     if (ik->d.method == SKEL_IK_NEWTON) {
         newton(ik);
         return;
@@ -833,9 +833,9 @@ void skel__ik_run(skel_ik *ik) {
 }
 
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r) {
-    r->residual                = ik->residual;
-    r->reached                 = ik->residual <= ik->d.tolerance;
-    r->active_limits           = count_active(ik, NULL);
+    r->residual = ik->residual;
+    r->reached = ik->residual <= ik->d.tolerance;
+    r->active_limits = count_active(ik, NULL);
     r->smallest_singular_value = smallest(ik);
 }
 
@@ -844,7 +844,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     if (!all_finite(q, (size_t)ik->m->nq))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "q: must be finite");
     const int64_t begun = skel__now_ns();
-    ik->deadline        = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
+    ik->deadline = ik->d.max_ms > 0 ? begun + (int64_t)(1e6 * ik->d.max_ms) : 0;
     ik->iterations = ik->restarts = ik->is_following = 0;
     memcpy(ik->x, q, (size_t)ik->m->nq * sizeof *q);
     skel__ik_run(ik);
@@ -852,7 +852,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
     memcpy(q, ik->x, (size_t)ik->m->nq * sizeof *q);
     if (!receipt) return SKEL_OK;
     skel_ik_receipt r = {.struct_size = sizeof r, .iterations = ik->iterations};
-    r.restarts        = ik->restarts;
+    r.restarts = ik->restarts;
     skel__ik_receipt(ik, &r);
     r.us = 1e-3 * (double)(skel__now_ns() - begun);
     return skel__desc_export(receipt, &r, sizeof r, sizeof r);
@@ -862,8 +862,8 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
 
 skel_status skel_ik_get_poses(const skel_ik *ik, double *poses) {
     if (!ik || !poses) return SKEL_E_ARGUMENT;
-    const skel_model *m   = ik->m;
-    skel__kin        *kin = ik->kin;
+    const skel_model *m = ik->m;
+    skel__kin *kin = ik->kin;
     place_bodies(ik);
     for (int32_t i = 0; i < m->nb; ++i) { /* soft masses stay where they were on their hosts */
         const int32_t host = m->body[i].host;

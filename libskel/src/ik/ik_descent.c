@@ -36,8 +36,8 @@
 
 static void take_trial(skel_ik *ik) {
     double *swap = ik->x;
-    ik->x        = ik->trial;
-    ik->trial    = swap;
+    ik->x = ik->trial;
+    ik->trial = swap;
 }
 
 static void keep(const skel_ik *ik, double *to, const double *from) {
@@ -71,7 +71,7 @@ double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor) {
 
 /* One descent from x; the best place it saw is x at the end. Returns its squared error. */
 static double descend(skel_ik *ik, int32_t m, int32_t most, int32_t patience) {
-    double  least = INFINITY, mark = INFINITY;
+    double least = INFINITY, mark = INFINITY;
     int32_t since = 0;
     for (int32_t it = 0; it < most; ++it) {
         const double e2 = skel__ik_errors(ik, ik->x, m);
@@ -104,7 +104,7 @@ static void centre_seed(const skel_ik *ik, double *x) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
         if (n->kind != SKEL__NODE_SLIDE || !n->is_wide) continue;
         const double at = x[n->x] + (ik->memory[n->x] - ik->start[n->x]);
-        x[n->x]         = fmin(fmax(at, ik->low[c]), ik->high[c]);
+        x[n->x] = fmin(fmax(at, ik->low[c]), ik->high[c]);
     }
     if (ik->has_wide) skel__mimic_apply(ik->m, x);
 }
@@ -146,7 +146,7 @@ void skel__ik_hessian(skel_ik *ik, int32_t m) {
 /* What the model of the step says is gained of |e|^2: 2 e.Jy - |Jy|^2, or with y.Hy for |Jy|^2. */
 static double promised(const skel_ik *ik, int32_t m, int curved) {
     const size_t n = (size_t)ik->n, stride = (size_t)ik->rows;
-    double       gain = 0;
+    double gain = 0;
     for (size_t r = 0; r < (size_t)m; ++r) {
         double jy = 0;
         for (size_t c = 0; c < n; ++c) jy += ik->jt[c * stride + r] * ik->y[c];
@@ -205,13 +205,13 @@ static int escape(skel_ik *ik, int32_t m, double *e2) {
 
 typedef struct downhill {
     double e2, mu, nu, least; /* least: gain that is worth a step, of e2 */
-    int    curved, slow, lag;
+    int curved, slow, lag;
 } downhill;
 
 /* Tries steps from x, damping more and more, until one leads down. */
 static int go_down(skel_ik *ik, int32_t m, downhill *d) {
     for (int tries = 0; tries < 30; ++tries) {
-        int ok       = 1;
+        int ok = 1;
         ik->is_begun = tries == 0; /* the gradient was taken here */
         if (d->curved)
             ok = skel__ik_newton_step(ik, ik->x, ik->e_now, m, d->mu);
@@ -226,9 +226,9 @@ static int go_down(skel_ik *ik, int32_t m, downhill *d) {
                 d->mu *= fmax(0.1, 1 - t * t * t);
                 if (!d->curved && ratio > 0.75) d->mu = fmin(d->mu, 0.1 * now + 1e-12);
                 if (d->curved) d->mu = fmax(d->mu, 1e-13);
-                d->nu   = 2;
+                d->nu = 2;
                 d->slow = d->e2 - now < d->least * d->e2 ? d->slow + 1 : 0;
-                d->lag  = now > SLOW * d->e2 ? d->lag + 1 : 0;
+                d->lag = now > SLOW * d->e2 ? d->lag + 1 : 0;
                 if (d->lag > 2 && ik->n <= SKEL__IK_DENSE) d->curved = 1;
                 take_trial(ik);
                 d->e2 = now;
@@ -246,8 +246,8 @@ double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most) {
     downhill d = {.e2 = skel__ik_errors(ik, ik->x, m), .mu = -1, .nu = 2, .least = 1e-9};
     if (ik->is_following) d.least = IDLE;       /* the next frame goes on from here */
     if (ik->n > SKEL__IK_DENSE) d.least = IDLE; /* creeping: without curvature it never ends */
-    int    escapes = 0;
-    double least   = INFINITY; /* of the place that a kick left */
+    int escapes = 0;
+    double least = INFINITY; /* of the place that a kick left */
     for (int32_t it = 0; it < most && !skel__ik_is_late(ik); ++it) {
         ++ik->iterations;
         if (ik->residual <= ik->d.tolerance) return skel__ik_polish(ik, m, d.e2, 0);
@@ -306,8 +306,8 @@ static int is_out_of_reach(const skel_ik *ik, int32_t m) {
 
 /* x: the best of all descents; returns its squared error over the first m rows. */
 double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
-    const int32_t most  = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
-    double        least = INFINITY;
+    const int32_t most = ik->d.max_iterations > 0 ? ik->d.max_iterations : 60;
+    double least = INFINITY;
     for (int32_t c = 0; c < ik->n; ++c) ik->seed[c] = 0.5;
     if (is_out_of_reach(ik, m) && restarts > HOPELESS) restarts = HOPELESS;
     if (ik->has_wide && skel__ik_errors(ik, ik->x, m) > FAR_AWAY * FAR_AWAY)
@@ -353,8 +353,8 @@ static void bound_step(skel_ik *ik, double most) {
         if (ik->scalar[c] >= 0) {
             const double x = ik->start[n->x],
                          d = most * (n->kind == SKEL__NODE_HINGE ? 1 : ik->length);
-            ik->low[c]     = fmax(n->low, x - d);
-            ik->high[c]    = fmin(n->high, x + d);
+            ik->low[c] = fmax(n->low, x - d);
+            ik->high[c] = fmin(n->high, x + d);
         } else {
             ik->step_most[ik->of_column[c]] = most * (n->kind == SKEL__NODE_BALL ? 1 : ik->length);
         }
@@ -384,15 +384,15 @@ static double way_of_targets(const skel_ik *ik) {
    turn back there into another branch. */
 void skel__ik_follow_begin(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
-    ik->is_following  = ik->has_last && begins_at(ik, ik->last);
+    ik->is_following = ik->has_last && begins_at(ik, ik->last);
     if (!ik->is_following) {
         memcpy(ik->last, ik->start, size);
         memcpy(ik->home, ik->start, size);
         return;
     }
     const double e2 = skel__ik_errors(ik, ik->x, ik->rows);
-    const int    ok = predict(ik, ik->rows) < 0.5;
-    ik->way         = way_of_targets(ik);
+    const int ok = predict(ik, ik->rows) < 0.5;
+    ik->way = way_of_targets(ik);
     if (!skel__ik_is_bounded(ik)) bound_step(ik, CALM + HASTE * ik->way);
     skel__ik_move(ik, ik->x, ik->y, ik->trial);
     if (ok && skel__ik_errors(ik, ik->trial, ik->rows) < e2) take_trial(ik);
@@ -420,7 +420,7 @@ void skel__ik_follow_end(skel_ik *ik) {
     memcpy(ik->before, ik->last, size);
     memcpy(ik->last, ik->x, size);
     memcpy(ik->e_last, ik->e, (size_t)ik->rows * sizeof *ik->e);
-    ik->met      = levels_met(ik);
+    ik->met = levels_met(ik);
     ik->has_last = 1;
     if (ik->residual > ik->d.tolerance) return;
     memcpy(ik->memory, ik->x, size);

@@ -36,7 +36,7 @@ static void project(const skel_ik *ik, double *v) {
     for (int turn = 0; turn < 2; ++turn) /* twice is enough */
         for (int32_t k = 0; k < ik->level.rank; ++k) {
             const double *b = ik->level.basis + (size_t)k * (size_t)ik->n;
-            const double  d = dot_of(b, v, ik->n);
+            const double d = dot_of(b, v, ik->n);
             for (int32_t c = 0; c < ik->n; ++c) v[c] -= d * b[c];
         }
 }
@@ -77,11 +77,11 @@ static void keep_rows(skel_ik *ik, int32_t m, int is_met) {
 static int32_t keep_limits(skel_ik *ik) {
     int32_t count = 0;
     for (int32_t c = 0; c < ik->n; ++c) {
-        const int32_t        i = ik->of_column[c];
+        const int32_t i = ik->of_column[c];
         const skel__ik_node *n = &ik->node[i];
         if (ik->scalar[c] >= 0) {
             const double q = ik->x[n->x];
-            const int    out =
+            const int out =
                 (q <= ik->low[c] && ik->y[c] < -1e-15) || (q >= ik->high[c] && ik->y[c] > 1e-15);
             if (!out) continue;
             memset(ik->g, 0, (size_t)ik->n * sizeof *ik->g);
@@ -89,7 +89,7 @@ static int32_t keep_limits(skel_ik *ik) {
             count += keep_direction(ik, ik->g);
         } else if (n->kind == SKEL__NODE_BALL && n->column == c && ik->has_balls) {
             skel__ik_bound bound[4];
-            const int      limits = skel__ik_ball_limits(ik, n, ik->x, bound);
+            const int limits = skel__ik_ball_limits(ik, n, ik->x, bound);
             for (int k = 0; k < limits; ++k) {
                 if (bound[k].left > 1e-9 || v3_dot(bound[k].normal, v3_of(ik->y + c)) < 1e-12)
                     continue;
@@ -105,7 +105,7 @@ static int32_t keep_limits(skel_ik *ik) {
 /* y: the step of rows from..to in the directions that are free. */
 static int step_of_rows(skel_ik *ik, int32_t from, int32_t to, double damping) {
     const int32_t m = to - from, n = ik->n;
-    double       *v = ik->jp; /* (m x n) */
+    double *v = ik->jp; /* (m x n) */
     for (int32_t r = 0; r < m; ++r) {
         for (int32_t c = 0; c < n; ++c)
             v[r * n + c] = ik->jt[(size_t)c * (size_t)ik->rows + (size_t)(from + r)];
@@ -141,7 +141,7 @@ static double posture_off(skel_ik *ik, const double *x) {
 /* How much of y fits between the bounds. */
 static double room_for(const skel_ik *ik) {
     double part = largest(ik->y, ik->n);
-    part        = part > STRIDE ? STRIDE / part : 1;
+    part = part > STRIDE ? STRIDE / part : 1;
     for (int32_t c = 0; c < ik->n; ++c) {
         if (ik->scalar[c] < 0) continue;
         const double d = ik->scale[c] * ik->y[c], q = ik->x[ik->scalar[c]];
@@ -189,9 +189,9 @@ static int advance(skel_ik *ik, int32_t from, int32_t to, double *cost) {
         const double now = cost_of(ik, ik->trial, from, to);
         if (!(now < *cost)) continue;
         double *swap = ik->x;
-        ik->x        = ik->trial;
-        ik->trial    = swap;
-        *cost        = now;
+        ik->x = ik->trial;
+        ik->trial = swap;
+        *cost = now;
         return 1;
     }
     return 0;
@@ -223,7 +223,7 @@ static void refine(skel_ik *ik, int32_t from, int32_t to) {
 
 /* The first level by all means, the others in what it leaves. */
 static void one_after_the_other(skel_ik *ik, int32_t restarts) {
-    int32_t      m  = skel__ik_rows_before(ik, 1);
+    int32_t m = skel__ik_rows_before(ik, 1);
     const double e2 = skel__ik_downhill(ik, m, 200);
     if (ik->residual > ik->d.tolerance && restarts > 0) {
         skel__ik_search(ik, m, restarts);

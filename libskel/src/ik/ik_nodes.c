@@ -16,16 +16,16 @@ static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o
         return;
     }
     const skel__ik_place *up = &ik->place[n->parent];
-    *f                       = m3_mul(up->r, n->r);
-    *o                       = v3_add(up->o, m3_mulv(up->r, n->p));
+    *f = m3_mul(up->r, n->r);
+    *o = v3_add(up->o, m3_mulv(up->r, n->p));
 }
 
 void skel__ik_fk(skel_ik *ik, const double *x) {
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n  = &ik->node[i];
-        skel__ik_place      *at = &ik->place[i];
-        const double        *q  = x + n->x;
-        m3                   f;
+        const skel__ik_node *n = &ik->node[i];
+        skel__ik_place *at = &ik->place[i];
+        const double *q = x + n->x;
+        m3 f;
         carry(ik, n, &f, &at->o);
         switch (n->kind) {
         case SKEL__NODE_HINGE: { /* f Rz(q): the first two columns turn */
@@ -39,13 +39,13 @@ void skel__ik_fk(skel_ik *ik, const double *x) {
             break;
         }
         case SKEL__NODE_SLIDE:
-            at->r       = f;
+            at->r = f;
             at->axis[0] = v3_scale(m3_column(f, 2), n->sign);
-            at->o       = v3_mad(at->o, q[0], at->axis[0]);
+            at->o = v3_mad(at->o, q[0], at->axis[0]);
             break;
         case SKEL__NODE_BALL: {
             const quat r = n->sign < 0 ? q_conj(q_of(q)) : q_of(q);
-            at->r        = m3_mul(f, q_matrix(r));
+            at->r = m3_mul(f, q_matrix(r));
             for (int k = 0; k < 3; ++k) /* inner axes: behind the motion, or before its inverse */
                 at->axis[k] = n->sign < 0 ? v3_neg(m3_column(f, k)) : m3_column(at->r, k);
             break;
@@ -73,7 +73,7 @@ v3 skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a) {
 void skel__ik_rebase(skel_ik *ik) {
     for (int32_t i = 0; i < ik->nn; ++i) {
         skel__ik_node *n = &ik->node[i];
-        const pose     f = n->parent < 0 ? pose_mul(ik->base[n->base], n->frame) : n->frame;
+        const pose f = n->parent < 0 ? pose_mul(ik->base[n->base], n->frame) : n->frame;
         n->r = q_matrix(f.q), n->p = f.p;
     }
 }
@@ -100,8 +100,8 @@ int32_t skel__ik_numbers(const skel__ik_node *n) {
 /* Swing and twist about a unit axis: r = swing twist. */
 static void split(quat r, v3 axis, quat *swing, double *twist) {
     const double sign = r.w < 0 ? -1.0 : 1.0;
-    *twist            = 2.0 * atan2(sign * v3_dot(q_vec(r), axis), sign * r.w);
-    *swing            = q_mul(r, q_conj(q_exp(v3_scale(axis, *twist))));
+    *twist = 2.0 * atan2(sign * v3_dot(q_vec(r), axis), sign * r.w);
+    *swing = q_mul(r, q_conj(q_exp(v3_scale(axis, *twist))));
 }
 
 /* The nearest whole turns bring the twist into the turn around the middle of its limits. */
@@ -111,10 +111,10 @@ static double twist_near(const skel__joint *j, double twist) {
 }
 
 static quat into_cone(const skel__joint *j, quat r) {
-    quat   swing;
+    quat swing;
     double twist;
     split(r, j->limit_axis, &swing, &twist);
-    v3           lean = q_log(swing);
+    v3 lean = q_log(swing);
     const double most = fmax(j->limits.high[0] - INSIDE, 0.0), angle = v3_norm(lean);
     const double near = twist_near(j, twist);
     const double low = j->limits.low[1] + INSIDE, high = j->limits.high[1] - INSIDE;
@@ -132,11 +132,11 @@ static void place_ball(const skel_ik *ik, const skel__ik_node *n, quat r, double
     r = q_unit(r);
     if (n->has_cone) r = q_unit(into_cone(&ik->m->joint[n->joint], r));
     const double most = ik->step_most[n - ik->node];
-    const quat   from = q_of(ik->start + n->x);
+    const quat from = q_of(ik->start + n->x);
     if (most > 0 && !within_step(from, r, most)) { /* back along the way, still in the cone */
-        const v3 way  = q_log(q_mul(q_conj(from), r));
-        double   part = most / v3_norm(way);
-        r             = q_unit(q_mul(from, q_exp(v3_scale(way, part))));
+        const v3 way = q_log(q_mul(q_conj(from), r));
+        double part = most / v3_norm(way);
+        r = q_unit(q_mul(from, q_exp(v3_scale(way, part))));
         for (int k = 0; n->has_cone && k < 8; ++k) {
             const quat c = q_unit(into_cone(&ik->m->joint[n->joint], r));
             if (within_step(from, c, most)) {
@@ -159,7 +159,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
         if (ik->scalar[c] >= 0) {
-            const double to    = out[ik->scalar[c]] + ik->scale[c] * y[c];
+            const double to = out[ik->scalar[c]] + ik->scale[c] * y[c];
             out[ik->scalar[c]] = to < ik->low[c] ? ik->low[c] : to > ik->high[c] ? ik->high[c] : to;
             continue;
         }
@@ -172,7 +172,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
         } else {
             for (int k = 0; k < 3; ++k) q[k] += ik->scale[c] * y[c + k];
             if (ik->step_most[ik->of_column[c]] > 0) {
-                const v3     from = v3_of(ik->start + n->x), way = v3_sub(v3_of(q), from);
+                const v3 from = v3_of(ik->start + n->x), way = v3_sub(v3_of(q), from);
                 const double most = ik->step_most[ik->of_column[c]], far = v3_norm(way);
                 if (far > most) v3_to(v3_mad(from, most / far, way), q);
             }
@@ -185,7 +185,7 @@ void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y) {
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        const double        *a = from + n->x, *b = to + n->x;
+        const double *a = from + n->x, *b = to + n->x;
         if (n->column != c) continue;
         if (ik->scalar[c] >= 0) {
             y[c] = (b[0] - a[0]) / ik->scale[c];
@@ -201,7 +201,7 @@ void skel__ik_add(const skel_ik *ik, const double *x, const double *y, double *o
     if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
     for (int32_t c = 0; c < ik->n; ++c) {
         const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        double              *q = out + n->x;
+        double *q = out + n->x;
         if (n->column != c) continue;
         if (ik->scalar[c] >= 0) {
             q[0] += ik->scale[c] * y[c];
@@ -218,8 +218,8 @@ void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double 
     memcpy(out, a, (size_t)ik->nx * sizeof *out);
     for (int32_t i = 0; i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
-        const double        *p = a + n->x, *q = b + n->x;
-        double              *o = out + n->x;
+        const double *p = a + n->x, *q = b + n->x;
+        double *o = out + n->x;
         if (n->kind == SKEL__NODE_BALL) {
             const v3 way = q_log(q_mul(q_conj(q_of(p)), q_of(q)));
             q_to(q_unit(q_mul(q_of(p), q_exp(v3_scale(way, w)))), o);
@@ -235,18 +235,18 @@ void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double 
    inner axes. Returns how many there are. */
 int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
                          skel__ik_bound bound[4]) {
-    const quat   r     = q_of(x + n->x);
-    const double most  = ik->step_most[n - ik->node];
-    int          count = 0;
+    const quat r = q_of(x + n->x);
+    const double most = ik->step_most[n - ik->node];
+    int count = 0;
     if (n->has_cone) {
-        const skel__joint *j    = &ik->m->joint[n->joint];
-        const v3           axis = j->limit_axis, was = q_rotate(q_conj(r), axis);
-        const v3           away = v3_cross(was, axis);
-        const double       s = v3_norm(away), angle = atan2(s, v3_dot(was, axis));
+        const skel__joint *j = &ik->m->joint[n->joint];
+        const v3 axis = j->limit_axis, was = q_rotate(q_conj(r), axis);
+        const v3 away = v3_cross(was, axis);
+        const double s = v3_norm(away), angle = atan2(s, v3_dot(was, axis));
         if (s > 1e-9)
             bound[count++] =
                 (skel__ik_bound){j->limits.high[0] - INSIDE - angle, v3_scale(away, 1 / s)};
-        const v3     v = q_vec(r);
+        const v3 v = q_vec(r);
         const double t = v3_dot(v, axis), n2 = r.w * r.w + t * t;
         const double now = twist_near(j, 2.0 * atan2(r.w < 0 ? -t : t, fabs(r.w)));
         if (n2 > 1e-12) {
@@ -257,7 +257,7 @@ int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double
         }
     }
     if (most > 0) {
-        const v3     way = q_log(q_mul(q_conj(q_of(ik->start + n->x)), r));
+        const v3 way = q_log(q_mul(q_conj(q_of(ik->start + n->x)), r));
         const double far = v3_norm(way);
         if (far > 1e-9) bound[count++] = (skel__ik_bound){most - far, v3_scale(way, 1 / far)};
     }
@@ -273,10 +273,10 @@ static quat even_rotation(double a, double b, double c) {
 }
 
 static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
-    const v3     x = v3_perpendicular(j->limit_axis), y = v3_cross(j->limit_axis, x);
-    const double most  = fmin(j->limits.high[0], 0.5 * SKEL__TURN);
+    const v3 x = v3_perpendicular(j->limit_axis), y = v3_cross(j->limit_axis, x);
+    const double most = fmin(j->limits.high[0], 0.5 * SKEL__TURN);
     const double angle = acos(1 - a * (1 - cos(most))), way = SKEL__TURN * b;
-    const v3     lean = v3_mad(v3_scale(x, angle * cos(way)), angle * sin(way), y);
+    const v3 lean = v3_mad(v3_scale(x, angle * cos(way)), angle * sin(way), y);
     const double low = j->limits.low[1], high = j->limits.high[1];
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }

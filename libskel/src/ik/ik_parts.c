@@ -17,32 +17,32 @@
 
 /* While the parts are found. */
 typedef struct split {
-    int32_t        *group;   /* (n) of columns */
-    int32_t        *number;  /* (n) part of a group; -1: none yet */
-    int32_t        *of_goal; /* (goals) */
-    int32_t        *place;   /* (goals) */
-    int32_t        *held;    /* (nodes of the plan) */
-    skel_goal_desc *goal;    /* (goals) of one part */
+    int32_t *group;       /* (n) of columns */
+    int32_t *number;      /* (n) part of a group; -1: none yet */
+    int32_t *of_goal;     /* (goals) */
+    int32_t *place;       /* (goals) */
+    int32_t *held;        /* (nodes of the plan) */
+    skel_goal_desc *goal; /* (goals) of one part */
 } split;
 
 static size_t layout(split *s, const skel_ik *ik, const skel__ik_plan *p, void *base) {
     const size_t n = (size_t)ik->n, goals = ik->d.goal_count;
     skel__carver c = {base, 0};
-    s->group       = skel__carve(&c, n, sizeof *s->group);
-    s->number      = skel__carve(&c, n, sizeof *s->number);
-    s->of_goal     = skel__carve(&c, goals, sizeof *s->of_goal);
-    s->place       = skel__carve(&c, goals, sizeof *s->place);
-    s->held        = skel__carve(&c, (size_t)p->nn + 1, sizeof *s->held);
-    s->goal        = skel__carve(&c, goals, sizeof *s->goal);
+    s->group = skel__carve(&c, n, sizeof *s->group);
+    s->number = skel__carve(&c, n, sizeof *s->number);
+    s->of_goal = skel__carve(&c, goals, sizeof *s->of_goal);
+    s->place = skel__carve(&c, goals, sizeof *s->place);
+    s->held = skel__carve(&c, (size_t)p->nn + 1, sizeof *s->held);
+    s->goal = skel__carve(&c, goals, sizeof *s->goal);
     return c.used;
 }
 
 static size_t layout_parts(skel_ik *ik, int32_t count, void *base) {
     skel__carver c = {base, 0};
-    ik->part       = skel__carve(&c, (size_t)count, sizeof(skel_ik *));
-    ik->part_of    = skel__carve(&c, ik->d.goal_count, sizeof *ik->part_of);
-    ik->place_in   = skel__carve(&c, ik->d.goal_count, sizeof *ik->place_in);
-    ik->part_off   = skel__carve(&c, (size_t)count, sizeof *ik->part_off);
+    ik->part = skel__carve(&c, (size_t)count, sizeof(skel_ik *));
+    ik->part_of = skel__carve(&c, ik->d.goal_count, sizeof *ik->part_of);
+    ik->place_in = skel__carve(&c, ik->d.goal_count, sizeof *ik->place_in);
+    ik->part_off = skel__carve(&c, (size_t)count, sizeof *ik->part_off);
     return c.used;
 }
 
@@ -62,14 +62,14 @@ static void join_columns(const skel_ik *ik, split *s) {
     for (int32_t c = 0; c < ik->n; ++c) s->group[c] = c, s->number[c] = 0;
     for (uint32_t k = 0; k < ik->d.goal_count; ++k) s->of_goal[k] = -1;
     for (int32_t k = 0; k < ik->nt; ++k) {
-        const skel__ik_task *t     = &ik->task[k];
-        int32_t              first = t->goal >= 0 ? s->of_goal[t->goal] : -1;
+        const skel__ik_task *t = &ik->task[k];
+        int32_t first = t->goal >= 0 ? s->of_goal[t->goal] : -1;
         for (int32_t l = 0; l < t->path_count; ++l) {
             const skel__ik_node *n = &ik->node[ik->path[t->path + l].node];
-            const int32_t        c = column_of(ik->node, n);
+            const int32_t c = column_of(ik->node, n);
             if (first < 0) first = c;
             s->group[group_of(s->group, c)] = group_of(s->group, first);
-            s->number[c]                    = 1; /* somebody's */
+            s->number[c] = 1; /* somebody's */
         }
         if (t->goal >= 0) s->of_goal[t->goal] = first;
     }
@@ -77,7 +77,7 @@ static void join_columns(const skel_ik *ik, split *s) {
         const skel__ik_node *n = &ik->node[i];
         for (int k = 1; n->column >= 0 && n->leader < 0 && k < skel__ik_columns(n); ++k) {
             s->group[group_of(s->group, n->column + k)] = group_of(s->group, n->column);
-            s->number[n->column + k]                    = s->number[n->column];
+            s->number[n->column + k] = s->number[n->column];
         }
     }
     int32_t owned = 0;
@@ -102,17 +102,17 @@ static int32_t number_parts(const skel_ik *ik, split *s) {
 static skel_status make_part(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d, split *s,
                              int32_t part, skel_error *err) {
     skel_ik_desc of = *d;
-    of.goal_count   = 0;
-    of.goals        = s->goal;
-    of.goal_stride  = sizeof *s->goal;
+    of.goal_count = 0;
+    of.goals = s->goal;
+    of.goal_stride = sizeof *s->goal;
     for (uint32_t k = 0; k < d->goal_count; ++k) {
         if (s->of_goal[k] != part) continue;
-        s->place[k]              = (int32_t)of.goal_count;
+        s->place[k] = (int32_t)of.goal_count;
         s->goal[of.goal_count++] = p->goal[k];
     }
     for (int32_t i = 0; i < p->nn; ++i) {
         const int32_t c = column_of(p->node, &p->node[i]);
-        s->held[i]      = c >= 0 && s->number[group_of(s->group, c)] != part;
+        s->held[i] = c >= 0 && s->number[group_of(s->group, c)] != part;
     }
     return skel__ik_make(&of, &ik->allocator, s->held, ik->has_room, &ik->part[part], err);
 }
@@ -131,8 +131,8 @@ skel_status skel__ik_split(skel_ik *ik, const skel__ik_plan *p, const skel_ik_de
     if (!work) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
     layout(&s, ik, p, work);
     join_columns(ik, &s);
-    const int32_t count  = number_parts(ik, &s);
-    skel_status   status = SKEL_OK;
+    const int32_t count = number_parts(ik, &s);
+    skel_status status = SKEL_OK;
     if (count > 1) {
         void *block = skel__alloc(&ik->allocator, layout_parts(ik, count, NULL));
         if (!block) status = skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the solver");
@@ -164,11 +164,11 @@ static int is_disturbed(const skel_ik *ik) {
         const skel__ik_task *t = &ik->task[k];
         if (t->goal < 0) continue;
         double *off = &ik->part_off[ik->part_of[t->goal]];
-        *off        = fmax(*off, t->off);
+        *off = fmax(*off, t->off);
     }
     for (int32_t k = 0; k + 1 < ik->nparts; ++k) {
         const skel_ik *part = ik->part[k];
-        double         then = 0;
+        double then = 0;
         for (int32_t i = 0; i < part->nt; ++i)
             if (part->task[i].goal >= 0) then = fmax(then, part->task[i].off);
         if (fabs(ik->part_off[k] - then) > UNDISTURBED) return 1;
@@ -180,10 +180,10 @@ void skel__ik_solve_parts(skel_ik *ik) {
     const size_t size = (size_t)ik->nx * sizeof *ik->x;
     for (int round = 0; round < ROUNDS; ++round) {
         for (int32_t k = 0; k < ik->nparts; ++k) {
-            skel_ik *part    = ik->part[k];
-            part->deadline   = ik->deadline;
+            skel_ik *part = ik->part[k];
+            part->deadline = ik->deadline;
             part->iterations = part->restarts = part->is_following = 0;
-            const int32_t restarts                                 = part->d.max_restarts;
+            const int32_t restarts = part->d.max_restarts;
             if (round > 0 && (restarts < 0 || restarts > AGAIN)) part->d.max_restarts = AGAIN;
             memcpy(part->x, ik->x, size);
             skel__ik_run(part);

@@ -21,10 +21,10 @@ static int is_ball(const skel_ik *ik, const skel__ik_node *n) {
 
 /* Takes the direction `normal` out of a ball's three columns. */
 static void flatten(skel_ik *ik, const skel__ik_node *n, v3 normal, int32_t m) {
-    double         part[3];
-    const int32_t  c      = n->column;
-    const size_t   stride = (size_t)ik->rows;
-    const double **col    = ik->col + c;
+    double part[3];
+    const int32_t c = n->column;
+    const size_t stride = (size_t)ik->rows;
+    const double **col = ik->col + c;
     v3_to(normal, part);
     for (int32_t r = 0; r < m; ++r) {
         const double along = col[0][r] * part[0] + col[1][r] * part[1] + col[2][r] * part[2];
@@ -57,7 +57,7 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     }
     for (int32_t c = 0; c < ik->n; ++c) {
         ik->held[c] = 0;
-        ik->col[c]  = column(ik, c);
+        ik->col[c] = column(ik, c);
         if (ik->scalar[c] < 0) continue;
         const double q = x[ik->scalar[c]];
         if (q > ik->low[c] && q < ik->high[c]) continue;
@@ -66,13 +66,13 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     }
     for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
         const skel__ik_node *n = &ik->node[i];
-        ik->normals[i]         = 0;
+        ik->normals[i] = 0;
         if (n->column < 0 || !is_ball(ik, n)) continue;
         skel__ik_bound bound[4];
-        const int      count = skel__ik_ball_limits(ik, n, x, bound);
+        const int count = skel__ik_ball_limits(ik, n, x, bound);
         for (int k = 0; k < count; ++k) {
             double g[3];
-            v3     out;
+            v3 out;
             for (int r = 0; r < 3; ++r) g[r] = dot_of(ik->col[n->column + r], e, m);
             if (bound[k].left > AT_BOUND || v3_dot(v3_of(g), bound[k].normal) <= 0) continue;
             if (add_normal(ik, i, bound[k].normal, &out)) flatten(ik, n, out, m), ++held;
@@ -166,7 +166,7 @@ static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part
         const double d = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
         give(ik->rest, ik->col[c], d, m);
         ik->held[c] = d;
-        ik->col[c]  = NULL;
+        ik->col[c] = NULL;
         ++count;
     }
     return count;
@@ -178,11 +178,11 @@ static int32_t hold_balls(skel_ik *ik, const double *x, int32_t m, double part) 
         const skel__ik_node *n = &ik->node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
         skel__ik_bound bound[4];
-        const int      limits = skel__ik_ball_limits(ik, n, x, bound);
-        const int32_t  c      = n->column;
+        const int limits = skel__ik_ball_limits(ik, n, x, bound);
+        const int32_t c = n->column;
         for (int k = 0; k < limits; ++k) {
-            const v3     fixed = v3_of(ik->held + c);
-            const double used  = part * ik->scale[c] * v3_dot(v3_of(ik->y + c), bound[k].normal) +
+            const v3 fixed = v3_of(ik->held + c);
+            const double used = part * ik->scale[c] * v3_dot(v3_of(ik->y + c), bound[k].normal) +
                                 ik->scale[c] * v3_dot(fixed, bound[k].normal);
             v3 out;
             if (used <= fmax(bound[k].left, 0.0) + AT_BOUND ||
@@ -190,8 +190,8 @@ static int32_t hold_balls(skel_ik *ik, const double *x, int32_t m, double part) 
                 continue;
             const double along = v3_dot(out, bound[k].normal);
             const double taken = ik->scale[c] * v3_dot(fixed, bound[k].normal);
-            const double d     = (fmax(bound[k].left, 0.0) - taken) / (along * ik->scale[c]);
-            double       part3[3];
+            const double d = (fmax(bound[k].left, 0.0) - taken) / (along * ik->scale[c]);
+            double part3[3];
             v3_to(v3_scale(out, d), part3);
             for (int r = 0; r < 3; ++r) {
                 give(ik->rest, ik->col[c + r], part3[r], m);
@@ -207,7 +207,7 @@ static int32_t hold_balls(skel_ik *ik, const double *x, int32_t m, double part) 
 int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping,
                       double longest) {
     int32_t held = begin(ik, x, e, m);
-    double  part = 1;
+    double part = 1;
     ik->factored = 0;
     memcpy(ik->rest, e, (size_t)m * sizeof *e);
     for (int32_t round = 0; round <= ik->n; ++round) {
@@ -218,8 +218,8 @@ int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, 
             most = fmax(most, fabs(ik->y[c]));
             sum += fabs(ik->y[c]);
         }
-        most              = fmax(most, sum / SPREAD);
-        part              = most > longest ? longest / most : 1;
+        most = fmax(most, sum / SPREAD);
+        part = most > longest ? longest / most : 1;
         const int32_t now = hold_scalars(ik, x, m, part) + hold_balls(ik, x, m, part);
         held += now;
         if (now > 0) continue;
@@ -257,7 +257,7 @@ double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t 
 /* Adds a spring so stiff that the ball goes `d` along the normal and no further. */
 static void hold_normal(skel_ik *ik, int32_t c, v3 normal, double d) {
     const size_t n = (size_t)ik->n;
-    double       part[3];
+    double part[3];
     v3_to(normal, part);
     for (int i = 0; i < 3; ++i) {
         ik->rhs[c + i] += STIFF * part[i] * d;
@@ -269,7 +269,7 @@ static void hold_normal(skel_ik *ik, int32_t c, v3 normal, double d) {
 /* Solves h y = rhs over the columns that are free; y of the others is `held`. */
 static int solve_newton(skel_ik *ik, double damping) {
     const int32_t n = free_columns(ik), all = ik->n;
-    double       *f = ik->factor;
+    double *f = ik->factor;
     for (int32_t i = 0; i < n; ++i) {
         const size_t row = (size_t)ik->list[i] * (size_t)all;
         for (int32_t j = 0; j <= i; ++j) f[i * n + j] = ik->hf[row + (size_t)ik->list[j]];
@@ -292,10 +292,10 @@ static int32_t hold_newton_balls(skel_ik *ik, const double *x) {
         const skel__ik_node *n = &ik->node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
         skel__ik_bound bound[4];
-        const int      limits = skel__ik_ball_limits(ik, n, x, bound);
+        const int limits = skel__ik_ball_limits(ik, n, x, bound);
         for (int k = 0; k < limits; ++k) {
-            v3           out;
-            const double s    = ik->scale[n->column];
+            v3 out;
+            const double s = ik->scale[n->column];
             const double used = s * v3_dot(v3_of(ik->y + n->column), bound[k].normal);
             if (used <= fmax(bound[k].left, 0.0) + AT_BOUND ||
                 !add_normal(ik, i, bound[k].normal, &out))
@@ -323,7 +323,7 @@ int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t 
             const double q = x[ik->scalar[c]], to = q + ik->scale[c] * ik->y[c];
             if (to >= ik->low[c] && to <= ik->high[c]) continue;
             ik->held[c] = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
-            ik->col[c]  = NULL;
+            ik->col[c] = NULL;
             ++now;
         }
         if (now == 0) break;

@@ -14,14 +14,14 @@
 
 /* Rotation vector of a rotation matrix. */
 static v3 log_of(m3 m) {
-    const v3     v = {m.r[2].y - m.r[1].z, m.r[0].z - m.r[2].x, m.r[1].x - m.r[0].y};
+    const v3 v = {m.r[2].y - m.r[1].z, m.r[0].z - m.r[2].x, m.r[1].x - m.r[0].y};
     const double s = v3_norm(v), c = m3_trace(m) - 1;
     if (s < 1e-5) return q_log(q_from_matrix(m)); /* none, or half a turn */
     return v3_scale(v, atan2(s, c) / s);
 }
 
 static void put(skel_ik *ik, const skel__ik_task *t, v3 e) {
-    double  part[3];
+    double part[3];
     double *out = ik->e + t->row;
     v3_to(v3_scale(e, t->scale), part);
     for (int k = 0, row = 0; k < 3; ++k)
@@ -34,16 +34,16 @@ static double masked_norm(const skel__ik_task *t, v3 e) {
 
 /* The turn that brings the unit vector d to the unit vector u, and its angle. */
 static v3 turn_between(v3 d, v3 u, double *angle) {
-    const v3     c = v3_cross(d, u);
+    const v3 c = v3_cross(d, u);
     const double s = v3_norm(c);
-    *angle         = atan2(s, v3_dot(d, u));
+    *angle = atan2(s, v3_dot(d, u));
     if (s > STRAIGHT) return v3_scale(c, *angle / s);
     return *angle > 1 ? v3_scale(v3_perpendicular(d), *angle) : c;
 }
 
 static v3 direction(v3 from, v3 to, double *length) {
     const v3 d = v3_sub(to, from);
-    *length    = v3_norm(d);
+    *length = v3_norm(d);
     return *length > 0 ? v3_scale(d, 1 / *length) : (v3){0, 0, 1};
 }
 
@@ -53,28 +53,28 @@ static v3 direction(v3 from, v3 to, double *length) {
    does follows from what the opposite turns of w and s would do. */
 typedef struct bend {
     double r;
-    v3     by_elbow, by_from, by_end, by_pole; /* gradients of r */
+    v3 by_elbow, by_from, by_end, by_pole; /* gradients of r */
 } bend;
 
 static bend bend_of(v3 a_point, v3 b_point, v3 m_point, v3 p_point) {
-    double       length;
-    const v3     a = direction(a_point, b_point, &length);
-    const v3     w = v3_sub(m_point, a_point), s = v3_sub(p_point, a_point);
-    const v3     wx = v3_mad(w, -v3_dot(a, w), a), sx = v3_mad(s, -v3_dot(a, s), a);
+    double length;
+    const v3 a = direction(a_point, b_point, &length);
+    const v3 w = v3_sub(m_point, a_point), s = v3_sub(p_point, a_point);
+    const v3 wx = v3_mad(w, -v3_dot(a, w), a), sx = v3_mad(s, -v3_dot(a, s), a);
     const double w2 = v3_dot(wx, wx), s2 = v3_dot(sx, sx), far = sqrt(w2);
-    bend         k = {0};
+    bend k = {0};
     if (!(length > 0 && w2 > 1e-24 && s2 > 1e-24)) return k; /* no plane: nothing to ask for */
     const double phi = atan2(v3_dot(a, v3_cross(wx, sx)), v3_dot(wx, sx));
-    const v3     gw  = v3_mad(v3_scale(v3_cross(a, wx), -1 / far), phi / far, wx); /* dr/dw */
-    const v3     gs  = v3_scale(v3_cross(a, sx), far / s2);                        /* dr/ds */
+    const v3 gw = v3_mad(v3_scale(v3_cross(a, wx), -1 / far), phi / far, wx); /* dr/dw */
+    const v3 gs = v3_scale(v3_cross(a, sx), far / s2);                        /* dr/ds */
     /* tilt of a by da = omega x a, omega = a x da: dr = -(w x gw + s x gs) . omega */
     const v3 turn = v3_add(v3_cross(w, gw), v3_cross(s, gs));
     const v3 tilt = v3_scale(v3_cross(a, turn), 1 / length); /* . d(B - A) */
-    k.r           = far * phi;
-    k.by_elbow    = gw;
-    k.by_pole     = gs;
-    k.by_end      = tilt;
-    k.by_from     = v3_neg(v3_add(v3_add(gw, gs), tilt));
+    k.r = far * phi;
+    k.by_elbow = gw;
+    k.by_pole = gs;
+    k.by_end = tilt;
+    k.by_from = v3_neg(v3_add(v3_add(gw, gs), tilt));
     return k;
 }
 
@@ -88,9 +88,9 @@ static bend bend_at(const skel_ik *ik, const skel__ik_task *t) {
 static v3 centre_of(skel_ik *ik) {
     double *sum = ik->sums, *still = ik->sums + 4 * (size_t)ik->nn;
     for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node  *n  = &ik->node[i];
+        const skel__ik_node *n = &ik->node[i];
         const skel__ik_place *at = &ik->place[i];
-        sum[4 * i]               = n->mass;
+        sum[4 * i] = n->mass;
         v3_to(v3_mad(m3_mulv(at->r, n->mass_centre), n->mass, at->o), sum + 4 * i + 1);
     }
     v3 all = v3_of(still);
@@ -118,8 +118,8 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
         return;
     }
     const skel__ik_frame at = skel__ik_at(ik, &t->at), to = skel__ik_at(ik, &t->to);
-    double               angle, length;
-    v3                   e;
+    double angle, length;
+    v3 e;
     switch (t->kind) {
     case SKEL__TASK_POINT: e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(at.p, to.p))); break;
     case SKEL__TASK_CENTRE:
@@ -128,26 +128,26 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
     case SKEL__TASK_TURN: e = log_of(m3_mult(t->turn, m3_tmul(to.r, at.r))); break;
     case SKEL__TASK_AIM:
     case SKEL__TASK_ALIGN: {
-        const v3 d    = m3_mulv(at.r, t->axis);
-        const v3 u    = t->kind == SKEL__TASK_ALIGN
-                            ? m3_mulv(to.r, t->to_axis)
-                            : direction(at.p, v3_add(to.p, m3_mulv(to.r, t->target)), &length);
+        const v3 d = m3_mulv(at.r, t->axis);
+        const v3 u = t->kind == SKEL__TASK_ALIGN
+                         ? m3_mulv(to.r, t->to_axis)
+                         : direction(at.p, v3_add(to.p, m3_mulv(to.r, t->target)), &length);
         const v3 turn = turn_between(d, u, &angle), x = v3_perpendicular(d), y = v3_cross(d, x);
-        ik->e[t->row]     = t->scale * v3_dot(turn, x);
+        ik->e[t->row] = t->scale * v3_dot(turn, x);
         ik->e[t->row + 1] = t->scale * v3_dot(turn, y);
-        t->off            = angle;
+        t->off = angle;
         return;
     }
     case SKEL__TASK_SQUARE: {
         const double s = v3_dot(m3_mulv(at.r, t->axis), m3_mulv(to.r, t->to_axis));
-        ik->e[t->row]  = -t->scale * s;
-        t->off         = fabs(s);
+        ik->e[t->row] = -t->scale * s;
+        t->off = fabs(s);
         return;
     }
     default: {
         const double r = bend_at(ik, t).r;
-        ik->e[t->row]  = -t->scale * r;
-        t->off         = fabs(r);
+        ik->e[t->row] = -t->scale * r;
+        t->off = fabs(r);
         return;
     }
     }
@@ -191,15 +191,15 @@ static void column_put(const skel__ik_task *t, double *out, v3 d, double scale) 
 /* What the column does to the task, in the axes of the target. */
 typedef struct view {
     skel__ik_frame at, to;
-    v3             d, u, x, y; /* aim and align */
-    double         length;
-    bend           pole;
-    v3             target; /* in the world */
+    v3 d, u, x, y; /* aim and align */
+    double length;
+    bend pole;
+    v3 target; /* in the world */
 } view;
 
 static view view_of(const skel_ik *ik, const skel__ik_task *t) {
-    view v   = {.at = skel__ik_at(ik, &t->at), .to = skel__ik_at(ik, &t->to), .length = 1};
-    v.d      = m3_mulv(v.at.r, t->axis);
+    view v = {.at = skel__ik_at(ik, &t->at), .to = skel__ik_at(ik, &t->to), .length = 1};
+    v.d = m3_mulv(v.at.r, t->axis);
     v.target = v3_add(v.to.p, m3_mulv(v.to.r, t->target));
     if (t->kind == SKEL__TASK_AIM || t->kind == SKEL__TASK_ALIGN) {
         v.u = t->kind == SKEL__TASK_ALIGN ? m3_mulv(v.to.r, t->to_axis)
@@ -226,18 +226,18 @@ static double pole_rate(const skel_ik *ik, const skel__ik_task *t, const view *v
 
 static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
                       const skel__ik_link *link, int k, double *out) {
-    const skel__ik_node  *n  = &ik->node[link->node];
+    const skel__ik_node *n = &ik->node[link->node];
     const skel__ik_place *at = &ik->place[link->node];
-    const double          s  = ik->scale[n->column + k] * t->scale * link->sign;
+    const double s = ik->scale[n->column + k] * t->scale * link->sign;
     switch (t->kind) {
     case SKEL__TASK_POINT:
         column_put(t, out, m3_tmulv(v->to.r, sweep(n, at, k, v->at.p)), s);
         break;
     case SKEL__TASK_CENTRE: { /* bit 2: the node moves what the target is in as well */
-        const double *sum   = ik->sums + 4 * (size_t)link->node;
-        const v3      lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
-        v3            d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
-        d               = v3_scale(d, 1 / ik->mass);
+        const double *sum = ik->sums + 4 * (size_t)link->node;
+        const v3 lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
+        v3 d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
+        d = v3_scale(d, 1 / ik->mass);
         if (link->sign & 2) d = v3_sub(d, sweep(n, at, k, ik->centre));
         column_put(t, out, m3_tmulv(v->to.r, d), ik->scale[n->column + k] * t->scale);
         break;
@@ -265,15 +265,15 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
 /* Point or turn in the world, with all axes: what most goals are. Both at once where both are
    asked of one body. */
 static void plain_columns(skel_ik *ik, const skel__ik_task *point, const skel__ik_task *turn) {
-    const skel__ik_task *t      = point ? point : turn;
-    const size_t         stride = (size_t)ik->rows;
-    const v3             p      = point ? skel__ik_point(ik, &point->at) : (v3){0, 0, 0};
+    const skel__ik_task *t = point ? point : turn;
+    const size_t stride = (size_t)ik->rows;
+    const v3 p = point ? skel__ik_point(ik, &point->at) : (v3){0, 0, 0};
     for (int32_t l = 0; l < t->path_count; ++l) {
-        const int32_t         i  = ik->path[t->path + l].node;
-        const skel__ik_node  *n  = &ik->node[i];
+        const int32_t i = ik->path[t->path + l].node;
+        const skel__ik_node *n = &ik->node[i];
         const skel__ik_place *at = &ik->place[i];
-        const int32_t         nc = skel__ik_columns(n);
-        double               *to = ik->jt + (size_t)n->column * stride;
+        const int32_t nc = skel__ik_columns(n);
+        double *to = ik->jt + (size_t)n->column * stride;
         for (int k = 0; k < nc; ++k, to += stride) {
             const double s = ik->scale[n->column + k];
             if (point) v3_to(v3_scale(sweep(n, at, k, p), s * point->scale), to + point->row);
@@ -292,7 +292,7 @@ static void add_followers(skel_ik *ik, int32_t m) {
         const skel__ik_node *n = &ik->node[i];
         if (n->leader < 0 || n->column < 0) continue;
         const double *from = ik->jt + (size_t)n->column * (size_t)ik->rows;
-        double       *to   = ik->jt + (size_t)ik->node[n->leader].column * (size_t)ik->rows;
+        double *to = ik->jt + (size_t)ik->node[n->leader].column * (size_t)ik->rows;
         for (int32_t r = 0; r < m; ++r) to[r] += from[r];
     }
 }
@@ -315,8 +315,8 @@ void skel__ik_jacobian(skel_ik *ik, int32_t m) {
         const view v = view_of(ik, t);
         for (int32_t l = 0; l < t->path_count; ++l) {
             const skel__ik_link *link = &ik->path[t->path + l];
-            const skel__ik_node *n    = &ik->node[link->node];
-            const int32_t        nc   = skel__ik_columns(n);
+            const skel__ik_node *n = &ik->node[link->node];
+            const int32_t nc = skel__ik_columns(n);
             for (int k = 0; k < nc; ++k)
                 column_of(ik, t, &v, link, k,
                           ik->jt + (size_t)(n->column + k) * (size_t)ik->rows + t->row);
@@ -343,8 +343,8 @@ static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni, const 
     }
     if (shifts(ni) || shifts(nj)) return 0;
     const double theta = v3_norm(e), half = 0.5 * theta;
-    const double k    = theta < 1e-4 ? theta * theta / 12 : 1 - half * cos(half) / sin(half);
-    const v3     u    = theta > 0 ? v3_scale(e, 1 / theta) : e;
+    const double k = theta < 1e-4 ? theta * theta / 12 : 1 - half * cos(half) / sin(half);
+    const v3 u = theta > 0 ? v3_scale(e, 1 / theta) : e;
     const double flat = k * (v3_dot(ai, aj) - v3_dot(u, ai) * v3_dot(u, aj));
     return flat + (ni == nj ? 0.0 : 0.5 * v3_dot(e, v3_cross(ai, aj)));
 }
@@ -355,15 +355,15 @@ static size_t column_at(const skel_ik *ik, const skel__ik_node *n, int k) {
 }
 
 static void curve_task(const skel_ik *ik, const skel__ik_task *t, double *h) {
-    double     part[3] = {0, 0, 0};
-    const view v       = view_of(ik, t);
+    double part[3] = {0, 0, 0};
+    const view v = view_of(ik, t);
     for (int k = 0, row = 0; k < 3; ++k)
         if (t->mask >> k & 1) part[k] = ik->e[t->row + row++] / t->scale;
-    const v3     e = m3_mulv(v.to.r, v3_of(part));
+    const v3 e = m3_mulv(v.to.r, v3_of(part));
     const size_t n = (size_t)ik->n;
     for (int32_t a = 0; a < t->path_count; ++a)
         for (int32_t b = a; b < t->path_count; ++b) {
-            const int32_t        ia = ik->path[t->path + a].node, ib = ik->path[t->path + b].node;
+            const int32_t ia = ik->path[t->path + a].node, ib = ik->path[t->path + b].node;
             const skel__ik_node *na = &ik->node[ia], *nb = &ik->node[ib];
             for (int i = 0; i < skel__ik_columns(na); ++i)
                 for (int j = a == b ? i : 0; j < skel__ik_columns(nb); ++j) {

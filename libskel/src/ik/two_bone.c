@@ -14,7 +14,7 @@ static double root_of(double x) {
 
 /* Angle between the bones, 0 where straight, of a distance between |l1 - l2| and l1 + l2. */
 static double bend_of(double l1, double l2, double d) {
-    const double far  = root_of((l1 + l2 - d) * (l1 + l2 + d));
+    const double far = root_of((l1 + l2 - d) * (l1 + l2 + d));
     const double near = root_of((d - fabs(l1 - l2)) * (d + fabs(l1 - l2)));
     return 2 * atan2(far, near);
 }
@@ -58,8 +58,8 @@ static double softened(double d, double most, double softness) {
 
 /* A unit vector across `way`, towards the pole. */
 static v3 side_of(v3 way, v3 pole) {
-    const v3     across = v3_mad(pole, -v3_dot(pole, way), way);
-    const double size   = v3_norm(across);
+    const v3 across = v3_mad(pole, -v3_dot(pole, way), way);
+    const double size = v3_norm(across);
     return size > 1e-12 * (1 + v3_norm(pole)) ? v3_scale(across, 1 / size) : v3_perpendicular(way);
 }
 
@@ -68,20 +68,20 @@ skel_status skel_two_bone_solve(const skel_two_bone_desc *desc, skel_two_bone *o
     if (!desc || !out) return SKEL_E_ARGUMENT;
     const skel_status status = skel__desc_import(&d, sizeof d, sizeof d, desc);
     if (status != SKEL_OK) return status;
-    const v3     root = v3_of(d.root), to = v3_sub(v3_of(d.target), root);
-    const v3     pole = v3_sub(v3_of(d.pole), root);
+    const v3 root = v3_of(d.root), to = v3_sub(v3_of(d.target), root);
+    const v3 pole = v3_sub(v3_of(d.pole), root);
     const double far = v3_norm(to), most = d.length1 + d.length2;
     if (!(d.length1 > 0 && d.length2 > 0 && isfinite(most)) || !isfinite(far + v3_norm(pole)) ||
         !(d.softness >= 0 && d.softness <= 0.5))
         return SKEL_E_ARGUMENT;
     const double least = fabs(d.length1 - d.length2);
-    const double used  = clamp(softened(far, most, d.softness), least, most);
+    const double used = clamp(softened(far, most, d.softness), least, most);
     const v3 way = far > 0 ? v3_scale(to, 1 / far) : v3_perpendicular(side_of((v3){0, 0, 1}, pole));
-    const v3 side       = side_of(way, pole);
-    const double bend   = bend_of(d.length1, d.length2, used),
-                 lift   = lift_of(d.length1, d.length2, bend);
-    skel_two_bone r     = {.struct_size = sizeof r, .bend = bend};
-    const v3      elbow = v3_mad(v3_scale(way, d.length1 * cos(lift)), d.length1 * sin(lift), side);
+    const v3 side = side_of(way, pole);
+    const double bend = bend_of(d.length1, d.length2, used),
+                 lift = lift_of(d.length1, d.length2, bend);
+    skel_two_bone r = {.struct_size = sizeof r, .bend = bend};
+    const v3 elbow = v3_mad(v3_scale(way, d.length1 * cos(lift)), d.length1 * sin(lift), side);
     v3_to(v3_add(root, elbow), r.elbow);
     v3_to(v3_mad(root, used, way), r.tip);
     r.reached = fabs(used - far) <= 1e-12 * most;

@@ -55,60 +55,60 @@ static size_t full_count(const skel_model *m) {
 }
 
 static size_t layout(const skel_model *m, void *base, skel__conserving **out) {
-    const size_t      nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
-    const size_t      nl = (size_t)(m->nl + m->npin);
-    const size_t      nr = (size_t)skel__loop_row_count(m);
-    skel__carver      c  = {base, 0};
+    const size_t nb = (size_t)m->na, nj = (size_t)(m->nj + m->npin);
+    const size_t nl = (size_t)(m->nl + m->npin);
+    const size_t nr = (size_t)skel__loop_row_count(m);
+    skel__carver c = {base, 0};
     skel__conserving *em = skel__carve(&c, 1, sizeof *em);
-    skel__conserving  at = {0};
-    at.vbar              = skel__carve_with_world(&c, nb, sizeof *at.vbar);
-    at.w                 = skel__carve_with_world(&c, nb, sizeof *at.w);
+    skel__conserving at = {0};
+    at.vbar = skel__carve_with_world(&c, nb, sizeof *at.vbar);
+    at.w = skel__carve_with_world(&c, nb, sizeof *at.w);
     for (int k = 0; k < SKEL__CONSERVING_HISTORY; ++k) {
         at.w_past[k] = skel__carve(&c, nb, sizeof(v3));
         at.v_past[k] = skel__carve(&c, nb, sizeof(v3));
         at.l_past[k] = skel__carve(&c, 6 * nj, sizeof(double));
     }
-    at.w_step            = skel__carve(&c, nb, sizeof *at.w_step);
-    at.half_before       = skel__carve(&c, nb, sizeof *at.half_before);
-    at.lever0            = skel__carve(&c, 2 * nb, sizeof *at.lever0);
-    at.p1                = skel__carve_with_world(&c, nb, sizeof *at.p1);
-    at.q1                = skel__carve_with_world(&c, nb, sizeof *at.q1);
-    at.r1                = skel__carve_with_world(&c, nb, sizeof *at.r1);
-    at.pi0               = skel__carve(&c, nb, sizeof *at.pi0);
-    at.jl                = skel__carve_with_world(&c, nb, sizeof *at.jl);
-    at.ja                = skel__carve_with_world(&c, nb, sizeof *at.ja);
-    at.lambda            = skel__carve(&c, 6 * nj, sizeof(double));
-    at.guess             = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
-    at.gradient          = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
-    at.joint             = skel__carve(&c, nj, sizeof *at.joint);
-    at.load              = skel__carve(&c, nb, sizeof *at.load);
-    at.start             = skel__carve(&c, nj, sizeof *at.start);
-    at.friction          = skel__carve(&c, nj, sizeof *at.friction);
-    at.lu                = skel__carve(&c, nb, sizeof *at.lu);
-    at.full              = skel__carve(&c, full_count(m), sizeof *at.full);
-    at.rho               = skel__carve(&c, 6 * nb, sizeof(double));
-    at.gamma             = skel__carve(&c, 6 * nb, sizeof(double));
-    at.y                 = skel__carve(&c, 6 * nb, sizeof(double));
-    at.dl                = skel__carve(&c, 6 * nb, sizeof(double));
-    at.loop              = skel__carve(&c, nl, sizeof *at.loop);
-    at.zy                = skel__carve(&c, nr * 6 * nb, sizeof(double));
-    at.zl                = skel__carve(&c, nr * 6 * nb, sizeof(double));
-    at.schur             = skel__carve(&c, nr * nr, sizeof(double));
-    at.mu                = skel__carve(&c, nr, sizeof(double));
-    at.scale             = skel__carve(&c, nr, sizeof(double));
-    at.contact           = skel__carve(&c, (size_t)m->ncand, sizeof *at.contact);
-    at.slipped           = skel__carve(&c, (size_t)m->ncand, sizeof *at.slipped);
+    at.w_step = skel__carve(&c, nb, sizeof *at.w_step);
+    at.half_before = skel__carve(&c, nb, sizeof *at.half_before);
+    at.lever0 = skel__carve(&c, 2 * nb, sizeof *at.lever0);
+    at.p1 = skel__carve_with_world(&c, nb, sizeof *at.p1);
+    at.q1 = skel__carve_with_world(&c, nb, sizeof *at.q1);
+    at.r1 = skel__carve_with_world(&c, nb, sizeof *at.r1);
+    at.pi0 = skel__carve(&c, nb, sizeof *at.pi0);
+    at.jl = skel__carve_with_world(&c, nb, sizeof *at.jl);
+    at.ja = skel__carve_with_world(&c, nb, sizeof *at.ja);
+    at.lambda = skel__carve(&c, 6 * nj, sizeof(double));
+    at.guess = skel__carve(&c, 4 * (size_t)m->nj, sizeof *at.guess);
+    at.gradient = skel__carve(&c, 2 * (size_t)m->nj, sizeof *at.gradient);
+    at.joint = skel__carve(&c, nj, sizeof *at.joint);
+    at.load = skel__carve(&c, nb, sizeof *at.load);
+    at.start = skel__carve(&c, nj, sizeof *at.start);
+    at.friction = skel__carve(&c, nj, sizeof *at.friction);
+    at.lu = skel__carve(&c, nb, sizeof *at.lu);
+    at.full = skel__carve(&c, full_count(m), sizeof *at.full);
+    at.rho = skel__carve(&c, 6 * nb, sizeof(double));
+    at.gamma = skel__carve(&c, 6 * nb, sizeof(double));
+    at.y = skel__carve(&c, 6 * nb, sizeof(double));
+    at.dl = skel__carve(&c, 6 * nb, sizeof(double));
+    at.loop = skel__carve(&c, nl, sizeof *at.loop);
+    at.zy = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.zl = skel__carve(&c, nr * 6 * nb, sizeof(double));
+    at.schur = skel__carve(&c, nr * nr, sizeof(double));
+    at.mu = skel__carve(&c, nr, sizeof(double));
+    at.scale = skel__carve(&c, nr, sizeof(double));
+    at.contact = skel__carve(&c, (size_t)m->ncand, sizeof *at.contact);
+    at.slipped = skel__carve(&c, (size_t)m->ncand, sizeof *at.slipped);
     at.stored_energy_end = skel__carve(&c, (size_t)m->ncand, sizeof(double));
-    at.internal_end      = skel__carve(&c, (size_t)m->ninternal, sizeof(double));
-    const size_t pairs   = 3 * (size_t)skel__conserving_pair_capacity(m);
-    at.pair_capacity     = (int32_t)pairs / 3;
-    at.pair              = skel__carve(&c, pairs / 3, sizeof *at.pair);
-    at.pair_y            = skel__carve(&c, pairs * 6 * nb, sizeof(double));
-    at.pair_l            = skel__carve(&c, pairs * 6 * nb, sizeof(double));
-    at.pair_a            = skel__carve(&c, pairs * pairs, sizeof(double));
-    at.pair_z            = skel__carve(&c, pairs, sizeof(double));
-    at.sleep.x           = skel__carve(&c, nb, sizeof *at.sleep.x);
-    at.sleep.since       = -1;
+    at.internal_end = skel__carve(&c, (size_t)m->ninternal, sizeof(double));
+    const size_t pairs = 3 * (size_t)skel__conserving_pair_capacity(m);
+    at.pair_capacity = (int32_t)pairs / 3;
+    at.pair = skel__carve(&c, pairs / 3, sizeof *at.pair);
+    at.pair_y = skel__carve(&c, pairs * 6 * nb, sizeof(double));
+    at.pair_l = skel__carve(&c, pairs * 6 * nb, sizeof(double));
+    at.pair_a = skel__carve(&c, pairs * pairs, sizeof(double));
+    at.pair_z = skel__carve(&c, pairs, sizeof(double));
+    at.sleep.x = skel__carve(&c, nb, sizeof *at.sleep.x);
+    at.sleep.since = -1;
     if (em) *em = at, *out = em;
     return c.used;
 }
@@ -126,7 +126,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
         if (needs_full(s->m, i)) s->em->lu[i].full = full++;
     }
     skel__conserving_friction_reserve(s->m, s->em->friction);
-    s->em->by     = skel__sweeps_best();
+    s->em->by = skel__sweeps_best();
     s->em->q1[-1] = q_identity();
     s->em->r1[-1] = m3_identity();
     return SKEL_OK;
@@ -139,15 +139,15 @@ static void prescribe(const skel_state *s, double h) {
     skel__conserving *em = s->em;
     for (int32_t k = 0; k < s->m->np; ++k) {
         const int32_t i = s->m->prescribed[k];
-        skel__motion  m = {.x = {s->x[i].p, s->x[i].q}};
+        skel__motion m = {.x = {s->x[i].p, s->x[i].q}};
         if (!s->m->body[i].is_held)
             m = skel__prescribed_motion(&s->m->body[i], s->t + h, SKEL__BEFORE);
         const quat d = q_mul(q_conj(s->x[i].q), m.x.q); /* ~ (1, h W / 2) */
-        em->p1[i]    = m.x.p;
-        em->q1[i]    = m.x.q;
-        em->r1[i]    = q_matrix(m.x.q);
-        em->vbar[i]  = v3_scale(v3_sub(m.x.p, s->x[i].p), 1.0 / h);
-        em->w[i]     = v3_scale(q_vec(d), 2.0 / (d.w * h));
+        em->p1[i] = m.x.p;
+        em->q1[i] = m.x.q;
+        em->r1[i] = q_matrix(m.x.q);
+        em->vbar[i] = v3_scale(v3_sub(m.x.p, s->x[i].p), 1.0 / h);
+        em->w[i] = v3_scale(q_vec(d), 2.0 / (d.w * h));
     }
 }
 
@@ -163,15 +163,15 @@ static v3 next_vector(int n, v3 a, v3 b, v3 c) {
 
 /* Mean velocities and impulses go on as before where the last steps had this length. */
 static void predict(const skel_state *s, double h, int warm) {
-    const skel_model *m  = s->m;
+    const skel_model *m = s->m;
     skel__conserving *em = s->em;
     if (!warm || em->h != h) em->history = 0;
     const int n = em->history;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        em->pi0[i]      = m3_mulv(s->r[i], m3_mulv(m->body[i].inertia, s->x[i].w));
-        em->w[i]        = s->x[i].w;
-        em->vbar[i]     = s->x[i].v;
+        em->pi0[i] = m3_mulv(s->r[i], m3_mulv(m->body[i].inertia, s->x[i].w));
+        em->w[i] = s->x[i].w;
+        em->vbar[i] = s->x[i].v;
         if (n > 0) em->w[i] = next_vector(n, em->w_past[0][i], em->w_past[1][i], em->w_past[2][i]);
         if (n > 2)
             em->vbar[i] = next_vector(n, em->v_past[0][i], em->v_past[1][i], em->v_past[2][i]);
@@ -182,13 +182,13 @@ static void predict(const skel_state *s, double h, int warm) {
     const int known = s->nloop > 0 ? 1 : n;
     for (size_t k = 0; k < 6 * (size_t)(m->nj + m->npin); ++k) {
         const double next = next_of(known, em->l_past[0][k], em->l_past[1][k], em->l_past[2][k]);
-        em->lambda[k]     = warm ? next * h : 0.0;
+        em->lambda[k] = warm ? next * h : 0.0;
     }
     em->h = h;
 }
 
 static void remember(skel_state *s, double h) {
-    const skel_model *m  = s->m;
+    const skel_model *m = s->m;
     skel__conserving *em = s->em;
     v3 *w = em->w_past[SKEL__CONSERVING_HISTORY - 1], *v = em->v_past[SKEL__CONSERVING_HISTORY - 1];
     double *l = em->l_past[SKEL__CONSERVING_HISTORY - 1];
@@ -209,7 +209,7 @@ static void remember(skel_state *s, double h) {
 static void find_loads(skel_state *s, double h) {
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k];
-        s->em->load[i]  = skel__load_at(&s->m->body[i], s->t + 0.5 * h);
+        s->em->load[i] = skel__load_at(&s->m->body[i], s->t + 0.5 * h);
     }
 }
 
@@ -217,10 +217,10 @@ static void find_loads(skel_state *s, double h) {
 static void apply_loads(const skel_state *s, double h) {
     const int has_fields = skel__conserving_has_fields(s->m);
     for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t      i = s->m->order[k];
+        const int32_t i = s->m->order[k];
         const skel__wrench w = s->em->load[i];
-        s->em->jl[i]         = v3_scale(v3_mad(w.f, s->m->body[i].mass, s->m->gravity), h);
-        s->em->ja[i]         = v3_scale(w.n, h);
+        s->em->jl[i] = v3_scale(v3_mad(w.f, s->m->body[i].mass, s->m->gravity), h);
+        s->em->ja[i] = v3_scale(w.n, h);
         if (has_fields) skel__conserving_field(s, s->em, i, h, &s->em->jl[i], &s->em->ja[i]);
     }
 }
@@ -228,15 +228,15 @@ static void apply_loads(const skel_state *s, double h) {
 static void apply_wrench(skel__conserving *em, const skel_state *s, int32_t i, double sign,
                          const skel__conserving_joint *e) {
     const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-    const v3 n      = v3_add(e->torque, v3_cross(v3_sub(e->point, centre), e->force));
-    em->jl[i]       = v3_mad(em->jl[i], sign, e->force);
-    em->ja[i]       = v3_mad(em->ja[i], sign, n);
+    const v3 n = v3_add(e->torque, v3_cross(v3_sub(e->point, centre), e->force));
+    em->jl[i] = v3_mad(em->jl[i], sign, e->force);
+    em->ja[i] = v3_mad(em->ja[i], sign, n);
 }
 
 /* Blocks of a tree joint lie in its child's record; those of a loop in its own. */
 static skel__conserving_blocks blocks_of(const skel_model *m, skel__conserving *em, int32_t joint,
                                          int32_t child) {
-    const skel__joint      *j = &m->joint[joint];
+    const skel__joint *j = &m->joint[joint];
     skel__conserving_blocks b = {0};
     if (skel__is_dynamic(m, j->a)) b.aa = em->lu[j->a].a;
     if (skel__is_dynamic(m, j->b)) b.bb = em->lu[j->b].a;
@@ -248,7 +248,7 @@ static skel__conserving_blocks blocks_of(const skel_model *m, skel__conserving *
     const int both = skel__is_dynamic(m, j->a) && skel__is_dynamic(m, j->b);
     if (!em->lu[child].full) {
         skel__lu *t = &em->lu[child];
-        b.point     = &t->point;
+        b.point = &t->point;
         if (both) b.turn_ab = j->reversed ? &t->kcp : &t->kpc;
         if (both) b.turn_ba = j->reversed ? &t->kpc : &t->kcp;
         return b;
@@ -263,16 +263,16 @@ static skel__conserving_blocks blocks_of(const skel_model *m, skel__conserving *
 /* One joint: impulses on its bodies, what is open, and its derivatives where wanted. */
 static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, int build,
                         double *g) {
-    const skel__joint      *j  = &s->m->joint[joint];
-    skel__conserving       *em = s->em;
-    skel__conserving_joint *e  = &em->joint[joint];
+    const skel__joint *j = &s->m->joint[joint];
+    skel__conserving *em = s->em;
+    skel__conserving_joint *e = &em->joint[joint];
     skel__conserving_blocks b;
     if (build) b = blocks_of(s->m, em, joint, child);
     skel__conserving_joint_terms(s, em, joint, h, s->t + 0.5 * h, e, build ? &b : NULL);
     if (build && child >= 0) {
-        skel__lu *t   = &em->lu[child];
-        t->r          = e->rows;
-        t->child      = !j->reversed;
+        skel__lu *t = &em->lu[child];
+        t->r = e->rows;
+        t->child = !j->reversed;
         t->is_coupled = b.is_coupled && b.turn_ab != NULL;
         if (t->full) t->full->r = e->rows, t->full->is_coupled = b.is_coupled && b.ab != NULL;
     }
@@ -283,8 +283,8 @@ static double add_joint(skel_state *s, int32_t joint, int32_t child, double h, i
 }
 
 static double add_joints(skel_state *s, double h, int build) {
-    const skel_model *m    = s->m;
-    double            open = s->em->by->add_bare_balls(s, build);
+    const skel_model *m = s->m;
+    double open = s->em->by->add_bare_balls(s, build);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], joint = m->body[i].joint;
         if (joint < 0 || s->em->start[joint].is_bare) continue;
@@ -339,15 +339,15 @@ static double row_times(const skel_model *m, int32_t i, const double *g, const d
 
 /* Answers of the tree to every unit multiplier of the loops, once per factoring. */
 static void answer_loops(skel_state *s, double h) {
-    const skel_model *m    = s->m;
-    skel__conserving *em   = s->em;
-    const size_t      n    = 6 * (size_t)m->na;
-    size_t            at   = 0;
-    double           *zero = em->dl; /* borrowed: no right side of the tree's own joints */
+    const skel_model *m = s->m;
+    skel__conserving *em = s->em;
+    const size_t n = 6 * (size_t)m->na;
+    size_t at = 0;
+    double *zero = em->dl; /* borrowed: no right side of the tree's own joints */
     memset(zero, 0, n * sizeof *zero);
     for (int32_t l = 0; l < s->nloop; ++l) {
         const skel__joint *j = &m->joint[s->loop_joint[l]];
-        const int          r = skel__joint_rows(j->type);
+        const int r = skel__joint_rows(j->type);
         for (int k = 0; k < r; ++k, ++at) {
             memset(em->y, 0, n * sizeof *em->y);
             add_column(m, em->y, j->a, em->loop[l].wa, r, k);
@@ -362,14 +362,14 @@ static void answer_loops(skel_state *s, double h) {
 
 /* Multipliers of the loops from G y0 + (G Z) mu = -g, then y and lambda of the tree. */
 static void close_loops(skel_state *s) {
-    const skel_model *m  = s->m;
+    const skel_model *m = s->m;
     skel__conserving *em = s->em;
-    const size_t      n  = 6 * (size_t)m->na;
-    int32_t           at = 0;
+    const size_t n = 6 * (size_t)m->na;
+    int32_t at = 0;
     for (int32_t l = 0; l < s->nloop; ++l) {
-        const skel__joint           *j = &m->joint[s->loop_joint[l]];
+        const skel__joint *j = &m->joint[s->loop_joint[l]];
         const skel__conserving_loop *e = &em->loop[l];
-        const int                    r = skel__joint_rows(j->type);
+        const int r = skel__joint_rows(j->type);
         for (int k = 0; k < r; ++k, ++at) {
             const double *ga = e->ga + 6 * k, *gb = e->gb + 6 * k;
             em->mu[at] = e->g[k] - row_times(m, j->a, ga, em->y) - row_times(m, j->b, gb, em->y);
@@ -391,7 +391,7 @@ static void close_loops(skel_state *s) {
 /* Adds `share` of the multipliers of the loops. */
 static void correct_loops(skel_state *s, double share) {
     const skel__conserving *em = s->em;
-    int32_t                 at = 0;
+    int32_t at = 0;
 
     for (int32_t l = 0; l < s->nloop; ++l) {
         double *lambda = em->lambda + 6 * (size_t)s->loop_joint[l];
@@ -410,16 +410,16 @@ static double correct(skel_state *s, double h) {
    this is linear: the turns' own change w_step is kept, because the derivative of the Cayley map at
    the corrected point is another one, and far away it differs beyond all bounds. */
 static void take_back(skel_state *s, double h, double share) {
-    const skel_model *m  = s->m;
+    const skel_model *m = s->m;
     skel__conserving *em = s->em;
 
     correct_loops(s, -share);
     for (int32_t k = 0; k < m->nd; ++k) {
-        const size_t  i     = (size_t)m->order[k];
+        const size_t i = (size_t)m->order[k];
         const int32_t joint = m->body[i].joint;
 
         em->vbar[i] = v3_mad(em->vbar[i], -share / h, v3_of(em->y + 6 * i));
-        em->w[i]    = v3_mad(em->w[i], -share, em->w_step[i]);
+        em->w[i] = v3_mad(em->w[i], -share, em->w_step[i]);
         for (int c = 0; joint >= 0 && c < em->lu[i].r; ++c)
             em->lambda[6 * joint + c] -= share * em->dl[6 * i + (size_t)c];
     }
@@ -439,20 +439,20 @@ typedef struct unmet {
 } unmet;
 
 static unmet measure(const skel_state *s, double h, double open) {
-    const skel_model       *m  = s->m;
+    const skel_model *m = s->m;
     const skel__conserving *em = s->em;
-    unmet                   u  = {open, 0, 0};
+    unmet u = {open, 0, 0};
     for (int32_t k = 0; k < m->nd; ++k) {
-        const size_t      i    = (size_t)m->order[k];
-        const skel__body *b    = &m->body[i];
-        const v3          spin = m3_mulv(s->r[i], em->w[i]);
-        const double     *rho  = em->rho + 6 * i;
+        const size_t i = (size_t)m->order[k];
+        const skel__body *b = &m->body[i];
+        const v3 spin = m3_mulv(s->r[i], em->w[i]);
+        const double *rho = em->rho + 6 * i;
         u.balance += skel__mobility(m, (int32_t)i, em->r1[i], rho);
         u.leak += v3_dot(v3_of(rho), em->vbar[i]) + v3_dot(v3_of(rho + 3), spin);
         if (b->joint < 0) continue;
-        const int32_t type  = m->joint[b->joint].type;
-        const int     first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
-        const double  mean = m3_trace(b->inertia) / 3.0;
+        const int32_t type = m->joint[b->joint].type;
+        const int first = type == SKEL_JOINT_SLIDE ? 2 : 3, rows = skel__joint_rows(type);
+        const double mean = m3_trace(b->inertia) / 3.0;
         for (int r = 0; r < rows; ++r) {
             const double rate = em->gamma[6 * i + (size_t)r] / h;
             u.balance += (r < first ? b->mass : mean) * rate * rate;
@@ -466,8 +466,8 @@ static unmet measure(const skel_state *s, double h, double open) {
 
 /* What a correction does to coordinate k of a joint. */
 static double correction_of(const skel_state *s, int32_t joint, int k) {
-    const skel__joint *j    = &s->m->joint[joint];
-    v3                 turn = {0, 0, 0};
+    const skel__joint *j = &s->m->joint[joint];
+    v3 turn = {0, 0, 0};
     if (skel__is_dynamic(s->m, j->b)) turn = v3_of(s->em->y + 6 * (size_t)j->b + 3);
     if (skel__is_dynamic(s->m, j->a)) turn = v3_sub(turn, v3_of(s->em->y + 6 * (size_t)j->a + 3));
     return v3_dot(turn, s->em->gradient[2 * joint + k]);
@@ -480,7 +480,7 @@ static int guess_stops(skel_state *s) {
         skel__stop_prediction *g = &s->em->guess[e];
         if (!g->is_used || g->on == 2) continue;
         const double way = correction_of(s, e / 4, e % 4 / 2) * (e % 2 ? 1.0 : -1.0);
-        const int    on  = g->push + g->slope * way > 0;
+        const int on = g->push + g->slope * way > 0;
         count += on != g->on;
         g->on = on;
     }
@@ -506,13 +506,13 @@ static void forget_stops(skel_state *s) {
 /* ---- Newton's course ---- */
 
 typedef struct course {
-    int    it, have;           /* corrections so far; factors of the tree */
-    int    is_exact;           /* the last correction was by the derivatives of its equations */
+    int it, have;              /* corrections so far; factors of the tree */
+    int is_exact;              /* the last correction was by the derivatives of its equations */
     double size, rate, before; /* of the last correction, of it to the one before; last `now` */
     double share, balance;     /* of the correction that was taken; imbalance before it */
     double unit;               /* an energy of the scene */
     double blur;               /* turns that the rounding of positions makes */
-    int    guesses;            /* of stops and places, for the correction at hand */
+    int guesses;               /* of stops and places, for the correction at hand */
 } course;
 
 /* Whether the equations are met: the joints closed, and the next correction would be rounding, or
@@ -527,11 +527,11 @@ static int is_met(const course *c, int wary, unmet u) {
     const double next = c->size * fmin(c->rate, sqrt(u.balance / c->balance));
     const double near = u.leak <= ENOUGH * c->unit ? CLOSED_STILL : 2.0 * CLOSED;
     if (wary && u.open <= CLOSED && next <= fmax(near, c->blur)) return 1;
-    const double most  = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
-                         : c->it < 14 ? 0.1 * STIFF
-                                      : STIFF;
+    const double most = c->it < 10   ? (u.leak <= STILL_ENOUGH * c->unit ? 0.02 * STIFF : 0)
+                        : c->it < 14 ? 0.1 * STIFF
+                                     : STIFF;
     const double still = fmax(CLOSED_STILL, BLURS * c->blur);
-    const int    fine  = (u.open <= CLOSED_STILL && c->size <= still) ||
+    const int fine = (u.open <= CLOSED_STILL && c->size <= still) ||
                      (wary && u.open <= CLOSED_STILL && c->size <= most);
     return c->it > 1 && fine && now > 0.3 * c->before;
 }
@@ -542,7 +542,7 @@ static double blur_of(const skel_state *s) {
     double far = 0;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const v3 p = s->x[s->m->order[k]].p;
-        far        = fmax(far, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
+        far = fmax(far, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
     }
     const double blur = ROUNDED * far / s->m->length_scale;
     return blur > 0.1 * CLOSED ? blur : 0;
@@ -550,8 +550,8 @@ static double blur_of(const skel_state *s) {
 
 /* The correction, by new factors where wanted. */
 static int solve(skel_state *s, double h, int fresh) {
-    skel__conserving *em    = s->em;
-    const int         plain = s->nloop == 0 && em->pair_count == 0;
+    skel__conserving *em = s->em;
+    const int plain = s->nloop == 0 && em->pair_count == 0;
     if (fresh && plain)
         return em->by->factor_solve(s->m, em->lu, em->rho, em->gamma, em->y, em->dl);
     if (fresh && !em->by->factor(s->m, em->lu)) return 0;
@@ -567,20 +567,20 @@ static int solve(skel_state *s, double h, int fresh) {
    Where contacts and stops set in or let go, a correction may overshoot: then it is taken back by
    halves until the balance is better than before. */
 static int newton(skel_state *s, double h) {
-    skel__conserving *em   = s->em;
-    const int         wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
-    course            c     = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
-    const int         plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
+    skel__conserving *em = s->em;
+    const int wary = is_wary(s), most = wary ? NEWTON_WARY_MAX : NEWTON_MAX;
+    course c = {.size = INFINITY, .rate = 1, .before = INFINITY, .share = 1};
+    const int plain = !wary && s->nloop == 0 && s->m->nw == 0 && s->m->nf == 0;
     forget_stops(s);
-    c.blur    = blur_of(s);
+    c.blur = blur_of(s);
     c.balance = INFINITY;
-    c.unit    = s->m->weight * s->m->contact_length;
+    c.unit = s->m->weight * s->m->contact_length;
     /* Imbalances: those of gravity, and of velocities that are all rounding of positions. */
     const double shaken = c.blur * s->m->length_scale / h;
     const double noise =
         s->m->weight * (NOISE * s->m->gravity_norm * h * h + shaken * shaken / s->m->gravity_norm);
     for (; c.it <= most; ++c.it) {
-        em->is_close      = c.size < CLOSE;
+        em->is_close = c.size < CLOSE;
         const double open = equations(s, h, !c.have);
         em->evaluations += 1;
         const unmet u = wary ? measure(s, h, open) : (unmet){open, 0, 0};
@@ -598,19 +598,19 @@ static int newton(skel_state *s, double h) {
             continue;
         }
         c.balance = u.balance;
-        c.before  = fmax(open, c.size);
+        c.before = fmax(open, c.size);
         if (!solve(s, h, !c.have)) return 0;
         c.is_exact = plain && !c.have;
-        c.have     = 1;
+        c.have = 1;
         if (guess_stops(s) + skel__conserving_contacts_predict(s, h) > 0 &&
             ++c.guesses < GUESSES_MAX) {
             c.have = 0, c.share = 1, c.balance = c.size = INFINITY;
             continue;
         }
-        c.guesses         = 0;
+        c.guesses = 0;
         const double last = c.size;
-        c.share           = 1;
-        c.size            = correct(s, h);
+        c.share = 1;
+        c.size = correct(s, h);
         skel__conserving_contacts_clear_prediction(s);
         c.rate = isfinite(last) ? fmin(c.size / last, 1.0) : 1.0;
         if (!(c.size < HOPELESS)) return 0;
@@ -627,18 +627,18 @@ static void account_anchor(const skel_state *s, int32_t i, double sign,
     const skel__conserving *em = s->em;
     if (skel__is_dynamic(s->m, i)) return;
     const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-    const v3 w      = m3_mulv(s->r[i], em->w[i]);
-    const v3 v      = v3_add(em->vbar[i], v3_cross(w, v3_sub(e->point, centre)));
+    const v3 w = m3_mulv(s->r[i], em->w[i]);
+    const v3 v = v3_add(em->vbar[i], v3_cross(w, v3_sub(e->point, centre)));
     sum->drive -= sign * (v3_dot(e->force, v) + v3_dot(e->torque, w));
-    sum->force  = v3_mad(sum->force, -sign, e->force);
+    sum->force = v3_mad(sum->force, -sign, e->force);
     sum->torque = v3_mad(sum->torque, -sign, v3_add(e->torque, v3_cross(e->point, e->force)));
 }
 
 /* By the terms of the last look at the equations, which is the one that met them. */
 static skel__power account(skel_state *s, double h) {
-    const skel_model *m   = s->m;
-    skel__conserving *em  = s->em;
-    skel__power       sum = {0};
+    const skel_model *m = s->m;
+    skel__conserving *em = s->em;
+    skel__power sum = {0};
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         const skel__conserving_joint *e = &em->joint[k];
         if (k >= m->nj && !s->is_pinned[k - m->nj]) continue;
@@ -652,15 +652,15 @@ static skel__power account(skel_state *s, double h) {
         account_anchor(s, m->joint[k].b, -1.0, e, &sum);
     }
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t      i      = m->order[k];
-        const skel__body  *b      = &m->body[i];
-        const v3           centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
-        const skel__wrench w      = em->load[i];
-        v3                 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
+        const int32_t i = m->order[k];
+        const skel__body *b = &m->body[i];
+        const v3 centre = v3_scale(v3_add(s->x[i].p, em->p1[i]), 0.5);
+        const skel__wrench w = em->load[i];
+        v3 f = v3_scale(w.f, h), n = v3_scale(w.n, h);
         if (skel__conserving_has_fields(m)) skel__conserving_field(s, em, i, h, &f, &n);
         const v3 all = v3_mad(f, h * b->mass, m->gravity);
         sum.load += v3_dot(f, em->vbar[i]) + v3_dot(n, m3_mulv(s->r[i], em->w[i]));
-        sum.force  = v3_add(sum.force, all);
+        sum.force = v3_add(sum.force, all);
         sum.torque = v3_add(sum.torque, v3_add(n, v3_cross(centre, all)));
     }
     skel__conserving_wobbles_account(s, h, &sum);
@@ -671,23 +671,23 @@ static skel__power account(skel_state *s, double h) {
 /* Whether the change of energy is the work done, as it is for every solution of the equations.
    Where not, Newton stopped at a turn of nearly half a circle: W is lost in rounding there. */
 static int is_balanced(const skel_state *s, const skel__power *work) {
-    const skel_model       *m  = s->m;
+    const skel_model *m = s->m;
     const skel__conserving *em = s->em;
-    const double            done =
+    const double done =
         work->motor + work->friction + work->load + work->drive + work->contact - work->stored;
     const double rest =
         1e-6 * m->length_scale * (v3_norm(m->gravity) + m->length_scale); /* per mass */
     double gain = 0, size = fabs(work->motor) + fabs(work->friction) + fabs(work->load) +
                             fabs(work->drive) + fabs(work->contact) + fabs(work->stored);
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t     i  = m->order[k];
-        const skel__body *b  = &m->body[i];
-        const skel__kin  *x  = &s->x[i];
-        const v3          v1 = v3_mad(x->v, 1.0 / b->mass, em->jl[i]);
-        const v3          l1 = m3_tmulv(em->r1[i], v3_add(em->pi0[i], em->ja[i]));
-        const double k0   = b->mass * v3_dot(x->v, x->v) + v3_dot(x->w, m3_mulv(b->inertia, x->w));
-        const double k1   = b->mass * v3_dot(v1, v1) + v3_dot(l1, m3_mulv(b->inertia_inverse, l1));
-        const v3     move = v3_mad(x->v, 0.5 / b->mass, em->jl[i]); /* mean velocity */
+        const int32_t i = m->order[k];
+        const skel__body *b = &m->body[i];
+        const skel__kin *x = &s->x[i];
+        const v3 v1 = v3_mad(x->v, 1.0 / b->mass, em->jl[i]);
+        const v3 l1 = m3_tmulv(em->r1[i], v3_add(em->pi0[i], em->ja[i]));
+        const double k0 = b->mass * v3_dot(x->v, x->v) + v3_dot(x->w, m3_mulv(b->inertia, x->w));
+        const double k1 = b->mass * v3_dot(v1, v1) + v3_dot(l1, m3_mulv(b->inertia_inverse, l1));
+        const v3 move = v3_mad(x->v, 0.5 / b->mass, em->jl[i]); /* mean velocity */
         const double fall = em->h * b->mass * v3_dot(m->gravity, move);
         gain += 0.5 * (k1 - k0) - fall;
         size += k0 + k1 + fabs(fall) + b->mass * rest;
@@ -709,23 +709,23 @@ static void note_stops(skel_state *s) {
 
 /* Momenta change by the impulses as they stand: their sums are exact whatever Newton left over. */
 static void commit(skel_state *s, double h, const skel__power *work) {
-    const skel_model *m  = s->m;
+    const skel_model *m = s->m;
     skel__conserving *em = s->em;
     skel__power_add(&s->sum, 1.0, work);
     for (int32_t k = 0; k < m->nd; ++k) {
-        const int32_t     i    = m->order[k];
-        const skel__body *b    = &m->body[i];
-        const v3          half = v3_scale(em->jl[i], 0.5 / b->mass);
-        skel__kin        *x    = &s->x[i];
-        const v3          pi   = v3_add(em->pi0[i], em->ja[i]);
-        em->half_before[i]     = half;
+        const int32_t i = m->order[k];
+        const skel__body *b = &m->body[i];
+        const v3 half = v3_scale(em->jl[i], 0.5 / b->mass);
+        skel__kin *x = &s->x[i];
+        const v3 pi = v3_add(em->pi0[i], em->ja[i]);
+        em->half_before[i] = half;
         /* Joints close by the poses. What hangs on no point of another body goes by its impulses,
            unless stiff contacts leave rounding in those. */
         const int hangs = b->joint >= 0 && !em->lu[i].full;
-        x->p            = hangs || is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
-        x->v            = v3_mad(x->v, 2.0, half);
-        x->q            = em->q1[i];
-        x->w            = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
+        x->p = hangs || is_wary(s) ? em->p1[i] : v3_mad(x->p, h, v3_add(x->v, half));
+        x->v = v3_mad(x->v, 2.0, half);
+        x->q = em->q1[i];
+        x->w = m3_mulv(b->inertia_inverse, m3_tmulv(em->r1[i], pi));
     }
     remember(s, h);
     for (int32_t k = 0; k < m->ninternal; ++k) s->internal[k] = em->internal_end[k];
@@ -736,7 +736,7 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     skel__prescribe(s, s->x, s->t, SKEL__BEFORE); /* a jolt here is the next step's */
     if (m->ncand > 0) skel__conserving_contacts_end(s);
     if (s->ground_force > s->ground_force_peak) {
-        s->ground_force_peak      = s->ground_force;
+        s->ground_force_peak = s->ground_force;
         s->ground_force_peak_time = s->t - 0.5 * h;
     }
 }
@@ -744,8 +744,8 @@ static void commit(skel_state *s, double h, const skel__power *work) {
 /* One try; a failure is tried again from a cold start (and, with loops, with a harder diagonal)
    before the step is called too long. */
 static int try_step(skel_state *s, double h) {
-    skel__conserving *em    = s->em;
-    const int         tries = s->nloop > 0 ? 3 : 2;
+    skel__conserving *em = s->em;
+    const int tries = s->nloop > 0 ? 3 : 2;
     skel__prepare(s, s->x);
     if (em->found != h) skel__conserving_contacts_find(s, h);
     em->found = 0;
@@ -791,7 +791,7 @@ static double shortened(skel_state *s, double way, double whole) {
     if (s->m->ncand == 0) return way;
     skel__prepare(s, s->x);
     const double limit = skel__conserving_contacts_find(s, way);
-    double       next  = whole;
+    double next = whole;
     if (way <= 1.0001 * limit) return way;
     while (next > limit && next > whole / (1 << HALVINGS_MAX)) next *= 0.5;
     return next;
@@ -813,11 +813,11 @@ static int step_on(skel_state *s, double way, double *done) {
    fails. Where there is a deadline, at least one part is done. */
 static skel_status step_within(skel_state *s) {
     skel__conserving_substep *on = &s->em->substep;
-    const double              h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
+    const double h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
     for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
         if (n > 0 && s->has_deadline && skel__now_ms() >= s->deadline) return SKEL_MORE;
         const double left = end - s->t;
-        double       way  = fmin(shortened(s, fmin(on->length, left), h), left), done;
+        double way = fmin(shortened(s, fmin(on->length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */
         if (step_on(s, way, &done)) {
             skel__muscle_remember(s);
@@ -871,6 +871,6 @@ const char *skel__conserving_worst(const skel_state *s) {
 
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations) {
     if (!s->em || s->em->evaluations == 0) return;
-    *rejected    = s->em->rejected;
+    *rejected = s->em->rejected;
     *evaluations = s->em->evaluations;
 }

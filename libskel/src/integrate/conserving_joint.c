@@ -27,19 +27,19 @@ static v3 mean(v3 a, v3 b) {
 /* Of side 0 or 1 of the joint; no axes wanted: those are not set. */
 static frame_ends ends_of(const skel_state *s, const skel__conserving *em, int32_t joint, int side,
                           int axes) {
-    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__joint *j = &s->m->joint[joint];
     const skel__conserving_joint_start *at = &em->start[joint];
-    const int32_t                       i  = side == 0 ? j->a : j->b;
-    const m3                           *in = side == 0 ? &j->ea : &j->eb;
-    frame_ends                          f;
+    const int32_t i = side == 0 ? j->a : j->b;
+    const m3 *in = side == 0 ? &j->ea : &j->eb;
+    frame_ends f;
     f.r0 = at->r[side];
     f.r1 = m3_mulv(em->r1[i], side == 0 ? j->fa.p : j->fb.p);
-    f.r  = mean(f.r0, f.r1);
-    f.p  = mean(s->x[i].p, em->p1[i]);
+    f.r = mean(f.r0, f.r1);
+    f.p = mean(s->x[i].p, em->p1[i]);
     for (int k = 0; axes && k < 3; ++k) {
         f.e0[k] = at->e[side][k];
         f.e1[k] = m3_mulv(em->r1[i], in->r[k]);
-        f.e[k]  = mean(f.e0[k], f.e1[k]);
+        f.e[k] = mean(f.e0[k], f.e1[k]);
     }
     return f;
 }
@@ -91,13 +91,13 @@ static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_end
                       skel__conserving_blocks *to) {
     axis_pair pairs[3];
     const int count = axis_pairs(j->type, pairs), first = skel__joint_rows(j->type) - count;
-    const v3  none = {0, 0, 0};
+    const v3 none = {0, 0, 0};
     for (int k = 0; k < count; ++k) {
-        const v3     e = a->e[pairs[k].a], z = b->e[pairs[k].b];
-        const v3     e1 = a->e1[pairs[k].a], z1 = b->e1[pairs[k].b];
-        const v3     n = v3_cross(e, z), n1 = v3_cross(e1, z1);
-        const double d    = lambda[first + k];
-        out->torque       = v3_mad(out->torque, d, n);
+        const v3 e = a->e[pairs[k].a], z = b->e[pairs[k].b];
+        const v3 e1 = a->e1[pairs[k].a], z1 = b->e1[pairs[k].b];
+        const v3 n = v3_cross(e, z), n1 = v3_cross(e1, z1);
+        const double d = lambda[first + k];
+        out->torque = v3_mad(out->torque, d, n);
         out->g[first + k] = v3_dot(e1, z1);
         if (!to) continue;
         if (to->point) to->point->n[k] = n, to->point->n1[k] = n1;
@@ -113,8 +113,8 @@ static void axis_rows(const skel__joint *j, const frame_ends *a, const frame_end
 static void point_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
                        skel__conserving_joint *out, skel__conserving_blocks *to) {
     const v3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    out->force       = v3_of(lambda);
-    out->point       = mean(v3_add(a->p, a->r), v3_add(b->p, b->r));
+    out->force = v3_of(lambda);
+    out->point = mean(v3_add(a->p, a->r), v3_add(b->p, b->r));
     v3_to(gap1, out->g);
     if (!to) return;
     if (to->point) {
@@ -135,16 +135,16 @@ static void point_rows(const frame_ends *a, const frame_ends *b, const double *l
 /* Force F on a at b's mean point; dF = f[0] dp_a + f[1] theta_a + f[2] dp_b + f[3] theta_b. */
 static void add_force_derivative(skel__conserving_blocks *to, v3 force, v3 arm_a,
                                  const frame_ends *b, const m3 f[4]) {
-    const m3 c  = m3_skew(force);
+    const m3 c = m3_skew(force);
     const m3 xa = m3_skew(arm_a), xb = m3_skew(b->r), half = m3_scale(m3_skew(b->r1), -0.5);
     /* d arm_a = (dp_b - dp_a)/2 - [r_b1] theta_b / 2,  d arm_b = -[r_b1] theta_b / 2 */
-    const m3 arm[4]   = {m3_diagonal(-0.5), m3_zero(), m3_diagonal(0.5), half};
-    double  *row_a[2] = {to->aa, to->ab}, *row_b[2] = {to->ba, to->bb};
+    const m3 arm[4] = {m3_diagonal(-0.5), m3_zero(), m3_diagonal(0.5), half};
+    double *row_a[2] = {to->aa, to->ab}, *row_b[2] = {to->ba, to->bb};
     to->is_coupled = 1;
     for (int k = 0; k < 4; ++k) {
-        const int col  = k % 2 * 3;
-        const m3  on_a = m3_sub(m3_mul(xa, f[k]), m3_mul(c, arm[k]));
-        m3        on_b = m3_mul(xb, f[k]);
+        const int col = k % 2 * 3;
+        const m3 on_a = m3_sub(m3_mul(xa, f[k]), m3_mul(c, arm[k]));
+        m3 on_b = m3_mul(xb, f[k]);
         if (k == 3) on_b = m3_sub(on_b, m3_mul(c, half));
         skel__conserving_add3(row_a[k / 2], 0, col, m3_scale(f[k], -1));
         skel__conserving_add3(row_a[k / 2], 3, col, m3_scale(on_a, -1));
@@ -156,12 +156,12 @@ static void add_force_derivative(skel__conserving_blocks *to, v3 force, v3 arm_a
 static void slide_rows(const frame_ends *a, const frame_ends *b, const double *lambda, v3 gap1,
                        skel__conserving_joint *out, skel__conserving_blocks *to) {
     v3 force = {0, 0, 0}, force1 = {0, 0, 0};
-    out->point     = v3_add(b->p, b->r);
+    out->point = v3_add(b->p, b->r);
     const v3 arm_a = v3_sub(out->point, a->p), arm1 = v3_sub(a->r1, gap1);
     for (int k = 0; k < 2; ++k) {
         const v3 u = a->e[k], u1 = a->e1[k];
-        force     = v3_mad(force, lambda[k], u);
-        force1    = v3_mad(force1, lambda[k], u1);
+        force = v3_mad(force, lambda[k], u);
+        force1 = v3_mad(force1, lambda[k], u1);
         out->g[k] = v3_dot(u1, gap1);
         if (!to) continue;
         set_column(to->wa, out->rows, k, u, v3_cross(arm_a, u));
@@ -186,23 +186,23 @@ static v3 spin_change(const skel_state *s, const skel__conserving *em, int32_t i
 static void turning_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
                          double beta, const frame_ends *a, skel__conserving_joint *out,
                          skel__conserving_blocks *to) {
-    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__joint *j = &s->m->joint[joint];
     const skel__conserving_joint_start *at = &em->start[joint];
-    const double                        d  = h * at->rub;
+    const double d = h * at->rub;
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
-    v3       rate = spin; /* that friction acts against */
+    v3 rate = spin; /* that friction acts against */
     if (at->is_late) {
         const v3 change = v3_sub(spin_change(s, em, j->a), spin_change(s, em, j->b));
-        rate            = v3_add(rate, m3_mulv(at->late, change));
+        rate = v3_add(rate, m3_mulv(at->late, change));
     }
-    out->torque   = v3_mad(out->torque, -d, rate);
+    out->torque = v3_mad(out->torque, -d, rate);
     out->friction = -d * v3_dot(rate, spin);
-    out->motor    = 0;
+    out->motor = 0;
 
     /* The axes of a ball without a motor are not set. */
     if (beta != 0) {
         out->torque = v3_mad(out->torque, h * beta, a->e[2]);
-        out->motor  = h * beta * v3_dot(a->e[2], spin);
+        out->motor = h * beta * v3_dot(a->e[2], spin);
     }
     if (!to) return;
 
@@ -220,7 +220,7 @@ static void turning_load(const skel_state *s, const skel__conserving *em, int32_
    derivative d x1 = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a. */
 typedef struct slide_way {
     double change;
-    v3     d[4]; /* by dp_a, theta_a, dp_b, theta_b */
+    v3 d[4]; /* by dp_a, theta_a, dp_b, theta_b */
 } slide_way;
 static slide_way way_of(const frame_ends *a, const frame_ends *b, v3 gap0, v3 gap1) {
     const v3 z1 = a->e1[2], arm1 = v3_sub(a->r1, gap1);
@@ -241,8 +241,8 @@ static void add_push_derivative(skel__conserving_blocks *to, v3 push, double sti
 static void start_velocity(const skel_state *s, const skel__conserving *em, int32_t i, v3 *v,
                            v3 *w) {
     const int is_free = skel__is_dynamic(s->m, i);
-    *v                = is_free ? s->x[i].v : em->vbar[i];
-    *w                = m3_mulv(s->r[i], is_free ? s->x[i].w : em->w[i]);
+    *v = is_free ? s->x[i].v : em->vbar[i];
+    *w = m3_mulv(s->r[i], is_free ? s->x[i].w : em->w[i]);
 }
 
 /* Velocity of a slide at the start of the step: d/dt of z.(o_b - o_a). */
@@ -261,15 +261,15 @@ static void sliding_load(const skel_state *s, const skel__conserving *em, int32_
                          double beta, const frame_ends *a, const frame_ends *b,
                          const slide_way *way, skel__conserving_joint *out,
                          skel__conserving_blocks *to) {
-    const skel__joint                  *j     = &s->m->joint[joint];
-    const skel__conserving_joint_start *at    = &em->start[joint];
-    const double                        share = at->is_late ? at->late.r[0].x : 0.0;
+    const skel__joint *j = &s->m->joint[joint];
+    const skel__conserving_joint_start *at = &em->start[joint];
+    const double share = at->is_late ? at->late.r[0].x : 0.0;
     double rate = way->change; /* that friction acts against, times h */
     if (at->is_late) rate += share * (way->change - h * start_rate(s, em, j, a, b));
     const v3 push = v3_scale(a->e[2], at->rub * rate + h * beta);
     out->friction = -at->rub * rate * way->change / h;
-    out->motor    = -beta * way->change;
-    out->force    = v3_add(out->force, push);
+    out->motor = -beta * way->change;
+    out->force = v3_add(out->force, push);
     if (to) add_push_derivative(to, push, at->rub * (1.0 + share), way, a, b);
 }
 
@@ -285,8 +285,8 @@ static pose inner_end(const skel__conserving *em, const skel__joint *j) {
    their gradient's size, which for a ball's twist is at most 2 while it leans by less than 2/3 of
    half a turn, start and turn together. */
 static double clear_of(const skel_state *s, int32_t joint, const skel__conserving_joint_start *at) {
-    const skel__joint *j    = &s->m->joint[joint];
-    double             near = INFINITY;
+    const skel__joint *j = &s->m->joint[joint];
+    double near = INFINITY;
     if (j->type == SKEL_JOINT_SLIDE || !skel__has_stop(j) || j->spring.stiffness > 0 ||
         j->spring.damping > 0 || j->muscle_index >= 0)
         return -1;
@@ -302,9 +302,9 @@ static double clear_of(const skel_state *s, int32_t joint, const skel__conservin
 static void start_frames(const skel_state *s, const skel__joint *j,
                          skel__conserving_joint_start *at) {
     for (int side = 0; side < 2; ++side) {
-        const int32_t i  = side == 0 ? j->a : j->b;
-        const m3     *in = side == 0 ? &j->ea : &j->eb;
-        at->r[side]      = m3_mulv(s->r[i], side == 0 ? j->fa.p : j->fb.p);
+        const int32_t i = side == 0 ? j->a : j->b;
+        const m3 *in = side == 0 ? &j->ea : &j->eb;
+        at->r[side] = m3_mulv(s->r[i], side == 0 ? j->fa.p : j->fb.p);
         for (int k = 0; k < 3; ++k) at->e[side][k] = m3_mulv(s->r[i], in->r[k]);
     }
     at->outer = pose_mul(skel__pose_of(s->x, j->a), j->fa);
@@ -321,11 +321,11 @@ static int is_bare(const skel_model *m, int32_t joint) {
 
 void skel__conserving_joints_begin(skel_state *s, double h) {
     for (int32_t k = 0; k < s->m->nj + s->m->npin; ++k) {
-        const skel__joint            *j  = &s->m->joint[k];
+        const skel__joint *j = &s->m->joint[k];
         skel__conserving_joint_start *at = &s->em->start[k];
         const int free = skel__is_dynamic(s->m, j->a) && skel__is_dynamic(s->m, j->b);
-        at->is_bare    = is_bare(s->m, k);
-        at->is_rope    = at->is_bare && free;
+        at->is_bare = is_bare(s->m, k);
+        at->is_rope = at->is_bare && free;
         if (k < s->m->nj ? at->is_rope : !s->is_pinned[k - s->m->nj]) continue;
         start_frames(s, j, at);
         skel__conserving_friction_begin(s, k, h);
@@ -339,9 +339,9 @@ void skel__conserving_joints_begin(skel_state *s, double h) {
         }
         if (!(j->follow.frequency > 0)) continue;
         for (int e = 0; e < 2; ++e) skel__follow_target(j, s->t + e * h, at->want + 4 * e);
-        at->error  = skel__follow_error(j, at->outer, at->inner, at->want);
+        at->error = skel__follow_error(j, at->outer, at->inner, at->want);
         at->weight = skel__follow_weight(j, s->t + 0.5 * h);
-        at->d      = skel__follow_inertia(s, s->r, k);
+        at->d = skel__follow_inertia(s, s->r, k);
     }
 }
 
@@ -364,22 +364,22 @@ static m3 turned_by(m3 a, v3 x) {
 static void follow_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
                         const frame_ends *a, const frame_ends *b, const slide_way *way,
                         skel__conserving_joint *out, skel__conserving_blocks *to) {
-    const skel__joint                  *j        = &s->m->joint[joint];
-    const skel__conserving_joint_start *at       = &em->start[joint];
-    const pose                          outer[2] = {at->outer, outer_end(em, j)};
-    const pose                          inner[2] = {at->inner, inner_end(em, j)};
-    const v3     e1    = skel__follow_error(j, outer[1], inner[1], at->want + 4);
-    const double w     = SKEL__TURN * j->follow.frequency;
+    const skel__joint *j = &s->m->joint[joint];
+    const skel__conserving_joint_start *at = &em->start[joint];
+    const pose outer[2] = {at->outer, outer_end(em, j)};
+    const pose inner[2] = {at->inner, inner_end(em, j)};
+    const v3 e1 = skel__follow_error(j, outer[1], inner[1], at->want + 4);
+    const double w = SKEL__TURN * j->follow.frequency;
     const double share = end_share(w, h), rub = 2.0 * j->follow.damping * w / h;
-    const m3     d1     = skel__follow_inertia(s, em->r1, joint);
-    const m3     d      = m3_scale(m3_add(at->d, d1), 0.5);
-    const v3     change = skel__follow_change(j, outer, inner, at->want);
+    const m3 d1 = skel__follow_inertia(s, em->r1, joint);
+    const m3 d = m3_scale(m3_add(at->d, d1), 0.5);
+    const v3 change = skel__follow_change(j, outer, inner, at->want);
     const v3 swing = v3_add(v3_scale(v3_mad(v3_scale(at->error, 1.0 - share), share, e1), w * w),
                             v3_scale(change, rub));
-    const v3 full  = v3_scale(m3_mulv(d, swing), h * at->weight);
+    const v3 full = v3_scale(m3_mulv(d, swing), h * at->weight);
     const double bound = skel__follow_torque_factor(j, v3_scale(full, 1.0 / h));
-    const v3     push  = v3_scale(full, bound); /* impulse on a */
-    const double k     = h * at->weight * bound;
+    const v3 push = v3_scale(full, bound); /* impulse on a */
+    const double k = h * at->weight * bound;
     if (j->type == SKEL_JOINT_SLIDE) {
         out->force = v3_add(out->force, push);
         out->motor -= v3_dot(push, a->e[2]) * way->change / h;
@@ -387,7 +387,7 @@ static void follow_load(const skel_state *s, const skel__conserving *em, int32_t
         return;
     }
     const v3 spin = v3_sub(m3_mulv(s->r[j->a], em->w[j->a]), m3_mulv(s->r[j->b], em->w[j->b]));
-    out->torque   = v3_add(out->torque, push);
+    out->torque = v3_add(out->torque, push);
     out->motor += v3_dot(push, spin);
     if (!to) return;
     m3 by_error[2], by_change[2], stiff[2];
@@ -395,23 +395,23 @@ static void follow_load(const skel_state *s, const skel__conserving *em, int32_t
     skel__follow_change_slopes(j, outer[1], inner[1], change, by_change);
     for (int e = 0; e < 2; ++e) {
         const m3 all = m3_add(m3_scale(by_error[e], w * w * share), m3_scale(by_change[e], rub));
-        stiff[e]     = m3_scale(m3_mul(d, all), k);
+        stiff[e] = m3_scale(m3_mul(d, all), k);
         if (skel__follow_body(s->m, j) == (e ? j->b : j->a))
             stiff[e] = m3_add(stiff[e], m3_scale(turned_by(d1, swing), 0.5 * k));
         if (bound == 1.0) continue;
         /* d (f / sqrt(1 + f^2/max^2)): less along f the nearer it is to the bound */
         const v3 f = v3_scale(full, bound / (h * j->follow.max));
-        stiff[e]   = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff[e]);
+        stiff[e] = m3_mul(m3_sub_outer(m3_identity(), 1.0, f, f), stiff[e]);
     }
     add_torque_derivative(to, stiff[0], stiff[1]);
 }
 
 /* Which stops, 1 low and 2 high, a coordinate went beyond. */
 static int caught_by(const skel_state *s, int32_t joint, int k, double start, double end) {
-    const skel__joint *j    = &s->m->joint[joint];
-    const double       from = skel__stop_edge(s, joint, k, 0);
-    const double       to   = skel__stop_edge(s, joint, k, 1);
-    const int          cone = j->type == SKEL_JOINT_BALL && k == 0;
+    const skel__joint *j = &s->m->joint[joint];
+    const double from = skel__stop_edge(s, joint, k, 0);
+    const double to = skel__stop_edge(s, joint, k, 1);
+    const int cone = j->type == SKEL_JOINT_BALL && k == 0;
     if (!skel__has_stop(j)) return 0;
     return (!cone && start > from && end <= from) | (start < to && end >= to) << 1;
 }
@@ -428,24 +428,24 @@ static double beyond_rounding(double difference, double x) {
 static void element_load(const skel_state *s, const skel__conserving *em, int32_t joint, double h,
                          double t, const frame_ends *a, const frame_ends *b, const slide_way *way,
                          skel__conserving_joint *out, skel__conserving_blocks *to) {
-    const skel__joint                  *j  = &s->m->joint[joint];
+    const skel__joint *j = &s->m->joint[joint];
     const skel__conserving_joint_start *at = &em->start[joint];
-    const skel__coordinate             *c0 = at->c;
-    skel__coordinate                    c1[2];
-    const v3                            turn =
+    const skel__coordinate *c0 = at->c;
+    skel__coordinate c1[2];
+    const v3 turn =
         v3_scale(v3_sub(m3_mulv(s->r[j->b], em->w[j->b]), m3_mulv(s->r[j->a], em->w[j->a])), h);
     skel__stop_prediction *guess = em->guess + 4 * (size_t)joint;
     for (int k = 0; k < 4; ++k) guess[k].is_used = 0;
     if (v3_norm(turn) < at->clear) return;
-    out->is_near     = 1;
+    out->is_near = 1;
     const pose outer = outer_end(em, j), inner = inner_end(em, j);
     skel__coordinates_of(j, outer, inner, c1);
-    const double size   = v3_dot(turn, turn),
+    const double size = v3_dot(turn, turn),
                  torque = j->muscle_index >= 0 ? s->internal[j->muscle_index] : 0;
     for (int k = 0; k < at->n; ++k) {
-        const int    slides  = j->type == SKEL_JOINT_SLIDE;
+        const int slides = j->type == SKEL_JOINT_SLIDE;
         const double inertia = at->inertia[k];
-        double       end     = c1[k].c;
+        double end = c1[k].c;
         if (!slides) end -= SKEL__TURN * nearbyint((end - c0[k].c) / SKEL__TURN);
         const skel__joint_force e = skel__joint_force_over(s, joint, k, c0[k].c, end, h, inertia, t,
                                                            torque, slides ? NULL : guess + 2 * k);
@@ -457,18 +457,18 @@ static void element_load(const skel_state *s, const skel__conserving *em, int32_
         if (k == 0 && j->muscle_index >= 0) em->internal_end[j->muscle_index] = e.internal;
         if (slides) {
             const v3 push = v3_scale(a->e[2], -h * e.force);
-            out->force    = v3_add(out->force, push);
+            out->force = v3_add(out->force, push);
             if (to) add_push_derivative(to, push, -h * e.slope, way, a, b);
             continue;
         }
         if (e.force == 0 && e.slope == 0) continue;
-        v3           g   = mean(c0[k].gradient, c1[k].gradient);
+        v3 g = mean(c0[k].gradient, c1[k].gradient);
         const double off = beyond_rounding(end - c0[k].c - v3_dot(g, turn), end);
         if (size > 1e-24) g = v3_mad(g, off / size, turn);
         out->torque = v3_mad(out->torque, -h * e.force, g);
         if (!to) continue;
         const m3 stiff = m3_sub_outer(m3_zero(), -h * e.slope, g, c1[k].gradient);
-        m3       by[2] = {m3_zero(), m3_zero()};
+        m3 by[2] = {m3_zero(), m3_zero()};
         /* how g turns is left out at first: with forces far too large, as in the first corrections
            against a stop, it would lead astray */
         if (em->is_close) skel__coordinate_gradient_turns(j, outer, inner, &c1[k], k, by);
@@ -480,7 +480,7 @@ static void element_load(const skel_state *s, const skel__conserving *em, int32_
 static void measure_open(double size, const skel__joint *j, const frame_ends *a,
                          const frame_ends *b, skel__conserving_joint *out) {
     const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
-    out->open         = 0;
+    out->open = 0;
     for (int k = 0; k < out->rows; ++k) {
         const double e = fabs(out->g[k]) / (k < lengths ? size : 1.0);
         if (!(e <= out->open)) out->open = e;
@@ -494,18 +494,18 @@ static void measure_open(double size, const skel__joint *j, const frame_ends *a,
 void skel__conserving_joint_terms(const skel_state *s, const skel__conserving *em, int32_t joint,
                                   double h, double t, skel__conserving_joint *out,
                                   skel__conserving_blocks *blocks) {
-    const skel__joint *j      = &s->m->joint[joint];
-    const double      *lambda = em->lambda + 6 * (size_t)joint;
-    const double       beta   = skel__motor_at(j, t);
-    const int          axes   = j->type != SKEL_JOINT_BALL || beta != 0;
-    const frame_ends   a = ends_of(s, em, joint, 0, axes), b = ends_of(s, em, joint, 1, axes);
-    const v3           gap1 = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
-    slide_way          way;
+    const skel__joint *j = &s->m->joint[joint];
+    const double *lambda = em->lambda + 6 * (size_t)joint;
+    const double beta = skel__motor_at(j, t);
+    const int axes = j->type != SKEL_JOINT_BALL || beta != 0;
+    const frame_ends a = ends_of(s, em, joint, 0, axes), b = ends_of(s, em, joint, 1, axes);
+    const v3 gap1 = v3_sub(v3_add(em->p1[j->a], a.r1), v3_add(em->p1[j->b], b.r1));
+    slide_way way;
     memset(out, 0, sizeof *out);
     out->rows = skel__joint_rows(j->type);
     if (j->type == SKEL_JOINT_SLIDE) {
         const v3 gap0 = v3_sub(v3_add(s->x[j->a].p, a.r0), v3_add(s->x[j->b].p, b.r0));
-        way           = way_of(&a, &b, gap0, gap1);
+        way = way_of(&a, &b, gap0, gap1);
         slide_rows(&a, &b, lambda, gap1, out, blocks);
     } else
         point_rows(&a, &b, lambda, gap1, out, blocks);

@@ -34,12 +34,12 @@ static int is_timeless(const skel_model *m) {
 static double drift_of(const skel_state *s) {
     double most = 0;
     for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t    i = s->m->order[k];
+        const int32_t i = s->m->order[k];
         const skel__kin *x = &s->x[i], *from = &s->em->sleep.x[i];
-        const double     reach =
+        const double reach =
             s->m->body[i].bounding_radius > 0 ? s->m->body[i].bounding_radius : s->m->length_scale;
         const double turn = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
-        const double way  = v3_norm(v3_sub(x->p, from->p)) + reach * turn;
+        const double way = v3_norm(v3_sub(x->p, from->p)) + reach * turn;
         if (!(way <= most)) most = way;
     }
     return most / s->m->length_scale;
@@ -52,21 +52,21 @@ static double window_of(const skel_model *m) {
 static void remember(skel_state *s, double drift) {
     skel__conserving_sleep *r = &s->em->sleep;
     memcpy(r->x, s->x, (size_t)s->m->na * sizeof *r->x);
-    r->next  = s->t + window_of(s->m);
+    r->next = s->t + window_of(s->m);
     r->drift = drift;
     r->is_on = 0;
 }
 
 static void lie_down(skel_state *s) {
-    const skel__momenta now  = skel__momenta_of(s);
-    const v3            none = {0, 0, 0};
+    const skel__momenta now = skel__momenta_of(s);
+    const v3 none = {0, 0, 0};
     for (int32_t k = 0; k < s->m->nd; ++k) {
         skel__kin *x = &s->x[s->m->order[k]];
         x->v = x->w = none;
     }
     s->sum.contact -= now.kinetic;
-    s->sum.force   = v3_sub(s->sum.force, now.p);
-    s->sum.torque  = v3_sub(s->sum.torque, now.l);
+    s->sum.force = v3_sub(s->sum.force, now.p);
+    s->sum.torque = v3_sub(s->sum.torque, now.l);
     s->is_factored = 0;
     remember(s, 0);
     s->em->sleep.is_on = 1;
@@ -81,9 +81,9 @@ void skel__conserving_sleep_watch(skel_state *s) {
         remember(s, INFINITY);
     }
     if (r->has_begun < 0 || s->t < r->next - 1e-9 * WINDOW) return;
-    const double drift  = drift_of(s);
-    const double unit   = s->m->weight * s->m->contact_length;
-    const int    calmer = drift <= fmax(r->drift, NOISE) && r->drift <= STILL;
+    const double drift = drift_of(s);
+    const double unit = s->m->weight * s->m->contact_length;
+    const int calmer = drift <= fmax(r->drift, NOISE) && r->drift <= STILL;
     if (s->em->contact_count > 0 && drift <= STILL && calmer &&
         skel__momenta_of(s).kinetic <= LIVELY * unit)
         lie_down(s);

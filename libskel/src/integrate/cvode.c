@@ -55,50 +55,50 @@
 
 /* Numbers of y that are weighed together: a vector, a quaternion, an angle. */
 typedef struct part {
-    size_t  at, count;
+    size_t at, count;
     int32_t body;
-    double  absolute, relative;
+    double absolute, relative;
 } part;
 
 struct skel__cvode {
-    skel_allocator     allocator;
-    const skel_model  *m;
-    skel__reduced      r;
-    skel_state        *work;
-    int32_t            integrator, solver;
-    double             asked, tolerance; /* the caller's, and that of one step */
-    double             length, rate;     /* natural units [m], [1/s] */
-    part              *parts;
-    size_t             part_count;
-    double             from, to; /* the samples of curves around t; infinite where none */
-    double             t;        /* the end of the last step */
-    int                is_fresh; /* begun at t, no step yet */
-    int                at_knot;  /* t is `to`: begin anew before the next step */
-    skel_status        failure;  /* of the last evaluation that failed */
-    int32_t            lost;     /* and its body */
-    skel__cvode_counts past;     /* counted before the last beginning */
-    double             evaluations;
-    double             window_t, window_evaluations; /* where the present natural time began */
-    int                has_fired;
-    int                has_own_events; /* of contacts and limits */
-    int                has_passed;     /* modes are wrong from the end of the last step on */
-    int32_t            stiff;          /* the body with the stiffest joint, or -1 */
-    double             decay;          /* of its friction, at the start [1/s] */
-    double             end_push;       /* of grounds, at the end of the last step */
-    double             ground_force, ground_force_peak_time; /* the largest so far, and when */
-    skel__event_fn     event;
-    void              *event_data;
-    int               *fired; /* one per event; NULL: no events */
-    SUNContext         context;
-    N_Vector           y, aside;
-    void              *mem;
+    skel_allocator allocator;
+    const skel_model *m;
+    skel__reduced r;
+    skel_state *work;
+    int32_t integrator, solver;
+    double asked, tolerance; /* the caller's, and that of one step */
+    double length, rate;     /* natural units [m], [1/s] */
+    part *parts;
+    size_t part_count;
+    double from, to;         /* the samples of curves around t; infinite where none */
+    double t;                /* the end of the last step */
+    int is_fresh;            /* begun at t, no step yet */
+    int at_knot;             /* t is `to`: begin anew before the next step */
+    skel_status failure;     /* of the last evaluation that failed */
+    int32_t lost;            /* and its body */
+    skel__cvode_counts past; /* counted before the last beginning */
+    double evaluations;
+    double window_t, window_evaluations; /* where the present natural time began */
+    int has_fired;
+    int has_own_events; /* of contacts and limits */
+    int has_passed;     /* modes are wrong from the end of the last step on */
+    int32_t stiff;      /* the body with the stiffest joint, or -1 */
+    double decay;       /* of its friction, at the start [1/s] */
+    double end_push;    /* of grounds, at the end of the last step */
+    double ground_force, ground_force_peak_time; /* the largest so far, and when */
+    skel__event_fn event;
+    void *event_data;
+    int *fired; /* one per event; NULL: no events */
+    SUNContext context;
+    N_Vector y, aside;
+    void *mem;
     SUNNonlinearSolver corrector;
-    SUNMatrix          jacobian;
-    SUNLinearSolver    linear;
+    SUNMatrix jacobian;
+    SUNLinearSolver linear;
 
     /* of SUNDIALS: what it takes for events (behind `fired`), its vectors, and all else */
     skel__sundials_memory event_memory;
-    skel__vector_pool    *pool;
+    skel__vector_pool *pool;
     skel__sundials_memory memory;
 };
 
@@ -122,11 +122,11 @@ static double same_time(const skel__cvode *c, double t) {
 }
 
 static double next_knot(const skel__cvode *c, double t) {
-    const skel_model *m     = c->m;
-    const double      after = t + same_time(c, t);
-    double            best  = INFINITY;
-    best                    = first_after(&m->frame_spin_curve, after, best);
-    best                    = first_after(&m->frame_acceleration_curve, after, best);
+    const skel_model *m = c->m;
+    const double after = t + same_time(c, t);
+    double best = INFINITY;
+    best = first_after(&m->frame_spin_curve, after, best);
+    best = first_after(&m->frame_acceleration_curve, after, best);
     for (int32_t i = 0; i < m->nb; ++i) {
         if (!m->body[i].is_smooth) {
             best = first_after(&m->body[i].force_curve, after, best);
@@ -147,7 +147,7 @@ static double next_knot(const skel__cvode *c, double t) {
 /* t, kept off the samples at both ends, and the side on which curves are read there. */
 static double within(const skel__cvode *c, double t, skel__side *side) {
     const double gap = same_time(c, t);
-    *side            = SKEL__AFTER;
+    *side = SKEL__AFTER;
     if (t < c->from + gap) return c->from + gap;
     if (t <= c->to - gap) return t;
     *side = SKEL__BEFORE;
@@ -158,25 +158,25 @@ static double within(const skel__cvode *c, double t, skel__side *side) {
 
 /* A failure is for CVODE a reason to try a shorter step. */
 static int derive(sunrealtype t, N_Vector y, N_Vector rate, void *data) {
-    skel__cvode      *c = data;
-    skel__side        side;
-    const double      at     = within(c, t, &side);
+    skel__cvode *c = data;
+    skel__side side;
+    const double at = within(c, t, &side);
     const skel_status status = skel__reduced_rate(&c->r, N_VGetArrayPointer(y), at, side, c->solver,
                                                   c->work, N_VGetArrayPointer(rate));
     ++c->evaluations;
     if (status == SKEL_OK) return 0;
     c->failure = status;
-    c->lost    = skel__first_not_finite(c->work);
+    c->lost = skel__first_not_finite(c->work);
     return 1;
 }
 
 static int weigh(N_Vector y, N_Vector weight, void *data) {
     const skel__cvode *c = data;
-    const double      *v = N_VGetArrayPointer(y);
-    double            *w = N_VGetArrayPointer(weight);
+    const double *v = N_VGetArrayPointer(y);
+    double *w = N_VGetArrayPointer(weight);
     for (size_t k = 0; k < c->part_count; ++k) {
         const part *p = &c->parts[k];
-        double      n = 0;
+        double n = 0;
         for (size_t i = 0; i < p->count; ++i) n += v[p->at + i] * v[p->at + i];
         const double one = 1.0 / (p->absolute + p->relative * sqrt(n));
         if (!(one > 0)) return -1;
@@ -187,7 +187,7 @@ static int weigh(N_Vector y, N_Vector weight, void *data) {
 
 static int find_events(sunrealtype t, N_Vector y, sunrealtype *out, void *data) {
     skel__cvode *c = data;
-    skel__side   side;
+    skel__side side;
     const double at = within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, c->work);
     c->event(c->work, out, c->event_data);
@@ -206,15 +206,15 @@ static double natural_length(const skel_model *m) {
     if (m->nj > 0) return m->length_scale;
     for (int32_t k = 0; k < m->nd; ++k) {
         const skel__body *b = &m->body[m->order[k]];
-        square              = fmax(square, m3_trace(b->inertia) / b->mass);
+        square = fmax(square, m3_trace(b->inertia) / b->mass);
     }
     return square > 0 ? sqrt(square) : 1.0;
 }
 
 /* How fast things turn: from gravity and speeds, and (loads = 1) from the accelerations in s. */
 static double natural_rate(const skel_state *s, double length, double loads) {
-    const skel_model *m      = s->m;
-    double            square = 0;
+    const skel_model *m = s->m;
+    double square = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         square += v3_dot(s->ww[i], s->ww[i]);
@@ -227,7 +227,7 @@ static double natural_rate(const skel_state *s, double length, double loads) {
 
 /* How fast friction stops the joint [1/s], the parent held: mu by the inertia that it feels. */
 static double decay_of(const skel_state *s, int32_t i) {
-    const skel__aba   *t = &s->aba[i];
+    const skel__aba *t = &s->aba[i];
     const skel__joint *j = &s->m->joint[s->m->body[i].joint];
     switch (j->type) {
     case SKEL_JOINT_HINGE:
@@ -241,14 +241,14 @@ static double decay_of(const skel_state *s, int32_t i) {
 /* The body whose joint friction stops fastest, or -1, and how fast [1/s]. */
 static int32_t stiffest(skel_state *s, double *decay) {
     int32_t body = -1;
-    *decay       = 0;
+    *decay = 0;
     if (skel__accelerate(s, s->x, s->t, SKEL__AFTER, SKEL_SOLVER_TREE) != SKEL_OK) return -1;
     for (int32_t k = 0; k < s->m->nd; ++k) {
-        const int32_t i   = s->m->order[k];
-        const double  one = s->m->body[i].joint >= 0 ? decay_of(s, i) : 0;
+        const int32_t i = s->m->order[k];
+        const double one = s->m->body[i].joint >= 0 ? decay_of(s, i) : 0;
         if (!(one > *decay)) continue;
         *decay = one;
-        body   = i;
+        body = i;
     }
     return body;
 }
@@ -276,8 +276,8 @@ static void add_part(skel__cvode *c, size_t at, size_t count, int32_t body, doub
 /* Works and impulses, in the units in which the receipt is relative: the energy and the momentum of
    the whole mass at natural speed, and its moment about the origin. */
 static void weigh_sums(skel__cvode *c, double tol) {
-    const skel_model *m    = c->m;
-    double            mass = 0, far = 0;
+    const skel_model *m = c->m;
+    double mass = 0, far = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         mass += m->body[m->order[k]].mass;
         far = fmax(far, v3_norm(c->work->x[m->order[k]].p));
@@ -285,9 +285,9 @@ static void weigh_sums(skel__cvode *c, double tol) {
 
     /* where nothing has mass, all of them stay zero, and any unit serves */
     const double momentum = mass > 0 ? mass * c->length * c->rate : 1.0;
-    const double energy   = momentum * c->length * c->rate;
-    const double moment   = momentum * (c->length + far);
-    const size_t at       = c->r.at_sum;
+    const double energy = momentum * c->length * c->rate;
+    const double moment = momentum * (c->length + far);
+    const size_t at = c->r.at_sum;
     for (size_t k = 0; k < 4; ++k) add_part(c, at + k, 1, -1, tol * energy, tol);
     add_part(c, at + 4, 3, -1, tol * momentum, tol);
     add_part(c, at + 7, 3, -1, tol * moment, tol);
@@ -296,17 +296,17 @@ static void weigh_sums(skel__cvode *c, double tol) {
 
 /* CVODE divides the sum of squares by the length of y; we do not want that. */
 static void weigh_parts(skel__cvode *c) {
-    const skel_model *m   = c->m;
-    const double      n   = sqrt((double)c->r.n);
-    const double      tol = c->tolerance / n, turn = tol, far = tol * c->length;
-    const double      slow = fmin(c->rate, UNIT_RATE), spin = tol * slow, speed = far * slow;
-    const double      fine = ROUNDING / n;
-    c->part_count          = 0;
+    const skel_model *m = c->m;
+    const double n = sqrt((double)c->r.n);
+    const double tol = c->tolerance / n, turn = tol, far = tol * c->length;
+    const double slow = fmin(c->rate, UNIT_RATE), spin = tol * slow, speed = far * slow;
+    const double fine = ROUNDING / n;
+    c->part_count = 0;
     for (int32_t k = 0; k < m->nj; ++k) {
-        const skel__joint *j    = &m->joint[k];
-        const int32_t      body = j->reversed ? j->a : j->b;
-        const size_t       q = (size_t)j->q_offset, v = c->r.at_qd + (size_t)j->v_offset;
-        const int          slides = j->type == SKEL_JOINT_SLIDE;
+        const skel__joint *j = &m->joint[k];
+        const int32_t body = j->reversed ? j->a : j->b;
+        const size_t q = (size_t)j->q_offset, v = c->r.at_qd + (size_t)j->v_offset;
+        const int slides = j->type == SKEL_JOINT_SLIDE;
         if (j->type == SKEL_JOINT_BALL) {
             add_part(c, q, 4, body, 0.5 * turn, 0);
             add_part(c, v, 3, body, spin, fine);
@@ -318,7 +318,7 @@ static void weigh_parts(skel__cvode *c) {
     }
     for (int32_t k = 0; k < c->r.nr; ++k) {
         const int32_t body = c->r.root[k];
-        const size_t  q = c->r.at_pose + 7 * (size_t)k, v = c->r.at_speed + 6 * (size_t)k;
+        const size_t q = c->r.at_pose + 7 * (size_t)k, v = c->r.at_speed + 6 * (size_t)k;
         add_part(c, q, 3, body, far, fine);
         add_part(c, q + 3, 4, body, 0.5 * turn, 0);
         add_part(c, v, 3, body, speed, fine);
@@ -362,24 +362,24 @@ static size_t sundials_bytes(int32_t integrator, size_t n) {
 
 /* All memory of c but that of its state and its events: counted (base NULL) or carved. */
 static size_t layout(const skel_model *m, int32_t integrator, void *base, skel__cvode **out) {
-    const size_t n       = skel__reduced_room(m);
-    const size_t parts   = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ncand + 7;
-    skel__carver c       = {base, 0};
-    skel__cvode *at      = skel__carve(&c, 1, sizeof *at);
-    int32_t     *root    = skel__carve(&c, (size_t)m->nd, sizeof *root);
-    part        *weighed = skel__carve(&c, parts, sizeof *weighed);
+    const size_t n = skel__reduced_room(m);
+    const size_t parts = 5 * (size_t)m->nj + 4 * (size_t)m->nd + (size_t)m->ncand + 7;
+    skel__carver c = {base, 0};
+    skel__cvode *at = skel__carve(&c, 1, sizeof *at);
+    int32_t *root = skel__carve(&c, (size_t)m->nd, sizeof *root);
+    part *weighed = skel__carve(&c, parts, sizeof *weighed);
 
-    const size_t       bytes = (sundials_bytes(integrator, n) / SKEL__ALIGN + 1) * SKEL__ALIGN;
-    void              *rest  = skel__carve(&c, bytes, 1);
-    skel__vector_pool *pool  = skel__vector_pool_carve(&c, vectors_of(integrator, n), n);
+    const size_t bytes = (sundials_bytes(integrator, n) / SKEL__ALIGN + 1) * SKEL__ALIGN;
+    void *rest = skel__carve(&c, bytes, 1);
+    skel__vector_pool *pool = skel__vector_pool_carve(&c, vectors_of(integrator, n), n);
 
     if (at) {
-        at->m      = m;
-        at->parts  = weighed;
-        at->r      = skel__reduced_of(m, root);
+        at->m = m;
+        at->parts = weighed;
+        at->r = skel__reduced_of(m, root);
         at->memory = (skel__sundials_memory){rest, bytes, 0};
-        at->pool   = pool;
-        *out       = at;
+        at->pool = pool;
+        *out = at;
     }
     return c.used;
 }
@@ -397,7 +397,7 @@ static int make_corrector(skel__cvode *c) {
     const sunindextype n = (sunindextype)c->r.n;
     if (n <= DENSE_MAX) {
         c->jacobian = SUNDenseMatrix(n, n, c->context);
-        c->linear   = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
+        c->linear = c->jacobian ? SUNLinSol_Dense(c->y, c->jacobian, c->context) : NULL;
     } else
         c->linear = SUNLinSol_SPGMR(c->y, SUN_PREC_NONE, KRYLOV_DIMENSION, c->context);
 
@@ -411,9 +411,9 @@ static int make_integrator(skel__cvode *c) {
     const int method = c->integrator == SKEL_INTEGRATOR_ADAMS ? CV_ADAMS : CV_BDF;
     if (SUNContext_Create(NULL, &c->context) != 0) return 0;
 
-    c->y     = skel__vector_take(c->pool, c->context);
+    c->y = skel__vector_take(c->pool, c->context);
     c->aside = skel__vector_take(c->pool, c->context);
-    c->mem   = CVodeCreate(method, c->context);
+    c->mem = CVodeCreate(method, c->context);
     if (!c->mem) return 0;
 
     return CVodeSetErrHandlerFn(c->mem, keep_quiet, NULL) == CV_SUCCESS &&
@@ -428,7 +428,7 @@ static skel_status watch_contacts(skel__cvode *c) {
     const skel_status status = skel__impact_reserve(c->work);
     if (status != SKEL_OK) return status;
     c->work->is_event_driven = 1;
-    c->has_own_events        = 1;
+    c->has_own_events = 1;
     return SKEL_OK;
 }
 
@@ -438,8 +438,8 @@ static skel_status reserve(skel__cvode *c) {
     if (status == SKEL_OK) status = skel__reference_reserve(c->work, c->solver);
     if (status != SKEL_OK) return status;
 
-    skel__sundials_memory *before  = skel__sundials_memory_use(&c->memory);
-    const int              is_made = make_integrator(c);
+    skel__sundials_memory *before = skel__sundials_memory_use(&c->memory);
+    const int is_made = make_integrator(c);
     skel__sundials_memory_use(before);
     return is_made ? SKEL_OK : SKEL_E_MEMORY;
 }
@@ -447,7 +447,7 @@ static skel_status reserve(skel__cvode *c) {
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err) {
     skel__cvode *c = NULL;
-    *out           = NULL;
+    *out = NULL;
     if (m->nl > 0)
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
                           "adams and bdf work on joint coordinates and cannot close the loop of "
@@ -462,14 +462,14 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
     void *block = skel__alloc(&m->allocator, layout(m, integrator, NULL, NULL));
     if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
     layout(m, integrator, block, &c);
-    c->allocator  = m->allocator;
+    c->allocator = m->allocator;
     c->integrator = integrator, c->solver = solver;
-    c->asked           = tolerance;
-    c->tolerance       = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
-    c->tolerance       = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
-    c->length          = natural_length(m);
-    c->rate            = 1.0;
-    c->lost            = -1;
+    c->asked = tolerance;
+    c->tolerance = integrator == SKEL_INTEGRATOR_ADAMS ? SAFETY_ADAMS : SAFETY_BDF;
+    c->tolerance = fmin(fmax(c->tolerance * tolerance, FINEST), COARSEST);
+    c->length = natural_length(m);
+    c->rate = 1.0;
+    c->lost = -1;
     skel_status status = reserve(c);
     if (status == SKEL_OK && skel__event_count(m) > 0) status = watch_contacts(c);
     if (status != SKEL_OK) {
@@ -501,8 +501,8 @@ void skel__cvode_destroy(skel__cvode *c) {
    there is no way on anyhow. */
 static int32_t worst_body(skel__cvode *c) {
     double *v = N_VGetArrayPointer(c->aside), *w = N_VGetArrayPointer(c->y);
-    double  worst = 0;
-    int32_t body  = -1;
+    double worst = 0;
+    int32_t body = -1;
     if (c->lost >= 0) return c->lost;
     if (CVodeGetEstLocalErrors(c->mem, c->aside) != CV_SUCCESS) return -1;
     if (CVodeGetErrWeights(c->mem, c->y) != CV_SUCCESS) return -1;
@@ -511,7 +511,7 @@ static int32_t worst_body(skel__cvode *c) {
             const double share = fabs(v[i] * w[i]);
             if (share <= worst) continue;
             worst = share;
-            body  = c->parts[k].body;
+            body = c->parts[k].body;
         }
     return body;
 }
@@ -540,8 +540,8 @@ static int is_too_stiff(const skel__cvode *c) {
 }
 
 static skel_status fail_by_friction(const skel__cvode *c, double h, skel_error *err) {
-    const int32_t      joint = c->m->body[c->stiff].joint;
-    const skel__joint *j     = &c->m->joint[joint];
+    const int32_t joint = c->m->body[c->stiff].joint;
+    const skel__joint *j = &c->m->joint[joint];
     return skel__fail(
         err, SKEL_E_DIVERGED, c->stiff, joint,
         "t = %.6g s: joint '%s': its friction of %g %s stops it within %.2g s, too fast for %s "
@@ -552,7 +552,7 @@ static skel_status fail_by_friction(const skel__cvode *c, double h, skel_error *
 
 static skel_status fail(skel__cvode *c, int flag, skel_error *err) {
     const int32_t body = worst_body(c);
-    double        h    = 0;
+    double h = 0;
     CVodeGetCurrentStep(c->mem, &h);
     if (flag == CV_MEM_FAIL)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "t = %.6g s: no memory for a step", c->t);
@@ -568,12 +568,12 @@ static skel_status fail(skel__cvode *c, int flag, skel_error *err) {
 /* The body that turns or accelerates most. */
 static int32_t fastest_body(const skel_state *s, double length) {
     const int32_t lost = skel__first_not_finite(s);
-    double        most = 0;
-    int32_t       body = -1;
+    double most = 0;
+    int32_t body = -1;
     if (lost >= 0) return lost;
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k];
-        const double  one =
+        const double one =
             v3_norm(s->ww[i]) + sqrt(v3_norm(s->acc[i].w)) + sqrt(v3_norm(s->acc[i].v) / length);
         if (one <= most) continue;
         most = one;
@@ -584,8 +584,8 @@ static int32_t fastest_body(const skel_state *s, double length) {
 
 /* Speeds or accelerations whose squares are no numbers any more. */
 static skel_status fail_start(const skel__cvode *c, skel_status status, skel_error *err) {
-    const skel_state *s    = c->work;
-    const int32_t     body = fastest_body(s, c->length);
+    const skel_state *s = c->work;
+    const int32_t body = fastest_body(s, c->length);
     if (status != SKEL_OK || body < 0)
         return skel__fail(err, status == SKEL_OK ? SKEL_E_DIVERGED : status, body, -1,
                           "t = %.6g s: %s; reduce velocities, gravity, loads or friction", c->t,
@@ -623,10 +623,10 @@ static double longest_step(const skel__cvode *c) {
 
 static skel_status begin(skel__cvode *c, skel_error *err) {
     add_counts(c, &c->past);
-    c->from     = c->t;
-    c->to       = next_knot(c, c->t);
+    c->from = c->t;
+    c->to = next_knot(c, c->t);
     c->is_fresh = 1;
-    c->at_knot  = 0;
+    c->at_knot = 0;
     CVodeSetInitStep(c->mem, fmin(FIRST_STEP * sqrt(c->tolerance) / c->rate, c->to - c->t));
     CVodeSetMaxStep(c->mem, longest_step(c)); /* 0: no bound */
     const int flag = CVodeReInit(c->mem, c->t, c->y);
@@ -635,12 +635,12 @@ static skel_status begin(skel__cvode *c, skel_error *err) {
 
 skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *err) {
     skel_state_copy(c->work, s);
-    c->t               = s->t;
-    c->failure         = SKEL_OK;
-    c->lost            = -1;
-    c->window_t        = s->t;
-    c->has_fired       = 0;
-    c->has_passed      = 0;
+    c->t = s->t;
+    c->failure = SKEL_OK;
+    c->lost = -1;
+    c->window_t = s->t;
+    c->has_fired = 0;
+    c->has_passed = 0;
     skel_status status = skel__follow_prepare(c->work);
     if (c->has_own_events) {
         skel__event_states_start(c->work);
@@ -664,13 +664,13 @@ skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *e
 /* A driven body whose curve begins or ends in motion passes a jolt through its joints: the speeds
    of y change, not its poses. */
 static skel_status pass_jolt(skel__cvode *c) {
-    skel_state  *s = c->work;
-    double      *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
+    skel_state *s = c->work;
+    double *y = N_VGetArrayPointer(c->y), *aside = N_VGetArrayPointer(c->aside);
     const size_t from = c->r.at_qd;
-    skel__side   side;
+    skel__side side;
     if (!skel__is_velocity_jump(c->m, c->t, same_time(c, c->t))) return SKEL_OK;
     skel__reduced_unpack(&c->r, y, within(c, c->t, &side), SKEL__BEFORE, s);
-    s->t                     = c->t + same_time(c, c->t); /* clear of rounding: it is behind us */
+    s->t = c->t + same_time(c, c->t); /* clear of rounding: it is behind us */
     const skel_status status = skel__apply_velocity_jump(s);
     if (status != SKEL_OK) return status;
     skel__reduced_pack(&c->r, s, aside);
@@ -693,7 +693,7 @@ static skel_status pass_knot(skel__cvode *c, skel_error *err) {
 
 /* How many modes are wrong in y at t, and how far each event is beyond the end of its mode. */
 static int modes_wrong_at(skel__cvode *c, double t, N_Vector y, double *excess) {
-    skel__side   side;
+    skel__side side;
     const double at = within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, c->work);
     return skel__modes_wrong(c->work, excess);
@@ -704,11 +704,11 @@ static int modes_wrong_at(skel__cvode *c, double t, N_Vector y, double *excess) 
 static double guess_event(const skel__cvode *c, const double *low, const double *high,
                           double *largest) {
     double first = 1;
-    *largest     = 0;
+    *largest = 0;
     for (int32_t k = 0; k < skel__event_count(c->m); ++k) {
         if (low[k] > 0 || !(high[k] > 0)) continue;
         *largest = fmax(*largest, high[k]);
-        first    = fmin(first, (EVENT_AIM - low[k]) / (high[k] - low[k]));
+        first = fmin(first, (EVENT_AIM - low[k]) / (high[k] - low[k]));
     }
     return first;
 }
@@ -716,14 +716,14 @@ static double guess_event(const skel__cvode *c, const double *low, const double 
 /* The first time in (low, high] at which a mode is wrong. At `high` one is, and the excess there
    and at `low` is known (in the workspace, behind the values of the events). */
 static double first_wrong(skel__cvode *c, double low, double high) {
-    const size_t ne      = (size_t)skel__event_count(c->m);
-    double      *at_low  = c->work->event_value + ne;
-    double      *at_high = c->work->event_value + 2 * ne;
-    double      *now     = c->work->event_value + 3 * ne;
-    const double finest  = EVENT_TIME * (fabs(high) + (high - low));
+    const size_t ne = (size_t)skel__event_count(c->m);
+    double *at_low = c->work->event_value + ne;
+    double *at_high = c->work->event_value + 2 * ne;
+    double *now = c->work->event_value + 3 * ne;
+    const double finest = EVENT_TIME * (fabs(high) + (high - low));
 
     for (int n = 0; high - low > finest; ++n) {
-        double       largest;
+        double largest;
         const double share = guess_event(c, at_low, at_high, &largest);
         if (largest > 0 && largest <= 1) break; /* within a width: near enough */
 
@@ -731,7 +731,7 @@ static double first_wrong(skel__cvode *c, double low, double high) {
         double at = low + share * (high - low);
         if (n % 4 == 3 || !(at > low) || !(at < high)) at = 0.5 * (low + high);
         if (CVodeGetDky(c->mem, at, 0, c->aside) != CV_SUCCESS) break;
-        const int is_wrong         = modes_wrong_at(c, at, c->aside, now) > 0;
+        const int is_wrong = modes_wrong_at(c, at, c->aside, now) > 0;
         *(is_wrong ? &high : &low) = at;
         memcpy(is_wrong ? at_high : at_low, now, ne * sizeof *now);
     }
@@ -740,9 +740,9 @@ static double first_wrong(skel__cvode *c, double low, double high) {
 
 /* Cuts the step that CVODE took from `before` to *t where a mode became wrong. */
 static void cut_at_event(skel__cvode *c, double before, double *t) {
-    const size_t ne      = (size_t)skel__event_count(c->m);
-    double      *at_low  = c->work->event_value + ne;
-    double      *at_high = c->work->event_value + 2 * ne;
+    const size_t ne = (size_t)skel__event_count(c->m);
+    double *at_low = c->work->event_value + ne;
+    double *at_high = c->work->event_value + 2 * ne;
     if (!c->has_own_events) return;
     if (modes_wrong_at(c, *t, c->y, at_high) == 0) return;
     c->has_passed = 1;
@@ -752,14 +752,14 @@ static void cut_at_event(skel__cvode *c, double before, double *t) {
     const double first = first_wrong(c, before, *t);
     if (!(first < *t) || CVodeGetDky(c->mem, first, 0, c->aside) != CV_SUCCESS) return;
     N_VScale(1.0, c->aside, c->y);
-    *t           = first;
+    *t = first;
     c->has_fired = 0; /* what CVODE found is not reached */
 }
 
 /* Contacts and limits that began or ended: modes and impacts, and the method begins anew. */
 static skel_status pass_events(skel__cvode *c, skel_error *err) {
-    double      *y = N_VGetArrayPointer(c->y);
-    skel__side   side;
+    double *y = N_VGetArrayPointer(c->y);
+    skel__side side;
     const double at = within(c, c->t, &side);
     skel__reduced_unpack(&c->r, y, at, side, c->work);
     skel__modes_pass(c->work);
@@ -769,8 +769,8 @@ static skel_status pass_events(skel__cvode *c, skel_error *err) {
 }
 
 static double ground_push_at(skel__cvode *c, double t, N_Vector y) {
-    skel_state  *s = c->work;
-    skel__side   side;
+    skel_state *s = c->work;
+    skel__side side;
     const double at = within(c, t, &side);
     skel__reduced_unpack(&c->r, N_VGetArrayPointer(y), at, side, s);
     skel__prepare(s, s->x);
@@ -783,7 +783,7 @@ static double ground_push_at(skel__cvode *c, double t, N_Vector y) {
 static void look_around(skel__cvode *c, double h) {
     if (c->m->ncand == 0 && c->m->nmuscle == 0) return;
     const double before = c->end_push;
-    c->end_push         = ground_push_at(c, c->t, c->y);
+    c->end_push = ground_push_at(c, c->t, c->y);
     skel__muscle_remember(c->work);
     for (int k = 0; k <= LOOKS; ++k) {
         const double t = c->t - h * k / (LOOKS + 1);
@@ -802,7 +802,7 @@ double skel__cvode_ground_force(const skel__cvode *c, double *time) {
 /* Too short, or too much work in the natural time: no progress. */
 static int is_stuck(skel__cvode *c, double h) {
     if (c->t - c->window_t > 1.0 / fmax(c->rate, UNIT_RATE)) {
-        c->window_t           = c->t;
+        c->window_t = c->t;
         c->window_evaluations = c->evaluations;
     }
     const double most = is_too_stiff(c) ? EVALUATIONS_STIFF : EVALUATIONS_MAX;
@@ -830,7 +830,7 @@ static int step_from_event(skel__cvode *c, double stop, double *t, skel_error *e
 
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     const int had_fired = c->has_fired;
-    double    t = c->t, h = 0;
+    double t = c->t, h = 0;
     if (!(t_stop > c->t)) return SKEL_OK;
 
     /* what changes at the beginning of the step */
@@ -844,15 +844,15 @@ skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err) {
     }
 
     const double stop = fmin(fmin(t_stop, c->to), FAR), before = c->t;
-    c->has_fired   = 0;
+    c->has_fired = 0;
     const int flag = had_fired ? step_from_event(c, stop, &t, err) : step_to(c, stop, &t);
     if (flag < 0) return fail(c, flag, err);
 
     c->has_fired = flag == CV_ROOT_RETURN && CVodeGetRootInfo(c->mem, c->fired) == CV_SUCCESS;
     cut_at_event(c, before, &t);
-    c->t        = t;
+    c->t = t;
     c->is_fresh = 0;
-    c->at_knot  = t >= c->to;
+    c->at_knot = t >= c->to;
     CVodeGetLastStep(c->mem, &h);
     look_around(c, t - before);
     if (flag != CV_TSTOP_RETURN && is_stuck(c, h)) return fail(c, CV_SUCCESS, err);
@@ -866,8 +866,8 @@ double skel__cvode_time(const skel__cvode *c) {
 /* What rests on something rigid is held by a spring, whose energy counts: where it rests, and the
    inertia that the springs of stops go by. */
 static void tell_springs(const skel__cvode *c, skel_state *out) {
-    const skel_state *s  = c->work;
-    const size_t      ne = (size_t)skel__event_count(c->m), nj = (size_t)c->m->nj;
+    const skel_state *s = c->work;
+    const size_t ne = (size_t)skel__event_count(c->m), nj = (size_t)c->m->nj;
     memcpy(out->event_state, s->event_state, ne * sizeof *out->event_state);
     memcpy(out->slack, s->slack, ne * sizeof *out->slack);
     out->has_event_states = 1;
@@ -879,7 +879,7 @@ static void tell_springs(const skel__cvode *c, skel_state *out) {
 }
 
 skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
-    N_Vector   y = c->is_fresh ? c->y : c->aside;
+    N_Vector y = c->is_fresh ? c->y : c->aside;
     skel__side side;
     if (!c->is_fresh && CVodeGetDky(c->mem, t, 0, y) != CV_SUCCESS) return SKEL_E_ARGUMENT;
     within(c, t, &side);
@@ -893,10 +893,10 @@ skel_status skel__cvode_at(skel__cvode *c, double t, skel_state *out) {
    event: counted (base NULL) or carved. */
 static size_t event_layout(size_t events, void *base, int **fired, skel__sundials_memory *memory) {
     skel__carver c = {base, 0};
-    *fired         = skel__carve(&c, events, sizeof **fired);
+    *fired = skel__carve(&c, events, sizeof **fired);
 
-    const size_t from  = c.used;
-    void        *first = skel__carve(&c, events, sizeof(double));
+    const size_t from = c.used;
+    void *first = skel__carve(&c, events, sizeof(double));
     for (int array = 1; array < 3; ++array) skel__carve(&c, events, sizeof(double));
     for (int array = 0; array < 3; ++array) skel__carve(&c, events, sizeof(int));
 
@@ -908,7 +908,7 @@ skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn
     if (count < 0 || (count > 0 && !fn)) return SKEL_E_ARGUMENT;
 
     skel__sundials_memory memory = {0};
-    int                  *fired  = NULL;
+    int *fired = NULL;
     if (count > 0) {
         const size_t events = (size_t)count;
         void *block = skel__alloc(&c->allocator, event_layout(events, NULL, &fired, &memory));
@@ -919,15 +919,15 @@ skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn
     /* CVODE lets go of the events before, then takes the new ones' memory. */
     CVodeRootInit(c->mem, 0, NULL);
     skel__free(&c->allocator, c->fired);
-    c->fired        = fired;
+    c->fired = fired;
     c->event_memory = memory;
-    c->event        = count > 0 ? fn : NULL;
-    c->event_data   = data;
-    c->has_fired    = 0;
+    c->event = count > 0 ? fn : NULL;
+    c->event_data = data;
+    c->has_fired = 0;
     if (count == 0) return SKEL_OK;
 
     skel__sundials_memory *before = skel__sundials_memory_use(&c->event_memory);
-    const int              flag   = CVodeRootInit(c->mem, count, find_events);
+    const int flag = CVodeRootInit(c->mem, count, find_events);
     skel__sundials_memory_use(before);
     if (flag != CV_SUCCESS) return SKEL_E_MEMORY;
     CVodeSetNoInactiveRootWarn(c->mem);
@@ -948,8 +948,8 @@ skel__cvode_counts skel__cvode_counted(const skel__cvode *c) {
 }
 
 skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c) {
-    return (skel__cvode_memory){.vectors      = c->pool->count,
+    return (skel__cvode_memory){.vectors = c->pool->count,
                                 .vectors_used = c->pool->most_used,
-                                .bytes        = c->memory.size,
-                                .bytes_used   = c->memory.used};
+                                .bytes = c->memory.size,
+                                .bytes_used = c->memory.used};
 }

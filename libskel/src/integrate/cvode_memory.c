@@ -18,7 +18,7 @@ static _Thread_local skel__sundials_memory *in_use STATIC_TLS;
 
 skel__sundials_memory *skel__sundials_memory_use(skel__sundials_memory *memory) {
     skel__sundials_memory *before = in_use;
-    in_use                        = memory;
+    in_use = memory;
     return before;
 }
 

@@ -12,7 +12,7 @@
    given back until the block is freed. */
 typedef struct skel__sundials_memory {
     unsigned char *base;
-    size_t         size, used;
+    size_t size, used;
 } skel__sundials_memory;
 
 /* Until the next call in this thread, allocations of SUNDIALS come from `memory`; NULL: there are
@@ -23,6 +23,6 @@ skel__sundials_memory *skel__sundials_memory_use(skel__sundials_memory *memory);
 void *skel__sundials_malloc(size_t size);
 void *skel__sundials_calloc(size_t count, size_t size);
 void *skel__sundials_realloc(void *memory, size_t size);
-void  skel__sundials_free(void *memory);
+void skel__sundials_free(void *memory);
 
 #endif

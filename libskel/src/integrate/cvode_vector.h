@@ -11,9 +11,9 @@
 
 typedef struct skel__vector_pool {
     struct _generic_N_Vector_Ops ops; /* shared by all vectors */
-    struct skel__pool_vector    *vectors;
-    int32_t                      count; /* of vectors */
-    int32_t                      used, most_used;
+    struct skel__pool_vector *vectors;
+    int32_t count; /* of vectors */
+    int32_t used, most_used;
 } skel__vector_pool;
 
 /* Counts or carves the memory of a pool of `count` vectors of n numbers (carve.h). */

@@ -43,43 +43,43 @@
 
 typedef struct place {
     int32_t event, i, other; /* i, other: bodies */
-    int     rows;            /* 3 on a ground, 1 at a stop */
-    v3      point;
-    int     holds;                                 /* it caught: pulls as well as it pushes */
-    int     leaves;                                /* free and on its way out */
-    double  friction, bounce, slide_bounce, speed; /* speed before, along the normal */
-    double  value;                                 /* how far it is, in its unit */
-    double  ga[3][6], gb[3][6];
+    int rows;                /* 3 on a ground, 1 at a stop */
+    v3 point;
+    int holds;                                    /* it caught: pulls as well as it pushes */
+    int leaves;                                   /* free and on its way out */
+    double friction, bounce, slide_bounce, speed; /* speed before, along the normal */
+    double value;                                 /* how far it is, in its unit */
+    double ga[3][6], gb[3][6];
 } place;
 
 struct skel__impact {
-    place        at[PLACES_MAX];
-    int          count, rows;
-    double       u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
-    double       a[PLACES_MAX * PLACES_MAX], b[PLACES_MAX];
+    place at[PLACES_MAX];
+    int count, rows;
+    double u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
+    double a[PLACES_MAX * PLACES_MAX], b[PLACES_MAX];
     skel__twist *answer; /* (ROWS_MAX x na) */
     /* the state that is kept */
-    skel__kin  *x;
-    double     *internal, *stored_energy, *surface_offset, t;
-    int32_t    *event_state;
+    skel__kin *x;
+    double *internal, *stored_energy, *surface_offset, t;
+    int32_t *event_state;
     skel__power sum;
-    int32_t    *caught; /* (ne) stops that caught in the last step */
+    int32_t *caught; /* (ne) stops that caught in the last step */
 };
 
 skel_status skel__impact_reserve(skel_state *s) {
     if (!skel__has_impacts(s->m) || s->impact) return SKEL_OK;
-    const size_t         na = (size_t)s->m->na;
-    skel__carver         c  = {NULL, 0};
+    const size_t na = (size_t)s->m->na;
+    skel__carver c = {NULL, 0};
     struct skel__impact *to = NULL;
     for (int pass = 0; pass < 2; ++pass) {
-        to                  = skel__carve(&c, 1, sizeof *to);
+        to = skel__carve(&c, 1, sizeof *to);
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
-        skel__kin   *x      = skel__carve(&c, na, sizeof *x);
-        double      *memory = skel__carve(&c, (size_t)s->m->ninternal, sizeof *memory);
-        double      *stored = skel__carve(&c, (size_t)s->m->ncand, sizeof *stored);
-        double      *offset = skel__carve(&c, (size_t)s->m->ncand, sizeof *offset);
-        int32_t     *mode   = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
-        int32_t     *caught = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *caught);
+        skel__kin *x = skel__carve(&c, na, sizeof *x);
+        double *memory = skel__carve(&c, (size_t)s->m->ninternal, sizeof *memory);
+        double *stored = skel__carve(&c, (size_t)s->m->ncand, sizeof *stored);
+        double *offset = skel__carve(&c, (size_t)s->m->ncand, sizeof *offset);
+        int32_t *mode = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
+        int32_t *caught = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *caught);
         if (to)
             to->answer = answer, to->x = x, to->internal = memory, to->event_state = mode,
             to->stored_energy = stored, to->surface_offset = offset, to->caught = caught;
@@ -143,28 +143,28 @@ static double left_of(const skel__joint *j, int k, int high, double c, double wi
 static void stop_values(const skel_state *s, double *out) {
     const skel_model *m = s->m;
     for (int32_t e = 0; m->has_joint_forces && e < m->nj; ++e) {
-        const skel__joint *j  = &m->joint[e];
-        double            *to = out + skel__stop_event(m, e, 0, 0);
-        skel__coordinate   c[2];
+        const skel__joint *j = &m->joint[e];
+        double *to = out + skel__stop_event(m, e, 0, 0);
+        skel__coordinate c[2];
         to[0] = to[1] = to[2] = to[3] = FAR_AWAY;
         if (!j->limits.is_set) continue;
         const int32_t n = scalars_at(s, j, c);
         for (int k = 0; k < n; ++k)
             for (int high = 0; high < 2; ++high) {
                 const double widen = s->slack[skel__stop_event(m, e, k, high)];
-                to[2 * k + high]   = left_of(j, k, high, c[k].c, widen);
+                to[2 * k + high] = left_of(j, k, high, c[k].c, widen);
             }
     }
 }
 
 void skel__event_values(const skel_state *s, double *out) {
-    const skel_model *m    = s->m;
+    const skel_model *m = s->m;
     skel__pair_filter scan = {0};
     for (int32_t k = 0; k < m->ncand; ++k) {
         const int far =
             skel__pair_is_far(&scan, m, &m->candidate[k], s->x, FAR_AWAY * m->contact_length);
         const double gap = far ? INFINITY : skel__contact_point_at(s, s->x, k).gap;
-        out[k]           = fmin(gap, FAR_AWAY * m->contact_length);
+        out[k] = fmin(gap, FAR_AWAY * m->contact_length);
     }
     stop_values(s, out);
 }
@@ -186,7 +186,7 @@ static int is_rigid(const skel_model *m, int32_t event, double *unit) {
     *unit = m->contact_length;
     if (event < m->ncand) return is_rigid_candidate(m, event);
     const skel__joint *j = &m->joint[(event - m->ncand) / 4];
-    *unit                = j->type == SKEL_JOINT_SLIDE ? m->length_scale : 1.0;
+    *unit = j->type == SKEL_JOINT_SLIDE ? m->length_scale : 1.0;
     return skel__has_stop(j);
 }
 
@@ -194,16 +194,16 @@ static int is_rigid(const skel_model *m, int32_t event, double *unit) {
 static double event_rate(const skel_state *s, int32_t event) {
     const skel_model *m = s->m;
     if (event < m->ncand) {
-        const skel__candidate    *p = &m->candidate[event];
+        const skel__candidate *p = &m->candidate[event];
         const skel__contact_point t = skel__contact_point_at(s, s->x, event);
-        const v3                  u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
-                                             skel__velocity_at(s, s->x, skel__candidate_other(m, p), t.point_i));
+        const v3 u = v3_sub(skel__velocity_at(s, s->x, p->i, t.point_i),
+                            skel__velocity_at(s, s->x, skel__candidate_other(m, p), t.point_i));
         return v3_dot(t.normal, u);
     }
-    const int32_t           e = (event - m->ncand) / 4, side = (event - m->ncand) % 4;
-    const skel__joint      *j = &m->joint[e];
+    const int32_t e = (event - m->ncand) / 4, side = (event - m->ncand) % 4;
+    const skel__joint *j = &m->joint[e];
     const skel__joint_world g = skel__joint_at(s, s->x, j);
-    skel__coordinate        c[2];
+    skel__coordinate c[2];
     scalars_at(s, j, c);
     const v3 rate = j->type == SKEL_JOINT_SLIDE ? skel__joint_slip(s, s->x, j, &g)
                                                 : v3_sub(s->ww[j->b], s->ww[j->a]);
@@ -239,7 +239,7 @@ static int any_hit(const skel_state *s, const double *before, const double *afte
 }
 
 void skel__stops_make_inelastic(skel_state *s) {
-    const int32_t first    = skel__stop_event(s->m, 0, 0, 0);
+    const int32_t first = skel__stop_event(s->m, 0, 0, 0);
     s->has_inelastic_stops = 1;
     for (int32_t k = first; s->m->nstop > 0 && k < skel__event_count(s->m); ++k)
         if (is_catch(s, k)) s->event_state[k] = SKEL__EVENT_RESTING;
@@ -252,7 +252,7 @@ void skel__stop_note_caught(skel_state *s, int32_t event) {
 /* The search for the first hit of a step: the longest way without one, the shortest with one, the
    values of all events after both, and how fast they change after the first. */
 typedef struct search {
-    double  low, high;
+    double low, high;
     double *at_low, *rate_low, *at_high; /* (ne) */
 } search;
 
@@ -286,12 +286,12 @@ static double guess_of(const skel_state *s, const search *f) {
 }
 
 int skel__step_until_impact(skel_state *s, double h, skel__step_fn step, void *data, double *done) {
-    const size_t ne    = (size_t)skel__event_count(s->m);
-    const double fall  = sqrt(s->m->length_scale / s->m->gravity_norm);
+    const size_t ne = (size_t)skel__event_count(s->m);
+    const double fall = sqrt(s->m->length_scale / s->m->gravity_norm);
     const double least = fmin(h, fmax(HIT_WAY_MIN * h, HIT_TIME_MIN * fall));
-    double      *now   = s->event_value + 3 * ne;
-    search       f     = {0, h, s->event_value, s->event_value + ne, s->event_value + 2 * ne};
-    double       way   = h;
+    double *now = s->event_value + 3 * ne;
+    search f = {0, h, s->event_value, s->event_value + ne, s->event_value + 2 * ne};
+    double way = h;
 
     *done = h;
     if (!skel__has_impacts(s->m)) return step(s, h, data);
@@ -314,8 +314,8 @@ int skel__step_until_impact(skel_state *s, double h, skel__step_fn step, void *d
         go_back(s);
         if (f.low == 0) find_rates(s, &f);
         const double guess = guess_of(s, &f);
-        const int    is_in = n % 4 < 3 && guess > f.low && guess < f.high;
-        way                = fmax(is_in ? guess : 0.5 * (f.low + f.high), least);
+        const int is_in = n % 4 < 3 && guess > f.low && guess < f.high;
+        way = fmax(is_in ? guess : 0.5 * (f.low + f.high), least);
     }
     return 1;
 }
@@ -332,7 +332,7 @@ void skel__event_states_start(skel_state *s) {
     if (s->has_event_states) return;
     skel__event_values(s, s->event_value);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        double    unit;
+        double unit;
         const int rigid = is_rigid(s->m, k, &unit);
         /* a pose beyond a stop or deep in a ground, however it came about, is not thrown back */
         if (s->event_value[k] < (rigid             ? 0
@@ -351,10 +351,10 @@ void skel__modes_of_laws(skel_state *s) {
     skel__prepare(s, s->x);
     skel__event_values(s, s->event_value);
     for (int32_t k = 0; k < skel__event_count(s->m); ++k) {
-        double       unit;
+        double unit;
         const double e = s->event_value[k];
         if (is_rigid(s->m, k, &unit)) continue;
-        const int near    = fabs(e) <= 1e-9 * unit;
+        const int near = fabs(e) <= 1e-9 * unit;
         s->event_state[k] = near ? event_rate(s, k) < 0 : e < 0;
     }
 }
@@ -393,8 +393,8 @@ int skel__modes_wrong(skel_state *s, double *excess) {
 /* Changes the modes that are wrong. What is free and meets something rigid is left to an impact,
    the first time. */
 static int change_modes(skel_state *s, int is_first) {
-    double    unit;
-    double   *excess  = s->event_value + skel__event_count(s->m);
+    double unit;
+    double *excess = s->event_value + skel__event_count(s->m);
     const int changes = skel__modes_wrong(s, excess);
     for (int32_t k = 0; changes > 0 && k < skel__event_count(s->m); ++k) {
         if (!is_mode_wrong(s, k, excess[k])) continue;
@@ -420,12 +420,12 @@ static void set_row(place *p, int r, v3 force, v3 arm_a, v3 arm_b) {
 }
 
 static place place_on_ground(const skel_state *s, int32_t candidate) {
-    const skel_model         *m  = s->m;
-    const skel__candidate    *sp = &m->candidate[candidate];
-    const skel__ground       *g  = &m->ground[sp->ground];
-    const skel__contact_point t  = skel__contact_point_at(s, s->x, candidate);
-    place p    = {.event = candidate, .i = sp->i, .other = skel__candidate_other(m, sp), .rows = 3};
-    p.point    = v3_mad(t.point_i, -t.radius_i, t.normal);
+    const skel_model *m = s->m;
+    const skel__candidate *sp = &m->candidate[candidate];
+    const skel__ground *g = &m->ground[sp->ground];
+    const skel__contact_point t = skel__contact_point_at(s, s->x, candidate);
+    place p = {.event = candidate, .i = sp->i, .other = skel__candidate_other(m, sp), .rows = 3};
+    p.point = v3_mad(t.point_i, -t.radius_i, t.normal);
     p.friction = fmin(g->friction, ROUGHEST), p.bounce = g->restitution;
     p.slide_bounce = g->tangential_restitution;
     const v3 e1 = v3_perpendicular(t.normal), e2 = v3_cross(t.normal, e1);
@@ -438,12 +438,12 @@ static place place_on_ground(const skel_state *s, int32_t candidate) {
 /* Positive along the row is away from the stop. */
 static place place_at_stop(const skel_state *s, int32_t joint, const skel__coordinate *c, int k,
                            int high) {
-    const skel__joint *j    = &s->m->joint[joint];
-    const v3           none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
-    place              p = {.i = j->b, .other = j->a, .rows = 1};
-    p.event              = skel__stop_event(s->m, joint, k, high);
-    p.bounce             = j->limits.restitution;
-    p.point              = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
+    const skel__joint *j = &s->m->joint[joint];
+    const v3 none = {0, 0, 0}, g = v3_scale(c->gradient, high ? -1.0 : 1.0);
+    place p = {.i = j->b, .other = j->a, .rows = 1};
+    p.event = skel__stop_event(s->m, joint, k, high);
+    p.bounce = j->limits.restitution;
+    p.point = v3_add(s->x[j->b].p, q_rotate(s->x[j->b].q, j->fb.p));
     if (j->type == SKEL_JOINT_SLIDE) {
         set_row(&p, 0, g, v3_sub(p.point, s->x[p.i].p), v3_sub(p.point, s->x[p.other].p));
         return p;
@@ -469,25 +469,25 @@ static double slow_of(const skel_model *m, const place *p) {
    out is taken as well: an impulse elsewhere may throw it back. */
 static int take(skel_state *s, place p, double value, double unit) {
     struct skel__impact *im = s->impact;
-    const int catch         = is_catch(s, p.event);
+    const int catch = is_catch(s, p.event);
     if (!catch && s->event_state[p.event] == SKEL__EVENT_RESTING && value > RELEASED * unit)
         s->event_state[p.event] = SKEL__EVENT_OPEN;
     if (value > TOUCHED * unit || im->count == PLACES_MAX) return 0;
     if (s->event_state[p.event] == SKEL__EVENT_PINNED) return 0;
-    p.speed           = row_speed(s, &p, 0);
-    p.value           = value / unit;
-    p.leaves          = s->event_state[p.event] == SKEL__EVENT_OPEN && p.speed > 0;
+    p.speed = row_speed(s, &p, 0);
+    p.value = value / unit;
+    p.leaves = s->event_state[p.event] == SKEL__EVENT_OPEN && p.speed > 0;
     const double slow = slow_of(s->m, &p);
     if (p.speed > -slow) p.bounce = 0;
-    p.holds             = catch && im->caught[p.event];
+    p.holds = catch && im->caught[p.event];
     im->at[im->count++] = p;
     return (p.holds ? -fabs(p.speed) : p.speed) < -(catch ? 1.0 : STILL) * slow;
 }
 
 static int find_places(skel_state *s) {
-    const skel_model *m    = s->m;
-    int               fast = 0;
-    double            unit;
+    const skel_model *m = s->m;
+    int fast = 0;
+    double unit;
     s->impact->count = 0;
     if (m->has_rigid)
         skel__event_values(s, s->event_value);
@@ -499,9 +499,9 @@ static int find_places(skel_state *s) {
             fast += take(s, place_on_ground(s, k), s->event_value[k], unit);
     for (int32_t e = 0; m->nstop > 0 && e < m->nj; ++e) {
         if (!skel__has_stop(&m->joint[e])) continue;
-        const int32_t    at = skel__stop_event(m, e, 0, 0);
+        const int32_t at = skel__stop_event(m, e, 0, 0);
         skel__coordinate c[2];
-        const int32_t    n = scalars_at(s, &m->joint[e], c);
+        const int32_t n = scalars_at(s, &m->joint[e], c);
         is_rigid(m, at, &unit);
         for (int32_t k = 0; k < 2 * n; ++k)
             if (s->event_value[at + k] <= TOUCHED * unit ||
@@ -520,7 +520,7 @@ static void answer(skel_state *s, const place *p, int r, skel__twist *out) {
     memset(s->f - 1, 0, ((size_t)m->na + 1) * sizeof *s->f);
     memset(s->bias, 0, (size_t)m->na * sizeof *s->bias);
     memset(s->acc - 1, 0, ((size_t)m->na + 1) * sizeof *s->acc);
-    s->f[p->i]     = (skel__wrench){v3_of(p->ga[r]), v3_of(p->ga[r] + 3)};
+    s->f[p->i] = (skel__wrench){v3_of(p->ga[r]), v3_of(p->ga[r] + 3)};
     s->f[p->other] = (skel__wrench){v3_of(p->gb[r]), v3_of(p->gb[r] + 3)};
     skel__aba_solve(s);
     if (s->nloop > 0) skel__loops_solve(s, s->stage, SKEL__LOOP_ACCELERATE);
@@ -530,10 +530,10 @@ static void answer(skel_state *s, const place *p, int r, skel__twist *out) {
 }
 
 static int prepare_rows(skel_state *s) {
-    const skel_model    *m    = s->m;
-    struct skel__impact *im   = s->impact;
-    const skel__twist    none = {0};
-    im->rows                  = 0;
+    const skel_model *m = s->m;
+    struct skel__impact *im = s->impact;
+    const skel__twist none = {0};
+    im->rows = 0;
     for (int k = 0; k < im->count; ++k)
         for (int r = 0; r < im->at[k].rows; ++r) im->u[im->rows++] = row_speed(s, &im->at[k], r);
     for (int32_t i = -1; i < m->na; ++i) s->stage[i] = (skel__kin){.p = s->x[i].p, .q = s->x[i].q};
@@ -547,7 +547,7 @@ static int prepare_rows(skel_state *s) {
     for (int k = 0; k < im->count; ++k)
         for (int r = 0; r < im->at[k].rows; ++r, ++row)
             for (int c = 0; c < im->rows; ++c) {
-                const place       *p = &im->at[k];
+                const place *p = &im->at[k];
                 const skel__twist *y = im->answer + (size_t)c * (size_t)m->na;
                 im->w[row * im->rows + c] =
                     skel__row_dot(p->ga[r], p->i < 0 ? none : y[p->i]) +
@@ -565,11 +565,11 @@ static double speed_after(const struct skel__impact *im, int row) {
 /* The impulse along the ground that gives the wanted speed there, within the cone. */
 static double slide_within(struct skel__impact *im, const place *p, int row, double scale,
                            double rough) {
-    double       before[2], want[2], size = 0, most = rough * p->friction * im->p[row];
+    double before[2], want[2], size = 0, most = rough * p->friction * im->p[row];
     const double wt = fmax(im->w[(row + 1) * (im->rows + 1)], im->w[(row + 2) * (im->rows + 1)]);
     for (int e = 0; e < 2; ++e) {
         const double u = speed_after(im, row + 1 + e);
-        before[e]      = im->p[row + 1 + e];
+        before[e] = im->p[row + 1 + e];
         want[e] = before[e] - (u + scale * p->slide_bounce * im->u[row + 1 + e]) / fmax(wt, 1e-300);
         size += want[e] * want[e];
     }
@@ -582,13 +582,13 @@ static double slide_within(struct skel__impact *im, const place *p, int row, dou
    out those that would pull, all at once, and when that goes round in circles the first one only
    [Murty], which ends. Returns 0 where it did not. */
 static int pivot(struct skel__impact *im, double scale) {
-    const int n                = im->count;
-    double    want[PLACES_MAX] = {0}, fast = 0;
-    int       in[PLACES_MAX], list[PLACES_MAX];
+    const int n = im->count;
+    double want[PLACES_MAX] = {0}, fast = 0;
+    int in[PLACES_MAX], list[PLACES_MAX];
     for (int k = 0; k < n; ++k) {
         want[k] = im->u[k] + scale * im->at[k].bounce * fmin(im->u[k], 0);
-        in[k]   = want[k] < 0 || im->at[k].holds;
-        fast    = fmax(fast, fabs(want[k]));
+        in[k] = want[k] < 0 || im->at[k].holds;
+        fast = fmax(fast, fabs(want[k]));
     }
     for (int round = 0; round < PIVOTS_MAX; ++round) {
         int count = 0, changed = 0;
@@ -603,8 +603,8 @@ static int pivot(struct skel__impact *im, double scale) {
         skel__solve(im->a, im->b, count);
         for (int r = 0; r < count; ++r) im->p[list[r]] = im->b[r];
         for (int k = 0; k < n && (round < n || !changed); ++k) {
-            const double u     = speed_after(im, k) - im->u[k] + want[k];
-            const int    wrong = im->at[k].holds ? 0 : in[k] ? !(im->p[k] >= 0) : u < -DONE * fast;
+            const double u = speed_after(im, k) - im->u[k] + want[k];
+            const int wrong = im->at[k].holds ? 0 : in[k] ? !(im->p[k] >= 0) : u < -DONE * fast;
             in[k] ^= wrong;
             changed |= wrong;
         }
@@ -619,12 +619,12 @@ static void sweep(struct skel__impact *im, double scale, double rough) {
     memset(im->p, 0, sizeof im->p);
     for (int n = 0; n < SWEEPS_MAX; ++n) {
         double change = 0, largest = 0;
-        int    row = 0;
+        int row = 0;
         for (int k = 0; k < im->count; row += im->at[k++].rows) {
-            const place *p    = &im->at[k];
+            const place *p = &im->at[k];
             const double down = fmin(im->u[row], 0), before = im->p[row];
             const double u = speed_after(im, row) + scale * p->bounce * down;
-            im->p[row]     = before - u / fmax(im->w[row * (im->rows + 1)], 1e-300);
+            im->p[row] = before - u / fmax(im->w[row * (im->rows + 1)], 1e-300);
             if (!p->holds) im->p[row] = fmax(0, im->p[row]);
             change = fmax(change, fabs(im->p[row] - before));
             if (p->rows == 3) change = fmax(change, slide_within(im, p, row, scale, rough));
@@ -637,7 +637,7 @@ static void sweep(struct skel__impact *im, double scale, double rough) {
 /* Kinetic energy that the impulses add, at one place or (k < 0) at all. */
 static double energy_of(const struct skel__impact *im, int only) {
     double sum = 0;
-    int    row = 0;
+    int row = 0;
     for (int k = 0; k < im->count; ++k)
         for (int r = 0; r < im->at[k].rows; ++r, ++row)
             if (only < 0 || only == k)
@@ -682,10 +682,10 @@ static double work_of_drive(const skel_state *s, const place *p, int row) {
 
 /* Books what changed: contacts and drives by their impulses; the rest is the stops' and joints'. */
 static void book(skel_state *s, const skel__momenta *a) {
-    const skel__momenta        b       = skel__momenta_of(s);
-    const struct skel__impact *im      = s->impact;
-    double                     contact = 0, drive = 0;
-    int                        row = 0, moves = 0;
+    const skel__momenta b = skel__momenta_of(s);
+    const struct skel__impact *im = s->impact;
+    double contact = 0, drive = 0;
+    int row = 0, moves = 0;
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
         if (im->at[k].rows == 3) contact += energy_of(im, k);
         drive += work_of_drive(s, &im->at[k], row);
@@ -698,28 +698,28 @@ static void book(skel_state *s, const skel__momenta *a) {
     s->sum.contact += contact;
     s->sum.drive += moves ? drive + rest : drive;
     s->sum.friction += moves ? 0 : rest;
-    s->sum.force  = v3_add(s->sum.force, v3_sub(b.p, a->p));
+    s->sum.force = v3_add(s->sum.force, v3_sub(b.p, a->p));
     s->sum.torque = v3_add(s->sum.torque, v3_sub(b.l, a->l));
 }
 
 static void apply(skel_state *s) {
-    const skel_model    *m  = s->m;
+    const skel_model *m = s->m;
     struct skel__impact *im = s->impact;
     skel__prepare(s, s->x);
     for (int r = 0; r < im->rows; ++r)
         for (int32_t k = 0; im->p[r] != 0 && k < m->nd; ++k) {
-            const int32_t      i = m->order[k];
+            const int32_t i = m->order[k];
             const skel__twist *y = im->answer + (size_t)r * (size_t)m->na + i;
-            s->x[i].v            = v3_mad(s->x[i].v, im->p[r], y->v);
-            s->x[i].w            = v3_mad(s->x[i].w, im->p[r], skel__body_axes(s, i, y->w));
+            s->x[i].v = v3_mad(s->x[i].v, im->p[r], y->v);
+            s->x[i].w = v3_mad(s->x[i].w, im->p[r], skel__body_axes(s, i, y->w));
         }
     s->is_factored = 0;
 }
 
 /* What does not fly off rests. */
 static void settle(skel_state *s) {
-    const struct skel__impact *im  = s->impact;
-    int                        row = 0;
+    const struct skel__impact *im = s->impact;
+    int row = 0;
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
         const place *p = &im->at[k];
         if (is_catch(s, p->event)) continue;
@@ -741,8 +741,8 @@ int skel__impacts(skel_state *s) {
     if (only_catches(s) && s->stops_near_count == 0) return 0;
     for (int n = 0; n < 8; ++n) {
         skel__prepare(s, s->x);
-        const int fast             = find_places(s);
-        s->impact->rows            = 0;
+        const int fast = find_places(s);
+        s->impact->rows = 0;
         const skel__momenta before = skel__momenta_of(s);
         /* velocities that do not quite fit the joints would make them do work */
         if (fast > 0) skel__fit_velocities(s), skel__prepare(s, s->x);

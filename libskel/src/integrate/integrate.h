@@ -13,8 +13,8 @@ double skel__fit_velocities(skel_state *s);
 /* Velocities of prescribed bodies jump where a curve begins or ends in motion, and pins switch. The
    first such time in (t, end), or end; whether t is one; and what it does to the bodies: an impact
    without bounce through the joints, booked as work and impulse of the drives. */
-double      skel__next_velocity_jump(const skel_model *m, double t, double end, double eps);
-int         skel__is_velocity_jump(const skel_model *m, double t, double eps);
+double skel__next_velocity_jump(const skel_model *m, double t, double end, double eps);
+int skel__is_velocity_jump(const skel_model *m, double t, double eps);
 skel_status skel__apply_velocity_jump(skel_state *s);
 
 /* The first dynamic body whose state or acceleration is no longer finite, or -1. */
@@ -46,13 +46,13 @@ typedef struct skel__cvode skel__cvode;
    model's allocator. On failure *out is NULL; SKEL_E_UNSUPPORTED where the model has loops. */
 skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t solver,
                                double tolerance, skel__cvode **out, skel_error *err);
-void        skel__cvode_destroy(skel__cvode *c); /* NULL is fine */
+void skel__cvode_destroy(skel__cvode *c); /* NULL is fine */
 /* Begins (again) at s->t from s, whose works and impulses go on. */
 skel_status skel__cvode_start(skel__cvode *c, const skel_state *s, skel_error *err);
 /* One step of its own choice, not beyond t_stop (INFINITY: no such bound) nor beyond the next
    sample of a curve, where it begins anew. */
 skel_status skel__cvode_step(skel__cvode *c, double t_stop, skel_error *err);
-double      skel__cvode_time(const skel__cvode *c);
+double skel__cvode_time(const skel__cvode *c);
 /* The largest sum of the grounds' normal forces so far, and when it was. */
 double skel__cvode_ground_force(const skel__cvode *c, double *time);
 /* The state at t within the last step (dense output), works and impulses included. */
@@ -67,8 +67,8 @@ skel_status skel__cvode_set_events(skel__cvode *c, int32_t count, skel__event_fn
 const int *skel__cvode_fired(const skel__cvode *c);
 
 typedef struct skel__cvode_counts {
-    double  steps, rejected, evaluations;
-    double  last_step; /* [s] */
+    double steps, rejected, evaluations;
+    double last_step; /* [s] */
     int32_t last_order;
 } skel__cvode_counts;
 skel__cvode_counts skel__cvode_counted(const skel__cvode *c);
@@ -76,7 +76,7 @@ skel__cvode_counts skel__cvode_counted(const skel__cvode *c);
 /* What was reserved for SUNDIALS, and the most of it that was in use at a time. */
 typedef struct skel__cvode_memory {
     int32_t vectors, vectors_used;
-    size_t  bytes, bytes_used;
+    size_t bytes, bytes_used;
 } skel__cvode_memory;
 skel__cvode_memory skel__cvode_memory_used(const skel__cvode *c);
 

@@ -12,12 +12,12 @@
 /* The turn that takes the child's frame onto what the joint allows, seen from the tree parent. */
 static v3 turn_needed(const skel__joint *j, const skel__joint_world *g) {
     const v3 none = {0, 0, 0};
-    v3       turn = none; /* of b relative to a */
+    v3 turn = none; /* of b relative to a */
     switch (j->type) {
     case SKEL_JOINT_HINGE: turn = v3_cross(g->eb[2], g->ea[2]); break;
     case SKEL_JOINT_UNIVERSAL: {
         const v3 n = v3_cross(g->eb[0], g->ea[2]);
-        turn       = v3_scale(n, -v3_dot(g->eb[0], g->ea[2]) / v3_dot(n, n));
+        turn = v3_scale(n, -v3_dot(g->eb[0], g->ea[2]) / v3_dot(n, n));
         break;
     }
     case SKEL_JOINT_BALL: return none;
@@ -30,18 +30,18 @@ static v3 turn_needed(const skel__joint *j, const skel__joint_world *g) {
 
 /* Bias that closes the joints, and how far they are open. */
 static double position_bias(skel_state *s) {
-    const skel_model *m     = s->m;
-    double            worst = 0;
+    const skel_model *m = s->m;
+    double worst = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
-        const skel__joint      *j    = &m->joint[m->body[i].joint];
-        const skel__joint_world g    = skel__joint_at(s, s->x, j);
-        v3                      shut = g.gap; /* what b's point must move relative to a's */
+        const skel__joint *j = &m->joint[m->body[i].joint];
+        const skel__joint_world g = skel__joint_at(s, s->x, j);
+        v3 shut = g.gap; /* what b's point must move relative to a's */
         if (j->type == SKEL_JOINT_SLIDE) shut = v3_mad(shut, -v3_dot(shut, g.ea[2]), g.ea[2]);
-        const v3     turn  = turn_needed(j, &g);
+        const v3 turn = turn_needed(j, &g);
         const double scale = m->length_scale + v3_norm(s->x[i].p);
-        const double open  = v3_norm(shut) / scale + v3_norm(turn);
+        const double open = v3_norm(shut) / scale + v3_norm(turn);
         if (!(open <= worst)) worst = open; /* a NaN wins */
         s->bias[i] = (skel__twist){j->reversed ? v3_neg(shut) : shut, turn};
     }
@@ -52,10 +52,10 @@ static double position_bias(skel_state *s) {
 static double loops_open(const skel_state *s) {
     double worst = 0;
     for (int32_t k = 0; k < s->nloop; ++k) {
-        const skel__joint *j       = &s->m->joint[s->loop_joint[k]];
-        const int          lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
-        const double       unit    = s->m->length_scale + v3_norm(s->x[j->a].p);
-        skel__rows         rows;
+        const skel__joint *j = &s->m->joint[s->loop_joint[k]];
+        const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
+        const double unit = s->m->length_scale + v3_norm(s->x[j->a].p);
+        skel__rows rows;
         skel__rows_of(s, s->x, s->loop_joint[k], &rows);
         for (int r = 0; r < rows.count; ++r) {
             const double e = fabs(rows.g[r]) / (r < lengths ? unit : 1.0);
@@ -75,8 +75,8 @@ static void move(skel_state *s) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        s->x[i].p       = v3_add(s->x[i].p, s->acc[i].v);
-        s->x[i].q       = q_unit(q_mul(q_exp(s->acc[i].w), s->x[i].q));
+        s->x[i].p = v3_add(s->x[i].p, s->acc[i].v);
+        s->x[i].q = q_unit(q_mul(q_exp(s->acc[i].w), s->x[i].q));
         /* omega is in body axes: the world's angular velocity turns along, which is second order */
     }
 }
@@ -107,15 +107,15 @@ double skel__close_joints(skel_state *s, double *left) {
 
 /* Relative velocity that the joint does not allow, tree child against tree parent. */
 static double velocity_bias(skel_state *s) {
-    const skel_model *m     = s->m;
-    double            worst = 0;
+    const skel_model *m = s->m;
+    double worst = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
         const skel__aba *t = &s->aba[i];
-        skel__twist      c = {v3_sub(v3_add(s->x[p].v, v3_cross(s->ww[p], t->rp)),
-                                     v3_add(s->x[i].v, v3_cross(s->ww[i], t->rc))),
-                              v3_sub(s->ww[p], s->ww[i])};
+        skel__twist c = {v3_sub(v3_add(s->x[p].v, v3_cross(s->ww[p], t->rp)),
+                                v3_add(s->x[i].v, v3_cross(s->ww[i], t->rc))),
+                         v3_sub(s->ww[p], s->ww[i])};
         switch (m->joint[m->body[i].joint].type) {
         case SKEL_JOINT_BALL: c.w = (v3){0, 0, 0}; break;
         case SKEL_JOINT_SLIDE: c.v = v3_mad(c.v, -v3_dot(c.v, t->s[0]), t->s[0]); break;
@@ -143,8 +143,8 @@ double skel__fit_velocities(skel_state *s) {
     if (s->nloop > 0) wrong = fmax(wrong, skel__loops_solve(s, s->x, SKEL__LOOP_FIT));
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        s->x[i].v       = v3_add(s->x[i].v, s->acc[i].v);
-        s->x[i].w       = v3_add(s->x[i].w, skel__body_axes(s, i, s->acc[i].w));
+        s->x[i].v = v3_add(s->x[i].v, s->acc[i].v);
+        s->x[i].w = v3_add(s->x[i].w, skel__body_axes(s, i, s->acc[i].w));
     }
     return wrong;
 }
@@ -189,7 +189,7 @@ skel_status skel__apply_velocity_jump(skel_state *s) {
     if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
     const skel__momenta b = skel__momenta_of(s);
     s->sum.drive += b.kinetic - a.kinetic;
-    s->sum.force  = v3_add(s->sum.force, v3_sub(b.p, a.p));
+    s->sum.force = v3_add(s->sum.force, v3_sub(b.p, a.p));
     s->sum.torque = v3_add(s->sum.torque, v3_sub(b.l, a.l));
     return SKEL_OK;
 }

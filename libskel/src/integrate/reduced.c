@@ -8,12 +8,12 @@ skel__reduced skel__reduced_of(const skel_model *m, int32_t *root) {
     skel__reduced r = {.m = m, .root = root};
     for (int32_t k = 0; k < m->nd; ++k)
         if (m->body[m->order[k]].joint < 0) root[r.nr++] = m->order[k];
-    r.at_pose     = (size_t)m->nq;
-    r.at_qd       = r.at_pose + 7 * (size_t)r.nr;
-    r.at_speed    = r.at_qd + (size_t)m->nv;
+    r.at_pose = (size_t)m->nq;
+    r.at_qd = r.at_pose + 7 * (size_t)r.nr;
+    r.at_speed = r.at_qd + (size_t)m->nv;
     r.at_internal = r.at_speed + 6 * (size_t)r.nr;
-    r.at_sum      = r.at_internal + (size_t)m->ninternal;
-    r.n           = r.at_sum + SKEL__REDUCED_SUMS;
+    r.at_sum = r.at_internal + (size_t)m->ninternal;
+    r.n = r.at_sum + SKEL__REDUCED_SUMS;
     return r;
 }
 
@@ -41,7 +41,7 @@ static void sum_trees(skel_state *s, int of_forces) {
         if (root < 0) continue;
         const double mass = m->body[i].mass;
         if (i == root) { /* parents come first */
-            s->bias[i].v     = (v3){0, 0, 0};
+            s->bias[i].v = (v3){0, 0, 0};
             s->reaction[i].f = s->reaction[i].n = (v3){0, 0, 0};
         }
         const v3 first =
@@ -65,10 +65,10 @@ void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
     skel__qd_of(s, y + r->at_qd);
     sum_trees(s, 0);
     for (int32_t k = 0; k < r->nr; ++k) {
-        const int32_t    i     = r->root[k];
-        const skel__kin *x     = &s->x[i];
-        double          *place = y + r->at_pose + 7 * (size_t)k;
-        double          *speed = y + r->at_speed + 6 * (size_t)k;
+        const int32_t i = r->root[k];
+        const skel__kin *x = &s->x[i];
+        double *place = y + r->at_pose + 7 * (size_t)k;
+        double *speed = y + r->at_speed + 6 * (size_t)k;
         v3_to(mean_of(s, i, s->reaction[i].f), place), q_to(x->q, place + 3);
         v3_to(mean_of(s, i, s->reaction[i].n), speed), v3_to(x->w, speed + 3);
     }
@@ -81,9 +81,9 @@ static void move_trees(const skel__reduced *r, const double *y, skel_state *s) {
     const skel_model *m = s->m;
     sum_trees(s, 0);
     for (int32_t k = 0; k < r->nr; ++k) {
-        const int32_t i  = r->root[k];
-        const v3      c  = v3_of(y + r->at_pose + 7 * (size_t)k);
-        const v3      v  = v3_of(y + r->at_speed + 6 * (size_t)k);
+        const int32_t i = r->root[k];
+        const v3 c = v3_of(y + r->at_pose + 7 * (size_t)k);
+        const v3 v = v3_of(y + r->at_speed + 6 * (size_t)k);
         s->reaction[i].f = v3_sub(c, mean_of(s, i, s->reaction[i].f));
         s->reaction[i].n = v3_sub(v, mean_of(s, i, s->reaction[i].n));
     }
@@ -98,8 +98,8 @@ static void move_trees(const skel__reduced *r, const double *y, skel_state *s) {
 void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, skel__side side,
                           skel_state *s) {
     const double *sum = y + r->at_sum;
-    s->t              = t;
-    s->is_factored    = 0;
+    s->t = t;
+    s->is_factored = 0;
     skel__prescribe(s, s->x, t, side);
     for (int32_t k = 0; k < r->nr; ++k)
         s->x[r->root[k]] = (skel__kin){.q = q_unit(q_of(y + r->at_pose + 7 * (size_t)k + 3)),
@@ -108,13 +108,13 @@ void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, ske
     skel__fk_velocity(s, y + r->at_qd);
     move_trees(r, y, s);
     copy_memory(r->m, y + r->at_internal, s->internal);
-    s->sum = (skel__power){.motor    = sum[0],
+    s->sum = (skel__power){.motor = sum[0],
                            .friction = sum[1],
-                           .load     = sum[2],
-                           .drive    = sum[3],
-                           .force    = v3_of(sum + 4),
-                           .torque   = v3_of(sum + 7),
-                           .contact  = sum[10]};
+                           .load = sum[2],
+                           .drive = sum[3],
+                           .force = v3_of(sum + 4),
+                           .torque = v3_of(sum + 7),
+                           .contact = sum[10]};
 }
 
 /* ---- dy/dt ---- */
@@ -140,15 +140,15 @@ static double slide_acceleration(const skel_state *s, const skel__joint *j,
     const v3 wa = s->ww[j->a], wb = s->ww[j->b];
     const v3 on_a = v3_add(v3_cross(s->acc[j->a].w, to_point), v3_centripetal(wa, to_point));
     const v3 on_b = v3_add(v3_cross(s->acc[j->b].w, g->rb), v3_centripetal(wb, g->rb));
-    const v3 rel  = v3_sub(v3_add(s->acc[j->b].v, on_b), v3_add(s->acc[j->a].v, on_a));
+    const v3 rel = v3_sub(v3_add(s->acc[j->b].v, on_b), v3_add(s->acc[j->a].v, on_a));
     return v3_dot(rel, g->ea[2]);
 }
 
 static void joint_acceleration(const skel_state *s, const skel__joint *j, double *out) {
-    const skel__joint_world g  = skel__joint_at(s, s->x, j);
-    const v3                wa = s->ww[j->a], wb = s->ww[j->b];
-    const v3                spin  = v3_sub(wb, wa);
-    const v3                alpha = v3_sub(s->acc[j->b].w, s->acc[j->a].w);
+    const skel__joint_world g = skel__joint_at(s, s->x, j);
+    const v3 wa = s->ww[j->a], wb = s->ww[j->b];
+    const v3 spin = v3_sub(wb, wa);
+    const v3 alpha = v3_sub(s->acc[j->b].w, s->acc[j->a].w);
     switch (j->type) {
     case SKEL_JOINT_HINGE: /* spin is along the axis: w x axis adds nothing */
         out[0] = v3_dot(alpha, g.ea[2]);
@@ -173,16 +173,16 @@ skel_status skel__reduced_rate(const skel__reduced *r, const double *y, double t
     const skel_status status = skel__accelerate(s, s->x, t, side, solver);
     if (status != SKEL_OK) return status;
     for (int32_t k = 0; k < m->nj; ++k) {
-        const skel__joint *j  = &m->joint[k];
-        const size_t       at = (size_t)j->q_offset, vat = r->at_qd + (size_t)j->v_offset;
+        const skel__joint *j = &m->joint[k];
+        const size_t at = (size_t)j->q_offset, vat = r->at_qd + (size_t)j->v_offset;
         joint_q_rate(j->type, y + at, y + vat, rate + at);
         joint_acceleration(s, j, rate + vat);
     }
     sum_trees(s, 1);
     for (int32_t k = 0; k < r->nr; ++k) {
-        const int32_t i     = r->root[k];
-        const size_t  place = r->at_pose + 7 * (size_t)k;
-        const size_t  speed = r->at_speed + 6 * (size_t)k;
+        const int32_t i = r->root[k];
+        const size_t place = r->at_pose + 7 * (size_t)k;
+        const size_t speed = r->at_speed + 6 * (size_t)k;
         v3_to(v3_of(y + speed), rate + place);
         turn_rate(y + place + 3, y + speed + 3, rate + place + 3);
         v3_to(v3_add(m->gravity, mean_of(s, i, s->reaction[i].f)), rate + speed);

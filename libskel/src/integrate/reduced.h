@@ -16,9 +16,9 @@
 
 typedef struct skel__reduced {
     const skel_model *m;
-    int32_t           nr;   /* free roots */
-    int32_t          *root; /* (nr), memory of the caller: at most nd */
-    size_t            at_pose, at_qd, at_speed, at_internal, at_sum, n;
+    int32_t nr;    /* free roots */
+    int32_t *root; /* (nr), memory of the caller: at most nd */
+    size_t at_pose, at_qd, at_speed, at_internal, at_sum, n;
 } skel__reduced;
 
 /* root: room for m->nd numbers. */

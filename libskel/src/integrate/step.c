@@ -17,7 +17,7 @@ void skel_step_desc_init_sized(skel_step_desc *desc, size_t size) {
 }
 
 static const char *const k_integrators[] = {"auto", "euler", "rk4", "adams", "bdf", "conserving"};
-static const char *const k_solvers[]     = {"tree", "pinv", "kkt"};
+static const char *const k_solvers[] = {"tree", "pinv", "kkt"};
 #define COUNT(a) ((int32_t)(sizeof(a) / sizeof *(a)))
 
 const char *skel_integrator_name(int32_t integrator) {
@@ -112,13 +112,13 @@ static skel_status switch_at(skel_state *s, int32_t integrator, double eps, int3
 
 /* What one step needs to know, and how it went. */
 typedef struct stepper {
-    int32_t     integrator, solver, body;
+    int32_t integrator, solver, body;
     skel_status status;
 } stepper;
 
 static int step_fn(skel_state *s, double h, void *data) {
     stepper *p = data;
-    p->status  = step_by(s, p->integrator, p->solver, h, &p->body);
+    p->status = step_by(s, p->integrator, p->solver, h, &p->body);
     return p->status == SKEL_OK;
 }
 
@@ -126,7 +126,7 @@ static int step_fn(skel_state *s, double h, void *data) {
 static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t solver, double h,
                                   int32_t *body) {
     const double end = s->t + h, eps = 1e-9 * h;
-    skel_status  status = skel__follow_prepare(s);
+    skel_status status = skel__follow_prepare(s);
     if (skel__event_count(s->m) > 0) skel__event_states_start(s);
     if (!skel__has_impacts(s->m) || integrator == SKEL_INTEGRATOR_CONSERVING) { /* looks itself */
         if (status == SKEL_OK) status = step_by(s, integrator, solver, h, body);
@@ -143,7 +143,7 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
             step_fn(s, end - s->t, &p);
         skel__muscle_remember(s);
     }
-    *body  = p.body;
+    *body = p.body;
     status = p.status;
     return status;
 }
@@ -152,12 +152,12 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
 static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver,
                                   int32_t *body) {
     const double end = s->step_end, eps = 1e-9 * (end - s->step_start);
-    int          goes_on   = s->is_step_in_progress;
+    int goes_on = s->is_step_in_progress;
     s->is_step_in_progress = 1;
     while (s->t < end - eps) {
         skel_status status = SKEL_OK;
         if (s->m->np > 0 && !goes_on) status = switch_at(s, integrator, eps, body);
-        goes_on           = 0;
+        goes_on = 0;
         const double stop = s->m->np > 0 ? skel__next_velocity_jump(s->m, s->t, end, eps) : end;
         if (status == SKEL_OK) status = step_with_hits(s, integrator, solver, stop - s->t, body);
         if (status != SKEL_OK) return status;
@@ -169,9 +169,9 @@ static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t sol
 /* The state is kept, or (back) taken from what was kept. */
 static void keep(skel_state *s, int back) {
     const size_t bytes = (size_t)s->m->na * sizeof *s->x;
-    const size_t nm    = (size_t)s->m->ninternal * sizeof *s->internal;
-    const size_t ns    = (size_t)s->m->ncand * sizeof *s->stored_energy;
-    const size_t ne    = (size_t)skel__event_count(s->m) * sizeof *s->event_state;
+    const size_t nm = (size_t)s->m->ninternal * sizeof *s->internal;
+    const size_t ns = (size_t)s->m->ncand * sizeof *s->stored_energy;
+    const size_t ne = (size_t)skel__event_count(s->m) * sizeof *s->event_state;
     memcpy(back ? s->x : s->saved, back ? s->saved : s->x, bytes);
     if (nm > 0)
         memcpy(back ? s->internal : s->internal_saved, back ? s->internal_saved : s->internal, nm);
@@ -201,8 +201,8 @@ skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double
         s->ground_force_peak = s->ground_force, s->ground_force_peak_time = s->t;
     if (status == SKEL_OK) return SKEL_OK;
     keep(s, 1);
-    s->t           = s->step_start;
-    s->sum         = s->step_start_sums;
+    s->t = s->step_start;
+    s->sum = s->step_start_sums;
     s->is_factored = 0;
     return fail_step(s, status, integrator, body, h, err);
 }
@@ -225,7 +225,7 @@ skel_status skel_step(skel_state *state, const skel_step_desc *desc, skel_error 
     if (status != SKEL_OK) return status;
     if (d.flags != 0) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "flags: must be 0");
     const int32_t integrator = skel__integrator_choice(state->m, d.integrator, 1);
-    status                   = skel__step_reserve(state, integrator, d.solver, err);
+    status = skel__step_reserve(state, integrator, d.solver, err);
     if (status != SKEL_OK) return status;
     return skel__step(state, integrator, d.solver, d.h, err);
 }

@@ -18,8 +18,8 @@ SKEL__INLINE w33 dual_of(const v3 v[3], int count) {
     w33 b = {{w3_from(&v[0]), w3_from(&v[1]), w3_from(&v[2])}};
     if (count == 1) {
         const v3 across = v3_perpendicular(v[0]);
-        b.c[1]          = w3_from(&across);
-        b.c[2]          = w3_cross(b.c[0], b.c[1]);
+        b.c[1] = w3_from(&across);
+        b.c[2] = w3_cross(b.c[0], b.c[1]);
     }
     if (count == 2) b.c[2] = w3_cross(b.c[0], b.c[1]);
     const w33 c = w33_cofactors(b);
@@ -32,18 +32,18 @@ SKEL__INLINE w33 free_of(w33 nt, w33 shut, w33 hold, int rows) {
     const w3 z = shut.c[2], t = hold.c[2];
     const w3 nz = w33_mulv(nt, z);
     if (rows == 2) return w33_add_outer(w33_zero(), 1.0 / w3_dot(t, nz), z, t);
-    const w3     y = shut.c[1], w = hold.c[1], ny = w33_mulv(nt, y);
+    const w3 y = shut.c[1], w = hold.c[1], ny = w33_mulv(nt, y);
     const double a = w3_dot(w, ny), c = w3_dot(w, nz), d = w3_dot(t, ny), e = w3_dot(t, nz);
     const double over = 1.0 / (a * e - c * d);
-    w33          h    = w33_add_outer(w33_zero(), e * over, y, w);
-    h                 = w33_add_outer(h, -c * over, y, t);
-    h                 = w33_add_outer(h, -d * over, z, w);
+    w33 h = w33_add_outer(w33_zero(), e * over, y, w);
+    h = w33_add_outer(h, -c * over, y, t);
+    h = w33_add_outer(h, -d * over, z, w);
     return w33_add_outer(h, a * over, z, t);
 }
 
 SKEL__INLINE int factor_point(skel__lu *b, double *parent) {
     const int c = b->child, rows = b->r - 3;
-    const w3  arm = w3_from(&b->point.arm[c]), arm1 = w3_from(&b->point.arm1[c]);
+    const w3 arm = w3_from(&b->point.arm[c]), arm1 = w3_from(&b->point.arm1[c]);
     const w33 lin = corner_of(b->a, 3, 0), fu = corner_of(b->a, 0, 0);
     const w33 ft = w33_add(corner_of(b->a, 0, 3), w33_times_skew(fu, arm1));
     const w33 nu = w33_sub(lin, w33_skew_times(arm, fu));
@@ -54,33 +54,33 @@ SKEL__INLINE int factor_point(skel__lu *b, double *parent) {
     if (rows > 0) {
         const w33 shut = dual_of(b->point.n1, rows), hold = dual_of(b->point.n, rows);
         w33_store(shut, b->shut), w33_store(hold, b->hold);
-        free  = free_of(nt, shut, hold, rows);
+        free = free_of(nt, shut, hold, rows);
         shift = w33_mul(free, nu);
     } else { /* the division runs beside the product */
-        const w33    rows_of = w33_cofactors(nt), over = w33_transpose(rows_of);
+        const w33 rows_of = w33_cofactors(nt), over = w33_transpose(rows_of);
         const double d = 1.0 / w3_dot(nt.c[0], rows_of.c[0]);
-        free           = w33_scale(over, d);
-        shift          = w33_scale(w33_mul(over, nu), d);
+        free = w33_scale(over, d);
+        shift = w33_scale(w33_mul(over, nu), d);
     }
     w33_store(free, b->free), w33_store(shift, b->by_shift);
     if (!isfinite(w3_dot(shift.c[0], w3_add(shift.c[1], shift.c[2])))) return 0;
     const int bare = rows == 0 && !b->is_coupled; /* the turn of the parent does not matter */
-    w33       turn = w33_zero();
+    w33 turn = w33_zero();
     if (rows > 0) turn = w33_sub(w33_diagonal(1.0), w33_mul(free, nt));
     if (b->is_coupled) turn = w33_sub(turn, w33_mul(free, w33_from(&b->kcp)));
     w33_store(turn, b->by_turn);
     if (!parent) return 1;
-    const w3  up = w3_from(&b->point.arm[!c]), up1 = w3_from(&b->point.arm1[!c]);
-    const w33 force  = w33_sub(fu, w33_mul(ft, shift)); /* by u_p, then by theta_p */
-    w33       turned = w33_sub(w33_zero(), w33_times_skew(force, up1));
+    const w3 up = w3_from(&b->point.arm[!c]), up1 = w3_from(&b->point.arm1[!c]);
+    const w33 force = w33_sub(fu, w33_mul(ft, shift)); /* by u_p, then by theta_p */
+    w33 turned = w33_sub(w33_zero(), w33_times_skew(force, up1));
     if (!bare) turned = w33_add(turned, w33_mul(ft, turn));
     w33 torque = w33_skew_times(up, force), twist = w33_skew_times(up, turned);
     if (!bare) {
         /* N_t and K_pc act on the child's turn alike */
         const w33 all = w33_add(nt, w33_from(&b->kpc)), by = w33_sub(nu, w33_mul(all, shift));
         torque = w33_add(torque, by);
-        twist  = w33_sub(twist, w33_times_skew(by, up1));
-        twist  = w33_add(twist, w33_add(w33_mul(all, turn), w33_from(&b->kcp)));
+        twist = w33_sub(twist, w33_times_skew(by, up1));
+        twist = w33_add(twist, w33_add(w33_mul(all, turn), w33_from(&b->kcp)));
     }
     corner_add(parent, 0, 0, force), corner_add(parent, 0, 3, turned);
     corner_add(parent, 3, 0, torque), corner_add(parent, 3, 3, twist);
@@ -95,9 +95,9 @@ static int32_t parent_of(const skel_model *m, int32_t i) {
 }
 
 SKEL__INLINE int factor_at(const skel_model *m, skel__lu *blocks, int32_t i) {
-    const int32_t p  = parent_of(m, i);
-    skel__lu     *b  = &blocks[i];
-    double       *up = p >= 0 ? blocks[p].a : NULL;
+    const int32_t p = parent_of(m, i);
+    skel__lu *b = &blocks[i];
+    double *up = p >= 0 ? blocks[p].a : NULL;
     if (b->full) return skel__lu_full_factor(b->a, b->full, up);
     return b->r > 0 ? factor_point(b, up) : skel__lu_invert(b->a);
 }
@@ -119,11 +119,11 @@ SKEL__INLINE void take_off(double *from, w3 a) {
 }
 
 SKEL__INLINE void inward_point(skel__lu *b, const double *gamma, skel__lu *up) {
-    const int    rows = b->r - 3, c = b->child;
-    const double sign  = sign_of(b);
-    const w3     force = w3_load(b->force), shift = w3_scale(w3_of(gamma), sign);
-    const w3     nu   = w3_sub(w3_load(b->torque), w3_cross(w3_from(&b->point.arm[c]), force));
-    w3           turn = w3_make(0, 0, 0), left = w3_sub(nu, times(b->nu, shift));
+    const int rows = b->r - 3, c = b->child;
+    const double sign = sign_of(b);
+    const w3 force = w3_load(b->force), shift = w3_scale(w3_of(gamma), sign);
+    const w3 nu = w3_sub(w3_load(b->torque), w3_cross(w3_from(&b->point.arm[c]), force));
+    w3 turn = w3_make(0, 0, 0), left = w3_sub(nu, times(b->nu, shift));
     for (int k = 0; k < rows; ++k)
         turn = w3_mad(turn, sign * gamma[3 + k], w3_load(b->shut + k * SKEL__W3));
     if (rows > 0) left = w3_sub(left, times(b->nt, turn));
@@ -131,7 +131,7 @@ SKEL__INLINE void inward_point(skel__lu *b, const double *gamma, skel__lu *up) {
     w3_store(nu, b->torque), w3_store(shift, b->shift), w3_store(theta, b->theta);
     if (!up) return;
     const w3 phi = balance(b->fu, shift, b->ft, theta, force);
-    w3       n   = w3_cross(w3_from(&b->point.arm[!c]), phi);
+    w3 n = w3_cross(w3_from(&b->point.arm[!c]), phi);
     if (rows > 0) n = w3_add(n, balance(b->nu, shift, b->nt, theta, nu));
     if (b->is_coupled) n = w3_add(n, w33_mulv(w33_from(&b->kpc), theta));
     take_off(up->force, phi), take_off(up->torque, n);
@@ -139,14 +139,14 @@ SKEL__INLINE void inward_point(skel__lu *b, const double *gamma, skel__lu *up) {
 
 /* `shift` and `theta` are the body's own motion from now on. */
 SKEL__INLINE void outward_point(skel__lu *b, const skel__lu *up, double *lambda) {
-    const int    rows = b->r - 3, c = b->child;
+    const int rows = b->r - 3, c = b->child;
     const double sign = sign_of(b);
-    w3           u = w3_load(b->shift), theta = w3_load(b->theta), turn = w3_make(0, 0, 0);
+    w3 u = w3_load(b->shift), theta = w3_load(b->theta), turn = w3_make(0, 0, 0);
     if (up) {
-        turn         = w3_load(up->theta);
+        turn = w3_load(up->theta);
         const w3 put = w3_add(w3_load(up->shift), w3_cross(turn, w3_from(&b->point.arm1[!c])));
-        u            = w3_add(u, put);
-        theta        = w3_sub(theta, times(b->by_shift, put));
+        u = w3_add(u, put);
+        theta = w3_sub(theta, times(b->by_shift, put));
         if (rows > 0 || b->is_coupled) theta = w3_add(theta, times(b->by_turn, turn));
     }
     w3_store(w3_add(u, w3_cross(w3_from(&b->point.arm1[c]), theta)), b->shift);
@@ -194,7 +194,7 @@ SKEL__INLINE void begin(const skel_model *m, skel__lu *blocks, const double *rho
 
 SKEL__INLINE void inward_at(const skel_model *m, skel__lu *blocks, int32_t i, const double *gamma) {
     const int32_t p = parent_of(m, i);
-    skel__lu     *b = &blocks[i], *up = p >= 0 ? &blocks[p] : NULL;
+    skel__lu *b = &blocks[i], *up = p >= 0 ? &blocks[p] : NULL;
     if (b->full)
         inward_full(b, gamma + 6 * (size_t)i, up);
     else if (b->r > 0)
@@ -203,10 +203,10 @@ SKEL__INLINE void inward_at(const skel_model *m, skel__lu *blocks, int32_t i, co
 
 SKEL__INLINE void outward(const skel_model *m, skel__lu *blocks, double *y, double *lambda) {
     for (int32_t k = 0; k < m->nd; ++k) {
-        const size_t    i  = (size_t)m->order[k];
-        const int32_t   p  = parent_of(m, (int32_t)i);
+        const size_t i = (size_t)m->order[k];
+        const int32_t p = parent_of(m, (int32_t)i);
         const skel__lu *up = p >= 0 ? &blocks[p] : NULL;
-        skel__lu       *b  = &blocks[i];
+        skel__lu *b = &blocks[i];
         if (b->full)
             outward_full(b, up, lambda + 6 * i);
         else if (b->r > 0)

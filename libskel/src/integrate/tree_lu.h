@@ -14,8 +14,8 @@
 #include "model/model.h"
 
 typedef struct skel__lu_full {
-    int    r;          /* rows of the joint; 0: hangs by springs alone */
-    int    is_coupled; /* kab, kba are not zero */
+    int r;          /* rows of the joint; 0: hangs by springs alone */
+    int is_coupled; /* kab, kba are not zero */
     double kab[SKEL__WIDE6], kba[SKEL__WIDE6];
     double wa[36], wb[36]; /* 6 x r */
     double ga[36], gb[36]; /* r x 6 */
@@ -40,12 +40,12 @@ typedef struct skel__lu_point {
 } skel__lu_point;
 
 typedef struct skel__lu {
-    skel__lu_full *full;           /* of a joint that is not through a point; else NULL */
-    int            r;              /* rows of the joint, 0 for a free root */
-    int            child;          /* which side of the joint the child is: 0 for a, 1 for b */
-    int            is_coupled;     /* kpc, kcp are not zero */
-    double         a[SKEL__WIDE6]; /* A; its inverse after factoring a free root */
-    m3             kpc, kcp;       /* by theta, in the torques */
+    skel__lu_full *full;   /* of a joint that is not through a point; else NULL */
+    int r;                 /* rows of the joint, 0 for a free root */
+    int child;             /* which side of the joint the child is: 0 for a, 1 for b */
+    int is_coupled;        /* kpc, kcp are not zero */
+    double a[SKEL__WIDE6]; /* A; its inverse after factoring a free root */
+    m3 kpc, kcp;           /* by theta, in the torques */
     skel__lu_point point;
     /* factors: child's force F and torque N about the point, by its displacement u and by theta */
     double fu[SKEL__W33], ft[SKEL__W33], nu[SKEL__W33], nt[SKEL__W33];
@@ -61,15 +61,15 @@ typedef struct skel__lu {
 /* Made twice: skel__lu_factor_plain and so on, and skel__lu_factor_wide (sweep_wide.c).
    Factoring returns 0 where a block is singular. 6 of rho and y per body; gamma and lambda have 6
    places per body, for its tree joint. Both at once: the one runs while the other waits. */
-int  SKEL__WAY(skel__lu_factor)(const skel_model *m, skel__lu *blocks);
+int SKEL__WAY(skel__lu_factor)(const skel_model *m, skel__lu *blocks);
 void SKEL__WAY(skel__lu_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
                                const double *gamma, double *y, double *lambda);
-int  SKEL__WAY(skel__lu_factor_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
+int SKEL__WAY(skel__lu_factor_solve)(const skel_model *m, skel__lu *blocks, const double *rho,
                                      const double *gamma, double *y, double *lambda);
 
 /* treelu_full.c; parent: block and right side of the parent, or NULL. */
-int  skel__lu_invert(double *a);
-int  skel__lu_full_factor(const double *a, skel__lu_full *b, double *parent);
+int skel__lu_invert(double *a);
+int skel__lu_full_factor(const double *a, skel__lu_full *b, double *parent);
 void skel__lu_full_inward(skel__lu_full *b, const double *rho, const double *gamma,
                           double *rho_parent);
 void skel__lu_full_outward(const skel__lu_full *b, const double *rho, const double *y_parent,

@@ -43,24 +43,24 @@ static ALWAYS_INLINE int invert(double *a, int n) {
         if (!(fabs(a[p * n + c]) > 0)) return 0;
         for (int k = 0; p != c && k < n; ++k) {
             const double t = a[c * n + k];
-            a[c * n + k]   = a[p * n + k];
-            a[p * n + k]   = t;
+            a[c * n + k] = a[p * n + k];
+            a[p * n + k] = t;
         }
         const double over = 1.0 / a[c * n + c];
-        a[c * n + c]      = 1.0;
+        a[c * n + c] = 1.0;
         for (int k = 0; k < n; ++k) a[c * n + k] *= over;
         for (int r = 0; r < n; ++r) {
             if (r == c) continue;
             const double f = a[r * n + c];
-            a[r * n + c]   = 0;
+            a[r * n + c] = 0;
             for (int k = 0; k < n; ++k) a[r * n + k] -= f * a[c * n + k];
         }
     }
     for (int c = n - 1; c >= 0; --c)
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n <= 6 */
         for (int r = 0; pivot[c] != c && r < n; ++r) {
-            const double t      = a[r * n + c];
-            a[r * n + c]        = a[r * n + pivot[c]];
+            const double t = a[r * n + c];
+            a[r * n + c] = a[r * n + pivot[c]];
             a[r * n + pivot[c]] = t;
         }
     return 1;
@@ -87,13 +87,13 @@ static slide_duals duals_of(const double *at, int by, int step) {
     v3 force[5], torque[5];
     for (int k = 0; k < 5; ++k) {
         const double *v = at + k * by;
-        force[k]        = (v3){v[0], v[step], v[2 * step]};
-        torque[k]       = (v3){v[3 * step], v[4 * step], v[5 * step]};
+        force[k] = (v3){v[0], v[step], v[2 * step]};
+        torque[k] = (v3){v[3 * step], v[4 * step], v[5 * step]};
     }
     slide_duals d;
-    d.z           = v3_cross(force[0], force[1]);
-    d.m[0]        = torque[0];
-    d.m[1]        = torque[1];
+    d.z = v3_cross(force[0], force[1]);
+    d.m[0] = torque[0];
+    d.m[1] = torque[1];
     const v3 u[3] = {force[0], force[1], d.z};
     dual_of(u, d.u);
     dual_of(torque + 2, d.n);
@@ -132,8 +132,8 @@ static void hold_of(const slide_duals *d, double *l) {
 
 static int eliminate(skel__lu_full *b, double *parent) {
     const slide_duals rows = duals_of(b->gb, 6, 1), columns = duals_of(b->wb, 1, 5);
-    const double      z[6] = {rows.z.x, rows.z.y, rows.z.z, 0, 0, 0};
-    double            r[36], t[36], u[36], ta[6], kpc[36], kcp[36];
+    const double z[6] = {rows.z.x, rows.z.y, rows.z.z, 0, 0, 0};
+    double r[36], t[36], u[36], ta[6], kpc[36], kcp[36];
 
     /* Q = R - z (t^T A R) / s,  s = t^T A z */
     v3_to(columns.z, b->across);

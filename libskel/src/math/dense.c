@@ -17,7 +17,7 @@ static inline int factor(double *restrict a, int n) {
         for (int k = 0; k < j; ++k) d -= a[j * n + k] * a[j * n + k];
         if (!(d > 0)) return 0;
         const double over = 1.0 / sqrt(d);
-        a[j * n + j]      = over; /* a multiplication is faster than a division */
+        a[j * n + j] = over; /* a multiplication is faster than a division */
         for (int i = j + 1; i < n; ++i) {
             double t = a[i * n + j];
             for (int k = 0; k < j; ++k) t -= a[i * n + k] * a[j * n + k];
@@ -107,10 +107,10 @@ size_t skel__least_norm_work(int32_t n) {
 }
 
 int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *work) {
-    double     *singular = work;
-    double     *real     = singular + n;
-    lapack_int *integer  = (lapack_int *)(void *)(real + real_work(n));
-    lapack_int  rank     = 0;
+    double *singular = work;
+    double *real = singular + n;
+    lapack_int *integer = (lapack_int *)(void *)(real + real_work(n));
+    lapack_int rank = 0;
     if (n == 0) return 0;
 
     /* LAPACK's iterations for singular values and eigenvalues never end on NaN. */
@@ -175,8 +175,8 @@ static inline double turn_apart(double *restrict a, double *restrict b, int32_t 
 static void swap_rows(double *a, double *b, int32_t n) {
     for (int32_t i = 0; a != b && i < n; ++i) {
         const double x = a[i];
-        a[i]           = b[i];
-        b[i]           = x;
+        a[i] = b[i];
+        b[i] = x;
     }
 }
 
@@ -194,13 +194,13 @@ static void reduce_rows(double *rows, int32_t k, int32_t n, double *r) {
         swap_rows(a, rows + (size_t)next * (size_t)n, n);
         for (int32_t j = 0; j < i; ++j) swap_rows(r + j * k + i, r + j * k + next, 1);
         const double size = sqrt(most);
-        r[i * k + i]      = size;
+        r[i * k + i] = size;
         if (!(size > 0)) break;
         for (int32_t c = 0; c < n; ++c) a[c] /= size;
         for (int32_t j = i + 1; j < k; ++j) {
-            double      *b = rows + (size_t)j * (size_t)n;
+            double *b = rows + (size_t)j * (size_t)n;
             const double d = dot_of(a, b, n);
-            r[i * k + j]   = d;
+            r[i * k + j] = d;
             for (int32_t c = 0; c < n; ++c) b[c] -= d * a[c];
         }
     }
@@ -232,7 +232,7 @@ static inline double least_square(const double *rows, int32_t k, int32_t n, doub
         double size = 0;
         skel__cholesky_solve(a, k, x, 1);
         for (int32_t i = 0; i < k; ++i) size += x[i] * x[i];
-        size             = sqrt(size);
+        size = sqrt(size);
         const double now = 1 / size;
         for (int32_t i = 0; i < k; ++i) x[i] *= now;
         if (round > 1 && fabs(now - was) < 1e-4 * now) return now > 1e-9 * trace ? now : 0;
@@ -258,7 +258,7 @@ double skel__smallest_singular(const double *columns, int32_t m, int32_t n, size
     double least = INFINITY;
     for (int32_t i = 0; i < k; ++i) {
         const double *a = r + (size_t)i * (size_t)k;
-        least           = fmin(least, sqrt(dot_of(a, a, k)));
+        least = fmin(least, sqrt(dot_of(a, a, k)));
     }
     return least;
 }

@@ -23,13 +23,13 @@ int32_t skel__least_norm(double *a, double *b, int32_t n, double cut, double *wo
 
 /* Moore-Penrose inverse (n x m) of the m x n matrix a by SVD; singular values below cut times the
    largest count as zero. a is destroyed. Returns the rank, or -1 where the SVD failed. */
-size_t  skel__pseudoinverse_work(int32_t m, int32_t n);
+size_t skel__pseudoinverse_work(int32_t m, int32_t n);
 int32_t skel__pseudoinverse(double *a, int32_t m, int32_t n, double cut, double *out, double *work);
 
 /* Eigenvalues, smallest first, of the symmetric n x n matrix a (lower triangle), whose rows become
    the eigenvectors. Returns 0 where it failed. */
 size_t skel__eigen_work(int32_t n);
-int    skel__eigen(double *a, int32_t n, double *values, double *work);
+int skel__eigen(double *a, int32_t n, double *values, double *work);
 
 /* Smallest of the min(m, n) singular values of the matrix with n columns of m numbers, `stride`
    from one to the next: by inverse iteration, and where it is small beside the largest by rotations

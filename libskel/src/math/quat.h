@@ -15,7 +15,7 @@ typedef struct quat {
 } quat;
 
 typedef struct pose {
-    v3   p;
+    v3 p;
     quat q;
 } pose;
 
@@ -74,30 +74,30 @@ static inline v3 q_rotate(quat a, v3 b) {
 /* Rotation vector (axis times angle) to quaternion. */
 static inline quat q_exp(v3 phi) {
     const double t2 = v3_dot(phi, phi);
-    double       s, c;
+    double s, c;
     if (t2 < SKEL__SMALL_ANGLE * SKEL__SMALL_ANGLE) {
         s = 0.5 - t2 / 48.0 + t2 * t2 / 3840.0;
         c = 1.0 - t2 / 8.0 + t2 * t2 / 384.0;
     } else {
         const double t = sqrt(t2);
-        s              = sin(0.5 * t) / t;
-        c              = cos(0.5 * t);
+        s = sin(0.5 * t) / t;
+        c = cos(0.5 * t);
     }
     return (quat){c, s * phi.x, s * phi.y, s * phi.z};
 }
 /* Quaternion to the shortest rotation vector, |phi| <= pi. */
 static inline v3 q_log(quat a) {
     const double sign = a.w < 0 ? -1.0 : 1.0;
-    const v3     u    = v3_scale(q_vec(a), sign);
-    const double n    = v3_norm(u);
-    const double w    = sign * a.w;
+    const v3 u = v3_scale(q_vec(a), sign);
+    const double n = v3_norm(u);
+    const double w = sign * a.w;
     if (n < 1e-8) return v3_scale(u, 2.0 / w);
     return v3_scale(u, 2.0 * atan2(n, w) / n);
 }
 /* Rotation matrix (proper, orthogonal) to quaternion: the largest component first (Shepperd). */
 static inline quat q_from_matrix(m3 m) {
     const double xx = m.r[0].x, yy = m.r[1].y, zz = m.r[2].z, tr = xx + yy + zz;
-    quat         q;
+    quat q;
     if (tr >= xx && tr >= yy && tr >= zz)
         q = (quat){1 + tr, m.r[2].y - m.r[1].z, m.r[0].z - m.r[2].x, m.r[1].x - m.r[0].y};
     else if (xx >= yy && xx >= zz)
@@ -128,7 +128,7 @@ static inline exp_coeffs exp_coefficients(v3 phi) {
 }
 static inline v3 q_jacobian_mul(v3 phi, v3 rate) {
     const exp_coeffs k = exp_coefficients(phi);
-    const v3         p = v3_cross(phi, rate);
+    const v3 p = v3_cross(phi, rate);
     return v3_mad(v3_mad(rate, -k.b, p), k.c, v3_cross(phi, p));
 }
 

@@ -16,13 +16,13 @@
 /* J^-1 w; |phi| < 2 pi. */
 static inline v3 q_jacobian_solve(v3 phi, v3 w) {
     const double t2 = v3_dot(phi, phi);
-    double       e;
+    double e;
     if (t2 < 0.04) { /* the series of x cot x: the closed form cancels */
         e = 1.0 / 12 +
             t2 * (1.0 / 720 + t2 * (1.0 / 30240 + t2 * (1.0 / 1209600 + t2 / 47900160.0)));
     } else {
         const double half = 0.5 * sqrt(t2);
-        e                 = (1.0 - half * cos(half) / sin(half)) / t2;
+        e = (1.0 - half * cos(half) / sin(half)) / t2;
     }
     const v3 p = v3_cross(phi, w);
     return v3_mad(v3_mad(w, 0.5, p), e, v3_cross(phi, p));
@@ -30,19 +30,19 @@ static inline v3 q_jacobian_solve(v3 phi, v3 w) {
 
 /* omega' of phi, phi' and phi''. */
 static inline v3 q_exp_acceleration(v3 phi, v3 d, v3 dd) {
-    const exp_coeffs k  = exp_coefficients(phi);
-    const double     pd = v3_dot(phi, d);
-    const v3         p  = v3_cross(phi, d);
-    v3               dw = q_jacobian_mul(phi, dd);
-    dw                  = v3_mad(dw, -k.db * pd, p);
-    dw                  = v3_mad(dw, k.dc * pd, v3_cross(phi, p));
+    const exp_coeffs k = exp_coefficients(phi);
+    const double pd = v3_dot(phi, d);
+    const v3 p = v3_cross(phi, d);
+    v3 dw = q_jacobian_mul(phi, dd);
+    dw = v3_mad(dw, -k.db * pd, p);
+    dw = v3_mad(dw, k.dc * pd, v3_cross(phi, p));
     return v3_mad(dw, k.c, v3_cross(d, p));
 }
 
 /* The rotation vector of q that lies nearest to `near`: log(q), or the other way round. */
 static inline v3 q_log_near(quat q, v3 near) {
-    const v3     phi = q_log(q);
-    const double t   = v3_norm(phi);
+    const v3 phi = q_log(q);
+    const double t = v3_norm(phi);
     if (t < 1e-12) { /* no turn, or a whole one about the axis we came by */
         const double n = v3_norm(near);
         return n < 0.5 * SKEL__TURN ? phi : v3_scale(near, SKEL__TURN / n);

@@ -12,12 +12,12 @@
 /* Weights of the value and its first two derivatives at x = 0 for nodes at -at, .. count-1-at. */
 static void weights(skel__stencil *s) {
     double w[SKEL__STENCIL_NODES][3] = {{1.0}};
-    double before                    = 1.0;
-    double last                      = -s->at; /* node n less the point */
+    double before = 1.0;
+    double last = -s->at; /* node n less the point */
     for (int32_t n = 1; n < s->count; ++n) {
-        const int32_t top     = n < 2 ? n : 2;
-        const double  here    = n - s->at;
-        double        product = 1.0;
+        const int32_t top = n < 2 ? n : 2;
+        const double here = n - s->at;
+        double product = 1.0;
         for (int32_t v = 0; v < n; ++v) {
             const double apart = n - v;
             product *= apart;
@@ -29,13 +29,13 @@ static void weights(skel__stencil *s) {
                 w[v][m] = (here * w[v][m] - (m > 0 ? m * w[v][m - 1] : 0.0)) / apart;
         }
         before = product;
-        last   = here;
+        last = here;
     }
     for (int32_t n = 0; n < s->count; ++n) s->d1[n] = w[n][1], s->d2[n] = w[n][2];
 }
 
 static skel__stencil place(int32_t samples, int32_t sample, int32_t central, int32_t most) {
-    skel__stencil s    = {0};
+    skel__stencil s = {0};
     const int32_t half = central / 2;
     if (sample >= half && sample + half < samples) {
         s.first = sample - half, s.count = central;
@@ -93,13 +93,13 @@ size_t skel__lowpass_room(size_t n) {
 void skel__lowpass(double *x, size_t stride, size_t n, double cutoff, double rate,
                    double *scratch) {
     const double wanted = ceil(PAD_PERIODS * rate / cutoff);
-    const size_t pad    = n < 2 ? 0 : wanted < (double)(n - 1) ? (size_t)wanted : n - 1;
-    const size_t total  = n + 2 * pad;
+    const size_t pad = n < 2 ? 0 : wanted < (double)(n - 1) ? (size_t)wanted : n - 1;
+    const size_t total = n + 2 * pad;
     const double first = x[0], end = x[(n - 1) * stride];
     if (n < 2) return;
     for (size_t k = 0; k < n; ++k) scratch[pad + k] = x[k * stride];
     for (size_t k = 1; k <= pad; ++k) {
-        scratch[pad - k]         = 2.0 * first - x[k * stride];
+        scratch[pad - k] = 2.0 * first - x[k * stride];
         scratch[pad + n - 1 + k] = 2.0 * end - x[(n - 1 - k) * stride];
     }
     const coefficients c = butterworth(cutoff, rate);
@@ -122,9 +122,9 @@ static double turned(const double *x, size_t stride, ptrdiff_t n, ptrdiff_t k) {
 }
 
 skel__band skel__band_of(const double *x, size_t stride, size_t n) {
-    double     tap[TAPS + 1] = {0.5};
-    double     mean          = 0.0;
-    skel__band band          = {0};
+    double tap[TAPS + 1] = {0.5};
+    double mean = 0.0;
+    skel__band band = {0};
     for (int k = 1; k <= TAPS; ++k) {
         const double u = PI * k / (TAPS + 1.0);
         tap[k] = -sin(0.5 * PI * k) / (PI * k) * (0.42 + 0.5 * cos(u) + 0.08 * cos(2.0 * u));
@@ -132,7 +132,7 @@ skel__band skel__band_of(const double *x, size_t stride, size_t n) {
     for (size_t k = 0; k < n; ++k) mean += x[k * stride] / (double)n;
     for (size_t k = 0; k < n; ++k) {
         const ptrdiff_t at = (ptrdiff_t)k, count = (ptrdiff_t)n;
-        double          y = tap[0] * x[k * stride];
+        double y = tap[0] * x[k * stride];
         for (int j = 1; j <= TAPS; ++j)
             y += tap[j] * (turned(x, stride, count, at - j) + turned(x, stride, count, at + j));
         band.high += y * y;

@@ -13,7 +13,7 @@
    weights (spacing 1) of the first and the second. */
 typedef struct skel__stencil {
     int32_t first, count, at; /* at: index within the stencil */
-    double  d1[SKEL__STENCIL_NODES], d2[SKEL__STENCIL_NODES];
+    double d1[SKEL__STENCIL_NODES], d2[SKEL__STENCIL_NODES];
 } skel__stencil;
 
 /* Eighth order wherever there are ten samples: central with four on either side, near the ends the

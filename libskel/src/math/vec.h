@@ -57,8 +57,8 @@ static inline v3 v3_centripetal(v3 w, v3 r) {
 /* A unit vector perpendicular to the unit vector a, the same for the same a. */
 static inline v3 v3_perpendicular(v3 a) {
     const double x = fabs(a.x), y = fabs(a.y), z = fabs(a.z);
-    const v3     e = x <= y && x <= z ? (v3){1, 0, 0} : y <= z ? (v3){0, 1, 0} : (v3){0, 0, 1};
-    const v3     c = v3_cross(a, e);
+    const v3 e = x <= y && x <= z ? (v3){1, 0, 0} : y <= z ? (v3){0, 1, 0} : (v3){0, 0, 1};
+    const v3 c = v3_cross(a, e);
     return v3_scale(c, 1.0 / v3_norm(c));
 }
 
@@ -152,10 +152,10 @@ static inline double m3_det(m3 a) {
 }
 /* Inverse by cofactors; the caller knows that a is regular (an inertia, a rotation). */
 static inline m3 m3_inverse(m3 a) {
-    const v3     c0 = v3_cross(a.r[1], a.r[2]);
-    const v3     c1 = v3_cross(a.r[2], a.r[0]);
-    const v3     c2 = v3_cross(a.r[0], a.r[1]);
-    const double d  = 1.0 / v3_dot(a.r[0], c0);
+    const v3 c0 = v3_cross(a.r[1], a.r[2]);
+    const v3 c1 = v3_cross(a.r[2], a.r[0]);
+    const v3 c2 = v3_cross(a.r[0], a.r[1]);
+    const double d = 1.0 / v3_dot(a.r[0], c0);
     return m3_transpose((m3){{v3_scale(c0, d), v3_scale(c1, d), v3_scale(c2, d)}});
 }
 

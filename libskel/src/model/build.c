@@ -35,24 +35,24 @@ _Static_assert(sizeof(skel_model_desc) ==
                    offsetof(skel_model_desc, frame_acceleration_curve) + sizeof(skel_curve),
                "tail padding");
 
-static const skel_body_desc  k_body  = {.struct_size = sizeof k_body, .orientation = {1, 0, 0, 0}};
-static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
-                                        .parent             = SKEL_WORLD,
+static const skel_body_desc k_body = {.struct_size = sizeof k_body, .orientation = {1, 0, 0, 0}};
+static const skel_joint_desc k_joint = {.struct_size = sizeof k_joint,
+                                        .parent = SKEL_WORLD,
                                         .parent_orientation = {1, 0, 0, 0},
-                                        .child_orientation  = {1, 0, 0, 0},
-                                        .limits.axis        = {0, 0, 1},
-                                        .follow.damping     = 1,
-                                        .muscle.delay       = 0.1,
-                                        .muscle.side        = 1,
-                                        .mimic.source       = -1,
-                                        .mimic.multiplier   = 1};
-static const skel_model_desc k_model = {.struct_size   = sizeof k_model,
-                                        .body_stride   = sizeof(skel_body_desc),
-                                        .joint_stride  = sizeof(skel_joint_desc),
-                                        .gravity       = {0, 0, -9.81},
+                                        .child_orientation = {1, 0, 0, 0},
+                                        .limits.axis = {0, 0, 1},
+                                        .follow.damping = 1,
+                                        .muscle.delay = 0.1,
+                                        .muscle.side = 1,
+                                        .mimic.source = -1,
+                                        .mimic.multiplier = 1};
+static const skel_model_desc k_model = {.struct_size = sizeof k_model,
+                                        .body_stride = sizeof(skel_body_desc),
+                                        .joint_stride = sizeof(skel_joint_desc),
+                                        .gravity = {0, 0, -9.81},
                                         .ground_stride = sizeof(skel_ground_desc),
                                         .wobble_stride = sizeof(skel_wobble_desc),
-                                        .field_stride  = sizeof(skel_field_desc)};
+                                        .field_stride = sizeof(skel_field_desc)};
 
 void skel_body_desc_init_sized(skel_body_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_body, sizeof k_body);
@@ -67,17 +67,17 @@ void skel_model_desc_init_sized(skel_model_desc *desc, size_t size) {
 /* What is needed only while building. */
 typedef struct build {
     skel_model_desc desc;
-    skel_model     *m;
-    skel_error     *err;
-    int32_t        *first;   /* (nb + 1) start of each body's joints in `link` */
-    int32_t        *link;    /* (2 nj) joints at a body */
-    int32_t        *queue;   /* (nb) */
-    int32_t        *placed;  /* (nb) */
-    int32_t        *visited; /* (nb) */
-    const char    **sorted;  /* (max(nb, nj)) names */
-    int32_t         npin;    /* bodies with pins */
-    char           *names;   /* next free byte of the model's name pool */
-    double         *numbers; /* next free double of the model's curve pool */
+    skel_model *m;
+    skel_error *err;
+    int32_t *first;      /* (nb + 1) start of each body's joints in `link` */
+    int32_t *link;       /* (2 nj) joints at a body */
+    int32_t *queue;      /* (nb) */
+    int32_t *placed;     /* (nb) */
+    int32_t *visited;    /* (nb) */
+    const char **sorted; /* (max(nb, nj)) names */
+    int32_t npin;        /* bodies with pins */
+    char *names;         /* next free byte of the model's name pool */
+    double *numbers;     /* next free double of the model's curve pool */
 } build;
 
 /* ---- reading descs -------------------------------------------------------------------------- */
@@ -138,21 +138,21 @@ static skel_status check_and_measure(build *b, size_t *names, size_t *numbers) {
 
 static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     const size_t nb = b->desc.body_count, nj = b->desc.joint_count, np = (size_t)b->npin;
-    skel__carver c  = {base, 0};
-    skel_model  *m  = skel__carve(&c, 1, sizeof *m);
-    skel_model   at = {0};
-    at.body         = skel__carve(&c, nb + np, sizeof *at.body);
-    at.joint        = skel__carve(&c, nj + np, sizeof *at.joint);
-    at.order        = skel__carve(&c, nb, sizeof *at.order);
-    at.prescribed   = skel__carve(&c, nb + np, sizeof *at.prescribed);
-    at.loop         = skel__carve(&c, nj, sizeof *at.loop);
-    at.mimic_joint  = skel__carve(&c, nj, sizeof *at.mimic_joint);
-    at.pin          = skel__carve(&c, nb, sizeof *at.pin);
+    skel__carver c = {base, 0};
+    skel_model *m = skel__carve(&c, 1, sizeof *m);
+    skel_model at = {0};
+    at.body = skel__carve(&c, nb + np, sizeof *at.body);
+    at.joint = skel__carve(&c, nj + np, sizeof *at.joint);
+    at.order = skel__carve(&c, nb, sizeof *at.order);
+    at.prescribed = skel__carve(&c, nb + np, sizeof *at.prescribed);
+    at.loop = skel__carve(&c, nj, sizeof *at.loop);
+    at.mimic_joint = skel__carve(&c, nj, sizeof *at.mimic_joint);
+    at.pin = skel__carve(&c, nb, sizeof *at.pin);
     at.ground =
         skel__carve(&c, SKEL__SOFT_LEVELS * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
-    at.wobble  = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
-    at.field   = skel__carve(&c, b->desc.field_count, sizeof *at.field);
-    b->names   = skel__carve(&c, names, 1);
+    at.wobble = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
+    at.field = skel__carve(&c, b->desc.field_count, sizeof *at.field);
+    b->names = skel__carve(&c, names, 1);
     b->numbers = skel__carve(&c, numbers, sizeof(double));
     if (m) *m = at;
     b->m = m;
@@ -162,12 +162,12 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
 static size_t layout_scratch(build *b, void *base) {
     const size_t nb = b->desc.body_count, nj = b->desc.joint_count;
     skel__carver c = {base, 0};
-    b->first       = skel__carve(&c, nb + 2, sizeof *b->first);
-    b->link        = skel__carve(&c, 2 * nj + 1, sizeof *b->link);
-    b->queue       = skel__carve(&c, nb + 1, sizeof *b->queue);
-    b->placed      = skel__carve(&c, nb + 1, sizeof *b->placed);
-    b->visited     = skel__carve(&c, nb + 1, sizeof *b->visited);
-    b->sorted      = skel__carve(&c, (nb > nj ? nb : nj) + 1, sizeof *b->sorted);
+    b->first = skel__carve(&c, nb + 2, sizeof *b->first);
+    b->link = skel__carve(&c, 2 * nj + 1, sizeof *b->link);
+    b->queue = skel__carve(&c, nb + 1, sizeof *b->queue);
+    b->placed = skel__carve(&c, nb + 1, sizeof *b->placed);
+    b->visited = skel__carve(&c, nb + 1, sizeof *b->visited);
+    b->sorted = skel__carve(&c, (nb > nj ? nb : nj) + 1, sizeof *b->sorted);
     return c.used;
 }
 
@@ -199,7 +199,7 @@ static double *take_slopes(build *b, uint32_t count) {
 }
 
 static void take_driven_curves(build *b, skel__body *to, const skel_body_desc *d) {
-    to->position_curve    = take_curve(b, &d->position_curve);
+    to->position_curve = take_curve(b, &d->position_curve);
     to->orientation_curve = take_curve(b, &d->orientation_curve);
     if (to->position_curve.count > 0) {
         to->position_slopes = take_slopes(b, to->position_curve.count);
@@ -216,7 +216,7 @@ static void take_driven_curves(build *b, skel__body *to, const skel_body_desc *d
 static void take_pinned(build *b, int32_t i, skel__body *to, const skel_body_desc *d) {
     if (d->pinned_count == 0) return;
     memcpy(b->numbers, d->pinned, 2 * (size_t)d->pinned_count * sizeof(double));
-    to->pinned       = b->numbers;
+    to->pinned = b->numbers;
     to->pinned_count = d->pinned_count;
     b->numbers += 2 * (size_t)d->pinned_count;
     b->m->pin[b->m->npin++] = i;
@@ -226,7 +226,7 @@ static void take_touch(build *b, skel__body *to, const skel_body_desc *d) {
     to->collide = d->collide;
     if (d->contact_count == 0) return;
     memcpy(b->numbers, d->contacts, 3 * (size_t)d->contact_count * sizeof(double));
-    to->contacts      = b->numbers;
+    to->contacts = b->numbers;
     to->contact_count = d->contact_count;
     b->numbers += 3 * (size_t)d->contact_count;
 }
@@ -238,69 +238,69 @@ static int starts_from_behind(const skel__body *b) {
 }
 
 static void take_body(build *b, int32_t i, const skel_body_desc *d) {
-    skel__body   *to = &b->m->body[i];
-    const double *j  = d->inertia;
-    to->motion       = d->motion;
+    skel__body *to = &b->m->body[i];
+    const double *j = d->inertia;
+    to->motion = d->motion;
     to->parent = to->joint = -1;
-    to->host               = -1;
-    to->is_smooth          = (d->flags & SKEL_FLAG_SMOOTH) != 0;
-    to->shape              = d->shape;
-    to->mass               = d->mass;
-    to->inertia            = (m3){{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
+    to->host = -1;
+    to->is_smooth = (d->flags & SKEL_FLAG_SMOOTH) != 0;
+    to->shape = d->shape;
+    to->mass = d->mass;
+    to->inertia = (m3){{{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}}};
     if (d->mass > 0) to->inertia_inverse = m3_symmetric(m3_inverse(to->inertia));
-    to->x0     = (pose){v3_of(d->position), q_unit(q_of(d->orientation))};
-    to->v0     = v3_of(d->velocity);
-    to->w0     = v3_of(d->angular_velocity);
-    to->force  = v3_of(d->force);
+    to->x0 = (pose){v3_of(d->position), q_unit(q_of(d->orientation))};
+    to->v0 = v3_of(d->velocity);
+    to->w0 = v3_of(d->angular_velocity);
+    to->force = v3_of(d->force);
     to->torque = v3_of(d->torque);
     memcpy(to->size, d->size, sizeof to->size);
-    to->name         = take_name(b, d->name, "body", i);
-    to->force_curve  = take_curve(b, &d->force_curve);
+    to->name = take_name(b, d->name, "body", i);
+    to->force_curve = take_curve(b, &d->force_curve);
     to->torque_curve = take_curve(b, &d->torque_curve);
     take_driven_curves(b, to, d);
     take_pinned(b, i, to, d);
     take_touch(b, to, d);
     const int on_curve = to->position_curve.count > 0 || to->orientation_curve.count > 0;
-    b->placed[i]       = !d->unplaced || on_curve;
+    b->placed[i] = !d->unplaced || on_curve;
     if (d->motion != SKEL_MOTION_DYNAMIC || on_curve) { /* the curve says how it starts */
-        const skel__side   side = starts_from_behind(to) ? SKEL__BEFORE : SKEL__AFTER;
-        const skel__motion at   = skel__prescribed_motion(to, 0, side);
+        const skel__side side = starts_from_behind(to) ? SKEL__BEFORE : SKEL__AFTER;
+        const skel__motion at = skel__prescribed_motion(to, 0, side);
         to->x0 = at.x, to->v0 = at.v, to->w0 = at.w;
     }
 }
 
 static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     skel__joint *to = &b->m->joint[i];
-    to->type        = d->type;
-    to->a           = d->parent;
-    to->b           = d->child;
-    to->fa          = (pose){v3_of(d->parent_position), q_unit(q_of(d->parent_orientation))};
-    to->fb          = (pose){v3_of(d->child_position), q_unit(q_of(d->child_orientation))};
-    to->ea          = m3_transpose(q_matrix(to->fa.q));
-    to->eb          = m3_transpose(q_matrix(to->fb.q));
-    to->friction    = d->friction;
-    to->motor       = d->motor;
+    to->type = d->type;
+    to->a = d->parent;
+    to->b = d->child;
+    to->fa = (pose){v3_of(d->parent_position), q_unit(q_of(d->parent_orientation))};
+    to->fb = (pose){v3_of(d->child_position), q_unit(q_of(d->child_orientation))};
+    to->ea = m3_transpose(q_matrix(to->fa.q));
+    to->eb = m3_transpose(q_matrix(to->fb.q));
+    to->friction = d->friction;
+    to->motor = d->motor;
     to->motor_curve = take_curve(b, &d->motor_curve);
-    to->is_smooth   = (d->flags & SKEL_FLAG_SMOOTH) != 0;
+    to->is_smooth = (d->flags & SKEL_FLAG_SMOOTH) != 0;
 
-    to->limits        = d->limits;
+    to->limits = d->limits;
     to->limits.is_set = d->limits.is_set != 0;
-    to->limit_axis    = v3_of(d->limits.axis);
+    to->limit_axis = v3_of(d->limits.axis);
 
-    to->follow        = d->follow;
+    to->follow = d->follow;
     to->follow.target = take_curve(b, &d->follow.target);
     to->follow.weight = take_curve(b, &d->follow.weight);
     if (d->type == SKEL_JOINT_BALL && to->follow.target.count > 0)
         skel__curve_orient((double *)(uintptr_t)to->follow.target.value, to->follow.target.count);
     if (to->follow.frequency > 0) b->m->has_follow = 1;
 
-    to->spring       = d->spring;
-    to->muscle       = d->muscle;
+    to->spring = d->spring;
+    to->muscle = d->muscle;
     to->muscle_index = -1;
-    to->mimic        = d->mimic;
-    to->mimic_root   = -1;
+    to->mimic = d->mimic;
+    to->mimic_root = -1;
 
-    to->name     = take_name(b, d->name, "joint", i);
+    to->name = take_name(b, d->name, "joint", i);
     to->q_offset = b->m->nq;
     to->v_offset = b->m->nv;
     b->m->nq += skel__joint_nq(d->type);
@@ -308,8 +308,8 @@ static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
 }
 
 static skel_status copy_all(build *b) {
-    b->m->nb      = (int32_t)b->desc.body_count;
-    b->m->nj      = (int32_t)b->desc.joint_count;
+    b->m->nb = (int32_t)b->desc.body_count;
+    b->m->nj = (int32_t)b->desc.joint_count;
     b->m->gravity = v3_of(b->desc.gravity);
     for (int32_t i = 0; i < b->m->nb; ++i) {
         skel_body_desc d;
@@ -321,7 +321,7 @@ static skel_status copy_all(build *b) {
         CHECK(joint_at(b, i, &d));
         take_joint(b, i, &d);
     }
-    b->m->frame_spin_curve         = take_curve(b, &b->desc.frame_spin_curve);
+    b->m->frame_spin_curve = take_curve(b, &b->desc.frame_spin_curve);
     b->m->frame_acceleration_curve = take_curve(b, &b->desc.frame_acceleration_curve);
     return skel__world_take(b->m, &b->desc, b->err);
 }
@@ -384,8 +384,8 @@ static int32_t group_of(int32_t *group, int32_t i) {
 /* Joins groups of bodies in the order of the joints, all anchors being one group: the joint that
    joins what is joined already closes a loop. */
 static skel_status find_loops(build *b) {
-    skel_model *m     = b->m;
-    int32_t    *group = b->queue;
+    skel_model *m = b->m;
+    int32_t *group = b->queue;
     for (int32_t i = 0; i <= m->nb; ++i) group[i] = i;
     for (int32_t j = 0; j < m->nj; ++j) {
         const int32_t a = m->joint[j].a, c = m->joint[j].b;
@@ -397,7 +397,7 @@ static skel_status find_loops(build *b) {
         const int32_t gc = group_of(group, is_anchor(m, c) ? m->nb : c);
         if (ga == gc) {
             m->joint[j].is_loop = 1;
-            m->loop[m->nl++]    = j;
+            m->loop[m->nl++] = j;
         }
         group[ga] = gc;
     }
@@ -406,15 +406,15 @@ static skel_status find_loops(build *b) {
 
 /* Hangs the dynamic body at the other end of joint j on `parent`. */
 static void hang(build *b, int32_t j, int32_t parent) {
-    skel_model   *m         = b->m;
-    skel__joint  *joint     = &m->joint[j];
-    const int32_t child     = joint->a == parent ? joint->b : joint->a;
-    b->visited[child]       = 1;
-    m->body[child].parent   = parent;
-    m->body[child].joint    = j;
+    skel_model *m = b->m;
+    skel__joint *joint = &m->joint[j];
+    const int32_t child = joint->a == parent ? joint->b : joint->a;
+    b->visited[child] = 1;
+    m->body[child].parent = parent;
+    m->body[child].joint = j;
     m->body[child].is_inner = !is_anchor(m, parent);
-    joint->reversed         = joint->b != child;
-    m->order[m->nd++]       = child;
+    joint->reversed = joint->b != child;
+    m->order[m->nd++] = child;
 }
 
 /* Breadth first from order[from]: everything that hangs below. */
@@ -429,7 +429,7 @@ static void grow(build *b, int32_t from) {
 }
 
 static void plant_root(build *b, int32_t i) {
-    b->visited[i]           = 1;
+    b->visited[i] = 1;
     b->m->order[b->m->nd++] = i;
     grow(b, b->m->nd - 1);
 }
@@ -437,8 +437,8 @@ static void plant_root(build *b, int32_t i) {
 /* Roots of free skeletons: bodies that are nobody's child first, then whatever is left; behind them
    the wobbling masses, each after its host. */
 static void plant_free(build *b) {
-    skel_model *m        = b->m;
-    int32_t    *is_child = b->queue;
+    skel_model *m = b->m;
+    int32_t *is_child = b->queue;
     memset(is_child, 0, (size_t)m->nb * sizeof *is_child);
     for (int32_t j = 0; j < m->nj; ++j)
         if (m->joint[j].b >= 0) is_child[m->joint[j].b] = 1;
@@ -451,8 +451,8 @@ static void plant_free(build *b) {
 
 /* What joints and springs hold together, numbered by the first body. The world ties nothing. */
 static void find_skeletons(build *b) {
-    skel_model *m     = b->m;
-    int32_t    *group = b->queue, *number = b->visited, count = 0;
+    skel_model *m = b->m;
+    int32_t *group = b->queue, *number = b->visited, count = 0;
     for (int32_t i = 0; i < m->nb; ++i) group[i] = i, number[i] = -1;
     for (int32_t j = 0; j < m->nj; ++j)
         if (m->joint[j].a >= 0 && m->joint[j].b >= 0)
@@ -481,7 +481,7 @@ static skel_status find_forest(build *b) {
     plant_free(b);
     for (int32_t k = 0; k < m->nd; ++k) {
         skel__body *at = &m->body[m->order[k]];
-        at->root       = at->joint < 0 ? m->order[k] : at->is_inner ? m->body[at->parent].root : -1;
+        at->root = at->joint < 0 ? m->order[k] : at->is_inner ? m->body[at->parent].root : -1;
     }
     find_skeletons(b);
     return SKEL_OK;
@@ -506,10 +506,10 @@ static skel_status check_pair(const build *b, int32_t j, int32_t role) {
 /* q_k = a (b q' + c) + d along the chain of joint j. */
 static skel_status resolve_mimic(build *b, int32_t j) {
     skel__joint *joint = b->m->joint;
-    int32_t      depth = 0, at = j;
+    int32_t depth = 0, at = j;
     for (; joint[at].mimic.source >= 0 && joint[at].mimic_root == -1; at = joint[at].mimic.source) {
         joint[at].mimic_root = -2; /* on the way */
-        b->queue[depth++]    = at;
+        b->queue[depth++] = at;
     }
     if (joint[at].mimic_root == -2)
         return skel__fail(
@@ -518,11 +518,11 @@ static skel_status resolve_mimic(build *b, int32_t j) {
             "that goes with none",
             j, joint[at].name);
     while (depth > 0) {
-        skel__joint       *k    = &joint[b->queue[--depth]];
+        skel__joint *k = &joint[b->queue[--depth]];
         const skel__joint *next = &joint[k->mimic.source];
-        const int          ends = next->mimic_root < 0;
-        k->mimic_root           = ends ? k->mimic.source : next->mimic_root;
-        k->mimic_factor         = k->mimic.multiplier * (ends ? 1 : next->mimic_factor);
+        const int ends = next->mimic_root < 0;
+        k->mimic_root = ends ? k->mimic.source : next->mimic_root;
+        k->mimic_factor = k->mimic.multiplier * (ends ? 1 : next->mimic_factor);
         k->mimic_shift = k->mimic.multiplier * (ends ? 0 : next->mimic_shift) + k->mimic.offset;
         if (!isfinite(k->mimic_factor) || !isfinite(k->mimic_shift))
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
@@ -557,8 +557,8 @@ static pose pose_of(const skel_model *m, int32_t body) {
 
 /* Both ways across a joint: known body -> its frame -> q -> the other frame -> its body. */
 static skel_status place_across(build *b, int32_t j, int32_t known) {
-    skel_model   *m     = b->m;
-    skel__joint  *joint = &m->joint[j];
+    skel_model *m = b->m;
+    skel__joint *joint = &m->joint[j];
     const int32_t other = joint->a == known ? joint->b : joint->a;
     if (other < 0 || b->placed[other]) return SKEL_OK;
     skel_joint_desc d;
@@ -571,16 +571,16 @@ static skel_status place_across(build *b, int32_t j, int32_t known) {
         m->body[other].x0 =
             pose_mul(pose_mul(pose_mul(pose_of(m, known), joint->fb), pose_inverse(move)),
                      pose_inverse(joint->fa));
-    m->body[other].x0.q         = q_unit(m->body[other].x0.q);
-    b->placed[other]            = 1;
+    m->body[other].x0.q = q_unit(m->body[other].x0.q);
+    b->placed[other] = 1;
     b->queue[++b->queue[m->nb]] = other;
     return SKEL_OK;
 }
 
 static skel_status place_all(build *b) {
-    skel_model *m    = b->m;
-    int32_t    *tail = &b->queue[m->nb]; /* index of the last entry of the queue */
-    *tail            = -1;
+    skel_model *m = b->m;
+    int32_t *tail = &b->queue[m->nb]; /* index of the last entry of the queue */
+    *tail = -1;
     for (int32_t i = 0; i < m->nb; ++i)
         if (b->placed[i]) b->queue[++*tail] = i;
     for (int32_t j = 0; j < m->nj; ++j)
@@ -624,7 +624,7 @@ static skel_status check_closed(const build *b) {
     const skel_model *m = b->m;
     for (int32_t j = 0; j < m->nj; ++j) {
         const skel__joint *at = &m->joint[j];
-        double             q[4];
+        double q[4];
         const skel__misfit e = skel__joint_measure(at, pose_mul(pose_of(m, at->a), at->fa),
                                                    pose_mul(pose_of(m, at->b), at->fb), q);
         if (!(e.gap <=
@@ -671,24 +671,24 @@ static void make_pins(skel_model *m) {
     m->na = m->nb + m->npin;
     for (int32_t k = 0; k < m->npin; ++k) {
         const skel__body *from = &m->body[m->pin[k]];
-        skel__body       *to   = &m->body[m->nb + k];
-        skel__joint      *weld = &m->joint[m->nj + k];
-        *to                    = *from;
-        to->motion             = SKEL_MOTION_DRIVEN;
+        skel__body *to = &m->body[m->nb + k];
+        skel__joint *weld = &m->joint[m->nj + k];
+        *to = *from;
+        to->motion = SKEL_MOTION_DRIVEN;
         to->parent = to->joint = -1;
-        to->is_inner           = 0;
-        to->host               = -1;
-        to->contact_count      = 0;
-        to->is_held            = to->position_curve.count == 0 && to->orientation_curve.count == 0;
-        weld->type             = SKEL_JOINT_FIXED;
+        to->is_inner = 0;
+        to->host = -1;
+        to->contact_count = 0;
+        to->is_held = to->position_curve.count == 0 && to->orientation_curve.count == 0;
+        weld->type = SKEL_JOINT_FIXED;
         weld->a = m->nb + k, weld->b = m->pin[k];
         weld->fa = weld->fb = (pose){{0, 0, 0}, q_identity()};
         weld->ea = weld->eb = m3_identity();
-        weld->is_loop       = 1;
-        weld->muscle_index  = -1;
+        weld->is_loop = 1;
+        weld->muscle_index = -1;
         weld->mimic.source = weld->mimic_root = -1;
-        weld->name                            = from->name;
-        m->prescribed[m->np++]                = m->nb + k;
+        weld->name = from->name;
+        m->prescribed[m->np++] = m->nb + k;
     }
 }
 
@@ -710,23 +710,23 @@ static skel_status no_memory(const build *b) {
 }
 
 skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err) {
-    build          b = {.err = err};
+    build b = {.err = err};
     skel_allocator allocator;
-    size_t         names, numbers;
+    size_t names, numbers;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     *out = NULL;
     CHECK(check_desc(&b, desc));
     if (skel__allocator_import(&allocator, b.desc.allocator) != SKEL_OK)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "allocator: is not complete");
     CHECK(check_and_measure(&b, &names, &numbers));
-    void       *block   = skel__alloc(&allocator, layout(&b, NULL, names, numbers));
-    void       *scratch = skel__alloc(&allocator, layout_scratch(&b, NULL));
+    void *block = skel__alloc(&allocator, layout(&b, NULL, names, numbers));
+    void *scratch = skel__alloc(&allocator, layout_scratch(&b, NULL));
     skel_status status;
     if (block && scratch) {
         layout(&b, block, names, numbers);
         layout_scratch(&b, scratch);
         b.m->allocator = allocator;
-        status         = fill(&b);
+        status = fill(&b);
     } else {
         status = no_memory(&b);
     }

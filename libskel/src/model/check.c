@@ -23,7 +23,7 @@ static skel_status fail(skel__owner o, const char *format, ...) SKEL__PRINTF(2, 
 
 /* "bodies[2].mass: ..." */
 static skel_status fail(skel__owner o, const char *format, ...) {
-    char    text[400];
+    char text[400];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -45,7 +45,7 @@ skel_status skel__check_finite(skel__owner o, const char *field, const double *v
 /* Numbers that must not be negative, each with its name. */
 typedef struct amount {
     const char *field;
-    double      value;
+    double value;
 } amount;
 
 static skel_status check_amounts(skel__owner o, const amount *a, size_t count) {
@@ -127,7 +127,7 @@ static skel_status check_mass(skel__owner o, const skel_body_desc *d) {
     const double unit = 1.0 / fmax(j[0], fmax(j[1], j[2]));
     const double x = j[0] * unit, y = j[1] * unit, z = j[2] * unit;
     const double a = j[3] * unit, b = j[4] * unit, c = j[5] * unit;
-    const m3     m = {{{x, a, b}, {a, y, c}, {b, c, z}}};
+    const m3 m = {{{x, a, b}, {a, y, c}, {b, c, z}}};
     if (x > 0 && x * y - a * a > 0 && m3_det(m) > 1e-14 * x * y * z) return SKEL_OK;
     return fail(o, "inertia: is [%g, %g, %g, %g, %g, %g], must be positive definite", j[0], j[1],
                 j[2], j[3], j[4], j[5]);
@@ -287,7 +287,7 @@ skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_join
     if ((d->flags & ~SKEL_FLAG_SMOOTH) != 0)
         return fail(o, "flags: is %d, must be 0 or SKEL_FLAG_SMOOTH", d->flags);
     const int has_one_axis = d->type == SKEL_JOINT_HINGE || d->type == SKEL_JOINT_SLIDE;
-    const int has_motor    = d->motor != 0 || d->motor_curve.count > 0;
+    const int has_motor = d->motor != 0 || d->motor_curve.count > 0;
     if (has_motor && !has_one_axis)
         return fail(o, "motor: must be 0, only hinge and slide have one axis");
     CHECK(check_spring(o, d, has_one_axis));

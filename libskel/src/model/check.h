@@ -11,7 +11,7 @@ typedef struct skel__owner {
     skel_error *err;
     skel_status status;
     const char *list;
-    int32_t     index;
+    int32_t index;
 } skel__owner;
 
 skel_status skel__check_curve(skel__owner o, const char *field, const skel_curve *c,

@@ -26,8 +26,8 @@ static uint32_t interval(const skel_curve *c, double t) {
 
 /* The same, but a sample that is met belongs to the interval on the wanted side. */
 static uint32_t interval_at(const skel_curve *c, double t, skel__side side) {
-    const uint32_t k     = interval(c, t);
-    const double   close = MET * (c->time[k + 1] - c->time[k]);
+    const uint32_t k = interval(c, t);
+    const double close = MET * (c->time[k + 1] - c->time[k]);
     if (side == SKEL__BEFORE && k > 0 && t - c->time[k] < close) return k - 1;
     if (side == SKEL__AFTER && k + 2 < c->count && c->time[k + 1] - t < close) return k + 1;
     return k;
@@ -47,8 +47,8 @@ void skel__curve_add(const skel_curve *c, double t, double *out) {
         for (uint32_t i = 0; i < c->width; ++i) out[i] += c->value[k * c->width + i];
         return;
     }
-    k                 = interval(c, t);
-    const double  s   = (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
+    k = interval(c, t);
+    const double s = (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
     const double *one = c->value + k * c->width, *two = one + c->width;
     for (uint32_t i = 0; i < c->width; ++i) out[i] += one[i] + s * (two[i] - one[i]);
 }
@@ -61,13 +61,13 @@ void skel__curve_add_smooth(const skel_curve *c, double t, double *out) {
         skel__curve_add(c, t, out);
         return;
     }
-    k                    = interval(c, t);
-    const uint32_t n     = c->count < WINDOW ? c->count : WINDOW;
+    k = interval(c, t);
+    const uint32_t n = c->count < WINDOW ? c->count : WINDOW;
     const uint32_t start = k < WINDOW / 2 - 1                    ? 0
                            : k - (WINDOW / 2 - 1) + n > c->count ? c->count - n
                                                                  : k - (WINDOW / 2 - 1);
-    const double  *time = c->time + start, h = c->time[k + 1] - c->time[k];
-    double         share[WINDOW], sum        = 0;
+    const double *time = c->time + start, h = c->time[k + 1] - c->time[k];
+    double share[WINDOW], sum = 0;
     for (uint32_t i = 0; i < n; ++i) {
         share[i] = 1;
         if (t == time[i]) {
@@ -97,7 +97,7 @@ static v3 end_slope(v3 near_it, double h_near, v3 next, double h_next) {
 }
 
 static void slopes_from_quotients(const skel_curve *c, v3 (*quotient)(const skel_curve *, uint32_t),
-                                  double           *slopes) {
+                                  double *slopes) {
     const uint32_t n = c->count;
     for (uint32_t k = 0; k < n; ++k) {
         v3 s = {0, 0, 0};
@@ -105,8 +105,8 @@ static void slopes_from_quotients(const skel_curve *c, v3 (*quotient)(const skel
             s = quotient(c, 0);
         } else if (n > 2) {
             const uint32_t i = k == 0 ? 0 : k == n - 1 ? n - 3 : k - 1;
-            const v3       a = quotient(c, i), b = quotient(c, i + 1);
-            const double   h = c->time[i + 1] - c->time[i], g = c->time[i + 2] - c->time[i + 1];
+            const v3 a = quotient(c, i), b = quotient(c, i + 1);
+            const double h = c->time[i + 1] - c->time[i], g = c->time[i + 2] - c->time[i + 1];
             s = k == 0       ? end_slope(a, h, b, g)
                 : k == n - 1 ? end_slope(b, g, a, h)
                              : middle_slope(a, h, b, g);
@@ -150,8 +150,8 @@ typedef struct hermite {
     v3 f, d, dd;
 } hermite;
 static hermite hermite_at(v3 f0, v3 d0, v3 f1, v3 d1, double h, double s) {
-    const double u  = s / h;
-    const v3     df = v3_sub(f1, f0);
+    const double u = s / h;
+    const v3 df = v3_sub(f1, f0);
     /* f = f0 + d0 s + c2 s^2 + c3 s^3 */
     const v3 c2 = v3_scale(v3_sub(v3_scale(df, 3.0 / h), v3_add(v3_scale(d0, 2.0), d1)), 1.0 / h);
     const v3 c3 = v3_scale(v3_sub(v3_add(d0, d1), v3_scale(df, 2.0 / h)), 1.0 / (h * h));
@@ -169,7 +169,7 @@ static int is_resting(const skel_curve *c, double t, skel__side side, uint32_t *
     if (last == 0) return *k = 0, 1;
     const double late = side == SKEL__BEFORE ? MET : -MET;
     const double from = c->time[0] + late * (c->time[1] - c->time[0]);
-    const double to   = c->time[last] + late * (c->time[last] - c->time[last - 1]);
+    const double to = c->time[last] + late * (c->time[last] - c->time[last - 1]);
     if (t >= from && t <= to) return 0;
     return *k = t < from ? 0 : last, 1;
 }
@@ -177,8 +177,8 @@ static int is_resting(const skel_curve *c, double t, skel__side side, uint32_t *
 void skel__curve_add_slope(const skel_curve *c, double t, skel__side side, double *out) {
     uint32_t k = 0;
     if (c->count == 0 || is_resting(c, t, side, &k)) return;
-    k                 = interval_at(c, t, side);
-    const double  h   = c->time[k + 1] - c->time[k];
+    k = interval_at(c, t, side);
+    const double h = c->time[k + 1] - c->time[k];
     const double *one = c->value + k * c->width, *two = one + c->width;
     for (uint32_t i = 0; i < c->width; ++i) out[i] += (two[i] - one[i]) / h;
 }
@@ -192,8 +192,8 @@ void skel__curve_position(const skel_curve *c, const double *slopes, double t, s
         m->x.p = v3_of(c->value + 3 * (size_t)k);
         return;
     }
-    k               = interval_at(c, t, side);
-    const size_t  i = 3 * (size_t)k;
+    k = interval_at(c, t, side);
+    const size_t i = 3 * (size_t)k;
     const hermite f =
         hermite_at(v3_of(c->value + i), v3_of(slopes + i), v3_of(c->value + i + 3),
                    v3_of(slopes + i + 3), c->time[k + 1] - c->time[k], t - c->time[k]);
@@ -203,20 +203,20 @@ void skel__curve_position(const skel_curve *c, const double *slopes, double t, s
 /* phi' with J(phi) phi' = w: J is 3x3 and regular for |phi| < 2 pi. */
 static v3 rate_for(v3 phi, v3 w) {
     const exp_coeffs k = exp_coefficients(phi);
-    const m3         x = m3_skew(phi), x2 = m3_mul(x, x);
-    m3               j = m3_identity();
+    const m3 x = m3_skew(phi), x2 = m3_mul(x, x);
+    m3 j = m3_identity();
     for (int r = 0; r < 3; ++r) j.r[r] = v3_mad(v3_mad(j.r[r], -k.b, x.r[r]), k.c, x2.r[r]);
     return m3_mulv(m3_inverse(j), w);
 }
 
 /* d/dt (J(phi) phi') = J phi'' + J' phi', with J' from b' = db (phi.phi'), c' = dc (phi.phi'). */
 static v3 angular_acceleration(hermite f) {
-    const exp_coeffs k   = exp_coefficients(f.f);
-    const double     pd  = v3_dot(f.f, f.d);
-    const v3         pxd = v3_cross(f.f, f.d);
-    v3               dw  = q_jacobian_mul(f.f, f.dd);
-    dw                   = v3_mad(dw, -k.db * pd, pxd); /* phi' x phi' = 0 */
-    dw                   = v3_mad(dw, k.dc * pd, v3_cross(f.f, pxd));
+    const exp_coeffs k = exp_coefficients(f.f);
+    const double pd = v3_dot(f.f, f.d);
+    const v3 pxd = v3_cross(f.f, f.d);
+    v3 dw = q_jacobian_mul(f.f, f.dd);
+    dw = v3_mad(dw, -k.db * pd, pxd); /* phi' x phi' = 0 */
+    dw = v3_mad(dw, k.dc * pd, v3_cross(f.f, pxd));
     return v3_mad(dw, k.c, v3_cross(f.d, pxd));
 }
 
@@ -229,12 +229,12 @@ void skel__curve_orientation(const skel_curve *c, const double *slopes, double t
         m->x.q = q_of(c->value + 4 * (size_t)k);
         return;
     }
-    k                 = interval_at(c, t, side);
-    const v3      phi = turn(c, k);
-    const double *w   = slopes + 3 * (size_t)k;
-    const hermite f   = hermite_at((v3){0, 0, 0}, v3_of(w), phi, rate_for(phi, v3_of(w + 3)),
-                                   c->time[k + 1] - c->time[k], t - c->time[k]);
-    m->x.q            = q_unit(q_mul(q_of(c->value + 4 * (size_t)k), q_exp(f.f)));
-    m->w              = q_jacobian_mul(f.f, f.d);
-    m->dw             = angular_acceleration(f);
+    k = interval_at(c, t, side);
+    const v3 phi = turn(c, k);
+    const double *w = slopes + 3 * (size_t)k;
+    const hermite f = hermite_at((v3){0, 0, 0}, v3_of(w), phi, rate_for(phi, v3_of(w + 3)),
+                                 c->time[k + 1] - c->time[k], t - c->time[k]);
+    m->x.q = q_unit(q_mul(q_of(c->value + 4 * (size_t)k), q_exp(f.f)));
+    m->w = q_jacobian_mul(f.f, f.d);
+    m->dw = angular_acceleration(f);
 }

@@ -11,7 +11,7 @@
 /* A pose with its velocity and acceleration; v, a in the world, w, dw in body axes. */
 typedef struct skel__motion {
     pose x;
-    v3   v, w, a, dw;
+    v3 v, w, a, dw;
 } skel__motion;
 
 /* Linear between the samples, held outside; out has curve->width numbers, added to. */

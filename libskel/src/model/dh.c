@@ -17,15 +17,15 @@ _Static_assert(sizeof(skel_dh_receipt) == offsetof(skel_dh_receipt, turned_count
 #define DESC_ROW_V1 offsetof(skel_dh_row, turned)
 
 static const skel_dh_row k_row = {.struct_size = sizeof k_row,
-                                  .type        = SKEL_JOINT_HINGE,
-                                  .sign        = 1.0,
-                                  .joint       = -1,
-                                  .relation    = SKEL_DH_SKEW};
+                                  .type = SKEL_JOINT_HINGE,
+                                  .sign = 1.0,
+                                  .joint = -1,
+                                  .relation = SKEL_DH_SKEW};
 
 static const skel_dh_desc k_desc = {.struct_size = sizeof k_desc,
-                                    .row_stride  = sizeof(skel_dh_row),
-                                    .base        = {0, 0, 0, 1},
-                                    .tool        = {0, 0, 0, 1}};
+                                    .row_stride = sizeof(skel_dh_row),
+                                    .base = {0, 0, 0, 1},
+                                    .tool = {0, 0, 0, 1}};
 
 void skel_dh_desc_init_sized(skel_dh_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_desc, sizeof k_desc);
@@ -87,26 +87,26 @@ static skel_dh *dh_new(const skel_allocator *a, int32_t n) {
     skel_dh *dh = skel__alloc(a, sizeof *dh + (size_t)n * sizeof *dh->row);
     if (!dh) return NULL;
     dh->allocator = *a;
-    dh->n         = n;
-    dh->receipt   = (skel_dh_receipt){.struct_size = sizeof dh->receipt};
+    dh->n = n;
+    dh->receipt = (skel_dh_receipt){.struct_size = sizeof dh->receipt};
     return dh;
 }
 
 /* The largest length of the rows; the ends are poses and do not cancel with them. */
 static void find_longest(skel_dh *dh) {
-    dh->receipt.longest     = 0.0;
+    dh->receipt.longest = 0.0;
     dh->receipt.longest_row = 0;
 
     for (int32_t i = 0; i < dh->n; ++i) {
         const double length = fmax(fabs(dh->row[i].a), fabs(dh->row[i].d));
         if (!(length > dh->receipt.longest)) continue;
-        dh->receipt.longest     = length;
+        dh->receipt.longest = length;
         dh->receipt.longest_row = i;
     }
 }
 
 skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *err) {
-    skel_dh_desc   d;
+    skel_dh_desc d;
     skel_allocator a;
     if (out) *out = NULL;
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
@@ -117,14 +117,14 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
     skel_dh *dh = dh_new(&a, (int32_t)d.row_count);
     if (!dh) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
     dh->convention = d.convention;
-    dh->base       = pose_of(d.base);
-    dh->tool       = pose_of(d.tool);
-    dh->base.q     = q_unit(dh->base.q);
-    dh->tool.q     = q_unit(dh->tool.q);
+    dh->base = pose_of(d.base);
+    dh->tool = pose_of(d.tool);
+    dh->base.q = q_unit(dh->base.q);
+    dh->tool.q = q_unit(dh->tool.q);
     for (int32_t i = 0; i < dh->n && status == SKEL_OK; ++i) {
         dh->row[i] = k_row;
-        status     = skel__desc_import(&dh->row[i], sizeof k_row, DESC_ROW_V1,
-                                       (const char *)d.rows + (size_t)i * d.row_stride);
+        status = skel__desc_import(&dh->row[i], sizeof k_row, DESC_ROW_V1,
+                                   (const char *)d.rows + (size_t)i * d.row_stride);
         if (status != SKEL_OK)
             skel__fail(err, status, -1, i, "rows[%d].struct_size: must be %u", i,
                        (unsigned)sizeof k_row);
@@ -195,21 +195,21 @@ skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "dh or out: is NULL, or the convention");
     skel_dh *to = dh_new(&dh->allocator, dh->n);
     if (!to) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
-    to->convention  = convention;
-    to->base        = dh->base;
-    to->tool        = dh->tool;
-    to->receipt     = dh->receipt;
+    to->convention = convention;
+    to->base = dh->base;
+    to->tool = dh->tool;
+    to->receipt = dh->receipt;
     const int32_t n = dh->n;
     memcpy(to->row, dh->row, (size_t)n * sizeof *dh->row);
     if (convention != dh->convention && n > 0) {
-        const int32_t      step = convention == SKEL_DH_STANDARD ? 1 : -1;
+        const int32_t step = convention == SKEL_DH_STANDARD ? 1 : -1;
         const skel_dh_row *over = &dh->row[step > 0 ? 0 : n - 1]; /* falls out at that end */
-        const pose         end  = pose_about_x(over->a, over->alpha);
+        const pose end = pose_about_x(over->a, over->alpha);
         for (int32_t i = 0; i < n; ++i) {
             const int32_t from = i + step;
-            const int     has  = from >= 0 && from < n;
-            to->row[i].a       = has ? dh->row[from].a : 0.0;
-            to->row[i].alpha   = has ? dh->row[from].alpha : 0.0;
+            const int has = from >= 0 && from < n;
+            to->row[i].a = has ? dh->row[from].a : 0.0;
+            to->row[i].alpha = has ? dh->row[from].alpha : 0.0;
         }
         if (step > 0)
             to->base = pose_mul(dh->base, end);
@@ -236,11 +236,11 @@ typedef struct link {
 } link;
 
 static link link_of(const skel_dh *dh, int32_t i) {
-    const skel_dh_row *r     = &dh->row[i];
-    const double       theta = r->theta + (r->type == SKEL_JOINT_HINGE ? r->offset : 0.0);
-    const double       d     = r->d + (r->type == SKEL_JOINT_SLIDE ? r->offset : 0.0);
-    const pose         z = pose_about_z(d, theta), x = pose_about_x(r->a, r->alpha);
-    const pose         one = {{0, 0, 0}, q_identity()};
+    const skel_dh_row *r = &dh->row[i];
+    const double theta = r->theta + (r->type == SKEL_JOINT_HINGE ? r->offset : 0.0);
+    const double d = r->d + (r->type == SKEL_JOINT_SLIDE ? r->offset : 0.0);
+    const pose z = pose_about_z(d, theta), x = pose_about_x(r->a, r->alpha);
+    const pose one = {{0, 0, 0}, q_identity()};
     if (dh->convention == SKEL_DH_STANDARD) return (link){z, x};
     return (link){pose_mul(x, z), one};
 }
@@ -256,11 +256,11 @@ skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *frames) {
     for (int32_t i = 0; i < dh->n; ++i) {
         if (!isfinite(q[i])) return SKEL_E_ARGUMENT;
         const link l = link_of(dh, i);
-        x   = pose_mul(x, pose_mul(pose_mul(l.before, motion_of(&dh->row[i], q[i])), l.after));
+        x = pose_mul(x, pose_mul(pose_mul(l.before, motion_of(&dh->row[i], q[i])), l.after));
         x.q = q_unit(x.q);
         pose_to(x, frames + 7 * (size_t)i);
     }
-    x   = pose_mul(x, dh->tool);
+    x = pose_mul(x, dh->tool);
     x.q = q_unit(x.q);
     pose_to(x, frames + 7 * (size_t)dh->n);
     return all_finite(frames, 7 * ((size_t)dh->n + 1)) ? SKEL_OK : SKEL_E_ARGUMENT;
@@ -274,8 +274,8 @@ skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double 
         if (skel__dh_check_pose("", frames + 7 * (size_t)i, &none) != SKEL_OK)
             return SKEL_E_ARGUMENT;
         const link l = link_of(dh, i);
-        pose       x = pose_of(frames + 7 * (size_t)i);
-        x.q          = q_unit(x.q);
+        pose x = pose_of(frames + 7 * (size_t)i);
+        x.q = q_unit(x.q);
         const pose m =
             pose_mul(pose_inverse(pose_mul(from, l.before)), pose_mul(x, pose_inverse(l.after)));
         const quat r = m.q.w < 0 ? q_neg(m.q) : m.q;
@@ -293,29 +293,29 @@ static const quat k_over = {0, 1, 0, 0};
 
 skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
                          skel_joint_desc *joints, size_t joint_stride) {
-    const size_t body_least  = offsetof(skel_body_desc, velocity);
+    const size_t body_least = offsetof(skel_body_desc, velocity);
     const size_t joint_least = offsetof(skel_joint_desc, q);
     if (!dh || !bodies || !joints) return SKEL_E_ARGUMENT;
     if (body_stride < body_least || joint_stride < joint_least) return SKEL_E_STRUCT_SIZE;
     pose x = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
-        const skel_dh_row *r     = &dh->row[i];
-        const link         l     = link_of(dh, i);
-        const pose         turn  = {{0, 0, 0}, r->sign > 0 ? q_identity() : k_over};
-        pose               outer = pose_mul(i ? l.before : pose_mul(dh->base, l.before), turn);
-        pose               inner = pose_mul(pose_inverse(l.after), turn);
-        skel_body_desc    *b = (skel_body_desc *)(void *)((char *)bodies + (size_t)i * body_stride);
+        const skel_dh_row *r = &dh->row[i];
+        const link l = link_of(dh, i);
+        const pose turn = {{0, 0, 0}, r->sign > 0 ? q_identity() : k_over};
+        pose outer = pose_mul(i ? l.before : pose_mul(dh->base, l.before), turn);
+        pose inner = pose_mul(pose_inverse(l.after), turn);
+        skel_body_desc *b = (skel_body_desc *)(void *)((char *)bodies + (size_t)i * body_stride);
         skel_joint_desc *j = (skel_joint_desc *)(void *)((char *)joints + (size_t)i * joint_stride);
         outer.q = q_unit(outer.q), inner.q = q_unit(inner.q);
         if (!is_finite(&outer) || !is_finite(&inner)) return SKEL_E_ARGUMENT;
-        j->type   = r->type;
+        j->type = r->type;
         j->parent = i ? i - 1 : SKEL_WORLD;
-        j->child  = i;
+        j->child = i;
         v3_to(outer.p, j->parent_position);
         q_to(outer.q, j->parent_orientation);
         v3_to(inner.p, j->child_position);
         q_to(inner.q, j->child_orientation);
-        x   = pose_mul(x, pose_mul(l.before, l.after));
+        x = pose_mul(x, pose_mul(l.before, l.after));
         x.q = q_unit(x.q);
         if (!is_finite(&x)) return SKEL_E_ARGUMENT;
         v3_to(x.p, b->position);

@@ -9,11 +9,11 @@
 #define SKEL__DH_ROWS 100000 /* most rows of a table */
 
 struct skel_dh {
-    skel_allocator  allocator;
-    int32_t         convention, n;
-    pose            base, tool;
+    skel_allocator allocator;
+    int32_t convention, n;
+    pose base, tool;
     skel_dh_receipt receipt;
-    skel_dh_row     row[]; /* (n) */
+    skel_dh_row row[]; /* (n) */
 };
 
 static inline pose pose_of(const double x[7]) {
@@ -34,7 +34,7 @@ static inline pose pose_about_z(double d, double theta) {
 
 /* One axis of a chain in the world at q = 0, and where it comes from. */
 typedef struct skel__dh_axis {
-    v3      point, direction; /* direction of any length but 0 */
+    v3 point, direction; /* direction of any length but 0 */
     int32_t type;
     int32_t joint, part;
 } skel__dh_axis;
@@ -42,7 +42,7 @@ typedef struct skel__dh_axis {
 /* What of a desc decides how axes are read. */
 typedef struct skel__dh_rules {
     int32_t convention;
-    double  snap, parallel_tolerance; /* [rad] */
+    double snap, parallel_tolerance; /* [rad] */
 } skel__dh_rules;
 
 /* The canonical table of count axes that move `tip`. */

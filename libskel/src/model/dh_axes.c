@@ -41,14 +41,14 @@ static v3 unit(v3 a) {
    farthest from z, as far as it is across. */
 static v3 first_x(v3 z) {
     const double x = fabs(z.x), y = fabs(z.y), w = fabs(z.z);
-    const v3     e = x <= y && x <= w ? (v3){1, 0, 0} : y <= w ? (v3){0, 1, 0} : (v3){0, 0, 1};
+    const v3 e = x <= y && x <= w ? (v3){1, 0, 0} : y <= w ? (v3){0, 1, 0} : (v3){0, 0, 1};
     return unit(v3_mad(e, -v3_dot(e, z), z));
 }
 
 /* What the walk along the chain knows of axis i before it looks at axis i + 1. */
 typedef struct walker {
-    v3     z, x;       /* directions of this axis and of the normal before it */
-    v3     foot;       /* of that normal on this axis [ERL o_a] */
+    v3 z, x;           /* directions of this axis and of the normal before it */
+    v3 foot;           /* of that normal on this axis [ERL o_a] */
     double snap, near; /* [rad], [m] */
     double parallel_tolerance;
     double reach, lever; /* [m] of the whole chain, and of what the next axis moves */
@@ -56,26 +56,26 @@ typedef struct walker {
 
 /* The normal from this axis to the next. */
 typedef struct normal {
-    v3      x, origin, foot, z; /* direction, feet on both axes, direction of the next axis */
-    double  a, alpha;
+    v3 x, origin, foot, z; /* direction, feet on both axes, direction of the next axis */
+    double a, alpha;
     int32_t relation;
-    double  turned, distance; /* as skel_dh_row has them */
+    double turned, distance; /* as skel_dh_row has them */
 } normal;
 
 /* Parallel axes: every normal is common; the one through the foot before gives d = 0 [ERRATA E8].
    On one line there is no normal: x stays as it was, so theta = 0 [ERRATA E9]. */
 static normal parallel_normal(const walker *w, v3 point, int opposite) {
-    const v3     across = v3_sub(point, w->foot);
-    const v3     side   = v3_mad(across, -v3_dot(across, w->z), w->z);
-    const double a      = v3_norm(side);
-    const int    one    = !(a > w->near);
-    normal       n      = {w->x, w->foot, w->foot, opposite ? v3_neg(w->z) : w->z, 0, 0, 0, 0, 0};
-    n.alpha             = opposite ? 0.5 * SKEL__TURN : 0.0;
-    n.relation          = one ? (opposite ? SKEL_DH_OPPOSED : SKEL_DH_COINCIDENT)
-                              : (opposite ? SKEL_DH_ANTIPARALLEL : SKEL_DH_PARALLEL);
+    const v3 across = v3_sub(point, w->foot);
+    const v3 side = v3_mad(across, -v3_dot(across, w->z), w->z);
+    const double a = v3_norm(side);
+    const int one = !(a > w->near);
+    normal n = {w->x, w->foot, w->foot, opposite ? v3_neg(w->z) : w->z, 0, 0, 0, 0, 0};
+    n.alpha = opposite ? 0.5 * SKEL__TURN : 0.0;
+    n.relation = one ? (opposite ? SKEL_DH_OPPOSED : SKEL_DH_COINCIDENT)
+                     : (opposite ? SKEL_DH_ANTIPARALLEL : SKEL_DH_PARALLEL);
     if (one) return n;
-    n.a    = a;
-    n.x    = v3_scale(side, 1.0 / a);
+    n.a = a;
+    n.x = v3_scale(side, 1.0 / a);
     n.foot = v3_mad(w->foot, a, n.x);
     return n;
 }
@@ -83,18 +83,18 @@ static normal parallel_normal(const walker *w, v3 point, int opposite) {
 /* x along z x u where the axes meet, so that alpha is in (0, pi) [ERRATA E7]; towards the next axis
    where they do not, so that a > 0 [ERRATA E4]. Length and direction are kept apart. */
 static normal skew_normal(const walker *w, v3 point, v3 u, v3 k, double s) {
-    const v3     delta    = v3_sub(point, w->foot);
+    const v3 delta = v3_sub(point, w->foot);
     const double signed_a = v3_dot(delta, k) / s, k2 = s * s;
-    const int    meet = !(fabs(signed_a) > w->near);
-    normal       n    = {0};
-    n.x               = v3_scale(k, (meet || signed_a > 0 ? 1.0 : -1.0) / s);
-    n.a               = meet ? 0.0 : fabs(signed_a);
-    n.origin          = v3_mad(w->foot, v3_dot(v3_cross(delta, u), k) / k2, w->z);
-    n.foot            = v3_mad(point, v3_dot(v3_cross(delta, w->z), k) / k2, u);
-    n.z               = u;
-    n.x               = unit(v3_mad(n.x, -v3_dot(n.x, w->z), w->z));
-    n.alpha           = atan2(v3_dot(n.x, k), v3_dot(w->z, u));
-    n.relation        = meet ? SKEL_DH_INTERSECTING : SKEL_DH_SKEW;
+    const int meet = !(fabs(signed_a) > w->near);
+    normal n = {0};
+    n.x = v3_scale(k, (meet || signed_a > 0 ? 1.0 : -1.0) / s);
+    n.a = meet ? 0.0 : fabs(signed_a);
+    n.origin = v3_mad(w->foot, v3_dot(v3_cross(delta, u), k) / k2, w->z);
+    n.foot = v3_mad(point, v3_dot(v3_cross(delta, w->z), k) / k2, u);
+    n.z = u;
+    n.x = unit(v3_mad(n.x, -v3_dot(n.x, w->z), w->z));
+    n.alpha = atan2(v3_dot(n.x, k), v3_dot(w->z, u));
+    n.relation = meet ? SKEL_DH_INTERSECTING : SKEL_DH_SKEW;
     return n;
 }
 
@@ -108,19 +108,19 @@ static int is_cheap(const walker *w, int32_t type, double s) {
 /* The normal as the axes are given, or the one of parallel axes if they are near enough to it, or
    near to it with a normal that is far away. */
 static normal common_normal(const walker *w, const skel__dh_axis *here, const skel__dh_axis *next) {
-    const v3     u = unit(next->direction), k = v3_cross(w->z, u);
-    const double s        = v3_norm(k);
-    const int    opposite = v3_dot(w->z, u) < 0, snaps = s < w->snap;
+    const v3 u = unit(next->direction), k = v3_cross(w->z, u);
+    const double s = v3_norm(k);
+    const int opposite = v3_dot(w->z, u) < 0, snaps = s < w->snap;
     if (snaps && s < DIRECTION_NOISE_RAD) return parallel_normal(w, next->point, opposite);
 
-    normal n   = skew_normal(w, next->point, u, k, s);
+    normal n = skew_normal(w, next->point, u, k, s);
     n.distance = fmax(v3_norm(v3_sub(n.origin, here->point)), v3_norm(v3_sub(n.foot, next->point)));
     if (!(n.distance > NORMAL_NOISE_M)) n.distance = 0.0;
     const int is_far = n.distance > NORMAL_FAR_REACHES * w->reach;
     if (!snaps && !(is_far && is_cheap(w, next->type, s))) return n;
 
-    normal p   = parallel_normal(w, next->point, opposite);
-    p.turned   = asin(fmin(s, 1.0));
+    normal p = parallel_normal(w, next->point, opposite);
+    p.turned = asin(fmin(s, 1.0));
     p.distance = n.distance;
     return p;
 }
@@ -145,18 +145,18 @@ static void fill_rows(const skel__dh_axis *axes, int32_t n, walker w, skel_dh_ro
             next = common_normal(&w, &axes[i], &axes[i + 1]);
         }
         if (i == 0) w.x = next.x, w.foot = next.origin;
-        r->type            = axes[i].type;
-        r->joint           = axes[i].joint;
-        r->part            = axes[i].part;
-        r->relation        = next.relation;
-        r->turned          = next.turned;
+        r->type = axes[i].type;
+        r->joint = axes[i].joint;
+        r->part = axes[i].part;
+        r->relation = next.relation;
+        r->turned = next.turned;
         r->normal_distance = next.distance;
-        r->a               = next.a;
-        r->alpha           = next.alpha;
-        r->d               = v3_dot(v3_sub(next.origin, w.foot), w.z);
-        r->theta           = atan2(v3_dot(w.z, v3_cross(w.x, next.x)), v3_dot(w.x, next.x));
-        const m3   axes3   = m3_transpose((m3){{next.x, v3_cross(w.z, next.x), w.z}});
-        const pose here    = {next.origin, q_from_matrix(axes3)};
+        r->a = next.a;
+        r->alpha = next.alpha;
+        r->d = v3_dot(v3_sub(next.origin, w.foot), w.z);
+        r->theta = atan2(v3_dot(w.z, v3_cross(w.x, next.x)), v3_dot(w.x, next.x));
+        const m3 axes3 = m3_transpose((m3){{next.x, v3_cross(w.z, next.x), w.z}});
+        const pose here = {next.origin, q_from_matrix(axes3)};
         if (i == 0) *first = here;
         *last = here;
         w.x = next.x, w.foot = next.foot, w.z = next.z;
@@ -169,25 +169,25 @@ skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip,
                              skel__dh_rules rules, const skel_allocator *allocator, skel_dh **out,
                              skel_error *err) {
     skel_allocator a;
-    skel_dh_desc   d;
-    skel_dh       *dh   = NULL;
-    pose           last = tip, first = tip;
-    skel_status    status = skel__allocator_import(&a, allocator);
+    skel_dh_desc d;
+    skel_dh *dh = NULL;
+    pose last = tip, first = tip;
+    skel_status status = skel__allocator_import(&a, allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
     skel_dh_row *rows = skel__alloc(&a, ((size_t)count + 1) * sizeof *rows);
     if (!rows) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
     const double reach = count > 0 ? reach_of(axes, count, tip.p) : 1.0;
     if (count > 0) {
-        walker w             = {.z = unit(axes[0].direction), .foot = axes[0].point};
-        w.x                  = first_x(w.z);
-        w.snap               = rules.snap;
-        w.near               = rules.snap * reach;
+        walker w = {.z = unit(axes[0].direction), .foot = axes[0].point};
+        w.x = first_x(w.z);
+        w.snap = rules.snap;
+        w.near = rules.snap * reach;
         w.parallel_tolerance = rules.parallel_tolerance;
         w.reach = w.lever = reach;
         fill_rows(axes, count, w, rows, &first, &last);
     }
     skel_dh_desc_init(&d);
-    d.rows      = rows;
+    d.rows = rows;
     d.row_count = (uint32_t)count;
     d.allocator = &a;
     pose_to(first, d.base);
@@ -232,7 +232,7 @@ static skel_status check_axes(const skel_dh_axes_desc *d, skel_error *err) {
                           d->count, SKEL__DH_ROWS);
     for (uint32_t i = 0; i < d->count; ++i) {
         const double *p = d->points + 3 * (size_t)i, *u = d->directions + 3 * (size_t)i;
-        const double  n = v3_norm(v3_of(u)), m = v3_norm(v3_of(p));
+        const double n = v3_norm(v3_of(u)), m = v3_norm(v3_of(p));
         if (!isfinite(m) || !isfinite(n) || !(n > 0))
             return skel__fail(err, SKEL_E_ARGUMENT, -1, (int32_t)i,
                               "axis %u: must be finite, and its direction not zero", i);
@@ -245,14 +245,14 @@ static skel_status check_axes(const skel_dh_axes_desc *d, skel_error *err) {
 
 skel_status skel_dh_from_axes(const skel_dh_axes_desc *desc, skel_dh **out, skel_error *err) {
     skel_dh_axes_desc d = k_desc;
-    skel_allocator    a;
+    skel_allocator a;
     if (out) *out = NULL;
     if (!desc || !out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc or out: is NULL");
     if (skel__desc_import(&d, sizeof d, DESC_AXES_V1, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof d);
-    const skel__dh_rules rules  = {d.convention, d.snap, d.parallel_tolerance};
-    skel_status          status = check_axes(&d, err);
+    const skel__dh_rules rules = {d.convention, d.snap, d.parallel_tolerance};
+    skel_status status = check_axes(&d, err);
     if (status == SKEL_OK) status = skel__dh_check_rules(&rules, err);
     if (status != SKEL_OK) return status;
     status = skel__allocator_import(&a, d.allocator);
@@ -264,8 +264,8 @@ skel_status skel_dh_from_axes(const skel_dh_axes_desc *desc, skel_dh **out, skel
             (skel__dh_axis){v3_of(d.points + 3 * (size_t)i), v3_of(d.directions + 3 * (size_t)i),
                             d.types ? d.types[i] : SKEL_JOINT_HINGE, -1, 0};
     pose tip = pose_of(d.tip);
-    tip.q    = q_unit(tip.q);
-    status   = skel__dh_of_axes(axes, (int32_t)d.count, tip, rules, &a, out, err);
+    tip.q = q_unit(tip.q);
+    status = skel__dh_of_axes(axes, (int32_t)d.count, tip, rules, &a, out, err);
     skel__free(&a, axes);
     return status;
 }

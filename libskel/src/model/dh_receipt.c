@@ -20,7 +20,7 @@ static double next_number(uint32_t *state) {
 static void next_pose(const skel_dh *dh, double reach, uint32_t *state, double *q) {
     for (int32_t i = 0; i < dh->n; ++i) {
         const double most = dh->row[i].type == SKEL_JOINT_HINGE ? 0.5 * SKEL__TURN : reach;
-        q[i]              = most * next_number(state);
+        q[i] = most * next_number(state);
     }
 }
 
@@ -36,7 +36,7 @@ static pose motion_about(const skel__dh_axis *axis, double q) {
 static pose chain_tool(const skel__dh_axis *axes, int32_t count, pose tip, const double *q) {
     pose x = {{0, 0, 0}, q_identity()};
     for (int32_t i = 0; i < count; ++i) {
-        x   = pose_mul(x, motion_about(&axes[i], q[i]));
+        x = pose_mul(x, motion_about(&axes[i], q[i]));
         x.q = q_unit(x.q);
     }
     return pose_mul(x, tip);
@@ -52,11 +52,11 @@ static skel_status table_tool(const skel_dh *dh, const double *q, double *frames
 /* SKEL_E_ARGUMENT: the distance is beyond the range of numbers. */
 static skel_status count_pose(skel_dh_receipt *r, pose is, pose must) {
     const double distance = v3_norm(v3_sub(is.p, must.p));
-    const double angle    = v3_norm(q_log(q_mul(q_conj(must.q), is.q)));
+    const double angle = v3_norm(q_log(q_mul(q_conj(must.q), is.q)));
     if (!isfinite(distance) || !isfinite(angle)) return SKEL_E_ARGUMENT;
 
     r->position_error = fmax(r->position_error, distance);
-    r->angle_error    = fmax(r->angle_error, angle);
+    r->angle_error = fmax(r->angle_error, angle);
     ++r->poses;
     return SKEL_OK;
 }
@@ -67,9 +67,9 @@ static double *new_room(const skel_dh *dh) {
 }
 
 skel_status skel__dh_measure(skel_dh *dh, const skel__dh_axis *axes, pose tip, double reach) {
-    uint32_t    state  = 1;
+    uint32_t state = 1;
     skel_status status = SKEL_OK;
-    double     *q      = new_room(dh);
+    double *q = new_room(dh);
     if (!q) return SKEL_E_MEMORY;
 
     for (int k = 0; k < SKEL_DH_TEST_POSES && status == SKEL_OK; ++k) {
@@ -96,15 +96,15 @@ static int have_same_joints(const skel_dh *a, const skel_dh *b) {
 skel_status skel_dh_compare(const skel_dh *dh, const skel_dh *other, skel_dh_receipt *out) {
     if (!dh || !other || !out || !have_same_joints(dh, other)) return SKEL_E_ARGUMENT;
 
-    skel_dh_receipt r      = dh->receipt;
-    uint32_t        state  = 1;
-    skel_status     status = SKEL_OK;
-    double         *q      = new_room(dh);
+    skel_dh_receipt r = dh->receipt;
+    uint32_t state = 1;
+    skel_status status = SKEL_OK;
+    double *q = new_room(dh);
     if (!q) return SKEL_E_MEMORY;
 
     r.poses = r.turned_count = 0;
     r.position_error = r.angle_error = 0.0;
-    r.reach                          = v3_norm(other->tool.p);
+    r.reach = v3_norm(other->tool.p);
     for (int32_t i = 0; i < other->n; ++i) r.reach += fabs(other->row[i].a) + fabs(other->row[i].d);
 
     for (int k = 0; k < SKEL_DH_TEST_POSES && status == SKEL_OK; ++k) {

@@ -8,7 +8,7 @@
 static void capsule(double l, double r, double m, double *across, double *along) {
     const double cylinder = l, ball = 4.0 / 3.0 * r; /* volumes over pi r^2 */
     const double mc = m * cylinder / (cylinder + ball), mb = m - mc;
-    *along  = mc * r * r / 2 + mb * r * r * 0.4;
+    *along = mc * r * r / 2 + mb * r * r * 0.4;
     *across = mc * (l * l / 12 + r * r / 4) + mb * (0.4 * r * r + l * l / 4 + 3.0 / 8 * l * r);
 }
 
@@ -20,7 +20,7 @@ skel_status skel_shape_inertia(int32_t shape, const double size[3], double mass,
     for (int k = 0; k < used; ++k)
         if (!(size[k] > 0) || !isfinite(size[k])) return SKEL_E_ARGUMENT;
     const double a = size[0], b = used > 1 ? size[1] : 0, c = used > 2 ? size[2] : 0, m = mass;
-    double       xx = 0, yy = 0, zz = 0;
+    double xx = 0, yy = 0, zz = 0;
     switch (shape) {
     case SKEL_SHAPE_SPHERE: xx = yy = zz = 0.4 * m * a * a; break;
     case SKEL_SHAPE_BOX:

@@ -5,8 +5,8 @@
 #include <string.h>
 
 pose skel__joint_pose(const skel__joint *j, const double *q) {
-    const v3   none = {0, 0, 0};
-    const quat one  = q_identity();
+    const v3 none = {0, 0, 0};
+    const quat one = q_identity();
     switch (j->type) {
     case SKEL_JOINT_HINGE: return (pose){none, q_exp((v3){0, 0, q[0]})};
     case SKEL_JOINT_SLIDE: return (pose){{0, 0, q[0]}, one};
@@ -30,23 +30,23 @@ static double angle_between(v3 a, v3 b) {
 }
 
 skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, double *q) {
-    const pose   rel = pose_mul(pose_inverse(outer), inner);
-    const quat   r   = rel.q.w < 0 ? q_neg(rel.q) : rel.q;
-    const m3     m   = q_matrix(r);
-    skel__misfit e   = {v3_norm(rel.p), 0};
+    const pose rel = pose_mul(pose_inverse(outer), inner);
+    const quat r = rel.q.w < 0 ? q_neg(rel.q) : rel.q;
+    const m3 m = q_matrix(r);
+    skel__misfit e = {v3_norm(rel.p), 0};
     switch (j->type) {
     case SKEL_JOINT_HINGE:
-        q[0]    = 2.0 * atan2(r.z, r.w);
+        q[0] = 2.0 * atan2(r.z, r.w);
         e.angle = angle_between((v3){0, 0, 1}, m3_column(m, 2));
         break;
     case SKEL_JOINT_SLIDE:
-        q[0]    = rel.p.z;
-        e.gap   = length2(rel.p.x, rel.p.y);
+        q[0] = rel.p.z;
+        e.gap = length2(rel.p.x, rel.p.y);
         e.angle = v3_norm(q_log(r));
         break;
     case SKEL_JOINT_UNIVERSAL: /* Rz(q0) Rx(q1): the inner x axis stays in the outer xy plane */
-        q[0]    = atan2(m.r[1].x, m.r[0].x);
-        q[1]    = atan2(m.r[2].y, m.r[2].z);
+        q[0] = atan2(m.r[1].x, m.r[0].x);
+        q[1] = atan2(m.r[2].y, m.r[2].z);
         e.angle = fabs(atan2(m.r[2].x, length2(m.r[0].x, m.r[1].x)));
         break;
     case SKEL_JOINT_BALL: q_to(r, q); break;
@@ -70,11 +70,11 @@ int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[
         c[0] = near_middle(j, 0, q[0]), c[1] = near_middle(j, 1, q[1]);
         return 2;
     case SKEL_JOINT_BALL: {
-        const quat   r     = q_of(q);
-        const v3     axis  = j->limit_axis;
-        const v3     moved = q_rotate(r, axis);
-        const double sign  = r.w < 0 ? -1.0 : 1.0;
-        c[0]               = angle_between(axis, moved);
+        const quat r = q_of(q);
+        const v3 axis = j->limit_axis;
+        const v3 moved = q_rotate(r, axis);
+        const double sign = r.w < 0 ? -1.0 : 1.0;
+        c[0] = angle_between(axis, moved);
         c[1] = near_middle(j, 1, 2.0 * atan2(sign * v3_dot(q_vec(r), axis), sign * r.w));
         return 2;
     }
@@ -83,8 +83,8 @@ int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[
 }
 
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side) {
-    const v3     none = {0, 0, 0};
-    skel__motion m    = {b->x0, none, none, none, none};
+    const v3 none = {0, 0, 0};
+    skel__motion m = {b->x0, none, none, none, none};
     if (b->motion == SKEL_MOTION_FIXED) return m;
     skel__curve_position(&b->position_curve, b->position_slopes, t, side, &m);
     skel__curve_orientation(&b->orientation_curve, b->orientation_slopes, t, side, &m);
@@ -102,7 +102,7 @@ static void widen_stops(const skel_model *m, skel__joint *j) {
     double c[2];
     skel__joint_coordinates(j, q, c);
     for (int k = 0; k < 2; ++k) {
-        j->stop_low[k]  = fmin(j->stop_low[k], c[k]);
+        j->stop_low[k] = fmin(j->stop_low[k], c[k]);
         j->stop_high[k] = fmax(j->stop_high[k], c[k]);
     }
 }

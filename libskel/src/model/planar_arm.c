@@ -19,8 +19,8 @@ static void fill(const double root[2], const double *lengths, uint32_t count, sk
         skel_joint_desc_init(&joint[k]);
         body[k].name = link, body[k].unplaced = 1;
         joint[k].name = hinge, joint[k].type = SKEL_JOINT_HINGE;
-        joint[k].parent            = (int32_t)k - 1;
-        joint[k].child             = (int32_t)k;
+        joint[k].parent = (int32_t)k - 1;
+        joint[k].child = (int32_t)k;
         joint[k].child_position[0] = -0.5 * lengths[k];
         if (k > 0) {
             joint[k].parent_position[0] = 0.5 * lengths[k - 1];
@@ -43,11 +43,11 @@ skel_status skel_model_create_planar(const double root[2], const double *lengths
         if (!(lengths[k] > 0 && isfinite(lengths[k])))
             return skel__fail(err, SKEL_E_ARGUMENT, (int32_t)k, -1,
                               "lengths[%u]: is %g, must be > 0", k, lengths[k]);
-    const skel_allocator a      = skel__allocator_default();
-    skel_body_desc      *body   = skel__alloc(&a, count * sizeof *body);
-    skel_joint_desc     *joint  = skel__alloc(&a, count * sizeof *joint);
-    char                *names  = skel__alloc(&a, 2 * NAME * (size_t)count);
-    skel_status          status = SKEL_E_MEMORY;
+    const skel_allocator a = skel__allocator_default();
+    skel_body_desc *body = skel__alloc(&a, count * sizeof *body);
+    skel_joint_desc *joint = skel__alloc(&a, count * sizeof *joint);
+    char *names = skel__alloc(&a, 2 * NAME * (size_t)count);
+    skel_status status = SKEL_E_MEMORY;
     if (body && joint && names) {
         skel_model_desc d;
         fill(root, lengths, count, body, joint, names);

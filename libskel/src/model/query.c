@@ -83,11 +83,11 @@ static void fill_inertia(const skel__body *b, double out[6]) {
 skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body_desc *out) {
     if (!has_body(model, body) || !out) return SKEL_E_ARGUMENT;
     const skel__body *b = &model->body[body];
-    skel_body_desc    d;
+    skel_body_desc d;
     skel_body_desc_init(&d);
     d.motion = b->motion;
-    d.name   = b->name;
-    d.mass   = b->mass;
+    d.name = b->name;
+    d.mass = b->mass;
     fill_inertia(b, d.inertia);
     v3_to(b->x0.p, d.position);
     q_to(b->x0.q, d.orientation);
@@ -95,43 +95,43 @@ skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body
     v3_to(b->w0, d.angular_velocity);
     v3_to(b->force, d.force);
     v3_to(b->torque, d.torque);
-    d.force_curve       = b->force_curve;
-    d.torque_curve      = b->torque_curve;
-    d.position_curve    = b->position_curve;
+    d.force_curve = b->force_curve;
+    d.torque_curve = b->torque_curve;
+    d.position_curve = b->position_curve;
     d.orientation_curve = b->orientation_curve;
     memcpy(d.size, b->size, sizeof d.size);
-    d.shape         = b->shape;
-    d.pinned        = b->pinned;
-    d.pinned_count  = b->pinned_count;
-    d.flags         = b->is_smooth ? SKEL_FLAG_SMOOTH : 0;
-    d.contacts      = b->contacts;
+    d.shape = b->shape;
+    d.pinned = b->pinned;
+    d.pinned_count = b->pinned_count;
+    d.flags = b->is_smooth ? SKEL_FLAG_SMOOTH : 0;
+    d.contacts = b->contacts;
     d.contact_count = b->contact_count;
-    d.collide       = b->collide;
+    d.collide = b->collide;
     return skel__desc_export(out, &d, sizeof d, offsetof(skel_body_desc, pinned));
 }
 
 skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_joint_desc *out) {
     if (!has_joint(model, joint) || !out) return SKEL_E_ARGUMENT;
     const skel__joint *j = &model->joint[joint];
-    skel_joint_desc    d;
+    skel_joint_desc d;
     skel_joint_desc_init(&d);
-    d.type   = j->type;
-    d.name   = j->name;
+    d.type = j->type;
+    d.name = j->name;
     d.parent = j->a;
-    d.child  = j->b;
+    d.child = j->b;
     v3_to(j->fa.p, d.parent_position);
     q_to(j->fa.q, d.parent_orientation);
     v3_to(j->fb.p, d.child_position);
     q_to(j->fb.q, d.child_orientation);
-    d.friction    = j->friction;
-    d.motor       = j->motor;
+    d.friction = j->friction;
+    d.motor = j->motor;
     d.motor_curve = j->motor_curve;
-    d.flags       = j->is_smooth ? SKEL_FLAG_SMOOTH : 0;
-    d.limits      = j->limits;
-    d.follow      = j->follow;
-    d.spring      = j->spring;
-    d.muscle      = j->muscle;
-    d.mimic       = j->mimic;
+    d.flags = j->is_smooth ? SKEL_FLAG_SMOOTH : 0;
+    d.limits = j->limits;
+    d.follow = j->follow;
+    d.spring = j->spring;
+    d.muscle = j->muscle;
+    d.mimic = j->mimic;
     return skel__desc_export(out, &d, sizeof d, sizeof d);
 }
 
@@ -148,19 +148,19 @@ int32_t skel_model_field_count(const skel_model *model) {
 skel_status skel_model_get_ground(const skel_model *model, int32_t ground, skel_ground_desc *out) {
     if (!model || ground < 0 || ground >= model->ng || !out) return SKEL_E_ARGUMENT;
     const skel__ground *g = &model->ground[ground];
-    skel_ground_desc    d;
+    skel_ground_desc d;
     skel_ground_desc_init(&d);
     d.body = g->body;
     v3_to(g->given_point, d.point);
     v3_to(g->given_normal, d.normal);
-    d.friction               = g->friction;
-    d.a                      = g->is_default ? 0 : g->a;
-    d.b                      = g->is_default ? 0 : g->b;
-    d.d                      = g->is_default ? 0 : g->d;
-    d.stick_stiffness        = g->is_stick_default ? 0 : g->stick_k;
-    d.stick_damping          = g->is_stick_default ? 0 : g->stick_d;
-    d.is_rigid               = g->is_rigid;
-    d.restitution            = g->restitution;
+    d.friction = g->friction;
+    d.a = g->is_default ? 0 : g->a;
+    d.b = g->is_default ? 0 : g->b;
+    d.d = g->is_default ? 0 : g->d;
+    d.stick_stiffness = g->is_stick_default ? 0 : g->stick_k;
+    d.stick_damping = g->is_stick_default ? 0 : g->stick_d;
+    d.is_rigid = g->is_rigid;
+    d.restitution = g->restitution;
     d.tangential_restitution = g->tangential_restitution;
     return skel__desc_export(out, &d, sizeof d, SKEL__DESC_GROUND_V1);
 }
@@ -168,18 +168,18 @@ skel_status skel_model_get_ground(const skel_model *model, int32_t ground, skel_
 skel_status skel_model_get_wobble(const skel_model *model, int32_t wobble, skel_wobble_desc *out) {
     if (!model || wobble < 0 || wobble >= model->nw || !out) return SKEL_E_ARGUMENT;
     const skel__wobble *w = &model->wobble[wobble];
-    skel_wobble_desc    d;
+    skel_wobble_desc d;
     skel_wobble_desc_init(&d);
     d.body = w->body;
     d.host = w->host;
     v3_to(w->rest, d.rest);
     v3_to(w->axis, d.axis);
-    d.along_c  = w->along_c;
-    d.along_d  = w->along_d;
+    d.along_c = w->along_c;
+    d.along_d = w->along_d;
     d.across_c = w->across_c;
     d.across_d = w->across_d;
-    d.turn_a   = w->turn_a;
-    d.turn_b   = w->turn_b;
+    d.turn_a = w->turn_a;
+    d.turn_b = w->turn_b;
     return skel__desc_export(out, &d, sizeof d, SKEL__DESC_WOBBLE_V1);
 }
 

@@ -14,12 +14,12 @@ _Static_assert(sizeof(skel_field_desc) == offsetof(skel_field_desc, body) + 4, "
 static const skel_ground_desc k_ground = {
     .struct_size = sizeof k_ground, .body = SKEL_WORLD, .normal = {0, 0, 1}, .friction = 0.8};
 static const skel_wobble_desc k_wobble = {.struct_size = sizeof k_wobble, .axis = {0, 0, 1}};
-static const skel_field_desc  k_field  = {.struct_size = sizeof k_field,
-                                          .axis        = {0, 0, 1},
-                                          .scale       = 1,
-                                          .density     = 1.2,
-                                          .coefficient = 1,
-                                          .body        = SKEL_WORLD};
+static const skel_field_desc k_field = {.struct_size = sizeof k_field,
+                                        .axis = {0, 0, 1},
+                                        .scale = 1,
+                                        .density = 1.2,
+                                        .coefficient = 1,
+                                        .body = SKEL_WORLD};
 
 #define CHECK(call)                                                                                \
     do {                                                                                           \
@@ -118,35 +118,35 @@ skel_status skel__world_check(const skel_model_desc *d, skel_error *err) {
 
 static skel__ground ground_of(const skel_ground_desc *d) {
     return (skel__ground){
-        .body                   = d->body,
-        .is_rigid               = d->is_rigid,
-        .given_point            = v3_of(d->point),
-        .given_normal           = v3_of(d->normal),
-        .friction               = d->friction,
-        .a                      = d->a,
-        .b                      = d->a > 0 ? d->b : 0,
-        .d                      = d->a > 0 ? d->d : 0,
-        .stick_k                = d->stick_stiffness,
-        .stick_d                = d->stick_stiffness > 0 ? d->stick_damping : 0,
-        .restitution            = d->restitution,
+        .body = d->body,
+        .is_rigid = d->is_rigid,
+        .given_point = v3_of(d->point),
+        .given_normal = v3_of(d->normal),
+        .friction = d->friction,
+        .a = d->a,
+        .b = d->a > 0 ? d->b : 0,
+        .d = d->a > 0 ? d->d : 0,
+        .stick_k = d->stick_stiffness,
+        .stick_d = d->stick_stiffness > 0 ? d->stick_damping : 0,
+        .restitution = d->restitution,
         .tangential_restitution = d->tangential_restitution,
-        .is_default             = !(d->a > 0),
-        .is_stick_default       = !(d->stick_stiffness > 0),
+        .is_default = !(d->a > 0),
+        .is_stick_default = !(d->stick_stiffness > 0),
     };
 }
 
 static skel__wobble wobble_of(const skel_wobble_desc *d) {
     return (skel__wobble){
-        .body     = d->body,
-        .host     = d->host,
-        .rest     = v3_of(d->rest),
-        .axis     = v3_of(d->axis),
-        .along_c  = d->along_c,
-        .along_d  = d->along_d,
+        .body = d->body,
+        .host = d->host,
+        .rest = v3_of(d->rest),
+        .axis = v3_of(d->axis),
+        .along_c = d->along_c,
+        .along_d = d->along_d,
         .across_c = d->across_c,
         .across_d = d->across_d,
-        .turn_a   = d->turn_a,
-        .turn_b   = d->turn_b,
+        .turn_a = d->turn_a,
+        .turn_b = d->turn_b,
     };
 }
 
@@ -187,7 +187,7 @@ static skel_status take_wobbles(skel_model *m, const skel_model_desc *desc, skel
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                               "wobbles[%d].body: '%s' wobbles already, must be named once", i,
                               body->name);
-        body->host   = d.host;
+        body->host = d.host;
         m->wobble[i] = wobble_of(&d);
     }
     return check_wobbles(m, err);
@@ -210,9 +210,9 @@ skel_status skel__world_take(skel_model *m, const skel_model_desc *desc, skel_er
         CHECK(field_at(desc, i, &m->field[i], err));
         m->field[i].struct_size = (uint32_t)sizeof m->field[i];
     }
-    m->frame_spin         = v3_of(desc->frame_spin);
+    m->frame_spin = v3_of(desc->frame_spin);
     m->frame_acceleration = v3_of(desc->frame_acceleration);
-    m->has_frame          = v3_dot(m->frame_spin, m->frame_spin) > 0 ||
+    m->has_frame = v3_dot(m->frame_spin, m->frame_spin) > 0 ||
                    v3_dot(m->frame_acceleration, m->frame_acceleration) > 0 ||
                    desc->frame_spin_curve.count > 0 || desc->frame_acceleration_curve.count > 0;
     return SKEL_OK;
@@ -221,11 +221,11 @@ skel_status skel__world_take(skel_model *m, const skel_model_desc *desc, skel_er
 void skel__world_place(skel_model *m) {
     for (int32_t i = 0; i <= m->ng; ++i) {
         skel__ground *g = &m->ground[i];
-        g->point        = g->given_point;
-        g->normal       = g->given_normal;
+        g->point = g->given_point;
+        g->normal = g->given_normal;
         if (g->body < 0) continue;
         const pose x = m->body[g->body].x0;
-        g->point     = q_rotate(q_conj(x.q), v3_sub(g->given_point, x.p));
-        g->normal    = q_rotate(q_conj(x.q), g->given_normal);
+        g->point = q_rotate(q_conj(x.q), v3_sub(g->given_point, x.p));
+        g->normal = q_rotate(q_conj(x.q), g->given_normal);
     }
 }
