@@ -8,6 +8,7 @@ coverage.py GCOVR BUILD [REGEX]   runs the unit and Python tests (those whose na
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -17,11 +18,15 @@ FIGURES = ("line_covered", "line_total", "branch_covered", "branch_total")
 
 
 def forget(build):
-    """Counts of earlier runs do not belong to this one."""
+    """Counts of earlier runs, and notes of sources that were moved since, do not belong here."""
     for folder, _, names in os.walk(build):
         for name in names:
-            if name.endswith(".gcda"):
-                os.remove(os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            source = re.sub(r"CMakeFiles/\w+\.dir/", "", os.path.relpath(path, build))
+            source = os.path.join(ROOT, source.replace("__/", "../").removesuffix(".gcno"))
+            moved = name.endswith(".gcno") and not os.path.exists(source)
+            if name.endswith(".gcda") or moved:
+                os.remove(path)
 
 
 def measure(gcovr, build):
@@ -53,7 +58,7 @@ def report(files):
 def main():
     gcovr, build, *regex = sys.argv[1:]
     forget(build)
-    chosen = ["-R", regex[0]] if regex else ["-L", "unit|python", "-E", "wheel"]
+    chosen = ["-R", regex[0]] if regex else ["-L", "unit|python", "-E", "wheel|golden"]
     tests = subprocess.run(["ctest", "--test-dir", build, "-j", str(os.cpu_count()),
                             "--output-on-failure", *chosen], check=False)
     report(measure(gcovr, build))
