@@ -160,7 +160,7 @@ START_TEST(samples_of_a_bake_are_finite) {
                                "'shape': {'type': 'sphere', 'radius': 0.5}}]}");
     skel_bake *bake = NULL;
     skel_bake_desc desc = {.struct_size = sizeof desc};
-    ck_assert_int_eq(skel_scene_bake_desc(scene, &desc), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_bake_desc(scene, &desc), SKEL_OK);
     desc.integrator = SKEL_INTEGRATOR_EULER;
     desc.step = 1e-3;
     desc.sample_count = 3;
@@ -308,7 +308,8 @@ START_TEST(tables_that_overflow_are_refused) {
     skel_body_desc_init(&body);
     skel_joint_desc_init(&joint);
     dh = table(1.5e308, 0, 1.5e308);
-    ck_assert_int_eq(skel_dh_fill(dh, &body, sizeof body, &joint, sizeof joint), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_dh_get_descs(dh, &body, sizeof body, &joint, sizeof joint),
+                     SKEL_E_ARGUMENT);
     skel_dh_destroy(dh);
 }
 END_TEST
