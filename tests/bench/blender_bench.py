@@ -70,7 +70,7 @@ def keys_once():
                                      skel.convert.pairs(frames, wave))
                 for k in range(65) for name, width in (("location", 3), ("rotation_quaternion", 4))
                 for index in range(width)]
-    ours, _ = cpu(lambda: skel.pipeline.run(skel.bl_write.write(ob, channels, "NEW", "x")))
+    ours, _ = cpu(lambda: skel.pipeline.run(skel.write.write_channels(ob, channels, "NEW", "x")))
     return ours, nla_bake(ob, 1000)
 
 
@@ -109,7 +109,7 @@ def bake_once(preset, step):
     ob = character()
     ob.skel.preset, ob.skel.step, ob.skel.ground = preset, step, preset == "RAGDOLL"
     ours, _ = cpu(bpy.ops.skel.bake_physics)
-    inside = common.addon().ops.REPORTS[ob.name]["summary"]["wall_seconds"]
+    inside = common.addon().operators.REPORTS[ob.name]["summary"]["wall_seconds"]
     return ours, inside, nla_bake(ob, 250)
 
 
@@ -160,7 +160,7 @@ def chain_ours():
     for bone in ob.pose.bones:
         bone.skel.limits = "NONE"
     seconds, _ = cpu(bpy.ops.skel.bake_physics)
-    summary = common.addon().ops.REPORTS[ob.name]["summary"]
+    summary = common.addon().operators.REPORTS[ob.name]["summary"]
     return seconds, summary["joint_gap"], summary["energy_drift"]
 
 

@@ -52,8 +52,19 @@ def enable():
     return loaded
 
 
+class Addon:
+    """The modules of the add-on by their names, whatever folder they are in."""
+
+    def __getattr__(self, name):
+        package = os.environ.get("SKEL_MODULE", "skel")
+        for folder in ("core", "blender", "ui"):
+            if f"{package}.{folder}.{name}" in sys.modules:
+                return sys.modules[f"{package}.{folder}.{name}"]
+        return getattr(sys.modules[package], name)
+
+
 def addon():
-    return sys.modules[os.environ.get("SKEL_MODULE", "skel")]
+    return Addon()
 
 
 def add_armature(rows, name="figure", scale=1.0):
@@ -114,7 +125,7 @@ def dump_action(action):
     out = []
     for bag in bags:
         for curve in bag.fcurves:
-            keys = addon().bl_write.read_keys(curve.keyframe_points)
+            keys = addon().write.read_keys(curve.keyframe_points)
             out.append((curve.data_path, curve.array_index, curve.group.name if curve.group else "",
                         {name: numbers.tobytes() for name, numbers in keys.items()}))
     return out

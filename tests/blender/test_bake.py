@@ -29,11 +29,11 @@ def askew(ob):
 def result_of(ob, **wins):
     """The pipeline's own result for the armature, as the operator would have it."""
     skel = common.addon()
-    first, last = skel.bl_read.frame_range(bpy.context.scene, ob)
+    first, last = skel.read.frame_range(bpy.context.scene, ob)
     with skel.takes.source(ob):
-        shot = skel.bl_read.read_shot(bpy.context.scene, ob, first, last, ob.skel.frame_step,
+        shot = skel.read.read_shot(bpy.context.scene, ob, first, last, ob.skel.frame_step,
                                       **wins)
-        skel.pipeline.run(skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot)))
+        skel.pipeline.run(skel.read.sample(shot, ob, *skel.convert.frames_needed(shot)))
     built, text = skel.pipeline.run(skel.pipeline.prepare(shot))
     return shot, built, text
 
@@ -92,7 +92,7 @@ class Baked(unittest.TestCase):
             self.id().rsplit(".", 1)[-1], *worst))
         worst = worst[0]
         self.assertLess(worst, bound + 2 * askew(ob))
-        self.assertLess(self.skel.ops.REPORTS[ob.name]["plays"], 2 * (bound + 2 * askew(ob)))
+        self.assertLess(self.skel.operators.REPORTS[ob.name]["plays"], 2 * (bound + 2 * askew(ob)))
         return worst
 
     def figure(self):
@@ -191,10 +191,10 @@ class Physics(Baked):
         self.assertLess(at[2]["head"].translation.z, 0.5)
         moved = max((at[1][n].translation - at[2][n].translation).length for n in at[2])
         self.assertLess(moved, 0.05)
-        report = self.skel.ops.REPORTS[ob.name]
+        report = self.skel.operators.REPORTS[ob.name]
         self.assertLess(report["summary"]["energy_drift"], 1e-6)
         self.assertLess(report["summary"]["joint_gap"], 1e-6)
-        self.assertTrue(all(isinstance(v, str) for row in self.skel.panel.rows_of(report)
+        self.assertTrue(all(isinstance(v, str) for row in self.skel.panels.rows_of(report)
                             for v in row))
 
     def test_start_moving(self):
@@ -368,13 +368,13 @@ class Physics(Baked):
         collection.objects.link(ball)
         ob.skel.obstacles = collection
         bpy.context.view_layer.update()
-        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        shot = self.skel.read.read_shot(self.scene, ob, 1, 40)
         self.assertEqual([c.kind for c in shot.colliders], ["SPHERE"])
         self.bake(ob)
         self.assertLess(common.bone_matrices(ob, [40])[0]["link1"].translation.z, 0.3)
         ball.scale = (1, 1, 1.5)
         bpy.context.view_layer.update()
-        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        shot = self.skel.read.read_shot(self.scene, ob, 1, 40)
         self.assertEqual([c.kind for c in shot.colliders], ["BOX"])
 
     def test_same_motion_at_any_frame_rate(self):

@@ -46,7 +46,7 @@ class Keys(unittest.TestCase):
         return ob
 
     def keys(self, ob, action=None):
-        read = self.skel.bl_write.read_keys
+        read = self.skel.write.read_keys
         return {name: read(curve.keyframe_points)
                 for name, curve in common.curves(ob, action).items()}
 
@@ -197,7 +197,7 @@ class Keys(unittest.TestCase):
         points, count = curve.keyframe_points, len(keys) // 2
         self.skel.compat.resize_keys(points, count)
         points.foreach_set("co", keys)
-        points.foreach_set("interpolation", [self.skel.bl_write.LINEAR] * count)
+        points.foreach_set("interpolation", [self.skel.write.LINEAR] * count)
         curve.update()
 
     def both_ways(self, keys, old=()):
@@ -215,13 +215,14 @@ class Keys(unittest.TestCase):
             compat.use_action(ob, action)
             if ours:
                 channel = self.skel.convert.Channel(curve.data_path, 1, "link0", keys)
-                self.skel.pipeline.run(self.skel.bl_write.write(ob, [channel], "CURRENT", name))
+                write = self.skel.write.write_channels
+                self.skel.pipeline.run(write(ob, [channel], "CURRENT", name))
             else:
                 self.by_update(curve, keys)
             (curve,) = compat.curves_of(action, ob)
             low, high = min(keys[0::2]), max(keys[0::2])
             found.append((
-                {k: v.tobytes() for k, v in self.skel.bl_write.read_keys(
+                {k: v.tobytes() for k, v in self.skel.write.read_keys(
                     curve.keyframe_points).items()},
                 (curve.extrapolation, curve.auto_smoothing, curve.group.name),
                 [curve.evaluate(low - 2 + n * (high - low + 4) / 97) for n in range(98)]))
@@ -271,10 +272,10 @@ class Keys(unittest.TestCase):
         skel, stages = self.skel, []
 
         def work():
-            shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
-            yield from skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot))
+            shot = skel.read.read_shot(self.scene, ob, 1, 12)
+            yield from skel.read.sample(shot, ob, *skel.convert.frames_needed(shot))
             result = yield from skel.pipeline.bake(shot)
-            yield from skel.bl_write.write(ob, result.channels, "NEW", "x")
+            yield from skel.write.write_channels(ob, result.channels, "NEW", "x")
 
         for _fraction, words in work():
             stages.append(words)
@@ -546,7 +547,7 @@ class Keys(unittest.TestCase):
             for prop in owner.properties:
                 if prop.identifier not in ("rna_type", "name"):
                     self.assertTrue(prop.description, prop.identifier)
-        for cls in self.skel.ops.CLASSES:
+        for cls in self.skel.operators.CLASSES:
             rna = getattr(bpy.ops.skel, cls.bl_idname.partition(".")[2]).get_rna_type()
             self.assertTrue(rna.description, cls.__name__)
             for prop in rna.properties:

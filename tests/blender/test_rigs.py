@@ -57,9 +57,9 @@ class Rigs(Baked):
             if kind == "SINGLE_PROP":
                 target.id_type, target.id = "SCENE", self.scene
             target.data_path, driver.expression = path, f"0.01 * {variable.name}"
-            said = self.skel.bl_read.read_ik(self.scene, ob, 1, 12).shot.warnings
+            said = self.skel.read.read_ik(self.scene, ob, 1, 12).shot.warnings
             self.bake(ob)
-            for words in said, self.skel.ops.REPORTS[ob.name]["warnings"]:
+            for words in said, self.skel.operators.REPORTS[ob.name]["warnings"]:
                 self.assertEqual([f"'{ob.name}' has a driver that reads the scene" in each
                                   for each in words], [True] * warns, (kind, path, words))
 
@@ -101,7 +101,7 @@ class Rigs(Baked):
         for mute in (False, True):
             ob.skel.mute_constraints = mute
             self.bake(ob)
-            report = self.skel.ops.REPORTS[ob.name]
+            report = self.skel.operators.REPORTS[ob.name]
             words = [w for w in report["warnings"] if "does not play as computed" in w]
             self.assertEqual(len(words), 0 if mute else 1, report["warnings"])
             self.assertEqual(turns.mute, mute)
@@ -289,7 +289,7 @@ class Rigs(Baked):
         for preset in ("TAIL", "FOLLOW", "RAGDOLL"):
             ob.skel.preset = preset
             self.bake(ob)
-            self.assertLess(self.skel.ops.REPORTS["figure"]["plays"], 1e-4)
+            self.assertLess(self.skel.operators.REPORTS["figure"]["plays"], 1e-4)
         self.assertEqual(bpy.ops.skel.inverse_dynamics(), {"FINISHED"})
         paths = [path for path, _index in common.curves(ob)]
         self.assertIn('pose.bones["world"].location', paths)
@@ -302,7 +302,7 @@ class Rigs(Baked):
                                       ("ear", "body", (0, 0, 1.5), (0, 0, 1.6), 0.0, connected)])
             ob.skel.preset, self.scene.frame_end = "SOFT", 20
             self.bake(ob)
-            report = self.skel.ops.REPORTS[ob.name]
+            report = self.skel.operators.REPORTS[ob.name]
             self.assertLess(report["plays"], 1e-4)
             self.assertEqual(["'ear' is connected to its parent: only its rotation" in words
                               for words in report["warnings"]], [True] * connected)
@@ -419,7 +419,8 @@ class Rigs(Baked):
             for key in curve.keyframe_points:
                 key.interpolation = "CONSTANT"
         self.bake(ob, frame_start=10, frame_end=20)
-        self.assertRegex(self.skel.ops.REPORTS[ob.name]["loud"][0], "'pelvis' jumps from frame 9")
+        report = self.skel.operators.REPORTS[ob.name]
+        self.assertRegex(report["loud"][0], "'pelvis' jumps from frame 9")
         self.assertLess(abs(common.bone_matrices(ob, [20])[0]["pelvis"].translation.x), 0.1)
 
     def test_one_limit_of_two_holds(self):
@@ -481,7 +482,7 @@ class Rigs(Baked):
         ob = self.rigify()
         start = common.bone_matrices(ob, [1])[0]
         self.compare(ob)
-        self.assertEqual(self.skel.ops.REPORTS[ob.name]["loud"], [])
+        self.assertEqual(self.skel.operators.REPORTS[ob.name]["loud"], [])
         end = common.bone_matrices(ob, [12])[0]
         for a, b in (("DEF-spine", "DEF-thigh.L"), ("DEF-shoulder.R", "DEF-upper_arm.R")):
             far = [(m[a].translation - m[b].translation).length for m in (start, end)]
@@ -495,7 +496,7 @@ class Rigs(Baked):
             self.assertEqual(bpy.ops.skel.import_robot(preset=preset), {"FINISHED"})
             ob = bpy.context.view_layer.objects.active
             ob.skel.ground = False
-            q = [0.3] * len(self.skel.bl_read.joint_bones(ob))
+            q = [0.3] * len(self.skel.read.joint_bones(ob))
             self.assertEqual(bpy.ops.skel.set_joints(values=" ".join(map(str, q))), {"FINISHED"})
             self.compare(ob)
 
@@ -512,7 +513,7 @@ class Rigs(Baked):
             ob.hide_viewport = hidden
             bpy.context.view_layer.objects.active = skin
             self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
-            self.assertLess(self.skel.ops.REPORTS[ob.name]["plays"], 1e-4)
+            self.assertLess(self.skel.operators.REPORTS[ob.name]["plays"], 1e-4)
             ob.hide_viewport = False
             seen.append(common.bone_matrices(ob, [1, 6, 12]))
         for a, b in zip(*seen):
@@ -596,7 +597,7 @@ class Rigs(Baked):
             ob = self.obstacles(box)
             self.scene.frame_set(now)
             self.bake(ob)
-            self.assertEqual(self.skel.ops.REPORTS["stick"]["warnings"], [
+            self.assertEqual(self.skel.operators.REPORTS["stick"]["warnings"], [
                 "The obstacle 'prop' changes its size at frame 2. It keeps that of frame 1: bodies "
                 "do not grow"])
             self.scene.frame_set(40)

@@ -103,7 +103,7 @@ class Robots(unittest.TestCase):
 
     def compare(self, ob, scene, names, reach):
         """Worst (distance in parts of the reach, angle) of frames at random joints."""
-        worst, bones = (0.0, 0.0), self.skel.bl_read.joint_bones(ob)
+        worst, bones = (0.0, 0.0), self.skel.read.joint_bones(ob)
         for _ in range(POSES):
             q = random_q(self.rng, bones)
             self.assertEqual(set_joints(q), {"FINISHED"})
@@ -124,7 +124,7 @@ class Robots(unittest.TestCase):
             with self.subTest(robot=name):
                 self.setUp()
                 ob = self.bring(preset=name)
-                reach = self.skel.bl_read.robot_data(ob)["reach"]
+                reach = self.skel.read.robot_data(ob)["reach"]
                 scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()[name])
                 off, angle = self.compare(ob, scene, ["tool"], reach)
                 tables = []
@@ -189,11 +189,11 @@ class Robots(unittest.TestCase):
     def test_limits_stop_and_named_poses(self):
         ob = self.bring(preset="puma560")
         self.assertEqual(bpy.ops.skel.set_joints(values="99 0 0 0 0 0"), {"FINISHED"})
-        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
+        self.assertAlmostEqual(self.skel.read.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
         self.assertEqual(bpy.ops.skel.set_joints(pose="qr"), {"FINISHED"})
         self.assertAlmostEqual(ob.pose.bones["link3"].skel_angle, -math.pi / 2, 5)
         ob.pose.bones["link3"].skel_angle = 0.25
-        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link3"]), 0.25, 6)
+        self.assertAlmostEqual(self.skel.read.joint_value(ob.pose.bones["link3"]), 0.25, 6)
         with self.assertRaises(RuntimeError):
             bpy.ops.skel.set_joints(pose="nowhere")
         with self.assertRaises(RuntimeError):
@@ -203,7 +203,7 @@ class Robots(unittest.TestCase):
         ob = self.bring(filepath=URDF)
         scene = self.skelpy.Scene.from_file(URDF)
         names = ["base", "mount", "flange", "tcp"]
-        off, angle = self.compare(ob, scene, names, self.skel.bl_read.robot_data(ob)["reach"])
+        off, angle = self.compare(ob, scene, names, self.skel.read.robot_data(ob)["reach"])
         print(f"features.urdf: frames off by {off:.1e} of the reach, {angle:.1e} rad")
         self.assertLess(off, EXACT)
         self.assertIn("package://features", ob.pose.bones["trunk"]["meshes"])
@@ -270,8 +270,8 @@ class Robots(unittest.TestCase):
     def joints(self, ob):
         """Coordinates of all joints, as they play."""
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        return [self.skel.bl_read.joint_value(now.pose.bones[bone.name])
-                for bone in self.skel.bl_read.joint_bones(ob)]
+        return [self.skel.read.joint_value(now.pose.bones[bone.name])
+                for bone in self.skel.read.joint_bones(ob)]
 
     def near(self, got, wanted, places=5):
         for a, b in zip(got, wanted):
@@ -410,7 +410,7 @@ class Robots(unittest.TestCase):
         ob.skel.friction = 0.0
         self.scene.frame_end = 6
         self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
-        warnings = self.skel.ops.REPORTS[ob.name]["warnings"]
+        warnings = self.skel.operators.REPORTS[ob.name]["warnings"]
         self.assertEqual([w for w in warnings if "mimics" in w],
                          ["joint 'right' mimics 'left' (and 1 more like it): dynamics has no such "
                           "constraint, it moves on its own"])
@@ -433,7 +433,7 @@ class Robots(unittest.TestCase):
             ob = self.bring(filepath=path)
             if axis == "0 0 1":                 # a = 1 rad/s²
                 bone = ob.pose.bones["l1"]
-                name, index, sign = self.skel.bl_read.joint_channel(bone)
+                name, index, sign = self.skel.read.joint_channel(bone)
                 for frame in range(1, 21):
                     getattr(bone, name)[index] = sign * 0.5 * ((frame - 1) / 24) ** 2
                     bone.keyframe_insert(name, index=index, frame=frame)
@@ -478,7 +478,7 @@ class Robots(unittest.TestCase):
     def reported(self, path, preset="NONE"):
         """What the import reports."""
         operator = unittest.mock.Mock(preset=preset, filepath=path)
-        self.skel.robots.SKEL_OT_import_robot.run(operator, bpy.context)
+        self.skel.operators_robots.SKEL_OT_import_robot.run(operator, bpy.context)
         return [call.args for call in operator.report.call_args_list]
 
     def test_prefixes_that_nothing_declares(self):
@@ -535,7 +535,7 @@ class Robots(unittest.TestCase):
                     if "mass" in row:
                         self.assertEqual(body["mass"], row["mass"])
         self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
-        report = self.skel.ops.REPORTS[ob.name]
+        report = self.skel.operators.REPORTS[ob.name]
         for said in (report["warnings"], report["loud"]):
             self.assertEqual(sum("inertia is an estimate" in words for words in said), 1, said)
 
@@ -588,7 +588,7 @@ class Robots(unittest.TestCase):
                 with self.subTest(name=name), self.assertRaisesRegex(
                         RuntimeError, f"'{owner.name}': the property '{name}' must be"):
                     run()
-            self.skel.panel_robots.SKEL_PT_joints.draw(panel, bpy.context)
+            self.skel.panels_robots.SKEL_PT_joints.draw(panel, bpy.context)
             said = panel.columns().column().label.call_args.kwargs["text"]
             self.assertIn(f"'{name}' must be", said)
             del owner[name]
@@ -599,7 +599,7 @@ class Robots(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path), {"FINISHED"})
 
     def test_a_failure_leaves_nothing(self):
-        path, write = self.gripper()[0], self.skel.bl_write
+        path, write = self.gripper()[0], self.skel.write
         bpy.ops.object.mode_set(mode="POSE")
         before, active = write._blocks(), bpy.context.view_layer.objects.active
         for name in ("_add_bones", "_add_mimics", "_add_visuals"):
@@ -613,10 +613,10 @@ class Robots(unittest.TestCase):
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01
         ob = self.bring(preset="stanford")
-        reach = self.skel.bl_read.robot_data(ob)["reach"]
+        reach = self.skel.read.robot_data(ob)["reach"]
         scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()["stanford"])
         ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Translation((100, 20, 3))
-        q = random_q(self.rng, self.skel.bl_read.joint_bones(ob), 0.01)
+        q = random_q(self.rng, self.skel.read.joint_bones(ob), 0.01)
         set_joints(q)
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
         got = now.pose.bones["tool"].matrix.translation * 0.01
@@ -676,7 +676,7 @@ class Robots(unittest.TestCase):
 
             operator = unittest.mock.Mock(convention="standard", tip="", filepath=path, **given)
             operator.properties.is_property_set = given.__contains__
-            said = self.skel.robots.SKEL_OT_extract_dh.run(operator, bpy.context)
+            said = self.skel.operators_robots.SKEL_OT_extract_dh.run(operator, bpy.context)
             ((kinds, warning),) = [call.args for call in operator.report.call_args_list]
             self.assertEqual(kinds, {"WARNING"})
             self.assertRegex(warning, f"the axes of 'j1' and 'j2' are .*{words}.* .Snap ")

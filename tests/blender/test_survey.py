@@ -63,16 +63,16 @@ class Survey(Baked):
         return thing
 
     def collider(self):
-        return self.skel.bl_read.read_shot(self.scene, self.ob, 1, 8).colliders[0]
+        return self.skel.read.read_shot(self.scene, self.ob, 1, 8).colliders[0]
 
     def warnings(self):
         bpy.context.view_layer.objects.active = self.ob
         self.bake(self.ob)
-        return self.skel.ops.REPORTS[self.ob.name]["warnings"]
+        return self.skel.operators.REPORTS[self.ob.name]["warnings"]
 
     def told(self, *words):
         found = [each for each in self.warnings() if all(word in each for word in words)]
-        self.assertEqual(len(found), 1, self.skel.ops.REPORTS[self.ob.name]["warnings"])
+        self.assertEqual(len(found), 1, self.skel.operators.REPORTS[self.ob.name]["warnings"])
 
     def test_nothing_to_tell(self):
         self.obstacle(box_mesh(8, 8, 1))

@@ -32,7 +32,8 @@ def load(name, bpy=None):
     package = types.ModuleType("skel")
     package.__path__ = [str(ADDON)]
     sys.modules["skel"] = package
-    return importlib.import_module(f"skel.{name}")
+    folder = next(f for f in ("core", "blender", "ui") if (ADDON / f / f"{name}.py").exists())
+    return importlib.import_module(f"skel.{folder}.{name}")
 
 
 convert, pipeline = load("convert"), load("pipeline")
@@ -70,7 +71,7 @@ class Pure(unittest.TestCase):
     def test_no_bpy_in_pure_modules(self):
         self.assertNotIn("bpy", sys.modules)
         for name in ("convert", "pipeline", "binding"):
-            text = (ADDON / f"{name}.py").read_text(encoding="utf-8")
+            text = (ADDON / "core" / f"{name}.py").read_text(encoding="utf-8")
             self.assertNotIn("import bpy", text)
             self.assertNotIn("mathutils", text)
 
@@ -544,8 +545,8 @@ class Versions(unittest.TestCase):
 
     def write(self, version, ob, target, bpy=None):
         bpy = bpy or fake_bpy.make(version)
-        writer = load("bl_write", bpy)
-        return bpy, writer, pipeline.run(writer.write(ob, [self.channel()], target, "new"))
+        writer = load("write", bpy)
+        return bpy, writer, pipeline.run(writer.write_channels(ob, [self.channel()], target, "new"))
 
     def test_new_action_and_slot(self):
         for version in self.VERSIONS:
@@ -566,7 +567,8 @@ class Versions(unittest.TestCase):
                 bpy, writer, old = self.write(version, ob, "NEW")
                 points = old.layers[0].strips[0].channelbags[0].fcurves[0].keyframe_points
                 before = dict(points.fields)
-                new = pipeline.run(writer.write(ob, [self.channel(frames=(4, 5, 6))], "NEW", "x"))
+                channels = [self.channel(frames=(4, 5, 6))]
+                new = pipeline.run(writer.write_channels(ob, channels, "NEW", "x"))
                 self.assertIsNot(new, old)
                 self.assertEqual(points.fields, before)
                 merged = new.layers[0].strips[0].channelbags[0].fcurves[0].keyframe_points
@@ -578,7 +580,7 @@ class Versions(unittest.TestCase):
             with self.subTest(version=version):
                 ob = fake_bpy.Thing("rig")
                 bpy, writer, old = self.write(version, ob, "NEW")
-                new = pipeline.run(writer.write(ob, [self.channel()], "NLA", "strip"))
+                new = pipeline.run(writer.write_channels(ob, [self.channel()], "NLA", "strip"))
                 strips = [track.strips[0] for track in ob.animation_data.nla_tracks]
                 self.assertEqual([strip.action for strip in strips], [old, new])
                 self.assertTrue(all(strip.action_slot is not None for strip in strips))
@@ -588,8 +590,8 @@ class Versions(unittest.TestCase):
         for version in self.VERSIONS:
             with self.subTest(version=version):
                 bpy, ob = fake_bpy.make(version), fake_bpy.Thing("rig")
-                writer = load("bl_write", bpy)
-                work = writer.write(ob, [self.channel()] * 3, "NEW", "new")
+                writer = load("write", bpy)
+                work = writer.write_channels(ob, [self.channel()] * 3, "NEW", "new")
                 next(work)
                 self.assertEqual(len(bpy.data.actions), 1)
                 work.close()

@@ -20,7 +20,7 @@ from test_csv import FORMULAS, PLAIN
 
 pipeline = load("pipeline")
 convert = pipeline.convert
-robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
+robot = __import__("skel.core.convert_robot", fromlist=["convert_robot"])
 DEEP = "[" * 100000
 
 
@@ -206,9 +206,11 @@ class Library(Folder):
         package = self.folder / "skel"
         shutil.copytree(common.ROOT / "plugin_bridge" / "skelpy", package / "skelpy",
                         ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ADDON / "binding.py", package)
-        (package / "__init__.py").write_text("")
-        program = "from skel import binding; print(binding.skelpy.version())"
+        (package / "core").mkdir()
+        shutil.copy(ADDON / "core" / "binding.py", package / "core")
+        for folder in (package, package / "core"):
+            (folder / "__init__.py").write_text("")
+        program = "from skel.core import binding; print(binding.skelpy.version())"
         done = self.run_with(program, self.folder)
         self.assertNotEqual(done.returncode, 0)         # no library at all: not that of SKEL_LIB
         self.assertIn("libskel.so is neither in", done.stderr)

@@ -17,7 +17,7 @@ from test_addon import ADDON, ALONG_X, load, matrix
 convert_ik = load("convert_ik")
 convert, pipeline = convert_ik.convert, convert_ik.pipeline
 skelpy, STILL = convert_ik.skelpy, convert_ik.rigs.STILL
-robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
+robot = __import__("skel.core.convert_robot", fromlist=["convert_robot"])
 ROBOTS = common.SAMPLES / "robots"
 
 
@@ -61,7 +61,7 @@ def masses(scene, q):
 class Goals(unittest.TestCase):
     def test_no_bpy_in_pure_modules(self):
         for name in ("convert_ik", "convert_robot"):
-            text = (ADDON / f"{name}.py").read_text(encoding="utf-8")
+            text = (ADDON / "core" / f"{name}.py").read_text(encoding="utf-8")
             self.assertNotIn("import bpy", text)
             self.assertNotIn("mathutils", text)
 

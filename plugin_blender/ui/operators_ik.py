@@ -7,12 +7,14 @@ a scene of its own, as physics does, and runs in slices; Esc leaves the file as 
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import bl_read, bl_write, convert, convert_ik, ops, pipeline, props, takes
+from ..blender import read, takes, write
+from ..core import convert, convert_ik, pipeline
+from . import operators, properties
 
 REPORTS = {}                    # of the last solve, by the armature's name
 
 
-class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
+class SKEL_OT_solve_ik(operators._Work, bpy.types.Operator):
     """Pose the bones so that all goals are reached, in this frame. With auto-keying on, the pose
     is keyed"""
     bl_idname = "skel.solve_ik"
@@ -23,55 +25,55 @@ class SKEL_OT_solve_ik(ops._Work, bpy.types.Operator):
         return self.execute(context)
 
     def work(self, context):
-        scene, ob = context.scene, ops.armature(context)
+        scene, ob = context.scene, operators.armature(context)
         frame = scene.frame_current
-        ik = bl_read.read_ik(scene, ob, frame, frame)
-        yield from bl_read.sample_ik(ik, ob, [frame], context.evaluated_depsgraph_get())
-        bl_write.check(ob, "", ())
+        ik = read.read_ik(scene, ob, frame, frame)
+        yield from read.sample_ik(ik, ob, [frame], context.evaluated_depsgraph_get())
+        write.check(ob, "", ())
         result = yield from convert_ik.solve(ik)
-        key = ops.key_frame(scene)
-        muted = bl_write.mute_others(ob, result.channels, ik=True, keyed=key is not None,
+        key = operators.key_frame(scene)
+        muted = write.mute_others(ob, result.channels, ik=True, keyed=key is not None,
                                      take=False)
-        bl_write.set_pose(ob, result.channels, key)
+        write.set_pose(ob, result.channels, key)
         context.view_layer.update()
         wanted = result.wanted
-        for warning in pipeline.gone_from(wanted, bl_read.places_now(
+        for warning in pipeline.gone_from(wanted, read.places_now(
                 ob, context.evaluated_depsgraph_get(), [each.at for each in wanted.targets])):
             self.report({"WARNING"}, warning)
         REPORTS[ob.name] = result.report
         return f"{result.report['bones']} bones: {convert_ik.words_of(result.report)}{muted}"
 
 
-class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
+class SKEL_OT_bake_ik(operators._Work, operators._Ranged, bpy.types.Operator):
     """Solve all goals in every frame of the range, on top of the animation, and write the motion as
     keys. Esc stops it and changes nothing"""
     bl_idname = "skel.bake_ik"
     bl_label = "Bake IK"
     bl_options = {"REGISTER", "UNDO"}
 
-    target: EnumProperty(name="Write To", items=props.TARGETS, default="NEW",
+    target: EnumProperty(name="Write To", items=properties.TARGETS, default="NEW",
                          options={"SKIP_SAVE"}, description="Where the keys go")
 
     def work(self, context):
-        scene, ob = context.scene, ops.armature(context)
+        scene, ob = context.scene, operators.armature(context)
         first, last, step = self.frames(context, ob)
         if last < first:
             raise convert.Refused(f"The range ends at frame {last}, but it starts at {first}")
         name, target = ob.name, self.given("target", ob.skel_ik.target)
         with takes.source(ob) as source:
-            ik = bl_read.read_ik(scene, ob, first, last, step)
-            bl_read.refuse_simulated(scene, ik)
-            yield from bl_read.sample_ik(ik, ob, range(first, last + 1, step))
+            ik = read.read_ik(scene, ob, first, last, step)
+            read.refuse_simulated(scene, ik)
+            yield from read.sample_ik(ik, ob, range(first, last + 1, step))
             if ik.goals:
-                bl_write.check(ob, source.target(target), convert_ik.keyed(ik))
+                write.check(ob, source.target(target), convert_ik.keyed(ik))
         result = yield from convert_ik.solve(ik)
         self.closing = True
-        ob = ops.again(name)
-        action = yield from takes.write(ob, result, target, f"{name} ik")
-        muted = bl_write.mute_others(ob, result.channels, ik=True)
-        for warning in (yield from ops.look_again(ob, result)):
+        ob = operators.again(name)
+        action = yield from takes.write_take(ob, result, target, f"{name} ik")
+        muted = write.mute_others(ob, result.channels, ik=True)
+        for warning in (yield from operators.look_again(ob, result)):
             self.report({"WARNING"}, warning)
-        bl_write.refresh(scene)
+        write.refresh(scene)
         REPORTS[name] = result.report
         return f"{len(result.bones)} bones, frames {first} to {last}, '{action.name}': " + \
             convert_ik.words_of(result.report) + muted
@@ -79,12 +81,12 @@ class SKEL_OT_bake_ik(ops._Work, ops._Ranged, bpy.types.Operator):
 
 # ---- goals ----
 
-class _OnGoals(ops.OnArmature):
+class _OnGoals(operators.OnArmature):
     @classmethod
     def poll(cls, context):
         if not super().poll(context):
             return False
-        if ops.armature(context).library:
+        if operators.armature(context).library:
             cls.poll_message_set("The armature is linked from another file. Make a library "
                                  "override of it first")
             return False
@@ -98,14 +100,14 @@ class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
     bl_label = "Add Goal"
     bl_options = {"REGISTER", "UNDO"}
 
-    kind: EnumProperty(name="Wants To", items=props.GOALS, default="REACH",
+    kind: EnumProperty(name="Wants To", items=properties.GOALS, default="REACH",
                        description="What the goal wants")
     bone: StringProperty(name="Bone", description="Empty: the active bone")
     target: StringProperty(name="Target", description="Name of the object to reach. Empty: the "
                            "other selected object, or a new empty")
 
     def execute(self, context):
-        ob = ops.armature(context)
+        ob = operators.armature(context)
         for name, known, words in ((self.bone, ob.pose.bones, f"'{ob.name}' has no bone"),
                                    (self.target, bpy.data.objects, "There is no object")):
             if name and name not in known:
@@ -121,9 +123,9 @@ class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
             (other for other in context.selected_objects if other != ob), None)
         label = bone.name if bone else "balance"
         if target is None:
-            target = bl_write.add_target(context.scene.collection, ob, bone, label,
+            target = write.add_target(context.scene.collection, ob, bone, label,
                                          self.kind == "LOOK")
-        bl_write.add_goal(ob, name=label, kind=self.kind, target=target,
+        write.add_goal(ob, name=label, kind=self.kind, target=target,
                           bone=bone.name if bone else "")
         return {"FINISHED"}
 
@@ -135,10 +137,10 @@ class SKEL_OT_remove_goal(_OnGoals, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context):
-        ob = ops.armature(context)
+        ob = operators.armature(context)
         if not 0 <= ob.skel_ik.active < len(ob.skel_ik.goals):
             return {"CANCELLED"}
-        bl_write.remove_goal(ob, ob.skel_ik.active)
+        write.remove_goal(ob, ob.skel_ik.active)
         return {"FINISHED"}
 
 
@@ -149,10 +151,10 @@ class SKEL_OT_keep_angle(_OnGoals, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context):
-        ob = ops.armature(context)
+        ob = operators.armature(context)
         s = ob.skel_ik
         goal = s.goals[s.active] if 0 <= s.active < len(s.goals) else None
-        offset = bl_read.angle_between(ob, context.evaluated_depsgraph_get(), goal)
+        offset = read.angle_between(ob, context.evaluated_depsgraph_get(), goal)
         if offset is None:
             self.report({"ERROR"}, "Choose a goal that has a bone and a target")
             return {"CANCELLED"}
@@ -168,13 +170,13 @@ class SKEL_OT_goals_from_constraints(_OnGoals, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context):
-        ob = ops.armature(context)
+        ob = operators.armature(context)
         there = {(goal.bone, goal.target, goal.target_bone) for goal in ob.skel_ik.goals}
-        found = list(bl_read.ik_constraints(ob))
+        found = list(read.ik_constraints(ob))
         fresh = [fields for fields in found
                  if (fields["bone"], fields["target"], fields["target_bone"]) not in there]
         for fields in fresh:
-            bl_write.add_goal(ob, **fields)
+            write.add_goal(ob, **fields)
         if not found:
             self.report({"WARNING"}, f"'{ob.name}' has no Inverse Kinematics constraint that acts "
                         "and has a target")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""skelpy, from beside this file (the zip) or from a wheel."""
+"""skelpy, from beside this folder (the zip) or from a wheel."""
 
 try:
-    from . import skelpy
-    from .skelpy import rig, scene
+    from .. import skelpy
+    from ..skelpy import rig, scene
 except ImportError:
     import skelpy
     from skelpy import rig, scene

@@ -67,7 +67,7 @@ def json_of(text, what):
 
 @dataclass
 class BoneSettings:
-    """Of a bone's panel. 0 and "AUTO" leave it to the preset and to the rig."""
+    """Of a bone's panels. 0 and "AUTO" leave it to the preset and to the rig."""
     role: str = "AUTO"       # DYNAMIC, DRIVEN, PINNED, SOFT, NONE
     joint: str = "AUTO"      # BALL, HINGE, UNIVERSAL, FIXED
     axis: str = "AUTO"       # X, Y, Z of the bone: of a hinge
@@ -864,7 +864,7 @@ def _mimics(shot, scene):
 
 
 def _custom_range(bone):
-    """The angles of its panel."""
+    """The angles of its panels."""
     low, high = bone.settings.limit_low, bone.settings.limit_high
     if low > high:
         raise Refused(f"The joint of '{bone.own}' turns from {math.degrees(low):.4g}° to "

@@ -4,8 +4,6 @@
 A bake simulates one armature and the obstacles of its collection. Everything else that a person
 would expect to act is named here, so that nothing is left out without a word."""
 
-from . import convert
-
 FIELDS_OF_OTHERS = {"NONE", "BOID", "GUIDE"}  # these move no rigid body in Blender either
 NAMES_SHOWN = 3
 

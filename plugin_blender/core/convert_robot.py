@@ -853,7 +853,7 @@ def shape_of(visual):
 
 def bundled():
     """{name: path} of the robots that come with the add-on, or lie in the sources beside it."""
-    here = os.path.dirname(__file__)
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     folder = os.path.join(here, "robots")
     if not os.path.isdir(folder):
         folder = os.path.join(os.path.dirname(here), "samples", "robots")

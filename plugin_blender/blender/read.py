@@ -12,8 +12,9 @@ from array import array
 import bpy
 from mathutils import Matrix, Vector
 
-from . import bl_survey, compat, convert, convert_ik, convert_robot
-from .binding import rig as rigs
+from ..core import convert, convert_ik, convert_robot
+from ..core.binding import rig as rigs
+from . import compat, survey
 
 ROTATIONS = {"QUATERNION": rigs.QUATERNION, "AXIS_ANGLE": rigs.AXIS_ANGLE, "XYZ": rigs.XYZ,
              "XZY": rigs.XZY, "YXZ": rigs.YXZ, "YZX": rigs.YZX, "ZXY": rigs.ZXY, "ZYX": rigs.ZYX}
@@ -444,11 +445,11 @@ def read_shot(scene, ob, frame_start, frame_end, frame_step=1, **wins):
     read_thickness(ob, scene, bones, settings.mass_from == "MESH")
     convert.name_bodies(bones)
     warnings = [*_scene_drivers(ob, ob.data, *(c.source for c in colliders)),
-                *_still_settings(ob), *bl_survey.omissions(scene, ob, colliders)]
+                *_still_settings(ob), *survey.omissions(scene, ob, colliders)]
     return convert.Shot(
         name=ob.name, bones=bones, settings=settings, unit=unit, colliders=colliders,
         fps=fps(scene), follow_at=_follow_at(ob), warnings=warnings,
-        props=bl_survey.props(scene, ob),
+        props=survey.props(scene, ob),
         gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
         frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
         object_moves=bool(ob.parent or ob.constraints or _object_curves(ob)),
@@ -675,7 +676,7 @@ def read_ik(scene, ob, frame_start, frame_end, frame_step=1):
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
         frame_step=frame_step, settings=read_settings(ob),
         warnings=[*_scene_drivers(ob, ob.data, *_targets(s)), *_still_settings(ob),
-                  *bl_survey.other_armatures(scene, ob)],
+                  *survey.other_armatures(scene, ob)],
         animated=_is_animated(data))
     if any(goal.kind == "CENTRE" for goal in goals):
         read_thickness(ob, scene, shot.bones, shot.settings.mass_from == "MESH")

@@ -3,10 +3,12 @@
 
 import bpy
 
-from . import bl_read, convert, ops, panel
+from ..blender import read
+from ..core import convert
+from . import operators, panels
 
 
-class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
+class SKEL_PT_robots(panels._Panel, bpy.types.Panel):
     bl_label, bl_idname = "Robots", "SKEL_PT_robots"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -15,7 +17,7 @@ class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
         return True
 
     def draw(self, context):
-        layout, ob = self.columns(), ops.armature(context)
+        layout, ob = self.columns(), operators.armature(context)
         layout.operator_context = "INVOKE_DEFAULT"
         layout.operator_menu_enum("skel.import_robot", "preset", text="Import a Robot",
                                   icon="IMPORT")
@@ -28,20 +30,20 @@ class SKEL_PT_robots(panel._Panel, bpy.types.Panel):
         layout.operator("skel.export_urdf", icon="EXPORT")
 
 
-class SKEL_PT_joints(panel._Panel, bpy.types.Panel):
+class SKEL_PT_joints(panels._Panel, bpy.types.Panel):
     bl_label, bl_idname = "Robot Joints", "SKEL_PT_joints"
 
     @classmethod
     def poll(cls, context):
-        ob = ops.armature(context)
+        ob = operators.armature(context)
         return ob is not None and "skel_robot" in ob
 
     def draw(self, context):
-        layout, ob = self.columns(), ops.armature(context)
+        layout, ob = self.columns(), operators.armature(context)
         column = layout.column(align=True)
         try:
-            followers, bones, data = (read(ob) for read in (
-                bl_read.mimics, bl_read.joint_bones, bl_read.robot_data))
+            followers, bones, data = (look(ob) for look in (
+                read.mimics, read.joint_bones, read.robot_data))
         except convert.Refused as error:            # someone has edited its properties
             column.label(text=str(error), icon="ERROR")
             return

@@ -24,17 +24,24 @@ import bpy
 from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty,
                        PointerProperty, StringProperty)
 
-from . import bl_read, bl_write, compat, convert, props
+from ..core import convert
+from . import compat, read, write
 
 NUMBER = r"\.\d{3,}$"           # what Blender appends to a name that is taken
 TORQUES = '["skel_'             # in data paths of curves that Find Torques adds
 PLAIN = {"HIDDEN"}              # neither shown nor animated
+TARGETS = (
+    ("NEW", "New Action", "A copy of the current action with the new keys in it; the current "
+     "action stays as it is"),
+    ("CURRENT", "Current Action", "Into the current action, within the range only"),
+    ("NLA", "NLA Strip", "A new action in a strip of its own, above the others"),
+)
 
 
 class SkelTake(bpy.types.PropertyGroup):
     """What a bake wrote into one slot of an action, and the state to go back to."""
     slot: IntProperty(options=PLAIN, description="Handle of the slot; 0 before Blender 4.4")
-    target: EnumProperty(items=props.TARGETS, options=PLAIN, description="Where the keys went")
+    target: EnumProperty(items=TARGETS, options=PLAIN, description="Where the keys went")
     given_name: StringProperty(options=PLAIN, description="Name that the bake gave to the action")
     source: PointerProperty(type=bpy.types.Action,
                             description="The animation that the take was made from")
@@ -77,7 +84,7 @@ def _checksum(action, slot):
     """Of frames and values of all keys of the motion: torques may be added, and settings too."""
     sum_of = 0
     for curve in compat.curves_at(action, slot):
-        if TORQUES in curve.data_path or bl_read.is_setting(curve.data_path):
+        if TORQUES in curve.data_path or read.is_setting(curve.data_path):
             continue
         keys = array("f", bytes(8 * len(curve.keyframe_points)))
         curve.keyframe_points.foreach_get("co", keys)
@@ -139,7 +146,7 @@ def _put_back(action, entry):
         curve, old = now.get((path, index)), earlier.get((path, index))
         if curve is None:
             continue
-        if not bl_write.replace_keys(curve, old, entry.first, entry.last):
+        if not write.replace_keys(curve, old, entry.first, entry.last):
             compat.curves_at(action, slot).remove(curve)
             continue
         for modifier, before in zip(curve.modifiers, old.modifiers if old else ()):
@@ -148,17 +155,17 @@ def _put_back(action, entry):
 
 def _settings(action, slot):
     """{(data path, index): keys} of animated settings, such as Follow, in a slot of an action."""
-    return {(c.data_path, c.array_index): bl_write.read_keys(c.keyframe_points)
-            for c in compat.curves_at(action, slot) if bl_read.is_setting(c.data_path)}
+    return {(c.data_path, c.array_index): write.read_keys(c.keyframe_points)
+            for c in compat.curves_at(action, slot) if read.is_setting(c.data_path)}
 
 
 def _carry_settings(wanted, action, slot):
     """Settings are no motion: those that were keyed while a take played are part of its source."""
-    for curve in [c for c in compat.curves_at(action, slot) if bl_read.is_setting(c.data_path)]:
+    for curve in [c for c in compat.curves_at(action, slot) if read.is_setting(c.data_path)]:
         compat.curves_at(action, slot).remove(curve)
     for (path, index), keys in wanted.items():
         curve = compat.curves_at(action, slot).new(path, index=index)
-        bl_write.set_keys(curve.keyframe_points, keys)
+        write.set_keys(curve.keyframe_points, keys)
 
 
 def _restore(action, entry):
@@ -196,7 +203,7 @@ def _pose_of(ob, channels):
 def _muted_things(ob):
     """What bakes have muted: constraints and drivers that are still there."""
     drivers = ob.animation_data.drivers if ob.animation_data else ()
-    for kind, first, second in bl_read.muted_by_bake(ob):
+    for kind, first, second in read.muted_by_bake(ob):
         if kind == "driver":
             found = next((d for d in drivers if (d.data_path, d.array_index) == (first, second)),
                          None)
@@ -369,7 +376,7 @@ class Source:
             return target
         if self.tweaked and (self._active or self._strips):
             taken = self._active[0] if self._active else self._strips[0][1]
-            raise convert.Refused(bl_write.tweak_words(taken))
+            raise convert.Refused(write.tweak_words(taken))
         entry = entry_of(*self._active) if self._active else None
         if data is None or data.action is None or entry and entry.target == "NEW":
             return "NEW"
@@ -417,7 +424,7 @@ def source(ob):
 
 # ---- writing ----
 
-def write(ob, result, target, name):
+def write_take(ob, result, target, name):
     """Generator: writes the channels of a result as a take, which replaces the last one. Returns
     its action. Stopped half way, it leaves the file as it was, but for an action that keys went
     into (CURRENT)."""
@@ -431,7 +438,7 @@ def write(ob, result, target, name):
             fields.update(source=hidden, source_name=hidden.name)
 
         try:
-            action = yield from bl_write.write(ob, channels, target, name, base.retire)
+            action = yield from write.write_channels(ob, channels, target, name, base.retire)
         except BaseException:
             if hidden is not None:
                 bpy.data.actions.remove(hidden)

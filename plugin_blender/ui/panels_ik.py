@@ -3,7 +3,8 @@
 
 import bpy
 
-from . import convert_ik, ik, ops, panel, props
+from ..core import convert_ik
+from . import operators, operators_ik, panels, properties
 
 
 class SKEL_UL_goals(bpy.types.UIList):
@@ -12,17 +13,17 @@ class SKEL_UL_goals(bpy.types.UIList):
         row = layout.row(align=True)
         row.prop(item, "use", text="")
         row.prop(item, "name", text="", emboss=False)
-        wants = next(label for kind, label, _words in props.GOALS if kind == item.kind)
+        wants = next(label for kind, label, _words in properties.GOALS if kind == item.kind)
         row.label(text=f"{wants}: {item.target.name}" if item.target else "no target",
                   icon="NONE" if item.target else "ERROR")
 
 
-class SKEL_PT_ik(panel._Panel, bpy.types.Panel):
+class SKEL_PT_ik(panels._Panel, bpy.types.Panel):
     bl_label, bl_idname = "Inverse Kinematics", "SKEL_PT_ik"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
-        layout, ob = self.columns(), ops.armature(context)
+        layout, ob = self.columns(), operators.armature(context)
         s = ob.skel_ik
         layout.label(text="Goals: what bones are to reach")
         row = layout.row()
@@ -38,8 +39,8 @@ class SKEL_PT_ik(panel._Panel, bpy.types.Panel):
         layout.separator()
         layout.prop(s, "root")
         layout.prop(s, "target")
-        panel.draw_source(layout, ob)
-        panel.draw_range(layout, ob, context.scene)
+        panels.draw_source(layout, ob)
+        panels.draw_range(layout, ob, context.scene)
         row = layout.row(align=True)
         row.scale_y = 1.6
         row.operator_context = "INVOKE_DEFAULT"
@@ -71,12 +72,12 @@ def draw_goal(column, ob, goal):
     column.prop(goal, "priority")
 
 
-class SKEL_PT_ik_settings(panel._Panel, bpy.types.Panel):
+class SKEL_PT_ik_settings(panels._Panel, bpy.types.Panel):
     bl_label, bl_parent_id = "Settings", "SKEL_PT_ik"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
-        layout, s = self.columns(), ops.armature(context).skel_ik
+        layout, s = self.columns(), operators.armature(context).skel_ik
         layout.prop(s, "smooth")
         row = layout.row()
         row.enabled = s.smooth
@@ -85,17 +86,17 @@ class SKEL_PT_ik_settings(panel._Panel, bpy.types.Panel):
         layout.prop(s, "tolerance")
 
 
-class SKEL_PT_ik_receipt(panel._Panel, bpy.types.Panel):
+class SKEL_PT_ik_receipt(panels._Panel, bpy.types.Panel):
     bl_label, bl_parent_id = "Result", "SKEL_PT_ik"
 
     @classmethod
     def poll(cls, context):
-        ob = ops.armature(context)
-        return ob is not None and ob.name in ik.REPORTS
+        ob = operators.armature(context)
+        return ob is not None and ob.name in operators_ik.REPORTS
 
     def draw(self, context):
         column = self.layout.column(align=True)
-        for label, value, icon in rows_of(ik.REPORTS[ops.armature(context).name]):
+        for label, value, icon in rows_of(operators_ik.REPORTS[operators.armature(context).name]):
             row = column.split(factor=0.5)
             row.label(text=label, icon=icon)
             row.label(text=value)

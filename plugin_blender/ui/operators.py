@@ -10,8 +10,10 @@ import time
 import bpy
 from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
 
-from . import bl_read, bl_write, convert, pipeline, props, takes
-from .binding import skelpy
+from ..blender import read, takes, write
+from ..core import convert, pipeline
+from ..core.binding import skelpy
+from . import properties
 
 PLAYS = 1e-3                    # of a bone's length, and radians: keys that play as computed
 TICK = 0.012                    # s of work between two looks at the window
@@ -177,7 +179,7 @@ def look_again(ob, result):
     """Generator: the report says how far what plays is from what was computed. What to warn of, of
     what was read and of what plays, or nothing."""
     wanted = result.wanted
-    poses, objects, places = yield from bl_read.look_again(
+    poses, objects, places = yield from read.look_again(
         ob, wanted.frames, [target.at for target in wanted.targets])
     each = pipeline.off_by(wanted, poses, objects)
     result.report["plays"] = max(each)[0]
@@ -191,7 +193,7 @@ def look_again(ob, result):
 
 
 class _Ranged:
-    """Frames, as properties of the operator; what is not set comes from the armature's panel."""
+    """Frames, as properties of the operator; what is not set comes from the armature's panels."""
 
     frame_start: IntProperty(name="Start", default=1, options={"SKIP_SAVE"},
                              description="First frame")
@@ -207,7 +209,7 @@ class _Ranged:
         return getattr(self, name)
 
     def frames(self, context, ob):
-        first, last = bl_read.frame_range(context.scene, ob)
+        first, last = read.frame_range(context.scene, ob)
         return (self.given("frame_start", first), self.given("frame_end", last),
                 self.given("frame_step", ob.skel.frame_step))
 
@@ -218,23 +220,23 @@ class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
     bl_label = "Bake Physics"
     bl_options = {"REGISTER", "UNDO"}
 
-    target: EnumProperty(name="Write To", items=props.TARGETS, default="NEW",
+    target: EnumProperty(name="Write To", items=properties.TARGETS, default="NEW",
                          options={"SKIP_SAVE"}, description="Where the keys go")
 
     def work(self, context):
         scene, ob = context.scene, armature(context)
         name, target = ob.name, self.given("target", ob.skel.target)
         with takes.source(ob) as source:
-            shot = bl_read.read_shot(scene, ob, *self.frames(context, ob))
-            yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
-            bl_write.check(ob, source.target(target), convert.keyed(shot))
+            shot = read.read_shot(scene, ob, *self.frames(context, ob))
+            yield from read.sample(shot, ob, *convert.frames_needed(shot))
+            write.check(ob, source.target(target), convert.keyed(shot))
         result = yield from pipeline.bake(shot)
         self.closing = True
         ob = again(name)
-        action = yield from takes.write(ob, result, target, f"{name} physics")
-        muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
+        action = yield from takes.write_take(ob, result, target, f"{name} physics")
+        muted = write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         seen = yield from look_again(ob, result)
-        bl_write.refresh(scene)
+        write.refresh(scene)
         REPORTS[name] = result.report
         result.report["warnings"] += seen
         for warning in [*result.report["loud"], *seen]:
@@ -259,17 +261,17 @@ class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
     def work(self, context):
         scene, ob = context.scene, armature(context)
         first, last, step = self.frames(context, ob)
-        shot = pipeline.for_inverse(bl_read.read_shot(scene, ob, first, last, step))
-        bl_write.check(ob, "CURRENT", ())
+        shot = pipeline.for_inverse(read.read_shot(scene, ob, first, last, step))
+        write.check(ob, "CURRENT", ())
         name, cutoff = ob.name, self.given("cutoff", ob.skel.cutoff)
-        yield from bl_read.sample(shot, ob, range(first, last + 1))
+        yield from read.sample(shot, ob, range(first, last + 1))
         result = yield from pipeline.inverse(shot, cutoff)
         if self.filepath:
             pipeline.save(bpy.path.abspath(self.filepath), "\n".join(result.report["table"]) + "\n")
         self.closing = True
         ob = again(name)
-        bl_write.ensure_properties(ob, result.channels)
-        yield from bl_write.write(ob, result.channels, "CURRENT", f"{name} torques")
+        write.ensure_properties(ob, result.channels)
+        yield from write.write_channels(ob, result.channels, "CURRENT", f"{name} torques")
         for warning in [*shot.warnings, *result.report["warnings"]]:
             self.report({"WARNING"}, warning)
         summary = result.report["summary"]
@@ -300,9 +302,9 @@ class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
             raise convert.Refused("Name a file to write")
         ob = armature(context)
         with takes.source(ob) as source:
-            shot = bl_read.read_shot(context.scene, ob, *self.frames(context, ob))
+            shot = read.read_shot(context.scene, ob, *self.frames(context, ob))
             shot.warnings += source.warnings
-            yield from bl_read.sample(shot, ob, *convert.frames_needed(shot))
+            yield from read.sample(shot, ob, *convert.frames_needed(shot))
         _built, text = yield from pipeline.prepare(shot)
         path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
         pipeline.save(path, text)
@@ -353,7 +355,7 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
 
     filepath: StringProperty(name="File", subtype="FILE_PATH", description="Track to read")
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
-    target: EnumProperty(name="Write To", items=props.TARGETS, default="NEW",
+    target: EnumProperty(name="Write To", items=properties.TARGETS, default="NEW",
                          description="Where the keys go")
 
     def invoke(self, context, _event):
@@ -364,21 +366,21 @@ class SKEL_OT_import_track(_Work, bpy.types.Operator):
         scene, ob = context.scene, armature(context)
         with open(bpy.path.abspath(self.filepath), encoding="utf-8") as file:
             text = file.read()
-        name, frames = ob.name, pipeline.track_frames(text, bl_read.fps(scene))
+        name, frames = ob.name, pipeline.track_frames(text, read.fps(scene))
         first, last = int(frames[0]), math.ceil(frames[-1])
         with takes.source(ob) as source:
-            shot = bl_read.read_shot(scene, ob, first, max(last, first + 1))
+            shot = read.read_shot(scene, ob, first, max(last, first + 1))
             moves = len(convert.frames_needed(shot)[0]) > 1
-            yield from bl_read.sample(shot, ob, frames if moves else frames[:1])
-            bl_write.check(ob, source.target(self.target), convert.keyed(shot))
+            yield from read.sample(shot, ob, frames if moves else frames[:1])
+            write.check(ob, source.target(self.target), convert.keyed(shot))
         result = yield from pipeline.track(shot, text, frames)
         self.closing = True
         ob = again(name)
-        action = yield from takes.write(ob, result, self.target, f"{name} track")
-        muted = bl_write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
+        action = yield from takes.write_take(ob, result, self.target, f"{name} track")
+        muted = write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         for warning in (yield from look_again(ob, result)):
             self.report({"WARNING"}, warning)
-        bl_write.refresh(scene)
+        write.refresh(scene)
         return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'{muted}"
 
 
@@ -388,7 +390,7 @@ class SKEL_OT_set_role(bpy.types.Operator):
     bl_label = "Skel: Part of Selected Bones"
     bl_options = {"REGISTER", "UNDO"}
 
-    role: EnumProperty(name="Part", items=props.ROLES, default="AUTO",
+    role: EnumProperty(name="Part", items=properties.ROLES, default="AUTO",
                        description="What the bones do")
 
     @classmethod
@@ -434,7 +436,7 @@ class SKEL_OT_key_follow(Short, bpy.types.Operator):
     def run(self, context):
         frame, bones = context.scene.frame_current, context.selected_pose_bones
         for bone in bones:
-            bl_write.key_setting(bone.id_data, bone, "follow", frame)
+            write.key_setting(bone.id_data, bone, "follow", frame)
         return f"Follow of {len(bones)} bones keyed at frame {frame}"
 
 

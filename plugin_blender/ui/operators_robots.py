@@ -2,7 +2,7 @@
 """Robots: import a DH table, a URDF or a bundled robot as an armature; move its joints; give the DH
 table or the URDF of bones back.
 
-What a bone's axes mean is in convert_robot.py. Of the joint a bone keeps custom properties:
+What a bone's axes mean is in core/convert_robot.py. Of the joint a bone keeps custom properties:
   joint, joint_type (hinge, slide, ball, fixed, free), joint_axis (Y, Z), joint_sign (1, -1),
   joint_limits (rad, or Blender units), joint_mimic (what it goes with, as JSON: rad and m; a driver
   moves it), joint_drive (velocity and effort that it can do: rad, m, N m, N), dh (its row, as
@@ -18,8 +18,10 @@ import os
 import bpy
 from bpy.props import (BoolProperty, EnumProperty, FloatProperty, StringProperty)
 
-from . import bl_read, bl_write, convert, convert_robot, ops, pipeline
-from .binding import skelpy
+from ..blender import read, write
+from ..core import convert, convert_robot, pipeline
+from ..core.binding import skelpy
+from . import operators
 
 CONVENTIONS = (
     ("standard", "Standard", "A = Rz(theta) Tz(d) Tx(a) Rx(alpha): frame i ends link i"),
@@ -41,12 +43,12 @@ def _presets(_self, _context):
 
 
 def _slider(name, subtype, what, **more):
-    return FloatProperty(name=name, subtype=subtype, get=bl_read.joint_value,
-                         set=bl_write.set_joint, options=set(), **more,
+    return FloatProperty(name=name, subtype=subtype, get=read.joint_value,
+                         set=write.set_joint, options=set(), **more,
                          description=f"Of the robot's {what}; it stops at the limits")
 
 
-class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
+class SKEL_OT_import_robot(operators.Short, bpy.types.Operator):
     """Import a robot as an armature: one that comes with Skel, a DH table (JSON or CSV) or a
     URDF"""
     bl_idname = "skel.import_robot"
@@ -83,9 +85,9 @@ class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
         try:
             text = convert_robot.text_of(data)
             robot = convert_robot.robot_of(text, os.path.splitext(name)[0])
-        except ops.FAILURES as error:
-            raise convert.Refused(f"{name}: {ops.words_of(error)}") from None
-        words = bl_write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
+        except operators.FAILURES as error:
+            raise convert.Refused(f"{name}: {operators.words_of(error)}") from None
+        words = write.make_robot(context, robot, text, os.path.dirname(path), self.shapes,
                                     context.scene.unit_settings.scale_length)
         for warning in robot.warnings[:WARNINGS]:
             self.report({"WARNING"}, f"{name}: {warning}")
@@ -98,14 +100,14 @@ class SKEL_OT_import_robot(ops.Short, bpy.types.Operator):
 class _OnRobot:
     @classmethod
     def poll(cls, context):
-        ob = ops.armature(context)
-        if ob is None or not bl_read.has_joints(ob):
+        ob = operators.armature(context)
+        if ob is None or not read.has_joints(ob):
             cls.poll_message_set("Select a robot that Skel has imported")
             return False
-        return ops.not_editing(cls, context)
+        return operators.not_editing(cls, context)
 
 
-class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
+class SKEL_OT_set_joints(_OnRobot, operators.Short, bpy.types.Operator):
     """Set all joints of the robot: to a named pose of its table, or to numbers in the order of its
     joints. With auto-keying on, the joints are keyed"""
     bl_idname = "skel.set_joints"
@@ -122,8 +124,8 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
                               description="Joints stop at their limits")
 
     def run(self, context):
-        ob = ops.armature(context)
-        data, bones, mimics = bl_read.robot_data(ob), bl_read.joint_bones(ob), bl_read.mimics(ob)
+        ob = operators.armature(context)
+        data, bones, mimics = read.robot_data(ob), read.joint_bones(ob), read.mimics(ob)
         names = [bone["joint"] for bone in bones]
         if self.pose:
             values = data.get("poses", {}).get(self.pose)
@@ -140,13 +142,13 @@ class SKEL_OT_set_joints(_OnRobot, ops.Short, bpy.types.Operator):
             q = convert_robot.parse_joints(self.values or "0 " * len(names), names,
                                            angles if self.degrees else (), mimics)
         q = convert_robot.apply_mimics(mimics, q)
-        bl_write.set_joints(ob, q, context.scene.unit_settings.scale_length, self.keep_limits,
-                            ops.key_frame(context.scene))
+        write.set_joints(ob, q, context.scene.unit_settings.scale_length, self.keep_limits,
+                            operators.key_frame(context.scene))
         context.view_layer.update()
         return f"{len(bones)} joints set"
 
 
-class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
+class SKEL_OT_extract_dh(operators.OnArmature, operators.Short, bpy.types.Operator):
     """Write the Denavit-Hartenberg table of the chain that ends at the active bone (else at the
     tool or the only end), to a file or to a text in the text editor"""
     bl_idname = "skel.extract_dh"
@@ -169,10 +171,10 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
                         "far away are read as parallel, too")
 
     def run(self, context):
-        ob = ops.armature(context)
-        bl_read.check_object(ob)
+        ob = operators.armature(context)
+        read.check_object(ob)
         path = bpy.path.abspath(self.filepath) if self.filepath else ""
-        bones = bl_read.read_chain(ob, context.scene.unit_settings.scale_length)
+        bones = read.read_chain(ob, context.scene.unit_settings.scale_length)
         active = context.active_pose_bone
         tip = convert_robot.tip_of(bones, self.tip or (
             active.name if active is not None and active.id_data == ob else ""))
@@ -185,11 +187,11 @@ class SKEL_OT_extract_dh(ops.OnArmature, ops.Short, bpy.types.Operator):
         if path:
             pipeline.save(path, table.text)
             return f"Wrote {path}, up to '{tip}': {table.cost}"
-        name = bl_write.add_text(f"{ob.name} DH {self.convention}.json", table.text)
+        name = write.add_text(f"{ob.name} DH {self.convention}.json", table.text)
         return f"'{name}' in the text editor, up to '{tip}': {table.cost}"
 
 
-class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):
+class SKEL_OT_export_urdf(operators.OnArmature, operators.Short, bpy.types.Operator):
     """Save the armature as URDF. A robot that came from a URDF goes back as it was, with its masses
     and meshes; any other is made of its bones"""
     bl_idname = "skel.export_urdf"
@@ -203,21 +205,21 @@ class SKEL_OT_export_urdf(ops.OnArmature, ops.Short, bpy.types.Operator):
 
     def invoke(self, context, _event):
         if not self.filepath:
-            self.filepath = bpy.path.clean_name(ops.armature(context).name) + ".urdf"
+            self.filepath = bpy.path.clean_name(operators.armature(context).name) + ".urdf"
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def run(self, context):
         if not self.filepath:
             raise convert.Refused("Name a file to write")
-        ob = ops.armature(context)
-        bl_read.check_object(ob)
+        ob = operators.armature(context)
+        read.check_object(ob)
         source = bpy.data.texts.get(str(ob.get("skel_source", "")))
         if source is not None and not self.from_bones:
             with skelpy.Scene.from_json(source.as_string()) as scene:
                 text = scene.to_urdf()
         else:
-            text = convert_robot.urdf_of(ob.name, bl_read.read_chain(
+            text = convert_robot.urdf_of(ob.name, read.read_chain(
                 ob, context.scene.unit_settings.scale_length))
         path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".urdf")
         pipeline.save(path, text)

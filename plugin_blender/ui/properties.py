@@ -8,7 +8,8 @@ import bpy
 from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProperty,
                        FloatVectorProperty, IntProperty, PointerProperty, StringProperty)
 
-from . import compat
+from ..blender import compat
+from ..blender.takes import TARGETS
 
 OVERRIDE = {"LIBRARY_OVERRIDABLE"}
 SETTING = {"override": OVERRIDE, "options": set()}      # one value for all frames: takes no keys
@@ -48,12 +49,6 @@ PRESETS = (
     ("FOLLOW", "Follow Animation", "Springs pull every bone towards its animation: loose, heavy "
      "motion on top of keys"),
     ("SOFT", "Soft Tissue", "The bones at the ends wobble on the animated body"),
-)
-TARGETS = (
-    ("NEW", "New Action", "A copy of the current action with the new keys in it; the current "
-     "action stays as it is"),
-    ("CURRENT", "Current Action", "Into the current action, within the range only"),
-    ("NLA", "NLA Strip", "A new action in a strip of its own, above the others"),
 )
 CHANNELS = (
     ("LOCATION", "Location", "Keys of the location"),

@@ -3,8 +3,9 @@
 
 import bpy
 
-from . import ops, takes
-from .binding import skelpy
+from ..blender import takes
+from ..core.binding import skelpy
+from . import operators
 
 
 class _Panel:
@@ -12,7 +13,7 @@ class _Panel:
 
     @classmethod
     def poll(cls, context):
-        return ops.armature(context) is not None
+        return operators.armature(context) is not None
 
     def columns(self):
         layout = self.layout
@@ -53,7 +54,7 @@ class SKEL_PT_none(_Panel, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        return ops.armature(context) is None
+        return operators.armature(context) is None
 
     def draw(self, _context):
         self.layout.label(text="Select an armature", icon="ARMATURE_DATA")
@@ -63,7 +64,7 @@ class SKEL_PT_physics(_Panel, bpy.types.Panel):
     bl_label, bl_idname = "Physics", "SKEL_PT_physics"
 
     def draw(self, context):
-        layout, ob = self.columns(), ops.armature(context)
+        layout, ob = self.columns(), operators.armature(context)
         s, scene = ob.skel, context.scene
         layout.prop(s, "preset")
         layout.prop(s, "only_selected")
@@ -87,7 +88,7 @@ class SKEL_PT_ground(_Child, bpy.types.Panel):
     bl_options = set()
 
     def draw(self, context):
-        layout, s = self.columns(), ops.armature(context).skel
+        layout, s = self.columns(), operators.armature(context).skel
         layout.prop(s, "ground")
         column = layout.column(align=True)
         column.enabled = s.ground
@@ -101,7 +102,7 @@ class SKEL_PT_masses(_Child, bpy.types.Panel):
     bl_label = "Masses"
 
     def draw(self, context):
-        layout, s = self.columns(), ops.armature(context).skel
+        layout, s = self.columns(), operators.armature(context).skel
         layout.prop(s, "mass_from")
         draw_automatic(layout, s, "total_mass")
         column = layout.column()
@@ -113,7 +114,7 @@ class SKEL_PT_motion(_Child, bpy.types.Panel):
     bl_label = "Motion"
 
     def draw(self, context):
-        layout, s = self.columns(), ops.armature(context).skel
+        layout, s = self.columns(), operators.armature(context).skel
         draw_automatic(layout, s, "follow", "damping")
         layout.prop(s, "friction")
         layout.prop(s, "preroll")
@@ -125,7 +126,7 @@ class SKEL_PT_output(_Child, bpy.types.Panel):
     bl_label = "Keys"
 
     def draw(self, context):
-        layout, s = self.columns(), ops.armature(context).skel
+        layout, s = self.columns(), operators.armature(context).skel
         layout.prop(s, "channels")
         layout.prop(s, "frame_step")
         layout.prop(s, "mute_constraints")
@@ -174,11 +175,11 @@ class SKEL_PT_report(_Child, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        ob = ops.armature(context)
-        return ob is not None and ob.name in ops.REPORTS
+        ob = operators.armature(context)
+        return ob is not None and ob.name in operators.REPORTS
 
     def draw(self, context):
-        report = ops.REPORTS[ops.armature(context).name]
+        report = operators.REPORTS[operators.armature(context).name]
         column = self.layout.column(align=True)
         for label, value in rows_of(report):
             row = column.split(factor=0.5)
@@ -226,7 +227,7 @@ class SKEL_PT_analysis(_Child, bpy.types.Panel):
 
     def draw(self, context):
         layout = self.columns()
-        layout.prop(ops.armature(context).skel, "cutoff")
+        layout.prop(operators.armature(context).skel, "cutoff")
         layout.operator("skel.inverse_dynamics", icon="FCURVE")
         layout.separator()
         layout.operator("skel.export_scene", icon="EXPORT")
@@ -234,7 +235,7 @@ class SKEL_PT_analysis(_Child, bpy.types.Panel):
 
 
 class SkelPreferences(bpy.types.AddonPreferences):
-    bl_idname = __package__
+    bl_idname = __package__.rpartition(".")[0]      # of the add-on, not of this folder
 
     def draw(self, _context):
         column = self.layout.column()
@@ -247,7 +248,7 @@ class SkelPreferences(bpy.types.AddonPreferences):
 
 
 def draw_menu(self, context):
-    if ops.armature(context) is None:
+    if operators.armature(context) is None:
         return
     layout = self.layout
     layout.separator()

@@ -10,7 +10,8 @@ from array import array
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
-from . import bl_read, compat, convert, convert_robot
+from ..core import convert, convert_robot
+from . import compat, read
 
 LINEAR = 1                      # interpolation of new keys, as foreach_set takes it
 NEAR = 1e-3                     # frames: what lies this near the range belongs to it
@@ -139,7 +140,7 @@ def _target(ob, target, name):
     return bpy.data.actions.new(name), name
 
 
-def write(ob, channels, target, name, ready=lambda: None):
+def write_channels(ob, channels, target, name, ready=lambda: None):
     """Generator: writes the channels, then hands the action to the object. Stopped half way, it
     takes a new action away again. Returns the action. ready: called between the two."""
     had_data = ob.animation_data is not None
@@ -303,7 +304,7 @@ def _chain(bone, constraint):
 def _stays(bone, constraint, moved):
     """Whether goals obey a limit, or it leaves alone what they move. moved: bones whose location
     gets keys."""
-    return bl_read.is_obeyed(bone, constraint) or constraint.type == "LIMIT_SCALE" or \
+    return read.is_obeyed(bone, constraint) or constraint.type == "LIMIT_SCALE" or \
         constraint.type == "LIMIT_LOCATION" and bone.name not in moved
 
 
@@ -399,7 +400,7 @@ def set_pose(ob, channels, key):
 
 
 def _put(bone, value):
-    name, index, sign = bl_read.joint_channel(bone)
+    name, index, sign = read.joint_channel(bone)
     if name == "rotation_euler" and len(bone.rotation_mode) != 3:   # it has no angles to set
         bone.rotation_mode = "XYZ"
     getattr(bone, name)[index] = sign * value
@@ -407,18 +408,18 @@ def _put(bone, value):
 
 def set_joint(bone, value):
     """A joint of a robot, within its limits."""
-    if bl_read.joint_channel(bone) is not None:
-        limits = bl_read.joint_limits(bone)
+    if read.joint_channel(bone) is not None:
+        limits = read.joint_limits(bone)
         _put(bone, min(max(value, limits[0]), limits[1]) if limits is not None else value)
 
 
 def set_joints(ob, values, unit, keep_limits, key):
     """values: by the joint's name; rad and m. key: the frame to key them at, or None."""
     put = set_joint if keep_limits else _put
-    for bone in bl_read.joint_bones(ob):
+    for bone in read.joint_bones(ob):
         put(bone, values[bone["joint"]] / (unit if bone["joint_type"] == "slide" else 1.0))
         if key is not None and "joint_mimic" not in bone:   # those have drivers
-            name, index, _sign = bl_read.joint_channel(bone)
+            name, index, _sign = read.joint_channel(bone)
             bone.keyframe_insert(name, index=index, frame=key, group=bone.name)
     ob.update_tag()
 
@@ -535,11 +536,11 @@ def _lock(pose_bone, bone, unit):
 def _add_mimics(ob, unit):
     """Drivers of the joints that go with others. Their expressions are simple ones, which Blender
     reckons without Python."""
-    bones = {bone["joint"]: bone for bone in bl_read.joint_bones(ob)}
-    for name, mimic in bl_read.mimics(ob).items():
+    bones = {bone["joint"]: bone for bone in read.joint_bones(ob)}
+    for name, mimic in read.mimics(ob).items():
         bone, leader = bones[name], bones[mimic["joint"]]
-        label, index, sign = bl_read.joint_channel(bone)
-        from_label, from_index, from_sign = bl_read.joint_channel(leader)
+        label, index, sign = read.joint_channel(bone)
+        from_label, from_index, from_sign = read.joint_channel(leader)
         own = sign / (unit if bone["joint_type"] == "slide" else 1.0)
         factor = own * mimic["multiplier"] * from_sign * (
             unit if leader["joint_type"] == "slide" else 1.0)
@@ -684,7 +685,7 @@ def _make_robot(context, robot, text, folder, shapes, unit):
                                    "notes": robot.notes, "source": robot.source,
                                    "reach": robot.reach})
     _add_mimics(ob, unit)
-    words = f"{robot.name}: {len(bl_read.joint_bones(ob))} joints"
+    words = f"{robot.name}: {len(read.joint_bones(ob))} joints"
     if shapes and robot.visuals is not None:
         made, left = _add_visuals(context, ob, robot, folder, unit)
         words += f", {made} shapes" + (f", {left} meshes not found or not readable" if left else "")
