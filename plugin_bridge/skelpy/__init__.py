@@ -323,6 +323,7 @@ class Bake(_Samples):
             raise ValueError(f"frame_end: is {end}, must be at least frame_start ({start})")
         desc = _ffi.BakeDesc()
         _check(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
+        desc.model = scene._model
         if end - start >= 2**31 - 1:
             raise ValueError(f"frame_end: is {end}, makes more than 2147483647 frames")
         desc.sample_count = end - start + 1

@@ -194,14 +194,22 @@ class Scene:
 
     def to_json(self):
         """Readable text: a line per body, joint and so on. The same scene gives the same bytes."""
-        lines = []
+        return "".join(self.json_pieces())
+
+    def json_pieces(self):
+        """Generator: the text of to_json in pieces, a body or joint each: long curves take time."""
+        mark = "{\n"
         for key, value in self.to_dict().items():
-            if key in _LISTS:
-                items = ",\n".join("    " + _line(item) for item in value)
-                lines.append(f'  "{key}": [\n{items}\n  ]')
-            else:
-                lines.append(f'  "{key}": {_line(value)}')
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+            yield f'{mark}  "{key}": '
+            mark = ",\n"
+            if key not in _LISTS:
+                yield _line(value)
+                continue
+            yield "[\n"
+            for k, item in enumerate(value):
+                yield (",\n    " if k else "    ") + _line(item)
+            yield "\n  ]"
+        yield "\n}\n"
 
     @classmethod
     def from_dict(cls, document):
