@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes: what bakes have written, and the animation that they were made from, the source.
+"""Takes: the keys that bakes have written, and the animation that they were made from, the source.
 
 A bake reads the source, never an earlier result, and its take replaces the last one: a second bake
 without a change gives the same keys, bit for bit. Therefore every action that a bake writes has an
@@ -12,29 +12,34 @@ entry per slot (`action.skel_takes`) that names its source and keeps what the ba
 An action without such an entry is the user's: if it is active, it is the source of the next bake.
 A take that was renamed (NEW, NLA) is the user's as well, so that work can go on from it. A take
 whose keys were changed by hand, or that has a fake user, is kept. Settings that were keyed while a
-take played (Follow, weights of goals) go to its source. What a bake mutes (`object.skel.muted`)
-acts whenever a source is read."""
+take played (Follow, weights of goals) go to its source. Constraints and drivers that a bake has
+muted (`object.skel.muted`) are active whenever a source is read."""
 
 import json
 import re
 import zlib
 from array import array
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import bpy
 from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty,
                        PointerProperty, StringProperty)
 
-from ..core import convert
-from . import compat, read, write
+from ..core.errors import UserError
+from ..core.keys import Channel
+from ..core.work import Work
+from . import animation, compat, read, write
+from .rna import ID, Action, AnimData, Armature, Strip, Track
 
 NUMBER = r"\.\d{3,}$"           # what Blender appends to a name that is taken
 TORQUES = '["skel_'             # in data paths of curves that Find Torques adds
 PLAIN = {"HIDDEN"}              # neither shown nor animated
+Settings = Dict[Tuple[str, int], write.Keys]    # (data path, index): keys
 TARGETS = (
-    ("NEW", "New Action", "A copy of the current action with the new keys in it; the current "
-     "action stays as it is"),
-    ("CURRENT", "Current Action", "Into the current action, within the range only"),
-    ("NLA", "NLA Strip", "A new action in a strip of its own, above the others"),
+    ("NEW", "New Action", "Write to a copy of the current action. The current action is not "
+     "changed and gets a fake user"),
+    ("CURRENT", "Current Action", "Write to the current action, within the frame range only"),
+    ("NLA", "NLA Strip", "Write to a new action in an NLA strip above the others"),
 )
 
 
@@ -46,11 +51,11 @@ class SkelTake(bpy.types.PropertyGroup):
     source: PointerProperty(type=bpy.types.Action,
                             description="The animation that the take was made from")
     source_name: StringProperty(options=PLAIN, description="Its name; empty: there was no action")
-    source_slot: IntProperty(options=PLAIN, description="Handle of the slot that played of it")
+    source_slot: IntProperty(options=PLAIN, description="Handle of its slot that played")
     source_track: StringProperty(options=PLAIN, description="NLA track that it was pushed down to")
     protected: BoolProperty(options=PLAIN, description="The bake gave it its fake user")
-    blend: StringProperty(options=PLAIN, description="How it was mixed with strips below it")
-    influence: FloatProperty(options=PLAIN, description="How much of it was mixed")
+    blend: StringProperty(options=PLAIN, description="How it was blended with the strips below it")
+    influence: FloatProperty(options=PLAIN, description="Its influence")
     first: FloatProperty(options=PLAIN, description="First frame that got keys")
     last: FloatProperty(options=PLAIN, description="Last frame that got keys")
     curves: StringProperty(options=PLAIN, description="Curves that got keys, as JSON: "
@@ -62,29 +67,29 @@ class SkelTake(bpy.types.PropertyGroup):
 
 # ---- entries ----
 
-def entry_of(action, slot):
+def entry_of(action: Action, slot: int) -> Any:
     """The entry of an action's slot, or None if no bake wrote into it."""
     return next((entry for entry in action.skel_takes if entry.slot == slot), None)
 
 
-def _forget(action, slot):
+def _forget(action: Action, slot: int) -> None:
     for k in reversed(range(len(action.skel_takes))):
         if action.skel_takes[k].slot == slot:
             action.skel_takes.remove(k)
 
 
-def _is_ours(action, entry):
+def _is_ours(action: Action, entry: Any) -> bool:
     """Whether an action with an entry is still the bake's own: the user has not renamed it. Copies
     of an object have copies of its actions, which differ by a number."""
     return entry.target == "CURRENT" or \
         re.sub(NUMBER, "", action.name) == re.sub(NUMBER, "", entry.given_name)
 
 
-def _checksum(action, slot):
-    """Of frames and values of all keys of the motion: torques may be added, and settings too."""
+def _checksum(action: Action, slot: int) -> int:
+    """Of frames and values of all keys of the motion, without torques and settings."""
     sum_of = 0
     for curve in compat.curves_at(action, slot):
-        if TORQUES in curve.data_path or read.is_setting(curve.data_path):
+        if TORQUES in curve.data_path or animation.is_setting(curve.data_path):
             continue
         keys = array("f", bytes(8 * len(curve.keyframe_points)))
         curve.keyframe_points.foreach_get("co", keys)
@@ -93,7 +98,7 @@ def _checksum(action, slot):
     return sum_of - 2 ** 31                     # as an IntProperty holds it
 
 
-def _take_strips(data):
+def _take_strips(data: AnimData) -> Iterator[Tuple[Track, Strip, Any]]:
     """(track, strip, entry) of every NLA strip that a bake made for its take."""
     for track in data.nla_tracks:
         for strip in track.strips:
@@ -102,7 +107,7 @@ def _take_strips(data):
                 yield track, strip, entry
 
 
-def _source_track(data, entry):
+def _source_track(data: AnimData, entry: Any) -> Optional[Track]:
     """The track that a bake pushed the source down to; None if the user removed or changed it."""
     for track in data.nla_tracks:
         if track.name == entry.source_track and len(track.strips) == 1:
@@ -113,7 +118,7 @@ def _source_track(data, entry):
     return None
 
 
-def _active_entry(data):
+def _active_entry(data: AnimData) -> Any:
     """The entry of the active action if that is a take, else None."""
     if data.action is None:
         return None
@@ -121,7 +126,7 @@ def _active_entry(data):
     return entry if entry and entry.target != "NLA" and _is_ours(data.action, entry) else None
 
 
-def source_name(ob):
+def source_name(ob: Armature) -> Optional[str]:
     """Name of the source if a take plays; "" if there was no action; None if no take plays."""
     data = ob.animation_data
     if data is None:
@@ -134,7 +139,7 @@ def source_name(ob):
 
 # ---- the state around a take ----
 
-def _put_back(action, entry):
+def _put_back(action: Action, entry: Any) -> None:
     """The curves that a bake wrote into an action get their earlier keys in the frames that it
     covers. Keys outside of them, and other curves, stay as the user has them now."""
     slot = entry.slot
@@ -153,23 +158,24 @@ def _put_back(action, entry):
             modifier.mute = before.mute
 
 
-def _settings(action, slot):
+def _settings(action: Action, slot: int) -> Settings:
     """{(data path, index): keys} of animated settings, such as Follow, in a slot of an action."""
     return {(c.data_path, c.array_index): write.read_keys(c.keyframe_points)
-            for c in compat.curves_at(action, slot) if read.is_setting(c.data_path)}
+            for c in compat.curves_at(action, slot) if animation.is_setting(c.data_path)}
 
 
-def _carry_settings(wanted, action, slot):
-    """Settings are no motion: those that were keyed while a take played are part of its source."""
-    for curve in [c for c in compat.curves_at(action, slot) if read.is_setting(c.data_path)]:
+def _carry_settings(wanted: Settings, action: Action, slot: int) -> None:
+    """Gives an action these animated settings: those that were keyed while a take played belong to
+    its source."""
+    for curve in [c for c in compat.curves_at(action, slot) if animation.is_setting(c.data_path)]:
         compat.curves_at(action, slot).remove(curve)
     for (path, index), keys in wanted.items():
         curve = compat.curves_at(action, slot).new(path, index=index)
         write.set_keys(curve.keyframe_points, keys)
 
 
-def _restore(action, entry):
-    """An action that a bake wrote into is what it was, and no take any more."""
+def _restore(action: Action, entry: Any) -> None:
+    """Makes an action that a bake wrote into what it was; it is no longer a take."""
     before = entry.source
     _put_back(action, entry)
     _forget(action, entry.slot)
@@ -177,13 +183,13 @@ def _restore(action, entry):
         bpy.data.actions.remove(before)
 
 
-def _channel(ob, bone, name):
+def _channel(ob: Armature, bone: str, name: str) -> Any:
     """The values of a bone's channel; None if there is no such bone."""
     found = ob.pose.bones.get(bone)
     return getattr(found, name) if found else None
 
 
-def _pose_of(ob, channels):
+def _pose_of(ob: Armature, channels: Sequence[Channel]) -> str:
     """JSON: the values of channels that the source has no curve for. A take overwrites them as it
     plays, and Blender does not bring them back."""
     data = ob.animation_data
@@ -200,8 +206,8 @@ def _pose_of(ob, channels):
     return json.dumps(out)
 
 
-def _muted_things(ob):
-    """What bakes have muted: constraints and drivers that are still there."""
+def _muted_things(ob: Armature) -> Iterator[ID]:
+    """Constraints and drivers that bakes have muted and that are still there."""
     drivers = ob.animation_data.drivers if ob.animation_data else ()
     for kind, first, second in read.muted_by_bake(ob):
         if kind == "driver":
@@ -219,15 +225,19 @@ class Source:
     after `retire`, whatever it was given meanwhile. writing: keys are about to be written, so that
     an action that is take and source in one (CURRENT) becomes the source again for good."""
 
-    def __init__(self, ob, writing=False):
-        self.ob, self.writing, self.warnings = ob, writing, []
+    def __init__(self, ob: Armature, writing: bool = False) -> None:
+        self.ob, self.writing = ob, writing
+        self.warnings: List[str] = []
         self.tweaked = False        # whether a strip was being edited
-        self._journal = []          # calls that bring back what was changed, the last one first
-        self._active = None         # (action, slot) of the take that was active
-        self._strips = []           # (track, action, slot, track of the source or None) of others
-        self._scratch = None        # an action that lives as long as this is open
+        # Calls that undo changes, the last change first.
+        self._journal: List[Callable[[], Any]] = []
+        # (action, slot) of the take that was active.
+        self._active: Optional[Tuple[Action, int]] = None
+        # (track, action, slot, track of the source) of takes in strips.
+        self._strips: List[Tuple[Track, Action, int, Optional[Track]]] = []
+        self._scratch: Optional[Action] = None      # an action that lives as long as this is open
 
-    def __enter__(self):
+    def __enter__(self) -> "Source":
         try:
             self._open()
         except BaseException:
@@ -235,10 +245,10 @@ class Source:
             raise
         return self
 
-    def __exit__(self, *_error):
+    def __exit__(self, *_error: object) -> None:
         self._close()
 
-    def _open(self):
+    def _open(self) -> None:
         data = self.ob.animation_data
         if data is not None:
             self.tweaked = data.use_tweak_mode
@@ -252,7 +262,7 @@ class Source:
         if self._journal:
             self.ob.update_tag()
 
-    def _close(self):
+    def _close(self) -> None:
         try:
             if self._journal:
                 self.ob.update_tag()
@@ -261,23 +271,23 @@ class Source:
             if self._scratch is not None:
                 bpy.data.actions.remove(self._scratch)
         except ReferenceError:
-            pass                                # gone already: undone, or another file
+            pass                                # removed by an undo, or by opening a file
         self._journal, self._scratch = [], None
 
-    # ---- changes that are taken back ----
+    # ---- changes that are undone ----
 
-    def _set(self, owner, name, value):
+    def _set(self, owner: ID, name: str, value: Any) -> None:
         before = getattr(owner, name)
         if before != value:
             self._journal.append(lambda: setattr(owner, name, before))
             setattr(owner, name, value)
 
-    def _assign(self, data, action, slot):
+    def _assign(self, data: AnimData, action: Optional[Action], slot: int) -> None:
         before, slot_before = data.action, compat.slot_handle(data)
         self._journal.append(lambda: compat.assign(data, before, slot_before))
         compat.assign(data, action, slot)
 
-    def _set_pose(self, text):
+    def _set_pose(self, text: str) -> None:
         for bone, name, index, value in json.loads(text or "[]"):
             values = _channel(self.ob, bone, name)
             if values is not None:
@@ -288,7 +298,7 @@ class Source:
 
     # ---- the source of each kind of take ----
 
-    def _open_takes(self, data):
+    def _open_takes(self, data: AnimData) -> bool:
         """Returns whether there is a take that plays."""
         entry, found = _active_entry(data), False
         if entry and self._has_source(data.action, entry):
@@ -305,21 +315,21 @@ class Source:
             self._strips.append((track, strip.action, entry.slot, below))
         return found or bool(self._strips)
 
-    def _has_source(self, action, entry):
+    def _has_source(self, action: Action, entry: Any) -> bool:
         if entry.source or not entry.source_name:
             return True
         self.warnings.append(
-            f"The animation '{entry.source_name}' that '{action.name}' was baked from is gone. "
+            f"The animation '{entry.source_name}' that '{action.name}' was baked from was deleted. "
             f"From now on bakes start from '{action.name}' itself")
         if self.writing:
             _forget(action, entry.slot)
         return False
 
-    def _open_action(self, data, entry):
+    def _open_action(self, data: AnimData, entry: Any) -> None:
         action = data.action
         self._set_pose(entry.pose)
 
-        # The user's own action: what the bake wrote into it is taken out.
+        # The user's own action: the keys that the bake wrote into it are removed.
         if entry.target == "CURRENT" and self.writing:
             _restore(action, entry)
             return
@@ -337,7 +347,7 @@ class Source:
         self._set(data, "action_blend_type", entry.blend)
         self._set(data, "action_influence", entry.influence)
 
-    def _source_of(self, action, entry):
+    def _source_of(self, action: Action, entry: Any) -> Tuple[Optional[Action], int]:
         """(the source of a take, its slot), with the settings that were keyed since then."""
         source, slot = entry.source, entry.source_slot
         wanted, there = _settings(action, entry.slot), _settings(source, slot) if source else {}
@@ -356,7 +366,7 @@ class Source:
         _carry_settings(wanted, source, slot)
         return source, slot
 
-    def _open_strip(self, data, entry):
+    def _open_strip(self, data: AnimData, entry: Any) -> Optional[Track]:
         """The source is active again, as it was before it was pushed down. Returns its track, or
         None if it has none that the user left as it was."""
         self._set_pose(entry.pose)
@@ -368,7 +378,7 @@ class Source:
 
     # ---- a new take ----
 
-    def target(self, target):
+    def target(self, target: str) -> str:
         """Where keys go that are asked to go to a target. "Into the current action" makes a new one
         if there is none, and replaces the take if that is what is active."""
         data = self.ob.animation_data
@@ -376,13 +386,13 @@ class Source:
             return target
         if self.tweaked and (self._active or self._strips):
             taken = self._active[0] if self._active else self._strips[0][1]
-            raise convert.Refused(write.tweak_words(taken))
+            raise UserError(write.tweak_words(taken))
         entry = entry_of(*self._active) if self._active else None
         if data is None or data.action is None or entry and entry.target == "NEW":
             return "NEW"
         return target
 
-    def retire(self):
+    def retire(self) -> None:
         """The source plays for good. The earlier take is removed, unless the user did something
         with it, and so is one of this source that nothing plays any more."""
         self._journal.clear()
@@ -402,7 +412,7 @@ class Source:
             self._discard(action, slot)
         self.ob.skel.muted = ""
 
-    def _discard(self, action, slot):
+    def _discard(self, action: Action, slot: int) -> None:
         entry = entry_of(action, slot)
         if entry.protected and entry.source:
             entry.source.use_fake_user = entry.protected = False
@@ -417,18 +427,19 @@ class Source:
                              "is kept beside the new take")
 
 
-def source(ob):
+def source(ob: Armature) -> Source:
     """A context in which the object plays the animation that bakes start from."""
     return Source(ob)
 
 
 # ---- writing ----
 
-def write_take(ob, result, target, name):
-    """Generator: writes the channels of a result as a take, which replaces the last one. Returns
-    its action. Stopped half way, it leaves the file as it was, but for an action that keys went
-    into (CURRENT)."""
-    channels, hidden = result.channels, None
+def write_take(ob: Armature, channels: Sequence[Channel], target: str,
+               name: str) -> Work[Tuple[Action, List[str]]]:
+    """Generator: writes channels as a take, which replaces the last one. Returns (its action,
+    warnings). If it is closed before its end, it leaves the file as it was, except for an action
+    that keys went into (CURRENT)."""
+    hidden = None
     with Source(ob, writing=True) as base:
         target = base.target(target)
         fields = {"target": target, "pose": _pose_of(ob, channels), **_state(ob.animation_data)}
@@ -444,12 +455,11 @@ def write_take(ob, result, target, name):
                 bpy.data.actions.remove(hidden)
             raise
         _remember(ob, action, channels, fields)
-        result.wanted.shot.warnings.extend(base.warnings)
-    return action
+    return action, base.warnings
 
 
-def _state(data):
-    """What plays, as fields of an entry. data: animation data, or None."""
+def _state(data: Optional[AnimData]) -> Dict[str, Any]:
+    """What plays, as fields of an entry."""
     if data is None:
         return {"source": None, "source_name": "", "source_slot": 0, "blend": "REPLACE",
                 "influence": 1.0}
@@ -458,7 +468,8 @@ def _state(data):
             "influence": data.action_influence}
 
 
-def _remember(ob, action, channels, fields):
+def _remember(ob: Armature, action: Action, channels: Sequence[Channel],
+              fields: Dict[str, Any]) -> None:
     """An entry for a take that plays now."""
     data = ob.animation_data
     strips = [strip for track in data.nla_tracks for strip in track.strips]
@@ -490,11 +501,11 @@ CLASSES = (SkelTake,)
 _register, _unregister = bpy.utils.register_classes_factory(CLASSES)
 
 
-def register():
+def register() -> None:
     _register()
     bpy.types.Action.skel_takes = CollectionProperty(type=SkelTake)
 
 
-def unregister():
+def unregister() -> None:
     del bpy.types.Action.skel_takes
     _unregister()

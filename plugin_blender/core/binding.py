@@ -3,11 +3,11 @@
 
 try:
     from .. import skelpy
-    from ..skelpy import rig, scene
+    from ..skelpy import edit, rig, scene
 except ImportError:
     import skelpy
-    from skelpy import rig, scene
+    from skelpy import edit, rig, scene
 
-skelpy.ignore_environment()     # the library is the one that came with it
+skelpy.ignore_environment()     # the library is the one that came with the add-on
 
-__all__ = ["rig", "scene", "skelpy"]
+__all__ = ["edit", "rig", "scene", "skelpy"]

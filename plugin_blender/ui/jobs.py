@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators: doormen. Each polls, reads, calls the pipeline, writes and reports.
+"""What operators share. Each polls, reads, calls the core, writes and reports.
 
-From a script, or without a window, they run to the end. From a button they run in slices between
-the events of the window; Esc stops them and leaves the file as it was."""
+From a script, or without a window, they run to the end. From a button, long operators run in slices
+between the events of the window; Esc cancels them and leaves the file as it was."""
 
-import math
 import time
+import uuid
+from dataclasses import replace
+from typing import Any, Dict, Generator, List, Optional, Set, Tuple
 
 import bpy
-from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
+from bpy.props import IntProperty
 
-from ..blender import read, takes, write
-from ..core import convert, pipeline
+from ..blender import read, stage
+from ..blender.rna import Armature, Context, Event, Scene
+from ..core import playback
+from ..core.bake import Result
 from ..core.binding import skelpy
-from . import properties
+from ..core.errors import UserError
+from ..core.work import Work, run
 
-PLAYS = 1e-3                    # of a bone's length, and radians: keys that play as computed
-TICK = 0.012                    # s of work between two looks at the window
-REPORTS = {}                    # of the last bake, by the armature's name; gone with the session
-RUNNING = []                    # the work that is being done in slices; at most one
-FAILURES = (convert.Refused, skelpy.SkelError, MemoryError, OSError, ValueError, ReferenceError)
+SLICE_S = 0.012                 # work between two redraws of the window
+FAILURES = (UserError, skelpy.SkelError, MemoryError, OSError, ValueError, ReferenceError)
+NAVIGATION = {"MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"}
+RUNNING: List["Slices"] = []    # the work that is done in slices; at most one
+Status = Set[str]
 
 
-def armature(context):
-    """The armature at hand: the active one, or the one that the active mesh is bound to."""
+def armature(context: Context) -> Optional[Armature]:
+    """The active armature, or the one that the active mesh is bound to."""
     ob = context.object
     if ob is not None and ob.type == "MESH":
         found = ob.find_armature()
@@ -31,12 +36,65 @@ def armature(context):
     return ob if ob is not None and ob.type == "ARMATURE" else None
 
 
-def key_frame(scene):
-    """Where poses are to be keyed: the present frame, with auto-keying on; else None."""
+def find_armature(context: Context) -> Armature:
+    """The same, for operators whose poll has found one."""
+    ob = armature(context)
+    if ob is None:
+        raise UserError("Select an armature")
+    return ob
+
+
+def key_frame(scene: Scene) -> Optional[int]:
+    """The frame to key poses at: the current one if auto-keying is on, else None."""
     return scene.frame_current if scene.tool_settings.use_keyframe_insert_auto else None
 
 
-def not_editing(cls, context):
+def message_of(error: BaseException) -> str:
+    """The message of an error, with the names of files."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeDecodeError):
+        return "The file is not text in UTF-8"
+    if isinstance(error, ReferenceError):
+        return "The armature was deleted during the bake. Nothing was changed"
+    return str(error) or type(error).__name__
+
+
+def find_again(name: str) -> Armature:
+    """The armature that the work began with."""
+    ob = bpy.data.objects.get(name)
+    if ob is None:
+        raise UserError(f"The armature '{name}' was deleted or renamed during the bake. Nothing "
+                        "was changed")
+    return ob
+
+
+# ---- reports of the session ----
+
+class Reports:
+    """Reports of the last bakes of armatures, for as long as the session lasts. An armature knows
+    its report by a key in its settings, which survives renaming and undo."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group                     # property group of the object: skel or skel_ik
+        self._reports: Dict[str, Any] = {}
+
+    def put(self, ob: Armature, report: Any) -> None:
+        key = uuid.uuid4().hex
+        self._reports[key] = report
+        getattr(ob, self._group).report = key
+
+    def get(self, ob: Optional[Armature]) -> Any:
+        """The report of an armature; None if it has none."""
+        return self._reports.get(getattr(ob, self._group).report) if ob is not None else None
+
+    def clear(self) -> None:
+        self._reports.clear()
+
+
+# ---- polls ----
+
+def is_not_editing(cls: Any, context: Context) -> bool:
     if context.mode == "EDIT_ARMATURE":
         cls.poll_message_set("Leave Edit Mode first")
     return context.mode != "EDIT_ARMATURE"
@@ -44,60 +102,48 @@ def not_editing(cls, context):
 
 class OnArmature:
     @classmethod
-    def poll(cls, context):
+    def poll(cls: Any, context: Context) -> bool:
         if armature(context) is None:
             cls.poll_message_set("Select an armature first")
             return False
-        return not_editing(cls, context)
+        return is_not_editing(cls, context)
 
 
-def words_of(error):
-    """What an error says to people: files by their names."""
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, UnicodeDecodeError):
-        return "The file is not text in UTF-8"
-    if isinstance(error, ReferenceError):
-        return "What it worked on is gone. Nothing was written"
-    return str(error) or type(error).__name__
+# ---- short and long operators ----
 
+class ShortOperator:
+    """Operators that are done at once: run(context) returns the message."""
 
-def again(name):
-    """The armature that the work began with."""
-    ob = bpy.data.objects.get(name)
-    if ob is None:
-        raise convert.Refused(f"'{name}' is gone, or has another name now. Nothing was written")
-    return ob
+    report: Any
 
+    def run(self, context: Context) -> str:
+        raise NotImplementedError
 
-class Short:
-    """Operators that are done at once: run(context) returns what to say."""
-
-    def execute(self, context):
+    def execute(self, context: Context) -> Status:
         try:
-            words = self.run(context)
+            message = self.run(context)
         except (*FAILURES, SyntaxError) as error:
-            self.report({"ERROR"}, words_of(error))
+            self.report({"ERROR"}, message_of(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, words)
+        self.report({"INFO"}, message)
         return {"FINISHED"}
 
 
-class _Slices:
+class Slices:
     """Work that is done between the events of a window."""
 
-    def __init__(self, context, job):
+    def __init__(self, context: Context, job: Generator[Tuple[float, str], None, str]) -> None:
         self.job, self.area, self.manager = job, context.area, context.window_manager
         self.timer = self.manager.event_timer_add(0.01, window=context.window)
         self.manager.progress_begin(0, 100)
         RUNNING.append(self)
 
-    def show(self, fraction, words):
+    def show(self, fraction: float, words: str) -> None:
         self.manager.progress_update(int(100 * fraction))
         if self.area:
-            self.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc stops)")
+            self.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc cancels)")
 
-    def end(self):
+    def end(self) -> None:
         """Whatever has happened to the file or the window meanwhile."""
         if self not in RUNNING:
             return
@@ -112,342 +158,113 @@ class _Slices:
             pass                                # another file has been opened
 
 
-class _Work(OnArmature):
-    """What long operators share. work(context) is a generator that yields (fraction, words) and
-    returns what to say at the end; `closing` is true where it may not be stopped any more."""
+class LongOperator(OnArmature):
+    """Operators with a generator work(context) that yields (fraction, words) and returns the final
+    message. closing: it is past the point at which it can be cancelled."""
 
-    _slices = None
+    report: Any
     closing = False
+    _slices: Optional[Slices] = None
+
+    def work(self, context: Context) -> Work[str]:
+        raise NotImplementedError
 
     @classmethod
-    def poll(cls, context):
+    def poll(cls: Any, context: Context) -> bool:
         if RUNNING:
-            cls.poll_message_set("Skel is at work. Press Esc to stop it")
+            cls.poll_message_set("Skel is baking. Press Esc to cancel")
             return False
         return super().poll(context)
 
-    def _fail(self, error):
-        self.report({"ERROR"}, words_of(error))
+    def _fail(self, error: BaseException) -> Status:
+        self.report({"ERROR"}, message_of(error))
         return {"CANCELLED"}
 
-    def execute(self, context):
+    def execute(self, context: Context) -> Status:
         try:
-            self.report({"INFO"}, pipeline.run(self.work(context)))
+            self.report({"INFO"}, run(self.work(context)))
         except FAILURES as error:
             return self._fail(error)
         return {"FINISHED"}
 
-    def invoke(self, context, _event):
+    def invoke(self, context: Context, _event: Event) -> Status:
         if bpy.app.background or context.window is None:
             return self.execute(context)
-        self._slices = _Slices(context, self.work(context))
+        self._slices = Slices(context, self.work(context))
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
-    def modal(self, context, event):
+    def modal(self, _context: Context, event: Event) -> Status:
+        slices = self._slices
+        assert slices is not None
         if event.type == "ESC" and not self.closing:
-            self._slices.end()
-            self.report({"WARNING"}, "Stopped. Nothing was changed")
+            slices.end()
+            self.report({"WARNING"}, "Cancelled. Nothing was changed")
             return {"CANCELLED"}
-        if event.type != "TIMER":           # look around, but change nothing meanwhile
-            looks = event.type in {"MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"}
-            return {"PASS_THROUGH"} if looks else {"RUNNING_MODAL"}
-        until = time.perf_counter() + TICK
+        if event.type != "TIMER":               # the user may look around, but change nothing
+            return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
+
+        until = time.perf_counter() + SLICE_S
         try:
-            fraction, words = next(self._slices.job)
+            fraction, words = next(slices.job)
             while time.perf_counter() < until:
-                fraction, words = next(self._slices.job)
+                fraction, words = next(slices.job)
         except StopIteration as stop:
-            self._slices.end()
+            slices.end()
             self.report({"INFO"}, stop.value)
             return {"FINISHED"}
         except FAILURES as error:
-            self._slices.end()
+            slices.end()
             return self._fail(error)
         except Exception:
-            self._slices.end()
+            slices.end()
             raise
-        self._slices.show(fraction, words)
+        slices.show(fraction, words)
         return {"RUNNING_MODAL"}
 
-    def cancel(self, _context):
+    def cancel(self, _context: Context) -> None:
         if self._slices is not None:
             self._slices.end()
 
 
-def look_again(ob, result):
-    """Generator: the report says how far what plays is from what was computed. What to warn of, of
-    what was read and of what plays, or nothing."""
-    wanted = result.wanted
-    poses, objects, places = yield from read.look_again(
-        ob, wanted.frames, [target.at for target in wanted.targets])
-    each = pipeline.off_by(wanted, poses, objects)
-    result.report["plays"] = max(each)[0]
-    words = [*wanted.shot.warnings, *pipeline.gone_from(wanted, places)]
-    for off, bone, frame in each:
-        if off > PLAYS:         # the first: those below go along
-            return [*words, f"'{bone}' does not play as computed, off by {off:.2g} of its length "
-                    f"at frame {frame:g}: something acts on top of its keys (a constraint, driver "
-                    "or strip)"]
-    return words
+class FrameRange:
+    """Frames as properties of an operator; those that are not set come from the armature."""
 
-
-class _Ranged:
-    """Frames, as properties of the operator; what is not set comes from the armature's panels."""
-
+    properties: Any
     frame_start: IntProperty(name="Start", default=1, options={"SKIP_SAVE"},
                              description="First frame")
     frame_end: IntProperty(name="End", default=250, options={"SKIP_SAVE"},
                            description="Last frame")
     frame_step: IntProperty(name="Step", default=1, min=1, options={"SKIP_SAVE"},
-                            description="Frames from key to key")
+                            description="Frames between two keys")
 
-    def given(self, name, otherwise):
-        """What the call says; else what the panel says, which the redo panel then shows."""
+    def given(self, name: str, otherwise: Any) -> Any:
+        """The value of the call, else another one, which the redo panel then shows."""
         if not self.properties.is_property_set(name):
             setattr(self, name, otherwise)
         return getattr(self, name)
 
-    def frames(self, context, ob):
+    def frames(self, context: Context, ob: Armature) -> Tuple[int, int, int]:
+        """(first, last, step)."""
         first, last = read.frame_range(context.scene, ob)
         return (self.given("frame_start", first), self.given("frame_end", last),
                 self.given("frame_step", ob.skel.frame_step))
 
 
-class SKEL_OT_bake_physics(_Work, _Ranged, bpy.types.Operator):
-    """Simulate the armature and write the motion as keys. Esc stops it and changes nothing"""
-    bl_idname = "skel.bake_physics"
-    bl_label = "Bake Physics"
-    bl_options = {"REGISTER", "UNDO"}
+# ---- checking the keys ----
 
-    target: EnumProperty(name="Write To", items=properties.TARGETS, default="NEW",
-                         options={"SKIP_SAVE"}, description="Where the keys go")
-
-    def work(self, context):
-        scene, ob = context.scene, armature(context)
-        name, target = ob.name, self.given("target", ob.skel.target)
-        with takes.source(ob) as source:
-            shot = read.read_shot(scene, ob, *self.frames(context, ob))
-            yield from read.sample(shot, ob, *convert.frames_needed(shot))
-            write.check(ob, source.target(target), convert.keyed(shot))
-        result = yield from pipeline.bake(shot)
-        self.closing = True
-        ob = again(name)
-        action = yield from takes.write_take(ob, result, target, f"{name} physics")
-        muted = write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
-        seen = yield from look_again(ob, result)
-        write.refresh(scene)
-        REPORTS[name] = result.report
-        result.report["warnings"] += seen
-        for warning in [*result.report["loud"], *seen]:
-            self.report({"WARNING"}, warning)
-        words = f"{len(result.bones)} bones, frames {result.frames[0]} to {result.frames[1]}: " \
-                f"'{action.name}'"
-        return words + muted
+def check_playback(ob: Armature, result: Result) -> Work[Tuple[float, List[str]]]:
+    """Generator: compares what plays with what was computed. Returns (the largest error, warnings
+    about it and about Blender's scene)."""
+    expected = result.expected
+    poses, objects, places = yield from stage.read_playback(
+        ob, expected.frames, [target.at for target in expected.targets])
+    errors = playback.playback_errors(expected, poses, objects)
+    moved = playback.warn_of_moved_targets(expected.targets, expected.frames, places)
+    return max(errors)[0], [*expected.plan.shot.warnings, *moved,
+                            *playback.warn_of_playback(errors)]
 
 
-class SKEL_OT_inverse_dynamics(_Work, _Ranged, bpy.types.Operator):
-    """Find the joint torques of the animation: curves of the bones' custom properties
-    skel_torque and skel_power, and a table in a file if you name one"""
-    bl_idname = "skel.inverse_dynamics"
-    bl_label = "Find Torques"
-    bl_options = {"REGISTER", "UNDO"}
-
-    cutoff: FloatProperty(name="Smooth Above", default=0.0, min=0.0, options={"SKIP_SAVE"},
-                          description="Hz: motion faster than this is noise. 0: none is taken out")
-    filepath: StringProperty(name="Table", subtype="FILE_PATH", options={"SKIP_SAVE"},
-                             description="CSV file to write the torques to. Empty: none")
-
-    def work(self, context):
-        scene, ob = context.scene, armature(context)
-        first, last, step = self.frames(context, ob)
-        shot = pipeline.for_inverse(read.read_shot(scene, ob, first, last, step))
-        write.check(ob, "CURRENT", ())
-        name, cutoff = ob.name, self.given("cutoff", ob.skel.cutoff)
-        yield from read.sample(shot, ob, range(first, last + 1))
-        result = yield from pipeline.inverse(shot, cutoff)
-        if self.filepath:
-            pipeline.save(bpy.path.abspath(self.filepath), "\n".join(result.report["table"]) + "\n")
-        self.closing = True
-        ob = again(name)
-        write.ensure_properties(ob, result.channels)
-        yield from write.write_channels(ob, result.channels, "CURRENT", f"{name} torques")
-        for warning in [*shot.warnings, *result.report["warnings"]]:
-            self.report({"WARNING"}, warning)
-        summary = result.report["summary"]
-        words = f"Torques of {len(result.bones)} joints"
-        if summary["suggested_cutoff"] > 0:
-            words += f"; they are noisy, try smoothing above {summary['suggested_cutoff']:.1f} Hz"
-        return words
-
-
-class SKEL_OT_export_scene(_Work, _Ranged, bpy.types.Operator):
-    """Save what Bake Physics would simulate as a skel-scene/1 document. The command `skel bake`
-    makes the same motion of it, to the last digit"""
-    bl_idname = "skel.export_scene"
-    bl_label = "Export Scene"
-    bl_options = {"REGISTER"}
-
-    filepath: StringProperty(name="File", subtype="FILE_PATH", description="File to write")
-    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
-
-    def invoke(self, context, _event):
-        if not self.filepath:
-            self.filepath = bpy.path.clean_name(armature(context).name) + ".json"
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def work(self, context):
-        if not self.filepath:
-            raise convert.Refused("Name a file to write")
-        ob = armature(context)
-        with takes.source(ob) as source:
-            shot = read.read_shot(context.scene, ob, *self.frames(context, ob))
-            shot.warnings += source.warnings
-            yield from read.sample(shot, ob, *convert.frames_needed(shot))
-        _built, text = yield from pipeline.prepare(shot)
-        path = bpy.path.ensure_ext(bpy.path.abspath(self.filepath), ".json")
-        pipeline.save(path, text)
-        for warning in shot.warnings:
-            self.report({"WARNING"}, warning)
-        return f"Wrote {path}"
-
-
-class SKEL_OT_save_report(Short, bpy.types.Operator):
-    """Save the report of the last bake: energies, momenta, work and joint errors of every frame, as
-    a table (.csv) or a document (.json)"""
-    bl_idname = "skel.save_report"
-    bl_label = "Save Report"
-    bl_options = {"REGISTER"}
-
-    filepath: StringProperty(name="File", subtype="FILE_PATH",
-                             description="File to write, .csv or .json")
-    filter_glob: StringProperty(default="*.csv;*.json", options={"HIDDEN"})
-
-    @classmethod
-    def poll(cls, context):
-        ob = armature(context)
-        if ob is None or ob.name not in REPORTS:
-            cls.poll_message_set("Bake the armature first")
-            return False
-        return True
-
-    def invoke(self, context, _event):
-        if not self.filepath:
-            self.filepath = bpy.path.clean_name(armature(context).name) + " report.csv"
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def run(self, context):
-        path = bpy.path.abspath(self.filepath)
-        if not path.lower().endswith((".csv", ".json")):
-            raise convert.Refused(f"'{path}' must end in .csv or .json")
-        form = pipeline.report_json if path.lower().endswith(".json") else pipeline.report_csv
-        pipeline.save(path, form(REPORTS[armature(context).name]))
-        return f"Wrote {path}"
-
-
-class SKEL_OT_import_track(_Work, bpy.types.Operator):
-    """Write a skel-track/1, made by `skel bake` from this armature's exported scene, as keys"""
-    bl_idname = "skel.import_track"
-    bl_label = "Import Track"
-    bl_options = {"REGISTER", "UNDO"}
-
-    filepath: StringProperty(name="File", subtype="FILE_PATH", description="Track to read")
-    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
-    target: EnumProperty(name="Write To", items=properties.TARGETS, default="NEW",
-                         description="Where the keys go")
-
-    def invoke(self, context, _event):
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def work(self, context):
-        scene, ob = context.scene, armature(context)
-        with open(bpy.path.abspath(self.filepath), encoding="utf-8") as file:
-            text = file.read()
-        name, frames = ob.name, pipeline.track_frames(text, read.fps(scene))
-        first, last = int(frames[0]), math.ceil(frames[-1])
-        with takes.source(ob) as source:
-            shot = read.read_shot(scene, ob, first, max(last, first + 1))
-            moves = len(convert.frames_needed(shot)[0]) > 1
-            yield from read.sample(shot, ob, frames if moves else frames[:1])
-            write.check(ob, source.target(self.target), convert.keyed(shot))
-        result = yield from pipeline.track(shot, text, frames)
-        self.closing = True
-        ob = again(name)
-        action = yield from takes.write_take(ob, result, self.target, f"{name} track")
-        muted = write.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
-        for warning in (yield from look_again(ob, result)):
-            self.report({"WARNING"}, warning)
-        write.refresh(scene)
-        return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'{muted}"
-
-
-class SKEL_OT_set_role(bpy.types.Operator):
-    """Say what the selected bones do in the simulation"""
-    bl_idname = "skel.set_role"
-    bl_label = "Skel: Part of Selected Bones"
-    bl_options = {"REGISTER", "UNDO"}
-
-    role: EnumProperty(name="Part", items=properties.ROLES, default="AUTO",
-                       description="What the bones do")
-
-    @classmethod
-    def poll(cls, context):
-        return bool(context.selected_pose_bones)
-
-    def execute(self, context):
-        for bone in context.selected_pose_bones:
-            bone.skel.role = self.role
-        return {"FINISHED"}
-
-
-class SKEL_OT_copy_settings(bpy.types.Operator):
-    """Give the selected bones the physics settings of the active bone"""
-    bl_idname = "skel.copy_settings"
-    bl_label = "Copy to Selected Bones"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context):
-        return bool(context.active_pose_bone and context.selected_pose_bones)
-
-    def execute(self, context):
-        source = context.active_pose_bone.skel
-        for bone in context.selected_pose_bones:
-            for name in convert.BoneSettings.__dataclass_fields__:
-                if bone != context.active_pose_bone:
-                    setattr(bone.skel, name, getattr(source, name))
-        return {"FINISHED"}
-
-
-class SKEL_OT_key_follow(Short, bpy.types.Operator):
-    """Key Follow of the selected bones in this frame, each with its own value. Blender cannot key
-    settings of bones from a panel"""
-    bl_idname = "skel.key_follow"
-    bl_label = "Key Follow"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context):
-        return bool(context.selected_pose_bones)
-
-    def run(self, context):
-        frame, bones = context.scene.frame_current, context.selected_pose_bones
-        for bone in bones:
-            write.key_setting(bone.id_data, bone, "follow", frame)
-        return f"Follow of {len(bones)} bones keyed at frame {frame}"
-
-
-CLASSES = (SKEL_OT_bake_physics, SKEL_OT_inverse_dynamics, SKEL_OT_export_scene,
-           SKEL_OT_save_report, SKEL_OT_import_track, SKEL_OT_set_role, SKEL_OT_copy_settings,
-           SKEL_OT_key_follow)
-register, _unregister = bpy.utils.register_classes_factory(CLASSES)
-
-
-def unregister():
-    for slices in list(RUNNING):
-        slices.end()
-    REPORTS.clear()
-    _unregister()
+def checked(report: Any, error: float, warnings: List[str]) -> Any:
+    """A bake report with the results of check_playback."""
+    return replace(report, playback_error=error, warnings=(*report.warnings, *warnings))

@@ -67,6 +67,29 @@ def addon():
     return Addon()
 
 
+def report_of(ob):
+    """The report of the armature's last bake."""
+    return addon().operators.REPORTS.get(ob)
+
+
+def ik_report_of(ob):
+    return addon().operators_ik.REPORTS.get(ob)
+
+
+def read_shot(ob, first, last, step=1, **settings):
+    """The shot of an armature, without samples."""
+    return addon().read.ShotReader(bpy.context.scene, ob, first, last, step, **settings).shot
+
+
+def read_plan(ob, first, last, step=1, **settings):
+    """Generator: the plan of an armature's shot, as the operator has it."""
+    skel = addon()
+    reader = skel.read.ShotReader(bpy.context.scene, ob, first, last, step, **settings)
+    roles = skel.roles.plan_roles(reader.shot)
+    shot = yield from reader.sample(reader.shot, *skel.roles.frames_needed(reader.shot, roles))
+    return skel.plan.make_plan(shot, roles)
+
+
 def add_armature(rows, name="figure", scale=1.0):
     data = bpy.data.armatures.new(name)
     ob = bpy.data.objects.new(name, data)

@@ -157,7 +157,7 @@ class Operators(unittest.TestCase):
             world.scene.frame_set(frame)
             self.run_it(skel.operators_robots.SKEL_OT_set_joints, world, values=values)
         self.assertEqual(len(self.curves(world, ob)), 6)
-        bones = skel.read.joint_bones(ob)
+        bones = skel.read_robots.joint_bones(ob)
         bones[0].skel_angle = 99.0
         self.assertAlmostEqual(bones[0].skel_angle, bones[0]["joint_limits"][1])
         was = [self.tip(world, ob, frame, "tool") for frame in (1, 5, 10)]
@@ -183,11 +183,11 @@ class Operators(unittest.TestCase):
             path.write_text('<robot name="arm"><link name="a"><visual><geometry><mesh filename='
                             '"../secret.stl"/></geometry></visual></link></robot>')
             operator = skel.operators_robots.SKEL_OT_import_robot(preset="NONE", filepath=str(path),
-                                                        shapes=True)
+                                                                  shapes=True)
             self.assertEqual(operator.execute(world.context), {"FINISHED"}, operator.words)
         told = [words for level, words in operator.words if "WARNING" in level]
         self.assertEqual(len(told), 1)
-        self.assertIn("arm.urdf: mesh '../secret.stl' leads out of the robot's package", told[0])
+        self.assertIn("arm.urdf: mesh '../secret.stl' lies outside the robot's package", told[0])
 
     @every_version
     def test_torques_and_files(self, world, skel):
