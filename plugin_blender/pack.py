@@ -110,7 +110,7 @@ def manifest_of(version, wheels=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("--library", "--bridge", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)

@@ -80,11 +80,12 @@ def _lock(pose_bone: PoseBone, bone: RobotBone, unit: float) -> None:
     pose_bone.lock_scale = (True,) * 3
     pose_bone.lock_location = (bone.kind != "free",) * 3
     pose_bone.lock_rotation = (not free,) * 3
+    locks: Any = {"hinge": pose_bone.lock_rotation, "slide": pose_bone.lock_location}
     for axis in "xyz":
         setattr(pose_bone, f"lock_ik_{axis}", not free)
     index = "XYZ".index(bone.axis)
     if bone.kind == "hinge":
-        pose_bone.lock_rotation[index] = False
+        locks["hinge"][index] = False
         setattr(pose_bone, f"lock_ik_{bone.axis.lower()}", False)
         if bone.limits and max(map(abs, bone.limits)) <= math.pi:
             low, high = sorted(bone.sign * v for v in bone.limits)
@@ -92,7 +93,7 @@ def _lock(pose_bone: PoseBone, bone: RobotBone, unit: float) -> None:
             setattr(pose_bone, f"ik_min_{bone.axis.lower()}", min(low, 0.0))
             setattr(pose_bone, f"ik_max_{bone.axis.lower()}", max(high, 0.0))
     elif bone.kind == "slide":
-        pose_bone.lock_location[index] = False
+        locks["slide"][index] = False
     if bone.frame:
         pose_bone["joint_type"], pose_bone["robot_frame"] = "fixed", 1
         return

@@ -177,10 +177,10 @@ def prepare(plan: Plan, library: Optional[str] = None) -> Work[Tuple[Build, skel
         springs = _follow_springs(build, tree)
     if shot.before:
         found, warnings = _start_velocities(build, tree)
-        for body in build.scene.bodies if found is not None else ():
-            if body.motion is None:
-                k = 6 * plan.body_index[body.name]
-                velocities[body.name] = list(found[k:k + 6])
+        if found is not None:
+            free = [body.name for body in build.scene.bodies if body.motion is None]
+            at = {name: 6 * plan.body_index[name] for name in free}
+            velocities = {name: list(found[k:k + 6]) for name, k in at.items()}
 
     build = with_motions(build, springs, velocities, warnings)
     if springs or velocities:

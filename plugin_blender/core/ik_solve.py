@@ -110,7 +110,7 @@ def start_motion(plan: IkPlan, scene: skelpy.Scene) -> skelpy.IkMotion:
     if settings.smooth and len(plan.shot.frames) > 1:   # the first frame may be far from the pose
         with skelpy.Ik(scene, mode="pose") as first:
             seed, _ = first.solve()
-    options = {"posture": "base"} if settings.posture else {}
+    options: Dict[str, Any] = {"posture": "base"} if settings.posture else {}
     return skelpy.IkMotion(scene, seed=seed, base=base, base_poses=poses, **options)
 
 
@@ -156,7 +156,7 @@ def _step(plan: IkPlan, step: Dict[str, Any]) -> Step:
     # The library counts samples from the first frame; the user's frames may be farther apart.
     frame = plan.shot.frames[step["frame"] - plan.shot.frame_start]
     names = {bone.name: bone.blender_name for bone in plan.shot.bones}
-    name = plan.bone_of.get(step["joint"], step["joint"])
+    name = plan.bone_of.get(step["joint"]) or step["joint"]
     return Step(frame, names.get(name, name), step["size"], step["unit"])
 
 
@@ -176,7 +176,8 @@ def _errors(goals: Sequence[documents.Goal], n: int,
 
 
 def ik_report(plan: IkPlan, scene: skelpy.Scene, motion: skelpy.IkMotion) -> IkReport:
-    frames, receipts, goals = plan.shot.frames, motion.receipts, plan.scene.goals
+    frames, goals = plan.shot.frames, plan.scene.goals
+    receipts: List[Dict[str, Any]] = motion.receipts
     off = [max(_errors(goals, n, each), default=(0.0, 0)) for n, each in enumerate(receipts)]
     missed = [n for n, (error, _goal) in enumerate(off) if error > plan.ik.settings.tolerance]
     worst = max(range(len(off)), key=lambda n: off[n])

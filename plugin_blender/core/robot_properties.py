@@ -56,8 +56,8 @@ def read_robot_bone(name: str, properties: Mapping[str, Any]) -> Optional[RobotS
     if "joint_type" not in properties:
         return None
     owner, get = f"The bone '{name}'", properties.get
-    kind, joint, axis, sign = (get("joint_type"), get("joint", ""), get("joint_axis", "Z"),
-                               get("joint_sign", 1))
+    kind, joint = properties["joint_type"], get("joint", "")
+    axis, sign = get("joint_axis", "Z"), get("joint_sign", 1)
     _check(kind in JOINT_KINDS, owner, "joint_type", "one of " + ", ".join(JOINT_KINDS))
     _check(isinstance(joint, str) and (joint or kind not in ("hinge", "slide")), owner, "joint",
            "the name of a joint")

@@ -263,4 +263,6 @@ def shape_of(visual: Visual) -> Mesh:
     """The mesh of a visual that needs no file."""
     if visual.kind == "box":
         return box(visual.size)
-    return cylinder(*visual.size) if visual.kind == "cylinder" else sphere(visual.size[0])
+    if visual.kind == "cylinder":
+        return cylinder(visual.size[0], visual.size[1])
+    return sphere(visual.size[0])

@@ -46,8 +46,8 @@ class SKEL_PT_joints(SkelPanel, bpy.types.Panel):
         layout, ob = self.columns(), find_armature(context)
         column = layout.column(align=True)
         try:
-            mimics, bones, data = (get(ob) for get in (
-                read_robots.mimics_of, read_robots.joint_bones, read_robots.robot_data))
+            mimics, bones = read_robots.mimics_of(ob), read_robots.joint_bones(ob)
+            data = read_robots.robot_data(ob)
         except UserError as error:                  # a user has edited the properties
             column.label(text=str(error), icon="ERROR")
             return

@@ -584,7 +584,8 @@ class Ik(unittest.TestCase):
         ball.parent = mesh
         add_goal(ob, "hand.L", ball, chain=3)
         bpy.context.view_layer.objects.active = ob
-        with self.assertRaisesRegex(RuntimeError, "'ball' is moved by the rigid body simulation .'mesh'"):
+        words = "'ball' is moved by the rigid body simulation .'mesh'"
+        with self.assertRaisesRegex(RuntimeError, words):
             bpy.ops.skel.bake_ik()
 
     def test_squeezed_and_growing_bones_are_refused(self):

@@ -290,7 +290,8 @@ class Keys(unittest.TestCase):
                     self.assertLess(left, times, words)
                     self.undo_new(ob)
                 self.assertEqual(common.dump_file(), before, (words, times))
-        self.assertTrue({"reading the animation", "simulating", "writing keys"} <= set(stages), stages)
+        wanted = {"reading the animation", "simulating", "writing keys"}
+        self.assertTrue(wanted <= set(stages), stages)
 
     def undo_new(self, ob):
         new = ob.animation_data.action

@@ -109,7 +109,7 @@ class Rigs(Baked):
                 self.assertLess(report.playback_error, 1e-4)
             else:
                 self.assertGreater(report.playback_error, 0.05)
-                self.assertRegex(words[0], r"^'forearm\.L' .* at frame 12\\.")
+                self.assertRegex(words[0], r"^'forearm\.L' .* at frame 12[.]")
 
     def test_limit_that_a_bake_muted_counts_again(self):
         """One that the user muted does not."""

@@ -19,7 +19,6 @@ URDF = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                     "features.urdf")
 
 
-
 def link(name, mass, com="0 0 0", inertia=0.001):
     moments = " ".join(f'{name}="{inertia if name[1] == name[2] else 0}"'
                        for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
@@ -189,7 +188,8 @@ class Robots(unittest.TestCase):
     def test_limits_stop_and_named_poses(self):
         ob = self.bring(preset="puma560")
         self.assertEqual(bpy.ops.skel.set_joints(values="99 0 0 0 0 0"), {"FINISHED"})
-        self.assertAlmostEqual(self.skel.read_robots.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
+        value = self.skel.read_robots.joint_value(ob.pose.bones["link1"])
+        self.assertAlmostEqual(value, 2.7925268, 5)
         self.assertEqual(bpy.ops.skel.set_joints(pose="qr"), {"FINISHED"})
         self.assertAlmostEqual(ob.pose.bones["link3"].skel_angle, -math.pi / 2, 5)
         ob.pose.bones["link3"].skel_angle = 0.25

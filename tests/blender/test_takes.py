@@ -434,7 +434,8 @@ class Takes(Baking):
                 if target != "CURRENT":
                     yield from skel.takes.write_take(ob, result.channels, target, "x")
 
-            for words in ("reading the animation", "building the scene", "simulating", "writing keys"):
+            for words in ("reading the animation", "building the scene", "simulating",
+                          "writing keys"):
                 for times in (1, 5):
                     job, left = work(), times
                     while left > 0 and (step := next(job, None)):

@@ -327,7 +327,8 @@ class Pure(unittest.TestCase):
                 ([min(x, 0) for x in steady], 1.2, None),               # thrown, and let go
                 ([max(x, 0) for x in steady], 1.2, None),               # starts here
                 ([-5] * 4 + [0] * 5, 0, "'link0' jumps from frame 0 to 1: .* at rest"),
-                ([x - 5 for x in steady[:4]] + steady[4:], 1.2, "jumps .* as the animation goes on"),
+                ([x - 5 for x in steady[:4]] + steady[4:], 1.2,
+                 "jumps .* as the animation goes on"),
                 ([x - 5 for x in steady[:1]] + steady[1:], 1.2, "from frame -3 to -2"),
                 ([0] * 5 + [5] * 4, 0, "from frame 1 to 2: bones start at rest")):
             got, said = self.started(places)

@@ -16,7 +16,7 @@ from test_addon import (ALONG_X, STILL, UserError, algebra, build, core, draft_b
                         matrix, plan_of, run, skelpy, thaw)
 
 ROBOTS = common.SAMPLES / "robots"
-shapes = core.robot_shapes
+shapes, properties = core.robot_shapes, core.robot_properties
 ChainBone = core.robot_export.ChainBone
 table_of, tip_of = core.robot_export.table_of, core.robot_export.tip_of
 
@@ -191,7 +191,8 @@ class Goals(unittest.TestCase):
         steps_of, jump_words = core.ik_solve.steps_of, core.ik_solve.jump_words
         jumps, moved = steps_of(built, motion)
         self.assertEqual([jump.bone for jump in jumps[:2]], ["world", "link1"])
-        self.assertEqual(jump_words(jumps, moved), "; 'world' jumps by 0.25 m at frame 2" + 2 * "; 'link1' jumps by 21 degrees at frame 3" +
+        self.assertEqual(jump_words(jumps, moved), "; 'world' jumps by 0.25 m at frame 2" +
+                         2 * "; 'link1' jumps by 21 degrees at frame 3" +
                          "; there are 2 more jumps")
 
         motion = unittest.mock.Mock(jumps=[], start_moved={**tip, "frame": 1})
@@ -346,7 +347,7 @@ class Robots(unittest.TestCase):
             bones.append(draft_bone(
                 bone.name, index.get(bone.parent, -1), math.dist(bone.head, bone.tail),
                 matrix(bone.head, bone.orientation),
-                robot=core.robot_properties.read_robot_bone(bone.name, said)))
+                robot=properties.read_robot_bone(bone.name, said)))
             bones[-1].settings.mass = array("f", [bone.mass])[0]
             bones[-1].locked = "XYZ".replace(bone.axis, "") if bone.kind == "hinge" else "XYZ"
         shot = thaw(core.shot.Shot("robot", (), frame_end=9))
@@ -428,18 +429,18 @@ class Robots(unittest.TestCase):
         self.assertAlmostEqual(math.dist(rows[0]["com"], (0, 0, 0)), 0.25, 9)
 
     def test_joint_numbers(self):
-        self.assertEqual(core.robot_properties.parse_joints("1, 2 ;3", "abc"), {"a": 1, "b": 2, "c": 3})
-        self.assertAlmostEqual(core.robot_properties.parse_joints("90 1", "ab", {"a"})["a"], math.pi / 2)
+        self.assertEqual(properties.parse_joints("1, 2 ;3", "abc"), {"a": 1, "b": 2, "c": 3})
+        self.assertAlmostEqual(properties.parse_joints("90 1", "ab", {"a"})["a"], math.pi / 2)
         for text, words in (("1 2", "has 3 joints, but 2 numbers"), ("1 2 x", "not numbers"),
                             ("1 2 nan", "finite")):
             with self.assertRaisesRegex(UserError, words):
-                core.robot_properties.parse_joints(text, "abc")
+                properties.parse_joints(text, "abc")
         mimics = {"b": core.shot.Mimic("a", -1, 0.5)}
         for text in ("2 7", "2 0 7"):
-            q = core.robot_properties.parse_joints(text, "abc", (), mimics)
-            self.assertEqual(core.robot_properties.apply_mimics(mimics, q), {"a": 2.0, "b": -1.5, "c": 7.0})
+            q = properties.parse_joints(text, "abc", (), mimics)
+            self.assertEqual(properties.apply_mimics(mimics, q), {"a": 2.0, "b": -1.5, "c": 7.0})
         with self.assertRaisesRegex(UserError, "3 joints .2 without"):
-            core.robot_properties.parse_joints("1", "abc", (), mimics)
+            properties.parse_joints("1", "abc", (), mimics)
 
     def test_visuals_and_meshes(self):
         text = (common.ROOT / "tests" / "data" / "urdf" / "features.urdf").read_text("utf-8")
@@ -487,11 +488,11 @@ class Robots(unittest.TestCase):
                 "joint_limits": [-1, 2.5], "joint_drive": [0, 3], "mass": 2,
                 "com": [0, 1, 2], "inertia": [1] * 6,
                 "joint_mimic": '{"joint": "k", "multiplier": 2, "offset": 0}'}
-        shot = core.robot_properties.read_robot_bone("b", good)
+        shot = properties.read_robot_bone("b", good)
         self.assertEqual((shot.kind, shot.axis, shot.sign, shot.limits, shot.mass),
                          ("hinge", "Y", -1.0, (-1.0, 2.5), 2.0))
         self.assertEqual(shot.mimic, core.shot.Mimic("k", 2.0, 0.0))
-        self.assertIsNone(core.robot_properties.read_robot_bone("b", {"joint": "j"}))
+        self.assertIsNone(properties.read_robot_bone("b", {"joint": "j"}))
         wrong = {"joint": ("", 5), "joint_type": ("", 5, "Hinge"), "joint_axis": ("x", "", 2),
                  "joint_sign": (0, -5, "a", [1]), "mass": ("a", -1, math.nan, [1]),
                  "joint_drive": ("ab", [1], [-1, 0]),
@@ -504,13 +505,13 @@ class Robots(unittest.TestCase):
             for value in values:
                 with self.subTest(name=name, value=value), \
                         self.assertRaisesRegex(UserError, f"bone 'b'.*'{name}' must be"):
-                    core.robot_properties.read_robot_bone("b", {**good, name: value})
-        self.assertEqual(core.robot_properties.read_robot_data("a", '{"joints": ["j"]}'), {"joints": ["j"]})
+                    properties.read_robot_bone("b", {**good, name: value})
+        self.assertEqual(properties.read_robot_data("a", '{"joints": ["j"]}'), {"joints": ["j"]})
         for text in ("", "[]", 5, "5", "null", '{"joints": "ab"}', '{"joints": [1]}',
                      '{"poses": []}', '{"poses": {"a": 1}}', '{"poses": {"a": ["x"]}}'):
             with self.subTest(text=text), \
                     self.assertRaisesRegex(UserError, "armature 'a'.*'skel_robot' must be"):
-                core.robot_properties.read_robot_data("a", text)
+                properties.read_robot_data("a", text)
 
     def test_where_a_chain_ends(self):
         def bones(*rows):
