@@ -358,8 +358,8 @@ def draw_ground(plane, camera, height):
 def draw_bracket(x, y, rise):
     """What a pin hangs on, drawn behind the bodies."""
     wide, top = 0.65 * rise, y - rise
-    hatch = "".join(f"M{x + k * 6:g} {top:.2f}l6 -6" for k in range(-int(wide / 6) - 1,
-                                                                 int(wide / 6) + 1))
+    places = range(-int(wide / 6) - 1, int(wide / 6) + 1)
+    hatch = "".join(f"M{x + k * 6:g} {top:.2f}l6 -6" for k in places)
     return (f"<path d='M{x:g} {y:g}L{x - wide:.2f} {top:.2f}H{x + wide:.2f}z' fill='#fff' "
             f"stroke='{GREY}' stroke-width='1.4'/>"
             f"<path d='M{x - wide - 7:.2f} {top:.2f}H{x + wide + 7:.2f}{hatch}' stroke='{GREY}' "

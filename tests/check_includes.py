@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may include whom: the arrows of the house.
 
-libskel/src     base < math < model < algo < solve < drive: leftwards or the own layer
+libskel/src     base < math < model < contact < dynamics < integrate | ik < drive: a file includes
+                its own layer and those to the left; integrate and ik do not know each other
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
@@ -15,7 +16,8 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LAYERS = ["base", "math", "model", "algo", "solve", "drive"]
+LAYERS = ["base", "math", "model", "contact", "dynamics", "integrate", "ik", "drive"]
+SEPARATE = {("integrate", "ik"), ("ik", "integrate")}
 PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_dh.h", "skel_state.h",
           "skel_inverse.h", "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_channels.h",
           "skel_scene.h", "skel_robot.h", "skel_track.h", "skel.h"]
@@ -23,8 +25,8 @@ C11 = {f"{name}.h" for name in """assert complex ctype errno fenv float inttypes
     setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
     tgmath time""".split()}
 POSIX = {"dirent.h", "fcntl.h", "strings.h", "unistd.h"}
-PACKAGES = {"lapacke.h": "math", "cvode/": "solve", "nvector/": "solve", "sundials/": "solve",
-            "sunlinsol/": "solve", "sunmatrix/": "solve", "sunnonlinsol/": "solve"}
+SUNDIALS = ("cvode/", "nvector/", "sundials/", "sunlinsol/", "sunmatrix/", "sunnonlinsol/")
+PACKAGES = {"lapacke.h": "math", **{prefix: "integrate" for prefix in SUNDIALS}}
 
 
 def includes(path):
@@ -59,7 +61,7 @@ def engine_include(path, layer, angle, name):
         other = os.path.relpath(target, src).split(os.sep)[0] if target else None
         if other not in LAYERS:
             return "is not a header of libskel/src"
-        if LAYERS.index(other) > LAYERS.index(layer):
+        if LAYERS.index(other) > LAYERS.index(layer) or (layer, other) in SEPARATE:
             return f"{layer} may not include {other}"
         return None
     if name in C11 or name.startswith("skel/"):
@@ -79,7 +81,7 @@ def public_include(path, angle, name):
 
 def bridge_include(path, angle, name):
     if not angle:
-        target = resolve(path, name)
+        target = resolve(path, name, os.path.join(ROOT, "plugin_bridge"))
         inside = target and target.startswith(os.path.join(ROOT, "plugin_bridge") + os.sep)
         return None if inside else "is not a header of plugin_bridge"
     if name in C11 | POSIX | {"expat.h"} or name.startswith(("skel/", "sys/")):

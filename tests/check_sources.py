@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of the sources that a script can check.
 
-check_sources.py                         licence line, length of lines and functions, stray words
+check_sources.py                         licence line, length of lines and functions, stray words,
+                                         citations of documents that the repository lacks
 check_sources.py --format CLANG_FORMAT   formatting of all C files
 """
 import ast
@@ -13,20 +14,22 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = ["libskel", "plugin_bridge", "plugin_blender", "tests", "samples"]
-TOP = {*FOLDERS, "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md"}
+TOP = {*FOLDERS, "CMakeLists.txt", "CMakePresets.json", "README.md", "CONTRIBUTING.md", "LICENSE",
+       "CHANGELOG.md"}
 IGNORED = re.compile(r"build(-.*)?$|out$|\..*")
 MAX_FUNCTION = 70  # lines of code: blank lines and comments are free
 MAX_LINE = 100
 OPEN_WORK = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")
 MACHINE = re.compile(r"(?<![\w.])/(work|root|home)/")
 SOURCE = (".c", ".h", ".py", ".sh", ".map", "CMakeLists.txt", f"{os.sep}run")
-TEXT = (*SOURCE, ".md", ".json", ".txt")
+TEXT = (*SOURCE, ".md", ".json", ".txt", ".1")
 
 
 def paths():
     yield os.path.join(ROOT, "CMakeLists.txt")
     yield os.path.join(ROOT, "README.md")
     yield os.path.join(ROOT, "CHANGELOG.md")
+    yield os.path.join(ROOT, "CONTRIBUTING.md")
     yield os.path.join(ROOT, ".ci", "run")
     for folder in FOLDERS:
         for directory, names, members in os.walk(os.path.join(ROOT, folder)):
@@ -131,10 +134,81 @@ def check_files():
                 yield path, number, "names a place on one machine"
 
 
+# ---- citations: every document that a comment or a page names is in the repository --------------
+
+ERRATA = os.path.join(ROOT, "libskel", "ERRATA.md")
+SOURCES = os.path.join(ROOT, "libskel", "README.md")
+LABEL = r"[EFHRS]\d+"
+CITED = re.compile(rf"ERRATA\s+({LABEL}(?:(?:,|-|\s|to|and|{LABEL})*{LABEL})?)")
+BARE = re.compile(rf"(?:^|[\s(])\[{LABEL}(?:, {LABEL})*\]")   # an entry without the word ERRATA
+KEY = re.compile(r"\[([A-Z]{3})(?: [^]\n]*)?\]")              # [RUD 4.2]
+PAGE = re.compile(r"[\w/.-]*\b\w+\.md\b")
+ABSENT = re.compile(r"\b(DESIGN|STYLE)\s+\d")                # pages of the planning, not ours
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def labels(cited):
+    """The entries of one citation: "R4, R5" names two, "H5-H7" and "E2 to E13" name a range."""
+    cited = re.sub(r"\s+", " ", cited)
+    for first, last in re.findall(rf"({LABEL})(?: ?(?:-|to) ?({LABEL}))?", cited):
+        numbers = range(int(first[1:]), int((last or first)[1:]) + 1)
+        yield from (f"{first[0]}{number}" for number in numbers)
+
+
+def page_exists(path, name):
+    """Relative to the page that cites it, or to the top."""
+    folders = (os.path.dirname(path), ROOT)
+    return any(os.path.exists(os.path.join(folder, name)) for folder in folders)
+
+
+def comments(path, text):
+    """C code outside of comments is blanked: `a[ERL]` would look like a citation."""
+    if not path.endswith((".c", ".h")):
+        return text
+    kept = [" " if char != "\n" else char for char in text]
+    for match in re.finditer(r"/\*.*?\*/|//[^\n]*", text, flags=re.S):
+        kept[match.start():match.end()] = text[match.start():match.end()]
+    return "".join(kept)
+
+
+def check_citations():
+    entries = set(re.findall(rf"(?m)^### ({LABEL})\.", read(ERRATA)))
+    keys = set(re.findall(r"(?m)^- \[([A-Z]{3})\] ", read(SOURCES)))
+    for path in paths():
+        if not path.endswith((".c", ".h", ".py", ".md", "CMakeLists.txt")):
+            continue
+        if path == os.path.abspath(__file__) or not os.path.exists(path):
+            continue
+        text = comments(path, read(path))
+
+        def problem(match, what, text=text, path=path):
+            return path, text.count("\n", 0, match.start()) + 1, what
+
+        for match in CITED.finditer(text):
+            for label in labels(match[1]):
+                if label not in entries:
+                    yield problem(match, f"cites ERRATA {label}, which libskel/ERRATA.md lacks")
+        if path.endswith((".c", ".h")):
+            for match in BARE.finditer(text):
+                yield problem(match, f"cites {match[0].strip()} without the word ERRATA")
+            for match in KEY.finditer(text):
+                if match[1] not in keys:
+                    yield problem(match, f"cites [{match[1]}], which libskel/README.md lacks")
+        for match in ABSENT.finditer(text):
+            yield problem(match, f"cites {match[1]}, which the repository lacks")
+        for match in PAGE.finditer(text):
+            if not page_exists(path, match[0]):
+                yield problem(match, f"cites {match[0]}, which the repository lacks")
+
+
 def main():
     if sys.argv[1:2] == ["--format"]:
         return check_format(sys.argv[2])
-    problems = [*check_top(), *check_files()]
+    problems = [*check_top(), *check_files(), *check_citations()]
     for path, number, problem in problems:
         print(f"{os.path.relpath(path, ROOT) if os.path.isabs(path) else path}:{number}: {problem}")
     return 1 if problems else 0

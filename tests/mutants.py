@@ -21,18 +21,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # part: (files below libskel/src, unit tests, those that are likely to fail first)
 PARTS = {
-    "aba": (["algo/aba.c"], ["test_accel", "test_vectors", "test_integrate", "test_loops",
-                             "test_inverse"]),
-    "contact": (["model/contact.c", "model/touch.c", "algo/push.c"],
+    "aba": (["dynamics/aba.c"],
+            ["test_accel", "test_vectors", "test_integrate", "test_loops", "test_inverse"]),
+    "contact": (["contact/candidates.c", "contact/distance.c", "dynamics/contact_loads.c"],
                 ["test_contact", "test_limits", "test_ruder", "test_newton", "test_model",
                  "test_conserving"]),
-    "conserving": (["solve/conserving.c", "solve/conserving_joint.c", "solve/conserving_contact.c",
-                    "solve/conserving_pair.c", "solve/conserving_wobble.c", "solve/treelu.c"],
+    "conserving": (["integrate/conserving.c", "integrate/conserving_joint.c",
+                    "integrate/conserving_contact.c", "integrate/conserving_pairs.c",
+                    "integrate/conserving_wobble.c", "integrate/tree_lu.c"],
                    ["test_newton", "test_conserving", "test_limits", "test_loops", "test_wobble",
                     "test_contact", "test_ruder", "test_bake"]),
     "dh": (["model/dh.c", "model/dh_axes.c", "model/dh_chain.c"], ["test_dh", "test_robot"]),
-    "ik": (["solve/ik.c", "solve/ik_step.c", "solve/ik_tasks.c", "solve/ik_descent.c",
-            "solve/ik_levels.c", "solve/ik_nodes.c"],
+    "ik": (["ik/ik.c", "ik/ik_step.c", "ik/ik_tasks.c", "ik/ik_descent.c",
+            "ik/ik_levels.c", "ik/ik_nodes.c"],
            ["test_ik_vectors", "test_ik_joints", "test_ik", "test_scene_ik"]),
     "channels": (["drive/channels.c"], ["test_channels"]),
 }

@@ -8,8 +8,12 @@ heading() { printf '\n== %s\n' "$*"; }
 SKEL_BUILD_PACKAGES=(gcc libc6-dev make cmake liblapacke-dev libopenblas-serial-dev
                      libsundials-dev libexpat1-dev python3)
 # To test, on top.
-SKEL_TEST_PACKAGES=(pkg-config check clang-14 clang-format-14 libclang-rt-14-dev valgrind
-                    binutils)
+SKEL_TEST_PACKAGES=(pkg-config check clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
+                    valgrind binutils flake8 doxygen mandoc)
+# For pyright, which npm fetches (tests/check_pyright.py); needed if there is no npm yet.
+SKEL_NPM_PACKAGES=(nodejs npm)
+# For the target coverage, on top.
+SKEL_COVERAGE_PACKAGES=(gcovr)
 # To test the add-on, on top; where they cannot be had, those tests are skipped.
 SKEL_BLENDER_PACKAGES=(blender debootstrap xvfb xauth libgl1-mesa-dri libegl1 libgl1)
 # For the pictures of samples/blender/run.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The energy-momentum step: what it keeps, what it survives, and that it is of second order. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/humanoid.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
@@ -253,7 +253,7 @@ END_TEST
 
 static void follow_at_30_hz(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
     (void)b, (void)nb;
-    for (int i = 0; i < nj; ++i) j[i].follow_frequency = 30;
+    for (int i = 0; i < nj; ++i) j[i].follow.frequency = 30;
 }
 
 static double worst_turn(const skel_state *s) { /* largest joint angle away from the target */
@@ -297,7 +297,7 @@ START_TEST(follow_is_a_frequency) {
     memset(d.gravity, 0, sizeof d.gravity);
     b.mass = 3, b.inertia[0] = b.inertia[1] = .2, b.inertia[2] = .3, b.unplaced = 1;
     j.type = _i, j.child = 0, j.child_position[0] = _i == SKEL_JOINT_SLIDE ? 0 : .4;
-    j.follow_frequency = f, j.follow_damping = zeta;
+    j.follow.frequency = f, j.follow.damping = zeta;
     j.q[0] = start;
     if (_i == SKEL_JOINT_BALL) j.q[0] = cos(start / 2), j.q[3] = sin(start / 2);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
@@ -324,7 +324,7 @@ END_TEST
 static void follow_weakly(skel_body_desc *b, int nb, skel_joint_desc *j, int nj) {
     (void)nb;
     b[0].motion = SKEL_MOTION_FIXED;
-    for (int i = 0; i < nj; ++i) j[i].follow_frequency = 0.5, j[i].follow_damping = 0.2;
+    for (int i = 0; i < nj; ++i) j[i].follow.frequency = 0.5, j[i].follow.damping = 0.2;
 }
 
 START_TEST(follow_past_half_a_turn) {
@@ -354,7 +354,7 @@ static v3 tip_of_a_rope(double h, double time, double *twist) {
         b[i].inertia[0]                   = 1e-3 * b[i].inertia[1];
         j[i].type = SKEL_JOINT_BALL, j[i].parent = i - 1, j[i].child = i;
         j[i].parent_position[0] = i ? half : 0, j[i].child_position[0] = -half;
-        j[i].follow_frequency = 4, j[i].follow_damping = 1;
+        j[i].follow.frequency = 4, j[i].follow.damping = 1;
     }
     d.bodies = b, d.body_count = LINKS, d.joints = j, d.joint_count = LINKS;
     d.gravity[1] = 1e-9; /* for whatever grows */
@@ -411,12 +411,12 @@ START_TEST(follow_obeys_its_bound_and_weight) {
     memset(d.gravity, 0, sizeof d.gravity);
     b.mass = 1, b.inertia[0] = b.inertia[1] = b.inertia[2] = .5, b.unplaced = 1;
     j.type = SKEL_JOINT_HINGE, j.child = 0, j.q[0] = 1.0;
-    j.follow_frequency = 10, j.follow_damping = 0, j.follow_max = .05;
+    j.follow.frequency = 10, j.follow.damping = 0, j.follow.max = .05;
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     for (int e = 0; e < 2; ++e) {
         scene  s;
         double q;
-        if (e) j.follow_weight = (skel_curve){time, weight, 2, 1};
+        if (e) j.follow.weight = (skel_curve){time, weight, 2, 1};
         ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
         ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
         run(s.state, SKEL_INTEGRATOR_CONSERVING, 1e-2, 50);

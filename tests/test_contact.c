@@ -5,7 +5,7 @@
 #include "shared/build.h"
 #include "shared/ragdoll.h"
 #include "shared/vectors.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,9 +105,9 @@ START_TEST(rod_impact) {
     static const double      e[3] = {1, 0, 1}, et[3] = {0, 0, 1}, mu[3] = {0, 1e9, 1e9};
     double                   worst = 0;
     int                      count = 0;
-    const skel__json        *row;
+    const json_value        *row;
     load();
-    SKEL__JSON_EACH(row, get(g_vectors, "rod_impact")) {
+    JSON_EACH(row, get(g_vectors, "rod_impact")) {
         rod r = {number(row, "M"), number(row, "l"), number(row, "phi"), {0}};
         numbers(row, "before", r.before, 3);
         for (int k = 0; k < 3; ++k) {
@@ -466,11 +466,11 @@ START_TEST(corner_leaves_by_the_nearest_face) {
     const pose        upper   = {{0.05, 0, 0.7}, q_identity()};
     const pose        lower   = {{0, 0, 0}, q_identity()};
     int               by_side = 0, by_top = 0;
-    for (int32_t k = 0; k < m->ns; ++k) {
-        if (m->spot[k].i != 0 || m->spot[k].at.z > 0) continue; /* the corners below */
+    for (int32_t k = 0; k < m->ncand; ++k) {
+        if (m->candidate[k].i != 0 || m->candidate[k].at.z > 0) continue; /* the corners below */
 
-        const skel__touch t = skel__touch_of(m, &m->spot[k], upper, lower);
-        if (m->spot[k].at.x > 0) {
+        const skel__contact_point t = skel__contact_point_of(m, &m->candidate[k], upper, lower);
+        if (m->candidate[k].at.x > 0) {
             near1(t.gap, -0.05, 1e-12);
             near1(t.normal.x, 1, 1e-12);
             ++by_side;
@@ -580,7 +580,7 @@ static scene ball_over_plank(void) {
     b[1].collide     = SKEL_COLLIDE_NONE; /* it meets the plank's plane alone */
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_SLIDE, j.parent = SKEL_WORLD, j.child = 0;
-    j.spring_stiffness = PLANK_K, j.spring_damping = 40, j.spring_rest = 3 * G / PLANK_K;
+    j.spring.stiffness = PLANK_K, j.spring.damping = 40, j.spring.rest = 3 * G / PLANK_K;
     skel_ground_desc_init(&ground);
     ground.body = 0, ground.point[2] = 0.025;
     skel_model_desc_init(&d);
@@ -679,7 +679,7 @@ static int32_t candidates_beside_a_box(int overlaps) {
     d.body_count = 2;
 
     scene         s     = build(&d);
-    const int32_t count = s.model->ns;
+    const int32_t count = s.model->ncand;
     scene_free(&s);
     return count;
 }

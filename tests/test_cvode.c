@@ -6,8 +6,8 @@
 #include "shared/humanoid.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
-#include "solve/reduced.h"
-#include "solve/solve.h"
+#include "integrate/reduced.h"
+#include "integrate/integrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,20 +29,20 @@ static void matrix_of_pose(const double x[7], double out[16]) {
     memcpy(out, rows, sizeof rows);
 }
 
-static void matrix_numbers(const skel__json *node, double out[16]) {
+static void matrix_numbers(const json_value *node, double out[16]) {
     int k = 0;
-    for (const skel__json *row = node->child; row; row = row->next)
-        for (const skel__json *c = row->child; c; c = c->next) out[k++] = c->number;
+    for (const json_value *row = node->child; row; row = row->next)
+        for (const json_value *c = row->child; c; c = c->next) out[k++] = c->number;
     ck_assert_int_eq(k, 16);
 }
 
 /* Frames of the table at q against 4x4 matrices. */
-static void near_frames(const skel_dh *dh, const double *q, const skel__json *frames,
+static void near_frames(const skel_dh *dh, const double *q, const json_value *frames,
                         double bound) {
     double x[7 * (MAX_ROWS + 1)], is[16], must[16];
     ck_assert_int_eq(skel_dh_frames(dh, q, x), SKEL_OK);
     int i = 0;
-    for (const skel__json *f = frames->child; f; f = f->next, ++i) {
+    for (const json_value *f = frames->child; f; f = f->next, ++i) {
         matrix_of_pose(x + 7 * i, is);
         matrix_numbers(f, must);
         near(is, must, 16, bound);
@@ -72,19 +72,18 @@ static skel_dh_row row_of(const skel_dh *dh, int i) {
 }
 
 START_TEST(axes_of_the_vectors) {
-    const skel__json *c = skel__json_element(get(g_vectors, "dh_from_axes"), _i);
+    const json_value *c = json_element(get(g_vectors, "dh_from_axes"), _i);
     const int         n = (int)number(c, "n");
     double            p[3 * MAX_ROWS], u[3 * MAX_ROWS], q[MAX_ROWS], zero[MAX_ROWS] = {0};
     double            a[MAX_ROWS], alpha[MAX_ROWS], d[MAX_ROWS], phi[MAX_ROWS];
     int32_t           types[MAX_ROWS];
     for (int i = 0; i < n; ++i) {
         for (int k = 0; k < 3; ++k) {
-            p[3 * i + k] = skel__json_element(skel__json_element(get(c, "p"), i), k)->number;
-            u[3 * i + k] = skel__json_element(skel__json_element(get(c, "u"), i), k)->number;
+            p[3 * i + k] = json_element(json_element(get(c, "p"), i), k)->number;
+            u[3 * i + k] = json_element(json_element(get(c, "u"), i), k)->number;
         }
-        types[i] = skel__json_is_true(skel__json_element(get(c, "prismatic"), i))
-                       ? SKEL_JOINT_SLIDE
-                       : SKEL_JOINT_HINGE;
+        types[i] = json_is_true(json_element(get(c, "prismatic"), i)) ? SKEL_JOINT_SLIDE
+                                                                      : SKEL_JOINT_HINGE;
     }
     numbers(c, "q", q, n), numbers(c, "a", a, n), numbers(c, "alpha", alpha, n);
     numbers(c, "d", d, n), numbers(c, "phi", phi, n);
@@ -109,14 +108,14 @@ START_TEST(axes_of_the_vectors) {
 END_TEST
 
 START_TEST(tables_of_the_vectors) {
-    const skel__json *c = skel__json_element(get(g_vectors, "dh_tables"), _i);
-    const int         n = skel__json_size(get(c, "rows"));
+    const json_value *c = json_element(get(g_vectors, "dh_tables"), _i);
+    const int         n = json_size(get(c, "rows"));
     skel_dh_row       m[MAX_ROWS], s[MAX_ROWS];
     double            zero[MAX_ROWS] = {0}, is[16], must[16], base[7], tool[7];
     for (int i = 0; i < n; ++i) {
-        const skel__json *row = skel__json_element(get(c, "rows"), i);
+        const json_value *row = json_element(get(c, "rows"), i);
         double            x[4];
-        for (int k = 0; k < 4; ++k) x[k] = skel__json_element(row, k)->number;
+        for (int k = 0; k < 4; ++k) x[k] = json_element(row, k)->number;
         skel_dh_row_init(&m[i]), skel_dh_row_init(&s[i]);
         m[i].alpha = x[0], m[i].a = x[1], m[i].d = x[2], m[i].theta = x[3];
         s[i].theta = x[0], s[i].d = x[1], s[i].a = x[2], s[i].alpha = x[3];
@@ -126,7 +125,7 @@ START_TEST(tables_of_the_vectors) {
     near_frames(modified, zero, get(c, "modified_frames"), 1e-12);
     near_frames(standard, zero, get(c, "standard_frames"), 1e-12);
     ck_assert_int_eq(skel_dh_convert(modified, SKEL_DH_STANDARD, &other, NULL), SKEL_OK);
-    const skel__json *to = get(c, "to_standard");
+    const json_value *to = get(c, "to_standard");
     skel_dh_get_ends(other, base, NULL);
     matrix_of_pose(base, is), matrix_numbers(get(to, "base"), must);
     near(is, must, 16, 1e-12);
@@ -134,8 +133,7 @@ START_TEST(tables_of_the_vectors) {
         const skel_dh_row r    = row_of(other, i);
         const double      x[4] = {r.theta, r.d, r.a, r.alpha};
         for (int k = 0; k < 4; ++k)
-            near1(x[k], skel__json_element(skel__json_element(get(to, "rows"), i), k)->number,
-                  1e-12);
+            near1(x[k], json_element(json_element(get(to, "rows"), i), k)->number, 1e-12);
     }
     skel_dh_destroy(other);
     ck_assert_int_eq(skel_dh_convert(standard, SKEL_DH_MODIFIED, &other, NULL), SKEL_OK);
@@ -147,8 +145,7 @@ START_TEST(tables_of_the_vectors) {
         const skel_dh_row r    = row_of(other, i);
         const double      x[4] = {r.alpha, r.a, r.d, r.theta};
         for (int k = 0; k < 4; ++k)
-            near1(x[k], skel__json_element(skel__json_element(get(to, "rows"), i), k)->number,
-                  1e-12);
+            near1(x[k], json_element(json_element(get(to, "rows"), i), k)->number, 1e-12);
     }
     skel_dh_destroy(other), skel_dh_destroy(modified), skel_dh_destroy(standard);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Force fields and the moving frame: the same motion seen from two frames, falls against the air,
    shadows and derivatives, and what turbulence and vortex promise. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "shared/steps.h"
-#include "solve/solve.h"
+#include "integrate/integrate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,11 +185,11 @@ static void into_frame(scene *s, motion c, const outside *f) {
     skel_state_get_poses(s->state, place), skel_state_get_velocities(s->state, speed);
     look_from(f, spin_at(c, 0), -1, nb, place, speed);
     skel_state_set_poses(s->state, place), skel_state_set_velocities(s->state, speed);
-    s->model->has_frame = 1, s->model->spin = k_constants[0];
-    if (c.has_drift) s->model->drift = k_constants[1];
+    s->model->has_frame = 1, s->model->frame_spin = k_constants[0];
+    if (c.has_drift) s->model->frame_acceleration = k_constants[1];
     if (!c.has_curves) return;
-    s->model->spin_curve = (skel_curve){k_time, k_spin[0], 4, 3};
-    if (c.has_drift) s->model->drift_curve = (skel_curve){k_time, k_drift[0], 4, 3};
+    s->model->frame_spin_curve = (skel_curve){k_time, k_spin[0], 4, 3};
+    if (c.has_drift) s->model->frame_acceleration_curve = (skel_curve){k_time, k_drift[0], 4, 3};
 }
 
 static const outside k_start     = {{.5, .5, -.5, .5}, {.3, -.2, .4}, {.5, .1, -.3}};
@@ -271,9 +271,9 @@ START_TEST(frame_forces_at_right_angles_do_no_work) {
     scene s            = single(.7, SKEL_SHAPE_BOX, k_size, 0);
     s.model->has_frame = 1;
     for (int k = 0; k < 100; ++k) {
-        skel__kin x   = random_kin(&r), still;
-        s.model->spin = random_v3(&r, 5);
-        still         = x;
+        skel__kin x         = random_kin(&r), still;
+        s.model->frame_spin = random_v3(&r, 5);
+        still               = x;
         still.v = still.w    = (v3){0, 0, 0};
         const skel__wrench a = wrench_at(s.model, &x, 0), b = wrench_at(s.model, &still, 0);
         near1(v3_dot(v3_sub(a.f, b.f), x.v), 0, 1e-12);
@@ -571,11 +571,11 @@ START_TEST(derivatives) { /* of all shapes, fields and the frame */
     f[4] = field(SKEL_FIELD_DRAG), f[5] = field(SKEL_FIELD_DRAG);
     f[4].vector[0] = 30, f[5].body = 3; /* not for this one */
     set_fields(&s, f, 6);
-    s.model->spin_curve = (skel_curve){k_time, k_spin[0], 4, 3};
+    s.model->frame_spin_curve = (skel_curve){k_time, k_spin[0], 4, 3};
     for (int k = 0; k < 300; ++k) {
         const skel__kin x        = random_kin(&r);
         double          d[2][36] = {{0}};
-        s.model->spin            = random_v3(&r, 5);
+        s.model->frame_spin      = random_v3(&r, 5);
         s.model->has_frame       = k >= 100;
         s.model->nf              = k < 200 ? 6 : 0;
         skel__field_rate_derivative(s.model, 0, &x, .3, SKEL__AFTER, d[0]);

@@ -6,7 +6,7 @@
 #include "shared/ik.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
-#include "solve/ik.h"
+#include "ik/ik.h"
 
 #include <stdlib.h>
 #include <string.h>

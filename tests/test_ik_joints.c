@@ -6,7 +6,7 @@
 #include "shared/ik.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
-#include "solve/ik.h"
+#include "ik/ik.h"
 
 #include <string.h>
 
@@ -72,8 +72,8 @@ static int add_mimics(rng *r, parts *p) {
     for (int i = 1; i < n; ++i) {
         skel_joint_desc *j = &p->joint[order[i]];
         if (rng_int(r, 2)) continue;
-        j->mimic            = order[rng_int(r, i)];
-        j->mimic_multiplier = rng_range(r, -2, 2), j->mimic_offset = rng_range(r, -0.5, 0.5);
+        j->mimic.source     = order[rng_int(r, i)];
+        j->mimic.multiplier = rng_range(r, -2, 2), j->mimic.offset = rng_range(r, -0.5, 0.5);
         ++count;
     }
     return count;
@@ -82,15 +82,15 @@ static int add_mimics(rng *r, parts *p) {
 /* q of joint j, by asking whom it goes with, again and again. */
 static double own_q(const parts *p, const skel_model *m, const double *q, int j) {
     const skel_joint_desc *d = &p->joint[j];
-    if (d->mimic < 0) return q[skel_model_joint_q_offset(m, j)];
-    return d->mimic_multiplier * own_q(p, m, q, d->mimic) + d->mimic_offset;
+    if (d->mimic.source < 0) return q[skel_model_joint_q_offset(m, j)];
+    return d->mimic.multiplier * own_q(p, m, q, d->mimic.source) + d->mimic.offset;
 }
 
 static void make_obey(const parts *p, const skel_model *m, double *q) {
     double out[MOST];
     memcpy(out, q, sizeof out);
     for (int j = 0; j < p->nj; ++j)
-        if (p->joint[j].mimic >= 0) out[skel_model_joint_q_offset(m, j)] = own_q(p, m, q, j);
+        if (p->joint[j].mimic.source >= 0) out[skel_model_joint_q_offset(m, j)] = own_q(p, m, q, j);
     memcpy(q, out, sizeof out);
 }
 
@@ -149,7 +149,7 @@ START_TEST(poses_obey) {
         for (int j = 0; j < p.p.nj; ++j) {
             double        factor = 0, offset = 0;
             const int32_t lead = skel_model_joint_leader(p.m, j, &factor, &offset);
-            ck_assert_int_eq(lead >= 0, p.p.joint[j].mimic >= 0);
+            ck_assert_int_eq(lead >= 0, p.p.joint[j].mimic.source >= 0);
             if (lead < 0) continue;
             ck_assert_int_eq(skel_model_joint_leader(p.m, lead, NULL, NULL), -1);
             near1(factor * p.q[skel_model_joint_q_offset(p.m, lead)] + offset,
@@ -189,7 +189,7 @@ START_TEST(jacobians_are_the_derivative) {
             for (int row = 0; row < 6; ++row)
                 got[row] = jacobian[row * m->nv + m->joint[j].v_offset];
             near(got, want, 6, 1e-8);
-            if (p.p.joint[j].mimic >= 0) ck_assert(max_abs(got, 6) == 0);
+            if (p.p.joint[j].mimic.source >= 0) ck_assert(max_abs(got, 6) == 0);
         }
         pair_free(&p);
     }
@@ -277,15 +277,16 @@ static skel_model *arm_with_gripper(int mimics, int limits) {
         if (i < 6) memcpy(j->parent_orientation, axes[i], sizeof axes[i]);
         if (i < 6) memcpy(j->child_orientation, axes[i], sizeof axes[i]);
         j->parent_position[2] = i == 0 ? 0 : 0.3;
-        j->has_limits = limits, j->limit_low[0] = i < 6 ? -2 : 0,
-        j->limit_high[0] = i < 6 ? 2 : 0.05;
+        j->limits.is_set = limits, j->limits.low[0] = i < 6 ? -2 : 0,
+        j->limits.high[0] = i < 6 ? 2 : 0.05;
     }
     p.joint[7].child_orientation[0] = 0, p.joint[7].child_orientation[1] = 1; /* the other way */
     p.joint[7].parent_orientation[0] = 0, p.joint[7].parent_orientation[1] = 1;
-    p.joint[7].mimic = 6;
+    p.joint[7].mimic.source = 6;
     if (mimics > 0)
-        p.joint[3].mimic = 1, p.joint[3].mimic_multiplier = -1, p.joint[3].mimic_offset = 0.3;
-    if (mimics > 1) p.joint[5].mimic = 4, p.joint[5].mimic_multiplier = 0.5;
+        p.joint[3].mimic.source = 1, p.joint[3].mimic.multiplier = -1,
+        p.joint[3].mimic.offset = 0.3;
+    if (mimics > 1) p.joint[5].mimic.source = 4, p.joint[5].mimic.multiplier = 0.5;
     return assembled(&p);
 }
 
@@ -293,9 +294,9 @@ static void within(const skel_model *m, const double *q) {
     for (int32_t j = 0; j < m->nj; ++j) {
         const skel__joint *k = &m->joint[j];
         const double       x = q[k->q_offset];
-        ck_assert_msg(x >= k->limit_low[0] && x <= k->limit_high[0], "joint %d: %.17g", j, x);
-        if (k->lead >= 0)
-            ck_assert(x == k->lead_factor * q[m->joint[k->lead].q_offset] + k->lead_offset);
+        ck_assert_msg(x >= k->limits.low[0] && x <= k->limits.high[0], "joint %d: %.17g", j, x);
+        if (k->mimic_root >= 0)
+            ck_assert(x == k->mimic_factor * q[m->joint[k->mimic_root].q_offset] + k->mimic_shift);
     }
 }
 
@@ -344,9 +345,9 @@ START_TEST(limits_of_followers_hold_the_leader) {
         skel_body_desc_init(&p.body[i]), skel_joint_desc_init(&p.joint[i]);
         p.body[i].unplaced = 1;
         p.joint[i].type = SKEL_JOINT_SLIDE, p.joint[i].child = i;
-        p.joint[i].has_limits = 1, p.joint[i].limit_low[0] = -1, p.joint[i].limit_high[0] = 1;
+        p.joint[i].limits.is_set = 1, p.joint[i].limits.low[0] = -1, p.joint[i].limits.high[0] = 1;
     }
-    p.joint[1].mimic = 0, p.joint[1].mimic_multiplier = -3, p.joint[1].mimic_offset = 0.1;
+    p.joint[1].mimic.source = 0, p.joint[1].mimic.multiplier = -3, p.joint[1].mimic.offset = 0.1;
     skel_model    *m  = assembled(&p);
     skel_goal_desc g  = goal_of(0);
     skel_ik       *ik = make_in(m, &g, 1, SKEL_IK_POSE);
@@ -392,24 +393,27 @@ START_TEST(wrong_mimics_are_refused_by_name) {
         skel_body_desc_init(&p.body[i]), skel_joint_desc_init(&p.joint[i]);
         p.body[i].unplaced = 1;
         p.joint[i].type = i < 3 ? SKEL_JOINT_HINGE : SKEL_JOINT_BALL, p.joint[i].child = i;
-        p.joint[i].has_limits = i < 3, p.joint[i].limit_low[0] = 0.5, p.joint[i].limit_high[0] = 1;
+        p.joint[i].limits.is_set = i < 3, p.joint[i].limits.low[0] = 0.5,
+        p.joint[i].limits.high[0] = 1;
     }
-    bad = p, bad.joint[1].mimic = 4, refused(&bad, "joints[1].mimic: is 4, must be the index");
-    bad = p, bad.joint[1].mimic = -2, refused(&bad, "joints[1].mimic: is -2");
-    bad = p, bad.joint[1].mimic = 1, refused(&bad, "joints[1].mimic: is 1");
-    bad = p, bad.joint[1].mimic = 3, refused(&bad, "joints[1].mimic: 'joint 3' is no hinge");
-    bad = p, bad.joint[3].mimic = 1, refused(&bad, "joints[3].mimic: 'joint 3' is no hinge");
-    bad = p, bad.joint[0].mimic = 1, bad.joint[1].mimic = 2, bad.joint[2].mimic = 0;
+    bad = p, bad.joint[1].mimic.source = 4,
+    refused(&bad, "joints[1].mimic: is 4, must be the index");
+    bad = p, bad.joint[1].mimic.source = -2, refused(&bad, "joints[1].mimic: is -2");
+    bad = p, bad.joint[1].mimic.source = 1, refused(&bad, "joints[1].mimic: is 1");
+    bad = p, bad.joint[1].mimic.source = 3, refused(&bad, "joints[1].mimic: 'joint 3' is no hinge");
+    bad = p, bad.joint[3].mimic.source = 1, refused(&bad, "joints[3].mimic: 'joint 3' is no hinge");
+    bad = p, bad.joint[0].mimic.source = 1, bad.joint[1].mimic.source = 2,
+    bad.joint[2].mimic.source = 0;
     refused(&bad, "joints[0].mimic: leads round in a ring by 'joint 0'");
-    bad = p, bad.joint[1].mimic = 0, bad.joint[1].mimic_multiplier = NAN;
-    refused(&bad, "joints[1].mimic_multiplier");
-    bad = p, bad.joint[1].mimic = 0, bad.joint[2].mimic = 1;
-    bad.joint[1].mimic_multiplier = bad.joint[2].mimic_multiplier = 1e200;
+    bad = p, bad.joint[1].mimic.source = 0, bad.joint[1].mimic.multiplier = NAN;
+    refused(&bad, "joints[1].mimic.multiplier");
+    bad = p, bad.joint[1].mimic.source = 0, bad.joint[2].mimic.source = 1;
+    bad.joint[1].mimic.multiplier = bad.joint[2].mimic.multiplier = 1e200;
     refused(&bad, "joints[2].mimic: its chain is out of the range");
     bad = p, bad.joint[3].type = SKEL_JOINT_HINGE, bad.joint[3].parent = 0, bad.joint[3].child = 1;
-    bad.nb = 3, bad.joint[3].mimic = 0; /* 0 and 1 hang from the world: this closes a ring */
+    bad.nb = 3, bad.joint[3].mimic.source = 0; /* 0 and 1 hang from the world: this closes a ring */
     refused(&bad, "joints[3].mimic: 'joint 3' closes a loop");
-    p.joint[1].mimic = 0, p.joint[1].mimic_multiplier = -1; /* nowhere do both like it */
+    p.joint[1].mimic.source = 0, p.joint[1].mimic.multiplier = -1; /* nowhere do both like it */
     skel_model    *m = assembled(&p);
     skel_goal_desc g = goal_of(1);
     skel_ik_desc   d;
@@ -887,15 +891,15 @@ END_TEST
 static void add_limits(rng *r, parts *p) {
     for (int j = 0; j < p->nj; ++j) {
         skel_joint_desc *d = &p->joint[j];
-        d->has_limits      = d->type != SKEL_JOINT_FIXED && rng_int(r, 2);
-        if (!d->has_limits) continue;
+        d->limits.is_set   = d->type != SKEL_JOINT_FIXED && rng_int(r, 2);
+        if (!d->limits.is_set) continue;
         for (int k = 0; k < 2; ++k) {
             const double a = rng_range(r, -2, 2), b = rng_int(r, 8) ? rng_range(r, -2, 2) : a;
-            d->limit_low[k] = fmin(a, b), d->limit_high[k] = fmax(a, b);
+            d->limits.low[k] = fmin(a, b), d->limits.high[k] = fmax(a, b);
         }
-        if (d->type == SKEL_JOINT_BALL) d->limit_high[1] += 0.01; /* no place is as exact */
+        if (d->type == SKEL_JOINT_BALL) d->limits.high[1] += 0.01; /* no place is as exact */
         if (d->type == SKEL_JOINT_BALL)
-            d->limit_low[0] = 0, d->limit_high[0] = rng_range(r, 0.01, 3);
+            d->limits.low[0] = 0, d->limits.high[0] = rng_range(r, 0.01, 3);
     }
 }
 
@@ -982,14 +986,14 @@ static void try_anything(rng *r, int k) {
             const skel__ik_node *n = &ik->node[i];
             const skel__joint   *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
             double               c[2];
-            if (!j || !j->has_limits || (n->leader >= 0 && n->factor == 0)) continue;
-            const int32_t count = skel__joint_scalars(j, q + j->q_offset, c);
+            if (!j || !j->limits.is_set || (n->leader >= 0 && n->factor == 0)) continue;
+            const int32_t count = skel__joint_coordinates(j, q + j->q_offset, c);
             for (int32_t l = 0; l < count; ++l) {
                 const double x      = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
-                const int    is_one = n->leader >= 0 && j->limit_low[l] == j->limit_high[l];
+                const int    is_one = n->leader >= 0 && j->limits.low[l] == j->limits.high[l];
                 const double slack  = is_one ? 1e-14 : 0; /* no product hits a place exactly */
-                ck_assert_msg(x <= j->limit_high[l] + slack, "joint %d: %.17g", n->joint, x);
-                if (j->type != SKEL_JOINT_BALL || l) ck_assert(x >= j->limit_low[l] - slack);
+                ck_assert_msg(x <= j->limits.high[l] + slack, "joint %d: %.17g", n->joint, x);
+                if (j->type != SKEL_JOINT_BALL || l) ck_assert(x >= j->limits.low[l] - slack);
             }
         }
     }

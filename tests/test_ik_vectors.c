@@ -12,18 +12,18 @@
 #define MOST 16
 
 /* Rows of a list of lists, one after the other. */
-static int matrix(const skel__json *node, const char *name, double *out, int *columns) {
-    const skel__json *list = get(node, name);
-    const int         rows = skel__json_size(list);
-    *columns               = skel__json_size(skel__json_element(list, 0));
+static int matrix(const json_value *node, const char *name, double *out, int *columns) {
+    const json_value *list = get(node, name);
+    const int         rows = json_size(list);
+    *columns               = json_size(json_element(list, 0));
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < *columns; ++c)
-            out[r * *columns + c] = skel__json_element(skel__json_element(list, r), c)->number;
+            out[r * *columns + c] = json_element(json_element(list, r), c)->number;
     return rows;
 }
 
-static int count_of(const skel__json *node, const char *name) {
-    return skel__json_size(get(node, name));
+static int count_of(const json_value *node, const char *name) {
+    return json_size(get(node, name));
 }
 
 static skel_ik *newton(const skel_model *m, skel_goal_desc *g, int32_t iterations) {
@@ -69,7 +69,7 @@ static void check_pinv(const double *a, int m, int n, const double *want, int ra
 }
 
 /* Jacobian, its pseudoinverse, the first Newton steps and where they lead, of one planar chain. */
-static void check_planar(const skel__json *v, const char *iterates, int given,
+static void check_planar(const json_value *v, const char *iterates, int given,
                          const char *converged) {
     const int   n = count_of(v, "l");
     double      root[2], l[MOST], start[MOST], target[2], jacobian[2 * MOST], inverse[2 * MOST];
@@ -101,7 +101,7 @@ static void check_planar(const skel__json *v, const char *iterates, int given,
 }
 
 START_TEST(the_worked_example_of_the_lecture) { /* [SIE 8.1.3], with ERRATA S4 */
-    const skel__json *v = get(g_vectors, "ik_siegen_example");
+    const json_value *v = get(g_vectors, "ik_siegen_example");
     double            poses[21], q[3], old[2];
     skel_model       *m;
     double            root[2], l[3];
@@ -118,9 +118,9 @@ START_TEST(the_worked_example_of_the_lecture) { /* [SIE 8.1.3], with ERRATA S4 *
 END_TEST
 
 START_TEST(planar_chains) {
-    const skel__json *v;
+    const json_value *v;
     int               count = 0;
-    SKEL__JSON_EACH(v, get(g_vectors, "ik2d")) {
+    JSON_EACH(v, get(g_vectors, "ik2d")) {
         check_planar(v, "iterates_1_2_3", 0, "phi_converged");
         ++count;
     }
@@ -129,8 +129,8 @@ START_TEST(planar_chains) {
 END_TEST
 
 START_TEST(two_bones) {
-    const skel__json *v;
-    SKEL__JSON_EACH(v, get(g_vectors, "ik_twobone")) {
+    const json_value *v;
+    JSON_EACH(v, get(g_vectors, "ik_twobone")) {
         double root[2], target[2], plus[2], minus[2], p[2], m[2];
         numbers(v, "P1", root, 2), numbers(v, "X", target, 2);
         numbers(v, "elbow_plus", plus, 2), numbers(v, "elbow_minus", minus, 2);
@@ -146,7 +146,7 @@ END_TEST
 
 /* The chain of modified DH rows (alpha, a, d, phi): Rx(alpha) Tx(a) Tz(d) Rz(phi), the joint moves
    along or about z. */
-static skel_model *spatial(const skel__json *v, int n) {
+static skel_model *spatial(const json_value *v, int n) {
     static skel_body_desc  body[MOST];
     static skel_joint_desc joint[MOST];
     static char            name[MOST][2][16];
@@ -156,11 +156,11 @@ static skel_model *spatial(const skel__json *v, int n) {
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int k = 0; k < n; ++k) {
-        const skel__json *row  = skel__json_element(get(v, "rows"), k);
-        const double      tilt = skel__json_element(row, 0)->number;
-        const double      a    = skel__json_element(row, 1)->number;
-        const double      r    = skel__json_element(row, 2)->number;
-        const double      phi  = skel__json_element(row, 3)->number;
+        const json_value *row  = json_element(get(v, "rows"), k);
+        const double      tilt = json_element(row, 0)->number;
+        const double      a    = json_element(row, 1)->number;
+        const double      r    = json_element(row, 2)->number;
+        const double      phi  = json_element(row, 3)->number;
         const pose        x    = {{a, 0, 0}, q_exp((v3){tilt, 0, 0})};
         const pose        f    = pose_mul(x, (pose){{0, 0, r}, q_exp((v3){0, 0, phi})});
         snprintf(name[k][0], 16, "link%d", k), snprintf(name[k][1], 16, "joint%d", k);
@@ -168,9 +168,8 @@ static skel_model *spatial(const skel__json *v, int n) {
         skel_joint_desc_init(&joint[k]);
         body[k].name = name[k][0], body[k].unplaced = 1, joint[k].name = name[k][1];
         joint[k].parent = k - 1, joint[k].child = k;
-        joint[k].type = skel__json_is_true(skel__json_element(get(v, "prismatic"), k))
-                            ? SKEL_JOINT_SLIDE
-                            : SKEL_JOINT_HINGE;
+        joint[k].type = json_is_true(json_element(get(v, "prismatic"), k)) ? SKEL_JOINT_SLIDE
+                                                                           : SKEL_JOINT_HINGE;
         v3_to(f.p, joint[k].parent_position);
         q_to(f.q, joint[k].parent_orientation);
     }
@@ -180,8 +179,8 @@ static skel_model *spatial(const skel__json *v, int n) {
 }
 
 START_TEST(spatial_chains) {
-    const skel__json *v;
-    SKEL__JSON_EACH(v, get(g_vectors, "ik3d")) {
+    const json_value *v;
+    JSON_EACH(v, get(g_vectors, "ik3d")) {
         const int   n = count_of(v, "rows");
         double      start[MOST], q[MOST], poses[7 * MOST], want[6 * MOST], got[6 * MOST];
         double      inverse[3 * MOST], steps[3 * MOST], limit[MOST];
@@ -210,8 +209,8 @@ START_TEST(spatial_chains) {
 END_TEST
 
 START_TEST(pseudoinverses) {
-    const skel__json *v;
-    SKEL__JSON_EACH(v, get(g_vectors, "pinv_exact")) {
+    const json_value *v;
+    JSON_EACH(v, get(g_vectors, "pinv_exact")) {
         double    a[MOST * MOST], want[MOST * MOST];
         int       n, columns;
         const int m = matrix(v, "A", a, &n);

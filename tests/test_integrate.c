@@ -232,8 +232,8 @@ START_TEST(slide_with_motor_and_friction) { /* m x'' = -mu x' + F with F = -beta
 }
 END_TEST
 
-START_TEST(
-    motor_turns_the_parent) { /* sign of beta: + about z on the parent, - on the child [H13] */
+/* The sign of beta: + about z on the parent, - on the child [ERRATA H13]. */
+START_TEST(motor_turns_the_parent) {
     const double    none[3] = {0, 0, 0};
     skel_body_desc  b;
     skel_joint_desc j;

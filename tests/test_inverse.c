@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse dynamics: what goes in must come out, one state at a time and through whole motions. */
-#include "algo/inverse.h"
+#include "dynamics/inverse.h"
 #include "math/rotation.h"
 #include "shared/counter.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
-#include "solve/solve.h"
+#include "integrate/integrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

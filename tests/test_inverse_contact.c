@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contact forces of a known motion: blocks of which the forces are known by hand. Skeletons follow
    in tests/python/test_inverse.py. */
-#include "algo/inverse.h"
+#include "dynamics/inverse.h"
 #include "shared/counter.h"
 #include "shared/near.h"
 #include "shared/scenes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits of joints: hard stops with a restitution, the limiting torque [RUD 4.2, ERRATA R6], the
    coordinates they go by, and poses that begin beyond them. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 
 #include <stdio.h>
@@ -26,10 +26,10 @@ static void describe_joint(int kind, skel_joint_desc *j) {
                                         SKEL_JOINT_BALL,      SKEL_JOINT_BALL};
     skel_joint_desc_init(j);
     j->type = type[kind], j->parent = SKEL_WORLD, j->child = 0;
-    j->has_limits   = 1;
-    j->limit_low[0] = j->limit_low[1] = kind == SLIDE ? -0.1 : -0.5;
-    j->limit_high[0] = j->limit_high[1] = kind == SLIDE ? 0.1 : 0.5;
-    if (kind >= CONE) j->limit_axis[0] = j->limit_axis[1] = 0, j->limit_axis[2] = 1;
+    j->limits.is_set = 1;
+    j->limits.low[0] = j->limits.low[1] = kind == SLIDE ? -0.1 : -0.5;
+    j->limits.high[0] = j->limits.high[1] = kind == SLIDE ? 0.1 : 0.5;
+    if (kind >= CONE) j->limits.axis[0] = j->limits.axis[1] = 0, j->limits.axis[2] = 1;
     /* the centre of mass off the joint, where it turns about no other axis by itself */
     if (kind < CONE) j->child_position[0] = -0.3;
     if (kind >= CONE) j->child_position[2] = 0.3;
@@ -63,8 +63,8 @@ START_TEST(stop) {
     skel_joint_desc     j;
     double              worst = 0, rise = -1, rebound[3] = {0};
     describe_joint(kind, &j);
-    j.limit_restitution = e[_i % 3];
-    scene s             = body_on(&j, k_none);
+    j.limits.restitution = e[_i % 3];
+    scene s              = body_on(&j, k_none);
     give_speed(&s, kind, speed);
     const double start = report(s.state).kinetic;
     double       last  = start;
@@ -94,9 +94,10 @@ START_TEST(limiting_torque) {
     double          rise = -1, off = 0, farthest = 0;
     int             turns = 0;
     describe_joint(kind, &j);
-    j.limit_law_a = 131, j.limit_law_b = 2, j.limit_law_c = 5e-4, j.limit_law_d = damped ? 0.1 : 0;
-    j.limit_law_on = 0.0873;
-    scene s        = body_on(&j, k_none);
+    j.limits.law_a = 131, j.limits.law_b = 2, j.limits.law_c = 5e-4,
+    j.limits.law_d     = damped ? 0.1 : 0;
+    j.limits.law_range = 0.0873;
+    scene s            = body_on(&j, k_none);
     give_speed(&s, kind, 20);
     const skel_report_row start = report(s.state);
     skel_report_row       last  = start;
@@ -113,7 +114,7 @@ START_TEST(limiting_torque) {
         rate = qd[0], last = row;
     }
     printf("torque %s d %g: rise %.3g, balance %.3g, %d turns, left %.3g, beyond %.3g rad\n",
-           k_name[kind], j.limit_law_d, rise, off, turns, total(&last) / start.kinetic, farthest);
+           k_name[kind], j.limits.law_d, rise, off, turns, total(&last) / start.kinetic, farthest);
     ck_assert_msg(off <= 1e-10, "balance off by %.3g", off);
     if (damped) ck_assert_msg(rise <= 1e-12, "energy rose by %.3g", rise);
     if (!damped) near1(total(&last) / start.kinetic, 1, 1e-10);
@@ -144,12 +145,12 @@ START_TEST(gradients) {
     scene        s = body_on(&d, k_none);
     skel__joint *j = &((skel_model *)s.model)->joint[0];
     while (count < 200) {
-        const quat   outer = random_turn(&r), inner = random_turn(&r);
-        const double h     = 1e-5;
-        const pose   frame = {{0, 0, 0}, outer};
-        skel__scalar c[2], up[2], down[2];
+        const quat       outer = random_turn(&r), inner = random_turn(&r);
+        const double     h     = 1e-5;
+        const pose       frame = {{0, 0, 0}, outer};
+        skel__coordinate c[2], up[2], down[2];
         j->limit_axis = q_rotate(random_turn(&r), (v3){0, 0, 1});
-        ck_assert_int_eq(skel__scalars_of(j, frame, (pose){{0, 0, 0}, inner}, c), 2);
+        ck_assert_int_eq(skel__coordinates_of(j, frame, (pose){{0, 0, 0}, inner}, c), 2);
         /* straight ahead and straight back there is no direction; the twist ends at half a turn */
         if (c[0].c < 0.1 || c[0].c > 2.9 || fabs(c[1].c) > 3.1) continue;
         ++count;
@@ -157,8 +158,8 @@ START_TEST(gradients) {
             const v3   axis = {e == 0, e == 1, e == 2};
             const quat plus = q_mul(q_exp(v3_scale(axis, h)), inner);
             const quat less = q_mul(q_exp(v3_scale(axis, -h)), inner);
-            skel__scalars_of(j, frame, (pose){{0, 0, 0}, plus}, up);
-            skel__scalars_of(j, frame, (pose){{0, 0, 0}, less}, down);
+            skel__coordinates_of(j, frame, (pose){{0, 0, 0}, plus}, up);
+            skel__coordinates_of(j, frame, (pose){{0, 0, 0}, less}, down);
             for (int k = 0; k < 2; ++k) {
                 const double want = (up[k].c - down[k].c) / (2 * h);
                 worst             = fmax(worst, fabs(v3_dot(axis, c[k].gradient) - want));
@@ -181,9 +182,9 @@ START_TEST(start_beyond) {
     if (kind == CONE) j.q[0] = cos(0.4), j.q[1] = sin(0.4); /* 0.8 rad */
     if (kind == TWIST) j.q[0] = cos(0.4), j.q[3] = sin(0.4);
     if (kind < CONE) j.q[kind == UNIVERSAL_INNER] = kind == SLIDE ? 0.2 : 0.8;
-    if (kind < CONE) ck_assert(j.limit_high[0] < j.q[kind == UNIVERSAL_INNER]);
-    j.limit_restitution = _i / KINDS;
-    scene s             = body_on(&j, k_none);
+    if (kind < CONE) ck_assert(j.limits.high[0] < j.q[kind == UNIVERSAL_INNER]);
+    j.limits.restitution = _i / KINDS;
+    scene s              = body_on(&j, k_none);
     for (int k = 0; k < 240; ++k) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         most = fmax(most, report(s.state).kinetic);
@@ -200,7 +201,7 @@ static double swing(int32_t integrator, double step, int limited, double *v) {
     static const double gravity[3] = {3, -9, 0}; /* across the hinge */
     skel_joint_desc     j;
     describe_joint(HINGE, &j);
-    j.limit_restitution = 0.6, j.has_limits = limited;
+    j.limits.restitution = 0.6, j.limits.is_set = limited;
     scene s = body_on(&j, gravity);
     give_speed(&s, HINGE, 2);
     skel_bake   *b = bake_all(&s, integrator, 1e-11, step, 10, 7);
@@ -232,10 +233,10 @@ START_TEST(bounces_many_times_in_a_step) {
     const double        deepest = _i % 2 ? 2 * away : 1e-4; /* at rest the stop gives a little */
     skel_joint_desc     j;
     describe_joint(SLIDE, &j);
-    j.limit_low[0]      = -away;
-    j.limit_high[0]     = 1;
-    j.limit_restitution = restitution[_i % 2];
-    j.motor             = push; /* on the world along +z, on the ball along -z */
+    j.limits.low[0]      = -away;
+    j.limits.high[0]     = 1;
+    j.limits.restitution = restitution[_i % 2];
+    j.motor              = push; /* on the world along +z, on the ball along -z */
 
     scene                 s     = body_on(&j, k_none);
     skel_bake            *b     = bake_all(&s, CONSERVING, 0, 1.0 / 240, 24, 25);

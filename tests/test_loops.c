@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Closed loops: solvers agree, integrators agree, the loops stay closed. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/near.h"
 #include "shared/scenes.h"
 #include "shared/steps.h"

@@ -101,9 +101,9 @@ typedef struct fault {
 static const double k_bad_time[2] = {1, 1}, k_value[8] = {0}, k_nan[8] = {NAN};
 static const double k_pins[4] = {0, 1, 1, 2}, k_four[4] = {2, 0, 0, 0};
 static void         make_law(fixture *f) {
-            f->joint[1].has_limits    = 1;
-            f->joint[1].limit_high[0] = 1;
-            f->joint[1].limit_law_b = f->joint[1].limit_law_c = f->joint[1].limit_law_on = 1;
+            f->joint[1].limits.is_set  = 1;
+            f->joint[1].limits.high[0] = 1;
+            f->joint[1].limits.law_b = f->joint[1].limits.law_c = f->joint[1].limits.law_range = 1;
 }
 FAULT(mass_negative, f->body[1].mass = -.2)
 FAULT(mass_nan, f->body[1].mass = NAN)
@@ -142,18 +142,18 @@ FAULT(joint_turn, f->joint[1].child_orientation[0] = 2)
 FAULT(joint_friction, f->joint[1].friction = -1)
 FAULT(joint_motor, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].motor = 1)
 FAULT(joint_motor_nan, f->joint[1].motor = NAN)
-FAULT(joint_limits, f->joint[1].has_limits = 1; f->joint[1].limit_low[0] = 1)
-FAULT(joint_limits_fixed, f->joint[1].has_limits = 1; f->joint[1].type = SKEL_JOINT_FIXED)
+FAULT(joint_limits, f->joint[1].limits.is_set = 1; f->joint[1].limits.low[0] = 1)
+FAULT(joint_limits_fixed, f->joint[1].limits.is_set = 1; f->joint[1].type = SKEL_JOINT_FIXED)
 FAULT(joint_open, f->joint[2].child_position[1] = .1)
 FAULT(joint_bent, f->joint[2].child_orientation[0] = .8; f->joint[2].child_orientation[1] = .6)
-FAULT(follow_nan, f->joint[1].follow_frequency = NAN)
-FAULT(follow_damping, f->joint[1].follow_damping = -1)
-FAULT(follow_max, f->joint[1].follow_max = -1)
-FAULT(follow_fixed, f->joint[1].type = SKEL_JOINT_FIXED; f->joint[1].follow_frequency = 1)
-FAULT(follow_width, f->joint[1].follow_curve = ((skel_curve){k_value, k_value, 1, 2}))
+FAULT(follow_nan, f->joint[1].follow.frequency = NAN)
+FAULT(follow_damping, f->joint[1].follow.damping = -1)
+FAULT(follow_max, f->joint[1].follow.max = -1)
+FAULT(follow_fixed, f->joint[1].type = SKEL_JOINT_FIXED; f->joint[1].follow.frequency = 1)
+FAULT(follow_width, f->joint[1].follow.target = ((skel_curve){k_value, k_value, 1, 2}))
 FAULT(follow_turn, f->joint[1].type = SKEL_JOINT_BALL;
-      f->joint[1].follow_curve = ((skel_curve){k_value, k_four, 1, 4}))
-FAULT(follow_weight, f->joint[1].follow_weight = ((skel_curve){k_bad_time, k_value, 2, 1}))
+      f->joint[1].follow.target = ((skel_curve){k_value, k_four, 1, 4}))
+FAULT(follow_weight, f->joint[1].follow.weight = ((skel_curve){k_bad_time, k_value, 2, 1}))
 FAULT(no_mover, f->body[0].motion = SKEL_MOTION_FIXED)
 FAULT(not_placed, f->body[2].unplaced = 1; f->d.joint_count = 2)
 FAULT(too_far, f->body[1].position[0] = 1e308; f->joint[1].parent_position[0] = 1e308)
@@ -166,29 +166,29 @@ FAULT(contacts_null, f->body[1].contact_count = 2)
 FAULT(contacts_nan, f->body[1].contacts = k_nan; f->body[1].contact_count = 1)
 FAULT(joint_flags, f->joint[1].flags = 2)
 FAULT(joint_reserved, f->joint[1].reserved = 2)
-FAULT(stop_high, f->joint[1].limit_restitution = 1.5)
-FAULT(stop_nan, f->joint[1].limit_restitution = NAN)
-FAULT(law_a, f->joint[1].limit_law_a = -1)
-FAULT(law_b, f->joint[1].limit_law_b = -1)
-FAULT(law_c, f->joint[1].limit_law_c = -1)
-FAULT(law_d, f->joint[1].limit_law_d = -1)
-FAULT(law_on, f->joint[1].limit_law_on = NAN)
-FAULT(law_free, f->joint[1].limit_law_on = 1)
-FAULT(law_flat, make_law(f); f->joint[1].limit_law_b = 0)
-FAULT(law_endless, make_law(f); f->joint[1].limit_law_c = 0)
-FAULT(spring_stiffness, f->joint[1].spring_stiffness = -1)
-FAULT(spring_damping, f->joint[1].spring_damping = INFINITY)
-FAULT(spring_rest, f->joint[1].spring_rest = NAN)
-FAULT(spring_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].spring_damping = 1)
-FAULT(muscle_growth, f->joint[1].muscle_growth = -1)
-FAULT(muscle_max, f->joint[1].muscle_growth = 1)
-FAULT(muscle_start, f->joint[1].muscle_growth = f->joint[1].muscle_max = 1;
-      f->joint[1].muscle_start = 2)
-FAULT(muscle_feedback, f->joint[1].muscle_feedback = NAN)
-FAULT(muscle_impact, f->joint[1].muscle_impact = NAN)
-FAULT(muscle_delay, f->joint[1].muscle_delay = -1)
-FAULT(muscle_side, f->joint[1].muscle_side = 0)
-FAULT(muscle_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].muscle_growth = 1)
+FAULT(stop_high, f->joint[1].limits.restitution = 1.5)
+FAULT(stop_nan, f->joint[1].limits.restitution = NAN)
+FAULT(law_a, f->joint[1].limits.law_a = -1)
+FAULT(law_b, f->joint[1].limits.law_b = -1)
+FAULT(law_c, f->joint[1].limits.law_c = -1)
+FAULT(law_d, f->joint[1].limits.law_d = -1)
+FAULT(law_on, f->joint[1].limits.law_range = NAN)
+FAULT(law_free, f->joint[1].limits.law_range = 1)
+FAULT(law_flat, make_law(f); f->joint[1].limits.law_b = 0)
+FAULT(law_endless, make_law(f); f->joint[1].limits.law_c = 0)
+FAULT(spring_stiffness, f->joint[1].spring.stiffness = -1)
+FAULT(spring_damping, f->joint[1].spring.damping = INFINITY)
+FAULT(spring_rest, f->joint[1].spring.rest = NAN)
+FAULT(spring_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].spring.damping = 1)
+FAULT(muscle_growth, f->joint[1].muscle.growth = -1)
+FAULT(muscle_max, f->joint[1].muscle.growth = 1)
+FAULT(muscle_start, f->joint[1].muscle.growth = f->joint[1].muscle.max = 1;
+      f->joint[1].muscle.start = 2)
+FAULT(muscle_feedback, f->joint[1].muscle.feedback = NAN)
+FAULT(muscle_impact, f->joint[1].muscle.impact_speed = NAN)
+FAULT(muscle_delay, f->joint[1].muscle.delay = -1)
+FAULT(muscle_side, f->joint[1].muscle.side = 0)
+FAULT(muscle_ball, f->joint[1].type = SKEL_JOINT_BALL; f->joint[1].muscle.growth = 1)
 FAULT(ground_size, f->ground[1].struct_size = 8)
 FAULT(ground_body, f->ground[1].body = 4)
 FAULT(ground_point, f->ground[1].point[0] = NAN)
@@ -305,28 +305,28 @@ static const fault k_faults[] = {
     {"bodies[1].contacts[0]", SKEL_E_BODY, contacts_nan},
     {"joints[1].flags", SKEL_E_JOINT, joint_flags},
     {"joints[1].reserved", SKEL_E_JOINT, joint_reserved},
-    {"joints[1].limit_restitution: is 1.5, must be 0 to 1", SKEL_E_JOINT, stop_high},
-    {"joints[1].limit_restitution", SKEL_E_JOINT, stop_nan},
-    {"joints[1].limit_law_a: is -1", SKEL_E_JOINT, law_a},
-    {"joints[1].limit_law_b: is -1", SKEL_E_JOINT, law_b},
-    {"joints[1].limit_law_c: is -1", SKEL_E_JOINT, law_c},
-    {"joints[1].limit_law_d: is -1", SKEL_E_JOINT, law_d},
-    {"joints[1].limit_law_on", SKEL_E_JOINT, law_on},
-    {"joints[1].limit_law_on: is 1, must come with limits", SKEL_E_JOINT, law_free},
-    {"joints[1].limit_law_b: is 0, must be > 0", SKEL_E_JOINT, law_flat},
-    {"joints[1].limit_law_c: is 0, must be > 0", SKEL_E_JOINT, law_endless},
-    {"joints[1].spring_stiffness", SKEL_E_JOINT, spring_stiffness},
-    {"joints[1].spring_damping", SKEL_E_JOINT, spring_damping},
-    {"joints[1].spring_rest", SKEL_E_JOINT, spring_rest},
+    {"joints[1].limits.restitution: is 1.5, must be 0 to 1", SKEL_E_JOINT, stop_high},
+    {"joints[1].limits.restitution", SKEL_E_JOINT, stop_nan},
+    {"joints[1].limits.law_a: is -1", SKEL_E_JOINT, law_a},
+    {"joints[1].limits.law_b: is -1", SKEL_E_JOINT, law_b},
+    {"joints[1].limits.law_c: is -1", SKEL_E_JOINT, law_c},
+    {"joints[1].limits.law_d: is -1", SKEL_E_JOINT, law_d},
+    {"joints[1].limits.law_range", SKEL_E_JOINT, law_on},
+    {"joints[1].limits.law_range: is 1, must come with limits", SKEL_E_JOINT, law_free},
+    {"joints[1].limits.law_b: is 0, must be > 0", SKEL_E_JOINT, law_flat},
+    {"joints[1].limits.law_c: is 0, must be > 0", SKEL_E_JOINT, law_endless},
+    {"joints[1].spring.stiffness", SKEL_E_JOINT, spring_stiffness},
+    {"joints[1].spring.damping", SKEL_E_JOINT, spring_damping},
+    {"joints[1].spring.rest", SKEL_E_JOINT, spring_rest},
     {"joints[1].spring: must be 0", SKEL_E_JOINT, spring_ball},
-    {"joints[1].muscle_growth", SKEL_E_JOINT, muscle_growth},
-    {"joints[1].muscle_max: is 0, must be > 0", SKEL_E_JOINT, muscle_max},
-    {"joints[1].muscle_start: is 2, must be at most", SKEL_E_JOINT, muscle_start},
-    {"joints[1].muscle_feedback", SKEL_E_JOINT, muscle_feedback},
-    {"joints[1].muscle_impact", SKEL_E_JOINT, muscle_impact},
-    {"joints[1].muscle_delay", SKEL_E_JOINT, muscle_delay},
-    {"joints[1].muscle_side: is 0, must be 1 or -1", SKEL_E_JOINT, muscle_side},
-    {"joints[1].muscle_growth: must be 0", SKEL_E_JOINT, muscle_ball},
+    {"joints[1].muscle.growth", SKEL_E_JOINT, muscle_growth},
+    {"joints[1].muscle.max: is 0, must be > 0", SKEL_E_JOINT, muscle_max},
+    {"joints[1].muscle.start: is 2, must be at most", SKEL_E_JOINT, muscle_start},
+    {"joints[1].muscle.feedback", SKEL_E_JOINT, muscle_feedback},
+    {"joints[1].muscle.impact_speed", SKEL_E_JOINT, muscle_impact},
+    {"joints[1].muscle.delay", SKEL_E_JOINT, muscle_delay},
+    {"joints[1].muscle.side: is 0, must be 1 or -1", SKEL_E_JOINT, muscle_side},
+    {"joints[1].muscle.growth: must be 0", SKEL_E_JOINT, muscle_ball},
     {"grounds[1].struct_size", SKEL_E_STRUCT_SIZE, ground_size},
     {"grounds[1].body: is 4, must be -1 (world) to 3", SKEL_E_ARGUMENT, ground_body},
     {"grounds[1].point", SKEL_E_ARGUMENT, ground_point},
@@ -614,10 +614,10 @@ START_TEST(joints_come_back) {
     fixture         f;
     make_valid(&f);
     skel_joint_desc *j   = &f.joint[1];
-    double          *all = &j->limit_restitution; /* one after another up to the delay */
+    double          *all = &j->limits.restitution; /* one after another up to the delay */
     make_law(&f);
-    for (int k = 0; all + k <= &j->muscle_delay; ++k) all[k] = .0625 * (16 - k);
-    j->muscle_side = -1;
+    for (int k = 0; all + k <= &j->muscle.delay; ++k) all[k] = .0625 * (16 - k);
+    j->muscle.side = -1;
     j->name        = "j";
     j->flags       = SKEL_FLAG_SMOOTH;
     ck_assert_msg(skel_model_create(&f.d, &f.model, &f.err) == SKEL_OK, "%s", f.err.text);
@@ -625,7 +625,8 @@ START_TEST(joints_come_back) {
     ck_assert_str_eq(back.name, "j");
     back.name = j->name;
     ck_assert_mem_eq(&back, j, sizeof back);
-    ck_assert_int_eq(f.model->joint[1].muscle, 3 * f.model->ns); /* behind the contacts' memory */
+    ck_assert_int_eq(f.model->joint[1].muscle_index,
+                     3 * f.model->ncand); /* behind the contacts' memory */
     skel_model_destroy(f.model);
 }
 END_TEST

@@ -6,9 +6,9 @@
 #include "shared/near.h"
 #include "shared/ragdoll.h"
 #include "shared/rng.h"
-#include "solve/conserving.h"
+#include "integrate/conserving.h"
 
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <string.h>
 
@@ -84,8 +84,8 @@ END_TEST
 /* ---- limits ---- */
 
 static v3 gradient_at(const skel__joint *j, frames f, int k) {
-    skel__scalar c[2];
-    skel__scalars_of(j, f.outer, f.inner, c);
+    skel__coordinate c[2];
+    skel__coordinates_of(j, f.outer, f.inner, c);
     return c[k].gradient;
 }
 
@@ -102,11 +102,11 @@ START_TEST(gradients_turn) {
         const int32_t     count = types[n % 3] == SKEL_JOINT_HINGE ? 1 : 2;
         f.inner.q               = q_mul(f.outer.q, q_exp(v3_scale(random_vector(&r), 1.2)));
         for (int k = 0; k < count; ++k) {
-            const v3     outer = random_vector(&r), inner = random_vector(&r);
-            skel__scalar c[2];
-            m3           by[2];
-            skel__scalars_of(&j, f.outer, f.inner, c);
-            skel__scalar_turns(&j, f.outer, f.inner, &c[k], k, by);
+            const v3         outer = random_vector(&r), inner = random_vector(&r);
+            skel__coordinate c[2];
+            m3               by[2];
+            skel__coordinates_of(&j, f.outer, f.inner, c);
+            skel__coordinate_gradient_turns(&j, f.outer, f.inner, &c[k], k, by);
             const frames up   = turned(f, v3_scale(outer, eps), v3_scale(inner, eps));
             const frames down = turned(f, v3_scale(outer, -eps), v3_scale(inner, -eps));
             const v3     d    = v3_sub(gradient_at(&j, up, k), gradient_at(&j, down, k));
@@ -194,7 +194,7 @@ static double *entry(double *a, int n, int row, int col) {
     return a + (size_t)row * (size_t)n + col;
 }
 
-/* The whole system of treelu.h as one dense one, y of all bodies before the multipliers. */
+/* The whole system of tree_lu.h as one dense one, y of all bodies before the multipliers. */
 static void solve_densely(const skel_model *m, const skel__lu *lu, const skel__lu_full *joint,
                           const double *rho, const double *gamma, double *y, double *l) {
     static double a[UNKNOWNS * UNKNOWNS], x[UNKNOWNS];

@@ -3,7 +3,7 @@
    A child stops while its file is open and says so through a pipe, so nothing depends on time. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
-#include "../plugin_bridge/outfile.h"
+#include "cli/outfile.h"
 #include "shared/near.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /* The three-linked wobbling mass model [RUD 4.3-4.5, ERRATA R6-R12] against numbers made in long
    double by another program (tests/data/vectors.json): accelerations, a landing, peak forces; the
    limiting torque alone. The plane model is built in space: hinges about y, phi turns about -y. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 #include "shared/vectors.h"
 
@@ -84,9 +84,9 @@ static void describe_body(skel_body_desc *b, double mass, double theta, const do
 }
 
 /* Knee: q = phi_knee - its start, about +y; hip: about -y. */
-static void describe_joint(const jumper *j, const skel__json *c, int k, const double *q,
+static void describe_joint(const jumper *j, const json_value *c, int k, const double *q,
                            skel_joint_desc *to) {
-    const skel__json *law = get(c, "limit");
+    const json_value *law = get(c, "limit");
     double            range[2], growth[2], most[2];
     numbers(c, k == 0 ? "knee" : "hip", range, 2);
     numbers(c, "c_muscle", growth, 2), numbers(c, "T_max", most, 2);
@@ -100,15 +100,15 @@ static void describe_joint(const jumper *j, const skel__json *c, int k, const do
     /* one frame in the world at the start, seen from both */
     q_to(q_mul(q_conj(fall), axis), to->parent_orientation);
     q_to(q_mul(q_conj(next), axis), to->child_orientation);
-    to->has_limits   = 1;
-    to->limit_low[0] = range[0] - start, to->limit_high[0] = range[1] - start;
-    to->limit_law_a = number(law, "a"), to->limit_law_b = number(law, "b");
-    to->limit_law_c = number(law, "c"), to->limit_law_d = number(law, "d");
-    to->limit_law_on  = number(law, "on");
-    to->muscle_growth = growth[k], to->muscle_max = most[k];
+    to->limits.is_set = 1;
+    to->limits.low[0] = range[0] - start, to->limits.high[0] = range[1] - start;
+    to->limits.law_a = number(law, "a"), to->limits.law_b = number(law, "b");
+    to->limits.law_c = number(law, "c"), to->limits.law_d = number(law, "d");
+    to->limits.law_range = number(law, "on");
+    to->muscle.growth = growth[k], to->muscle.max = most[k];
 }
 
-static void describe_wobble(const skel__json *c, int k, skel_wobble_desc *w) {
+static void describe_wobble(const json_value *c, int k, skel_wobble_desc *w) {
     static const char *const name[] = {"c_l", "d_l", "c_t", "d_t", "a_w", "b_w"};
     skel_wobble_desc_init(w);
     double *to[] = {&w->along_c, &w->along_d, &w->across_c, &w->across_d, &w->turn_a, &w->turn_b};
@@ -123,7 +123,7 @@ static void describe_wobble(const skel__json *c, int k, skel_wobble_desc *w) {
 
 /* At the coordinates q, v; locked: the soft masses are welded on. */
 static jumper make_jumper(const double *q, const double *v, int locked) {
-    const skel__json *c = get(get(g_vectors, "ruder3"), "constants"), *g = get(c, "ground");
+    const json_value *c = get(get(g_vectors, "ruder3"), "constants"), *g = get(c, "ground");
     jumper            j = {0};
     double            poses[42], velocities[36];
     skel_body_desc    body[6];
@@ -167,8 +167,8 @@ START_TEST(accelerations) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
-    const skel__json *state;
-    SKEL__JSON_EACH(state, get(get(g_vectors, "ruder3"), "states")) {
+    const json_value *state;
+    JSON_EACH(state, get(get(g_vectors, "ruder3"), "states")) {
         double q[N], v[N], want[N], got[N], spare[N], torque[2];
         double poses[42], velocities[36], linear[18], angular[18], rates[36];
         numbers(state, "q", q, N), numbers(state, "v", v, N), numbers(state, "qdd", want, N);
@@ -178,8 +178,8 @@ START_TEST(accelerations) {
         ck_assert_int_eq(skel_state_set_velocities(j.made.state, velocities), SKEL_OK);
         const skel_model *m = j.made.model;
         /* the bristle was bent from where the heel touched down, at the origin */
-        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->memory + m->spot[0].memory);
-        for (int k = 0; k < 2; ++k) j.made.state->memory[m->joint[k].muscle] = torque[k];
+        v3_to((v3){q[1] < 0 ? q[0] : 0, 0, 0}, j.made.state->internal + m->candidate[0].internal);
+        for (int k = 0; k < 2; ++k) j.made.state->internal[m->joint[k].muscle_index] = torque[k];
         for (int32_t solver = SKEL_SOLVER_TREE; solver <= SKEL_SOLVER_PINV; ++solver) {
             ck_assert_int_eq(skel_accelerations(j.made.state, solver, linear, angular, NULL),
                              SKEL_OK);
@@ -204,8 +204,8 @@ static double landing_error(int32_t integrator, double tolerance, double step) {
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
     skel_bake        *b = bake_all(&j.made, integrator, tolerance, step, 1000, 51);
-    const skel__json *sample;
-    SKEL__JSON_EACH(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
+    const json_value *sample;
+    JSON_EACH(sample, get(get(get(g_vectors, "ruder3"), "trajectory"), "samples")) {
         const int frame = (int)lround(1000 * number(sample, "t"));
         double    want[30], q[N], v[N];
         numbers(sample, "y", want, 30);
@@ -249,7 +249,7 @@ static void peak(int locked, double want, double want_time) {
     skel_bake_destroy(b);
     scene_free(&j.made);
 }
-START_TEST(peak_forces) { /* ERRATA, figures for acceptance */
+START_TEST(peak_forces) { /* ERRATA, "Figures for acceptance" */
     peak(0, 7.451, 7.5e-3);
     peak(1, 15.83, 10.2e-3);
 }
@@ -259,12 +259,12 @@ START_TEST(limiting_torque) {
     double q0[N], v0[N];
     start_coordinates(q0, v0);
     jumper            j = make_jumper(q0, v0, 0);
-    const skel__json *row;
-    SKEL__JSON_EACH(row, get(g_vectors, "limit_torque")) {
+    const json_value *row;
+    JSON_EACH(row, get(g_vectors, "limit_torque")) {
         skel__joint *k   = &((skel_model *)j.made.model)->joint[0];
         const double phi = number(row, "phi"), rate = number(row, "rate");
         k->stop_low[0] = number(row, "lo"), k->stop_high[0] = number(row, "hi");
-        const skel__element e = skel__element_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
+        const skel__joint_force e = skel__joint_force_at(j.made.state, 0, 0, phi, rate, 1, 0, 0);
         near1(e.force, number(row, "Q"), 1e-12 * (1 + fabs(number(row, "Q"))));
     }
     scene_free(&j.made);

@@ -3,9 +3,9 @@
 #include "shared/document.h"
 #include "shared/near.h"
 
-#include "../plugin_bridge/json_scan.h"
-#include "../plugin_bridge/scene.h"
-#include "../plugin_bridge/text.h"
+#include "document/json_scan.h"
+#include "scene/scene.h"
+#include "document/text.h"
 
 #include <check.h>
 #include <locale.h>
@@ -240,13 +240,13 @@ START_TEST(joints_are_read) {
     const double    degree = 3.14159265358979323846 / 180.0;
     skel_joint_desc_init(&j);
     skel_model_get_joint(skel_scene_model(s), 0, &j);
-    ck_assert_double_eq_tol(j.limit_high[0], 60 * degree, 1e-15);
-    ck_assert_double_eq_tol(j.limit_low[1], -45 * degree, 1e-15);
-    ck_assert_double_eq_tol(j.limit_axis[0], sqrt(0.5), 1e-15);
+    ck_assert_double_eq_tol(j.limits.high[0], 60 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.limits.low[1], -45 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.limits.axis[0], sqrt(0.5), 1e-15);
     skel_model_get_joint(skel_scene_model(s), 1, &j);
-    ck_assert_double_eq_tol(j.limit_high[1], 90 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.limits.high[1], 90 * degree, 1e-15);
     skel_model_get_joint(skel_scene_model(s), 4, &j);
-    ck_assert_double_eq(j.limit_high[0], 1.0); /* metres know no degrees */
+    ck_assert_double_eq(j.limits.high[0], 1.0); /* metres know no degrees */
     ck_assert_uint_eq(j.motor_curve.count, 2);
     skel_scene_destroy(s);
 }
@@ -278,7 +278,7 @@ START_TEST(pins_and_releases_are_read) {
     ck_assert_int_eq(b.motion, SKEL_MOTION_DYNAMIC);
     ck_assert_uint_eq(b.position_curve.count, 3);
     ck_assert_uint_eq(b.pinned_count, 1);
-    ck_assert_double_eq(b.pinned[0], -SKEL__ALWAYS);
+    ck_assert_double_eq(b.pinned[0], -SCENE_ALWAYS);
     ck_assert_double_eq(b.pinned[1], 0.75);
     ck_assert_double_eq_tol(b.velocity[0], 0.2, 1e-15);
     ck_assert_double_eq(b.force[2], 0.5);
@@ -289,8 +289,8 @@ START_TEST(pins_and_releases_are_read) {
     ck_assert_uint_eq(b.pinned_count, 0);
     skel_model_get_body(m, 3, &b); /* always */
     ck_assert_uint_eq(b.pinned_count, 1);
-    ck_assert_double_eq(b.pinned[0], -SKEL__ALWAYS);
-    ck_assert_double_eq(b.pinned[1], SKEL__ALWAYS);
+    ck_assert_double_eq(b.pinned[0], -SCENE_ALWAYS);
+    ck_assert_double_eq(b.pinned[1], SCENE_ALWAYS);
     skel_model_get_body(m, 5, &b); /* released at the start: no pin, but the curve's speed */
     ck_assert_uint_eq(b.pinned_count, 0);
     ck_assert_double_eq_tol(b.velocity[0], 1.0, 1e-15);
@@ -306,22 +306,22 @@ START_TEST(springs_are_read) {
     const double      degree = 3.14159265358979323846 / 180.0;
     skel_joint_desc_init(&j);
     skel_model_get_joint(m, 0, &j);
-    ck_assert_double_eq(j.follow_frequency, 2);
-    ck_assert_double_eq(j.follow_damping, 1);
-    ck_assert_double_eq(j.follow_max, 0);
-    ck_assert_double_eq(j.follow_curve.value[4], 0.8); /* q and -q: the nearer one */
-    ck_assert_uint_eq(j.follow_weight.count, 1);
-    ck_assert_double_eq(j.follow_weight.value[0], 0.5);
+    ck_assert_double_eq(j.follow.frequency, 2);
+    ck_assert_double_eq(j.follow.damping, 1);
+    ck_assert_double_eq(j.follow.max, 0);
+    ck_assert_double_eq(j.follow.target.value[4], 0.8); /* q and -q: the nearer one */
+    ck_assert_uint_eq(j.follow.weight.count, 1);
+    ck_assert_double_eq(j.follow.weight.value[0], 0.5);
     skel_model_get_joint(m, 1, &j);
-    ck_assert_double_eq(j.follow_damping, 0);
-    ck_assert_double_eq(j.follow_max, 0.125);
-    ck_assert_double_eq_tol(j.follow_curve.value[1], -20 * degree, 1e-15);
-    ck_assert_uint_eq(j.follow_weight.count, 2);
+    ck_assert_double_eq(j.follow.damping, 0);
+    ck_assert_double_eq(j.follow.max, 0.125);
+    ck_assert_double_eq_tol(j.follow.target.value[1], -20 * degree, 1e-15);
+    ck_assert_uint_eq(j.follow.weight.count, 2);
     skel_model_get_joint(m, 2, &j);
-    ck_assert_double_eq_tol(j.follow_curve.value[1], 45 * degree, 1e-15);
+    ck_assert_double_eq_tol(j.follow.target.value[1], 45 * degree, 1e-15);
     skel_model_get_joint(m, 3, &j);
-    ck_assert_double_eq(j.follow_curve.value[0], 0.1); /* metres know no degrees */
-    ck_assert_uint_eq(j.follow_weight.count, 0);
+    ck_assert_double_eq(j.follow.target.value[0], 0.1); /* metres know no degrees */
+    ck_assert_uint_eq(j.follow.weight.count, 0);
     skel_scene_destroy(s);
 }
 END_TEST
@@ -356,8 +356,8 @@ START_TEST(soft_masses_are_read) {
     skel_model_get_body(m, 6, &b); /* with its host: v + R w x arm, arm (0, .1, .1) */
     const double q[4] = {0.36, 0.48, 0.64, 0.48}, spin[3] = {1, 2, 3};
     double       ww[3], along[3];
-    skel__rotate(q, spin, ww);
-    skel__cross(ww, (const double[3]){0, 0.1, 0.1}, along);
+    scene_rotate(q, spin, ww);
+    scene_cross(ww, (const double[3]){0, 0.1, 0.1}, along);
     for (int k = 0; k < 3; ++k) near1(b.velocity[k], along[k] - (k == 2), 1e-15);
     near(b.angular_velocity, spin, 3, 1e-15);
     near(b.orientation, q, 4, 1e-15);
@@ -411,15 +411,15 @@ START_TEST(the_world_is_read) {
     ck_assert_int_eq(b.collide, SKEL_COLLIDE_ALL);
     skel_model_get_joint(m, 0, &j);
     ck_assert_int_eq(j.flags, SKEL_FLAG_SMOOTH);
-    near1(j.limit_law_on, 10 * degree, 1e-15);
-    near1(j.spring_rest, 45 * degree, 1e-15);
-    ck_assert_int_eq(j.muscle_side, -1);
-    ck_assert_double_eq(j.muscle_impact, -2);
+    near1(j.limits.law_range, 10 * degree, 1e-15);
+    near1(j.spring.rest, 45 * degree, 1e-15);
+    ck_assert_int_eq(j.muscle.side, -1);
+    ck_assert_double_eq(j.muscle.impact_speed, -2);
     skel_model_get_joint(m, 1, &j);
-    ck_assert_double_eq(j.spring_rest, 0.25);
-    ck_assert_double_eq(j.muscle_delay, 0.1);
-    ck_assert_int_eq(j.muscle_side, 1);
-    ck_assert_double_eq(j.limit_restitution, 0.5);
+    ck_assert_double_eq(j.spring.rest, 0.25);
+    ck_assert_double_eq(j.muscle.delay, 0.1);
+    ck_assert_int_eq(j.muscle.side, 1);
+    ck_assert_double_eq(j.limits.restitution, 0.5);
     skel_scene_destroy(s);
 }
 END_TEST
@@ -514,13 +514,15 @@ static void same_bits(const skel_model *a, const skel_model *b) {
         const size_t from = offsetof(skel_joint_desc, parent_position);
         ck_assert_mem_eq(x.parent_position, y.parent_position,
                          offsetof(skel_joint_desc, motor_curve) - from);
-        ck_assert_mem_eq(x.limit_low, y.limit_low, 10 * sizeof(double)); /* to follow_max */
+        ck_assert_mem_eq(&x.follow, &y.follow, offsetof(skel_joint_follow, target));
         same_curve(&x.motor_curve, &y.motor_curve);
-        same_curve(&x.follow_curve, &y.follow_curve);
-        same_curve(&x.follow_weight, &y.follow_weight);
+        same_curve(&x.follow.target, &y.follow.target);
+        same_curve(&x.follow.weight, &y.follow.weight);
         ck_assert_int_eq(x.flags, y.flags);
-        ck_assert_mem_eq(&x.limit_restitution, &y.limit_restitution,
-                         sizeof x - offsetof(skel_joint_desc, limit_restitution));
+        ck_assert_mem_eq(&x.limits, &y.limits, sizeof x.limits);
+        ck_assert_mem_eq(&x.spring, &y.spring, sizeof x.spring);
+        ck_assert_mem_eq(&x.muscle, &y.muscle, sizeof x.muscle);
+        ck_assert_mem_eq(&x.mimic, &y.mimic, sizeof x.mimic);
     }
 }
 
@@ -645,17 +647,17 @@ END_TEST
 START_TEST(numbers_read_back_to_the_same_double) {
     const double fixed[] = {0.1,      1.0 / 3.0, 1e300, 5e-324, 2.2250738585072014e-308,
                             123456.0, 1e22,      -0.0,  1e-8,   1.7976931348623157e308};
-    char         text[SKEL__NUMBER_SIZE];
+    char         text[DOC_NUMBER_SIZE];
     uint64_t     seed = 1;
     for (int k = 0; k < 20010; ++k) {
         const double x = k < 10 ? fixed[k] : any(&seed) * pow(10.0, 40.0 * any(&seed));
-        ck_assert_uint_eq(skel__number_format(text, x), strlen(text));
+        ck_assert_uint_eq(doc_number_format(text, x), strlen(text));
         const double back = strtod(text, NULL);
         ck_assert_mem_eq(&back, &x, sizeof x);
     }
-    skel__number_format(text, 0.1);
+    doc_number_format(text, 0.1);
     ck_assert_str_eq(text, "0.1");
-    skel__number_format(text, (double)INFINITY);
+    doc_number_format(text, (double)INFINITY);
     ck_assert_str_eq(text, "null");
 }
 END_TEST
@@ -945,9 +947,10 @@ END_TEST
 START_TEST(actuators_are_checked) {
     small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
           "joints[0].limit_torque: must come with limits");
-    small("", ",'limit_restitution':0.5", "", "joints[0].limit_restitution: must come with limits");
+    small("", ",'limit_restitution':0.5", "",
+          "joints[0].limits.restitution: must come with limits");
     small("", ",'limits':[0,1],'limit_restitution':2", "",
-          "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
+          "joints[0].limits.restitution: is 2, must be a number from 0 to 1");
     small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
           "joints[0].limit_torque.c: is 0, must be a number > 0");
     small("", ",'muscle':{'growth':1,'max':1,'side':0}", "",
@@ -962,7 +965,7 @@ START_TEST(actuators_are_checked) {
         {"ball", "'spring':{'stiffness':1}", "joints[0].spring: must be left out: only a hinge"},
         {"ball", "'muscle':{'growth':1,'max':1}", "joints[0].muscle: must be left out"},
         {"fixed", "'limit_restitution':0",
-         "joints[0].limit_restitution: is not a field of a fixed joint"},
+         "joints[0].limits.restitution: is not a field of a fixed joint"},
         {"fixed", "'limit_torque':{}", "joints[0].limit_torque: is not a field of a fixed joint"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
@@ -1170,8 +1173,8 @@ START_TEST(depth_and_size_have_limits) {
     syntax(deep, sizeof deep, SKEL_E_TOO_LARGE, "line 1 column 65: nested deeper than 64 levels");
     syntax("{\"[[[[\":1}", 10, SKEL_E_DOCUMENT, "format: is missing");
     static char page[1]; /* never looked at: the length alone is enough */
-    syntax(page, SKEL__JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
-    const size_t many = (size_t)SKEL__JSON_MAX_VALUES * 2 + 16;
+    syntax(page, JSON_MAX_BYTES + 1, SKEL_E_TOO_LARGE, "document: is 67108865 bytes");
+    const size_t many = (size_t)JSON_MAX_VALUES * 2 + 16;
     char        *text = malloc(many);
     for (size_t k = 0; k < many; k += 2) memcpy(text + k, k ? "1," : "[ ", 2);
     syntax(text, many, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
@@ -1286,18 +1289,18 @@ START_TEST(what_cannot_act_is_said) {
 END_TEST
 
 START_TEST(many_errors_are_cut) {
-    skel__text  t = {0};
+    text_buffer t = {0};
     skel_status status;
-    skel__text_add(&t, "{'format':'skel-scene/1','bodies':[");
-    for (int k = 0; k < 300; ++k) skel__text_add(&t, k ? ",0" : "0");
-    skel__text_add(&t, "]}");
-    char *lines = checked(skel__text_get(&t), &status);
+    text_add(&t, "{'format':'skel-scene/1','bodies':[");
+    for (int k = 0; k < 300; ++k) text_add(&t, k ? ",0" : "0");
+    text_add(&t, "]}");
+    char *lines = checked(text_get(&t), &status);
     int   count = 0;
     for (const char *c = lines; (c = strstr(c, "error: ")) != NULL; ++c) ++count;
-    ck_assert_int_eq(count, SKEL__DOC_MAX_ERRORS + 1);
+    ck_assert_int_eq(count, DOC_MAX_ERRORS + 1);
     ck_assert_ptr_nonnull(strstr(lines, "only the first 100 errors are shown"));
     free(lines);
-    skel__text_free(&t);
+    text_free(&t);
 }
 END_TEST
 

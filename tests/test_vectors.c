@@ -14,17 +14,17 @@
 #define MAX_BODIES 32
 
 /* All numbers below node, row by row; nothing for null. */
-static double *flatten_into(const skel__json *node, double *out) {
-    if (skel__json_is_number(node)) *out++ = node->number;
-    for (const skel__json *e = node->child; e; e = e->next) out = flatten_into(e, out);
+static double *flatten_into(const json_value *node, double *out) {
+    if (json_is_number(node)) *out++ = node->number;
+    for (const json_value *e = node->child; e; e = e->next) out = flatten_into(e, out);
     return out;
 }
-static size_t flatten(const skel__json *node, double *out) {
+static size_t flatten(const json_value *node, double *out) {
     return (size_t)(flatten_into(node, out) - out);
 }
 
-static void flatten_optional(const skel__json *node, const char *name, double *out) {
-    const skel__json *item = skel__json_member(node, name);
+static void flatten_optional(const json_value *node, const char *name, double *out) {
+    const json_value *item = json_member(node, name);
     if (item) flatten(item, out);
 }
 
@@ -96,7 +96,7 @@ static void tree_create(tree *k) {
     ck_assert_int_eq(skel_state_create(k->model, &k->state, &err), SKEL_OK);
 }
 
-static tree *tree_load(const skel__json *c) {
+static tree *tree_load(const json_value *c) {
     tree *k = calloc(1, sizeof *k);
     k->nb   = (int)flatten(get(c, "m"), k->m);
     k->nj   = (int)flatten(get(c, "E"), k->E) / 2;
@@ -108,7 +108,7 @@ static tree *tree_load(const skel__json *c) {
     flatten_optional(c, "t", k->t);
     for (int i = 0; i < k->nb; ++i) tree_body(k, i);
     for (int j = 0; j < k->nj; ++j) tree_joint(k, j);
-    const skel__json *driven = skel__json_member(c, "driven");
+    const json_value *driven = json_member(c, "driven");
     if (driven && driven->child) { /* all of them stand still */
         double still[6];
         ck_assert_uint_eq(flatten(get(driven->child, "a"), still), 3);
@@ -127,7 +127,7 @@ static void tree_free(tree *k) {
 }
 
 START_TEST(hakenberg_accelerations) {
-    const skel__json *c = skel__json_element(get(g_vectors, "hakenberg_trees"), _i);
+    const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
     tree             *k = tree_load(c);
     const size_t      n = 3 * (size_t)k->nb;
     double        a[3 * MAX_BODIES], dw[3 * MAX_BODIES], mine[3 * MAX_BODIES], turn[3 * MAX_BODIES];
@@ -145,8 +145,8 @@ START_TEST(hakenberg_accelerations) {
 END_TEST
 
 START_TEST(hakenberg_euler_step) {
-    const skel__json *c = skel__json_element(get(g_vectors, "hakenberg_trees"), _i);
-    const skel__json *e = get(get(c, "euler"), "sequential");
+    const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
+    const json_value *e = get(get(c, "euler"), "sequential");
     tree             *k = tree_load(c);
     double            p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
     double            poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
@@ -171,7 +171,7 @@ START_TEST(hakenberg_euler_step) {
 END_TEST
 
 /* Base, then for every joint: outer frame of one link, motion, inverse inner frame of the next. */
-static pose frame_of(const skel__json *f, const char *shift) {
+static pose frame_of(const json_value *f, const char *shift) {
     double r[3], u[3];
     flatten(get(f, shift), r), flatten(get(f, "u"), u);
     const v3 axis = v3_of(u);
@@ -179,20 +179,20 @@ static pose frame_of(const skel__json *f, const char *shift) {
 }
 
 START_TEST(paired_frames) {
-    const skel__json *c     = skel__json_element(get(g_vectors, "paired"), _i);
-    const skel__json *links = get(c, "links"), *joints = get(c, "joints"), *world = get(c, "world");
+    const json_value *c     = json_element(get(g_vectors, "paired"), _i);
+    const json_value *links = get(c, "links"), *joints = get(c, "joints"), *world = get(c, "world");
     double            base[16], want[16];
     flatten(get(c, "base"), base);
     pose at = {{base[3], base[7], base[11]},
                q_from_matrix((m3){{v3_of(base), v3_of(base + 4), v3_of(base + 8)}})};
-    for (int k = 0; k < skel__json_size(world); ++k) {
+    for (int k = 0; k < json_size(world); ++k) {
         if (k > 0) {
-            const pose outer = frame_of(get(skel__json_element(links, k - 1), "OF"), "r");
-            const pose inner = frame_of(get(skel__json_element(links, k), "IF"), "r");
-            const pose move  = frame_of(skel__json_element(joints, k - 1), "d");
+            const pose outer = frame_of(get(json_element(links, k - 1), "OF"), "r");
+            const pose inner = frame_of(get(json_element(links, k), "IF"), "r");
+            const pose move  = frame_of(json_element(joints, k - 1), "d");
             at               = pose_mul(pose_mul(pose_mul(at, outer), move), pose_inverse(inner));
         }
-        flatten(skel__json_element(world, k), want);
+        flatten(json_element(world, k), want);
         const m3 r = q_matrix(at.q);
         for (int e = 0; e < 3; ++e) {
             const double row[4] = {r.r[e].x, r.r[e].y, r.r[e].z,
@@ -206,7 +206,7 @@ START_TEST(paired_frames) {
 END_TEST
 
 START_TEST(axis_angle) {
-    const skel__json *c = skel__json_element(get(g_vectors, "axis_angle"), _i);
+    const json_value *c = json_element(get(g_vectors, "axis_angle"), _i);
     double            u[3], want[9];
     flatten(get(c, "u"), u), flatten(get(c, "R"), want);
     const v3     axis  = v3_of(u);
@@ -221,7 +221,7 @@ END_TEST
 /* R = Rz(alpha) Ry(beta) Rz(gamma); the rates give omega through the exponential map's Jacobian
    summed along the three turns [RUD (2.12), (2.13)]. */
 START_TEST(euler_zyz) {
-    const skel__json *c = skel__json_element(get(g_vectors, "euler_zyz"), _i);
+    const json_value *c = json_element(get(g_vectors, "euler_zyz"), _i);
     double            angle[3], rate[3], want[9], space[3], body[3], mine[3];
     flatten(get(c, "angles"), angle), flatten(get(c, "rates"), rate), flatten(get(c, "R"), want);
     flatten(get(c, "omega_space"), space), flatten(get(c, "omega_body"), body);
@@ -240,14 +240,14 @@ START_TEST(euler_zyz) {
 }
 END_TEST
 
-/* The chain C6 of ERRATA, "figures for acceptance": com of the last body from another program. */
+/* The chain C6 of ERRATA, "Figures for acceptance": com of the last body from another program. */
 START_TEST(reference_chain) {
-    const skel__json *r = get(g_vectors, "reference_trajectory"), *one;
+    const json_value *r = get(g_vectors, "reference_trajectory"), *one;
     skel_step_desc    d;
     skel_step_desc_init(&d);
     d.h = 1e-3, d.integrator = SKEL_INTEGRATOR_RK4;
     int used = 0;
-    SKEL__JSON_EACH(one, get(r, "samples")) {
+    JSON_EACH(one, get(r, "samples")) {
         const double until = get(one, "t")->number;
         if (strcmp(get(one, "chain")->text, "C6 free") != 0 || until > 2) continue;
         tree  *k = tree_load(get(r, "chain_free"));

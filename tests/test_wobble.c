@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wobbling masses [RUD 4.3, ERRATA R9] keep momentum and energy, and muscles [RUD 4.8-4.10, ERRATA
    R10] go by the angle alone, and react after their delay. */
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 #include "shared/build.h"
 
 #include <stdio.h>
@@ -165,7 +165,7 @@ static scene arm(int32_t side) {
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_HINGE, j.parent = SKEL_WORLD, j.child = 0;
     j.child_position[0] = -0.3;
-    j.muscle_growth = GROWTH, j.muscle_max = MAX, j.muscle_start = START, j.muscle_side = side;
+    j.muscle.growth = GROWTH, j.muscle.max = MAX, j.muscle.start = START, j.muscle.side = side;
     skel_model_desc_init(&d);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     d.gravity[2]    = 0;
@@ -199,7 +199,8 @@ START_TEST(closed_form) {
         run(s.state, CONSERVING, 1.0 / 240, 1);
         skel_state_get_q(s.state, &q);
         if (torque_at(side * q) < 1) break;
-        worst = fmax(worst, fabs(s.state->memory[s.model->joint[0].muscle] - torque_at(side * q)));
+        worst = fmax(worst,
+                     fabs(s.state->internal[s.model->joint[0].muscle_index] - torque_at(side * q)));
     }
     printf("muscle %s side %d: torque off by %.3g of %.4g, work by %.3g of %.4g; stretched %.3g\n",
            _i / 2 ? "adams" : "conserving", side, worst, most, work, -work_at(least), -least);
@@ -225,8 +226,8 @@ static scene jumper(void) {
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_SLIDE, j.parent = 0, j.child = 1;
     j.parent_position[2] = 0.5;
-    j.muscle_growth = 2000, j.muscle_max = 900;
-    j.muscle_feedback = FEEDBACK, j.muscle_delay = 0.1;
+    j.muscle.growth = 2000, j.muscle.max = 900;
+    j.muscle.feedback = FEEDBACK, j.muscle.delay = 0.1;
     skel_ground_desc_init(&ground);
     skel_model_desc_init(&d);
     d.bodies = b, d.body_count = 2, d.joints = &j, d.joint_count = 1;
@@ -263,9 +264,9 @@ START_TEST(history) {
     double          worst = 0, most = 0;
     skel_joint_desc_init(&j);
     j.type = SKEL_JOINT_SLIDE, j.parent = SKEL_WORLD, j.child = 0;
-    j.spring_stiffness = 2 * omega * omega;
-    j.muscle_growth = 1e-9, j.muscle_max = 1e-9;
-    j.muscle_feedback = FEEDBACK, j.muscle_impact = -2, j.muscle_delay = 0.1;
+    j.spring.stiffness = 2 * omega * omega;
+    j.muscle.growth = 1e-9, j.muscle.max = 1e-9;
+    j.muscle.feedback = FEEDBACK, j.muscle.impact_speed = -2, j.muscle.delay = 0.1;
     skel_model_desc_init(&d);
     d.bodies = &b, d.body_count = 1, d.joints = &j, d.joint_count = 1;
     d.gravity[2] = 0;

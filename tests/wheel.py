@@ -21,7 +21,7 @@ import zipfile
 BAKE = """
 import os, sys, skelpy
 folder, scene = map(os.path.realpath, sys.argv[1:])
-for path in (skelpy.__file__, skelpy._ffi.find()):
+for path in (skelpy.__file__, skelpy.library.find()):
     assert os.path.realpath(path).startswith(folder), path
 with skelpy.Scene.from_file(scene) as scene, skelpy.Bake(scene) as bake:
     bake.run()

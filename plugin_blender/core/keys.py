@@ -73,7 +73,7 @@ def _known_matrices(plan: Rigged) -> Optional[array[float]]:
 
     out = array("f", rigs.STILL) * (len(shot.poses) // 16)
     for i in needed:
-        posed = bones[i].flags & rigs.POSED
+        posed = (bones[i].flags or 0) & rigs.POSED
         source = shot.poses if posed else shot.basis
         numbers = 12 if shot.bones[i].connected and not posed else 16
         for k in range(16 * i, 16 * i + numbers):
@@ -107,7 +107,7 @@ def name_channels(plan: Rigged, keys: Sequence[array[float]]) -> List[Channel]:
     parents = {bone.parent for bone in plan.shot.bones}
     for i, (bone, data) in enumerate(zip(plan.shot.bones, plan.bones)):
         head = f'pose.bones["{escape(bone.blender_name)}"]'
-        rotation = ROTATION_PROPERTIES.get(data.rotation, "rotation_euler")
+        rotation = ROTATION_PROPERTIES.get(data.rotation or rigs.QUATERNION, "rotation_euler")
         for name, width in zip(("location", rotation), data.widths):
             for index in range(width):
                 out.append(Channel(f"{head}.{name}", index, bone.blender_name, keys[at]))

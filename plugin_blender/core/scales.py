@@ -108,7 +108,7 @@ def check_bone_scales(shot: Shot, roles: Sequence[str], parents: Sequence[Parent
     near: Set[int] = {shot.bones[i].parent for i in keyed} | {parents[i].bone for i in keyed}
 
     for i in sorted((near | all_ancestors(shot.bones, keyed)) - {-1}):
-        if bones[i].flags & rigs.POSED:
+        if (bones[i].flags or 0) & rigs.POSED:
             # The scale of bones farther above is part of the scale of these.
             _check_constant(shot, i, scales[i].stretched, i in near)
         elif not is_uniform(scales[i].scale, STRETCH_TOL if scales[i].stretched else UNIFORM_TOL):

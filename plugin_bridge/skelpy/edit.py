@@ -15,10 +15,12 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Collection, List, Mapping, Optional, Sequence
 
-from . import Scene, _ffi
-from ._own import _check, _create, _Owner
+from . import _ffi
+from ._arrays import pointer_to
+from ._handles import Owner, check_status, create
+from ._parsed_scene import Scene
+from ._structs import make
 
-MOTION_DYNAMIC, MOTION_DRIVEN = 0, 2
 UNIT_TOL = 2e-15            # of the squared norm: the document reader leaves such quaternions as is
 
 
@@ -44,14 +46,14 @@ class EditedScene(Scene):
     """A scene with another model. Its document and its goals stay those of the scene that it was
     made from, so it cannot be written."""
 
-    def __init__(self, scene: Scene, model: _Owner) -> None:
+    def __init__(self, scene: Scene, model: Owner) -> None:
         # The handle is that of the first scene, which lives as long as this one does.
-        super().__init__(_Owner(scene._p, lambda _pointer: None, scene._owner, model), scene._lib)
+        super().__init__(Owner(scene._p, lambda _pointer: None, scene._owner, model), scene._lib)
         self._edited = model.pointer
 
     @property
-    def _model(self) -> Any:
-        return self._edited if self._p else None
+    def _model(self) -> int:
+        return self._edited if self._p else 0
 
     def to_json(self) -> str:
         raise ValueError("an edited scene has no document")
@@ -87,8 +89,7 @@ class _Descs:
     def __init__(self, scene: Scene) -> None:
         self.lib, self.model = scene._lib, scene._model
         self.arrays: List[Any] = []
-        self.desc = _ffi.ModelDesc()
-        self.lib.skel_model_desc_init_sized(C.byref(self.desc), C.sizeof(self.desc))
+        self.desc = make(self.lib, _ffi.ModelDesc)
         self.bodies = self._read(_ffi.BodyDesc, "body", "bodies")
         self.joints = self._read(_ffi.JointDesc, "joint", "joints")
         self._read(_ffi.GroundDesc, "ground", "grounds")
@@ -97,7 +98,7 @@ class _Descs:
 
         desc = self.desc
         self.lib.skel_model_gravity(self.model, desc.gravity)
-        _check(self.lib, self.lib.skel_model_get_frame(
+        check_status(self.lib, self.lib.skel_model_get_frame(
             self.model, desc.frame_spin, desc.frame_acceleration, C.byref(desc.frame_spin_curve),
             C.byref(desc.frame_acceleration_curve)))
 
@@ -107,7 +108,7 @@ class _Descs:
         get, found = getattr(self.lib, f"skel_model_get_{name}"), (kind * max(count, 1))()
         for i in range(count):
             found[i].struct_size = C.sizeof(kind)
-            _check(self.lib, get(self.model, i, C.byref(found[i])))
+            check_status(self.lib, get(self.model, i, C.byref(found[i])))
         setattr(self.desc, field, found)
         setattr(self.desc, f"{name}_count", count)
         setattr(self.desc, f"{name}_stride", C.sizeof(kind))
@@ -119,7 +120,7 @@ class _Descs:
         if len(kept[1]) == 4 * len(kept[0]):
             _normalise_rows(kept[1])
         self.arrays += kept
-        times, numbers = (C.cast(each.buffer_info()[0], _ffi.Doubles) for each in kept)
+        times, numbers = (pointer_to(each) for each in kept)
         width = len(kept[1]) // len(kept[0]) if kept[0] else 0
         return _ffi.Curve(times, numbers, len(kept[0]), width)
 
@@ -128,20 +129,19 @@ class _Descs:
         moved = [w for w in self.wobbles[:self.desc.wobble_count] if w.host in bodies]
         if not moved:
             return
-        model, host = self.create(), _ffi.BodyDesc()
+        model, host = self.create(), make(self.lib, _ffi.BodyDesc)
         for wobble in moved:
-            host.struct_size = C.sizeof(host)
-            _check(self.lib, self.lib.skel_model_get_body(model.pointer, wobble.host,
-                                                          C.byref(host)))
+            check_status(self.lib, self.lib.skel_model_get_body(model.pointer, wobble.host,
+                                                                C.byref(host)))
             mass = self.bodies[wobble.body]
             arm = [a - b for a, b in zip(mass.position, host.position)]
             spin = _rotate(host.orientation, host.angular_velocity)
             mass.velocity[:] = [a + b for a, b in zip(host.velocity, _cross(spin, arm))]
             mass.angular_velocity[:] = host.angular_velocity[:]
 
-    def create(self) -> _Owner:
-        return _create(self.lib, self.lib.skel_model_create, self.lib.skel_model_destroy,
-                       C.byref(self.desc))
+    def create(self) -> Owner:
+        return create(self.lib, self.lib.skel_model_create, self.lib.skel_model_destroy,
+                      C.byref(self.desc))
 
 
 def edit_scene(scene: Scene, paths: Optional[Mapping[str, Path]] = None,
@@ -158,13 +158,13 @@ def edit_scene(scene: Scene, paths: Optional[Mapping[str, Path]] = None,
     edited = {scene.find_body(name) for name in (*(paths or ()), *(velocities or ()), *free)}
     for name, path in (paths or {}).items():
         body = descs.bodies[scene.find_body(name)]
-        body.motion = MOTION_DRIVEN
+        body.motion = _ffi.MOTION_DRIVEN
         body.position_curve = descs.curve(path.time, path.position)
         body.orientation_curve = descs.curve(path.time, path.orientation)
 
     for name in free:
         body = descs.bodies[scene.find_body(name)]
-        body.motion = MOTION_DYNAMIC
+        body.motion = _ffi.MOTION_DYNAMIC
         body.position_curve = body.orientation_curve = _ffi.Curve()
 
     for name, numbers in (velocities or {}).items():
@@ -173,9 +173,9 @@ def edit_scene(scene: Scene, paths: Optional[Mapping[str, Path]] = None,
 
     for name, spring in (springs or {}).items():
         joint = descs.joints[scene.find_joint(name)]
-        joint.follow_frequency, joint.follow_damping = spring.frequency, spring.damping
-        joint.follow_curve = descs.curve(spring.time, spring.target)
+        joint.follow.frequency, joint.follow.damping = spring.frequency, spring.damping
+        joint.follow.target = descs.curve(spring.time, spring.target)
         if spring.weight is not None:
-            joint.follow_weight = descs.curve(spring.time, spring.weight)
+            joint.follow.weight = descs.curve(spring.time, spring.weight)
     descs.start_soft_masses(edited)
     return EditedScene(scene, descs.create())

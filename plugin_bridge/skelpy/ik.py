@@ -1,80 +1,137 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inverse kinematics: one pose (Ik), or every frame of a scene (IkMotion).
 
-A goal is a dict with the fields of the document, of one frame: {"body": "hand", "position": [..]}.
+A goal is a dict with the fields of the document, for one frame:
+{"body": "hand", "position": [0.3, -0.4, 1.2]}.
 """
+
+from __future__ import annotations
 
 import ctypes as C
 from array import array
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _ffi
-from ._own import _buffer, _check, _Closing, _create, _doubles, _plain, _Samples
+from ._arrays import doubles, zeros
+from ._handles import Closing, Job, check_status, create
+from ._structs import make, plain
 
-MODES = ("pose", "track")
-METHODS = ("damped", "newton")
-ROOTS = ("held", "shifts", "moves")
-STARTS = ("free", "held")
-TARGETS = ("position", "look_at", "pole", "centre_of_mass")  # in the order of SKEL_GOAL_*
-ORIENTATION = 8
+if TYPE_CHECKING:
+    from ._parsed_scene import Scene
+
+Goal = Mapping[str, Any]
+Receipt = Dict[str, Any]        # the fields of skel_ik_receipt, and the residuals of all goals
+
+MODES = {"pose": _ffi.IK_POSE, "track": _ffi.IK_TRACK}
+METHODS = {"damped": _ffi.IK_DAMPED, "newton": _ffi.IK_NEWTON}
+ROOTS = {"held": _ffi.IK_ROOT_HELD, "shifts": _ffi.IK_ROOT_SHIFTS, "moves": _ffi.IK_ROOT_MOVES}
+STARTS = {"free": _ffi.IK_START_FREE, "held": _ffi.IK_START_HELD}
+KINDS = {"position": _ffi.GOAL_PLACE, "look_at": _ffi.GOAL_AIM, "pole": _ffi.GOAL_POLE,
+         "centre_of_mass": _ffi.GOAL_CENTRE}    # the field of the target: the kind of the goal
+AXES = {"x": _ffi.GOAL_X, "y": _ffi.GOAL_Y, "z": _ffi.GOAL_Z}
+
+_CHOICES = {"mode": MODES, "method": METHODS, "root": ROOTS}
+_NUMBERS = ("tolerance", "max_ms", "max_iterations", "max_restarts")
+_ARRAYS = ("stiffness", "max_step", "posture")
+_NOT_IN_GOALS = ("struct_size", "kind", "parts", "joint_count", "chain_depth", "chain_root",
+                 "reserved")
 
 
-def _choice(what, value, names):
+def _choice(what: str, value: str, names: Mapping[str, int]) -> int:
     if value not in names:
         raise ValueError(f"{what}: is {value!r}, must be one of {', '.join(names)}")
-    return names.index(value)
+    return names[value]
 
 
-def _kind(fields):
-    kinds = [k for k, name in enumerate(TARGETS) if name in fields]
-    if not kinds and "orientation" in fields:
-        return 0
-    if len(kinds) != 1:
-        raise ValueError(f"a goal has one of {', '.join(TARGETS)}, not {sorted(fields)}")
-    return kinds[0]
+# ---- goals and settings as structs ---------------------------------------------------------------
+
+def _target(fields: Goal) -> str:
+    """The field that holds the target. A goal with an orientation alone has none, but the kind of
+    "position"."""
+    found = [name for name in KINDS if name in fields]
+    if not found and "orientation" in fields:
+        return "position"
+    if len(found) != 1:
+        raise ValueError(f"a goal has one of {', '.join(KINDS)}, not {sorted(fields)}")
+    return found[0]
 
 
-def _mask(scene, desc, fields, keep):
-    """`joints` and `chain`; the list is kept alive in `keep`."""
+def _restrict_joints(scene: Scene, desc: _ffi.GoalDesc, fields: dict[str, Any],
+                     keep: list[Any]) -> None:
+    """The fields `joints` and `chain`. The list of joints is kept alive in `keep`."""
     joints, chain = fields.pop("joints", None), fields.pop("chain", None)
     if joints is not None:
         numbers = [_ffi.WORLD if name == "world" else scene.find_joint(name) for name in joints]
         keep.append((C.c_int32 * len(numbers))(*numbers))
-        desc.joints, desc.joint_count = keep[-1], len(numbers)
+        desc.joints = keep[-1]
+        desc.joint_count = len(numbers)
     if isinstance(chain, str):
         desc.chain_root = scene.find_body(chain)
     elif chain is not None:
         desc.chain_depth = chain
 
 
-def _goal(scene, fields, keep):
+def _goal(scene: Scene, goal: Goal, keep: list[Any]) -> _ffi.GoalDesc:
     """The dict as skel_goal_desc."""
-    desc, fields = _ffi.GoalDesc(), dict(fields)
-    scene._lib.skel_goal_desc_init_sized(C.byref(desc), C.sizeof(desc))
-    desc.kind = _kind(fields)
+    desc, fields = make(scene._lib, _ffi.GoalDesc), dict(goal)
+    target = _target(fields)
+    desc.kind = KINDS[target]
     fields.pop("name", None)
-    _mask(scene, desc, fields, keep)
-    if TARGETS[desc.kind] in fields:
-        fields["position"] = fields.pop(TARGETS[desc.kind])
-        desc.parts = sum(1 << "xyz".index(axis) for axis in fields.pop("axes", "xyz"))
+    _restrict_joints(scene, desc, fields, keep)
+
+    # Every kind of goal has its target in `position`.
+    if target in fields:
+        fields["position"] = fields.pop(target)
+        desc.parts = sum(_choice("axes", axis, AXES) for axis in fields.pop("axes", "xyz"))
     if "orientation" in fields:
-        desc.parts |= ORIENTATION
-    if desc.kind in (1, 2):
+        desc.parts |= _ffi.GOAL_ORIENTATION
+    if desc.kind in (_ffi.GOAL_AIM, _ffi.GOAL_POLE):
         desc.parts = 0
+
     for name in ("body", "relative_to", "from", "to"):
         if name in fields:
             setattr(desc, name, scene.find_body(fields.pop(name)))
+    kinds: dict[str, Any] = {name: kind for name, kind, *_ in _ffi.GoalDesc._fields_}
     for name, value in fields.items():
-        place = dict(_ffi.GoalDesc._fields_).get(name)
-        if place is None or name in ("struct_size", "kind", "parts", "joint_count", "chain_depth",
-                                     "chain_root", "reserved"):
+        if name not in kinds or name in _NOT_IN_GOALS:
             raise ValueError(f"{name}: is not a field of a goal")
-        setattr(desc, name, place(*value) if issubclass(place, C.Array) else value)
+        is_array = issubclass(kinds[name], C.Array)
+        setattr(desc, name, kinds[name](*value) if is_array else value)
     return desc
 
 
-def _receipt(struct, residuals):
-    """reached, residual, ...; goals: how far each is off; us, the time it took, last."""
-    fields = _plain(struct)
+def _apply_settings(desc: _ffi.IkDesc, scene: Scene, keep: list[Any],
+                    settings: Mapping[str, Any]) -> None:
+    """Writes settings of the document's `ik` into the desc. Arrays are kept alive in `keep`."""
+    unknown = set(settings) - {*_CHOICES, *_NUMBERS, *_ARRAYS}
+    given = {name: value for name, value in settings.items() if value is not None}
+    counts = {"stiffness": scene.dof, "max_step": scene.dof, "posture": scene.q_count}
+    for name, names in _CHOICES.items():
+        if name in given:
+            setattr(desc, name, _choice(name, given[name], names))
+    for name in _NUMBERS:
+        if name in given:
+            setattr(desc, name, given[name])
+    for name in _ARRAYS:
+        if name in given:
+            numbers, pointer = doubles(given[name], counts[name], name)
+            keep.append(numbers)
+            setattr(desc, name, pointer)
+    if unknown:
+        raise TypeError(f"{', '.join(sorted(unknown))}: no such setting")
+
+
+def _scene_desc(scene: Scene) -> _ffi.IkMotionDesc:
+    """The goals and settings of the scene."""
+    desc = make(scene._lib, _ffi.IkMotionDesc)
+    check_status(scene._lib, scene._lib.skel_scene_ik(scene._p, C.byref(desc)))
+    return desc
+
+
+def _receipt(struct: _ffi.IkReceipt, residuals: Sequence[float]) -> Receipt:
+    """skel_ik_receipt as a dict. goals: the distance [m] and angle [rad] of each goal to its
+    target. us: the time of the solve [us], last."""
+    fields = plain(struct)
     us = fields.pop("us")
     fields["reached"] = bool(fields["reached"])
     fields["goals"] = [{"distance": residuals[i], "angle": residuals[i + 1]}
@@ -82,224 +139,234 @@ def _receipt(struct, residuals):
     return {**fields, "us": us}
 
 
-def _settings(desc, scene, keep, options):
-    """Options of the document's `ik` into the desc; arrays are kept alive in `keep`."""
-    for name, names in (("mode", MODES), ("method", METHODS), ("root", ROOTS)):
-        if options.get(name) is not None:
-            setattr(desc, name, _choice(name, options[name], names))
-    for name in ("tolerance", "max_ms", "max_iterations", "max_restarts"):
-        if options.get(name) is not None:
-            setattr(desc, name, options[name])
-    for name, count in (("stiffness", scene.dof), ("max_step", scene.dof),
-                        ("posture", scene.q_count)):
-        if options.get(name) is not None:
-            numbers, pointer = _doubles(options[name], count, name)
-            keep.append(numbers)
-            setattr(desc, name, pointer)
-    unknown = set(options) - {"mode", "method", "root", "tolerance", "max_ms", "max_iterations",
-                              "max_restarts", "stiffness", "max_step", "posture"}
-    if unknown:
-        raise TypeError(f"{', '.join(sorted(unknown))}: no such setting")
+# ---- solvers -------------------------------------------------------------------------------------
 
-
-def _scene_desc(scene):
-    desc = _ffi.IkMotionDesc()
-    _check(scene._lib, scene._lib.skel_scene_ik(scene._p, C.byref(desc)))
-    return desc
-
-
-class Ik(_Closing):
+class Ik(Closing):
     """A solver for one pose of a scene.
 
-    goals: dicts, or None: those of the scene at its first frame, with its settings. Settings as in
-    the document; stiffness and max_step have a number per degree of freedom, posture is q."""
+    goals: dicts; None: the goals of the scene at its first frame, with its settings.
+    settings: as in the document. stiffness and max_step have a number per degree of freedom,
+    posture has q_count numbers."""
 
-    def __init__(self, scene, goals=None, **settings):
-        lib, keep = scene._lib, []
+    def __init__(self, scene: Scene, goals: Optional[Iterable[Goal]] = None,
+                 **settings: Any) -> None:
+        lib = scene._lib
+        keep: list[Any] = []
+        motion: Optional[_ffi.IkMotionDesc] = None
         if goals is None:
             motion = _scene_desc(scene)
             desc = _ffi.IkDesc.from_buffer_copy(motion.ik.contents)
         else:
-            motion, desc = None, _ffi.IkDesc()
-            lib.skel_ik_desc_init_sized(C.byref(desc), C.sizeof(desc))
+            desc = make(lib, _ffi.IkDesc, model=scene._model)
             listed = [_goal(scene, goal, keep) for goal in goals]
             keep.append((_ffi.GoalDesc * len(listed))(*listed))
-            desc.model, desc.goals = scene._model, keep[-1]
+            desc.goals = keep[-1]
             desc.goal_count = len(listed)
         desc.goal_stride = C.sizeof(_ffi.GoalDesc)
-        _settings(desc, scene, keep, settings)
-        self._lib, self._counts = lib, (scene.q_count, scene.dof, 7 * scene.body_count)
-        self.goal_count = desc.goal_count
-        self._owner = _create(lib, lib.skel_ik_create, lib.skel_ik_destroy, C.byref(desc),
-                              needs=(scene._owner,))
-        for i in range(desc.goal_count if motion is not None else 0):
-            self._start(i, motion.tracks[i])
-        with_seed = motion is not None and bool(motion.seed)
-        self.seed = array("d", motion.seed[:scene.q_count]) if with_seed else None
+        _apply_settings(desc, scene, keep, settings)
+
+        self._lib = lib
         self._scene = scene
+        self._body_count = scene.body_count
+        self._q_count = scene.q_count
+        self._dof = scene.dof
+        self.goal_count: int = desc.goal_count
+        self.seed: Optional[array[float]] = None
+        self._owner = create(lib, lib.skel_ik_create, lib.skel_ik_destroy, C.byref(desc),
+                             needs=(scene._owner,))
+        if motion is not None:
+            self._start(motion)
 
-    def _start(self, goal, track):
-        """The targets of the first frame."""
-        self.set_target(goal, track.positions[:3] if track.position_count else None,
-                        track.orientations[:4] if track.orientation_count else None)
-        if track.weight_count:
-            self.set_weight(goal, track.weights[0])
+    def _start(self, motion: _ffi.IkMotionDesc) -> None:
+        """The targets, weights and seed of the first frame."""
+        for goal in range(self.goal_count):
+            track = motion.tracks[goal]
+            self.set_target(goal, track.positions[:3] if track.position_count else None,
+                            track.orientations[:4] if track.orientation_count else None)
+            if track.weight_count:
+                self.set_weight(goal, track.weights[0])
+        if motion.seed:
+            self.seed = array("d", motion.seed[:self._q_count])
 
-    def set_target(self, goal, position=None, orientation=None):
-        (p, to), (o, turn) = ((None, None) if x is None else _doubles(x, n, "target")
-                              for x, n in ((position, 3), (orientation, 4)))
-        _check(self._lib, self._lib.skel_ik_set_target(self._p, goal, to, turn))
+    def set_target(self, goal: int, position: Optional[Iterable[float]] = None,
+                   orientation: Optional[Iterable[float]] = None) -> None:
+        """The target of a goal: x y z [m], w x y z. None leaves the one that it has."""
+        place, p_place = (None, None) if position is None else doubles(position, 3, "target")
+        turn, p_turn = (None, None) if orientation is None else doubles(orientation, 4, "target")
+        check_status(self._lib, self._lib.skel_ik_set_target(self._p, goal, p_place, p_turn))
 
-    def set_weight(self, goal, weight):
-        _check(self._lib, self._lib.skel_ik_set_weight(self._p, goal, weight))
+    def set_weight(self, goal: int, weight: float) -> None:
+        check_status(self._lib, self._lib.skel_ik_set_weight(self._p, goal, weight))
 
-    def set_roots(self, poses):
-        """Where free, fixed and driven roots are, from poses (7 numbers per body)."""
-        _, pointer = kept = _doubles(poses, self._counts[2], "poses")
-        _check(self._lib, self._lib.skel_ik_set_roots(self._p, pointer))
-        del kept
+    def set_roots(self, poses: Iterable[float]) -> None:
+        """The poses of free, fixed and driven roots, from poses of all bodies (7 numbers each)."""
+        numbers, pointer = doubles(poses, 7 * self._body_count, "poses")
+        check_status(self._lib, self._lib.skel_ik_set_roots(self._p, pointer))
 
-    def solve(self, q=None):
-        """(q, receipt) from the seed q; None: the scene's seed, or its pose."""
+    def solve(self, q: Optional[Iterable[float]] = None) -> tuple[array[float], Receipt]:
+        """(q, receipt) from the seed q; None: the seed of the scene, or its initial pose."""
         if q is None:
-            q = self.seed if self.seed is not None else self._current()
-        numbers, pointer = _doubles(q, self._counts[0], "q")
-        receipt, error = _ffi.IkReceipt(), _ffi.Error()
-        _check(self._lib, self._lib.skel_ik_solve(self._p, pointer, C.byref(receipt),
-                                                  C.byref(error)), error)
+            q = self.seed if self.seed is not None else self._initial_q()
+        numbers, pointer = doubles(q, self._q_count, "q")
+
+        receipt, error = make(self._lib, _ffi.IkReceipt), make(self._lib, _ffi.Error)
+        status = self._lib.skel_ik_solve(self._p, pointer, C.byref(receipt), C.byref(error))
+        check_status(self._lib, status, error)
         return numbers, _receipt(receipt, self._residuals())
 
-    def _current(self):
-        state = _create(self._lib, self._lib.skel_state_create, self._lib.skel_state_destroy,
-                        self._scene._model)
-        q, pointer = _buffer(self._counts[0])
-        _check(self._lib, self._lib.skel_state_get_q(state.pointer, pointer))
+    def _initial_q(self) -> array[float]:
+        state = create(self._lib, self._lib.skel_state_create, self._lib.skel_state_destroy,
+                       self._scene._model)
+        q, pointer = zeros(self._q_count)
+        check_status(self._lib, self._lib.skel_state_get_q(state.pointer, pointer))
         return q
 
-    def _residuals(self):
+    def _residuals(self) -> list[float]:
+        """Distance [m] and angle [rad] of every goal to its target."""
         numbers = []
         for goal in range(self.goal_count):
             distance, angle = C.c_double(), C.c_double()
-            _check(self._lib, self._lib.skel_ik_get_residual(
+            check_status(self._lib, self._lib.skel_ik_get_residual(
                 self._p, goal, C.byref(distance), C.byref(angle)))
             numbers += [distance.value, angle.value]
         return numbers
 
     @property
-    def poses(self):
-        """Of the last answer, 7 numbers per body."""
-        poses, pointer = _buffer(self._counts[2])
-        _check(self._lib, self._lib.skel_ik_get_poses(self._p, pointer))
+    def poses(self) -> array[float]:
+        """The poses of the last solution, 7 numbers per body."""
+        poses, pointer = zeros(7 * self._body_count)
+        check_status(self._lib, self._lib.skel_ik_get_poses(self._p, pointer))
         return poses
 
     @property
-    def active(self):
-        """True for every degree of freedom whose limit holds the last answer back."""
-        active = (C.c_int32 * max(1, self._counts[1]))()
-        _check(self._lib, self._lib.skel_ik_get_active(self._p, active))
-        return [bool(x) for x in active[:self._counts[1]]]
+    def active(self) -> list[bool]:
+        """For every degree of freedom, whether its limit is active in the last solution."""
+        active = (C.c_int32 * max(1, self._dof))()
+        check_status(self._lib, self._lib.skel_ik_get_active(self._p, active))
+        return [bool(number) for number in active[:self._dof]]
 
 
-class IkMotion(_Samples):
-    """The goals of a scene, frame by frame. Drive it with `advance` from a timer, or call `run`.
+class IkMotion(Job):
+    """The goals of a scene, frame by frame. Call `advance` from a timer, or `run`.
 
-    What is None comes from the scene; seed: "current", "mid" or q. Settings as at Ik; the posture
-    may be "base", too.
-    base: the animation that the goals change, q of every frame, one after the other. base_poses:
-    where it has free roots, 7 numbers per frame and body (of others they do not count).
-    start: "free", the first frame may take another pose where else joints would jump, or "held".
-    causal: no frame knows those after it; what tracking loses stays lost."""
+    Arguments that are None have the value of the scene. Settings as in Ik.
+    seed: "current", "mid" or q. posture: q, or "base".
+    base: the animation that the goals change, q of all frames, flat. base_poses: the poses of its
+    free roots, 7 numbers per frame and body; other bodies are ignored.
+    start: "free" (the first frame may take another pose if joints would jump otherwise) or "held".
+    causal: True: no frame depends on later frames, and a target that is lost stays lost."""
 
-    _name = "skel_ik_motion"
+    _prefix = "skel_ik_motion"
 
-    def __init__(self, scene, seed=None, base=None, base_poses=None, start=None, causal=False,
-                 **settings):
-        lib, keep, desc = scene._lib, [], _scene_desc(scene)
+    def __init__(self, scene: Scene, seed: Union[None, str, Iterable[float]] = None,
+                 base: Optional[Iterable[float]] = None,
+                 base_poses: Optional[Iterable[float]] = None, start: Optional[str] = None,
+                 causal: bool = False, **settings: Any) -> None:
+        lib, desc = scene._lib, _scene_desc(scene)
+        keep: list[Any] = []
         ik = _ffi.IkDesc.from_buffer_copy(desc.ik.contents)
-        if settings.get("posture") == "base":
+        if isinstance(settings.get("posture"), str) and settings["posture"] == "base":
             desc.base_posture = 1
             del settings["posture"]
-        _settings(ik, scene, keep, settings)
+        _apply_settings(ik, scene, keep, settings)
         desc.ik = C.pointer(ik)
+
         for name, given, width in (("base", base, scene.q_count),
                                    ("base_poses", base_poses, 7 * scene.body_count)):
             if given is not None:
-                numbers, pointer = _doubles(given, desc.sample_count * width, name)
+                numbers, pointer = doubles(given, desc.sample_count * width, name)
                 keep.append(numbers)
                 setattr(desc, name, pointer)
-        if seed == "current":
-            desc.seed = None
-        elif seed is not None:
-            numbers, desc.seed = _doubles(scene.middle() if seed == "mid" else seed,
-                                          scene.q_count, "seed")
-            keep.append(numbers)
+        self._choose_seed(desc, scene, keep, seed)
         if start is not None:
             desc.start = _choice("start", start, STARTS)
         desc.causal = bool(causal)
-        self._lib, self._bodies, self._q_count = lib, scene.body_count, scene.q_count
+
+        self._lib = lib
+        self._body_count = scene.body_count
+        self._q_count = scene.q_count
         self._joint_names = scene.joint_names
-        self.body_names, self.fps, self.goal_count = (scene.body_names, desc.sample_rate,
-                                                      ik.goal_count)
-        first = scene.frames.start
-        self.frames = range(first, first + desc.sample_count)
-        self.goal_names = [lib.skel_scene_goal_name(scene._p, i).decode()
-                           for i in range(ik.goal_count)]
-        self._owner = _create(lib, lib.skel_ik_motion_start, lib.skel_ik_motion_destroy,
-                              C.byref(desc), needs=(scene._owner, keep))
+        self.body_names = scene.body_names
+        self.fps: float = desc.sample_rate
+        self.frames = range(scene.frames.start, scene.frames.start + desc.sample_count)
+        self.goal_count: int = ik.goal_count
+        self.goal_names: list[str] = [lib.skel_scene_goal_name(scene._p, i).decode()
+                                      for i in range(ik.goal_count)]
+        self._owner = create(lib, lib.skel_ik_motion_start, lib.skel_ik_motion_destroy,
+                             C.byref(desc), needs=(scene._owner, keep))
 
-    def advance(self, max_ms=50.0):
-        """Works for about max_ms (0: one solve; negative: to the end). True when all is done."""
-        return _check(self._lib, self._lib.skel_ik_motion_advance(self._p, max_ms)) != _ffi.MORE
+    @staticmethod
+    def _choose_seed(desc: _ffi.IkMotionDesc, scene: Scene, keep: list[Any],
+                     seed: Union[None, str, Iterable[float]]) -> None:
+        if seed is None:
+            return
+        if isinstance(seed, str) and seed == "current":
+            desc.seed = None
+            return
+        if isinstance(seed, str):
+            _choice("seed", seed, {"current": 0, "mid": 1})
+            seed = scene.middle()
+        numbers, desc.seed = doubles(seed, scene.q_count, "seed")
+        keep.append(numbers)
+
+    def advance(self, max_ms: float = 50.0) -> bool:
+        """Works for about max_ms [ms]; 0: one solve, negative: to the end. True if all samples are
+        done."""
+        status = self._lib.skel_ik_motion_advance(self._p, max_ms)
+        return check_status(self._lib, status) != _ffi.MORE
 
     @property
-    def receipts(self):
+    def receipts(self) -> list[Receipt]:
         """A dict per sample, as in the track."""
-        done, n = self.samples_done, 2 * self.goal_count
-        off = self._view("residuals", n)
-        structs = (_ffi.IkReceipt * done).from_address(
-            self._call("receipts")) if done else ()
-        return [_receipt(structs[k], off[n * k:n * (k + 1)]) for k in range(done)]
+        width = 2 * self.goal_count
+        residuals = self._view("residuals", width)
+        structs = self._call("receipts")
+        return [_receipt(structs[k], residuals[width * k:width * (k + 1)])
+                for k in range(self.samples_done)]
 
     @property
-    def reached(self):
-        """Whether all samples so far are."""
+    def reached(self) -> bool:
+        """Whether all samples that are done reach their targets."""
         return all(receipt["reached"] for receipt in self.receipts)
 
-
-    def _jump(self, struct):
+    def _jump(self, struct: _ffi.IkJump) -> dict[str, Any]:
         name = self._joint_names[struct.joint] if struct.joint >= 0 else "world"
         return {"frame": self.frames[struct.sample], "joint": name, "size": struct.size,
                 "unit": "m" if struct.is_length else "rad"}
 
     @property
-    def jumps(self):
-        """[{frame, joint, size, unit}]: where no continuous motion was found, as in the track."""
+    def jumps(self) -> list[dict[str, Any]]:
+        """[{frame, joint, size, unit}]: the frames where no continuous motion was found."""
         found = []
         for index in range(self._call("jump_count")):
-            struct = _ffi.IkJump()
-            _check(self._lib, self._lib.skel_ik_motion_get_jump(self._p, index, C.byref(struct)))
+            struct = make(self._lib, _ffi.IkJump)
+            status = self._lib.skel_ik_motion_get_jump(self._p, index, C.byref(struct))
+            check_status(self._lib, status)
             found.append(self._jump(struct))
         return found
 
     @property
-    def start_moved(self):
-        """How far the first frame is from where the seed leads, as a jump; None: it was kept."""
-        struct = _ffi.IkJump()
-        _check(self._lib, self._lib.skel_ik_motion_get_start(self._p, C.byref(struct)))
+    def start_moved(self) -> Optional[dict[str, Any]]:
+        """The distance of the first frame from the solution of the seed, as a jump. None if the
+        first frame has that solution."""
+        struct = make(self._lib, _ffi.IkJump)
+        check_status(self._lib, self._lib.skel_ik_motion_get_start(self._p, C.byref(struct)))
         return self._jump(struct) if struct.size > 0 else None
 
     @property
-    def repaired(self):
-        """How many frames were found another way than from the frame before."""
+    def repaired(self) -> int:
+        """The number of frames that were not found from the frame before."""
         return self._call("repaired_count")
 
 
-def jacobian(scene, poses, body, point=(0.0, 0.0, 0.0)):
-    """6 x dof, flat, rows first: velocity and angular velocity of a point of a body (name or
-    index), in the world, of the joint velocities."""
+def jacobian(scene: Scene, poses: Iterable[float], body: Union[int, str],
+             point: Iterable[float] = (0.0, 0.0, 0.0)) -> array[float]:
+    """The Jacobian (6 x dof, row-major) of a point of a body (name or index), in body axes from its
+    centre of mass: velocity and angular velocity in the world by joint velocities."""
     index = scene.find_body(body) if isinstance(body, str) else body
-    (given, p_poses), (at, p_at) = (_doubles(poses, 7 * scene.body_count, "poses"),
-                                    _doubles(point, 3, "point"))
-    numbers, pointer = _buffer(6 * scene.dof)
-    _check(scene._lib, scene._lib.skel_jacobian(scene._model, p_poses, index, p_at, pointer))
+    given, p_poses = doubles(poses, 7 * scene.body_count, "poses")
+    place, p_place = doubles(point, 3, "point")
+    numbers, pointer = zeros(6 * scene.dof)
+    status = scene._lib.skel_jacobian(scene._model, p_poses, index, p_place, pointer)
+    check_status(scene._lib, status)
     return numbers

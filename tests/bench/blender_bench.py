@@ -67,7 +67,7 @@ def keys_once():
     wave = [0.01 * math.sin(0.1 * f) for f in range(1000)]
     frames = list(range(1, 1001))
     channels = [skel.keys.Channel(f'pose.bones["link{k}"].{name}', index, f"link{k}",
-                                     skel.keys.interleave(frames, wave))
+                                  skel.keys.interleave(frames, wave))
                 for k in range(65) for name, width in (("location", 3), ("rotation_quaternion", 4))
                 for index in range(width)]
     ours, _ = cpu(lambda: skel.work.run(skel.write.write_channels(ob, channels, "NEW", "x")))
@@ -114,8 +114,8 @@ def bake_once(preset, step):
 
 
 def bench_bake(preset, step=0.0):
-    ours, inside, theirs = (min(row) for row in zip(*(bake_once(preset, step)
-                                                       for _ in range(ROUNDS))))
+    rounds = [bake_once(preset, step) for _ in range(ROUNDS)]
+    ours, inside, theirs = (min(row) for row in zip(*rounds))
     say(f"bake   65 bones, 17 bodies, 250 frames, {preset}, step "
         f"{f'{step:.4f}' if step else 'auto'}: {ours:.3f} s, of it simulation {inside:.3f} "
         f"(wall); nla.bake alone {theirs:.3f} s: {ours / theirs:.2f} times")

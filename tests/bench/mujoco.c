@@ -79,8 +79,8 @@ static skel_model *strip(const skel_model *from) {
     for (size_t k = 0; k < nj; ++k) {
         joints[k].struct_size = sizeof *joints;
         skel_model_get_joint(from, (int32_t)k, &joints[k]);
-        joints[k].friction   = 0;
-        joints[k].has_limits = 0;
+        joints[k].friction      = 0;
+        joints[k].limits.is_set = 0;
     }
     skel_model_desc_init(&desc);
     desc.body_count = (uint32_t)nb, desc.bodies = bodies, desc.body_stride = sizeof *bodies;

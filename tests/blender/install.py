@@ -26,8 +26,9 @@ assert argument in bpy.context.preferences.addons, f"{argument} is not switched 
 skel = sys.modules[argument]
 where = os.path.realpath(skel.__file__)
 assert where.startswith(os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])), where
-assert common.addon().binding.skelpy.version().count(".") == 2
-library = os.path.realpath(common.addon().binding.skelpy._ffi.find())
+binding = common.addon().binding
+assert binding.skelpy.version().count(".") == 2
+library = os.path.realpath(binding.skelpy.library.find())
 if source == ["wheel"]:
     home = os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])
     assert library.startswith(home) and "site-packages" in library, library

@@ -254,7 +254,7 @@ class Keys(unittest.TestCase):
     # ---- undo and cancel ----
 
     def test_undo_restores(self):
-        ob = self.animated()
+        self.animated()
         bpy.ops.ed.undo_push(message="before")
         before = common.dump_file()
         bpy.ops.skel.bake_physics("EXEC_DEFAULT", True, target="CURRENT")

@@ -137,7 +137,7 @@ def check_second():
         with bpy.context.temp_override(**view()):
             bpy.ops.skel.bake_physics("INVOKE_DEFAULT")
     except RuntimeError as error:
-        assert "Skel is at work" in str(error), error
+        assert "Skel is baking" in str(error), error
         return True
     raise AssertionError("a second bake has begun")
 

@@ -102,23 +102,23 @@ static void add_forces(fuzz_bytes *b, skel_joint_desc *d) {
     const int32_t extra = fuzz_choose(b, 16);
     if (extra & 1) d->friction = fabs(fuzz_number(b));
     if (extra & 2) {
-        d->has_limits        = 1;
-        d->limit_high[0]     = fuzz_unit(b) * 3;
-        d->limit_low[0]      = d->type == SKEL_JOINT_BALL ? 0 : -fuzz_unit(b) * 3;
-        d->limit_high[1]     = fuzz_unit(b) * 3;
-        d->limit_low[1]      = -fuzz_unit(b) * 3;
-        d->limit_restitution = fuzz_unit(b);
+        d->limits.is_set      = 1;
+        d->limits.high[0]     = fuzz_unit(b) * 3;
+        d->limits.low[0]      = d->type == SKEL_JOINT_BALL ? 0 : -fuzz_unit(b) * 3;
+        d->limits.high[1]     = fuzz_unit(b) * 3;
+        d->limits.low[1]      = -fuzz_unit(b) * 3;
+        d->limits.restitution = fuzz_unit(b);
     }
     if (extra & 4) {
-        d->follow_frequency = fuzz_unit(b) * 20;
-        d->follow_damping   = fuzz_unit(b) * 2;
-        d->follow_max       = fuzz_choose(b, 2) ? fabs(fuzz_number(b)) : 0;
+        d->follow.frequency = fuzz_unit(b) * 20;
+        d->follow.damping   = fuzz_unit(b) * 2;
+        d->follow.max       = fuzz_choose(b, 2) ? fabs(fuzz_number(b)) : 0;
     }
     if ((extra & 8) && slides_or_turns(d)) {
         d->motor            = fuzz_number(b);
-        d->spring_stiffness = fabs(fuzz_number(b));
-        d->spring_damping   = fabs(fuzz_number(b));
-        d->spring_rest      = fuzz_unit(b);
+        d->spring.stiffness = fabs(fuzz_number(b));
+        d->spring.damping   = fabs(fuzz_number(b));
+        d->spring.rest      = fuzz_unit(b);
     }
 }
 
@@ -142,9 +142,9 @@ static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc 
     if (d->type != SKEL_JOINT_FIXED) add_forces(b, d);
     const int32_t source = fuzz_choose(b, 2 * BODIES_MAX);
     if (source < i && slides_or_turns(d) && slides_or_turns(&joints[source])) {
-        d->mimic            = source;
-        d->mimic_multiplier = fuzz_number(b);
-        d->mimic_offset     = fuzz_number(b);
+        d->mimic.source     = source;
+        d->mimic.multiplier = fuzz_number(b);
+        d->mimic.offset     = fuzz_number(b);
     }
 }
 
@@ -189,8 +189,8 @@ skel_model *fuzz_model(fuzz_bytes *b) {
         if (bodies[i].unplaced) make_joint(b, nj++, i, joints);
     }
     if (nj > 0 && fuzz_choose(b, 8) == 1) { /* the last joint a second time closes a loop */
-        joints[nj]       = joints[nj - 1];
-        joints[nj].mimic = -1;
+        joints[nj]              = joints[nj - 1];
+        joints[nj].mimic.source = -1;
         ++nj;
     }
     make_ground(b, &ground);

@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 LIB = os.environ.setdefault("SKEL_LIB", str(ROOT / "build" / "lib" / "libskel.so"))
 BIN = os.environ.get("SKEL_BIN", str(ROOT / "build" / "bin" / "skel"))
+OFFSETS = os.environ.get("SKEL_OFFSETS", str(ROOT / "build" / "tests" / "skel_offsets"))
 NAMES = ("pendulum", "double_pendulum", "free_tree", "humanoid", "rope", "driven_root",
          "four_bar", "ring", "bar_hang", "follow", "falling_rod", "falling_rod_half",
          "falling_rod_dead", "jumper_stiff", "jumper_soft", "jumper_locked", "jumper_five",

@@ -14,7 +14,6 @@ import signal
 import struct
 import subprocess
 import tempfile
-import time
 import unittest
 
 from common import BIN, LIB, ROOT, SAMPLES

@@ -104,7 +104,7 @@ URDF = {  # name: (text, what the message must have)
                        "inertia: iyy: is 'nan'"),
     "inertial origin": (urdf("<link name='a'><inertial><origin xyz='0 0'/><mass value='1'/>"
                              "</inertial></link>"),
-                                 "inertial: origin: xyz: is '0 0', must be three numbers"),
+                        "inertial: origin: xyz: is '0 0', must be three numbers"),
     "visual origin": (urdf("<link name='a'><visual><origin xyz='0 0 nan'/></visual></link>"),
                       "line 2: link 'a': origin: xyz: is '0 0 nan', must be three numbers"),
     "box of words": (urdf("<link name='a'><collision><geometry><box size='a b c'/></geometry>"
@@ -181,10 +181,10 @@ URDF = {  # name: (text, what the message must have)
     "world is no root": (urdf(LINK.format("a"), LINK.format("world"),
                          "<joint name='j' type='fixed'>"
                               "<parent link='a'/><child link='world'/></joint>"),
-                                  "link 'world': name"),
+                         "link 'world': name"),
     "control character": (urdf("<link name='a&#9;b'/>"), "link: name: is 'a.b', must be 1 to 255"),
     "nothing but the world": (urdf(LINK.format("world")),
-                        "document: has no link but the world"),
+                              "document: has no link but the world"),
 }
 
 ROW = {"type": "revolute", "a": 0.1, "alpha": 0, "d": 0, "theta": 0}

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ctypes binding: mirrors the headers, bakes what the command bakes, owns what it creates."""
+"""The Python binding: it bakes as the command does, and it owns the objects that it creates."""
 
-import ctypes as C
 import gc
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,9 +14,8 @@ import common
 from test_documents import LANDING, LOOSE, RICH
 
 import skelpy
-from skelpy import _ffi, scene as document
+from skelpy import scene as document
 
-HEADERS = common.ROOT / "libskel" / "include" / "skel"
 DOUBLE = common.sample("double_pendulum")
 
 
@@ -26,56 +23,7 @@ def run(*command):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=1800)
 
 
-class Mirror(unittest.TestCase):
-    """_ffi.py says what the headers say."""
-
-    def test_every_exported_name_has_a_signature(self):
-        names = (common.ROOT / "tests" / "exports.txt").read_text().split()
-        self.assertEqual(sorted(_ffi._SIGNATURES), sorted(names))
-
-    def test_argument_counts(self):
-        text = "".join(path.read_text() for path in sorted(HEADERS.glob("*.h")))
-        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-        for name, arguments in re.findall(r"SKEL_API[^;(]*?\b(skel_\w+)\(([^)]*)\)", text):
-            count = 0 if arguments.strip() == "void" else arguments.count(",") + 1
-            self.assertEqual(len(_ffi._SIGNATURES[name]) - 1, count, name)
-
-    def test_struct_layout_is_the_compilers(self):
-        want, lines = [], []
-        for name, struct in _ffi.STRUCTS.items():
-            want.append(C.sizeof(struct))
-            lines.append(f'printf("%zu\\n", sizeof({name}));')
-            for field, *_ in struct._fields_:
-                want.append(getattr(struct, field).offset)
-                lines.append(f'printf("%zu\\n", offsetof({name}, {field}));')
-        with tempfile.TemporaryDirectory() as folder:
-            source, program = Path(folder, "layout.c"), Path(folder, "layout")
-            source.write_text("#include <skel/skel.h>\n#include <stdio.h>\nint main(void) {\n"
-                              + "\n".join(lines) + "\n}\n")
-            built = run("cc", "-std=c11", "-I", HEADERS.parent, source, "-o", program)
-            self.assertEqual(built.returncode, 0, built.stderr)
-            self.assertEqual([int(n) for n in run(program).stdout.split()], want)
-
-    def test_inits_accept_our_sizes_and_stay_inside(self):
-        lib = _ffi.load()
-        for name, struct in _ffi.STRUCTS.items():
-            init = getattr(lib, f"{name}_init_sized", None)
-            if init is None:
-                continue
-            memory = (C.c_ubyte * (C.sizeof(struct) + 64))(*[0xAA] * (C.sizeof(struct) + 64))
-            init(C.cast(memory, C.POINTER(struct)), C.sizeof(struct))
-            self.assertEqual(struct.from_buffer(memory).struct_size, C.sizeof(struct), name)
-            self.assertEqual(bytes(memory[C.sizeof(struct):]), b"\xaa" * 64, name)
-
-    def test_status_numbers(self):
-        text = (HEADERS / "skel_base.h").read_text()
-        for name in ("OK", "MORE", "E_BUFFER"):
-            self.assertEqual(getattr(_ffi, name), int(re.search(rf"SKEL_{name}, (-?\d+)", text)[1]))
-
-    def test_a_library_that_is_not_there(self):
-        with self.assertRaises(OSError):
-            _ffi.load("/nowhere/libskel.so")
-
+class Version(unittest.TestCase):
     def test_version(self):
         self.assertRegex(skelpy.version(), r"^\d+\.\d+\.\d+$")
 
@@ -172,6 +120,17 @@ class Baking(unittest.TestCase):
         self.assertEqual(bake.run().samples_done, 10)
         with self.assertRaises(ValueError):
             scene.fps
+
+    def test_forces_and_solvers_outlive_their_scene(self):
+        bake = skelpy.Bake(self.scene, frame_end=10).run()
+        forces = skelpy.Inverse(self.scene, bake.poses, bake.fps)
+        torque = list(forces.torque)
+        solver = skelpy.Ik(self.scene, [{"body": "lower", "position": [1, 0, -1]}])
+        self.scene.close()
+        self.assertEqual(len(forces.q), 20)
+        self.assertEqual(list(forces.torque), torque)
+        self.assertEqual(len(solver.solve([0.1, 0.2])[0]), 2)
+        self.assertEqual((len(solver.poses), len(solver.active)), (14, 2))
 
     def test_overrides(self):
         bake = skelpy.Bake(self.scene, fps=48, frame_start=10, frame_end=19, integrator="euler",
@@ -287,6 +246,12 @@ class Pins(unittest.TestCase):
         scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], pinned=[[0, 1], [2, 3]]).to_json())
         self.assertEqual(scene.body(0)["pinned"], [[0, 1], [2, 3]])
         self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["pinned"], [])
+
+    def test_contact_points_can_be_asked_for(self):
+        points = [[0, 0, 0.5], [0.25, 0, -0.5]]
+        scene = skelpy.Scene.from_json(lone(position=[0, 0, 0], contacts=points).to_json())
+        self.assertEqual(scene.body(0)["contacts"], points)
+        self.assertEqual(skelpy.Scene.from_json(DOUBLE).body(0)["contacts"], [])
 
     def test_preroll(self):
         scene = lone(position=[0, 0, 0])

@@ -154,7 +154,6 @@ class Features(unittest.TestCase):
             self.assertAlmostEqual(trunk["position"][i], com[i], 14)
         self.assertAlmostEqual(sum(trunk["inertia"][:3]), 0.15, 15)  # the trace does not turn
 
-
     def test_a_thing_that_only_stands_there(self):
         text = ('<robot name="table"><link name="top"/><link name="leg"/>'
                 '<joint name="j" type="fixed"><parent link="top"/><child link="leg"/>'

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/chains.h"
 #include "math/quat.h"
-#include "plugin_bridge/json.h"
+#include "document/json.h"
 #include "shared/scenes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void read_file(const char *path, skel__json_tree *tree) {
+static void read_file(const char *path, json_tree *tree) {
     FILE *f = fopen(path, "rb");
     if (!f) fprintf(stderr, "%s: cannot be read\n", path), abort();
     fseek(f, 0, SEEK_END);
@@ -18,27 +18,27 @@ static void read_file(const char *path, skel__json_tree *tree) {
     if (!text || fread(text, 1, (size_t)size, f) != (size_t)size) abort();
     fclose(f);
     char message[200];
-    if (skel__json_parse(tree, text, (size_t)size, message, sizeof message) != SKEL_OK) abort();
+    if (json_parse(tree, text, (size_t)size, message, sizeof message) != SKEL_OK) abort();
     free(text);
 }
 
 /* 3 x 4, row-major. */
-static void pose_from(const skel__json *list, double out[7]) {
+static void pose_from(const json_value *list, double out[7]) {
     double a[12];
-    for (int k = 0; k < 12; ++k) a[k] = skel__json_element(list, k)->number;
+    for (int k = 0; k < 12; ++k) a[k] = json_element(list, k)->number;
     const m3 r = {{{a[0], a[1], a[2]}, {a[4], a[5], a[6]}, {a[8], a[9], a[10]}}};
     out[0] = a[3], out[1] = a[7], out[2] = a[11];
     q_to(q_from_matrix(r), out + 3);
 }
 
-static void read_joint(chain *c, int k, const skel__json *j) {
-    const skel__json *axis = skel__json_member(j, "axis");
-    pose_from(skel__json_member(j, "origin"), c->origin[k]);
-    for (int i = 0; i < 3; ++i) c->axis[k][i] = skel__json_element(axis, i)->number;
-    c->low[k]        = skel__json_member(j, "lower")->number;
-    c->high[k]       = skel__json_member(j, "upper")->number;
-    c->continuous[k] = skel__json_is_true(skel__json_member(j, "continuous"));
-    c->slides[k]     = strcmp(skel__json_member(j, "type")->text, "prismatic") == 0;
+static void read_joint(chain *c, int k, const json_value *j) {
+    const json_value *axis = json_member(j, "axis");
+    pose_from(json_member(j, "origin"), c->origin[k]);
+    for (int i = 0; i < 3; ++i) c->axis[k][i] = json_element(axis, i)->number;
+    c->low[k]        = json_member(j, "lower")->number;
+    c->high[k]       = json_member(j, "upper")->number;
+    c->continuous[k] = json_is_true(json_member(j, "continuous"));
+    c->slides[k]     = strcmp(json_member(j, "type")->text, "prismatic") == 0;
 }
 
 /* The shortest turn from z to the axis: the joint's frame in the link's. */
@@ -70,8 +70,8 @@ static void build(chain *c) {
         memcpy(joint[k].parent_position, c->origin[k], 3 * sizeof(double));
         q_to(q_mul(q_of(c->origin[k] + 3), turn), joint[k].parent_orientation);
         q_to(turn, joint[k].child_orientation);
-        joint[k].has_limits   = !c->continuous[k];
-        joint[k].limit_low[0] = c->low[k], joint[k].limit_high[0] = c->high[k];
+        joint[k].limits.is_set = !c->continuous[k];
+        joint[k].limits.low[0] = c->low[k], joint[k].limits.high[0] = c->high[k];
         c->reach += v3_norm(v3_of(c->origin[k]));
     }
     c->reach += v3_norm(v3_of(c->tip));
@@ -108,24 +108,23 @@ void chain_on_base(const chain *of, int turns, int slides, double limit, chain *
 }
 
 int chains_load(chain **out) {
-    skel__json_tree tree;
+    json_tree tree;
     read_file(SKEL_TEST_DATA "/ik_chains.json", &tree);
-    const skel__json *root  = tree.root;
-    const int         count = skel__json_size(root);
+    const json_value *root  = tree.root;
+    const int         count = json_size(root);
     *out                    = calloc((size_t)count, sizeof **out);
     if (!*out) abort();
     for (int i = 0; i < count; ++i) {
-        const skel__json *node   = skel__json_element(root, i),
-                         *joints = skel__json_member(node, "joints");
-        chain *c                 = &(*out)[i];
-        snprintf(c->name, sizeof c->name, "%s", skel__json_member(node, "name")->text);
-        c->n = skel__json_size(joints);
+        const json_value *node = json_element(root, i), *joints = json_member(node, "joints");
+        chain            *c = &(*out)[i];
+        snprintf(c->name, sizeof c->name, "%s", json_member(node, "name")->text);
+        c->n = json_size(joints);
         if (c->n > CHAIN_MAX) abort();
-        for (int k = 0; k < c->n; ++k) read_joint(c, k, skel__json_element(joints, k));
-        pose_from(skel__json_member(node, "tip"), c->tip);
+        for (int k = 0; k < c->n; ++k) read_joint(c, k, json_element(joints, k));
+        pose_from(json_member(node, "tip"), c->tip);
         build(c);
     }
-    skel__json_free(&tree);
+    json_free(&tree);
     return count;
 }
 

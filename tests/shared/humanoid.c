@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/humanoid.h"
 #include "model/model.h"
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void scale_body(skel_body_desc *b, double s) {
 static void scale_joint(skel_joint_desc *j, double s, double friction) {
     for (int k = 0; k < 3; ++k) j->parent_position[k] *= s, j->child_position[k] *= s;
     j->friction *= friction * s * s;
-    j->has_limits = 0;
+    j->limits.is_set = 0;
 }
 
 /* Takes the velocity of the common centre of mass away. */
@@ -74,11 +74,11 @@ void humanoid_limits(skel_body_desc *bodies, int nb, skel_joint_desc *joints, in
     (void)bodies, (void)nb;
     for (int k = 0; k < nj; ++k) {
         skel_joint_desc *j = &joints[k];
-        j->has_limits      = 1;
+        j->limits.is_set   = 1;
         if (j->type == SKEL_JOINT_BALL)
-            j->limit_high[0] = 0.9, j->limit_low[1] = -0.6, j->limit_high[1] = 0.6;
+            j->limits.high[0] = 0.9, j->limits.low[1] = -0.6, j->limits.high[1] = 0.6;
         else
-            j->limit_low[0] = j->limit_low[1] = -1.5, j->limit_high[0] = j->limit_high[1] = 1.5;
+            j->limits.low[0] = j->limits.low[1] = -1.5, j->limits.high[0] = j->limits.high[1] = 1.5;
     }
 }
 
@@ -87,11 +87,11 @@ double limits_broken(const skel_model *m, const double *q) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         double             c[2];
-        const int32_t      n = skel__joint_scalars(j, q + j->q_offset, c);
-        for (int32_t i = 0; j->has_limits && i < n; ++i) {
+        const int32_t      n = skel__joint_coordinates(j, q + j->q_offset, c);
+        for (int32_t i = 0; j->limits.is_set && i < n; ++i) {
             const double x = j->type == SKEL_JOINT_BALL ? c[i] : q[j->q_offset + i];
-            worst          = fmax(worst, x - j->limit_high[i]);
-            if (!(j->type == SKEL_JOINT_BALL && i == 0)) worst = fmax(worst, j->limit_low[i] - x);
+            worst          = fmax(worst, x - j->limits.high[i]);
+            if (!(j->type == SKEL_JOINT_BALL && i == 0)) worst = fmax(worst, j->limits.low[i] - x);
         }
     }
     return worst;

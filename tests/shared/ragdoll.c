@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shared/ragdoll.h"
-#include "algo/algo.h"
+#include "dynamics/dynamics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 enum { FIGURE = 20, JOINTS = 19, STEPS_MAX = 16 };
 
 static void limit(skel_joint_desc *j) {
-    j->has_limits = 1;
+    j->limits.is_set = 1;
     if (j->type == SKEL_JOINT_BALL) {
-        j->limit_high[0] = 1.0;
-        j->limit_low[1] = -0.7, j->limit_high[1] = 0.7;
+        j->limits.high[0] = 1.0;
+        j->limits.low[1] = -0.7, j->limits.high[1] = 0.7;
     } else {
-        j->limit_low[0] = j->limit_low[1] = -1.2;
-        j->limit_high[0] = j->limit_high[1] = 1.2;
+        j->limits.low[0] = j->limits.low[1] = -1.2;
+        j->limits.high[0] = j->limits.high[1] = 1.2;
     }
 }
 

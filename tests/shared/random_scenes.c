@@ -169,19 +169,19 @@ static void random_limits(draft *d, skel_joint_desc *j) {
     static const double restitution[] = {0, 0, 0, 0.3, 0.8, 1};
     const double        unit          = j->type == SKEL_JOINT_SLIDE ? d->out.size : 1;
 
-    j->has_limits        = 1;
-    j->limit_restitution = restitution[rng_int(&d->r, 6)];
+    j->limits.is_set      = 1;
+    j->limits.restitution = restitution[rng_int(&d->r, 6)];
     for (int k = 0; k < 2; ++k) {
-        j->limit_low[k]  = j->q[k] - unit * (chance(d, 0.1) ? 0 : rng_range(&d->r, 0.05, 1.2));
-        j->limit_high[k] = j->q[k] + unit * rng_range(&d->r, 0.05, 1.2);
+        j->limits.low[k]  = j->q[k] - unit * (chance(d, 0.1) ? 0 : rng_range(&d->r, 0.05, 1.2));
+        j->limits.high[k] = j->q[k] + unit * rng_range(&d->r, 0.05, 1.2);
     }
     if (j->type == SKEL_JOINT_BALL) { /* the cone is about its zero, where the ball starts */
         memset(j->q, 0, sizeof j->q);
-        j->limit_low[0]  = 0;
-        j->limit_high[0] = rng_range(&d->r, 0.1, 1.5);
-        j->limit_low[1]  = -rng_range(&d->r, 0.1, 1.2);
-        j->limit_high[1] = rng_range(&d->r, 0.1, 1.2);
-        random_unit(d, j->limit_axis, 3);
+        j->limits.low[0]  = 0;
+        j->limits.high[0] = rng_range(&d->r, 0.1, 1.5);
+        j->limits.low[1]  = -rng_range(&d->r, 0.1, 1.2);
+        j->limits.high[1] = rng_range(&d->r, 0.1, 1.2);
+        random_unit(d, j->limits.axis, 3);
     }
     d->out.limits++;
 }
@@ -194,10 +194,10 @@ static void random_forces(draft *d, skel_joint_desc *j, double mass) {
     const double unit = slides ? l : 1, rate = sqrt(GRAVITY / l);
 
     if (chance(d, 0.4)) j->friction = rng_range(&d->r, 0, 0.5) * torque / (unit * rate);
-    if (one && j->has_limits && chance(d, 0.3)) {
-        j->spring_stiffness = rng_range(&d->r, 0, 5) * torque / unit;
-        j->spring_damping   = rng_range(&d->r, 0, 0.3) * torque / (unit * rate);
-        j->spring_rest      = j->q[0];
+    if (one && j->limits.is_set && chance(d, 0.3)) {
+        j->spring.stiffness = rng_range(&d->r, 0, 5) * torque / unit;
+        j->spring.damping   = rng_range(&d->r, 0, 0.3) * torque / (unit * rate);
+        j->spring.rest      = j->q[0];
     }
     if (one && chance(d, 0.1)) {
         const double none = 0;
@@ -213,10 +213,10 @@ static void random_follow(draft *d, skel_joint_desc *j) {
 
     const double unit    = j->type == SKEL_JOINT_SLIDE ? d->out.size : 1;
     const double zero[4] = {1, 0, 0, 0};
-    j->follow_frequency  = log_range(d, 0.2, 8);
-    j->follow_damping    = rng_range(&d->r, 0, 2);
+    j->follow.frequency  = log_range(d, 0.2, 8);
+    j->follow.damping    = rng_range(&d->r, 0, 2);
     if (chance(d, 0.5))
-        j->follow_curve =
+        j->follow.target =
             wandering(d, j->type == SKEL_JOINT_BALL ? zero : j->q, width[j->type], 0.5 * unit);
     d->out.follows++;
 }

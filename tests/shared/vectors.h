@@ -3,14 +3,14 @@
 #ifndef SKEL_TESTS_VECTORS_H
 #define SKEL_TESTS_VECTORS_H
 
-#include "plugin_bridge/json.h"
+#include "document/json.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static skel__json_tree g_tree;
-static skel__json     *g_vectors;
+static json_tree   g_tree;
+static json_value *g_vectors;
 
 static inline void load(void) {
     FILE *f = fopen(SKEL_TEST_DATA "/vectors.json", "rb");
@@ -22,29 +22,29 @@ static inline void load(void) {
     ck_assert_uint_eq(fread(text, 1, (size_t)size, f), (size_t)size);
     fclose(f);
     char message[200];
-    ck_assert_msg(skel__json_parse(&g_tree, text, (size_t)size, message, sizeof message) == SKEL_OK,
-                  "%s", message);
+    ck_assert_msg(json_parse(&g_tree, text, (size_t)size, message, sizeof message) == SKEL_OK, "%s",
+                  message);
     g_vectors = g_tree.root;
     free(text);
 }
 
 static inline void unload(void) {
-    skel__json_free(&g_tree);
+    json_free(&g_tree);
 }
 
-static inline const skel__json *get(const skel__json *node, const char *name) {
-    const skel__json *item = skel__json_member(node, name);
+static inline const json_value *get(const json_value *node, const char *name) {
+    const json_value *item = json_member(node, name);
     ck_assert_msg(item != NULL, "no %s", name);
     return item;
 }
 
-static inline double number(const skel__json *node, const char *name) {
+static inline double number(const json_value *node, const char *name) {
     return get(node, name)->number;
 }
-static inline void numbers(const skel__json *node, const char *name, double *out, int count) {
-    const skel__json *list = get(node, name);
-    ck_assert_int_eq(skel__json_size(list), count);
-    for (int k = 0; k < count; ++k) out[k] = skel__json_element(list, k)->number;
+static inline void numbers(const json_value *node, const char *name, double *out, int count) {
+    const json_value *list = get(node, name);
+    ck_assert_int_eq(json_size(list), count);
+    for (int k = 0; k < count; ++k) out[k] = json_element(list, k)->number;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libskel: real physics, IK and robots for armatures. This header includes all the others. */
+/** @file
+   libskel: real physics, IK and robots for armatures. This header includes all the others. */
 #ifndef SKEL_H
 #define SKEL_H
 

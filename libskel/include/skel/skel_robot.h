@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Robots. skel_scene_parse takes tables (`skel-dh/1` and CSV) and URDF wherever it takes a scene;
+/** @file
+   Robots. skel_scene_parse takes tables (`skel-dh/1` and CSV) and URDF wherever it takes a scene;
    this is what such documents hold beyond the model, and the way back to them. Implemented by
    plugin_bridge. */
 #ifndef SKEL_ROBOT_H
@@ -23,30 +24,37 @@ SKEL_API skel_status skel_scene_get_frame(const skel_scene *scene, int32_t frame
 SKEL_API int32_t skel_scene_tool(const skel_scene *scene);
 
 /** Named joint coordinates. */
-SKEL_API int32_t     skel_scene_pose_count(const skel_scene *scene);
+SKEL_API int32_t skel_scene_pose_count(const skel_scene *scene);
+/** Owned by the scene; NULL where the index is out of range. */
 SKEL_API const char *skel_scene_pose_name(const skel_scene *scene, int32_t pose);
 /** skel_model_q_count numbers, owned by the scene; NULL where the index is out of range. */
 SKEL_API const double *skel_scene_pose_q(const skel_scene *scene, int32_t pose);
 
 /** Joints of the model that go with another: q of *joint = *factor * q of *of + *offset. The same
     as `mimic` of skel_joint_desc; skel_scene_apply_mimic is skel_model_apply_mimic. */
-SKEL_API int32_t     skel_scene_mimic_count(const skel_scene *scene);
+SKEL_API int32_t skel_scene_mimic_count(const skel_scene *scene);
+/** See skel_scene_mimic_count. */
 SKEL_API skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
                                           int32_t *of, double *factor, double *offset);
+/** See skel_scene_mimic_count. */
 SKEL_API skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q);
 
 /** Which chain to write as a table. */
 typedef struct skel_scene_dh_desc {
-    uint32_t    struct_size;
-    int32_t     convention; /* SKEL_DH_* */
-    const char *root;       /* body or frame; NULL: the world, or what the tip hangs from */
-    const char *tip;        /* body or frame; NULL: the tool, or the only end of the skeleton */
-    double      snap;       /* as of skel_dh_chain_desc */
-    int32_t     is_csv;     /* 1: a CSV table instead of skel-dh/1 */
-    int32_t     reserved;   /* 0 */
-    double      parallel_tolerance; /* as of skel_dh_chain_desc */
+    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    int32_t  convention;  /**< SKEL_DH_* */
+    /** body or frame; NULL: the world, or what the tip hangs from */
+    const char *root;
+    /** body or frame; NULL: the tool, or the only end of the skeleton */
+    const char *tip;
+    double      snap;               /**< as of skel_dh_chain_desc */
+    int32_t     is_csv;             /**< 1: a CSV table instead of skel-dh/1 */
+    int32_t     reserved;           /**< 0 */
+    double      parallel_tolerance; /**< as of skel_dh_chain_desc */
 } skel_scene_dh_desc;
+/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);
+/** The same with the caller's own size. */
 #define skel_scene_dh_desc_init(d) skel_scene_dh_desc_init_sized((d), sizeof *(d))
 
 /* Texts into the caller's buffer, as skel_scene_write. err may be NULL. Tables and URDF are written

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The scene document `skel-scene/1`: a model, how it starts and how to bake it, as JSON.
+/** @file
+   The scene document `skel-scene/1`: a model, how it starts and how to bake it, as JSON.
    Implemented by plugin_bridge; the engine itself knows no JSON. */
 #ifndef SKEL_SCENE_H
 #define SKEL_SCENE_H
@@ -11,6 +12,7 @@
 extern "C" {
 #endif
 
+/** A document that was read; immutable. */
 typedef struct skel_scene skel_scene;
 
 /** json may also be a DH table (skel-dh/1, CSV) or a URDF, see skel_robot.h: they become scenes.
@@ -18,7 +20,7 @@ typedef struct skel_scene skel_scene;
     what is wrong ("joints[3].axis: is [0, 0, 0], must not be zero"). err may be NULL. */
 SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
                                       skel_error *err);
-SKEL_API void        skel_scene_destroy(skel_scene *scene); /* NULL is fine */
+SKEL_API void        skel_scene_destroy(skel_scene *scene); /**< NULL is fine */
 
 /** Everything wrong with the text, one line each ("error: PATH: ..." or "warning: PATH: ..."), into
     the caller's buffer, zero-terminated, cut at capacity. *needed (may be NULL) is the whole length
@@ -38,12 +40,16 @@ SKEL_API skel_status skel_scene_write(const skel_scene *scene, char *text, size_
 
 /** Owned by the scene. */
 SKEL_API const skel_model *skel_scene_model(const skel_scene *scene);
-SKEL_API const char       *skel_scene_name(const skel_scene *scene);
+/** The name in the document. Owned by the scene. */
+SKEL_API const char *skel_scene_name(const skel_scene *scene);
 /** What skel_bake_start would use; pointers stay the scene's. Set struct_size first. */
 SKEL_API skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_desc *desc);
-SKEL_API double      skel_scene_fps(const skel_scene *scene);
-SKEL_API int32_t     skel_scene_frame_start(const skel_scene *scene);
-SKEL_API int32_t     skel_scene_frame_end(const skel_scene *scene);
+/** Frames per second. */
+SKEL_API double skel_scene_fps(const skel_scene *scene);
+/** Number of the first frame. */
+SKEL_API int32_t skel_scene_frame_start(const skel_scene *scene);
+/** Number of the last frame. */
+SKEL_API int32_t skel_scene_frame_end(const skel_scene *scene);
 
 /* Inverse kinematics: what `goals` and `ik` of the document say. */
 /** What skel_ik_motion_start takes, as the document has it; pointers stay the scene's, goals are

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Documents of motions: `skel-track/1` and `skel-pose/1` read for a model, and a scene written with
+/** @file
+   Documents of motions: `skel-track/1` and `skel-pose/1` read for a model, and a scene written with
    another start and other forces. Implemented by plugin_bridge; the engine itself knows no JSON. */
 #ifndef SKEL_TRACK_H
 #define SKEL_TRACK_H
@@ -18,8 +19,9 @@ typedef struct skel_track skel_track;
     with the path of what is wrong. err may be NULL. */
 SKEL_API skel_status skel_track_parse(const char *json, size_t length, const skel_model *model,
                                       skel_track **out, skel_error *err);
-SKEL_API void        skel_track_destroy(skel_track *track); /* NULL is fine */
+SKEL_API void        skel_track_destroy(skel_track *track); /**< NULL is fine */
 
+/** Number of frames. */
 SKEL_API int32_t skel_track_frame_count(const skel_track *track);
 /** Number of the first frame; 0 for a pose. */
 SKEL_API int32_t skel_track_frame_start(const skel_track *track);
@@ -30,22 +32,25 @@ SKEL_API const double *skel_track_poses(const skel_track *track);
 
 /** What to write otherwise than the scene has it. Pointers that are NULL leave it as it is. */
 typedef struct skel_scene_edit {
-    uint32_t      struct_size;
-    uint32_t      sample_count; /* of the curves below, at time k / sample_rate */
-    const double *poses;        /* body_count x 7: where dynamic bodies start */
-    const double *velocities;   /* body_count x 6 */
-    const double *motor;        /* [sample][joint]: added to the motors of hinges and slides */
-    const double *force;        /* [sample][body][3]: added to the loads of dynamic bodies */
-    const double *torque;       /* [sample][body][3] */
-    double        sample_rate;  /* [1/s] */
-    int32_t       has_bake;     /* 1: fps, frame_start and frame_end replace those of the scene, and
-                                   it starts without preroll */
-    int32_t       frame_start;
-    int32_t       frame_end;
-    int32_t       reserved;
-    double        fps;
+    uint32_t      struct_size;  /**< sizeof of this struct as the caller saw it */
+    uint32_t      sample_count; /**< of the curves below, at time k / sample_rate */
+    const double *poses;        /**< body_count x 7: where dynamic bodies start */
+    const double *velocities;   /**< body_count x 6 */
+    const double *motor;        /**< [sample][joint]: added to the motors of hinges and slides */
+    const double *force;        /**< [sample][body][3]: added to the loads of dynamic bodies */
+    const double *torque;       /**< [sample][body][3] */
+    double        sample_rate;  /**< [1/s] */
+    /** 1: fps, frame_start and frame_end replace those of the scene, and it starts without
+        preroll */
+    int32_t has_bake;
+    int32_t frame_start; /**< with has_bake */
+    int32_t frame_end;   /**< with has_bake */
+    int32_t reserved;    /**< 0 */
+    double  fps;         /**< with has_bake; frames per second */
 } skel_scene_edit;
+/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
 SKEL_API void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size);
+/** The same with the caller's own size. */
 #define skel_scene_edit_init(e) skel_scene_edit_init_sized((e), sizeof *(e))
 
 /** As skel_scene_write, edited. Added curves are smooth ("interpolation": "cubic"); those that are

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/desc.h"
 #include "base/error.h"
-#include "drive/step.h"
-#include "solve/impact.h"
+#include "integrate/step.h"
+#include "integrate/impact.h"
 
 #include <skel/skel_bake.h>
 
@@ -190,12 +190,13 @@ static skel_status settle(skel_bake *b, skel_error *err) {
     double            gap = 0, speed = 0;
     const skel_status status = skel_state_project(b->state, &gap, &speed, err);
     if (status != SKEL_OK) return status;
-    if (gap > NOTEWORTHY * b->m->size)
+    if (gap > NOTEWORTHY * b->m->length_scale)
         warn(b, "the joints stood open by %.3g m at the start; the bodies were moved together",
              gap);
-    if (speed > NOTEWORTHY * sqrt(b->m->pull * b->m->size))
+    if (speed > NOTEWORTHY * sqrt(b->m->gravity_norm * b->m->length_scale))
         warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
-    if (skel__event_count(b->m) > 0) skel__modes_start(b->state); /* the first sample knows them */
+    if (skel__event_count(b->m) > 0)
+        skel__event_states_start(b->state); /* the first sample knows them */
     if (b->m->nl > 0) warn_implied(b);
     if (b->m->pairs_left_out)
         warn(b, "too many bodies: they do not touch each other unless `collide` says so", 0);
@@ -342,7 +343,7 @@ static void raise_to(double *largest, double value) {
 /* Sizes against which drifts are relative. */
 static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_row *row) {
     /* at rest, drifts are relative to a small part of what would be motion: a fall by its size */
-    const double speed  = sqrt(b->m->size * (v3_norm(b->m->gravity) + b->m->size));
+    const double speed  = sqrt(b->m->length_scale * (v3_norm(b->m->gravity) + b->m->length_scale));
     double       linear = 0, angular = 0, weight = 0, far = 0;
     for (int32_t k = 0; k < b->m->nd; ++k) {
         const int32_t    i  = b->m->order[k];
@@ -354,7 +355,7 @@ static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_
         angular += v3_norm(x->p) * mv + v3_norm(m3_mulv(b->m->body[i].inertia, x->w));
     }
     raise_to(&b->momentum_scale, fmax(linear, QUIET * weight * speed));
-    raise_to(&b->angular_scale, fmax(angular, QUIET * weight * speed * (b->m->size + far)));
+    raise_to(&b->angular_scale, fmax(angular, QUIET * weight * speed * (b->m->length_scale + far)));
     raise_to(&b->energy_scale, QUIET * QUIET * weight * speed * speed);
     raise_to(&b->energy_scale, row->kinetic);
     raise_to(&b->energy_scale, fabs(row->work_motor));
@@ -446,7 +447,7 @@ static skel_status work_by_tolerance(skel_bake *b) {
     if (t > skel__cvode_time(b->cvode)) {
         const skel_status status = skel__cvode_step(b->cvode, INFINITY, &b->error);
         double            at;
-        const double      push = skel__cvode_ground_push(b->cvode, &at);
+        const double      push = skel__cvode_ground_force(b->cvode, &at);
         note_ground(b, at, push);
         return status;
     }
@@ -458,18 +459,19 @@ static skel_status work_by_tolerance(skel_bake *b) {
 /* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
 static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
-    const int    goes_on   = b->state->is_under_way;
+    const int    goes_on   = b->state->is_step_in_progress;
     skel_status  status    = SKEL_OK;
     if (to_sample <= SAME_TIME * b->h && !goes_on) {
         status = take_sample(b, b->state);
     } else if (to_sample < (1.0 - SAME_TIME) * b->h && !goes_on) {
-        if (!b->sample->is_under_way) skel_state_copy(b->sample, b->state);
+        if (!b->sample->is_step_in_progress) skel_state_copy(b->sample, b->state);
         status = skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
         if (status == SKEL_OK) status = take_sample(b, b->sample);
     } else {
         status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
         if (status == SKEL_OK) b->state->t = b->from + (double)++b->steps * b->h;
-        if (status == SKEL_OK) note_ground(b, b->state->ground_time, b->state->ground_peak);
+        if (status == SKEL_OK)
+            note_ground(b, b->state->ground_force_peak_time, b->state->ground_force_peak);
     }
     return status;
 }
@@ -535,7 +537,7 @@ static void count_work(const skel_bake *b, skel_bake_summary *s) {
     s->steps       = (double)b->steps;
     s->evaluations = s->steps * evaluations[b->integrator];
     skel__conserving_counts(b->state, &s->rejected_steps, &s->evaluations);
-    s->rest_time  = skel__conserving_rest(b->state);
+    s->rest_time  = skel__conserving_sleep_time(b->state);
     s->last_order = b->steps > 0 ? order[b->integrator] : 0;
     if (!b->cvode) return;
     const skel__cvode_counts c = skel__cvode_counted(b->cvode);

@@ -6,7 +6,7 @@
 #define SKEL_DRIVE_IK_MOTION_H
 
 #include "base/carve.h"
-#include "solve/ik.h"
+#include "ik/ik.h"
 
 #define SKEL__IK_STEP_MAX 0.15 /* [rad], [length] from sample to sample; more is a jump */
 #define SKEL__IK_WAY_MAX 1.0   /* or so many times the way of the targets */

@@ -51,7 +51,7 @@ void skel__repair_layout(skel_ik_motion *v, skel__carver *c) {
 
     r->middle.x            = skel__carve(c, nx, sizeof(double));
     skel__strand *others[] = {&r->glide, &r->best, &r->jump, &r->begin, &r->reverse};
-    for (size_t k = 0; k < sizeof others / sizeof *others; ++k)
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; ++k)
         others[k]->x = skel__carve(c, width * nx, sizeof(double));
     double *rest = skel__carve(c, slots * width * nx, sizeof(double));
     for (size_t k = 0; rest && k < slots; ++k)

@@ -14,16 +14,16 @@
    velocities or accelerations jump. No stencil reaches across such an event if there are enough
    samples on its own side; samples whose stencils do are flagged. After the filter all is smooth.
 
-   Contacts. Samples are gone through in turn: the forces found at one (algo/inverse_contact.c) bend
-   the bristles of the contact law, which the displacements until the next one bend on. */
-#include "algo/inverse.h"
+   Contacts. Samples are gone through in turn: the forces found at one (inverse_contact.c) bend the
+   bristles of the contact law, which the displacements until the next one bend on. */
+#include "dynamics/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "math/rotation.h"
 #include "math/series.h"
-#include "solve/impact.h"
+#include "integrate/impact.h"
 
 #include <skel/skel_inverse.h>
 
@@ -257,8 +257,8 @@ static void pose_state(const skel_inverse *v, int32_t sample, skel_state *s) {
 
 /* Whether velocities jump at the event: a rigid ground or a hard stop. */
 static int is_hard(const skel_model *m, int32_t event) {
-    if (event < m->ns) return m->ground[m->spot[event].ground].is_rigid;
-    return skel__has_stop(&m->joint[(event - m->ns) / 4]);
+    if (event < m->ncand) return m->ground[m->candidate[event].ground].is_rigid;
+    return skel__has_stop(&m->joint[(event - m->ncand) / 4]);
 }
 
 static void mark_skeleton(skel_inverse *v, int32_t sample, int32_t body) {
@@ -268,12 +268,12 @@ static void mark_skeleton(skel_inverse *v, int32_t sample, int32_t body) {
 /* The event lies between the sample before and this one. */
 static void mark(skel_inverse *v, int32_t sample, int32_t event) {
     const skel_model *m = v->m;
-    if (event < m->ns) {
-        mark_skeleton(v, sample, m->spot[event].i);
-        mark_skeleton(v, sample, skel__spot_other(m, &m->spot[event]));
+    if (event < m->ncand) {
+        mark_skeleton(v, sample, m->candidate[event].i);
+        mark_skeleton(v, sample, skel__candidate_other(m, &m->candidate[event]));
         return;
     }
-    const skel__joint *j = &m->joint[(event - m->ns) / 4];
+    const skel__joint *j = &m->joint[(event - m->ncand) / 4];
     mark_skeleton(v, sample, j->a);
     mark_skeleton(v, sample, j->b);
 }
@@ -286,7 +286,7 @@ static void find_events(skel_inverse *v, int32_t sample) {
         const double *x     = v->values + e;
         const double  now   = x[(size_t)(sample % 4) * ne];
         const int     hard  = is_hard(v->m, e);
-        const double  unit  = e < v->m->ns ? v->m->reach : 1.0;
+        const double  unit  = e < v->m->ncand ? v->m->contact_length : 1.0;
         const double  slack = EVENT_SLACK * unit;
         int32_t       side  = v->side[e];
         if (now > (hard ? HARD_RELEASED * unit : slack)) side = 1;
@@ -307,10 +307,10 @@ static void find_events(skel_inverse *v, int32_t sample) {
 static void start_events(skel_inverse *v, skel_state *s) {
     const skel_model *m = v->m;
     pose_state(v, 0, s);
-    if (v->ne > 0) skel__modes_start(s);
-    for (int32_t k = 0; k < v->ne; ++k) s->mode[k] = SKEL__FREE;
+    if (v->ne > 0) skel__event_states_start(s);
+    for (int32_t k = 0; k < v->ne; ++k) s->event_state[k] = SKEL__EVENT_OPEN;
     for (int32_t k = 0; k < m->nj; ++k)
-        if (m->joint[k].muscle >= 0) s->memory[m->joint[k].muscle] = 0;
+        if (m->joint[k].muscle_index >= 0) s->internal[m->joint[k].muscle_index] = 0;
 }
 
 /* Goes over all poses: events, and how many contacts there are. Takes the memory for those. */
@@ -328,7 +328,7 @@ static skel_status survey(skel_inverse *v, skel_state *s) {
         if (all > INT32_MAX) return SKEL_E_MEMORY;
         v->first[k + 1] = (int32_t)all;
     }
-    if (v->m->ns == 0) return SKEL_OK;
+    if (v->m->ncand == 0) return SKEL_OK;
     if (all > 0) v->contact = skel__alloc(&v->allocator, all * sizeof *v->contact);
     if (all > 0 && !v->contact) return SKEL_E_MEMORY;
     return skel__contacts_reserve(s, most);
@@ -525,10 +525,10 @@ static double find_uncertainty(skel_inverse *v, int32_t sample, skel_state *s) {
 }
 
 static skel_inverse_contact contact_of(const skel_model *m, const skel__contact *c) {
-    skel_inverse_contact out    = {.struct_size = sizeof out, .body = c->i, .other = c->other};
-    const skel__spot    *p      = &m->spot[c->spot];
-    const int32_t        ground = p->ground % (m->ng + 1); /* whatever the body's weight is */
-    out.ground                  = p->kind == SKEL__SPOT_PLANE ? ground : -1;
+    skel_inverse_contact   out    = {.struct_size = sizeof out, .body = c->i, .other = c->other};
+    const skel__candidate *p      = &m->candidate[c->candidate];
+    const int32_t          ground = p->ground % (m->ng + 1); /* whatever the body's weight is */
+    out.ground                    = p->kind == SKEL__CANDIDATE_PLANE ? ground : -1;
     v3_to(c->point, out.point);
     v3_to(c->axis[0], out.normal);
     v3_to(skel__contact_force_on(c), out.force);
@@ -672,8 +672,8 @@ static double passing(const skel_inverse *v, int32_t e) {
     for (int32_t k = 0; k < v->n; ++k) {
         const double *w = v->wrench + 6 * ((size_t)k * (size_t)v->m->nj + (size_t)e);
         const double  f = v3_norm(v3_of(w)), n = v3_norm(v3_of(w + 3));
-        const double  all =
-            v->m->joint[e].type == SKEL_JOINT_SLIDE ? f + n / v->m->size : f * v->m->size + n;
+        const double  all = v->m->joint[e].type == SKEL_JOINT_SLIDE ? f + n / v->m->length_scale
+                                                                    : f * v->m->length_scale + n;
         sum += all * all / v->n;
     }
     return sqrt(sum);

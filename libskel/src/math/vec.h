@@ -133,7 +133,7 @@ static inline m3 m3_skew_times(v3 x, m3 m) {
                  v3_sub(v3_scale(a, x.z), v3_scale(c, x.x)),
                  v3_sub(v3_scale(b, x.x), v3_scale(a, x.y))}};
 }
-/* (a + a^T) / 2: rounding must not make an inertia lopsided (DESIGN 6, traps) */
+/* (a + a^T) / 2: rounding must not make an inertia lopsided */
 static inline m3 m3_symmetric(m3 a) {
     const double xy = 0.5 * (a.r[0].y + a.r[1].x);
     const double xz = 0.5 * (a.r[0].z + a.r[2].x);

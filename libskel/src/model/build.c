@@ -25,10 +25,11 @@
     } while (0)
 
 #define DESC_BODY_V1 offsetof(skel_body_desc, pinned)
-#define DESC_JOINT_V1 offsetof(skel_joint_desc, follow_frequency)
+#define DESC_JOINT_V1 sizeof(skel_joint_desc)
 #define DESC_MODEL_V1 offsetof(skel_model_desc, grounds)
 _Static_assert(sizeof(skel_body_desc) == offsetof(skel_body_desc, collide) + 4, "tail padding");
-_Static_assert(sizeof(skel_joint_desc) == offsetof(skel_joint_desc, mimic_offset) + 8,
+_Static_assert(sizeof(skel_joint_desc) ==
+                   offsetof(skel_joint_desc, mimic) + sizeof(skel_joint_mimic),
                "tail padding");
 _Static_assert(sizeof(skel_model_desc) ==
                    offsetof(skel_model_desc, frame_acceleration_curve) + sizeof(skel_curve),
@@ -39,12 +40,12 @@ static const skel_joint_desc k_joint = {.struct_size        = sizeof k_joint,
                                         .parent             = SKEL_WORLD,
                                         .parent_orientation = {1, 0, 0, 0},
                                         .child_orientation  = {1, 0, 0, 0},
-                                        .limit_axis         = {0, 0, 1},
-                                        .follow_damping     = 1,
-                                        .muscle_delay       = 0.1,
-                                        .muscle_side        = 1,
-                                        .mimic              = -1,
-                                        .mimic_multiplier   = 1};
+                                        .limits.axis        = {0, 0, 1},
+                                        .follow.damping     = 1,
+                                        .muscle.delay       = 0.1,
+                                        .muscle.side        = 1,
+                                        .mimic.source       = -1,
+                                        .mimic.multiplier   = 1};
 static const skel_model_desc k_model = {.struct_size   = sizeof k_model,
                                         .body_stride   = sizeof(skel_body_desc),
                                         .joint_stride  = sizeof(skel_joint_desc),
@@ -127,8 +128,8 @@ static skel_status check_and_measure(build *b, size_t *names, size_t *numbers) {
         CHECK(skel__check_joint((skel__owner){b->err, SKEL_E_JOINT, "joints", i},
                                 (int32_t)b->desc.body_count, &d));
         *names += name_room(d.name);
-        *numbers += curve_room(&d.motor_curve, 0) + curve_room(&d.follow_curve, 0) +
-                    curve_room(&d.follow_weight, 0);
+        *numbers += curve_room(&d.motor_curve, 0) + curve_room(&d.follow.target, 0) +
+                    curve_room(&d.follow.weight, 0);
     }
     *numbers +=
         curve_room(&b->desc.frame_spin_curve, 0) + curve_room(&b->desc.frame_acceleration_curve, 0);
@@ -145,10 +146,10 @@ static size_t layout(build *b, void *base, size_t names, size_t numbers) {
     at.order        = skel__carve(&c, nb, sizeof *at.order);
     at.prescribed   = skel__carve(&c, nb + np, sizeof *at.prescribed);
     at.loop         = skel__carve(&c, nj, sizeof *at.loop);
-    at.mimic        = skel__carve(&c, nj, sizeof *at.mimic);
+    at.mimic_joint  = skel__carve(&c, nj, sizeof *at.mimic_joint);
     at.pin          = skel__carve(&c, nb, sizeof *at.pin);
     at.ground =
-        skel__carve(&c, SKEL__LIGHTER * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
+        skel__carve(&c, SKEL__SOFT_LEVELS * ((size_t)b->desc.ground_count + 1), sizeof *at.ground);
     at.wobble  = skel__carve(&c, b->desc.wobble_count, sizeof *at.wobble);
     at.field   = skel__carve(&c, b->desc.field_count, sizeof *at.field);
     b->names   = skel__carve(&c, names, 1);
@@ -268,30 +269,6 @@ static void take_body(build *b, int32_t i, const skel_body_desc *d) {
     }
 }
 
-static void take_actuators(skel__joint *to, const skel_joint_desc *d) {
-    to->limit_restitution = d->limit_restitution;
-    to->law_a             = d->limit_law_a;
-    to->law_b             = d->limit_law_b;
-    to->law_c             = d->limit_law_c;
-    to->law_d             = d->limit_law_d;
-    to->law_on            = d->limit_law_on;
-    to->spring_stiffness  = d->spring_stiffness;
-    to->spring_damping    = d->spring_damping;
-    to->spring_rest       = d->spring_rest;
-    to->muscle_growth     = d->muscle_growth;
-    to->muscle_max        = d->muscle_max;
-    to->muscle_start      = d->muscle_start;
-    to->muscle_feedback   = d->muscle_feedback;
-    to->muscle_impact     = d->muscle_impact;
-    to->muscle_delay      = d->muscle_delay;
-    to->muscle_side       = d->muscle_side;
-    to->muscle            = -1;
-    to->mimic             = d->mimic;
-    to->mimic_multiplier  = d->mimic_multiplier;
-    to->mimic_offset      = d->mimic_offset;
-    to->lead              = -1;
-}
-
 static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     skel__joint *to = &b->m->joint[i];
     to->type        = d->type;
@@ -305,19 +282,24 @@ static void take_joint(build *b, int32_t i, const skel_joint_desc *d) {
     to->motor       = d->motor;
     to->motor_curve = take_curve(b, &d->motor_curve);
     to->is_smooth   = (d->flags & SKEL_FLAG_SMOOTH) != 0;
-    to->has_limits  = d->has_limits != 0;
-    memcpy(to->limit_low, d->limit_low, sizeof to->limit_low);
-    memcpy(to->limit_high, d->limit_high, sizeof to->limit_high);
-    to->limit_axis       = v3_of(d->limit_axis);
-    to->follow_frequency = d->follow_frequency;
-    to->follow_damping   = d->follow_damping;
-    to->follow_max       = d->follow_max;
-    to->follow_curve     = take_curve(b, &d->follow_curve);
-    to->follow_weight    = take_curve(b, &d->follow_weight);
-    if (d->type == SKEL_JOINT_BALL && to->follow_curve.count > 0)
-        skel__curve_orient((double *)(uintptr_t)to->follow_curve.value, to->follow_curve.count);
-    if (to->follow_frequency > 0) b->m->has_follow = 1;
-    take_actuators(to, d);
+
+    to->limits        = d->limits;
+    to->limits.is_set = d->limits.is_set != 0;
+    to->limit_axis    = v3_of(d->limits.axis);
+
+    to->follow        = d->follow;
+    to->follow.target = take_curve(b, &d->follow.target);
+    to->follow.weight = take_curve(b, &d->follow.weight);
+    if (d->type == SKEL_JOINT_BALL && to->follow.target.count > 0)
+        skel__curve_orient((double *)(uintptr_t)to->follow.target.value, to->follow.target.count);
+    if (to->follow.frequency > 0) b->m->has_follow = 1;
+
+    to->spring       = d->spring;
+    to->muscle       = d->muscle;
+    to->muscle_index = -1;
+    to->mimic        = d->mimic;
+    to->mimic_root   = -1;
+
     to->name     = take_name(b, d->name, "joint", i);
     to->q_offset = b->m->nq;
     to->v_offset = b->m->nv;
@@ -339,8 +321,8 @@ static skel_status copy_all(build *b) {
         CHECK(joint_at(b, i, &d));
         take_joint(b, i, &d);
     }
-    b->m->spin_curve  = take_curve(b, &b->desc.frame_spin_curve);
-    b->m->drift_curve = take_curve(b, &b->desc.frame_acceleration_curve);
+    b->m->frame_spin_curve         = take_curve(b, &b->desc.frame_spin_curve);
+    b->m->frame_acceleration_curve = take_curve(b, &b->desc.frame_acceleration_curve);
     return skel__world_take(b->m, &b->desc, b->err);
 }
 
@@ -512,11 +494,11 @@ static skel_status check_pair(const build *b, int32_t j, int32_t role) {
     const skel__joint *joint = &b->m->joint[j];
     if (joint->type != SKEL_JOINT_HINGE && joint->type != SKEL_JOINT_SLIDE)
         return skel__fail(b->err, SKEL_E_JOINT, -1, role,
-                          "joints[%d].mimic: '%s' is no hinge or slide, both joints must be", role,
-                          joint->name);
+                          "joints[%d].mimic.source: '%s' is no hinge or slide, both joints must be",
+                          role, joint->name);
     if (joint->is_loop)
         return skel__fail(b->err, SKEL_E_JOINT, -1, role,
-                          "joints[%d].mimic: '%s' closes a loop, neither joint may", role,
+                          "joints[%d].mimic.source: '%s' closes a loop, neither joint may", role,
                           joint->name);
     return SKEL_OK;
 }
@@ -525,25 +507,27 @@ static skel_status check_pair(const build *b, int32_t j, int32_t role) {
 static skel_status resolve_mimic(build *b, int32_t j) {
     skel__joint *joint = b->m->joint;
     int32_t      depth = 0, at = j;
-    for (; joint[at].mimic >= 0 && joint[at].lead == -1; at = joint[at].mimic) {
-        joint[at].lead    = -2; /* on the way */
-        b->queue[depth++] = at;
+    for (; joint[at].mimic.source >= 0 && joint[at].mimic_root == -1; at = joint[at].mimic.source) {
+        joint[at].mimic_root = -2; /* on the way */
+        b->queue[depth++]    = at;
     }
-    if (joint[at].lead == -2)
-        return skel__fail(b->err, SKEL_E_JOINT, -1, j,
-                          "joints[%d].mimic: leads round in a ring by '%s', must end at a joint "
-                          "that goes with none",
-                          j, joint[at].name);
+    if (joint[at].mimic_root == -2)
+        return skel__fail(
+            b->err, SKEL_E_JOINT, -1, j,
+            "joints[%d].mimic.source: leads round in a ring by '%s', must end at a joint "
+            "that goes with none",
+            j, joint[at].name);
     while (depth > 0) {
         skel__joint       *k    = &joint[b->queue[--depth]];
-        const skel__joint *next = &joint[k->mimic];
-        const int          ends = next->lead < 0;
-        k->lead                 = ends ? k->mimic : next->lead;
-        k->lead_factor          = k->mimic_multiplier * (ends ? 1 : next->lead_factor);
-        k->lead_offset = k->mimic_multiplier * (ends ? 0 : next->lead_offset) + k->mimic_offset;
-        if (!isfinite(k->lead_factor) || !isfinite(k->lead_offset))
+        const skel__joint *next = &joint[k->mimic.source];
+        const int          ends = next->mimic_root < 0;
+        k->mimic_root           = ends ? k->mimic.source : next->mimic_root;
+        k->mimic_factor         = k->mimic.multiplier * (ends ? 1 : next->mimic_factor);
+        k->mimic_shift = k->mimic.multiplier * (ends ? 0 : next->mimic_shift) + k->mimic.offset;
+        if (!isfinite(k->mimic_factor) || !isfinite(k->mimic_shift))
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
-                              "joints[%d].mimic: its chain is out of the range of numbers", j);
+                              "joints[%d].mimic.source: its chain is out of the range of numbers",
+                              j);
     }
     return SKEL_OK;
 }
@@ -551,16 +535,17 @@ static skel_status resolve_mimic(build *b, int32_t j) {
 static skel_status resolve_mimics(build *b) {
     skel_model *m = b->m;
     for (int32_t j = 0; j < m->nj; ++j) {
-        const int32_t of = m->joint[j].mimic;
+        const int32_t of = m->joint[j].mimic.source;
         if (of == -1) continue;
         if (of < 0 || of >= m->nj || of == j)
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
-                              "joints[%d].mimic: is %d, must be the index of another joint", j, of);
+                              "joints[%d].mimic.source: is %d, must be the index of another joint",
+                              j, of);
         CHECK(check_pair(b, j, j));
         CHECK(check_pair(b, of, j));
-        m->mimic[m->nmimic++] = j;
+        m->mimic_joint[m->nmimic++] = j;
     }
-    for (int32_t k = 0; k < m->nmimic; ++k) CHECK(resolve_mimic(b, m->mimic[k]));
+    for (int32_t k = 0; k < m->nmimic; ++k) CHECK(resolve_mimic(b, m->mimic_joint[k]));
     return SKEL_OK;
 }
 
@@ -632,7 +617,7 @@ static void measure_size(skel_model *m) {
     for (int32_t i = 0; i < m->nb; ++i)
         if (m->body[i].joint >= 0)
             size = fmax(size, v3_norm(v3_sub(m->body[i].x0.p, pose_of(m, m->body[i].parent).p)));
-    m->size = size > 0 ? size : 1.0;
+    m->length_scale = size > 0 ? size : 1.0;
 }
 
 static skel_status check_closed(const build *b) {
@@ -642,7 +627,8 @@ static skel_status check_closed(const build *b) {
         double             q[4];
         const skel__misfit e = skel__joint_measure(at, pose_mul(pose_of(m, at->a), at->fa),
                                                    pose_mul(pose_of(m, at->b), at->fb), q);
-        if (!(e.gap <= CLOSED_GAP * m->size)) /* a NaN of numbers too large fails here too */
+        if (!(e.gap <=
+              CLOSED_GAP * m->length_scale)) /* a NaN of numbers too large fails here too */
             return skel__fail(b->err, SKEL_E_JOINT, -1, j,
                               "joints[%d].frames: stand %.3g m apart at the given pose, must meet",
                               j, e.gap);
@@ -699,10 +685,10 @@ static void make_pins(skel_model *m) {
         weld->fa = weld->fb = (pose){{0, 0, 0}, q_identity()};
         weld->ea = weld->eb = m3_identity();
         weld->is_loop       = 1;
-        weld->muscle        = -1;
-        weld->mimic = weld->lead = -1;
-        weld->name               = from->name;
-        m->prescribed[m->np++]   = m->nb + k;
+        weld->muscle_index  = -1;
+        weld->mimic.source = weld->mimic_root = -1;
+        weld->name                            = from->name;
+        m->prescribed[m->np++]                = m->nb + k;
     }
 }
 
@@ -716,15 +702,14 @@ static skel_status fill(build *b) {
     measure_size(b->m);
     make_pins(b->m);
     skel__world_place(b->m);
-    CHECK(check_closed(b));
-    return skel__contacts_build(b->m, b->err);
+    return check_closed(b);
 }
 
 static skel_status no_memory(const build *b) {
     return skel__fail(b->err, SKEL_E_MEMORY, -1, -1, "no memory for %u bodies", b->desc.body_count);
 }
 
-skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, skel_error *err) {
+skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err) {
     build          b = {.err = err};
     skel_allocator allocator;
     size_t         names, numbers;
@@ -746,18 +731,9 @@ skel_status skel_model_create(const skel_model_desc *desc, skel_model **out, ske
         status = no_memory(&b);
     }
     skel__free(&allocator, scratch);
-    if (status == SKEL_OK) {
+    if (status == SKEL_OK)
         *out = b.m;
-    } else {
-        if (block && b.m) skel__free(&allocator, b.m->spot);
+    else
         skel__free(&allocator, block);
-    }
     return status;
-}
-
-void skel_model_destroy(skel_model *model) {
-    if (!model) return;
-    const skel_allocator allocator = model->allocator;
-    skel__free(&allocator, model->spot);
-    skel__free(&allocator, model);
 }

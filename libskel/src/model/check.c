@@ -195,70 +195,71 @@ skel_status skel__check_body(skel__owner o, const skel_body_desc *d) {
 /* ---- joints --------------------------------------------------------------------------------- */
 
 static skel_status check_law(skel__owner o, const skel_joint_desc *d) {
-    CHECK(check_ratio(o, "limit_restitution", d->limit_restitution));
-    CHECK_AMOUNTS(o, {"limit_law_a", d->limit_law_a}, {"limit_law_b", d->limit_law_b},
-                  {"limit_law_c", d->limit_law_c}, {"limit_law_d", d->limit_law_d},
-                  {"limit_law_on", d->limit_law_on});
-    if (!(d->limit_law_on > 0)) return SKEL_OK;
-    if (!d->has_limits)
-        return fail(o, "limit_law_on: is %g, must come with limits", d->limit_law_on);
-    if (!(d->limit_law_b > 0)) return fail(o, "limit_law_b: is 0, must be > 0");
-    if (!(d->limit_law_c > 0)) return fail(o, "limit_law_c: is 0, must be > 0");
+    CHECK(check_ratio(o, "limit_restitution", d->limits.restitution));
+    CHECK_AMOUNTS(o, {"limit_law_a", d->limits.law_a}, {"limit_law_b", d->limits.law_b},
+                  {"limit_law_c", d->limits.law_c}, {"limit_law_d", d->limits.law_d},
+                  {"limit_law_on", d->limits.law_range});
+    if (!(d->limits.law_range > 0)) return SKEL_OK;
+    if (!d->limits.is_set)
+        return fail(o, "limit_law_on: is %g, must come with limits", d->limits.law_range);
+    if (!(d->limits.law_b > 0)) return fail(o, "limit_law_b: is 0, must be > 0");
+    if (!(d->limits.law_c > 0)) return fail(o, "limit_law_c: is 0, must be > 0");
     return SKEL_OK;
 }
 
 static skel_status check_limits(skel__owner o, const skel_joint_desc *d) {
     CHECK(check_law(o, d));
-    if (!d->has_limits) return SKEL_OK;
+    if (!d->limits.is_set) return SKEL_OK;
     if (d->type == SKEL_JOINT_FIXED) return fail(o, "limits: a fixed joint has none");
-    CHECK(skel__check_finite(o, "limits", d->limit_low, 2));
-    CHECK(skel__check_finite(o, "limits", d->limit_high, 2));
-    CHECK(skel__check_finite(o, "limits", d->limit_axis, 3));
+    CHECK(skel__check_finite(o, "limits", d->limits.low, 2));
+    CHECK(skel__check_finite(o, "limits", d->limits.high, 2));
+    CHECK(skel__check_finite(o, "limits", d->limits.axis, 3));
     for (int k = 0; k < 2; ++k)
-        if (d->limit_low[k] > d->limit_high[k])
-            return fail(o, "limits: is [%g, %g], must not fall", d->limit_low[k], d->limit_high[k]);
-    if (d->type == SKEL_JOINT_BALL && !(fabs(v3_norm(v3_of(d->limit_axis)) - 1.0) < UNIT_VECTOR))
+        if (d->limits.low[k] > d->limits.high[k])
+            return fail(o, "limits: is [%g, %g], must not fall", d->limits.low[k],
+                        d->limits.high[k]);
+    if (d->type == SKEL_JOINT_BALL && !(fabs(v3_norm(v3_of(d->limits.axis)) - 1.0) < UNIT_VECTOR))
         return fail(o, "limits.axis: must have length 1");
     return SKEL_OK;
 }
 
 static skel_status check_follow(skel__owner o, const skel_joint_desc *d) {
-    const double numbers[3] = {d->follow_frequency, d->follow_damping, d->follow_max};
+    const double numbers[3] = {d->follow.frequency, d->follow.damping, d->follow.max};
     for (int k = 0; k < 3; ++k)
         if (!isfinite(numbers[k]) || numbers[k] < 0)
             return fail(o, "follow: has %g, must be >= 0", numbers[k]);
-    if (d->follow_frequency > 0 && d->type == SKEL_JOINT_FIXED)
+    if (d->follow.frequency > 0 && d->type == SKEL_JOINT_FIXED)
         return fail(o, "follow: a fixed joint has nothing to follow with");
-    CHECK(skel__check_curve(o, "follow.weight", &d->follow_weight, 1));
-    if (d->type == SKEL_JOINT_BALL) return check_curve_unit(o, "follow.curve", &d->follow_curve);
-    return skel__check_curve(o, "follow.curve", &d->follow_curve,
+    CHECK(skel__check_curve(o, "follow.weight", &d->follow.weight, 1));
+    if (d->type == SKEL_JOINT_BALL) return check_curve_unit(o, "follow.curve", &d->follow.target);
+    return skel__check_curve(o, "follow.curve", &d->follow.target,
                              (uint32_t)skel__joint_nq(d->type));
 }
 
 static skel_status check_spring(skel__owner o, const skel_joint_desc *d, int has_one_axis) {
-    CHECK_AMOUNTS(o, {"spring_stiffness", d->spring_stiffness},
-                  {"spring_damping", d->spring_damping});
-    CHECK(skel__check_finite(o, "spring_rest", &d->spring_rest, 1));
-    if ((d->spring_stiffness > 0 || d->spring_damping > 0) && !has_one_axis)
+    CHECK_AMOUNTS(o, {"spring_stiffness", d->spring.stiffness},
+                  {"spring_damping", d->spring.damping});
+    CHECK(skel__check_finite(o, "spring_rest", &d->spring.rest, 1));
+    if ((d->spring.stiffness > 0 || d->spring.damping > 0) && !has_one_axis)
         return fail(o, "spring: must be 0, only hinge and slide have one axis");
     return SKEL_OK;
 }
 
 static skel_status check_muscle(skel__owner o, const skel_joint_desc *d, int has_one_axis) {
-    CHECK_AMOUNTS(o, {"muscle_growth", d->muscle_growth}, {"muscle_max", d->muscle_max},
-                  {"muscle_start", d->muscle_start}, {"muscle_delay", d->muscle_delay});
-    CHECK(skel__check_finite(o, "muscle_feedback", &d->muscle_feedback, 1));
-    CHECK(skel__check_finite(o, "muscle_impact", &d->muscle_impact, 1));
-    if (d->muscle_side != 1 && d->muscle_side != -1)
-        return fail(o, "muscle_side: is %d, must be 1 or -1", d->muscle_side);
+    CHECK_AMOUNTS(o, {"muscle_growth", d->muscle.growth}, {"muscle_max", d->muscle.max},
+                  {"muscle_start", d->muscle.start}, {"muscle_delay", d->muscle.delay});
+    CHECK(skel__check_finite(o, "muscle_feedback", &d->muscle.feedback, 1));
+    CHECK(skel__check_finite(o, "muscle_impact", &d->muscle.impact_speed, 1));
+    if (d->muscle.side != 1 && d->muscle.side != -1)
+        return fail(o, "muscle_side: is %d, must be 1 or -1", d->muscle.side);
     CHECK(check_zero(o, "reserved", d->reserved));
-    if (!(d->muscle_growth > 0)) return SKEL_OK;
+    if (!(d->muscle.growth > 0)) return SKEL_OK;
     if (!has_one_axis)
-        return fail(o, "muscle_growth: must be 0, only hinge and slide have one axis");
-    if (!(d->muscle_max > 0)) return fail(o, "muscle_max: is 0, must be > 0");
-    if (d->muscle_start > d->muscle_max)
-        return fail(o, "muscle_start: is %g, must be at most muscle_max, which is %g",
-                    d->muscle_start, d->muscle_max);
+        return fail(o, "muscle.growth: must be 0, only hinge and slide have one axis");
+    if (!(d->muscle.max > 0)) return fail(o, "muscle_max: is 0, must be > 0");
+    if (d->muscle.start > d->muscle.max)
+        return fail(o, "muscle.start: is %g, must be at most muscle.max, which is %g",
+                    d->muscle.start, d->muscle.max);
     return SKEL_OK;
 }
 
@@ -292,8 +293,8 @@ skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_join
     CHECK(check_spring(o, d, has_one_axis));
     CHECK(check_muscle(o, d, has_one_axis));
     CHECK(check_follow(o, d));
-    CHECK(skel__check_finite(o, "mimic_multiplier", &d->mimic_multiplier, 1));
-    CHECK(skel__check_finite(o, "mimic_offset", &d->mimic_offset, 1));
+    CHECK(skel__check_finite(o, "mimic_multiplier", &d->mimic.multiplier, 1));
+    CHECK(skel__check_finite(o, "mimic_offset", &d->mimic.offset, 1));
     return check_limits(o, d);
 }
 

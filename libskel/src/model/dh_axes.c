@@ -62,8 +62,8 @@ typedef struct normal {
     double  turned, distance; /* as skel_dh_row has them */
 } normal;
 
-/* Parallel axes: every normal is common; the one through the foot before gives d = 0 [E8]. On one
-   line there is no normal: x stays as it was, so theta = 0 [E9]. */
+/* Parallel axes: every normal is common; the one through the foot before gives d = 0 [ERRATA E8].
+   On one line there is no normal: x stays as it was, so theta = 0 [ERRATA E9]. */
 static normal parallel_normal(const walker *w, v3 point, int opposite) {
     const v3     across = v3_sub(point, w->foot);
     const v3     side   = v3_mad(across, -v3_dot(across, w->z), w->z);
@@ -80,8 +80,8 @@ static normal parallel_normal(const walker *w, v3 point, int opposite) {
     return n;
 }
 
-/* x along z x u where the axes meet, so that alpha is in (0, pi) [E7]; towards the next axis where
-   they do not, so that a > 0 [E4]. Length and direction are kept apart. */
+/* x along z x u where the axes meet, so that alpha is in (0, pi) [ERRATA E7]; towards the next axis
+   where they do not, so that a > 0 [ERRATA E4]. Length and direction are kept apart. */
 static normal skew_normal(const walker *w, v3 point, v3 u, v3 k, double s) {
     const v3     delta    = v3_sub(point, w->foot);
     const double signed_a = v3_dot(delta, k) / s, k2 = s * s;
@@ -133,7 +133,7 @@ static double reach_of(const skel__dh_axis *axes, int32_t count, v3 tip) {
 }
 
 /* First joint: frame 0 is frame 1, so d_1 = theta_1 = 0. Last: x and origin stay, so d_n =
-   theta_n = 0 [E10]. */
+   theta_n = 0 [ERRATA E10]. */
 static void fill_rows(const skel__dh_axis *axes, int32_t n, walker w, skel_dh_row *rows,
                       pose *first, pose *last) {
     for (int32_t i = 0; i < n; ++i) {

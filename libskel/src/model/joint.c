@@ -2,19 +2,7 @@
 /* Joint kinematics in its own frames: the motion from outer to inner frame, and back. */
 #include "model/model.h"
 
-int32_t skel__joint_nq(int32_t type) {
-    static const int32_t count[] = {0, 1, 1, 2, 4};
-    return count[type];
-}
-
-int32_t skel__joint_nv(int32_t type) {
-    static const int32_t count[] = {0, 1, 1, 2, 3};
-    return count[type];
-}
-
-int32_t skel__joint_rows(int32_t type) {
-    return 6 - skel__joint_nv(type);
-}
+#include <string.h>
 
 pose skel__joint_pose(const skel__joint *j, const double *q) {
     const v3   none = {0, 0, 0};
@@ -32,7 +20,7 @@ pose skel__joint_pose(const skel__joint *j, const double *q) {
     }
 }
 
-/* hypot would ask for a glibc that Blender's oldest host does not have (BLENDER.md). */
+/* hypot would ask for a glibc that Blender's oldest host does not have. */
 static double length2(double x, double y) {
     return sqrt(x * x + y * y);
 }
@@ -68,12 +56,12 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
 }
 
 static double near_middle(const skel__joint *j, int k, double angle) {
-    if (!j->has_limits) return angle;
-    const double middle = 0.5 * (j->limit_low[k] + j->limit_high[k]);
+    if (!j->limits.is_set) return angle;
+    const double middle = 0.5 * (j->limits.low[k] + j->limits.high[k]);
     return angle - SKEL__TURN * nearbyint((angle - middle) / SKEL__TURN);
 }
 
-int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]) {
+int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[2]) {
     c[0] = c[1] = 0;
     switch (j->type) {
     case SKEL_JOINT_HINGE: c[0] = near_middle(j, 0, q[0]); return 1;
@@ -101,4 +89,33 @@ skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side s
     skel__curve_position(&b->position_curve, b->position_slopes, t, side, &m);
     skel__curve_orientation(&b->orientation_curve, b->orientation_slopes, t, side, &m);
     return m;
+}
+
+/* A pose beyond the limits, however it came about, must not be thrown back by a stop. */
+static void widen_stops(const skel_model *m, skel__joint *j) {
+    double q[4] = {0};
+    memcpy(j->stop_low, j->limits.low, sizeof j->stop_low);
+    memcpy(j->stop_high, j->limits.high, sizeof j->stop_high);
+    if (!j->limits.is_set) return;
+    skel__joint_measure(j, pose_mul(skel__initial_pose(m, j->a), j->fa),
+                        pose_mul(skel__initial_pose(m, j->b), j->fb), q);
+    double c[2];
+    skel__joint_coordinates(j, q, c);
+    for (int k = 0; k < 2; ++k) {
+        j->stop_low[k]  = fmin(j->stop_low[k], c[k]);
+        j->stop_high[k] = fmax(j->stop_high[k], c[k]);
+    }
+}
+
+void skel__model_count_joint_forces(skel_model *m) {
+    m->nmuscle = m->nstop = m->nbounce = 0;
+    for (int32_t k = 0; k < m->nj; ++k) {
+        skel__joint *j = &m->joint[k];
+        widen_stops(m, j);
+        j->muscle_index = j->muscle.growth > 0 ? m->ninternal + m->nmuscle++ : -1;
+        m->nstop += skel__has_stop(j);
+        m->nbounce += skel__has_stop(j) && j->limits.restitution > 0;
+        m->has_joint_forces |= skel__joint_has_forces(j);
+    }
+    m->ninternal += m->nmuscle;
 }

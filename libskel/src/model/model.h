@@ -7,6 +7,7 @@
 
 #include "math/quat.h"
 #include "model/curve.h"
+#include "model/joint_kind.h"
 
 #include <skel/skel_model.h>
 
@@ -34,48 +35,40 @@ typedef struct skel__body {
     uint32_t      contact_count;
     const double *contacts; /* (3 contact_count) body axes */
     int32_t       collide;
-    double        reach;     /* of its shape and contact points, from the centre */
-    int32_t       is_smooth; /* curves of force and torque are cubic */
-    int32_t       host;      /* it is a wobbling mass on this body; -1: it is none */
-    int32_t       skeleton;  /* number of the skeleton it belongs to; prescribed ones belong to what
+    double        bounding_radius; /* of its shape and contact points, from the centre */
+    int32_t       is_smooth;       /* curves of force and torque are cubic */
+    int32_t       host;            /* it is a wobbling mass on this body; -1: it is none */
+    int32_t       skeleton; /* number of the skeleton it belongs to; prescribed ones belong to what
                                 hangs from them */
     const char   *name;
 } skel__body;
 
 typedef struct skel__joint {
-    int32_t     type;
-    int32_t     a, b;     /* parent and child as the caller gave them; -1: the world */
-    int32_t     reversed; /* the tree child is a, not b */
-    int32_t     is_loop;  /* beyond the tree: both bodies hang elsewhere already */
-    int32_t     q_offset, v_offset;
-    pose        fa, fb; /* outer frame in a, inner frame in b */
-    m3          ea, eb; /* rows: x, y, z axes of those frames in body axes */
-    double      friction, motor;
-    skel_curve  motor_curve;
-    int32_t     has_limits;
-    double      limit_low[2], limit_high[2];
-    v3          limit_axis;
-    double      follow_frequency; /* [Hz]; 0: none */
-    double      follow_damping, follow_max;
-    skel_curve  follow_curve, follow_weight;
-    int32_t     is_smooth;                 /* motor_curve is cubic */
-    double      stop_low[2], stop_high[2]; /* the limits, widened to hold the given pose */
-    double      limit_restitution;
-    double      law_a, law_b, law_c, law_d, law_on; /* limiting torque; on = 0: a hard stop */
-    double      spring_stiffness, spring_damping, spring_rest;
-    double      muscle_growth, muscle_max, muscle_start, muscle_feedback, muscle_impact;
-    double      muscle_delay;
-    int32_t     muscle_side;
-    int32_t     muscle; /* place of its torque in the state's memory; -1: no muscle */
-    int32_t     mimic;  /* joint that it goes with, as the caller said; -1: none */
-    double      mimic_multiplier, mimic_offset;
-    int32_t     lead; /* the one at the end of that chain; -1: it goes with none */
-    double      lead_factor, lead_offset;
-    const char *name;
+    int32_t           type;
+    int32_t           a, b;     /* parent and child as the caller gave them; -1: the world */
+    int32_t           reversed; /* the tree child is a, not b */
+    int32_t           is_loop;  /* beyond the tree: both bodies hang elsewhere already */
+    int32_t           q_offset, v_offset;
+    pose              fa, fb; /* outer frame in a, inner frame in b */
+    m3                ea, eb; /* rows: x, y, z axes of those frames in body axes */
+    double            friction, motor;
+    skel_curve        motor_curve;
+    int32_t           is_smooth; /* motor_curve is cubic */
+    skel_joint_limits limits;
+    v3                limit_axis;                /* limits.axis */
+    double            stop_low[2], stop_high[2]; /* the limits, widened to hold the given pose */
+    skel_joint_follow follow;                    /* with curves of the model's own */
+    skel_joint_spring spring;
+    skel_joint_muscle muscle;
+    int32_t           muscle_index; /* place of its torque in the state's memory; -1: no muscle */
+    skel_joint_mimic  mimic;
+    int32_t           mimic_root; /* the joint at the end of the chain of mimics; -1: it is none */
+    double            mimic_factor, mimic_shift; /* q = factor q_root + shift */
+    const char       *name;
 } skel__joint;
 
 /* A plane; point and normal in the axes of its body (the world's: -1). */
-#define SKEL__LIGHTER 10
+#define SKEL__SOFT_LEVELS 10
 typedef struct skel__ground {
     int32_t body, is_rigid;
     v3      point, normal;
@@ -91,65 +84,50 @@ typedef struct skel__wobble {
     double  along_c, along_d, across_c, across_d, turn_a, turn_b;
 } skel__wobble;
 
-/* A place that may touch something: a point of body i (with a radius around it), or the segment
-   between two points; against ground `ground`, or against the shape of body j. */
-typedef struct skel__spot {
-    int32_t i, j;      /* j: -1 where it is a ground's */
-    int32_t ground;    /* whose plane; for bodies, the ground whose constants count */
-    int32_t kind;      /* SKEL__SPOT_* */
-    v3      at, to;    /* body axes of i; `to` is the other end of a segment */
-    int32_t is_second; /* of an edge: the segment is seen from its other end */
-    double  radius;
-    int32_t memory; /* place of its stick displacement (3) in the state's memory */
-} skel__spot;
-enum {
-    SKEL__SPOT_PLANE   = 0, /* point against plane */
-    SKEL__SPOT_BOX     = 1, /* point against the box j */
-    SKEL__SPOT_EDGE    = 2, /* inside of a segment against the box j */
-    SKEL__SPOT_SEGMENT = 3  /* segment against the segment of j (spheres: of no length) */
-};
+struct skel__candidate; /* contact/contact.h */
 
 struct skel_model {
     skel_allocator   allocator;
     int32_t          nb, nj, nq, nv;
     v3               gravity;
-    double           size;       /* largest lever or distance: the unit of "small" [m] */
-    skel__body      *body;       /* (nb) */
-    skel__joint     *joint;      /* (nj) */
-    int32_t          nd;         /* dynamic bodies */
-    int32_t         *order;      /* (nd) dynamic bodies, tree parents first */
-    int32_t          np;         /* fixed and driven bodies */
-    int32_t         *prescribed; /* (np) */
-    int32_t          nl;         /* loop joints */
-    int32_t         *loop;       /* (nl) */
-    int32_t          nmimic;     /* joints that go with another */
-    int32_t         *mimic;      /* (nmimic) */
-    int32_t          has_follow; /* some joint has a spring toward an animation */
-    int32_t          npin;       /* bodies that are pinned at times */
-    int32_t         *pin;        /* (npin) */
-    int32_t          ng, nw, nf; /* grounds, wobbling masses, fields */
+    double           length_scale; /* largest lever or distance: the unit of "small" [m] */
+    skel__body      *body;         /* (nb) */
+    skel__joint     *joint;        /* (nj) */
+    int32_t          nd;           /* dynamic bodies */
+    int32_t         *order;        /* (nd) dynamic bodies, tree parents first */
+    int32_t          np;           /* fixed and driven bodies */
+    int32_t         *prescribed;   /* (np) */
+    int32_t          nl;           /* loop joints */
+    int32_t         *loop;         /* (nl) */
+    int32_t          nmimic;       /* joints that go with another */
+    int32_t         *mimic_joint;  /* (nmimic) */
+    int32_t          has_follow;   /* some joint has a spring toward an animation */
+    int32_t          npin;         /* bodies that are pinned at times */
+    int32_t         *pin;          /* (npin) */
+    int32_t          ng, nw, nf;   /* grounds, wobbling masses, fields */
     skel__ground    *ground; /* (ng + 1) the last one has the constants of bodies that touch; then
-                                the same for lighter and lighter bodies, SKEL__LIGHTER in all */
+                                the same for lighter and lighter bodies, SKEL__SOFT_LEVELS in all */
     skel__wobble    *wobble; /* (nw) */
     skel_field_desc *field;  /* (nf) as the caller gave them */
-    v3               spin, drift; /* of the frame: angular velocity, acceleration of the origin */
-    skel_curve       spin_curve, drift_curve;
-    int32_t          has_frame;
-    int32_t          ns;   /* spots */
-    skel__spot      *spot; /* (ns) a block of its own (contact.c) */
-    int32_t          nm;   /* numbers of the state's memory: stick displacements, muscle torques */
-    int32_t          nmuscle, nstop; /* muscles; joints with hard stops */
-    int32_t          nbounce;        /* those of them that throw back */
-    int32_t          has_elements;   /* some joint has limits, a spring or a muscle */
-    int32_t          pairs_left_out; /* too many bodies that nobody asked to touch each other */
-    int32_t          has_rigid;      /* some ground has impacts */
-    int32_t          overlap_count;  /* pairs of different skeletons that overlap at the start, and
+    v3               frame_spin,
+        frame_acceleration; /* of the frame: angular velocity, acceleration of the origin */
+    skel_curve              frame_spin_curve, frame_acceleration_curve;
+    int32_t                 has_frame;
+    int32_t                 ncand;     /* contact candidates */
+    struct skel__candidate *candidate; /* (ns) a block of its own (contact/candidates.c) */
+    int32_t ninternal;      /* numbers of the state's memory: stick displacements, muscle torques */
+    int32_t nmuscle, nstop; /* muscles; joints with hard stops */
+    int32_t nbounce;        /* those of them that throw back */
+    int32_t has_joint_forces; /* some joint has limits, a spring or a muscle */
+    int32_t pairs_left_out;   /* too many bodies that nobody asked to touch each other */
+    int32_t has_rigid;        /* some ground has impacts */
+    int32_t overlap_count;    /* pairs of different skeletons that overlap at the start, and
                                         therefore never touch each other */
-    int32_t          overlap_first[2]; /* the first such pair */
-    double           weight;           /* of all dynamic bodies [N] */
-    double           pull;             /* size of gravity; where there is none, the one on earth */
-    double           reach; /* length that contacts go by: of the skeleton or its shapes */
-    int32_t          na;    /* nb + npin: behind the caller's bodies, one hidden prescribed body
+    int32_t overlap_first[2]; /* the first such pair */
+    double  weight;           /* of all dynamic bodies [N] */
+    double  gravity_norm;     /* size of gravity; where there is none, the one on earth */
+    double  contact_length;   /* length that contacts go by: of the skeleton or its shapes */
+    int32_t na;               /* nb + npin: behind the caller's bodies, one hidden prescribed body
                                   per pin; behind the joints, its weld to the pinned body */
 };
 
@@ -157,40 +135,36 @@ static inline int skel__is_dynamic(const skel_model *m, int32_t body) {
     return body >= 0 && m->body[body].motion == SKEL_MOTION_DYNAMIC;
 }
 
-/* Where a spot touches, or nearly does: i's place is the sphere of radius_i about point_i, j's the
-   one about point_j; along the unit normal, from j to i, they are `gap` apart. */
-typedef struct skel__touch {
-    v3     normal, point_i, point_j;
-    double radius_i, radius_j, gap; /* gap: INFINITY where it cannot touch */
-} skel__touch;
-/* At the poses of i and of the other body (the ground's or j's). */
-skel__touch skel__touch_of(const skel_model *m, const skel__spot *s, pose i, pose other);
-/* No place of i's shape is nearer to j's than this. */
-double skel__pair_gap(const skel_model *m, int32_t i, int32_t j, pose at_i, pose at_j);
-/* The segment of a body's shape, in its axes: a sphere's has no length. Returns its radius. */
-double skel__segment_of(const skel__body *b, v3 *from, v3 *to);
-/* The other body of a spot: j, or the one its ground is fixed in; -1: the world. */
-static inline int32_t skel__spot_other(const skel_model *m, const skel__spot *s) {
-    return s->kind == SKEL__SPOT_PLANE ? m->ground[s->ground].body : s->j;
+static inline pose skel__initial_pose(const skel_model *m, int32_t body) {
+    return body < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[body].x0;
 }
 
-/* Finds the spots of a model that is otherwise complete, and fills in the grounds' constants. */
-skel_status skel__contacts_build(skel_model *m, skel_error *err);
+/* Everything but the contact candidates (contact/model_create.c adds them). */
+skel_status skel__model_build(const skel_model_desc *desc, skel_model **out, skel_error *err);
+/* Once the candidates are counted: stops, and the places of the muscles' torques behind them. */
+void skel__model_count_joint_forces(skel_model *m);
 
 /* Whether limits, a spring or a muscle act along the joint's coordinates. */
-static inline int skel__has_elements(const skel__joint *j) {
-    return j->has_limits || j->spring_stiffness > 0 || j->spring_damping > 0 || j->muscle >= 0;
+static inline int skel__joint_has_forces(const skel__joint *j) {
+    return j->limits.is_set || j->spring.stiffness > 0 || j->spring.damping > 0 ||
+           j->muscle_index >= 0;
 }
 
 /* A joint has a hard stop where its limits are not a law. */
 static inline int skel__has_stop(const skel__joint *j) {
-    return j->has_limits && !(j->law_on > 0);
+    return j->limits.is_set && !(j->limits.law_range > 0);
 }
 
 /* Number of coordinates, velocities and constraint rows of a joint type. */
-int32_t skel__joint_nq(int32_t type);
-int32_t skel__joint_nv(int32_t type);
-int32_t skel__joint_rows(int32_t type);
+static inline int32_t skel__joint_nq(int32_t type) {
+    return skel__joint_kinds[type].q_count;
+}
+static inline int32_t skel__joint_nv(int32_t type) {
+    return skel__joint_kinds[type].dof;
+}
+static inline int32_t skel__joint_rows(int32_t type) {
+    return skel__joint_kinds[type].row_count;
+}
 
 /* The motion from the outer to the inner frame at q (skel__joint_nq numbers). */
 pose skel__joint_pose(const skel__joint *j, const double *q);
@@ -203,12 +177,12 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
 
 /* The coordinate of a joint that goes with another. */
 static inline double skel__mimic_q(const skel_model *m, const skel__joint *j, const double *q) {
-    return j->lead_factor * q[m->joint[j->lead].q_offset] + j->lead_offset;
+    return j->mimic_factor * q[m->joint[j->mimic_root].q_offset] + j->mimic_shift;
 }
 /* Gives it to all of them. */
 static inline void skel__mimic_apply(const skel_model *m, double *q) {
     for (int32_t k = 0; k < m->nmimic; ++k) {
-        const skel__joint *j = &m->joint[m->mimic[k]];
+        const skel__joint *j = &m->joint[m->mimic_joint[k]];
         q[j->q_offset]       = skel__mimic_q(m, j, q);
     }
 }
@@ -216,7 +190,7 @@ static inline void skel__mimic_apply(const skel_model *m, double *q) {
 /* What limits, springs and muscles go by, from q: hinge and slide their q; universal both; ball
    the angle from limit_axis and the twist about it. Angles are taken in the turn around the middle
    of their limits. Returns how many there are. */
-int32_t skel__joint_scalars(const skel__joint *j, const double *q, double c[2]);
+int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[2]);
 
 /* Where a prescribed body is at time t. */
 skel__motion skel__prescribed_motion(const skel__body *b, double t, skel__side side);

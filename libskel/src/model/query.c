@@ -57,10 +57,10 @@ int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint) {
 }
 int32_t skel_model_joint_leader(const skel_model *model, int32_t joint, double *multiplier,
                                 double *offset) {
-    if (!has_joint(model, joint) || model->joint[joint].lead < 0) return -1;
-    if (multiplier) *multiplier = model->joint[joint].lead_factor;
-    if (offset) *offset = model->joint[joint].lead_offset;
-    return model->joint[joint].lead;
+    if (!has_joint(model, joint) || model->joint[joint].mimic_root < 0) return -1;
+    if (multiplier) *multiplier = model->joint[joint].mimic_factor;
+    if (offset) *offset = model->joint[joint].mimic_shift;
+    return model->joint[joint].mimic_root;
 }
 int32_t skel_model_mimic_count(const skel_model *model) {
     return model ? model->nmimic : 0;
@@ -110,28 +110,6 @@ skel_status skel_model_get_body(const skel_model *model, int32_t body, skel_body
     return skel__desc_export(out, &d, sizeof d, offsetof(skel_body_desc, pinned));
 }
 
-static void fill_actuators(const skel__joint *j, skel_joint_desc *d) {
-    d->limit_restitution = j->limit_restitution;
-    d->limit_law_a       = j->law_a;
-    d->limit_law_b       = j->law_b;
-    d->limit_law_c       = j->law_c;
-    d->limit_law_d       = j->law_d;
-    d->limit_law_on      = j->law_on;
-    d->spring_stiffness  = j->spring_stiffness;
-    d->spring_damping    = j->spring_damping;
-    d->spring_rest       = j->spring_rest;
-    d->muscle_growth     = j->muscle_growth;
-    d->muscle_max        = j->muscle_max;
-    d->muscle_start      = j->muscle_start;
-    d->muscle_feedback   = j->muscle_feedback;
-    d->muscle_impact     = j->muscle_impact;
-    d->muscle_delay      = j->muscle_delay;
-    d->muscle_side       = j->muscle_side;
-    d->mimic             = j->mimic;
-    d->mimic_multiplier  = j->mimic_multiplier;
-    d->mimic_offset      = j->mimic_offset;
-}
-
 skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_joint_desc *out) {
     if (!has_joint(model, joint) || !out) return SKEL_E_ARGUMENT;
     const skel__joint *j = &model->joint[joint];
@@ -149,17 +127,12 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     d.motor       = j->motor;
     d.motor_curve = j->motor_curve;
     d.flags       = j->is_smooth ? SKEL_FLAG_SMOOTH : 0;
-    d.has_limits  = j->has_limits;
-    memcpy(d.limit_low, j->limit_low, sizeof d.limit_low);
-    memcpy(d.limit_high, j->limit_high, sizeof d.limit_high);
-    v3_to(j->limit_axis, d.limit_axis);
-    d.follow_frequency = j->follow_frequency;
-    d.follow_damping   = j->follow_damping;
-    d.follow_max       = j->follow_max;
-    d.follow_curve     = j->follow_curve;
-    d.follow_weight    = j->follow_weight;
-    fill_actuators(j, &d);
-    return skel__desc_export(out, &d, sizeof d, offsetof(skel_joint_desc, follow_frequency));
+    d.limits      = j->limits;
+    d.follow      = j->follow;
+    d.spring      = j->spring;
+    d.muscle      = j->muscle;
+    d.mimic       = j->mimic;
+    return skel__desc_export(out, &d, sizeof d, sizeof d);
 }
 
 int32_t skel_model_ground_count(const skel_model *model) {
@@ -218,10 +191,10 @@ skel_status skel_model_get_field(const skel_model *model, int32_t field, skel_fi
 skel_status skel_model_get_frame(const skel_model *model, double spin[3], double acceleration[3],
                                  skel_curve *spin_curve, skel_curve *acceleration_curve) {
     if (!model) return SKEL_E_ARGUMENT;
-    if (spin) v3_to(model->spin, spin);
-    if (acceleration) v3_to(model->drift, acceleration);
-    if (spin_curve) *spin_curve = model->spin_curve;
-    if (acceleration_curve) *acceleration_curve = model->drift_curve;
+    if (spin) v3_to(model->frame_spin, spin);
+    if (acceleration) v3_to(model->frame_acceleration, acceleration);
+    if (spin_curve) *spin_curve = model->frame_spin_curve;
+    if (acceleration_curve) *acceleration_curve = model->frame_acceleration_curve;
     return SKEL_OK;
 }
 

@@ -210,9 +210,10 @@ skel_status skel__world_take(skel_model *m, const skel_model_desc *desc, skel_er
         CHECK(field_at(desc, i, &m->field[i], err));
         m->field[i].struct_size = (uint32_t)sizeof m->field[i];
     }
-    m->spin      = v3_of(desc->frame_spin);
-    m->drift     = v3_of(desc->frame_acceleration);
-    m->has_frame = v3_dot(m->spin, m->spin) > 0 || v3_dot(m->drift, m->drift) > 0 ||
+    m->frame_spin         = v3_of(desc->frame_spin);
+    m->frame_acceleration = v3_of(desc->frame_acceleration);
+    m->has_frame          = v3_dot(m->frame_spin, m->frame_spin) > 0 ||
+                   v3_dot(m->frame_acceleration, m->frame_acceleration) > 0 ||
                    desc->frame_spin_curve.count > 0 || desc->frame_acceleration_curve.count > 0;
     return SKEL_OK;
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kinematics: maximal <-> joint coordinates, both ways, for poses and velocities.
+   Along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
+#include "dynamics/dynamics.h"
+
+void skel__prepare(skel_state *s, const skel__kin *x) {
+    for (int32_t i = 0; i < s->m->na; ++i) {
+        s->r[i]  = q_matrix(x[i].q);
+        s->ww[i] = m3_mulv(s->r[i], x[i].w);
+    }
+}
+
+void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side) {
+    for (int32_t k = 0; k < s->m->np; ++k) {
+        const int32_t i = s->m->prescribed[k];
+        if (s->m->body[i].is_held) continue;
+        const skel__motion m = skel__prescribed_motion(&s->m->body[i], t, side);
+        x[i]                 = (skel__kin){m.x.p, m.x.q, m.v, m.w};
+        s->acc[i]            = (skel__twist){m.a, q_rotate(m.x.q, m.dw)};
+    }
+}
+
+skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+    skel__joint_world g;
+    g.ra = m3_mulv(s->r[j->a], j->fa.p);
+    g.rb = m3_mulv(s->r[j->b], j->fb.p);
+    for (int k = 0; k < 3; ++k) {
+        g.ea[k] = m3_mulv(s->r[j->a], j->ea.r[k]);
+        g.eb[k] = m3_mulv(s->r[j->b], j->eb.r[k]);
+    }
+    g.gap = v3_sub(v3_add(x[j->a].p, g.ra), v3_add(x[j->b].p, g.rb));
+    return g;
+}
+
+v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                    const skel__joint_world *g) {
+    const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre to b's joint point */
+    const v3 on_a     = v3_add(x[j->a].v, v3_cross(s->ww[j->a], to_point));
+    const v3 on_b     = v3_add(x[j->b].v, v3_cross(s->ww[j->b], g->rb));
+    return v3_sub(on_b, on_a);
+}
+
+static inline void place_all(const skel_model *m, const double *q, skel__kin *x, int obeys) {
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k];
+        if (m->body[i].joint < 0) continue;
+        const skel__joint *j     = &m->joint[m->body[i].joint];
+        const double       led   = obeys && j->mimic_root >= 0 ? skel__mimic_q(m, j, q) : 0;
+        const double      *own   = obeys && j->mimic_root >= 0 ? &led : q + j->q_offset;
+        const pose         move  = skel__joint_pose(j, own);
+        const pose         start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
+        const pose         frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
+        const pose         other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
+        const pose         at    = pose_mul(other, pose_inverse(end));
+        x[i].p                   = at.p;
+        x[i].q                   = q_unit(at.q);
+    }
+}
+
+void skel__fk(const skel_model *m, const double *q, skel__kin *x) {
+    place_all(m, q, x, 0);
+}
+
+void skel__fk_with_mimics(const skel_model *m, const double *q, skel__kin *x) {
+    place_all(m, q, x, 1);
+}
+
+void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint *j = &m->joint[k];
+        skel__joint_measure(j, pose_mul(skel__pose_of(x, j->a), j->fa),
+                            pose_mul(skel__pose_of(x, j->b), j->fb), q + j->q_offset);
+    }
+}
+
+/* Relative angular velocity b minus a, world, of the joint velocities qd. */
+static v3 spin_of(const skel__joint *j, const skel__joint_world *g, const double *qd) {
+    switch (j->type) {
+    case SKEL_JOINT_HINGE: return v3_scale(g->ea[2], qd[0]);
+    case SKEL_JOINT_UNIVERSAL: return v3_mad(v3_scale(g->ea[2], qd[0]), qd[1], g->eb[0]);
+    case SKEL_JOINT_BALL:
+        return v3_mad(v3_mad(v3_scale(g->eb[0], qd[0]), qd[1], g->eb[1]), qd[2], g->eb[2]);
+    default: return (v3){0, 0, 0};
+    }
+}
+
+void skel__fk_velocity(skel_state *s, const double *qd) {
+    const skel_model *m = s->m;
+    skel__prepare(s, s->x);
+    for (int32_t k = 0; k < m->nd; ++k) {
+        const int32_t i = m->order[k], p = m->body[i].parent;
+        if (m->body[i].joint < 0) continue;
+        const skel__joint      *j    = &m->joint[m->body[i].joint];
+        const double           *rate = qd + j->v_offset;
+        const skel__joint_world g    = skel__joint_at(s, s->x, j);
+        const double            sign = j->reversed ? -1.0 : 1.0;
+        const v3                to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
+        const v3                rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
+        v3                      u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp));
+        s->ww[i]                  = v3_mad(s->ww[p], sign, spin_of(j, &g, rate));
+        if (j->type == SKEL_JOINT_SLIDE) u = v3_mad(u, sign * rate[0], g.ea[2]);
+        s->x[i].w = skel__body_axes(s, i, s->ww[i]);
+        s->x[i].v = v3_sub(u, v3_cross(s->ww[i], rc));
+    }
+}
+
+void skel__qd_of(skel_state *s, double *qd) {
+    const skel_model *m = s->m;
+    skel__prepare(s, s->x);
+    for (int32_t k = 0; k < m->nj; ++k) {
+        const skel__joint      *j    = &m->joint[k];
+        const skel__joint_world g    = skel__joint_at(s, s->x, j);
+        const v3                spin = v3_sub(s->ww[j->b], s->ww[j->a]);
+        double                 *out  = qd + j->v_offset;
+        switch (j->type) {
+        case SKEL_JOINT_HINGE: out[0] = v3_dot(spin, g.ea[2]); break;
+        case SKEL_JOINT_SLIDE: out[0] = v3_dot(skel__joint_slip(s, s->x, j, &g), g.ea[2]); break;
+        case SKEL_JOINT_UNIVERSAL: /* the two axes are perpendicular */
+            out[0] = v3_dot(spin, g.ea[2]);
+            out[1] = v3_dot(spin, g.eb[0]);
+            break;
+        case SKEL_JOINT_BALL:
+            for (int c = 0; c < 3; ++c) out[c] = v3_dot(spin, g.eb[c]);
+            break;
+        default: break;
+        }
+    }
+}

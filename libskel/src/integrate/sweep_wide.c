@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sweeps and the elimination once more, compiled for processors with AVX2. */
+#define SKEL__WIDE
+/* NOLINTBEGIN(bugprone-suspicious-include) */
+#include "integrate/sweep.c"
+#include "integrate/tree_lu.c"
+/* NOLINTEND(bugprone-suspicious-include) */

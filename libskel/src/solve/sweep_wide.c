@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-/* The sweeps and the elimination once more, compiled for processors with AVX2. */
-#define SKEL__WIDE
-#include "solve/sweep.c"
-#include "solve/treelu.c"

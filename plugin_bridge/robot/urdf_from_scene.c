@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A URDF document of any tree: a link per body, a joint per joint. A link's frame lies on the joint
+   that leads to it, as URDF wants it; ball and universal joints become hinges in a row with links
+   without mass between them. */
+#include "robot/urdf.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ON_AXIS 1e-12 /* [m]: a named frame this near to the joint's axis can be the link's frame */
+
+typedef struct maker {
+    const skel_scene *s;
+    const skel_model *model;
+    urdf_document    *u;
+    int32_t           nb;
+    bool             *is_root; /* (nb + 1) */
+    double (*frame)[7];        /* the link's frame in the body; index 0 is the world */
+    bool *placed;              /* (nb + 1) the link is there */
+    bool  has_world;
+} maker;
+
+static skel_body_desc body_of(const maker *m, int32_t i) {
+    skel_body_desc b;
+    skel_body_desc_init(&b);
+    skel_model_get_body(m->model, i, &b);
+    return b;
+}
+
+static skel_joint_desc joint_of(const maker *m, int32_t k) {
+    skel_joint_desc j;
+    skel_joint_desc_init(&j);
+    skel_model_get_joint(m->model, k, &j);
+    return j;
+}
+
+static const char *link_name(const maker *m, int32_t body) {
+    return body < 0 ? "world" : skel_model_body_name(m->model, body);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Yaw first, then what is left of the turn: no pair of angles comes from noise at pitch 90 deg. */
+static void rpy_of(const double q[4], double rpy[3]) {
+    const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
+    double       x[3], y[3], z[3];
+    scene_rotate(q, ex, x);
+    scene_rotate(q, ey, y);
+    scene_rotate(q, ez, z);
+    rpy[2]         = atan2(x[1], x[0]);
+    const double c = cos(rpy[2]), s = sin(rpy[2]);
+    rpy[1] = atan2(-x[2], c * x[0] + s * x[1]);
+    rpy[0] = atan2(-(c * z[1] - s * z[0]), c * y[1] - s * y[0]);
+}
+
+static void put_pose(const double x[7], double xyz[3], double rpy[3]) {
+    memcpy(xyz, x, 3 * sizeof *x);
+    rpy_of(x + 3, rpy);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static urdf_link *new_link(maker *m, const char *name) {
+    urdf_document *u = m->u;
+    if (!arena_grow(u->arena, &u->links, u->link_count, &u->link_room, sizeof *u->links))
+        return NULL;
+    u->links[u->link_count] = (urdf_link){.name = arena_string(u->arena, name)};
+    return &u->links[u->link_count++];
+}
+
+static const char *shape_text(maker *m, const skel_body_desc *b, const double com[7]) {
+    text_buffer t = {0};
+    double      xyz[3], rpy[3];
+    const char *text = NULL;
+    if (b->shape != SKEL_SHAPE_SPHERE && b->shape != SKEL_SHAPE_BOX &&
+        b->shape != SKEL_SHAPE_CYLINDER)
+        return NULL;
+    put_pose(com, xyz, rpy);
+    text_add(&t, "<collision><origin xyz=\"");
+    for (int k = 0; k < 6; ++k) {
+        if (k == 3) text_add(&t, "\" rpy=\"");
+        if (k != 0 && k != 3) text_add(&t, " ");
+        text_number(&t, k < 3 ? xyz[k] : rpy[k - 3]);
+    }
+    text_add(&t, "\"/><geometry>");
+    if (b->shape == SKEL_SHAPE_SPHERE)
+        text_addf(&t, "<sphere radius=\"%.17g\"/>", b->size[0]);
+    else if (b->shape == SKEL_SHAPE_BOX)
+        text_addf(&t, "<box size=\"%.17g %.17g %.17g\"/>", b->size[0], b->size[1], b->size[2]);
+    else
+        text_addf(&t, "<cylinder length=\"%.17g\" radius=\"%.17g\"/>", b->size[0], b->size[1]);
+    text_add(&t, "</geometry></collision>");
+    if (t.failed)
+        m->u->arena->failed = true; /* which urdf_make looks at */
+    else
+        text = arena_string(m->u->arena, t.data);
+    text_free(&t);
+    return text;
+}
+
+/* The centre of mass seen from the link's frame; the inertia keeps the body's axes. */
+static void add_link(maker *m, int32_t body) {
+    urdf_link *l = new_link(m, link_name(m, body));
+    double     com[7];
+    m->placed[body + 1] = true;
+    if (!l || body < 0) return;
+    const skel_body_desc b = body_of(m, body);
+    robot_pose_inverse(m->frame[body + 1], com);
+    l->extra = shape_text(m, &b, com);
+    if (!(b.mass > 0.0) || scene_is_estimated(m->s, body, SCENE_ESTIMATED_MASS)) return;
+    l->has_inertial = true;
+    l->mass         = b.mass;
+    put_pose(com, l->xyz, l->rpy);
+    memcpy(l->inertia, b.inertia, sizeof b.inertia);
+}
+
+/* ---- joints ---------------------------------------------------------------------------------- */
+
+static urdf_joint *new_joint(maker *m, const char *name, const char *parent, const char *child) {
+    urdf_document *u = m->u;
+    if (!arena_grow(u->arena, &u->joints, u->joint_count, &u->joint_room, sizeof *u->joints))
+        return NULL;
+    u->joints[u->joint_count] = (urdf_joint){.name        = arena_string(u->arena, name),
+                                             .parent_name = arena_string(u->arena, parent),
+                                             .child_name  = arena_string(u->arena, child),
+                                             .type        = URDF_FIXED,
+                                             .factor      = 1.0};
+    return &u->joints[u->joint_count++];
+}
+
+/* A joint walked from parent to child, or the other way: outer frame in the near body, inner frame
+   in the far one, the sense of the axes. */
+typedef struct step {
+    skel_joint_desc j;
+    int32_t         near, far, index;
+    double          outer[7], inner[7], sense;
+} step;
+
+static step step_of(const maker *m, int32_t k, int32_t far) {
+    step         s         = {.j = joint_of(m, k), .far = far, .index = k};
+    const double parent[7] = {s.j.parent_position[0],    s.j.parent_position[1],
+                              s.j.parent_position[2],    s.j.parent_orientation[0],
+                              s.j.parent_orientation[1], s.j.parent_orientation[2],
+                              s.j.parent_orientation[3]};
+    const double child[7]  = {s.j.child_position[0],    s.j.child_position[1],
+                              s.j.child_position[2],    s.j.child_orientation[0],
+                              s.j.child_orientation[1], s.j.child_orientation[2],
+                              s.j.child_orientation[3]};
+    const bool   forward   = s.j.child == far;
+    s.near                 = forward ? s.j.parent : s.j.child;
+    s.sense                = forward ? 1.0 : -1.0;
+    memcpy(s.outer, forward ? parent : child, sizeof s.outer);
+    memcpy(s.inner, forward ? child : parent, sizeof s.inner);
+    return s;
+}
+
+/* The link's frame in its body: the frame of the body's name, else the joint's inner frame. Returns
+   whether it lies on the joint's axis, where URDF wants it. */
+static bool choose_frame(maker *m, const step *s) {
+    double           *out = m->frame[s->far + 1];
+    const robot_data *r   = m->s->robot;
+    memcpy(out, s->inner, sizeof s->inner);
+    for (int32_t i = 0; r && i < r->frame_count; ++i) {
+        const robot_frame *f = &r->frames[i];
+        double             x[7];
+        if (f->body != s->far || strcmp(f->name, link_name(m, s->far)) != 0) continue;
+        robot_pose_inverse(s->inner, x);
+        robot_pose_mul(x, f->pose, x);
+        const bool turns = s->j.type != SKEL_JOINT_FIXED && s->j.type != SKEL_JOINT_SLIDE;
+        const bool along = s->j.type == SKEL_JOINT_HINGE;
+        memcpy(out, f->pose, sizeof f->pose);
+        if (turns && (fabs(x[0]) > ON_AXIS || fabs(x[1]) > ON_AXIS)) return false;
+        return !turns || along || fabs(x[2]) <= ON_AXIS;
+    }
+    return true;
+}
+
+/* What a drive can do; URDF wants a number where that is not known. */
+static void set_drive(const robot_drive *d, urdf_joint *j) {
+    j->velocity = d && d->velocity > 0.0 ? d->velocity : URDF_NO_LIMIT;
+    j->effort   = d && d->effort > 0.0 ? d->effort : URDF_NO_LIMIT;
+}
+
+static void set_limits(const maker *m, const step *s, int32_t part, urdf_joint *j) {
+    const robot_data  *r     = m->s->robot;
+    const robot_drive *d     = r && r->drives ? &r->drives[s->index] : NULL;
+    const bool         has   = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
+    const bool         turns = s->j.type != SKEL_JOINT_SLIDE;
+    j->type                  = turns ? has ? URDF_REVOLUTE : URDF_CONTINUOUS : URDF_PRISMATIC;
+    set_drive(d, j);
+    j->has_limit = has || !turns || (d && (d->velocity > 0.0 || d->effort > 0.0));
+    j->has_lower = j->has_upper = has;
+    j->lower                    = has ? s->j.limits.low[part] : 0.0;
+    j->upper                    = has ? s->j.limits.high[part] : 0.0;
+    if (s->j.friction > 0.0) j->has_dynamics = true, j->damping = s->j.friction;
+    if (s->j.mimic.source < 0) return;
+    j->mimic_name = skel_model_joint_name(m->model, s->j.mimic.source);
+    j->factor = s->j.mimic.multiplier, j->offset = s->j.mimic.offset;
+}
+
+/* One hinge or slide about `axis` of the joint's frame, from a frame x of the near link. */
+static void add_axis(maker *m, const step *s, int32_t part, const double axis[3],
+                     const double from[7], const double to[7], const char *name, const char *near,
+                     const char *far) {
+    urdf_joint *j = new_joint(m, name, near, far);
+    double      x[7], back[7], z[3];
+    if (!j) return;
+    robot_pose_inverse(from, back);
+    robot_pose_mul(back, to, x);
+    put_pose(x, j->xyz, j->rpy);
+    if (s->j.type == SKEL_JOINT_FIXED) return;
+    /* the axis turns with the outer frame; in the child's frame `to` it is seen from there */
+    for (int k = 0; k < 3; ++k) z[k] = s->sense * axis[k];
+    scene_unrotate(to + 3, z, j->axis);
+    j->has_axis = true;
+    set_limits(m, s, part, j);
+}
+
+/* Joints of several axes go by links without mass, all with the joint's own frame. The last leads
+   to the link `last`, whose frame in the far body is `frame`. */
+static void add_joint(maker *m, const step *s, const double frame[7], const char *last) {
+    static const double      ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
+    static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
+    const double *const balls[] = {ex, ey, ez}, *const universals[] = {ez, ex};
+    const double  here[7] = {0, 0, 0, 1};
+    const bool    is_ball = s->j.type == SKEL_JOINT_BALL;
+    const int32_t n       = is_ball ? 3 : s->j.type == SKEL_JOINT_UNIVERSAL ? 2 : 1;
+    double        from[7], to[7];
+    char          name[300], before[300], after[300];
+    robot_pose_inverse(s->outer, from); /* all seen from the outer frame */
+    robot_pose_mul(from, m->frame[s->near + 1], from);
+    robot_pose_inverse(s->inner, to);
+    robot_pose_mul(to, frame, to);
+    snprintf(before, sizeof before, "%s", link_name(m, s->near));
+    for (int32_t k = 0; k < n; ++k) {
+        const int32_t part = s->sense > 0.0 ? k : n - 1 - k;
+        const double *axis = n == 1 ? ez : is_ball ? balls[part] : universals[part];
+        snprintf(name, sizeof name, "%s%s%s", s->j.name, n > 1 ? "." : "",
+                 n > 1 ? is_ball ? ball[part] : universal[part] : "");
+        snprintf(after, sizeof after, "%s", k + 1 < n ? name : last);
+        if (k + 1 < n) new_link(m, after);
+        add_axis(m, s, part, axis, k == 0 ? from : here, k + 1 < n ? here : to, name, before,
+                 after);
+        snprintf(before, sizeof before, "%s", after);
+    }
+}
+
+/* A link whose frame is away from the joint hangs from a link without mass that is at it. */
+static void add_by_way(maker *m, const step *s) {
+    char   way[300], joint[320];
+    double x[7];
+    snprintf(way, sizeof way, "%s_link", s->j.name);
+    snprintf(joint, sizeof joint, "%s_fixed", way);
+    new_link(m, way);
+    add_joint(m, s, s->inner, way);
+    urdf_joint *j = new_joint(m, joint, way, link_name(m, s->far));
+    robot_pose_inverse(s->inner, x);
+    robot_pose_mul(x, m->frame[s->far + 1], x);
+    if (j) put_pose(x, j->xyz, j->rpy);
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+/* The frame that a root's link has in its body. */
+static void root_frame(maker *m, int32_t i) {
+    const robot_data *r       = m->s->robot;
+    const double      here[7] = {0, 0, 0, 1};
+    memcpy(m->frame[i + 1], here, sizeof here);
+    for (int32_t k = 0; r && k < r->frame_count; ++k)
+        if (r->frames[k].body == i && strcmp(r->frames[k].name, link_name(m, i)) == 0)
+            memcpy(m->frame[i + 1], r->frames[k].pose, sizeof here);
+}
+
+static void root_pose(const maker *m, int32_t i, double x[7]) {
+    const skel_body_desc b = body_of(m, i);
+    memcpy(x, b.position, sizeof b.position);
+    memcpy(x + 3, b.orientation, sizeof b.orientation);
+    robot_pose_mul(x, m->frame[i + 1], x);
+}
+
+/* A root that is free, or does not stand at the origin, needs the world to be free or stand in. */
+static bool needs_world(const maker *m, int32_t i) {
+    double x[7];
+    if (body_of(m, i).motion != SKEL_MOTION_FIXED) return true;
+    root_pose(m, i, x);
+    for (int k = 0; k < 7; ++k)
+        if (k != 3 && fabs(x[k]) > 1e-14) return true;
+    return false;
+}
+
+static bool hangs(const maker *m, int32_t i) {
+    for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k)
+        if (joint_of(m, k).child == i) return true;
+    return false;
+}
+
+/* Marks all that joints link to what is marked. */
+static void spread(const maker *m, bool *reached) {
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
+            const skel_joint_desc j = joint_of(m, k);
+            bool                 *a = &reached[j.parent + 1], *b = &reached[j.child + 1];
+            grown = grown || *a != *b;
+            *a = *b = *a || *b;
+        }
+    }
+}
+
+/* Roots: fixed bodies; then, of what they and the world do not reach, a body that is no child, or
+   the first. */
+static bool mark_roots(maker *m) {
+    bool *reached = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
+    if (!reached) return false;
+    reached[0] = true;
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (body_of(m, i).motion == SKEL_MOTION_FIXED) m->is_root[i + 1] = reached[i + 1] = true;
+    spread(m, reached);
+    for (int pass = 0; pass < 2; ++pass)
+        for (int32_t i = 0; i < m->nb; ++i) {
+            if (reached[i + 1] || (pass == 0 && hangs(m, i))) continue;
+            m->is_root[i + 1] = reached[i + 1] = true;
+            spread(m, reached);
+        }
+    return true;
+}
+
+static skel_status find_roots(maker *m, skel_error *err) {
+    int32_t roots = 0;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        const skel_body_desc b = body_of(m, i);
+        if (b.motion == SKEL_MOTION_DRIVEN || b.position_curve.count > 0)
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
+                                 b.name);
+    }
+    for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
+        const skel_joint_desc j = joint_of(m, k);
+        if (j.parent < 0 || j.child < 0) m->has_world = true;
+    }
+    for (int32_t i = 0; m->s->robot && i < m->s->robot->frame_count; ++i)
+        if (m->s->robot->frames[i].body < 0) m->has_world = true;
+    if (!mark_roots(m)) return SKEL_E_MEMORY;
+    for (int32_t i = 0; i < m->nb; ++i) {
+        if (!m->is_root[i + 1]) continue;
+        root_frame(m, i);
+        m->has_world = m->has_world || needs_world(m, i) || roots++ > 0;
+    }
+    if (m->has_world) add_link(m, SKEL_WORLD);
+    return SKEL_OK;
+}
+
+static void add_root(maker *m, int32_t i) {
+    double x[7];
+    add_link(m, i);
+    if (!m->has_world) return;
+    urdf_joint *j = new_joint(m, link_name(m, i), "world", link_name(m, i));
+    root_pose(m, i, x);
+    if (j) put_pose(x, j->xyz, j->rpy);
+    if (j && body_of(m, i).motion != SKEL_MOTION_FIXED) j->type = URDF_FLOATING;
+}
+
+/* Grows the tree joint by joint; a joint that finds both ends there closes a loop. */
+static skel_status grow(maker *m, skel_error *err) {
+    const int32_t nj   = skel_model_joint_count(m->model);
+    bool         *used = arena_alloc(m->u->arena, (size_t)nj + 1, sizeof *used);
+    if (!used) return SKEL_E_MEMORY;
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (int32_t k = 0; k < nj; ++k) {
+            const skel_joint_desc j = joint_of(m, k);
+            const bool            a = m->placed[j.parent + 1], b = m->placed[j.child + 1];
+            if (used[k] || (!a && !b)) continue;
+            if (a && b)
+                return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                     "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
+                                     (int)k, j.name);
+            const step s       = step_of(m, k, a ? j.child : j.parent);
+            const bool is_near = choose_frame(m, &s);
+            add_link(m, s.far);
+            if (is_near)
+                add_joint(m, &s, m->frame[s.far + 1], link_name(m, s.far));
+            else
+                add_by_way(m, &s);
+            used[k] = grown = true;
+        }
+    }
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (!m->placed[i + 1])
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
+                                 (int)i, link_name(m, i));
+    return m->u->arena->failed ? SKEL_E_MEMORY : SKEL_OK;
+}
+
+/* Named frames that are no link yet. */
+static void add_frames(maker *m) {
+    const robot_data *r = m->s->robot;
+    for (int32_t i = 0; r && i < r->frame_count; ++i) {
+        const robot_frame *f = &r->frames[i];
+        double             x[7];
+        char               name[300];
+        if (skel_model_find_body(m->model, f->name) >= SKEL_WORLD) continue;
+        robot_pose_inverse(m->frame[f->body + 1], x);
+        robot_pose_mul(x, f->pose, x);
+        snprintf(name, sizeof name, "%s_frame", f->name);
+        new_link(m, f->name);
+        urdf_joint *j = new_joint(m, name, link_name(m, f->body), f->name);
+        if (j) put_pose(x, j->xyz, j->rpy);
+    }
+}
+
+skel_status urdf_make(const skel_scene *s, urdf_document *u, skel_error *err) {
+    maker        m = {.s = s, .model = s->model, .u = u, .nb = skel_model_body_count(s->model)};
+    const size_t n = (size_t)m.nb + 1;
+    u->name        = s->name[0] ? s->name : "robot";
+    m.is_root      = arena_alloc(u->arena, n, sizeof *m.is_root);
+    m.placed       = arena_alloc(u->arena, n, sizeof *m.placed);
+    m.frame        = arena_alloc(u->arena, n, sizeof *m.frame);
+    if (u->arena->failed) return SKEL_E_MEMORY;
+    m.frame[0][3]      = 1.0;
+    skel_status status = find_roots(&m, err);
+    for (int32_t i = 0; status == SKEL_OK && i < m.nb; ++i)
+        if (m.is_root[i + 1]) add_root(&m, i);
+    if (status == SKEL_OK) status = grow(&m, err);
+    if (status == SKEL_OK) add_frames(&m);
+    return status == SKEL_OK && u->arena->failed ? SKEL_E_MEMORY : status;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `wobble` of skel-scene/1: soft masses [RUD 4.3]. Each becomes a body behind the others, held by
+   springs, or, where it is locked, by a fixed joint. */
+#include "scene/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    W_NAME,
+    W_BODY,
+    W_MASS,
+    W_INERTIA,
+    W_SHAPE,
+    W_POSITION,
+    W_AXIS,
+    W_LONGITUDINAL,
+    W_TRANSVERSAL,
+    W_ANGULAR,
+    W_DISPLACEMENT,
+    W_VELOCITY,
+    W_ANGULAR_VELOCITY,
+    W_LOCKED
+};
+static const doc_field k_wobble[] = {{"name"},
+                                     {"body"},
+                                     {"mass"},
+                                     {"inertia"},
+                                     {"shape"},
+                                     {"position"},
+                                     {"axis"},
+                                     {"longitudinal"},
+                                     {"transversal"},
+                                     {"angular"},
+                                     {"displacement"},
+                                     {"velocity"},
+                                     {"angular_velocity"},
+                                     {"locked"},
+                                     {NULL}};
+
+int32_t scene_wobble_room(const scene_reader *r) {
+    const int n = json_is_array(r->wobbles_at.node) ? json_size(r->wobbles_at.node) : 0;
+    return n <= SCENE_BODIES ? n : 0; /* more are refused later */
+}
+
+static void read_name(scene_reader *r, const doc_field_list *f, int32_t i) {
+    const doc_at at   = doc_member(f, W_NAME);
+    const char  *name = NULL;
+    char         must[80];
+    if (!doc_need(&r->doc, f, W_NAME, "a string that is not empty")) return;
+    if (!doc_name(&r->doc, &at, &name)) return;
+    r->bodies[i].name = name;
+    if (strcmp(name, "world") == 0) {
+        doc_wrong(&r->doc, &at, "another name: the world has this one");
+        return;
+    }
+    const int32_t other = names_put(&r->body_names, name, i);
+    if (other < 0) return;
+    if (json_size(r->bodies_at.node) > other)
+        snprintf(must, sizeof must, "another name: bodies[%d] has this one", (int)other);
+    else
+        snprintf(must, sizeof must, "another name: a wobble before it has this one");
+    doc_wrong(&r->doc, &at, must);
+}
+
+/* The bone: a body of `bodies` that stands somewhere. */
+static bool read_host(scene_reader *r, const doc_field_list *f, int32_t *host) {
+    const doc_at at = doc_member(f, W_BODY);
+    if (!doc_need(&r->doc, f, W_BODY, "the name of a body")) return false;
+    if (!scene_read_bone_name(r, &at, host)) return false;
+    if (r->body_notes[*host].placed) return true;
+    doc_error(&r->doc, &at, "needs a position of bodies[%d], which has none", (int)*host);
+    return false;
+}
+
+/* How the host starts, as the engine itself reads its curve. */
+static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
+    *out = r->bodies[host];
+    if (out->position_curve.count == 0 && out->orientation_curve.count == 0) return;
+    skel_model_desc desc;
+    skel_model     *model = NULL;
+    skel_error      err;
+    skel_model_desc_init(&desc);
+    skel_error_init(&err);
+    desc.bodies              = out;
+    desc.body_count          = 1;
+    const skel_status status = skel_model_create(&desc, &model, &err);
+    if (status == SKEL_OK)
+        skel_model_get_body(model, 0, out);
+    else if (status == SKEL_E_MEMORY)
+        r->doc.no_memory = true; /* what else is wrong with the host is noted with the host */
+    skel_model_destroy(model);
+}
+
+/* Place and motion at the start: rigidly with the host, unless told otherwise. */
+static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, bool locked,
+                       skel_body_desc *b, scene_wobble_note *note) {
+    static const int free_only[] = {W_DISPLACEMENT, W_VELOCITY, W_ANGULAR_VELOCITY};
+    double *const    out[]       = {note->displacement, b->velocity, b->angular_velocity};
+    const doc_at     position    = doc_member(f, W_POSITION);
+    skel_body_desc   h;
+    double           arm[3], spin[3], along[3];
+    host_motion(r, host, &h);
+    memcpy(note->position, h.position, sizeof note->position);
+    memcpy(b->orientation, h.orientation, sizeof b->orientation);
+    memcpy(b->angular_velocity, h.angular_velocity, sizeof b->angular_velocity);
+    doc_vector(&r->doc, &position, 3, "[x, y, z]", note->position);
+    if (!locked) {
+        const doc_at off = doc_member(f, W_DISPLACEMENT);
+        doc_vector(&r->doc, &off, 3, "[x, y, z]", note->displacement);
+    }
+    for (int k = 0; k < 3; ++k) {
+        b->position[k] = note->position[k] + note->displacement[k];
+        arm[k]         = b->position[k] - h.position[k];
+    }
+    scene_rotate(h.orientation, h.angular_velocity, spin);
+    scene_cross(spin, arm, along);
+    for (int k = 0; k < 3; ++k) b->velocity[k] = h.velocity[k] + along[k];
+    for (int k = 0; k < 3; ++k) {
+        const doc_at at = doc_member(f, free_only[k]);
+        if (locked && at.node)
+            doc_warn(&r->doc, &at, "has no effect: the mass is locked");
+        else if (k > 0)
+            doc_vector(&r->doc, &at, 3, "[x, y, z]", out[k]);
+    }
+}
+
+static void read_springs(document *doc, const doc_field_list *f, skel_wobble_desc *w) {
+    const struct {
+        int         field;
+        const char *what, *must;
+        const char *first, *second;
+        double     *c, *d;
+    } springs[] = {
+        {W_LONGITUDINAL, "longitudinal", "{\"c\", \"d\"}", "c", "d", &w->along_c, &w->along_d},
+        {W_TRANSVERSAL, "transversal", "{\"c\", \"d\"}", "c", "d", &w->across_c, &w->across_d},
+        {W_ANGULAR, "angular", "{\"a\", \"b\"}", "a", "b", &w->turn_a, &w->turn_b},
+    };
+    for (size_t k = 0; k < sizeof springs / sizeof *springs; ++k) {
+        const doc_at         at       = doc_member(f, springs[k].field);
+        const scene_constant wanted[] = {
+            {springs[k].first, true, DOC_NOT_NEGATIVE, springs[k].c},
+            {springs[k].second, true, DOC_NOT_NEGATIVE, springs[k].d},
+            {NULL, false, DOC_ANY, NULL},
+        };
+        if (doc_need(doc, f, springs[k].field, springs[k].must))
+            scene_read_numbers(doc, &at, springs[k].what, wanted);
+    }
+}
+
+/* Place and axis in the host's own axes. */
+static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, skel_wobble_desc *w,
+                       scene_wobble_note *note) {
+    const skel_body_desc *h    = &r->bodies[host];
+    const doc_at          axis = doc_member(f, W_AXIS);
+    double                arm[3];
+    for (int k = 0; k < 3; ++k) arm[k] = note->position[k] - h->position[k];
+    scene_unrotate(h->orientation, arm, w->rest);
+    scene_rotate(h->orientation, w->axis, note->axis); /* z of the host */
+    if (scene_read_axis(&r->doc, &axis, note->axis))
+        scene_unrotate(h->orientation, note->axis, w->axis);
+    else
+        doc_normalise(note->axis, 3);
+    w->host = host;
+}
+
+static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
+                 const skel_wobble_desc *w) {
+    const doc_at     at   = doc_member(f, W_NAME);
+    skel_joint_desc *j    = &r->joints[r->joint_count];
+    char            *name = doc_alloc(&r->doc, 1, 272);
+    if (!name || !r->bodies[body].name) return;
+    snprintf(name, 272, "%s.lock", r->bodies[body].name);
+    if (names_put(&r->joint_names, name, r->joint_count) >= 0) {
+        doc_error(&r->doc, &at, "must be another name: there is a joint '%s'", name);
+        return;
+    }
+    skel_joint_desc_init(j);
+    j->name   = name;
+    j->type   = SKEL_JOINT_FIXED;
+    j->parent = w->host;
+    j->child  = body;
+    memcpy(j->parent_position, w->rest, sizeof j->parent_position);
+    ++r->joint_count;
+}
+
+static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_scene *s) {
+    doc_field_list    f;
+    scene_wobble_note note = {{0}, {0}, {0}};
+    skel_wobble_desc  w;
+    const int32_t     i    = r->body_count;
+    skel_body_desc   *b    = &r->bodies[i];
+    int32_t           host = 0;
+    skel_body_desc_init(b);
+    skel_wobble_desc_init(&w);
+    b->name = "";
+    if (!doc_fields(&r->doc, at, k_wobble, "a wobble", &f)) return;
+    const doc_at mass = doc_member(&f, W_MASS), shape = doc_member(&f, W_SHAPE);
+    const doc_at inertia = doc_member(&f, W_INERTIA);
+    const doc_at lock_at = doc_member(&f, W_LOCKED);
+    if (lock_at.node && !json_is_bool(lock_at.node)) doc_wrong(&r->doc, &lock_at, "true or false");
+    read_name(r, &f, i);
+    doc_need(&r->doc, &f, W_MASS, "a number > 0");
+    scene_read_mass(&r->doc, &mass, &shape, &inertia, b);
+    if (!locked || f.node[W_LONGITUDINAL] || f.node[W_TRANSVERSAL] || f.node[W_ANGULAR])
+        read_springs(&r->doc, &f, &w);
+    if (!read_host(r, &f, &host)) return;
+    read_start(r, &f, host, locked, b, &note);
+    read_place(r, &f, host, &w, &note);
+    w.body                  = i;
+    r->body_notes[i].node   = at->node;
+    r->body_notes[i].placed = true;
+    r->body_count           = i + 1;
+    if (locked) {
+        lock(r, &f, i, &w);
+        return;
+    }
+    s->wobbles[r->wobble_count]   = note;
+    r->wobbles[r->wobble_count++] = w;
+}
+
+/* The locked ones first: written as bodies and joints they come back in the same order. */
+void scene_read_wobbles(scene_reader *r, skel_scene *s) {
+    const doc_at *at = &r->wobbles_at;
+    int32_t       n  = 0;
+    if (!doc_array(&r->doc, at, 0, SCENE_BODIES, "[wobble, ...]", &n)) return;
+    if (n == 0 || !r->bodies || !r->joints || !r->joint_notes) return;
+    r->wobbles = doc_alloc(&r->doc, (size_t)n, sizeof *r->wobbles);
+    s->wobbles = calloc((size_t)n, sizeof *s->wobbles);
+    if (!r->wobbles || !s->wobbles) {
+        r->doc.no_memory = true;
+        return;
+    }
+    for (int locked = 1; locked >= 0; --locked) {
+        int32_t           i = 0;
+        const json_value *c;
+        JSON_EACH(c, at->node) {
+            const doc_at item      = doc_element(at, i++, c);
+            const bool   is_locked = json_is_true(json_member(c, "locked"));
+            if (is_locked == (locked == 1)) read_wobble(r, &item, is_locked, s);
+        }
+    }
+}
