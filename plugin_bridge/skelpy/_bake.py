@@ -40,6 +40,7 @@ class Bake(Job):
         # The settings of the scene, then those that are given.
         desc = make(lib, _ffi.BakeDesc)
         check_status(lib, lib.skel_scene_get_bake_desc(scene._p, C.byref(desc)))
+        desc.model = scene._model
         desc.sample_count = end - start + 1
         for name, value in (("sample_rate", fps), ("step", step), ("tolerance", tolerance),
                             ("preroll", preroll)):

@@ -48,7 +48,7 @@ def setup():
     scene.frame_start, scene.frame_end = 1, FRAMES
     scene.frame_set(1)
     ob.skel.preset = "TAIL"
-    watch(common.addon().ops.SKEL_OT_bake_physics)
+    watch(common.addon().operators.SKEL_OT_bake_physics)
     with bpy.context.temp_override(**view()):
         bpy.ops.ed.undo_push(message="ready")
     state["before"] = common.dump_file()
@@ -137,7 +137,7 @@ def check_second():
         with bpy.context.temp_override(**view()):
             bpy.ops.skel.bake_physics("INVOKE_DEFAULT")
     except RuntimeError as error:
-        assert "Skel is at work" in str(error), error
+        assert "Skel is baking" in str(error), error
         return True
     raise AssertionError("a second bake has begun")
 
