@@ -10,7 +10,7 @@ import time
 import bpy
 from bpy.props import (EnumProperty, FloatProperty, IntProperty, StringProperty)
 
-from . import bl_read, bl_write, convert, pipeline, props, takes
+from . import bl_read, bl_write, compat, convert, pipeline, props, takes
 from .binding import skelpy
 
 PLAYS = 1e-3                    # of a bone's length, and radians: keys that play as computed
@@ -136,7 +136,8 @@ class _Work(OnArmature):
         return {"FINISHED"}
 
     def invoke(self, context, _event):
-        if bpy.app.background or context.window is None:
+        window = context.window
+        if bpy.app.background or window is None or not compat.can_add_modal(window):
             return self.execute(context)
         self._slices = _Slices(context, self.work(context))
         context.window_manager.modal_handler_add(self)
