@@ -2,6 +2,7 @@
 """Every difference between the versions of Blender, 3.4 to 5.x. No other module asks for a version.
 
 4.0  keyframe_points.clear
+4.2  until 4.4: adding a modal handler crashes beside one that lost its operator
 4.3  at the latest: keyframe_points.handles_recalc; enums of keys are unsigned bytes
 4.4  actions have slots, layers, strips and channel bags; an object uses a slot of its action
 5.0  Action.fcurves is removed; PoseBone.select instead of Bone.select; a library override forgets
@@ -19,6 +20,15 @@ FORGETS_GROUPS = bpy.app.version >= (5, 0)
 # The type of array that foreach_set copies into enums of keys without conversion: three times as
 # fast as any other.
 ENUMS = "B" if bpy.app.version >= (4, 3) else "b"
+
+
+def can_add_modal(window: Any) -> bool:
+    """Whether a modal handler can be added to the window. Disabling an add-on while its modal
+    operator runs leaves a handler with a null operator until the next event of the window. Blender
+    4.2 to 4.4 dereferences it when another handler is added; fixed in 4.5 (commit 9356b12bd5f)."""
+    if not (4, 2) <= bpy.app.version < (4, 5):
+        return True
+    return all(bpy.types.bpy_struct.as_pointer(op) for op in window.modal_operators)
 
 
 def has_slots() -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Dict, Generator, List, Optional, Set, Tuple
 import bpy
 from bpy.props import IntProperty
 
-from ..blender import read, stage
+from ..blender import compat, read, stage
 from ..blender.rna import Armature, Context, Event, Scene
 from ..core import playback
 from ..core.bake import Result
@@ -188,7 +188,8 @@ class LongOperator(OnArmature):
         return {"FINISHED"}
 
     def invoke(self, context: Context, _event: Event) -> Status:
-        if bpy.app.background or context.window is None:
+        window = context.window
+        if bpy.app.background or window is None or not compat.can_add_modal(window):
             return self.execute(context)
         self._slices = Slices(context, self.work(context))
         context.window_manager.modal_handler_add(self)
