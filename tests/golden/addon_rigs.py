@@ -8,7 +8,6 @@ import math
 from array import array
 
 
-
 class Addon:
     """The modules and the types of the add-on that the rigs need. Shots are drafts that can be
     changed; they are frozen for the add-on."""
