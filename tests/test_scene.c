@@ -947,8 +947,7 @@ END_TEST
 START_TEST(actuators_are_checked) {
     small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
           "joints[0].limit_torque: must come with limits");
-    small("", ",'limit_restitution':0.5", "",
-          "joints[0].limit_restitution: must come with limits");
+    small("", ",'limit_restitution':0.5", "", "joints[0].limit_restitution: must come with limits");
     small("", ",'limits':[0,1],'limit_restitution':2", "",
           "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
     small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
