@@ -52,8 +52,7 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     memset(row, 0, sizeof *row);
     row->struct_size = (uint32_t)sizeof *row;
     row->time = s->t;
-    if (m->ncand > 0 || m->nstop > 0) /* only its workspace is written */
-        skel__prepare((skel_state *)(uintptr_t)s, s->x);
+    if (m->ncand > 0 || m->nstop > 0) skel__prepare(s, s->x);
     for (int32_t k = 0; k < m->nd; ++k)
         row->potential -= m->body[m->order[k]].mass * v3_dot(m->gravity, s->x[m->order[k]].p);
     for (int32_t k = 0; k < m->nj; ++k) {

@@ -3,7 +3,7 @@
    Along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
 #include "dynamics/dynamics.h"
 
-void skel__prepare(skel_state *s, const skel__kin *x) {
+void skel__prepare(const skel_state *s, const skel__kin *x) {
     for (int32_t i = 0; i < s->m->na; ++i) {
         s->r[i] = q_matrix(x[i].q);
         s->ww[i] = m3_mulv(s->r[i], x[i].w);
@@ -20,24 +20,36 @@ void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side) {
     }
 }
 
-skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+/* ra, rb: rotation matrices of the joint's bodies a and b. */
+static inline skel__joint_world joint_between(const skel__kin *x, const skel__joint *j,
+                                              const m3 *ra, const m3 *rb) {
     skel__joint_world g;
-    g.ra = m3_mulv(s->r[j->a], j->fa.p);
-    g.rb = m3_mulv(s->r[j->b], j->fb.p);
+    g.ra = m3_mulv(*ra, j->fa.p);
+    g.rb = m3_mulv(*rb, j->fb.p);
     for (int k = 0; k < 3; ++k) {
-        g.ea[k] = m3_mulv(s->r[j->a], j->ea.r[k]);
-        g.eb[k] = m3_mulv(s->r[j->b], j->eb.r[k]);
+        g.ea[k] = m3_mulv(*ra, j->ea.r[k]);
+        g.eb[k] = m3_mulv(*rb, j->eb.r[k]);
     }
     g.gap = v3_sub(v3_add(x[j->a].p, g.ra), v3_add(x[j->b].p, g.rb));
     return g;
 }
 
+skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+    return joint_between(x, j, &s->r[j->a], &s->r[j->b]);
+}
+
+/* wa, wb: angular velocities of a and b, world axes. */
+static inline v3 slip_between(const skel__kin *x, const skel__joint *j, const skel__joint_world *g,
+                              v3 wa, v3 wb) {
+    const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre of mass to b's joint point */
+    const v3 on_a = v3_add(x[j->a].v, v3_cross(wa, to_point));
+    const v3 on_b = v3_add(x[j->b].v, v3_cross(wb, g->rb));
+    return v3_sub(on_b, on_a);
+}
+
 v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
                     const skel__joint_world *g) {
-    const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre to b's joint point */
-    const v3 on_a = v3_add(x[j->a].v, v3_cross(s->ww[j->a], to_point));
-    const v3 on_b = v3_add(x[j->b].v, v3_cross(s->ww[j->b], g->rb));
-    return v3_sub(on_b, on_a);
+    return slip_between(x, j, g, s->ww[j->a], s->ww[j->b]);
 }
 
 static inline void place_all(const skel_model *m, const double *q, skel__kin *x, int obeys) {
@@ -104,17 +116,17 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
     }
 }
 
-void skel__qd_of(skel_state *s, double *qd) {
-    const skel_model *m = s->m;
-    skel__prepare(s, s->x);
+void skel__qd_of(const skel_model *m, const skel__kin *x, double *qd) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        const skel__joint_world g = skel__joint_at(s, s->x, j);
-        const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
+        const m3 ra = q_matrix(x[j->a].q), rb = q_matrix(x[j->b].q);
+        const v3 wa = m3_mulv(ra, x[j->a].w), wb = m3_mulv(rb, x[j->b].w);
+        const skel__joint_world g = joint_between(x, j, &ra, &rb);
+        const v3 spin = v3_sub(wb, wa);
         double *out = qd + j->v_offset;
         switch (j->type) {
         case SKEL_JOINT_HINGE: out[0] = v3_dot(spin, g.ea[2]); break;
-        case SKEL_JOINT_SLIDE: out[0] = v3_dot(skel__joint_slip(s, s->x, j, &g), g.ea[2]); break;
+        case SKEL_JOINT_SLIDE: out[0] = v3_dot(slip_between(x, j, &g, wa, wb), g.ea[2]); break;
         case SKEL_JOINT_UNIVERSAL: /* the two axes are perpendicular */
             out[0] = v3_dot(spin, g.ea[2]);
             out[1] = v3_dot(spin, g.eb[0]);

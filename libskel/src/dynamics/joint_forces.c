@@ -235,8 +235,8 @@ static side one_side(const skel_state *s, int32_t joint, int k, int high, span c
     const double x1 = c.h > 0 ? sign * (c.end - edge) : sign * c.end;
     side out;
     const int rests = s->event_state[event] == SKEL__EVENT_RESTING;
-    if (j->limits.law_range > 0 && (rests || !s->is_event_driven))
-        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->is_event_driven);
+    if (j->limits.law_range > 0 && (rests || !s->run->is_event_driven))
+        out = c.h > 0 ? law_over(j, x0, x1, c.h) : law_at(j, x0, x1, s->run->is_event_driven);
     else if (rests && guess)
         out = guess_stop(stop_of(s, joint, inertia), x0, x1, c.h, inertia, guess);
     else if (rests)

@@ -7,64 +7,112 @@
 
 #include <string.h>
 
-/* Of contacts, wobbling masses, limits and muscles; nothing where there are none. */
-static void layout_touch(skel__carver *c, skel_state *at) {
-    const skel_model *m = at->m;
-    const size_t nm = (size_t)m->ninternal, ne = (size_t)skel__event_count(m);
-    at->internal = skel__carve(c, nm, sizeof(double));
-    at->internal_saved = skel__carve(c, nm, sizeof(double));
-    at->internal_stage = skel__carve(c, nm, sizeof(double));
-    for (int k = 0; k < 4; ++k) at->internal_rate[k] = skel__carve(c, nm, sizeof(double));
-    at->stored_energy = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->surface_offset = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->stored_energy_saved = skel__carve(c, (size_t)m->ncand, sizeof(double));
-    at->surface_offset_saved = skel__carve(c, (size_t)m->ncand, sizeof(double));
+static const skel__run k_run = {.deadline = INFINITY};
+
+/* Arrays of the state variables, from the start of the block `base`. Returns the bytes. */
+static size_t layout_variables(const skel_model *m, void *base, skel_state *at) {
+    const size_t na = (size_t)m->na, ncand = (size_t)m->ncand;
+    const size_t ne = (size_t)skel__event_count(m);
+    const size_t composites = skel__needs_composites(m) ? (size_t)m->nj : 0;
+    skel__carver c = {base, 0};
+
+    at->arrays = base;
+    at->x = skel__carve_with_world(&c, na, sizeof *at->x);
+    at->is_pinned = skel__carve(&c, (size_t)m->npin, sizeof *at->is_pinned);
+    at->loop_joint = skel__carve(&c, (size_t)(m->nl + m->npin), sizeof *at->loop_joint);
+    at->internal = skel__carve(&c, (size_t)m->ninternal, sizeof *at->internal);
+    at->stored_energy = skel__carve(&c, ncand, sizeof *at->stored_energy);
+    at->surface_offset = skel__carve(&c, ncand, sizeof *at->surface_offset);
+    at->event_state = skel__carve(&c, ne, sizeof *at->event_state);
+    at->slack = skel__carve(&c, ne, sizeof *at->slack);
+    at->history = skel__carve(&c, (size_t)m->nmuscle, sizeof *at->history);
+    at->follow_inertia = skel__carve(&c, composites, sizeof *at->follow_inertia);
+    at->stop_load = skel__carve(&c, composites, sizeof *at->stop_load);
+
+    at->array_bytes = c.used;
+    return c.used;
+}
+
+size_t skel__variables_bytes(const skel_model *m) {
+    skel_state counted;
+    return layout_variables(m, NULL, &counted);
+}
+
+void skel__variables_copy(skel__variables *to, const skel__variables *from) {
+    void *arrays = to->arrays;
+    memcpy(arrays, from->arrays, from->array_bytes);
+    *to = *from;
+    to->arrays = arrays;
+}
+
+void skel__state_save(skel_state *s) {
+    skel__variables_copy(&s->saved, &s->variables);
+}
+
+void skel__state_restore(skel_state *s) {
+    skel__variables_copy(&s->variables, &s->saved);
+    s->is_factored = 0;
+}
+
+/* Workspace of the forces: loads, contacts, joints. */
+static void layout_forces(skel__carver *c, skel_state *at) {
+    const size_t na = (size_t)at->m->na, nj = (size_t)at->m->nj;
+    const size_t ninternal = (size_t)at->m->ninternal, ne = (size_t)skel__event_count(at->m);
+
+    at->f = skel__carve_with_world(c, na, sizeof *at->f);
+    at->load = skel__carve_with_world(c, na, sizeof *at->load);
+    at->pair = skel__carve(c, nj, sizeof *at->pair);
+    at->pair_joint_force = skel__carve(c, nj, sizeof *at->pair_joint_force);
+    at->contact_wrench = skel__carve_with_world(c, na, sizeof *at->contact_wrench);
+    at->event_value = skel__carve(c, 4 * ne, sizeof *at->event_value);
+    at->composite = skel__carve(c, skel__needs_composites(at->m) ? na : 0, sizeof *at->composite);
+
+    at->internal_stage = skel__carve(c, ninternal, sizeof(double));
+    for (int k = 0; k < 4; ++k) at->internal_rate[k] = skel__carve(c, ninternal, sizeof(double));
     at->internal_now = at->internal;
     at->internal_rate_now = at->internal_rate[0];
-    at->event_state = skel__carve(c, ne, sizeof *at->event_state);
-    at->slack = skel__carve(c, ne, sizeof *at->slack);
-    at->event_state_saved = skel__carve(c, ne, sizeof *at->event_state_saved);
-    at->event_value = skel__carve(c, 4 * ne, sizeof *at->event_value);
-    at->history = skel__carve(c, (size_t)m->nmuscle, sizeof *at->history);
-    at->contact_wrench = skel__carve_with_world(c, (size_t)m->na, sizeof *at->contact_wrench);
-    at->pair_joint_force = skel__carve(c, (size_t)m->nj, sizeof *at->pair_joint_force);
+}
+
+/* Workspace of loop joints and pins. */
+static void layout_loops(skel__carver *c, skel_state *at) {
+    const skel_model *m = at->m;
+    const size_t na = (size_t)m->na, nl = (size_t)(m->nl + m->npin);
+    const size_t nr = (size_t)skel__loop_row_count(m);
+
+    at->loop_rows = skel__carve(c, nl, sizeof *at->loop_rows);
+    at->loop_response = skel__carve(c, nr * na, sizeof *at->loop_response);
+    at->loop_base = skel__carve(c, nl ? na : 0, sizeof *at->loop_base);
+    at->loop_wrench = skel__carve(c, 2 * nl, sizeof *at->loop_wrench);
+    at->loop_system = skel__carve(c, nr * nr, sizeof(double));
+    at->loop_mu = skel__carve(c, nr, sizeof(double));
+    at->loop_scale = skel__carve(c, nr, sizeof(double));
+    at->loop_x = skel__carve(c, nr, sizeof(double));
+    at->loop_order = skel__carve(c, nr, sizeof *at->loop_order);
 }
 
 static size_t layout(const skel_model *m, void *base, skel_state **out) {
-    const size_t nb = (size_t)m->na, nj = (size_t)m->nj;
+    const size_t na = (size_t)m->na, variables = skel__variables_bytes(m);
     skel__carver c = {base, 0};
     skel_state *s = skel__carve(&c, 1, sizeof *s);
-    skel_state at = {.m = m};
-    at.x = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.x);
-    at.saved = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.saved);
-    at.stage = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.stage);
-    for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, nb, sizeof *at.rate[k]);
-    at.r = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.r);
-    at.ww = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.ww);
-    at.f = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.f);
-    at.load = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.load);
-    at.pair = skel__carve(&c, nj, sizeof *at.pair);
-    at.bias = skel__carve(&c, nb, sizeof *at.bias);
-    at.acc = skel__carve_with_world(&c, (size_t)m->na, sizeof *at.acc);
-    at.reaction = skel__carve(&c, nb, sizeof *at.reaction);
-    at.aba = skel__carve(&c, nb, sizeof *at.aba);
-    at.follow_inertia =
-        skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.follow_inertia);
-    at.stop_load = skel__carve(&c, skel__needs_composites(m) ? nj : 0, sizeof *at.stop_load);
-    at.composite = skel__carve(&c, skel__needs_composites(m) ? nb : 0, sizeof *at.composite);
-    at.is_pinned = skel__carve(&c, (size_t)m->npin, sizeof *at.is_pinned);
-    layout_touch(&c, &at);
-    const size_t nr = (size_t)skel__loop_row_count(m), nl = (size_t)(m->nl + m->npin);
-    at.loop_joint = skel__carve(&c, nl, sizeof *at.loop_joint);
-    at.loop_rows = skel__carve(&c, nl, sizeof *at.loop_rows);
-    at.loop_response = skel__carve(&c, nr * nb, sizeof *at.loop_response);
-    at.loop_base = skel__carve(&c, nl ? nb : 0, sizeof *at.loop_base);
-    at.loop_wrench = skel__carve(&c, 2 * nl, sizeof *at.loop_wrench);
-    at.loop_system = skel__carve(&c, nr * nr, sizeof(double));
-    at.loop_mu = skel__carve(&c, nr, sizeof(double));
-    at.loop_scale = skel__carve(&c, nr, sizeof(double));
-    at.loop_x = skel__carve(&c, nr, sizeof(double));
-    at.loop_order = skel__carve(&c, nr, sizeof *at.loop_order);
+    skel_state at = {.m = m, .run = &k_run};
+
+    /* The state variables, and room for a copy of them. */
+    layout_variables(m, skel__carve(&c, variables, 1), &at);
+    at.saved.arrays = skel__carve(&c, variables, 1);
+
+    /* Stages of explicit steps, and the accelerations of the tree. */
+    at.stage = skel__carve_with_world(&c, na, sizeof *at.stage);
+    for (int k = 0; k < 4; ++k) at.rate[k] = skel__carve(&c, na, sizeof *at.rate[k]);
+    at.r = skel__carve_with_world(&c, na, sizeof *at.r);
+    at.ww = skel__carve_with_world(&c, na, sizeof *at.ww);
+    at.bias = skel__carve(&c, na, sizeof *at.bias);
+    at.acc = skel__carve_with_world(&c, na, sizeof *at.acc);
+    at.reaction = skel__carve(&c, na, sizeof *at.reaction);
+    at.aba = skel__carve(&c, na, sizeof *at.aba);
+
+    layout_forces(&c, &at);
+    layout_loops(&c, &at);
+
     if (s) *s = at;
     if (out) *out = s;
     return c.used;
@@ -82,7 +130,7 @@ static void place_at_start(const skel_model *m, skel__kin *x) {
 static void start(skel_state *s) {
     const skel_model *m = s->m;
     place_at_start(m, s->x);
-    s->saved[-1] = s->stage[-1] = s->x[-1];
+    s->stage[-1] = s->x[-1];
     s->r[-1] = m3_identity();
     for (int32_t k = 0; k < m->nj; ++k)
         if (m->joint[k].muscle_index >= 0)
@@ -109,47 +157,16 @@ skel_status skel_state_create(const skel_model *model, skel_state **out, skel_er
 void skel_state_destroy(skel_state *state) {
     if (!state) return;
     const skel_allocator *allocator = &state->m->allocator;
+    if (state->integrator_destroy) state->integrator_destroy(state);
     skel__free(allocator, state->reference);
-    skel__free(allocator, state->em);
-    skel__free(allocator, state->impact);
     skel__free(allocator, state->contacts);
     skel__free(allocator, state);
 }
 
-static void copy_touch(skel_state *dst, const skel_state *src) {
-    const skel_model *m = src->m;
-    const size_t ne = (size_t)skel__event_count(m);
-    if (m->ninternal > 0)
-        memcpy(dst->internal, src->internal, (size_t)m->ninternal * sizeof *src->internal);
-    if (m->ncand > 0) {
-        const size_t bytes = (size_t)m->ncand * sizeof(double);
-        memcpy(dst->stored_energy, src->stored_energy, bytes);
-        memcpy(dst->surface_offset, src->surface_offset, bytes);
-    }
-    if (ne > 0) memcpy(dst->event_state, src->event_state, ne * sizeof *src->event_state);
-    if (ne > 0) memcpy(dst->slack, src->slack, ne * sizeof *src->slack);
-    if (m->nmuscle > 0)
-        memcpy(dst->history, src->history, (size_t)m->nmuscle * sizeof *src->history);
-    dst->has_event_states = src->has_event_states;
-    dst->has_stored_energy = src->has_stored_energy;
-}
-
 skel_status skel_state_copy(skel_state *dst, const skel_state *src) {
     if (!dst || !src || dst->m != src->m) return SKEL_E_ARGUMENT;
-    memcpy(dst->x, src->x, (size_t)src->m->na * sizeof *src->x);
-    dst->nloop = src->nloop, dst->nr = src->nr;
-    memcpy(dst->loop_joint, src->loop_joint, (size_t)src->nloop * sizeof *src->loop_joint);
-    memcpy(dst->is_pinned, src->is_pinned, (size_t)src->m->npin * sizeof *src->is_pinned);
-    copy_touch(dst, src);
-    dst->has_inelastic_stops = src->has_inelastic_stops, dst->stops_near_count = 1;
-    dst->t = src->t;
-    dst->sum = src->sum;
-    dst->has_follow_inertia = src->has_follow_inertia;
-    if (src->has_follow_inertia) {
-        const size_t nj = (size_t)src->m->nj;
-        memcpy(dst->follow_inertia, src->follow_inertia, nj * sizeof *src->follow_inertia);
-        memcpy(dst->stop_load, src->stop_load, nj * sizeof *src->stop_load);
-    }
+    skel__variables_copy(&dst->variables, &src->variables);
+    dst->stops_near_count = 1;
     dst->is_factored = 0;
     return SKEL_OK;
 }
@@ -245,16 +262,6 @@ static int has_finite_velocities(const skel_model *m, const skel__kin *x) {
     return 1;
 }
 
-/* Coordinates times lengths may overflow: a setter copies the state to s->stage first, and takes it
-   back from there if what it has made is not finite. */
-static void keep_state(skel_state *s) {
-    memcpy(s->stage, s->x, (size_t)s->m->na * sizeof *s->x);
-}
-static skel_status take_back(skel_state *s) {
-    memcpy(s->x, s->stage, (size_t)s->m->na * sizeof *s->x);
-    return SKEL_E_ARGUMENT;
-}
-
 skel_status skel_state_get_q(const skel_state *state, double *q) {
     if (!state || !q) return SKEL_E_ARGUMENT;
     skel__q_of(state->m, state->x, q);
@@ -263,9 +270,15 @@ skel_status skel_state_get_q(const skel_state *state, double *q) {
 
 skel_status skel_state_set_q(skel_state *state, const double *q) {
     if (!state || !q || !all_finite(q, (size_t)state->m->nq)) return SKEL_E_ARGUMENT;
-    keep_state(state);
+
+    /* Coordinates times lengths may overflow. */
+    skel__state_save(state);
     skel__fk_with_mimics(state->m, q, state->x);
-    if (!has_finite_poses(state->m, state->x)) return take_back(state);
+    if (!has_finite_poses(state->m, state->x)) {
+        skel__state_restore(state);
+        return SKEL_E_ARGUMENT;
+    }
+
     forget_touch(state);
     state->is_factored = 0;
     return SKEL_OK;
@@ -273,16 +286,20 @@ skel_status skel_state_set_q(skel_state *state, const double *q) {
 
 skel_status skel_state_get_qd(const skel_state *state, double *qd) {
     if (!state || !qd) return SKEL_E_ARGUMENT;
-    skel_state *s = (skel_state *)(uintptr_t)state; /* only its workspace is written */
-    skel__qd_of(s, qd);
+    skel__qd_of(state->m, state->x, qd);
     return SKEL_OK;
 }
 
 skel_status skel_state_set_qd(skel_state *state, const double *qd) {
     if (!state || !qd || !all_finite(qd, (size_t)state->m->nv)) return SKEL_E_ARGUMENT;
-    keep_state(state);
+
+    /* Velocities times lengths may overflow. */
+    skel__state_save(state);
     skel__fk_velocity(state, qd);
-    return has_finite_velocities(state->m, state->x) ? SKEL_OK : take_back(state);
+    if (has_finite_velocities(state->m, state->x)) return SKEL_OK;
+
+    skel__state_restore(state);
+    return SKEL_E_ARGUMENT;
 }
 
 skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
