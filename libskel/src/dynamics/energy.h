@@ -5,13 +5,13 @@
 
 #include "dynamics/state.h"
 
-/* ---- energy.c ---- */
-/* Kinetic energy and momenta (about the world's origin) of what moves by forces. */
+/* Kinetic energy [J] and momenta (l about the origin of the world) of the dynamic bodies. */
 typedef struct skel__momenta {
     double kinetic;
     v3 p, l;
 } skel__momenta;
 skel__momenta skel__momenta_of(const skel_state *s);
+/* The report row of s. Only the workspace s->r and s->ww is written. */
 void skel__measure(const skel_state *s, skel_report_row *row);
 
 #endif
