@@ -9,7 +9,7 @@
      qdd = D^-1 (S^T F - h^T (U_p + bias)).
    Change of the reference point: u at the point r = a_centre + alpha x r = a_centre - [r] alpha.
    The articulated inertia is made symmetric once per body. Otherwise rounding errors grow along a
-   chain: to 8e7 times the accelerations in a chain of 110 balls. */
+   chain, and reach 8e7 in a chain of 110 balls. */
 #include "dynamics/dynamics.h"
 
 /* D = S^T H S is positive for every positive definite inertia; otherwise D^-1 does not exist. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state: memory, getters, setters, and the choice of the acceleration solver. */
+/* The state: memory, copies, getters and setters, and the choice of the acceleration solver. */
 #include "dynamics/dynamics.h"
 #include "base/alloc.h"
 #include "base/carve.h"
@@ -118,7 +118,7 @@ static size_t layout(const skel_model *m, void *base, skel_state **out) {
     return c.used;
 }
 
-/* x (na + world) as the model begins. */
+/* Poses and velocities at the start of the model, into x (na + world). */
 static void place_at_start(const skel_model *m, skel__kin *x) {
     x[-1] = (skel__kin){.q = q_identity()};
     for (int32_t i = 0; i < m->na; ++i) {
@@ -129,12 +129,17 @@ static void place_at_start(const skel_model *m, skel__kin *x) {
 
 static void start(skel_state *s) {
     const skel_model *m = s->m;
+
     place_at_start(m, s->x);
     s->stage[-1] = s->x[-1];
     s->r[-1] = m3_identity();
+
+    /* Torques of the muscles. */
     for (int32_t k = 0; k < m->nj; ++k)
         if (m->joint[k].muscle_index >= 0)
             s->internal[m->joint[k].muscle_index] = m->joint[k].muscle.start;
+
+    /* Loop joints hold from the start; skel__loops_select adds the pins. */
     for (int32_t i = 0; i < m->nl; ++i) {
         s->loop_joint[s->nloop++] = m->loop[i];
         s->nr += skel__joint_rows(m->joint[m->loop[i]].type);
@@ -145,10 +150,12 @@ skel_status skel_state_create(const skel_model *model, skel_state **out, skel_er
     if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     *out = NULL;
     if (!model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
+
     void *block = skel__alloc(&model->allocator, layout(model, NULL, NULL));
     if (!block)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for a state of %d bodies",
                           model->nb);
+
     layout(model, block, out);
     start(*out);
     return SKEL_OK;
@@ -199,14 +206,18 @@ skel_status skel_state_get_poses(const skel_state *state, double *poses) {
     return SKEL_OK;
 }
 
-/* Another pose: what touched does not, and springs along grounds are not bent. */
-static void forget_touch(skel_state *s) {
-    const skel_model *m = s->m;
-    if (m->ncand > 0) memset(s->internal, 0, 3 * (size_t)m->ncand * sizeof *s->internal);
-    if (m->ncand > 0) memset(s->stored_energy, 0, (size_t)m->ncand * sizeof *s->stored_energy);
-    if (m->ncand > 0) memset(s->surface_offset, 0, (size_t)m->ncand * sizeof *s->surface_offset);
-    for (int32_t k = 0; k < skel__event_count(m); ++k) s->slack[k] = 0;
-    s->has_event_states = s->has_stored_energy = 0;
+/* For a new pose: resets the tangential displacements, stored energies and event states. The torques
+   of the muscles, which follow the displacements in s->internal, stay. */
+static void reset_contacts(skel_state *s) {
+    const size_t ncand = (size_t)s->m->ncand;
+    if (ncand > 0) {
+        memset(s->internal, 0, 3 * ncand * sizeof *s->internal);
+        memset(s->stored_energy, 0, ncand * sizeof *s->stored_energy);
+        memset(s->surface_offset, 0, ncand * sizeof *s->surface_offset);
+    }
+    for (int32_t k = 0; k < skel__event_count(s->m); ++k) s->slack[k] = 0;
+    s->has_event_states = 0;
+    s->has_stored_energy = 0;
 }
 
 skel_status skel_state_set_poses(skel_state *state, const double *poses) {
@@ -214,11 +225,13 @@ skel_status skel_state_set_poses(skel_state *state, const double *poses) {
     for (int32_t i = 0; i < state->m->nb; ++i) {
         if (!q_has_direction(q_of(poses + 7 * (size_t)i + 3))) return SKEL_E_ARGUMENT;
     }
+
     for (int32_t i = 0; i < state->m->nb; ++i) {
         state->x[i].p = v3_of(poses + 7 * (size_t)i);
         state->x[i].q = q_unit(q_of(poses + 7 * (size_t)i + 3));
     }
-    forget_touch(state);
+
+    reset_contacts(state);
     state->is_factored = 0;
     return SKEL_OK;
 }
@@ -279,7 +292,7 @@ skel_status skel_state_set_q(skel_state *state, const double *q) {
         return SKEL_E_ARGUMENT;
     }
 
-    forget_touch(state);
+    reset_contacts(state);
     state->is_factored = 0;
     return SKEL_OK;
 }
@@ -306,9 +319,12 @@ skel_status skel_fk(const skel_model *model, const double *q, double *poses) {
     if (!model || !q || !poses || !all_finite(q, (size_t)model->nq)) return SKEL_E_ARGUMENT;
     skel__kin *room = skel__alloc(&model->allocator, ((size_t)model->na + 1) * sizeof *room);
     if (!room) return SKEL_E_MEMORY;
-    skel__kin *x = room + 1; /* the world is at -1 */
+
+    skel__kin *x = room + 1; /* index -1 is the world */
     place_at_start(model, x);
     skel__fk_with_mimics(model, q, x);
+
+    /* Coordinates times lengths may overflow. */
     const skel_status status = has_finite_poses(model, x) ? SKEL_OK : SKEL_E_ARGUMENT;
     if (status == SKEL_OK) write_poses(model, x, poses);
     skel__free(&model->allocator, room);
@@ -320,17 +336,21 @@ skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side s
     skel__prescribe(s, x, t, side);
     skel__prepare(s, x);
     skel__loads(s, x, t, side);
+
     switch (solver) {
     case SKEL_SOLVER_PINV: return skel__pinv(s, x);
     case SKEL_SOLVER_KKT: return skel__kkt(s, x);
     default: break;
     }
+
+    /* Articulated bodies; the factors of s->x serve until it moves. */
     if (!(x == s->x && s->is_factored)) {
         const skel_status status = skel__aba_factor(s, x);
         if (status != SKEL_OK) return status;
     }
     skel__aba_bias(s, x);
     skel__aba_solve(s);
+
     if (s->nloop > 0) skel__loops_solve(s, x, SKEL__LOOP_ACCELERATE);
     return SKEL_OK;
 }
@@ -350,19 +370,24 @@ skel_status skel_accelerations(skel_state *state, int32_t solver, double *linear
                                skel_error *err) {
     if (!state || !linear || !angular || solver < SKEL_SOLVER_TREE || solver > SKEL_SOLVER_KKT)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "an argument is NULL, or the solver unknown");
+                          "an argument is NULL, or the solver is unknown");
     skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
+
     status = skel__reference_reserve(state, solver);
     if (status == SKEL_E_UNSUPPORTED)
-        return skel__fail(err, status, -1, -1, "solver: kkt does not take loops, tree and pinv do");
+        return skel__fail(err, status, -1, -1,
+                          "solver: is kkt, which does not support loops; use tree or pinv");
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "no memory for the solver");
+
     state->is_factored = 0;
     status = skel__follow_prepare(state);
     if (status == SKEL_OK)
         status = skel__accelerate(state, state->x, state->t, SKEL__AFTER, solver);
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));
+
+    /* The angular accelerations in body axes. */
     for (int32_t i = 0; i < state->m->nb; ++i) {
         double *a = linear + 3 * (size_t)i, *alpha = angular + 3 * (size_t)i;
         v3_to(state->acc[i].v, a);
