@@ -39,6 +39,7 @@ struct skel_bake {
     const skel_model *m;
     skel_state *state;  /* on the grid */
     skel_state *sample; /* between grid points */
+    skel__run run;      /* of both states */
     skel__cvode *cvode; /* of adams and bdf; else NULL */
     int32_t integrator, solver;
     double h, rate;
@@ -248,6 +249,9 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
     if (status == SKEL_OK) status = skel_state_create(d->model, &b->sample, err);
     if (status == SKEL_OK) status = reserve(b, err);
     if (status != SKEL_OK) return status;
+    b->run.deadline = INFINITY;
+    b->state->run = &b->run;
+    b->sample->run = &b->run;
     if (d->state) skel_state_copy(b->state, d->state);
     b->state->sum = (skel__power){0};
     b->t0 = b->state->t;
@@ -457,12 +461,12 @@ static skel_status work_by_tolerance(skel_bake *b) {
 /* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
 static skel_status work_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
-    const int goes_on = b->state->is_step_in_progress;
+    const int goes_on = skel__is_step_in_progress(b->state);
     skel_status status = SKEL_OK;
     if (to_sample <= SAME_TIME * b->h && !goes_on) {
         status = take_sample(b, b->state);
     } else if (to_sample < (1.0 - SAME_TIME) * b->h && !goes_on) {
-        if (!b->sample->is_step_in_progress) skel_state_copy(b->sample, b->state);
+        if (!skel__is_step_in_progress(b->sample)) skel_state_copy(b->sample, b->state);
         status = skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
         if (status == SKEL_OK) status = take_sample(b, b->sample);
     } else {
@@ -479,11 +483,8 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     const double start = skel__now_ms();
     const int endless = max_ms < 0;
     double spent = 0;
-    for (int k = 0; k < 2; ++k) {
-        skel_state *s = k == 0 ? bake->state : bake->sample;
-        s->has_deadline = !endless;
-        s->deadline = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
-    }
+    bake->run.deadline = INFINITY;
+    if (!endless) bake->run.deadline = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
         const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
         if (status != SKEL_OK && status != SKEL_MORE) bake->error.status = status;

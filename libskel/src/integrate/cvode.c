@@ -423,11 +423,13 @@ static int make_integrator(skel__cvode *c) {
            CVodeSetMaxHnilWarns(c->mem, -1) == CV_SUCCESS && make_corrector(c);
 }
 
+static const skel__run k_event_driven = {.deadline = INFINITY, .is_event_driven = 1};
+
 /* Contacts and limits: the steps end where they begin and end. */
 static skel_status watch_contacts(skel__cvode *c) {
     const skel_status status = skel__impact_reserve(c->work);
     if (status != SKEL_OK) return status;
-    c->work->is_event_driven = 1;
+    c->work->run = &k_event_driven;
     c->has_own_events = 1;
     return SKEL_OK;
 }

@@ -14,6 +14,7 @@
 #include "integrate/impact.h"
 #include "base/alloc.h"
 #include "base/carve.h"
+#include "integrate/integrator.h"
 #include "math/dense.h"
 
 #include <string.h>
@@ -57,32 +58,27 @@ struct skel__impact {
     int count, rows;
     double u[ROWS_MAX], p[ROWS_MAX], w[ROWS_MAX * ROWS_MAX];
     double a[PLACES_MAX * PLACES_MAX], b[PLACES_MAX];
-    skel__twist *answer; /* (ROWS_MAX x na) */
-    /* the state that is kept */
-    skel__kin *x;
-    double *internal, *stored_energy, *surface_offset, t;
-    int32_t *event_state;
-    skel__power sum;
-    int32_t *caught; /* (ne) stops that caught in the last step */
+    skel__twist *answer;   /* (ROWS_MAX x na) */
+    skel__variables saved; /* the state before the step that is tried */
+    int32_t *caught;       /* (ne) stops that caught in the last step */
 };
 
 skel_status skel__impact_reserve(skel_state *s) {
     if (!skel__has_impacts(s->m) || s->impact) return SKEL_OK;
+    if (skel__integrator_attach(s) != SKEL_OK) return SKEL_E_MEMORY;
     const size_t na = (size_t)s->m->na;
     skel__carver c = {NULL, 0};
     struct skel__impact *to = NULL;
     for (int pass = 0; pass < 2; ++pass) {
         to = skel__carve(&c, 1, sizeof *to);
         skel__twist *answer = skel__carve(&c, ROWS_MAX * na, sizeof *answer);
-        skel__kin *x = skel__carve(&c, na, sizeof *x);
-        double *memory = skel__carve(&c, (size_t)s->m->ninternal, sizeof *memory);
-        double *stored = skel__carve(&c, (size_t)s->m->ncand, sizeof *stored);
-        double *offset = skel__carve(&c, (size_t)s->m->ncand, sizeof *offset);
-        int32_t *mode = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *mode);
+        void *arrays = skel__carve(&c, skel__variables_bytes(s->m), 1);
         int32_t *caught = skel__carve(&c, (size_t)skel__event_count(s->m), sizeof *caught);
-        if (to)
-            to->answer = answer, to->x = x, to->internal = memory, to->event_state = mode,
-            to->stored_energy = stored, to->surface_offset = offset, to->caught = caught;
+        if (to) {
+            to->answer = answer;
+            to->saved.arrays = arrays;
+            to->caught = caught;
+        }
         if (pass == 1) break;
         void *block = skel__alloc(&s->m->allocator, c.used);
         if (!block) return SKEL_E_MEMORY;
@@ -94,30 +90,8 @@ skel_status skel__impact_reserve(skel_state *s) {
     return SKEL_OK;
 }
 
-static void keep(skel_state *s) {
-    struct skel__impact *im = s->impact;
-    memcpy(im->x, s->x, (size_t)s->m->na * sizeof *s->x);
-    memcpy(im->event_state, s->event_state,
-           (size_t)skel__event_count(s->m) * sizeof *s->event_state);
-    if (s->m->ninternal > 0)
-        memcpy(im->internal, s->internal, (size_t)s->m->ninternal * sizeof *s->internal);
-    const size_t bytes = (size_t)s->m->ncand * sizeof(double);
-    if (bytes > 0) memcpy(im->stored_energy, s->stored_energy, bytes);
-    if (bytes > 0) memcpy(im->surface_offset, s->surface_offset, bytes);
-    im->t = s->t, im->sum = s->sum;
-}
-
 static void go_back(skel_state *s) {
-    const struct skel__impact *im = s->impact;
-    memcpy(s->x, im->x, (size_t)s->m->na * sizeof *s->x);
-    memcpy(s->event_state, im->event_state,
-           (size_t)skel__event_count(s->m) * sizeof *s->event_state);
-    if (s->m->ninternal > 0)
-        memcpy(s->internal, im->internal, (size_t)s->m->ninternal * sizeof *s->internal);
-    const size_t bytes = (size_t)s->m->ncand * sizeof(double);
-    if (bytes > 0) memcpy(s->stored_energy, im->stored_energy, bytes);
-    if (bytes > 0) memcpy(s->surface_offset, im->surface_offset, bytes);
-    s->t = im->t, s->sum = im->sum;
+    skel__variables_copy(&s->variables, &s->impact->saved);
     s->is_factored = 0;
     skel__conserving_forget(s);
 }
@@ -297,7 +271,7 @@ int skel__step_until_impact(skel_state *s, double h, skel__step_fn step, void *d
     if (!skel__has_impacts(s->m)) return step(s, h, data);
     if (only_catches(s)) return step(s, h, data);
     skel__event_values(s, f.at_low);
-    keep(s);
+    skel__variables_copy(&s->impact->saved, &s->variables);
 
     for (int n = 0; n < HIT_TRIES; ++n) {
         if (!step(s, way, data)) return 0;

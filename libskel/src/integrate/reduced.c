@@ -62,7 +62,7 @@ static void copy_memory(const skel_model *m, const double *from, double *to) {
 
 void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
     skel__q_of(r->m, s->x, y);
-    skel__qd_of(s, y + r->at_qd);
+    skel__qd_of(r->m, s->x, y + r->at_qd);
     sum_trees(s, 0);
     for (int32_t k = 0; k < r->nr; ++k) {
         const int32_t i = r->root[k];

@@ -4,6 +4,7 @@
 #include "base/desc.h"
 #include "base/error.h"
 #include "integrate/impact.h"
+#include "integrate/integrator.h"
 
 #include <skel/skel_bake.h>
 
@@ -51,7 +52,8 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
                           "bodies[%d]: is pinned or released at times, which needs the integrator "
                           "conserving, not %s",
                           s->m->pin[0], skel_integrator_name(integrator));
-    skel_status status = skel__reference_reserve(s, solver);
+    skel_status status = skel__integrator_attach(s);
+    if (status == SKEL_OK) status = skel__reference_reserve(s, solver);
     if (status == SKEL_OK && integrator == SKEL_INTEGRATOR_CONSERVING)
         status = skel__conserving_reserve(s);
     if (status == SKEL_OK) status = skel__impact_reserve(s);
@@ -151,9 +153,10 @@ static skel_status step_with_hits(skel_state *s, int32_t integrator, int32_t sol
 /* In pieces from jolt to jolt. */
 static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t solver,
                                   int32_t *body) {
-    const double end = s->step_end, eps = 1e-9 * (end - s->step_start);
-    int goes_on = s->is_step_in_progress;
-    s->is_step_in_progress = 1;
+    skel__integrator *on = s->integrator;
+    const double end = on->step_end, eps = 1e-9 * (end - on->step_start);
+    int goes_on = on->is_step_in_progress;
+    on->is_step_in_progress = 1;
     while (s->t < end - eps) {
         skel_status status = SKEL_OK;
         if (s->m->np > 0 && !goes_on) status = switch_at(s, integrator, eps, body);
@@ -166,44 +169,25 @@ static skel_status step_in_pieces(skel_state *s, int32_t integrator, int32_t sol
     return SKEL_OK;
 }
 
-/* The state is kept, or (back) taken from what was kept. */
-static void keep(skel_state *s, int back) {
-    const size_t bytes = (size_t)s->m->na * sizeof *s->x;
-    const size_t nm = (size_t)s->m->ninternal * sizeof *s->internal;
-    const size_t ns = (size_t)s->m->ncand * sizeof *s->stored_energy;
-    const size_t ne = (size_t)skel__event_count(s->m) * sizeof *s->event_state;
-    memcpy(back ? s->x : s->saved, back ? s->saved : s->x, bytes);
-    if (nm > 0)
-        memcpy(back ? s->internal : s->internal_saved, back ? s->internal_saved : s->internal, nm);
-    if (ns > 0) {
-        memcpy(back ? s->stored_energy : s->stored_energy_saved,
-               back ? s->stored_energy_saved : s->stored_energy, ns);
-        memcpy(back ? s->surface_offset : s->surface_offset_saved,
-               back ? s->surface_offset_saved : s->surface_offset, ns);
-    }
-    if (ne > 0)
-        memcpy(back ? s->event_state : s->event_state_saved,
-               back ? s->event_state_saved : s->event_state, ne);
-}
-
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err) {
+    skel__integrator *on = s->integrator;
     int32_t body = -1;
-    if (!s->is_step_in_progress) {
-        keep(s, 0);
-        s->step_start = s->t, s->step_end = s->t + h, s->step_start_sums = s->sum;
+    if (!on->is_step_in_progress) {
+        skel__state_save(s);
+        on->step_start = s->t;
+        on->step_end = s->t + h;
         s->ground_force_peak = 0;
     }
     const skel_status status = step_in_pieces(s, integrator, solver, &body);
     if (status == SKEL_MORE) return status;
-    s->is_step_in_progress = 0;
+    on->is_step_in_progress = 0;
     if (status == SKEL_OK && s->ground_force > s->ground_force_peak)
         s->ground_force_peak = s->ground_force, s->ground_force_peak_time = s->t;
     if (status == SKEL_OK) return SKEL_OK;
-    keep(s, 1);
-    s->t = s->step_start;
-    s->sum = s->step_start_sums;
-    s->is_factored = 0;
+
+    skel__state_restore(s);
+    s->stops_near_count = 1; /* not known */
     return fail_step(s, status, integrator, body, h, err);
 }
 
@@ -249,7 +233,7 @@ skel_status skel_state_project(skel_state *state, double *gap, double *speed, sk
     const skel_status status = skel_model_check_dynamics(state->m, err);
     if (status != SKEL_OK) return status;
     skel_report_row before;
-    keep(state, 0);
+    skel__state_save(state);
     skel__loops_select(state, 0);
     skel__prescribe(state, state->x, state->t, SKEL__AFTER);
     skel__measure(state, &before);
@@ -257,15 +241,14 @@ skel_status skel_state_project(skel_state *state, double *gap, double *speed, sk
     skel__close_joints(state, &left);
     if (gap) *gap = before.joint_gap;
     if (!(left < 1e-9)) {
-        keep(state, 1);
+        skel__state_restore(state);
         return skel__fail(err, SKEL_E_JOINT, -1, -1, "the joints cannot be closed from this pose");
     }
     const double wrong = skel__fit_velocities(state);
     if (speed) *speed = wrong;
     if (isfinite(wrong)) return SKEL_OK;
 
-    keep(state, 1);
-    state->is_factored = 0;
+    skel__state_restore(state);
     return fail_projection(state, err);
 }
 

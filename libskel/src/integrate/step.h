@@ -19,4 +19,7 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err);
 
+/* Whether the last skel__step returned SKEL_MORE: the next call continues the same step. */
+int skel__is_step_in_progress(const skel_state *s);
+
 #endif
