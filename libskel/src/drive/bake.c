@@ -98,8 +98,8 @@ static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
     const double seconds = (d->sample_count - 1) / d->sample_rate + d->preroll;
     if (!(seconds <= BAKE_DURATION_MAX_S))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "sample_count, sample_rate and preroll: the duration is %g s, must be at "
-                          "most %g s",
+                          "sample_count, sample_rate and preroll: the duration is %g s, must be "
+                          "at most %g s",
                           seconds, BAKE_DURATION_MAX_S);
     if (d->step > 0 && !(seconds / d->step <= BAKE_STEPS_MAX))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
@@ -117,6 +117,7 @@ static size_t layout(const skel_bake_desc *d, void *base, skel_bake **out) {
     double *velocities = skel__carve(&c, n * nb * 6, sizeof(double));
     double *q = skel__carve(&c, n * nq, sizeof(double));
     void *rows = skel__carve(&c, n, sizeof(skel_report_row));
+
     if (b) {
         b->poses = poses;
         b->velocities = velocities;
@@ -161,8 +162,8 @@ static void warn_unused(skel_bake *b, const skel_bake_desc *d) {
     at = ignores_tolerance ? next_warning(b) : NULL;
     if (at)
         snprintf(at, BAKE_WARNING_LENGTH,
-                 "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; "
-                 "use integrator 'adams', or a shorter step",
+                 "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; use "
+                 "integrator 'adams', or a shorter step",
                  d->tolerance, name, b->h);
 
     at = ignores_solver ? next_warning(b) : NULL;
@@ -394,6 +395,7 @@ static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_
         angular += v3_norm(x->p) * mv + v3_norm(m3_mulv(b->m->body[i].inertia, x->w));
     }
 
+    /* Momenta, then energy with the works as well. */
     update_max(&b->momentum_scale, fmax(linear, BAKE_REST_SPEED * mass * speed));
     update_max(&b->angular_scale,
                fmax(angular, BAKE_REST_SPEED * mass * speed * (b->m->length_scale + far)));
@@ -475,9 +477,7 @@ static skel_status take_sample(skel_bake *b, const skel_state *s) {
     if (record(b, s)) return SKEL_OK;
     return skel__fail(
         &b->error, SKEL_E_DIVERGED, -1, -1,
-        "t = %.6g s: the motion diverged; use the integrator conserving, or a shorter "
-        "step",
-        s->t);
+        "t = %.6g s: the motion diverged; use the integrator conserving, or a shorter step", s->t);
 }
 
 /* Warns once, at the end, if energy rose without work being supplied. */
@@ -485,11 +485,10 @@ static void check_energy_gain(skel_bake *b) {
     if (b->done < b->count || b->has_checked_gain || b->energy_scale <= 0) return;
     const double gain = b->summary.energy_gain / b->energy_scale;
     if (gain > BAKE_ENERGY_GAIN_MAX)
-        warn(
-            b,
-            "the energy rose by %.3g of its scale without any work being supplied: the step is too "
-            "long for this integrator",
-            gain);
+        warn(b,
+             "the energy rose by %.3g of its scale without any work being supplied: the step is "
+             "too long for this integrator",
+             gain);
     b->has_checked_gain = 1;
 }
 

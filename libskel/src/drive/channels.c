@@ -157,15 +157,16 @@ static int similarity_of(const float m[16], similarity *out, double *uneven) {
 static skel_status read_object(rig *r, uint32_t sample, skel_error *err) {
     const uint32_t k = r->d.object_count > 1 ? sample : 0;
     double uneven;
+
     if (!similarity_of(r->d.object + 16 * (size_t)k, &r->object, &uneven))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "object: sample %u is mirrored, flat or not finite", k);
     if (uneven > CHANNELS_UNEVEN_MAX)
         return skel__fail(
             err, SKEL_E_ARGUMENT, -1, -1,
-            "object: sample %u is not scaled alike along all axes (off by %.3g, must be "
-            "below %g)",
+            "object: sample %u is not scaled alike along all axes (off by %.3g, must be below %g)",
             k, uneven, CHANNELS_UNEVEN_MAX);
+
     r->object.x.p = v3_scale(r->object.x.p, r->d.unit);
     r->object.s *= r->d.unit;
     return SKEL_OK;
@@ -201,8 +202,8 @@ static skel_status read_bone(rig *r, uint32_t i, skel_error *err) {
     if ((d.channels & ~3u) || (d.flags & ~15u) || (d.body < 0 && d.channels))
         return skel__fail(
             err, SKEL_E_ARGUMENT, n, -1,
-            "bones[%d]: channels and flags must have known bits only, and a bone with "
-            "channels must have a body",
+            "bones[%d]: channels and flags must have known bits only, and a bone with channels "
+            "must have a body",
             n);
 
     bone *b = &r->bones[i];
@@ -237,6 +238,7 @@ static skel_status open_rig(rig *r, const skel_rig_desc *desc, skel_error *err) 
                           "rig: struct_size is %u, must be set by skel_rig_desc_init",
                           r->d.struct_size);
 
+    /* The counts and scales. */
     const skel_rig_desc *d = &r->d;
     if (!d->bones || !d->object || !d->sample_count || !d->bone_count || !d->bone_stride)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
@@ -260,6 +262,8 @@ static skel_status open_rig(rig *r, const skel_rig_desc *desc, skel_error *err) 
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1,
                           "allocator: lacks a function, must have all of them");
+
+    /* Bones in the order of the desc: parents come first. */
     r->bones = skel__alloc(&r->allocator, (size_t)d->bone_count * sizeof *r->bones);
     if (!r->bones)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %u bones", d->bone_count);
@@ -319,6 +323,7 @@ static void write_bone(rig *r, bone *b, uint32_t sample, float *keys, v3 start, 
     const quat back = q_conj(r->object.x.q);
     size_t c = b->first;
 
+    /* location = along^-1 (head - start) */
     if (b->channels & SKEL_CHANNEL_LOCATION) {
         const v3 head = v3_scale(q_rotate(back, v3_sub(target.p, r->object.x.p)), 1 / r->object.s);
         double l[3];
@@ -330,6 +335,7 @@ static void write_bone(rig *r, bone *b, uint32_t sample, float *keys, v3 start, 
         basis->p = v3_of(l);
     }
 
+    /* rotation = turns^-1 R */
     if (b->channels & SKEL_CHANNEL_ROTATION) {
         const m3 want = q_matrix(q_mul(back, target.q)), undo = m3_inverse(turns);
         double rounded[4];
@@ -383,8 +389,8 @@ static skel_status check_poses(const rig *r, skel_error *err) {
                 !is_pose(r->d.poses + 7 * ((size_t)k * r->d.body_count + (size_t)r->bones[i].body)))
                 return skel__fail(
                     err, SKEL_E_ARGUMENT, (int32_t)i, -1,
-                    "poses: sample %u of bone %u is not a pose; its numbers must be finite "
-                    "and its quaternion not zero",
+                    "poses: sample %u of bone %u is not a pose; its numbers must be finite and "
+                    "its quaternion not zero",
                     k, i);
     return SKEL_OK;
 }
@@ -396,6 +402,7 @@ static skel_status check_buffer(rig *r, float *keys, size_t capacity, size_t *ne
         return skel__fail(err, SKEL_E_TOO_LARGE, -1, -1,
                           "sample_count: is %u, which results in more keys than memory can hold",
                           r->d.sample_count);
+
     const size_t count = 2 * r->channels * r->d.sample_count;
     if (needed) *needed = count;
     if (!keys) return SKEL_OK;
@@ -411,11 +418,13 @@ skel_status skel_bake_channels(const skel_rig_desc *desc, float *keys, size_t ca
     skel_status status = open_rig(&r, desc, err);
     if (status != SKEL_OK) return status;
     status = check_buffer(&r, keys, capacity, needed, err);
+
     for (uint32_t k = 0; keys && status == SKEL_OK && k < r.d.sample_count; ++k) {
         status = read_object(&r, k, err);
         for (uint32_t i = 0; status == SKEL_OK && i < r.d.bone_count; ++i)
             status = write_sample(&r, i, k, keys, err);
     }
+
     skel__free(&r.allocator, r.bones);
     return status;
 }
@@ -455,10 +464,12 @@ static skel_status read_all(const skel_rig_desc *desc, reader read, const char *
     rig r = {0};
     skel_status status = open_rig(&r, desc, err);
     if (status != SKEL_OK) return status;
+
     if (!out || !r.d.matrices || r.d.matrix_count != r.d.sample_count)
         status = skel__fail(
             err, SKEL_E_ARGUMENT, -1, -1,
             "%s and matrices: must not be NULL, with one matrix per sample and bone", name);
+
     for (uint32_t k = 0; status == SKEL_OK && k < r.d.sample_count; ++k)
         status = read(&r, k, out, err);
     skel__free(&r.allocator, r.bones);

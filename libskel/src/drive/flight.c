@@ -315,6 +315,7 @@ static int jacobian(shooting *f, v3 u, quat target, m3 *out) {
     for (int c = 0; c < 3; ++c) {
         const v3 e = {c == 0 ? h : 0, c == 1 ? h : 0, c == 2 ? h : 0};
         v3 up, down;
+
         if (!landing_error(f, v3_add(u, e), target, &up) ||
             !landing_error(f, v3_sub(u, e), target, &down))
             return 0;
@@ -329,6 +330,7 @@ static int jacobian(shooting *f, v3 u, quat target, m3 *out) {
 static int improve(shooting *f, quat target, const m3 *j, double *mu, v3 *u, v3 *r) {
     for (int trial = 0; trial < FLIGHT_DAMPING_TRIALS; ++trial) {
         const m3 a = m3_add(m3_symmetric(m3_tmul(*j, *j)), m3_diagonal(*mu));
+
         if (m3_det(a) > FLIGHT_DETERMINANT_MIN) {
             const v3 next = v3_sub(*u, m3_mulv(m3_inverse(a), m3_tmulv(*j, *r)));
             v3 error;
@@ -338,6 +340,7 @@ static int improve(shooting *f, quat target, const m3 *j, double *mu, v3 *u, v3 
                 return 1;
             }
         }
+
         *mu = fmax(FLIGHT_DAMPING_MIN, FLIGHT_DAMPING_FACTOR * *mu);
     }
     return 0;
@@ -512,8 +515,10 @@ static skel_status check_model(const skel_model *m, skel_error *err) {
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
                           "joints[%d]: '%s' closes a loop; a flight needs a tree", m->loop[0],
                           m->joint[m->loop[0]].name);
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
+
         if (m->body[i].root < 0)
             return skel__fail(err, SKEL_E_UNSUPPORTED, i, -1,
                               "bodies[%d]: '%s' is attached to the world or to a fixed or driven "
@@ -526,6 +531,7 @@ static skel_status check_model(const skel_model *m, skel_error *err) {
                               i, m->body[i].name, m->body[root].name);
         root = m->body[i].root;
     }
+
     if (root < 0)
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, -1,
                           "bodies: none is free, a flight needs one free skeleton");
@@ -554,6 +560,7 @@ static skel_status read_end(shooting *f, const double *poses, const char *name, 
                           "%s: is NULL or not a pose; numbers must be finite, quaternions not zero",
                           name);
 
+    /* The joint coordinates, and the gaps of the given poses. */
     for (int32_t e = 0; e < m->nj; ++e) {
         const skel__joint *j = &m->joint[e];
         const skel__misfit gap =
@@ -563,6 +570,7 @@ static skel_status read_end(shooting *f, const double *poses, const char *name, 
         sum->misalignment = fmax(sum->misalignment, gap.angle);
     }
 
+    /* The centre of mass after forward kinematics. */
     skel__fk(m, q, f->s->x);
     *root = f->s->x[f->r.root[0]].q;
     *c = (v3){0, 0, 0};
@@ -594,11 +602,13 @@ static skel_status resize_table(shooting *f, const skel_allocator *allocator, in
     const double steps = (double)f->samples * parts;
     skel__free(allocator, f->table);
     f->table = NULL;
+
     if (steps < FLIGHT_STEPS_MAX)
         f->table = skel__alloc(allocator, (size_t)steps * FLIGHT_STAGES * sizeof *f->table);
     if (!f->table)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for a flight of %.0f steps",
                           steps);
+
     f->parts = parts;
     f->steps = (int32_t)steps;
     fill_table(f);
@@ -648,8 +658,8 @@ static skel_status solve(shooting *f, const skel_flight_desc *d, const skel_allo
             if (parts * (double)f->samples < 2 * least) continue;
             return skel__fail(
                 err, SKEL_E_DIVERGED, -1, -1,
-                "found no flight from take-off to landing in %g s with %d whole turns; "
-                "try another duration or number of turns",
+                "found no flight from take-off to landing in %g s with %d whole turns; try "
+                "another duration or number of turns",
                 f->duration, sum->turns);
         }
         b.error = newton(f, f->to, FLIGHT_ANGLE_TOL, FLIGHT_NEWTON_MAX, &b.u);
@@ -751,13 +761,14 @@ static skel_status import(const skel_flight_desc *desc, skel_flight_desc *d, ske
     if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+
     if (!d->model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
     if (!(d->duration > 0 && d->sample_rate > 0 &&
           d->duration * d->sample_rate < FLIGHT_SAMPLES_MAX))
         return skel__fail(
             err, SKEL_E_ARGUMENT, -1, -1,
-            "duration: is %g s at a sample_rate of %g Hz; both must be > 0 and result "
-            "in at most %.0f samples",
+            "duration: is %g s at a sample_rate of %g Hz; both must be > 0 and result in at most "
+            "%.0f samples",
             d->duration, d->sample_rate, FLIGHT_SAMPLES_MAX);
     if (!(d->tolerance > 0) || !isfinite(v3_norm(v3_of(d->about))))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,

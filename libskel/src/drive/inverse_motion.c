@@ -100,6 +100,8 @@ static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     const size_t nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
     skel__carver c = {base, 0};
     skel_inverse *v = skel__carve(&c, 1, sizeof *v);
+
+    /* Motion, forces and workspace. */
     at->root = skel__carve(&c, nr, sizeof *at->root);
     at->q = skel__carve(&c, n * (size_t)m->nq, size);
     at->qd = skel__carve(&c, n * nv, size);
@@ -118,6 +120,7 @@ static size_t layout(skel_inverse *at, void *base, skel_inverse **out) {
     at->buffer = skel__carve(&c, 3 * n, size);
     at->rotation = skel__carve(&c, 4 * n, size);
 
+    /* Events and contacts. */
     const size_t ne = (size_t)at->ne, nk = (size_t)at->nk;
     at->flags = skel__carve(&c, n, sizeof *at->flags);
     at->has_event = skel__carve(&c, ne ? n * nk : 0, sizeof *at->has_event);
@@ -137,12 +140,14 @@ static skel_status read_pose(const skel_model *m, const double *given, int32_t s
     double sum = 0;
     for (int k = 0; k < 7; ++k) sum += fabs(given[k]);
     const quat q = q_of(given + 3);
+
     if (!isfinite(sum) || !q_has_direction(q))
         return skel__fail(
             err, SKEL_E_ARGUMENT, i, -1,
             "poses: sample %d of '%s' is not a pose; its numbers must be finite and its "
             "quaternion not zero",
             sample, m->body[i].name);
+
     x->p = v3_of(given);
     x->q = q_unit(q);
     return SKEL_OK;
@@ -246,6 +251,8 @@ static void smooth(skel_inverse *v) {
     const skel_model *m = v->m;
     const size_t nq = (size_t)m->nq, nr7 = 7 * (size_t)v->nr;
     const int has_filter = v->sum.cutoff > 0;
+
+    /* Joints. */
     for (int32_t e = 0; e < m->nj; ++e) {
         const skel_joint_kind *kind = &skel__joint_kinds[m->joint[e].type];
         double *q = v->q + m->joint[e].q_offset;
@@ -263,6 +270,7 @@ static void smooth(skel_inverse *v) {
         }
     }
 
+    /* Roots. */
     for (int32_t r = 0; r < v->nr; ++r) {
         double *root_pose = v->root_pose + 7 * (size_t)r;
         keep_sign(root_pose + 3, nr7, v->n);
@@ -394,6 +402,7 @@ static double rotation_vectors(const skel__stencil *s, const double *q, size_t s
     const quat back = q_conj(q_of(q + (size_t)(s->first + mid) * stride));
     double longest = 0;
     phi[mid] = (v3){0, 0, 0};
+
     for (int32_t direction = -1; direction <= 1; direction += 2) {
         v3 step = {0, 0, 0};
         for (int32_t k = mid + direction; k >= 0 && k < s->count; k += direction) {
@@ -524,6 +533,7 @@ static void set_state(const skel_inverse *v, int32_t sample, skel_state *s) {
     const size_t k = (size_t)sample, nr = (size_t)v->nr;
     s->t = v->start + (double)sample / v->rate;
     s->is_factored = 0;
+
     for (size_t r = 0; r < nr; ++r) {
         const double *x = v->root_pose + 7 * (k * nr + r), *d = v->root_velocity + 6 * (k * nr + r);
         const double *a = v->root_acceleration + 6 * (k * nr + r);
@@ -531,6 +541,7 @@ static void set_state(const skel_inverse *v, int32_t sample, skel_state *s) {
         s->x[v->root[r]] = (skel__kin){v3_of(x), q, v3_of(d), v3_of(d + 3)};
         s->acc[v->root[r]] = (skel__twist){v3_of(a), q_rotate(q, v3_of(a + 3))};
     }
+
     skel__fk(m, v->q + k * (size_t)m->nq, s->x);
     skel__fk_velocity(s, v->qd + k * (size_t)m->nv);
     skel__fk_acceleration(s, v->qdd + k * (size_t)m->nv);
@@ -658,12 +669,12 @@ static skel_status find_forces(skel_inverse *v, skel_state *s, skel_error *err) 
 
 /* ---- overflow ---- */
 
-static skel_status fail_overflow(int32_t sample, const char *what, skel_error *err) {
+static skel_status fail_overflow(int32_t sample, const char *problem, skel_error *err) {
     return skel__fail(
         err, SKEL_E_DIVERGED, -1, -1,
-        "sample %d: %s; make the motion slower or smoother, and use masses, inertias and "
-        "lengths of similar size",
-        sample, what);
+        "sample %d: %s; make the motion slower or smoother, and use masses, inertias and lengths "
+        "of similar size",
+        sample, problem);
 }
 
 /* Whether coordinates, derivatives and the power of one joint at one sample are finite. */
@@ -680,6 +691,8 @@ static int is_joint_finite(const skel_inverse *v, size_t k, int32_t e) {
 static skel_status check_samples(const skel_inverse *v, skel_error *err) {
     const skel_model *m = v->m;
     const size_t nv = (size_t)m->nv, nj = (size_t)m->nj, nb = (size_t)m->nb;
+
+    /* Forces, joints and the uncertainty. */
     for (int32_t k = 0; k < v->n; ++k) {
         const size_t at = (size_t)k;
         const skel_status status = skel__inverse_check_forces(
@@ -696,6 +709,7 @@ static skel_status check_samples(const skel_inverse *v, skel_error *err) {
         if (!isfinite(v->uncertainty[k])) return fail_overflow(k, "the uncertainty overflows", err);
     }
 
+    /* Contacts. */
     for (int32_t k = 0; k < v->n; ++k)
         for (int32_t c = v->first[k]; c < v->first[k + 1]; ++c) {
             const skel_inverse_contact *at = &v->contact[c];
@@ -758,7 +772,7 @@ static double energy_below(skel_inverse *v, const skel__joint *j, double frequen
 
 /* The suggested cut-off [Hz]. The spectrum of a motion decreases with frequency, that of
    differentiated noise increases (with f^2 through friction, f^4 through inertia); the cut-off is
-   at the minimum between them. The search goes down by half octaves, until a band has more energy
+   at the minimum between them. The search descends by half octaves, until a band has more energy
    than the one above it. */
 static double suggest_cutoff(skel_inverse *v, int32_t e) {
     const skel__joint *j = &v->m->joint[e];
@@ -806,6 +820,7 @@ static skel_status import(const skel_inverse_desc *desc, skel_inverse_desc *d, s
     if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+
     if (!d->model || !d->poses)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model or poses: is NULL");
     if (!(d->sample_rate > 0) || !isfinite(d->sample_rate))
@@ -814,8 +829,7 @@ static skel_status import(const skel_inverse_desc *desc, skel_inverse_desc *d, s
     if (d->sample_count < 3 || d->sample_count > INT32_MAX)
         return skel__fail(
             err, SKEL_E_ARGUMENT, -1, -1,
-            "sample_count: is %u, must be from 3 to 2147483647 (an acceleration needs "
-            "three poses)",
+            "sample_count: is %u, must be from 3 to 2147483647 (an acceleration needs three poses)",
             d->sample_count);
     if (!isfinite(d->start))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "start: is %g s, must be finite", d->start);
@@ -823,6 +837,7 @@ static skel_status import(const skel_inverse_desc *desc, skel_inverse_desc *d, s
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "cutoff: is %g Hz, must be >= 0 and below half the sample rate, %g Hz",
                           d->cutoff, 0.5 * d->sample_rate);
+
     return skel__inverse_check(d->model, err);
 }
 

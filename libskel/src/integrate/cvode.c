@@ -503,6 +503,7 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
     skel__cvode *c = NULL;
     *out = NULL;
 
+    /* The restrictions of reduced coordinates. */
     if (m->nl > 0)
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
                           "adams and bdf do not support loops, and joint '%s' closes one; use "
@@ -514,8 +515,10 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
                           "conserving",
                           m->body[m->pin[0]].name);
     if (!(tolerance > 0) || !isfinite(tolerance))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance: is %g, must be > 0", tolerance);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance: is %g, must be finite and > 0",
+                          tolerance);
 
+    /* One block, then the settings, then the objects in that block. */
     void *block = skel__alloc(&m->allocator, layout(m, integrator, NULL, NULL));
     if (!block) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for the integrator");
     layout(m, integrator, block, &c);
@@ -543,6 +546,7 @@ skel_status skel__cvode_create(const skel_model *m, int32_t integrator, int32_t 
 void skel__cvode_destroy(skel__cvode *c) {
     if (!c) return;
     const skel_allocator allocator = c->allocator;
+
     if (c->mem) CVodeFree(&c->mem);
     if (c->corrector) SUNNonlinSolFree(c->corrector);
     if (c->linear) SUNLinSolFree(c->linear);
@@ -550,6 +554,7 @@ void skel__cvode_destroy(skel__cvode *c) {
     if (c->scratch) N_VDestroy(c->scratch);
     if (c->y) N_VDestroy(c->y);
     if (c->context) SUNContext_Free(&c->context);
+
     skel_state_destroy(c->work);
     skel__free(&allocator, c->event_sign);
     skel__free(&allocator, c);
@@ -607,8 +612,7 @@ static skel_status fail_at_friction(const skel__cvode *c, double h, skel_error *
     return skel__fail(
         err, SKEL_E_DIVERGED, c->stiffest_body, joint,
         "t = %.6g s: the friction of joint '%s', %g %s, stops it within %.2g s, which is too fast "
-        "for "
-        "%s (step %.3g s, tolerance %g); use the integrator conserving, or less friction",
+        "for %s (step %.3g s, tolerance %g); use the integrator conserving, or less friction",
         c->t, j->name, j->friction, skel__is_length(j->type, 0) ? "N s/m" : "N m s", 1.0 / c->decay,
         c->integrator == SKEL_INTEGRATOR_ADAMS ? "adams" : "bdf", h, c->tolerance_asked);
 }
@@ -657,8 +661,8 @@ static skel_status fail_start(const skel__cvode *c, skel_status status, skel_err
                           "t = %.6g s: %s; reduce velocities, gravity, loads or friction", c->t,
                           skel_status_text(status == SKEL_OK ? SKEL_E_DIVERGED : status));
     return skel__fail(err, SKEL_E_DIVERGED, body, -1,
-                      "t = %.6g s: body '%s' turns at %.3g rad/s and accelerates by %.3g m/s^2 and "
-                      "%.3g rad/s^2, which overflows; reduce velocities, gravity, loads or "
+                      "t = %.6g s: body '%s' turns at %.3g rad/s and accelerates by %.3g m/s^2 "
+                      "and %.3g rad/s^2, which overflows; reduce velocities, gravity, loads or "
                       "friction",
                       c->t, c->m->body[body].name, v3_norm(s->ww[body]), v3_norm(s->acc[body].v),
                       v3_norm(s->acc[body].w));

@@ -184,12 +184,13 @@ static double weighted_rms(N_Vector vx, N_Vector vw) {
     double lane[CVODE_LANES] = {0};
     for (sunindextype i = 0; i < whole; i += CVODE_LANES)
         for (int k = 0; k < CVODE_LANES; ++k) {
-            const double part = x[i + k] * w[i + k];
-            lane[k] += part * part;
+            const double term = x[i + k] * w[i + k];
+            lane[k] += term * term;
         }
+
     for (sunindextype i = whole; i < n; ++i) {
-        const double part = x[i] * w[i];
-        lane[i - whole] += part * part;
+        const double term = x[i] * w[i];
+        lane[i - whole] += term * term;
     }
     return sqrt(((lane[0] + lane[1]) + (lane[2] + lane[3])) / (double)n);
 }
@@ -221,6 +222,7 @@ static int linear_combination(int count, double *c, N_Vector *vx, N_Vector vz) {
     int k = 0;
     if (count < 1) return -1;
 
+    /* The first terms set z, the others are added in pairs. */
     if (count >= 4) {
         const double *x0 = data_of(vx[0]), *x1 = data_of(vx[1]);
         const double *x2 = data_of(vx[2]), *x3 = data_of(vx[3]);

@@ -710,6 +710,8 @@ static int solve_by_pivoting(struct skel__impact *im, double restitution_scale) 
     const int n = im->count;
     double wanted[IMPACT_CONSTRAINTS_MAX] = {0}, largest = 0;
     int is_active[IMPACT_CONSTRAINTS_MAX];
+
+    /* First the constraints that are approached. wanted: u_n + e min(u_n, 0). */
     for (int k = 0; k < n; ++k) {
         wanted[k] = im->u[k] + restitution_scale * im->at[k].restitution * fmin(im->u[k], 0);
         is_active[k] = wanted[k] < 0 || im->at[k].is_bilateral;
@@ -720,6 +722,7 @@ static int solve_by_pivoting(struct skel__impact *im, double restitution_scale) 
         int has_changed = 0;
         solve_active(im, is_active, wanted);
 
+        /* The complementarity conditions; only the first violation counts after n rounds. */
         for (int k = 0; k < n && (round < n || !has_changed); ++k) {
             const double u = speed_after(im, k) - im->u[k] + wanted[k];
             const int pulls = is_active[k] && !(im->p[k] >= 0);
@@ -744,6 +747,7 @@ static void solve_impulses(struct skel__impact *im, double restitution_scale,
         double change = 0, largest = 0;
         int row = 0;
         for (int k = 0; k < im->count; row += im->at[k++].rows) {
+            /* The normal impulse for the speed -e u_n, then the tangential ones within the cone. */
             const constraint *p = &im->at[k];
             const double approach = fmin(im->u[row], 0), before = im->p[row];
             const double u = speed_after(im, row) + restitution_scale * p->restitution * approach;

@@ -15,6 +15,7 @@
 static v3 rotation_error(const skel__joint *j, const skel__joint_world *g) {
     const v3 none = {0, 0, 0};
     v3 turn = none; /* of b relative to a */
+
     switch (j->type) {
     case SKEL_JOINT_HINGE: turn = v3_cross(g->eb[2], g->ea[2]); break;
     case SKEL_JOINT_UNIVERSAL: {
@@ -27,6 +28,7 @@ static v3 rotation_error(const skel__joint *j, const skel__joint_world *g) {
         for (int k = 0; k < 3; ++k) turn = v3_mad(turn, 0.5, v3_cross(g->eb[k], g->ea[k]));
         break;
     }
+
     return j->reversed ? v3_neg(turn) : turn;
 }
 
@@ -64,6 +66,7 @@ static double loop_gap(const skel_state *s) {
         const int lengths = skel__joint_kinds[j->type].is_through_point ? 3 : 2;
         const double unit = s->m->length_scale + v3_norm(s->x[j->a].p);
         skel__rows rows;
+
         skel__rows_of(s, s->x, s->loop_joint[k], &rows);
         for (int r = 0; r < rows.count; ++r) {
             const double gap = fabs(rows.g[r]) / (r < lengths ? unit : 1.0);

@@ -165,11 +165,13 @@ static double slide_acceleration(const skel_state *s, const skel__joint *j,
     return v3_dot(rel, g->ea[2]);
 }
 
+/* Joint accelerations by the formula of the head comment. */
 static void joint_acceleration(const skel_state *s, const skel__joint *j, double *out) {
     const skel__joint_world g = skel__joint_at(s, s->x, j);
     const v3 wa = s->ww[j->a], wb = s->ww[j->b];
     const v3 spin = v3_sub(wb, wa);
     const v3 alpha = v3_sub(s->acc[j->b].w, s->acc[j->a].w);
+
     switch (j->type) {
     case SKEL_JOINT_HINGE: /* spin is parallel to the axis: spin . (w x axis) = 0 */
         out[0] = v3_dot(alpha, g.ea[2]);

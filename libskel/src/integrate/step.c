@@ -55,8 +55,7 @@ skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver
     if (s->m->npin > 0 && integrator != SKEL_INTEGRATOR_CONSERVING)
         return skel__fail(
             err, SKEL_E_UNSUPPORTED, s->m->pin[0], -1,
-            "bodies[%d]: has pin times, which the integrator %s does not support; use "
-            "conserving",
+            "bodies[%d]: has pin times, which the integrator %s does not support; use conserving",
             s->m->pin[0], skel_integrator_name(integrator));
 
     skel_status status = skel__reference_reserve(s, solver);
@@ -76,6 +75,7 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
                              int32_t body, double h, skel_error *err) {
     const char *name = body >= 0 ? s->m->body[body].name : "";
 
+    /* Failures of one body. */
     if (status == SKEL_E_JOINT)
         return skel__fail(err, status, body, -1,
                           "t = %.6g s: body '%s' is pinned to its curve, which is elsewhere; the "
@@ -85,6 +85,8 @@ static skel_status fail_step(const skel_state *s, skel_status status, int32_t in
         return skel__fail(err, status, body, -1,
                           "t = %.6g s: the motion of body '%s' diverged; use a step below %.3g s",
                           s->t, name, h);
+
+    /* Failures of the whole step. */
     if (status == SKEL_E_DIVERGED && integrator == SKEL_INTEGRATOR_CONSERVING)
         return skel__fail(err, status, -1, -1,
                           "Newton's method did not converge at t = %.6g s (worst %s '%s'); try a "
@@ -264,8 +266,8 @@ static skel_status fail_projection(const skel_state *s, skel_error *err) {
         if (isfinite(v + w)) continue;
 
         return skel__fail(err, SKEL_E_DIVERGED, i, -1,
-                          "t = %.6g s: the velocity of bodies[%d] '%s' overflows when it "
-                          "is squared; it must be below 1e150 m/s and rad/s",
+                          "t = %.6g s: the velocity of bodies[%d] '%s' overflows when it is "
+                          "squared; it must be below 1e150 m/s and rad/s",
                           s->t, i, s->m->body[i].name);
     }
     return skel__fail(err, SKEL_E_SINGULAR, -1, -1, "%s", skel_status_text(SKEL_E_SINGULAR));
