@@ -5,6 +5,8 @@
 
 #include "model/model.h"
 
+#define BRISTLE_RELAXATION_MIN_S 1e-6 /* least ratio of a bristle's damping to its stiffness */
+
 /* A place that may touch something: a point of body i (with a radius around it), or the segment
    between two points; against ground `ground`, or against the shape of body j. */
 typedef struct skel__candidate {
@@ -39,6 +41,16 @@ double skel__segment_of(const skel__body *b, v3 *from, v3 *to);
 /* The other body of a candidate: j, or the one its ground is fixed in; -1: the world. */
 static inline int32_t skel__candidate_other(const skel_model *m, const skel__candidate *s) {
     return s->kind == SKEL__CANDIDATE_PLANE ? m->ground[s->ground].body : s->j;
+}
+
+/* Elastic part of the normal force [N] at a penetration `depth` [m], and the energy [J] that the
+   contact stores there (law.c). Both are 0 if depth <= 0. */
+double skel__contact_force(const skel__ground *g, double depth);
+double skel__contact_energy(const skel__ground *g, double depth);
+/* Damping of the bristle that holds a sticking contact [N s/m]. It is never 0, because the slip
+   velocity of the bristle is a force divided by it. */
+static inline double skel__bristle_damping(const skel__ground *g) {
+    return fmax(g->stick_d, BRISTLE_RELAXATION_MIN_S * g->stick_k);
 }
 
 /* Finds the candidates of a model that is otherwise complete, and fills in the grounds' constants. */

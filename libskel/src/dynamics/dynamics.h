@@ -220,9 +220,6 @@ void skel__field_pose_derivative(const skel_model *m, int32_t i, const skel__kin
                                  skel__side side, double *d);
 
 /* ---- push.c: forces where bodies touch grounds and each other ---- */
-/* Normal force a depth^b and the energy it stores. */
-double skel__contact_force(const skel__ground *g, double depth);
-double skel__contact_energy(const skel__ground *g, double depth);
 /* Whether the candidate's force law is at work: where it is deep; on rigid grounds only at rest. Between
    events (cvode.c) what touches goes on touching, so that forces do not jump within a step. */
 static inline int skel__contact_is_active(const skel_state *s, int32_t candidate, double gap) {
@@ -254,10 +251,6 @@ static inline skel__contact_point skel__contact_point_at(const skel_state *s, co
         s->m, p, skel__pose_of(x, p->i), skel__pose_of(x, skel__candidate_other(s->m, p)));
     t.gap += s->slack[candidate];
     return t;
-}
-/* The bristle's damping; some there must be for its foot to have a speed. */
-static inline double skel__bristle_damping(const skel__ground *g) {
-    return fmax(g->stick_d, 1e-6 * g->stick_k);
 }
 /* Force on body i of a candidate that touches as t says, by the law; xi: its stick displacement. point:
    where it acts. */
