@@ -14,8 +14,6 @@ _Static_assert(sizeof(skel_dh_row) == offsetof(skel_dh_row, normal_distance) + 8
 _Static_assert(sizeof(skel_dh_receipt) == offsetof(skel_dh_receipt, turned_count) + 4,
                "tail padding");
 
-#define DESC_ROW_V1 offsetof(skel_dh_row, turned)
-
 static const skel_dh_row k_row = {.struct_size = sizeof k_row,
                                   .type = SKEL_JOINT_HINGE,
                                   .sign = 1.0,
@@ -74,9 +72,9 @@ static skel_status import(skel_dh_desc *d, const skel_dh_desc *desc, skel_error 
     if ((d->row_count > 0 && !d->rows) || d->row_count > SKEL__DH_ROWS)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: is NULL, or more than %d",
                           SKEL__DH_ROWS);
-    if (d->row_stride < DESC_ROW_V1)
+    if (d->row_stride < sizeof(skel_dh_row))
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "row_stride: is %u, must be at least %u",
-                          d->row_stride, (unsigned)DESC_ROW_V1);
+                          d->row_stride, (unsigned)sizeof(skel_dh_row));
     const skel_status status = skel__dh_check_pose("base", d->base, err);
     return status != SKEL_OK ? status : skel__dh_check_pose("tool", d->tool, err);
 }
@@ -123,7 +121,7 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
     dh->tool.q = q_unit(dh->tool.q);
     for (int32_t i = 0; i < dh->n && status == SKEL_OK; ++i) {
         dh->row[i] = k_row;
-        status = skel__desc_import(&dh->row[i], sizeof k_row, DESC_ROW_V1,
+        status = skel__desc_import(&dh->row[i], sizeof k_row, sizeof(skel_dh_row),
                                    (const char *)d.rows + (size_t)i * d.row_stride);
         if (status != SKEL_OK)
             skel__fail(err, status, -1, i, "rows[%d].struct_size: must be %u", i,
@@ -155,7 +153,7 @@ int32_t skel_dh_convention(const skel_dh *dh) {
 
 skel_status skel_dh_get_row(const skel_dh *dh, int32_t row, skel_dh_row *out) {
     if (!dh || !out || row < 0 || row >= dh->n) return SKEL_E_ARGUMENT;
-    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], DESC_ROW_V1);
+    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], sizeof(skel_dh_row));
 }
 
 skel_status skel_dh_get_receipt(const skel_dh *dh, skel_dh_receipt *out) {
@@ -293,10 +291,8 @@ static const quat k_over = {0, 1, 0, 0};
 
 skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
                          skel_joint_desc *joints, size_t joint_stride) {
-    const size_t body_least = offsetof(skel_body_desc, velocity);
-    const size_t joint_least = offsetof(skel_joint_desc, q);
     if (!dh || !bodies || !joints) return SKEL_E_ARGUMENT;
-    if (body_stride < body_least || joint_stride < joint_least) return SKEL_E_STRUCT_SIZE;
+    if (body_stride < sizeof *bodies || joint_stride < sizeof *joints) return SKEL_E_STRUCT_SIZE;
     pose x = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
         const skel_dh_row *r = &dh->row[i];

@@ -20,7 +20,6 @@
 _Static_assert(sizeof(skel_dh_axes_desc) == offsetof(skel_dh_axes_desc, parallel_tolerance) + 8,
                "tail padding");
 
-#define DESC_AXES_V1 offsetof(skel_dh_axes_desc, parallel_tolerance)
 #define NORMAL_FAR_REACHES 5.0 /* of the reach: a normal that is farther away spoils a table */
 #define PARALLEL_COST_MAX 2e-4 /* of the reach: what reading axes as parallel may move the tool */
 #define DIRECTION_NOISE_RAD 1e-12 /* axes that are nearer to parallel have no normal to speak of */
@@ -248,7 +247,7 @@ skel_status skel_dh_from_axes(const skel_dh_axes_desc *desc, skel_dh **out, skel
     skel_allocator a;
     if (out) *out = NULL;
     if (!desc || !out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc or out: is NULL");
-    if (skel__desc_import(&d, sizeof d, DESC_AXES_V1, desc) != SKEL_OK)
+    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof d);
     const skel__dh_rules rules = {d.convention, d.snap, d.parallel_tolerance};

@@ -12,8 +12,6 @@
 _Static_assert(sizeof(skel_dh_chain_desc) == offsetof(skel_dh_chain_desc, parallel_tolerance) + 8,
                "tail padding");
 
-#define DESC_CHAIN_V1 offsetof(skel_dh_chain_desc, parallel_tolerance)
-
 static const skel_dh_chain_desc k_desc = {.struct_size = sizeof k_desc,
                                           .root = SKEL_WORLD,
                                           .tool = {0, 0, 0, 1},
@@ -148,7 +146,7 @@ skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *d
     if (out) *out = NULL;
     if (!model || !desc || !out)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model, desc or out: is NULL");
-    if (skel__desc_import(&d, sizeof d, DESC_CHAIN_V1, desc) != SKEL_OK)
+    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof d);
     skel_status status = check_desc(model, &d, err);
