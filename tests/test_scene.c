@@ -919,7 +919,7 @@ START_TEST(loops_are_accepted) {
           "", NULL);
     small(",{'name':'b','motion':'fixed','position':[1,0,0]}",
           "},{'type':'ball','bodies':['b','world'],'anchor':[0,0,0]", "",
-          "joints[1].bodies: neither 'b' nor 'world' moves by forces, one must");
+          "joints[1].bodies: neither 'b' nor 'world' is dynamic, one of them must be");
 }
 END_TEST
 
@@ -948,9 +948,9 @@ START_TEST(actuators_are_checked) {
     small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
           "joints[0].limit_torque: must come with limits");
     small("", ",'limit_restitution':0.5", "",
-          "joints[0].limits.restitution: must come with limits");
+          "joints[0].limit_restitution: must come with limits");
     small("", ",'limits':[0,1],'limit_restitution':2", "",
-          "joints[0].limits.restitution: is 2, must be a number from 0 to 1");
+          "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
     small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
           "joints[0].limit_torque.c: is 0, must be a number > 0");
     small("", ",'muscle':{'growth':1,'max':1,'side':0}", "",
@@ -965,7 +965,7 @@ START_TEST(actuators_are_checked) {
         {"ball", "'spring':{'stiffness':1}", "joints[0].spring: must be left out: only a hinge"},
         {"ball", "'muscle':{'growth':1,'max':1}", "joints[0].muscle: must be left out"},
         {"fixed", "'limit_restitution':0",
-         "joints[0].limits.restitution: is not a field of a fixed joint"},
+         "joints[0].limit_restitution: is not a field of a fixed joint"},
         {"fixed", "'limit_torque':{}", "joints[0].limit_torque: is not a field of a fixed joint"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {

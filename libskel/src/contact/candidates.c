@@ -15,9 +15,9 @@
    - A rigid surface has N = a d, with a penetration of CONTACT_RIGID_DEPTH L and critical damping.
    - The bristle that holds a sticking contact bends by CONTACT_SOFT_STICK L (rigid surfaces:
      CONTACT_RIGID_STICK L) under a tangential force of W.
-   If a body is much lighter than the whole scene, these defaults would be too stiff for it. If its
-   weight is below CONTACT_LIGHT_WEIGHT W, the constants are divided by 4, repeatedly, until they are
-   in proportion to its weight. */
+   These defaults are too stiff for a body that is much lighter than the whole scene. If its weight
+   is below CONTACT_LIGHT_WEIGHT W, the constants are divided by 4, repeatedly, until they are in
+   proportion to its weight. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "contact/contact.h"

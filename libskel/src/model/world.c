@@ -21,12 +21,6 @@ static const skel_field_desc k_field = {.struct_size = sizeof k_field,
                                         .coefficient = 1,
                                         .body = SKEL_WORLD};
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const skel_status status_ = (call);                                                        \
-        if (status_ != SKEL_OK) return status_;                                                    \
-    } while (0)
-
 void skel_ground_desc_init_sized(skel_ground_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_ground, sizeof k_ground);
 }
@@ -39,10 +33,11 @@ void skel_field_desc_init_sized(skel_field_desc *desc, size_t size) {
 
 /* ---- reading descs -------------------------------------------------------------------------- */
 
-static skel_status import(void *out, size_t size, size_t v1, const void *list, uint32_t stride,
-                          int32_t i, const char *name, skel_error *err) {
+/* Reads entry i of a list of descs into *out, which holds the defaults. */
+static skel_status import(void *out, size_t size, const void *list, uint32_t stride, int32_t i,
+                          const char *name, skel_error *err) {
     const unsigned char *at = (const unsigned char *)list + (size_t)i * stride;
-    if (skel__desc_import(out, size, v1, at) == SKEL_OK) return SKEL_OK;
+    if (skel__desc_import(out, size, size, at) == SKEL_OK) return SKEL_OK;
     return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                       "%ss[%d].struct_size: must be set by skel_%s_desc_init", name, i, name);
 }
@@ -50,31 +45,28 @@ static skel_status import(void *out, size_t size, size_t v1, const void *list, u
 static skel_status ground_at(const skel_model_desc *d, int32_t i, skel_ground_desc *out,
                              skel_error *err) {
     *out = k_ground;
-    return import(out, sizeof *out, SKEL__DESC_GROUND_V1, d->grounds, d->ground_stride, i, "ground",
-                  err);
+    return import(out, sizeof *out, d->grounds, d->ground_stride, i, "ground", err);
 }
 static skel_status wobble_at(const skel_model_desc *d, int32_t i, skel_wobble_desc *out,
                              skel_error *err) {
     *out = k_wobble;
-    return import(out, sizeof *out, SKEL__DESC_WOBBLE_V1, d->wobbles, d->wobble_stride, i, "wobble",
-                  err);
+    return import(out, sizeof *out, d->wobbles, d->wobble_stride, i, "wobble", err);
 }
 static skel_status field_at(const skel_model_desc *d, int32_t i, skel_field_desc *out,
                             skel_error *err) {
     *out = k_field;
-    return import(out, sizeof *out, SKEL__DESC_FIELD_V1, d->fields, d->field_stride, i, "field",
-                  err);
+    return import(out, sizeof *out, d->fields, d->field_stride, i, "field", err);
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
 static skel_status check_list(const char *name, const void *list, uint32_t count, uint32_t stride,
-                              size_t v1, skel_error *err) {
+                              size_t least, skel_error *err) {
     if (count == 0) return SKEL_OK;
     if (!list || count > SKEL__MAX_BODIES)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%ss: must hold at most %u", name,
                           SKEL__MAX_BODIES);
-    if (stride < v1)
+    if (stride < least)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%s_stride: must be the size of the desc",
                           name);
     return SKEL_OK;
@@ -82,34 +74,36 @@ static skel_status check_list(const char *name, const void *list, uint32_t count
 
 static skel_status check_frame(const skel_model_desc *d, skel_error *err) {
     const skel__owner o = {err, SKEL_E_ARGUMENT, NULL, -1};
-    CHECK(skel__check_finite(o, "frame_spin", d->frame_spin, 3));
-    CHECK(skel__check_finite(o, "frame_acceleration", d->frame_acceleration, 3));
-    CHECK(skel__check_curve(o, "frame_spin_curve", &d->frame_spin_curve, 3));
+    SKEL__CHECK(skel__check_finite(o, "frame_spin", d->frame_spin, 3));
+    SKEL__CHECK(skel__check_finite(o, "frame_acceleration", d->frame_acceleration, 3));
+    SKEL__CHECK(skel__check_curve(o, "frame_spin_curve", &d->frame_spin_curve, 3));
     return skel__check_curve(o, "frame_acceleration_curve", &d->frame_acceleration_curve, 3);
 }
 
 skel_status skel__world_check(const skel_model_desc *d, skel_error *err) {
     const int32_t nb = (int32_t)d->body_count;
-    CHECK(check_list("ground", d->grounds, d->ground_count, d->ground_stride, SKEL__DESC_GROUND_V1,
-                     err));
-    CHECK(check_list("wobble", d->wobbles, d->wobble_count, d->wobble_stride, SKEL__DESC_WOBBLE_V1,
-                     err));
-    CHECK(
-        check_list("field", d->fields, d->field_count, d->field_stride, SKEL__DESC_FIELD_V1, err));
+    SKEL__CHECK(check_list("ground", d->grounds, d->ground_count, d->ground_stride,
+                           sizeof(skel_ground_desc), err));
+    SKEL__CHECK(check_list("wobble", d->wobbles, d->wobble_count, d->wobble_stride,
+                           sizeof(skel_wobble_desc), err));
+    SKEL__CHECK(check_list("field", d->fields, d->field_count, d->field_stride,
+                           sizeof(skel_field_desc), err));
     for (int32_t i = 0; i < (int32_t)d->ground_count; ++i) {
         skel_ground_desc one;
-        CHECK(ground_at(d, i, &one, err));
-        CHECK(skel__check_ground((skel__owner){err, SKEL_E_ARGUMENT, "grounds", i}, nb, &one));
+        SKEL__CHECK(ground_at(d, i, &one, err));
+        SKEL__CHECK(
+            skel__check_ground((skel__owner){err, SKEL_E_ARGUMENT, "grounds", i}, nb, &one));
     }
     for (int32_t i = 0; i < (int32_t)d->wobble_count; ++i) {
         skel_wobble_desc one;
-        CHECK(wobble_at(d, i, &one, err));
-        CHECK(skel__check_wobble((skel__owner){err, SKEL_E_ARGUMENT, "wobbles", i}, nb, &one));
+        SKEL__CHECK(wobble_at(d, i, &one, err));
+        SKEL__CHECK(
+            skel__check_wobble((skel__owner){err, SKEL_E_ARGUMENT, "wobbles", i}, nb, &one));
     }
     for (int32_t i = 0; i < (int32_t)d->field_count; ++i) {
         skel_field_desc one;
-        CHECK(field_at(d, i, &one, err));
-        CHECK(skel__check_field((skel__owner){err, SKEL_E_ARGUMENT, "fields", i}, nb, &one));
+        SKEL__CHECK(field_at(d, i, &one, err));
+        SKEL__CHECK(skel__check_field((skel__owner){err, SKEL_E_ARGUMENT, "fields", i}, nb, &one));
     }
     return check_frame(d, err);
 }
@@ -175,10 +169,10 @@ static skel_status check_wobbles(const skel_model *m, skel_error *err) {
     return SKEL_OK;
 }
 
-static skel_status take_wobbles(skel_model *m, const skel_model_desc *desc, skel_error *err) {
+static skel_status copy_wobbles(skel_model *m, const skel_model_desc *desc, skel_error *err) {
     for (int32_t i = 0; i < m->nw; ++i) {
         skel_wobble_desc d;
-        CHECK(wobble_at(desc, i, &d, err));
+        SKEL__CHECK(wobble_at(desc, i, &d, err));
         skel__body *body = &m->body[d.body];
         if (body->motion != SKEL_MOTION_DYNAMIC)
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
@@ -193,21 +187,21 @@ static skel_status take_wobbles(skel_model *m, const skel_model_desc *desc, skel
     return check_wobbles(m, err);
 }
 
-skel_status skel__world_take(skel_model *m, const skel_model_desc *desc, skel_error *err) {
+skel_status skel__world_copy(skel_model *m, const skel_model_desc *desc, skel_error *err) {
     m->ng = (int32_t)desc->ground_count;
     m->nw = (int32_t)desc->wobble_count;
     m->nf = (int32_t)desc->field_count;
     for (int32_t i = 0; i < m->ng; ++i) {
         skel_ground_desc d;
-        CHECK(ground_at(desc, i, &d, err));
+        SKEL__CHECK(ground_at(desc, i, &d, err));
         m->ground[i] = ground_of(&d);
     }
     /* contact.c gives it the constants of bodies that touch each other */
     m->ground[m->ng] = (skel__ground){
         .body = SKEL_WORLD, .given_normal = {0, 0, 1}, .is_default = 1, .is_stick_default = 1};
-    CHECK(take_wobbles(m, desc, err));
+    SKEL__CHECK(copy_wobbles(m, desc, err));
     for (int32_t i = 0; i < m->nf; ++i) {
-        CHECK(field_at(desc, i, &m->field[i], err));
+        SKEL__CHECK(field_at(desc, i, &m->field[i], err));
         m->field[i].struct_size = (uint32_t)sizeof m->field[i];
     }
     m->frame_spin = v3_of(desc->frame_spin);
