@@ -129,7 +129,9 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
     skel_status status = import(&d, desc, err);
     if (status != SKEL_OK) return status;
     status = skel__allocator_import(&a, d.allocator);
-    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "allocator: must have struct_size, alloc and free");
+
     skel_dh *dh = allocate(&a, (int32_t)d.row_count);
     if (!dh)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory for %u rows", d.row_count);
@@ -207,8 +209,7 @@ static skel_status check_end(const char *name, const pose *end, skel_error *err)
         name);
 }
 
-/* a and alpha of every row, shifted by one row. Returns the factor Tx(a) Rx(alpha) that is left over
-   at the end. */
+/* Shifts a and alpha of all rows by one row. Returns the factor Tx(a) Rx(alpha) that remains. */
 static pose shift_rows(const skel_dh *from, skel_dh *to, int32_t step) {
     const int32_t n = from->n;
 
