@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contact candidates: the pairs of features that may touch during a simulation.
 
-   A contact is computed between simple features: a point, or a segment with a radius, of one body,
-   and a plane, a box or a segment of another. This file lists all pairs of such features once, when
-   a model is created. Each pair is a candidate. There are two sources of candidates:
-   - every dynamic body against every ground plane;
-   - every two bodies with shapes, unless they are connected by a joint, excluded by `collide`, or
-     overlap in the initial pose.
+   Bodies touch with simple features. A feature of the first body is a point or a segment, which may
+   have a radius. A feature of the second body is a plane, a box or a segment. This file lists all
+   pairs of such features once, when a model is created. Each pair is a contact candidate.
+   Candidates are listed for
+   - every dynamic body and every ground plane;
+   - every two bodies with shapes, unless a joint connects them, `collide` excludes the pair, or
+     they overlap in the initial pose.
 
-   The stiffness of a contact need not be given. Defaults follow from two figures of the scene: the
-   weight W of all dynamic bodies [N], and a length L, the largest lever or radius of them [m].
-   - A soft surface has N = a d^2, with a chosen such that the weight W rests at a penetration of
-     CONTACT_SOFT_DEPTH L.
-   - A rigid surface has N = a d, with a penetration of CONTACT_RIGID_DEPTH L and critical damping.
-   - The bristle that holds a sticking contact bends by CONTACT_SOFT_STICK L (rigid surfaces:
-     CONTACT_RIGID_STICK L) under a tangential force of W.
-   These defaults are too stiff for a body that is much lighter than the whole scene. If its weight
-   is below CONTACT_LIGHT_WEIGHT W, the constants are divided by 4, repeatedly, until they are in
-   proportion to its weight. */
+   The constants of the contact law have defaults. They follow from two quantities of the scene: the
+   weight W of all dynamic bodies [N], and a length L, the largest lever or radius [m].
+   - A soft surface has the normal force N = a d^2 at the penetration d. It carries the weight W at
+     d = CONTACT_SOFT_DEPTH L.
+   - A rigid surface has N = a d and critical damping. It carries W at d = CONTACT_RIGID_DEPTH L.
+   - The bristle of a sticking contact bends by CONTACT_SOFT_STICK L under the tangential force W,
+     and on a rigid surface by CONTACT_RIGID_STICK L.
+   These surfaces are too stiff for a body that is much lighter than the whole scene. If its weight
+   is below CONTACT_LIGHT_WEIGHT W, the constants are divided by 4 until they are in proportion to
+   its weight. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "contact/contact.h"

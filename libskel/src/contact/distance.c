@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Closest points of two features, and the gap between them.
 
-   A contact point is described by a unit normal n, which points from body j to body i, the closest
-   points p_i and p_j of the two features, and the signed gap g along the normal:
-     g > 0: the features are separate;   g < 0: they overlap, and -g is the penetration.
-   A feature with a radius r is a sphere or a capsule: its distance is that of its centre or axis,
-   minus r.
+   A contact point has a unit normal n, which points from body j to body i, the closest points p_i
+   and p_j of the two features, and a signed gap g along the normal. If g > 0, the features are
+   separate. If g < 0, they overlap, and -g is the penetration. A feature with a radius r is a
+   sphere or a capsule. Its distance is the distance of its centre or its axis, minus r.
 
-   Four pairs of features occur.
-   - Point and plane: g = n . (p - point of the plane) - r.
-   - Sphere and box: outside, the distance from the nearest point of the box. Inside, the distance
-     from the nearest face, with a negative sign. A corner (r = 0) is treated separately, see
-     corner_against_box.
-   - Segment and box: the ends of the segment are points and candidates of their own. What remains
-     are the places where its interior crosses an edge of the box, see segment_against_edges.
-   - Segment and segment: the distance of the closest points of the two axes, minus both radii. A
-     sphere is a segment of length 0.
+   There are four kinds of pairs.
+   - Point and plane. With a point p0 of the plane, g = n . (p - p0) - r.
+   - Sphere and box. If the centre lies outside the box, g is its distance from the nearest point of
+     the box, minus r. If it lies inside, the distance from the nearest face counts as negative. A
+     corner of another box is a sphere with r = 0 and needs more care (corner_against_box).
+   - Segment and box. The ends of the segment are spheres, which are candidates of the second kind.
+     This kind finds the points at which the interior of the segment crosses an edge of the box
+     (segment_against_edges).
+   - Segment and segment. g is the distance of the closest points of the two axes, minus both radii.
+     A sphere is a segment of length 0.
 
-   If a feature cannot touch, the gap is INFINITY. The edges of two boxes are not tested against
-   each other. */
+   If two features cannot touch at the given poses, g is INFINITY. The edges of two boxes are not
+   tested against each other. */
 #include "contact/contact.h"
 
 #define SEGMENT_PARALLEL_MIN 1e-10 /* squared sine of the angle of two segments: below, parallel */

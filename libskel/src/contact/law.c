@@ -4,7 +4,7 @@
    Where two surfaces overlap by the penetration d = -g > 0 (g is the gap), a spring pushes them
    apart along their common normal. The spring may be stiffer than linear:
      N_s(d) = a d^b,            b >= 1.
-   Its force follows from a potential, so it gives back what it took:
+   The spring has a potential, so it returns all energy that it has stored:
      V(d) = integral of N_s from 0 to d = a d^(b + 1) / (b + 1) = N_s(d) d / (b + 1).
    A surface that is not penetrated exerts no force: N_s = 0 and V = 0 for d <= 0.
 

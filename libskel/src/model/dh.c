@@ -83,10 +83,12 @@ static skel_status import(skel_dh_desc *d, const skel_dh_desc *desc, skel_error 
     if (d->convention != SKEL_DH_STANDARD && d->convention != SKEL_DH_MODIFIED)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "convention: is %d, must be 0 (standard) or 1 (modified)", d->convention);
-    if ((d->row_count > 0 && !d->rows) || d->row_count > SKEL__DH_ROWS)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "rows: has %u rows, must be a list of at most %d", d->row_count,
-                          SKEL__DH_ROWS);
+    if (d->row_count > 0 && !d->rows)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: is NULL, must have %u rows",
+                          d->row_count);
+    if (d->row_count > SKEL__DH_ROWS)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: has %u rows, must have at most %d",
+                          d->row_count, SKEL__DH_ROWS);
     if (d->row_stride < sizeof(skel_dh_row))
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "row_stride: is %u, must be at least %u",
                           d->row_stride, (unsigned)sizeof(skel_dh_row));
