@@ -23,7 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = {
     "aba": (["dynamics/aba.c"],
             ["test_accel", "test_vectors", "test_integrate", "test_loops", "test_inverse"]),
-    "contact": (["contact/candidates.c", "contact/distance.c", "dynamics/contact_loads.c"],
+    "contact": (["contact/candidates.c", "contact/distance.c", "contact/law.c",
+                 "dynamics/contact_loads.c"],
                 ["test_contact", "test_limits", "test_ruder", "test_newton", "test_model",
                  "test_conserving"]),
     "conserving": (["integrate/conserving.c", "integrate/conserving_joint.c",

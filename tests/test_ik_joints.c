@@ -400,16 +400,16 @@ START_TEST(wrong_mimics_are_refused_by_name) {
     refused(&bad, "joints[1].mimic: is 4, must be the index");
     bad = p, bad.joint[1].mimic.source = -2, refused(&bad, "joints[1].mimic: is -2");
     bad = p, bad.joint[1].mimic.source = 1, refused(&bad, "joints[1].mimic: is 1");
-    bad = p, bad.joint[1].mimic.source = 3, refused(&bad, "joints[1].mimic: 'joint 3' is no hinge");
-    bad = p, bad.joint[3].mimic.source = 1, refused(&bad, "joints[3].mimic: 'joint 3' is no hinge");
+    bad = p, bad.joint[1].mimic.source = 3, refused(&bad, "joints[1].mimic: 'joint 3' is a ball");
+    bad = p, bad.joint[3].mimic.source = 1, refused(&bad, "joints[3].mimic: 'joint 3' is a ball");
     bad = p, bad.joint[0].mimic.source = 1, bad.joint[1].mimic.source = 2,
     bad.joint[2].mimic.source = 0;
-    refused(&bad, "joints[0].mimic: leads round in a ring by 'joint 0'");
+    refused(&bad, "joints[0].mimic: the chain of mimic joints is cyclic at 'joint 0'");
     bad = p, bad.joint[1].mimic.source = 0, bad.joint[1].mimic.multiplier = NAN;
     refused(&bad, "joints[1].mimic.multiplier");
     bad = p, bad.joint[1].mimic.source = 0, bad.joint[2].mimic.source = 1;
     bad.joint[1].mimic.multiplier = bad.joint[2].mimic.multiplier = 1e200;
-    refused(&bad, "joints[2].mimic: its chain is out of the range");
+    refused(&bad, "joints[2].mimic: the product of the multipliers");
     bad = p, bad.joint[3].type = SKEL_JOINT_HINGE, bad.joint[3].parent = 0, bad.joint[3].child = 1;
     bad.nb = 3, bad.joint[3].mimic.source = 0; /* 0 and 1 hang from the world: this closes a ring */
     refused(&bad, "joints[3].mimic: 'joint 3' closes a loop");

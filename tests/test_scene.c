@@ -919,7 +919,7 @@ START_TEST(loops_are_accepted) {
           "", NULL);
     small(",{'name':'b','motion':'fixed','position':[1,0,0]}",
           "},{'type':'ball','bodies':['b','world'],'anchor':[0,0,0]", "",
-          "joints[1].bodies: neither 'b' nor 'world' moves by forces, one must");
+          "joints[1].bodies: neither 'b' nor 'world' is dynamic, one of them must be");
 }
 END_TEST
 

@@ -11,16 +11,6 @@
    relaxes to xi = 0. */
 #include "dynamics/dynamics.h"
 
-double skel__contact_force(const skel__ground *g, double depth) {
-    if (!(depth > 0)) return 0;
-    if (g->b == 2.0) return g->a * depth * depth;
-    return g->b == 1.0 ? g->a * depth : g->a * pow(depth, g->b);
-}
-
-double skel__contact_energy(const skel__ground *g, double depth) {
-    return depth > 0 ? skel__contact_force(g, depth) * depth / (g->b + 1.0) : 0;
-}
-
 int skel__pair_is_far(skel__pair_filter *scan, const skel_model *m, const skel__candidate *p,
                       const skel__kin *x, double margin) {
     if (p->kind == SKEL__CANDIDATE_PLANE) return 0;

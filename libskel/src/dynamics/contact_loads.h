@@ -5,10 +5,6 @@
 
 #include "dynamics/state.h"
 
-/* Elastic normal force a depth^b [N] of a penetration [m], and the energy [J] that it stores. */
-double skel__contact_force(const skel__ground *g, double depth);
-double skel__contact_energy(const skel__ground *g, double depth);
-
 /* Whether the force law of the candidate acts: if it penetrates, and on rigid grounds only while it
    rests. In an event-driven run (cvode.c) the event state alone decides, so that forces do not jump
    between two events. */
@@ -40,11 +36,6 @@ static inline skel__contact_point skel__contact_point_at(const skel_state *s, co
         s->m, p, skel__pose_of(x, p->i), skel__pose_of(x, skel__candidate_other(s->m, p)));
     t.gap += s->slack[candidate];
     return t;
-}
-
-/* Damping of the bristle [N s/m]. It is never 0: the slip velocity is a force divided by it. */
-static inline double skel__bristle_damping(const skel__ground *g) {
-    return fmax(g->stick_d, 1e-6 * g->stick_k);
 }
 
 /* Force on body i [N] by the contact law at the contact point t with the tangential displacement
