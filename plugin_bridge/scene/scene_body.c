@@ -132,10 +132,10 @@ static void agree(document *doc, const doc_at *at, double *own, const double *cu
 
 static bool read_curve_fields(document *doc, const doc_at *at, skel_body_desc *b) {
     enum { C_TIME, C_POSITION, C_ORIENTATION };
-    static const doc_field table[] = {{"time"}, {"position"}, {"orientation"}, {NULL}};
+    static const doc_field k_body_curve[] = {{"time"}, {"position"}, {"orientation"}, {NULL}};
     doc_field_list f;
     skel_curve time = {0};
-    if (!doc_fields(doc, at, table, "the curve of a driven body", &f)) return false;
+    if (!doc_fields(doc, at, k_body_curve, "the curve of a driven body", &f)) return false;
     const doc_at times = doc_member(&f, C_TIME);
     const doc_at p = doc_member(&f, C_POSITION), o = doc_member(&f, C_ORIENTATION);
     if (!doc_need(doc, &f, C_TIME, "[seconds, ...]")) return false;

@@ -180,9 +180,9 @@ static void read_anchor(scene_reader *r, const doc_field_list *f, skel_joint_des
 
 static void read_frame(document *doc, const doc_at *at, double position[3], double orientation[4]) {
     enum { F_POSITION, F_ORIENTATION };
-    static const doc_field table[] = {{"position"}, {"orientation"}, {NULL}};
+    static const doc_field k_frame[] = {{"position"}, {"orientation"}, {NULL}};
     doc_field_list f;
-    if (!doc_fields(doc, at, table, "a frame", &f)) return;
+    if (!doc_fields(doc, at, k_frame, "a frame", &f)) return;
     const doc_at p = doc_member(&f, F_POSITION), o = doc_member(&f, F_ORIENTATION);
     doc_vector(doc, &p, 3, "[x, y, z]", position);
     doc_quaternion(doc, &o, orientation);
@@ -260,10 +260,10 @@ static bool read_two_ranges(document *doc, const doc_at *at, double unit, skel_j
    serves both ways to give the joint. */
 static bool read_cone(document *doc, const doc_at *at, double unit, skel_joint_desc *j) {
     enum { L_CONE, L_TWIST, L_AXIS };
-    static const doc_field table[] = {{"cone"}, {"twist"}, {"axis"}, {NULL}};
+    static const doc_field k_cone[] = {{"cone"}, {"twist"}, {"axis"}, {NULL}};
     doc_field_list f;
     double cone = DOC_PI / unit;
-    if (!doc_fields(doc, at, table, "the limits of a ball joint", &f)) return false;
+    if (!doc_fields(doc, at, k_cone, "the limits of a ball joint", &f)) return false;
     const doc_at c = doc_member(&f, L_CONE), t = doc_member(&f, L_TWIST);
     const doc_at a = doc_member(&f, L_AXIS);
     if (!doc_need(doc, &f, L_CONE, "an angle > 0 and <= pi")) return false;

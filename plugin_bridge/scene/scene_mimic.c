@@ -14,9 +14,9 @@
 
 bool scene_read_mimic(document *doc, const doc_at *at, scene_mimic *out) {
     enum { M_JOINT, M_MULTIPLIER, M_OFFSET };
-    static const doc_field table[] = {{"joint"}, {"multiplier"}, {"offset"}, {NULL}};
+    static const doc_field k_mimic[] = {{"joint"}, {"multiplier"}, {"offset"}, {NULL}};
     doc_field_list f;
-    if (!at->node || !doc_fields(doc, at, table, "a mimic", &f)) return false;
+    if (!at->node || !doc_fields(doc, at, k_mimic, "a mimic", &f)) return false;
     const doc_at joint = doc_member(&f, M_JOINT);
     const doc_at factor = doc_member(&f, M_MULTIPLIER);
     const doc_at offset = doc_member(&f, M_OFFSET);
@@ -55,11 +55,11 @@ static void read_own(scene_reader *r, const doc_at *at, int32_t i) {
 /* One of the robot's list: it may repeat what the joint says, not gainsay it. */
 static void read_listed(scene_reader *r, const doc_at *at) {
     enum { M_JOINT, M_OF, M_FACTOR, M_OFFSET };
-    static const doc_field table[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
+    static const doc_field k_listed_mimic[] = {{"joint"}, {"of"}, {"factor"}, {"offset"}, {NULL}};
     doc_field_list f;
     const char *name = NULL, *of = NULL;
     double factor = 1.0, offset = 0.0;
-    if (!doc_fields(&r->doc, at, table, "a mimic", &f)) return;
+    if (!doc_fields(&r->doc, at, k_listed_mimic, "a mimic", &f)) return;
     const doc_at one = doc_member(&f, M_JOINT), two = doc_member(&f, M_OF);
     const doc_at a = doc_member(&f, M_FACTOR), b = doc_member(&f, M_OFFSET);
     if (!doc_need(&r->doc, &f, M_JOINT, "the name of a joint") ||

@@ -33,11 +33,12 @@ static int32_t read_joint_name(document *doc, const doc_field_list *f, int index
 
 static void read_frame(document *doc, const doc_at *at, const skel_scene *s, robot_frame *out) {
     enum { F_NAME, F_BODY, F_POSITION, F_ORIENTATION };
-    static const doc_field table[] = {{"name"}, {"body"}, {"position"}, {"orientation"}, {NULL}};
+    static const doc_field k_named_frame[] = {
+        {"name"}, {"body"}, {"position"}, {"orientation"}, {NULL}};
     doc_field_list f;
     const char *name = NULL, *body = NULL;
     out->pose[3] = 1.0;
-    if (!doc_fields(doc, at, table, "a frame", &f)) return;
+    if (!doc_fields(doc, at, k_named_frame, "a frame", &f)) return;
     const doc_at n = doc_member(&f, F_NAME), b = doc_member(&f, F_BODY);
     const doc_at p = doc_member(&f, F_POSITION), o = doc_member(&f, F_ORIENTATION);
     if (doc_need(doc, &f, F_NAME, "a name") && doc_name(doc, &n, &name))
@@ -98,7 +99,7 @@ static void read_poses(document *doc, const doc_at *at, skel_scene *s) {
 
 static void read_drives(document *doc, const doc_at *at, skel_scene *s) {
     enum { D_JOINT, D_VELOCITY, D_EFFORT };
-    static const doc_field table[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
+    static const doc_field k_drive[] = {{"joint"}, {"velocity"}, {"effort"}, {NULL}};
     robot_data *r = s->robot;
     int32_t n = 0, i = 0;
     const json_value *c;
@@ -108,7 +109,7 @@ static void read_drives(document *doc, const doc_at *at, skel_scene *s) {
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i++, c);
         doc_field_list f;
-        if (!r->drives || !doc_fields(doc, &item, table, "a drive", &f)) return;
+        if (!r->drives || !doc_fields(doc, &item, k_drive, "a drive", &f)) return;
         const int32_t joint = read_joint_name(doc, &f, D_JOINT, s->model);
         const doc_at velocity = doc_member(&f, D_VELOCITY);
         const doc_at effort = doc_member(&f, D_EFFORT);

@@ -177,12 +177,12 @@ static bool read_curve(document *doc, const doc_at *at, uint32_t width, skel_cur
                        bool *smooth) {
     enum { C_TIME, C_VALUE, C_INTERPOLATION };
     static const char *const names[] = {"linear", "cubic", NULL};
-    static const doc_field plain[] = {{"time"}, {"value"}, {NULL}};
-    static const doc_field table[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
+    static const doc_field k_linear_curve[] = {{"time"}, {"value"}, {NULL}};
+    static const doc_field k_curve[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
     doc_field_list f;
     skel_curve read = {0};
     int32_t which = 0;
-    if (!doc_fields(doc, at, smooth ? table : plain, "a curve", &f)) return false;
+    if (!doc_fields(doc, at, smooth ? k_curve : k_linear_curve, "a curve", &f)) return false;
     if (smooth) {
         const doc_at kind = doc_member(&f, C_INTERPOLATION);
         doc_choice(doc, &kind, names, &which);

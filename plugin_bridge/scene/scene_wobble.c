@@ -126,27 +126,32 @@ static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, b
     }
 }
 
+/* One spring and damper of the mass; every constant is required. */
+static void read_spring(document *doc, const doc_field_list *f, int field, const char *must,
+                        const scene_constant *wanted) {
+    const doc_at at = doc_member(f, field);
+    if (doc_need(doc, f, field, must)) scene_read_numbers(doc, &at, at.name, wanted);
+}
+
 static void read_springs(document *doc, const doc_field_list *f, skel_wobble_desc *w) {
-    const struct {
-        int field;
-        const char *what, *must;
-        const char *first, *second;
-        double *c, *d;
-    } springs[] = {
-        {W_LONGITUDINAL, "longitudinal", "{\"c\", \"d\"}", "c", "d", &w->along_c, &w->along_d},
-        {W_TRANSVERSAL, "transversal", "{\"c\", \"d\"}", "c", "d", &w->across_c, &w->across_d},
-        {W_ANGULAR, "angular", "{\"a\", \"b\"}", "a", "b", &w->turn_a, &w->turn_b},
+    const scene_constant along[] = {
+        {"c", true, DOC_NOT_NEGATIVE, &w->along_c},
+        {"d", true, DOC_NOT_NEGATIVE, &w->along_d},
+        {NULL, false, DOC_ANY, NULL},
     };
-    for (size_t k = 0; k < sizeof springs / sizeof *springs; ++k) {
-        const doc_at at = doc_member(f, springs[k].field);
-        const scene_constant wanted[] = {
-            {springs[k].first, true, DOC_NOT_NEGATIVE, springs[k].c},
-            {springs[k].second, true, DOC_NOT_NEGATIVE, springs[k].d},
-            {NULL, false, DOC_ANY, NULL},
-        };
-        if (doc_need(doc, f, springs[k].field, springs[k].must))
-            scene_read_numbers(doc, &at, springs[k].what, wanted);
-    }
+    const scene_constant across[] = {
+        {"c", true, DOC_NOT_NEGATIVE, &w->across_c},
+        {"d", true, DOC_NOT_NEGATIVE, &w->across_d},
+        {NULL, false, DOC_ANY, NULL},
+    };
+    const scene_constant angular[] = {
+        {"a", true, DOC_NOT_NEGATIVE, &w->turn_a},
+        {"b", true, DOC_NOT_NEGATIVE, &w->turn_b},
+        {NULL, false, DOC_ANY, NULL},
+    };
+    read_spring(doc, f, W_LONGITUDINAL, "{\"c\", \"d\"}", along);
+    read_spring(doc, f, W_TRANSVERSAL, "{\"c\", \"d\"}", across);
+    read_spring(doc, f, W_ANGULAR, "{\"a\", \"b\"}", angular);
 }
 
 /* Place and axis in the host's own axes. */

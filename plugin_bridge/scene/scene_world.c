@@ -196,9 +196,9 @@ void scene_read_forces(scene_reader *r, const doc_at *at) {
 
 void scene_read_frame_of_reference(scene_reader *r, const doc_at *at) {
     enum { A_SPIN, A_ACCELERATION };
-    static const doc_field table[] = {{"angular_velocity"}, {"acceleration"}, {NULL}};
+    static const doc_field k_frame[] = {{"angular_velocity"}, {"acceleration"}, {NULL}};
     doc_field_list f;
-    if (!at->node || !doc_fields(&r->doc, at, table, "a frame", &f)) return;
+    if (!at->node || !doc_fields(&r->doc, at, k_frame, "a frame", &f)) return;
     const doc_at spin = doc_member(&f, A_SPIN), push = doc_member(&f, A_ACCELERATION);
     scene_read_load(&r->doc, &spin, r->frame_spin, &r->frame_spin_curve, NULL);
     scene_read_load(&r->doc, &push, r->frame_acceleration, &r->frame_acceleration_curve, NULL);
