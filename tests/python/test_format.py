@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reference of the formats and the program know the same fields.
 
-A comment `<!-- fields: FILE TABLE ... -->` above a table of plugin_bridge/FORMAT.md names the tables
-of C sources that read these fields. `TABLE:KIND` takes the rows whose column `of` is "all" or
+A comment `<!-- fields: FILE TABLE ... -->` above a table of plugin_bridge/FORMAT.md names the
+tables of C sources that read these fields. `TABLE:KIND` takes the rows whose column `of` is "all" or
 contains KIND. A comment `<!-- written: PATH -->` names an object of a document that `skel` writes.
 """
 
