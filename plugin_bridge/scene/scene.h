@@ -134,6 +134,18 @@ void scene_read_mass(document *doc, const doc_at *mass, const doc_at *shape, con
                      skel_body_desc *b);
 /** A direction of any length but 0, normalised. */
 bool scene_read_axis(document *doc, const doc_at *at, double out[3]);
+/** Properties of a joint type, which must exist. */
+skel_joint_kind scene_joint_kind(int32_t type);
+/** NULL: there is no such type. */
+const char *scene_joint_type_name(int32_t type);
+/** Factor from the document's unit of a coordinate (SKEL_COORDINATE_*) to rad or m. */
+double scene_q_unit(const scene_reader *r, int32_t coordinate);
+/** The same for limits, which are angles if the coordinates are a quaternion. */
+double scene_limit_unit(const scene_reader *r, int32_t type);
+/** One of name(0), name(1), ..., which NULL ends; *out is its index. */
+bool scene_read_listed_name(document *doc, const doc_at *at, const char *(*name)(int32_t),
+                            int32_t *out);
+
 /** The name of a body or "world": its index. */
 bool scene_read_body_name(scene_reader *r, const doc_at *at, int32_t *out);
 bool scene_read_bone_name(scene_reader *r, const doc_at *at, int32_t *out); /* no soft mass */

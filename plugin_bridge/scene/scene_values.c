@@ -83,7 +83,35 @@ bool scene_read_bone_name(scene_reader *r, const doc_at *at, int32_t *out) {
     return refuse_name(r, at, name, "the name of one of the bodies");
 }
 
-/* ---- directions ----------------------------------------------------------------------------- */
+bool scene_read_listed_name(document *doc, const doc_at *at, const char *(*name)(int32_t),
+                            int32_t *out) {
+    enum { NAMES_MAX = 31 };
+    const char *names[NAMES_MAX + 1] = {NULL};
+    for (int32_t i = 0; i < NAMES_MAX; ++i) names[i] = name(i);
+    return doc_choice(doc, at, names, out);
+}
+
+/* ---- joint types ----------------------------------------------------------------------------- */
+
+skel_joint_kind scene_joint_kind(int32_t type) {
+    skel_joint_kind kind = {.struct_size = sizeof kind};
+    skel_joint_kind_get(type, &kind);
+    return kind;
+}
+
+const char *scene_joint_type_name(int32_t type) {
+    return scene_joint_kind(type).name;
+}
+
+double scene_q_unit(const scene_reader *r, int32_t coordinate) {
+    return coordinate == SKEL_COORDINATE_ANGLE ? r->angle : 1.0;
+}
+
+double scene_limit_unit(const scene_reader *r, int32_t type) {
+    return scene_joint_kind(type).q_kind[0] == SKEL_COORDINATE_LENGTH ? 1.0 : r->angle;
+}
+
+/* ---- directions ------------------------------------------------------------------------------ */
 
 void scene_cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];

@@ -2,8 +2,9 @@
 """The reference of the formats and the program know the same fields.
 
 A comment `<!-- fields: FILE TABLE ... -->` above a table of plugin_bridge/FORMAT.md names the
-tables of C sources that read these fields. `TABLE:KIND` takes the rows whose column `of` is "all" or
-contains KIND. A comment `<!-- written: PATH -->` names an object of a document that `skel` writes.
+tables of C sources that read these fields. `TABLE:KIND` takes the rows whose column `of` is
+"all" or contains KIND. A comment `<!-- written: PATH -->` names an object of a document
+that `skel` writes.
 """
 
 import json

@@ -106,7 +106,7 @@ class Documents(unittest.TestCase):
     def test_a_pose_that_does_not_obey_is_warned_of(self):
         done = run("check", "-", input=documents.to_text(LIFT).encode())
         self.assertEqual(done.returncode, 0)
-        self.assertIn("joints[1].mimic: the given pose does not obey: q is 0, should be 0.523599",
+        self.assertIn("joints[1].mimic: the given pose violates it: q is 0 rad, should be 0.523599 rad",
                       (done.stdout + done.stderr).decode())
 
 
