@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON document: problems with their paths, typed values, field tables. This file knows no
-   particular format. */
+/* Reading a JSON document: problems with their paths, typed values, field tables. This file knows
+   no particular format. */
 #include "document/doc.h"
 
 #include <limits.h>
@@ -232,9 +232,9 @@ void doc_wrong(document *doc, const doc_at *at, const char *must) {
     doc_error(doc, at, "is %s, must be %s", is, must);
 }
 
-/* Levenshtein distance: the number of letters to insert, delete or replace to get from a to b. Row i
-   of the table is computed in place from row i - 1 [Wagner, Fischer 1974]. Names that are too long for
-   a typing error of a field name get the distance 99. */
+/* Levenshtein distance: the number of letters to insert, delete or replace to get from a to b. Row
+   i of the table is computed in place from row i - 1 [Wagner, Fischer 1974]. Names that are too
+   long for a typing error of a field name get the distance 99. */
 static int32_t edit_distance(const char *a, const char *b) {
     enum { LENGTH_MAX = 64, FAR = 99 };
     const size_t na = strlen(a), nb = strlen(b);
@@ -276,7 +276,8 @@ void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* A block starts with the address of the block before it. Its 16 bytes keep the memory after it aligned. */
+/* A block starts with the address of the block before it. Its 16 bytes keep the memory after it
+   aligned. */
 void *doc_blocks_alloc(void **blocks, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);

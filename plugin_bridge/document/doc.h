@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON document. Every problem is kept as "path: is X, must be Y". A reader returns false and
-   leaves *out unchanged if the value is missing or wrong. A wrong value is noted as a problem, a
-   missing value is not (see doc_need). */
+/* Reading a JSON document. Every problem is kept as "path: is X, must be Y". A reader returns false
+   and leaves *out unchanged if the value is missing or wrong. A wrong value is noted as a problem,
+   a missing value is not (see doc_need). */
 #ifndef BRIDGE_DOCUMENT_DOC_H
 #define BRIDGE_DOCUMENT_DOC_H
 
@@ -103,7 +103,8 @@ void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t
                  const void *user, char *out, size_t size);
 
 /** Finds the members of an object that the table names (a NULL name ends it). Notes unknown and
-    duplicate fields; `what` names the object in messages, as "a joint". False: it is not an object. */
+    duplicate fields; `what` names the object in messages, as "a joint". False: it is not an object.
+    */
 bool doc_fields(document *doc, const doc_at *at, const doc_field *table, const char *what,
                 doc_field_list *out);
 doc_at doc_member(const doc_field_list *fields, int index);
@@ -125,8 +126,8 @@ bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32
 /** Unit quaternion to DOC_QUATERNION_SLACK, normalised. */
 bool doc_quaternion(document *doc, const doc_at *at, double out[4]);
 
-/** A vector of length 1 to rounding does not change, so that a written document reads back to the same
-    bits. A zero vector does not change either. */
+/** A vector of length 1 to rounding does not change, so that a written document reads back to the
+    same bits. A zero vector does not change either. */
 void doc_normalise(double *x, int32_t count);
 
 /** Switches the thread to the numeric locale C (decimal point) until doc_locale_leave. */

@@ -96,8 +96,8 @@ static void read_contacts(document *doc, const doc_at *at, skel_body_desc *b) {
     b->contact_count = good ? (uint32_t)n : 0;
 }
 
-/* The pose of a curve at time 0. A model of this body alone evaluates it, so that the result has the
-   same bits as in the engine. */
+/* The pose of a curve at time 0. A model of this body alone evaluates it, so that the result has
+   the same bits as in the engine. */
 static bool pose_of_curve(document *doc, const skel_body_desc *b, double pose[7]) {
     skel_body_desc body;
     skel_body_desc_init(&body);
@@ -134,8 +134,8 @@ static double largest_difference(const double *a, const double *b, int n, double
     return largest;
 }
 
-/* Replaces a given position (n = 3) or orientation (n = 4) by that of the curve at time 0, with which
-   it must agree. */
+/* Replaces a given position (n = 3) or orientation (n = 4) by that of the curve at time 0, with
+   which it must agree. */
 static void take_from_curve(document *doc, const doc_at *at, double *own, const double *curve,
                             int n) {
     double difference = largest_difference(own, curve, n, 1.0);
@@ -187,7 +187,8 @@ static void read_driven(scene_reader *r, const doc_field_list *f, skel_body_desc
     if (b->orientation_curve.count) take_from_curve(doc, &o, b->orientation, pose + 3, 4);
 }
 
-/* One time span [from, to] of `pinned`. before: the end of the span before it; NULL: there is none. */
+/* One time span [from, to] of `pinned`. before: the end of the span before it; NULL: there is none.
+   */
 static bool read_span(document *doc, const doc_at *at, const double *before, double span[2]) {
     if (!doc_vector(doc, at, 2, "[from, to]", span)) return false;
     if (!(span[0] < span[1])) {
@@ -227,8 +228,9 @@ static void read_pinned(document *doc, const doc_at *at, skel_body_desc *b) {
     b->pinned_count = good ? (uint32_t)n : 0;
 }
 
-/* For the engine a released body is a dynamic body that is pinned to its curve until the release. If
-   the release is at time 0 or before, the body is not pinned at all, but starts with its curve. */
+/* For the engine a released body is a dynamic body that is pinned to its curve until the release.
+   If the release is at time 0 or before, the body is not pinned at all, but starts with its curve.
+   */
 static void read_release(document *doc, const doc_at *at, skel_body_desc *b) {
     double release;
     if (!at->node) return;

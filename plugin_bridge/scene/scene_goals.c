@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `goals` of skel-scene/1: the targets of inverse kinematics. The name of the target decides the kind
-   of a goal, and the kind decides which other fields the goal has. */
+/* `goals` of skel-scene/1: the targets of inverse kinematics. The name of the target decides the
+   kind of a goal, and the kind decides which other fields the goal has. */
 #include "scene/scene.h"
 
 #include <stdio.h>

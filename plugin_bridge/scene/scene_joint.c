@@ -78,8 +78,8 @@ static void from_columns(const double x[3], const double y[3], const double z[3]
     doc_normalise(q, 4);
 }
 
-/* A frame with the given z. Its x lies in the plane of z and `toward`; if that is NULL, in the plane
-   of z and the world axis that is farthest from z. */
+/* A frame with the given z. Its x lies in the plane of z and `toward`; if that is NULL, in the
+   plane of z and the world axis that is farthest from z. */
 static void frame_of_axis(const double z[3], const double *toward, double q[4]) {
     double x[3] = {0}, y[3];
     int farthest = 0;
@@ -181,7 +181,8 @@ static bool read_axes(document *doc, const doc_field_list *f, int32_t type, doub
     return true;
 }
 
-/* The joint frame of the world in body axes: position = R^T (anchor - p), orientation = conj(q) frame. */
+/* The joint frame of the world in body axes: position = R^T (anchor - p), orientation = conj(q)
+   frame. */
 static void frame_in_body(const pose *body, const double anchor[3], const double frame[4],
                           double position[3], double orientation[4]) {
     const double d[3] = {anchor[0] - body->p[0], anchor[1] - body->p[1], anchor[2] - body->p[2]};
@@ -447,8 +448,8 @@ static const char *body_name_of(const scene_reader *r, int32_t body) {
     return body < 0 ? "world" : r->bodies[body].name;
 }
 
-/* The default name is "parent-child". If it exists already, the index of the joint is appended; if it
-   is too long, the index replaces it. */
+/* The default name is "parent-child". If it exists already, the index of the joint is appended; if
+   it is too long, the index replaces it. */
 static void name_joint(scene_reader *r, int32_t i) {
     enum { NAME_SIZE = 256, NAME_ROOM = 240 /* leaves room for the index */ };
     skel_joint_desc *j = &r->joints[i];

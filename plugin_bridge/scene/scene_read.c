@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The document skel-scene/1: it is read, checked and converted into a model and bake settings. Its
-   lists are read in scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goals.c. DH
-   tables (dh_read.c, dh_csv.c) and URDF (urdf_read.c) are recognised here and become scenes, too. */
+   lists are read in scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goals.c.
+   DH tables (dh_read.c, dh_csv.c) and URDF (urdf_read.c) are recognised here and become scenes,
+   too. */
 #include "robot/robot.h"
 
 #include <math.h>

@@ -244,8 +244,8 @@ static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_sce
     r->wobbles[r->wobble_count++] = w;
 }
 
-/* Locked masses come first. The canonical text has them as bodies and joints, so that reading it again
-   gives the same order. */
+/* Locked masses come first. The canonical text has them as bodies and joints, so that reading it
+   again gives the same order. */
 void scene_read_wobbles(scene_reader *r, skel_scene *s) {
     const doc_at *at = &r->wobbles_at;
     int32_t n = 0;
