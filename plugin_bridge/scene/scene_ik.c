@@ -334,7 +334,7 @@ void scene_ik_finish(scene_reader *r, skel_scene *s) {
 
 /* ---- public --------------------------------------------------------------------------------- */
 
-skel_status skel_scene_ik(const skel_scene *scene, skel_ik_motion_desc *desc) {
+skel_status skel_scene_get_ik_desc(const skel_scene *scene, skel_ik_motion_desc *desc) {
     if (!scene || !desc) return SKEL_E_ARGUMENT;
     const uint32_t size = desc->struct_size;
     if (size < sizeof size) return SKEL_E_STRUCT_SIZE;

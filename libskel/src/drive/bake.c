@@ -265,15 +265,13 @@ static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err)
     return status;
 }
 
-skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err) {
+skel_status skel_bake_start(const skel_bake_desc *desc, skel_bake **out, skel_error *err) {
     skel_bake_desc d = k_bake;
     skel_bake *b = NULL;
     skel_allocator allocator;
     if (out) *out = NULL;
-    if (!out || !scene_or_desc)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
-    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), scene_or_desc) !=
-        SKEL_OK)
+    if (!out || !desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
+    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                           "struct_size: must be set by skel_bake_desc_init");
     skel_status status = check_desc(&d, err);
@@ -513,7 +511,7 @@ int32_t skel_bake_samples_done(const skel_bake *bake) {
     return bake ? (int32_t)bake->done : 0;
 }
 
-void skel_bake_error(const skel_bake *bake, skel_error *err) {
+void skel_bake_get_error(const skel_bake *bake, skel_error *err) {
     if (bake && err) skel__desc_export(err, &bake->error, sizeof bake->error, sizeof bake->error);
 }
 
@@ -527,7 +525,7 @@ const double *skel_bake_q(const skel_bake *bake) {
     return bake ? bake->q : NULL;
 }
 
-skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
+skel_status skel_bake_get_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
     if (!bake || !row || sample < 0 || sample >= (int32_t)bake->done) return SKEL_E_ARGUMENT;
     return skel__desc_export(row, &bake->rows[sample], sizeof *row, SKEL__ROW_V1);
 }
