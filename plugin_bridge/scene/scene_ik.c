@@ -287,7 +287,7 @@ static void fill_q(scene_reader *r, skel_scene *s, int32_t kind, double **q) {
     *q = scene_keep(r, s, (size_t)skel_model_q_count(s->model) + 1, sizeof **q);
     if (!*q) return;
     if (kind == SCENE_Q_MIDDLE) {
-        skel_scene_middle(s, *q);
+        skel_scene_get_middle_q(s, *q);
         return;
     }
 
@@ -360,7 +360,7 @@ static void joint_middle(const skel_joint_desc *j, double *q) {
     }
 }
 
-skel_status skel_scene_middle(const skel_scene *scene, double *q) {
+skel_status skel_scene_get_middle_q(const skel_scene *scene, double *q) {
     if (!scene || !q) return SKEL_E_ARGUMENT;
     for (int32_t i = 0; i < skel_model_joint_count(scene->model); ++i) {
         skel_joint_desc j;

@@ -118,7 +118,7 @@ void scene_read_mimics(scene_reader *r) {
 void scene_check_mimics(scene_reader *r, const skel_model *model, const double *q) {
     for (int32_t i = 0; i < r->joint_count; ++i) {
         double factor, offset;
-        const int32_t source = skel_model_joint_leader(model, i, &factor, &offset);
+        const int32_t source = skel_model_mimic_source(model, i, &factor, &offset);
         if (source < 0) continue;
 
         const double is = q[skel_model_joint_q_offset(model, i)];
