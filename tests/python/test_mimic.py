@@ -98,8 +98,8 @@ class Documents(unittest.TestCase):
         both = {**LIFT, "robot": {"frames": [], "mimic": [entry]}}
         self.assertIsNone(self.said(both))
         both["robot"]["mimic"] = [{**entry, "factor": 2}]
-        self.assertEqual(self.said(both), "robot.mimic[0]: is not what joints[1].mimic says "
-                                          "(leave one out)")
+        self.assertEqual(self.said(both), "robot.mimic[0]: differs from joints[1].mimic, "
+                         "must agree with it (or be left out)")
         both["robot"]["mimic"] = [{**entry, "of": "j9"}]
         self.assertEqual(self.said(both), 'robot.mimic[0].of: is "j9", must be the name of another '
                                           "joint")
@@ -107,8 +107,8 @@ class Documents(unittest.TestCase):
     def test_a_pose_that_does_not_obey_is_warned_of(self):
         done = run("check", "-", input=documents.to_text(LIFT).encode())
         self.assertEqual(done.returncode, 0)
-        self.assertIn("joints[1].mimic: the given pose does not obey: q is 0, should be 0.523599",
-                      (done.stdout + done.stderr).decode())
+        self.assertIn("joints[1].mimic: the given pose violates it: q is 0 rad, should be "
+                      "0.523599 rad", (done.stdout + done.stderr).decode())
 
 
 class Command(unittest.TestCase):
