@@ -129,10 +129,10 @@ typedef struct skel_ik_desc {
     double max_ms;          /**< longest time of a solve [ms]; 0: no bound */
     int32_t max_iterations; /**< largest number of iterations of one descent; 0: default */
     int32_t max_restarts;   /**< POSE: largest number of restarts; -1: default */
-    /** How much every joint velocity resists the goals (nv entries): 0 is free, 1 does not move.
+    /** How much every joint velocity resists the goals (dof entries): 0 is free, 1 does not move.
         NULL: all are free. */
     const double *stiffness;
-    /** TRACK: largest change of every coordinate in one solve [rad] or [m] (nv entries); 0: no
+    /** TRACK: largest change of every coordinate in one solve [rad] or [m] (dof entries); 0: no
         bound. A ball joint uses the first of its three entries. NULL: no bounds. */
     const double *max_step;
     /** Preferred joint coordinates (q_count entries). The solver approaches them as far as the
@@ -191,13 +191,13 @@ SKEL_API skel_status skel_ik_get_poses(const skel_ik *ik, double *poses);
     the two pointers may be NULL. */
 SKEL_API skel_status skel_ik_get_residual(const skel_ik *ik, int32_t goal, double *distance,
                                           double *angle);
-/** Writes one number for every joint velocity (nv entries): 1 if the last result lies on the limit
+/** Writes one number for every joint velocity (dof entries): 1 if the last result lies on the limit
     of this joint, otherwise 0. A ball joint uses the first of its three entries. */
 SKEL_API skel_status skel_ik_get_active(const skel_ik *ik, int32_t *active);
 
 /* ---- Jacobian and closed solutions ------------------------------------------------------------*/
 
-/** Writes the Jacobian (6 x nv, row-major) of a point of a body at the given poses
+/** Writes the Jacobian (6 x dof, row-major) of a point of a body at the given poses
     (body_count x 7). It maps joint velocities to the velocity of the point (rows 0 to 2) and the
     angular velocity of the body (rows 3 to 5), both in world axes. The point is given in the axes
     of the body, from its centre of mass. The columns of loop joints are zero. The column of a mimic

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define INSIDE 1e-12 /* [rad]: so far inside do balls stop, for those who measure again */
+#define IK_LIMIT_MARGIN_RAD                                                                        \
+    1e-12 /* [rad]: so far inside do balls stop, for those who measure again */
 
 /* The node's frame before it moves: its constants, carried by the parent. */
 static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o) {
@@ -15,16 +16,16 @@ static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o
         *f = n->r, *o = n->p;
         return;
     }
-    const skel__ik_place *up = &ik->place[n->parent];
+    const skel__ik_node_pose *up = &ik->iterate.node_pose[n->parent];
     *f = m3_mul(up->r, n->r);
     *o = v3_add(up->o, m3_mulv(up->r, n->p));
 }
 
 void skel__ik_fk(skel_ik *ik, const double *x) {
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        skel__ik_place *at = &ik->place[i];
-        const double *q = x + n->x;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        skel__ik_node_pose *at = &ik->iterate.node_pose[i];
+        const double *q = x + n->x_offset;
         m3 f;
         carry(ik, n, &f, &at->o);
         switch (n->kind) {
@@ -58,28 +59,28 @@ void skel__ik_fk(skel_ik *ik, const double *x) {
     }
 }
 
-skel__ik_frame skel__ik_at(const skel_ik *ik, const skel__ik_anchor *a) {
+skel__ik_frame skel__ik_anchor_frame(const skel_ik *ik, const skel__ik_anchor *a) {
     if (a->node < 0) return (skel__ik_frame){a->r, a->p};
-    const skel__ik_place *at = &ik->place[a->node];
+    const skel__ik_node_pose *at = &ik->iterate.node_pose[a->node];
     return (skel__ik_frame){m3_mul(at->r, a->r), v3_add(at->o, m3_mulv(at->r, a->p))};
 }
 
-v3 skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a) {
+v3 skel__ik_anchor_point(const skel_ik *ik, const skel__ik_anchor *a) {
     if (a->node < 0) return a->p;
-    const skel__ik_place *at = &ik->place[a->node];
+    const skel__ik_node_pose *at = &ik->iterate.node_pose[a->node];
     return v3_add(at->o, m3_mulv(at->r, a->p));
 }
 
 void skel__ik_rebase(skel_ik *ik) {
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        skel__ik_node *n = &ik->node[i];
-        const pose f = n->parent < 0 ? pose_mul(ik->base[n->base], n->frame) : n->frame;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        skel__ik_node *n = &ik->problem.node[i];
+        const pose f = n->parent < 0 ? pose_mul(ik->problem.base[n->base], n->frame) : n->frame;
         n->r = q_matrix(f.q), n->p = f.p;
     }
 }
 
 void skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a) {
-    const pose f = a->node < 0 ? pose_mul(ik->base[a->base], a->given) : a->given;
+    const pose f = a->node < 0 ? pose_mul(ik->problem.base[a->base], a->given) : a->given;
     a->r = q_matrix(f.q), a->p = f.p;
 }
 
@@ -89,7 +90,7 @@ int32_t skel__ik_columns(const skel__ik_node *n) {
     return n->kind == SKEL__NODE_HINGE || n->kind == SKEL__NODE_SLIDE ? 1 : 3;
 }
 
-int32_t skel__ik_numbers(const skel__ik_node *n) {
+int32_t skel__ik_coordinates(const skel__ik_node *n) {
     switch (n->kind) {
     case SKEL__NODE_BALL: return 4;
     case SKEL__NODE_SHIFT: return 3;
@@ -115,9 +116,10 @@ static quat into_cone(const skel__joint *j, quat r) {
     double twist;
     split(r, j->limit_axis, &swing, &twist);
     v3 lean = q_log(swing);
-    const double most = fmax(j->limits.high[0] - INSIDE, 0.0), angle = v3_norm(lean);
+    const double most = fmax(j->limits.high[0] - IK_LIMIT_MARGIN_RAD, 0.0), angle = v3_norm(lean);
     const double near = twist_near(j, twist);
-    const double low = j->limits.low[1] + INSIDE, high = j->limits.high[1] - INSIDE;
+    const double low = j->limits.low[1] + IK_LIMIT_MARGIN_RAD,
+                 high = j->limits.high[1] - IK_LIMIT_MARGIN_RAD;
     const double held = low > high ? 0.5 * (low + high) : fmin(fmax(near, low), high);
     if (angle <= most && held == near) return r;
     if (angle > most) lean = v3_scale(lean, most / angle);
@@ -130,15 +132,15 @@ static int within_step(quat from, quat to, double most) {
 
 static void place_ball(const skel_ik *ik, const skel__ik_node *n, quat r, double *x) {
     r = q_unit(r);
-    if (n->has_cone) r = q_unit(into_cone(&ik->m->joint[n->joint], r));
-    const double most = ik->step_most[n - ik->node];
-    const quat from = q_of(ik->start + n->x);
+    if (n->has_cone) r = q_unit(into_cone(&ik->model->joint[n->joint], r));
+    const double most = ik->bounds.node_step[n - ik->problem.node];
+    const quat from = q_of(ik->iterate.start + n->x_offset);
     if (most > 0 && !within_step(from, r, most)) { /* back along the way, still in the cone */
         const v3 way = q_log(q_mul(q_conj(from), r));
         double part = most / v3_norm(way);
         r = q_unit(q_mul(from, q_exp(v3_scale(way, part))));
         for (int k = 0; n->has_cone && k < 8; ++k) {
-            const quat c = q_unit(into_cone(&ik->m->joint[n->joint], r));
+            const quat c = q_unit(into_cone(&ik->model->joint[n->joint], r));
             if (within_step(from, c, most)) {
                 r = c;
                 break;
@@ -155,71 +157,76 @@ void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q) {
     place_ball(ik, n, q_of(q), q);
 }
 
-void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out) {
-    if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
-    for (int32_t c = 0; c < ik->n; ++c) {
-        if (ik->scalar[c] >= 0) {
-            const double to = out[ik->scalar[c]] + ik->scale[c] * y[c];
-            out[ik->scalar[c]] = to < ik->low[c] ? ik->low[c] : to > ik->high[c] ? ik->high[c] : to;
+void skel__ik_step_within(const skel_ik *ik, const double *x, const double *y, double *out) {
+    if (out != x) memcpy(out, x, (size_t)ik->size.coordinates * sizeof *out);
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        if (ik->problem.column_x[c] >= 0) {
+            const double to = out[ik->problem.column_x[c]] + ik->problem.column_scale[c] * y[c];
+            out[ik->problem.column_x[c]] = to < ik->bounds.low[c]    ? ik->bounds.low[c]
+                                           : to > ik->bounds.high[c] ? ik->bounds.high[c]
+                                                                     : to;
             continue;
         }
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+        const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
         if (c != n->column) continue;
-        double *q = out + n->x;
+        double *q = out + n->x_offset;
         if (n->kind == SKEL__NODE_BALL) {
-            const v3 turn = v3_scale(v3_of(y + c), ik->scale[c]);
+            const v3 turn = v3_scale(v3_of(y + c), ik->problem.column_scale[c]);
             place_ball(ik, n, q_mul(q_of(q), q_exp(turn)), q);
         } else {
-            for (int k = 0; k < 3; ++k) q[k] += ik->scale[c] * y[c + k];
-            if (ik->step_most[ik->of_column[c]] > 0) {
-                const v3 from = v3_of(ik->start + n->x), way = v3_sub(v3_of(q), from);
-                const double most = ik->step_most[ik->of_column[c]], far = v3_norm(way);
+            for (int k = 0; k < 3; ++k) q[k] += ik->problem.column_scale[c] * y[c + k];
+            if (ik->bounds.node_step[ik->problem.column_node[c]] > 0) {
+                const v3 from = v3_of(ik->iterate.start + n->x_offset),
+                         way = v3_sub(v3_of(q), from);
+                const double most = ik->bounds.node_step[ik->problem.column_node[c]],
+                             far = v3_norm(way);
                 if (far > most) v3_to(v3_mad(from, most / far, way), q);
             }
         }
     }
-    skel__mimic_apply(ik->m, out);
+    skel__mimic_apply(ik->model, out);
 }
 
 /* y such that from moved by y is to. */
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y) {
-    for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        const double *a = from + n->x, *b = to + n->x;
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
+        const double *a = from + n->x_offset, *b = to + n->x_offset;
         if (n->column != c) continue;
-        if (ik->scalar[c] >= 0) {
-            y[c] = (b[0] - a[0]) / ik->scale[c];
+        if (ik->problem.column_x[c] >= 0) {
+            y[c] = (b[0] - a[0]) / ik->problem.column_scale[c];
         } else {
             const v3 d = n->kind == SKEL__NODE_BALL ? q_log(q_mul(q_conj(q_of(a)), q_of(b)))
                                                     : v3_sub(v3_of(b), v3_of(a));
-            v3_to(v3_scale(d, 1 / ik->scale[c]), y + c);
+            v3_to(v3_scale(d, 1 / ik->problem.column_scale[c]), y + c);
         }
     }
 }
 
-void skel__ik_add(const skel_ik *ik, const double *x, const double *y, double *out) {
-    if (out != x) memcpy(out, x, (size_t)ik->nx * sizeof *out);
-    for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
-        double *q = out + n->x;
+void skel__ik_step_beyond(const skel_ik *ik, const double *x, const double *y, double *out) {
+    if (out != x) memcpy(out, x, (size_t)ik->size.coordinates * sizeof *out);
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
+        double *q = out + n->x_offset;
         if (n->column != c) continue;
-        if (ik->scalar[c] >= 0) {
-            q[0] += ik->scale[c] * y[c];
+        if (ik->problem.column_x[c] >= 0) {
+            q[0] += ik->problem.column_scale[c] * y[c];
         } else if (n->kind == SKEL__NODE_BALL) {
-            q_to(q_unit(q_mul(q_of(q), q_exp(v3_scale(v3_of(y + c), ik->scale[c])))), q);
+            q_to(q_unit(q_mul(q_of(q), q_exp(v3_scale(v3_of(y + c), ik->problem.column_scale[c])))),
+                 q);
         } else {
-            for (int k = 0; k < 3; ++k) q[k] += ik->scale[c] * y[c + k];
+            for (int k = 0; k < 3; ++k) q[k] += ik->problem.column_scale[c] * y[c + k];
         }
     }
-    skel__mimic_apply(ik->m, out);
+    skel__mimic_apply(ik->model, out);
 }
 
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out) {
-    memcpy(out, a, (size_t)ik->nx * sizeof *out);
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        const double *p = a + n->x, *q = b + n->x;
-        double *o = out + n->x;
+    memcpy(out, a, (size_t)ik->size.coordinates * sizeof *out);
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        const double *p = a + n->x_offset, *q = b + n->x_offset;
+        double *o = out + n->x_offset;
         if (n->kind == SKEL__NODE_BALL) {
             const v3 way = q_log(q_mul(q_conj(q_of(p)), q_of(q)));
             q_to(q_unit(q_mul(q_of(p), q_exp(v3_scale(way, w)))), o);
@@ -228,38 +235,40 @@ void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double 
                 o[k] = p[k] + w * (q[k] - p[k]);
         }
     }
-    skel__mimic_apply(ik->m, out);
+    skel__mimic_apply(ik->model, out);
 }
 
 /* What a ball is limited by: values, what they may be at most, and how they grow with a turn in
    inner axes. Returns how many there are. */
-int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
-                         skel__ik_bound bound[4]) {
-    const quat r = q_of(x + n->x);
-    const double most = ik->step_most[n - ik->node];
+int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, double node_step,
+                         const double *x, skel__ik_ball_limit bound[4]) {
+    const quat r = q_of(x + n->x_offset);
     int count = 0;
     if (n->has_cone) {
-        const skel__joint *j = &ik->m->joint[n->joint];
+        const skel__joint *j = &ik->model->joint[n->joint];
         const v3 axis = j->limit_axis, was = q_rotate(q_conj(r), axis);
         const v3 away = v3_cross(was, axis);
         const double s = v3_norm(away), angle = atan2(s, v3_dot(was, axis));
         if (s > 1e-9)
-            bound[count++] =
-                (skel__ik_bound){j->limits.high[0] - INSIDE - angle, v3_scale(away, 1 / s)};
+            bound[count++] = (skel__ik_ball_limit){j->limits.high[0] - IK_LIMIT_MARGIN_RAD - angle,
+                                                   v3_scale(away, 1 / s)};
         const v3 v = q_vec(r);
         const double t = v3_dot(v, axis), n2 = r.w * r.w + t * t;
         const double now = twist_near(j, 2.0 * atan2(r.w < 0 ? -t : t, fabs(r.w)));
         if (n2 > 1e-12) {
             const v3 g = v3_scale(
                 v3_mad(v3_mad(v3_scale(axis, r.w * r.w), r.w, v3_cross(axis, v)), t, v), 1 / n2);
-            bound[count++] = (skel__ik_bound){j->limits.high[1] - INSIDE - now, g};
-            bound[count++] = (skel__ik_bound){now - j->limits.low[1] - INSIDE, v3_neg(g)};
+            bound[count++] =
+                (skel__ik_ball_limit){j->limits.high[1] - IK_LIMIT_MARGIN_RAD - now, g};
+            bound[count++] =
+                (skel__ik_ball_limit){now - j->limits.low[1] - IK_LIMIT_MARGIN_RAD, v3_neg(g)};
         }
     }
-    if (most > 0) {
-        const v3 way = q_log(q_mul(q_conj(q_of(ik->start + n->x)), r));
+    if (node_step > 0) {
+        const v3 way = q_log(q_mul(q_conj(q_of(ik->iterate.start + n->x_offset)), r));
         const double far = v3_norm(way);
-        if (far > 1e-9) bound[count++] = (skel__ik_bound){most - far, v3_scale(way, 1 / far)};
+        if (far > 1e-9)
+            bound[count++] = (skel__ik_ball_limit){node_step - far, v3_scale(way, 1 / far)};
     }
     return count;
 }
@@ -284,8 +293,8 @@ static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
 /* The range that seeds of a hinge or slide are drawn from: its limits; if one is missing, or they
    are farther apart than the chain is long, around where it is. */
 static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, double range[2]) {
-    const double low = ik->low[n->column], high = ik->high[n->column];
-    const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->length;
+    const double low = ik->bounds.low[n->column], high = ik->bounds.high[n->column];
+    const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->problem.length;
 
     if (n->is_wide) {
         range[0] = fmax(low, q - wide);
@@ -300,12 +309,12 @@ static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, doub
 }
 
 /* Where the numbers u (one per column, 0..1) put the nodes that move. */
-void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out) {
-    memcpy(out, from, (size_t)ik->nx * sizeof *out);
-    for (int32_t c = 0; c < ik->n; ++c) {
-        const skel__ik_node *n = &ik->node[ik->of_column[c]];
+void skel__ik_place_seed(const skel_ik *ik, const double *u, const double *from, double *out) {
+    memcpy(out, from, (size_t)ik->size.coordinates * sizeof *out);
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
         if (c != n->column) continue;
-        double *q = out + n->x;
+        double *q = out + n->x_offset;
         switch (n->kind) {
         case SKEL__NODE_HINGE:
         case SKEL__NODE_SLIDE: {
@@ -316,13 +325,14 @@ void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, dou
         }
         case SKEL__NODE_BALL:
             place_ball(ik, n,
-                       n->has_cone ? even_in_cone(&ik->m->joint[n->joint], u[c], u[c + 1], u[c + 2])
-                                   : even_rotation(u[c], u[c + 1], u[c + 2]),
+                       n->has_cone
+                           ? even_in_cone(&ik->model->joint[n->joint], u[c], u[c + 1], u[c + 2])
+                           : even_rotation(u[c], u[c + 1], u[c + 2]),
                        q);
             break;
         default:
-            for (int k = 0; k < 3; ++k) q[k] += ik->length * (2 * u[c + k] - 1);
+            for (int k = 0; k < 3; ++k) q[k] += ik->problem.length * (2 * u[c + k] - 1);
         }
     }
-    skel__mimic_apply(ik->m, out);
+    skel__mimic_apply(ik->model, out);
 }

@@ -7,74 +7,78 @@
 
 #include <string.h>
 
-#define AT_BOUND 1e-10 /* nearer than this a ball is at its limit */
-#define SPREAD 1.0     /* so many times the longest may all columns move together */
-#define STIFF 1e8      /* of the springs that hold a ball in a step by curvature */
+#define IK_LIMIT_TOL 1e-10    /* nearer than this a ball is at its limit */
+#define IK_STEP_SUM_RATIO 1.0 /* so many times the longest may all columns move together */
+#define IK_LIMIT_SPRING 1e8   /* of the springs that hold a ball in a step by curvature */
 
 static const double *column(const skel_ik *ik, int32_t c) {
-    return ik->jt + (size_t)c * (size_t)ik->rows;
+    return ik->iterate.jacobian_t + (size_t)c * (size_t)ik->size.rows;
 }
 
 static int is_ball(const skel_ik *ik, const skel__ik_node *n) {
-    return n->kind == SKEL__NODE_BALL && (n->has_cone || ik->step_most[n - ik->node] > 0);
+    return n->kind == SKEL__NODE_BALL &&
+           (n->has_cone || ik->bounds.node_step[n - ik->problem.node] > 0);
 }
 
 /* Takes the direction `normal` out of a ball's three columns. */
 static void flatten(skel_ik *ik, const skel__ik_node *n, v3 normal, int32_t m) {
     double part[3];
     const int32_t c = n->column;
-    const size_t stride = (size_t)ik->rows;
-    const double **col = ik->col + c;
+    const size_t stride = (size_t)ik->size.rows;
+    const double **col = ik->step.column + c;
     v3_to(normal, part);
     for (int32_t r = 0; r < m; ++r) {
         const double along = col[0][r] * part[0] + col[1][r] * part[1] + col[2][r] * part[2];
         for (int k = 0; k < 3; ++k)
-            ik->jp[(size_t)(c + k) * stride + (size_t)r] = col[k][r] - along * part[k];
+            ik->step.flat_columns[(size_t)(c + k) * stride + (size_t)r] =
+                col[k][r] - along * part[k];
     }
-    for (int k = 0; k < 3; ++k) col[k] = ik->jp + (size_t)(c + k) * stride;
+    for (int k = 0; k < 3; ++k) col[k] = ik->step.flat_columns + (size_t)(c + k) * stride;
 }
 
 /* The part of a normal that those already taken out leave, unit; 0 where nothing is left. */
 static int add_normal(skel_ik *ik, int32_t node, v3 normal, v3 *out) {
-    v3 *known = ik->normal + 3 * (size_t)node;
-    if (ik->normals[node] >= 3) return 0;
-    for (int k = 0; k < ik->normals[node]; ++k)
+    v3 *known = ik->step.normal + 3 * (size_t)node;
+    if (ik->step.normal_count[node] >= 3) return 0;
+    for (int k = 0; k < ik->step.normal_count[node]; ++k)
         normal = v3_mad(normal, -v3_dot(normal, known[k]), known[k]);
     const double s = v3_norm(normal);
     if (s < 1e-6) return 0;
-    *out = known[ik->normals[node]++] = v3_scale(normal, 1 / s);
+    *out = known[ik->step.normal_count[node]++] = v3_scale(normal, 1 / s);
     return 1;
 }
 
 /* Columns that stand at a limit and would go beyond are held from the start; returns how many. */
 static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
     int32_t held = 0;
-    if (ik->is_begun) {
-        for (int32_t c = 0; c < ik->n; ++c) held += !ik->col[c];
-        for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) held += ik->normals[i];
-        ik->is_begun = 0; /* from here on they are the step's */
+    if (ik->step.has_active_set) {
+        for (int32_t c = 0; c < ik->size.columns; ++c) held += !ik->step.column[c];
+        for (int32_t i = 0; ik->problem.has_limited_balls && i < ik->size.nodes; ++i)
+            held += ik->step.normal_count[i];
+        ik->step.has_active_set = 0; /* from here on they are the step's */
         return held;
     }
-    for (int32_t c = 0; c < ik->n; ++c) {
-        ik->held[c] = 0;
-        ik->col[c] = column(ik, c);
-        if (ik->scalar[c] < 0) continue;
-        const double q = x[ik->scalar[c]];
-        if (q > ik->low[c] && q < ik->high[c]) continue;
-        const double g = dot_of(ik->col[c], e, m);
-        if ((q <= ik->low[c] && g < 0) || (q >= ik->high[c] && g > 0)) ik->col[c] = NULL, ++held;
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        ik->step.y_held[c] = 0;
+        ik->step.column[c] = column(ik, c);
+        if (ik->problem.column_x[c] < 0) continue;
+        const double q = x[ik->problem.column_x[c]];
+        if (q > ik->bounds.low[c] && q < ik->bounds.high[c]) continue;
+        const double g = dot_of(ik->step.column[c], e, m);
+        if ((q <= ik->bounds.low[c] && g < 0) || (q >= ik->bounds.high[c] && g > 0))
+            ik->step.column[c] = NULL, ++held;
     }
-    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        ik->normals[i] = 0;
+    for (int32_t i = 0; ik->problem.has_limited_balls && i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        ik->step.normal_count[i] = 0;
         if (n->column < 0 || !is_ball(ik, n)) continue;
-        skel__ik_bound bound[4];
-        const int count = skel__ik_ball_limits(ik, n, x, bound);
+        skel__ik_ball_limit bound[4];
+        const int count = skel__ik_ball_limits(ik, n, ik->bounds.node_step[i], x, bound);
         for (int k = 0; k < count; ++k) {
             double g[3];
             v3 out;
-            for (int r = 0; r < 3; ++r) g[r] = dot_of(ik->col[n->column + r], e, m);
-            if (bound[k].left > AT_BOUND || v3_dot(v3_of(g), bound[k].normal) <= 0) continue;
+            for (int r = 0; r < 3; ++r) g[r] = dot_of(ik->step.column[n->column + r], e, m);
+            if (bound[k].margin > IK_LIMIT_TOL || v3_dot(v3_of(g), bound[k].normal) <= 0) continue;
             if (add_normal(ik, i, bound[k].normal, &out)) flatten(ik, n, out, m), ++held;
         }
     }
@@ -83,8 +87,8 @@ static int32_t begin(skel_ik *ik, const double *x, const double *e, int32_t m) {
 
 static int32_t free_columns(skel_ik *ik) {
     int32_t n = 0;
-    for (int32_t c = 0; c < ik->n; ++c)
-        if (ik->col[c]) ik->list[n++] = c;
+    for (int32_t c = 0; c < ik->size.columns; ++c)
+        if (ik->step.column[c]) ik->step.free[n++] = c;
     return n;
 }
 
@@ -97,26 +101,28 @@ static inline void gram(const skel_ik *ik, int32_t n, int32_t m, double damping,
         k[i * m + i] = damping;
     }
     for (int32_t l = 0; l < n; ++l) {
-        const double *restrict c = ik->col[ik->list[l]];
+        const double *restrict c = ik->step.column[ik->step.free[l]];
         for (int32_t i = 0; i < m; ++i)
             for (int32_t j = 0; j <= i; ++j) k[i * m + j] += c[i] * c[j];
     }
 }
 
 static void answer_rows(skel_ik *ik, int32_t n, int32_t m) {
-    memcpy(ik->u, ik->rest, (size_t)m * sizeof *ik->u);
-    skel__cholesky_solve(ik->k, m, ik->u, 1);
-    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = dot_of(ik->col[ik->list[i]], ik->u, m);
+    memcpy(ik->step.solution, ik->step.e_rest, (size_t)m * sizeof *ik->step.solution);
+    skel__cholesky_solve(ik->step.gram, m, ik->step.solution, 1);
+    for (int32_t i = 0; i < n; ++i)
+        ik->step.y[ik->step.free[i]] =
+            dot_of(ik->step.column[ik->step.free[i]], ik->step.solution, m);
 }
 
 /* y = J^T (J J^T + damping)^-1 rest. */
 static int solve_rows(skel_ik *ik, int32_t n, int32_t m, double damping) {
     switch (m) {
-    case 3: gram(ik, n, 3, damping, ik->k); break;
-    case 6: gram(ik, n, 6, damping, ik->k); break;
-    default: gram(ik, n, m, damping, ik->k);
+    case 3: gram(ik, n, 3, damping, ik->step.gram); break;
+    case 6: gram(ik, n, 6, damping, ik->step.gram); break;
+    default: gram(ik, n, m, damping, ik->step.gram);
     }
-    if (!skel__cholesky(ik->k, m)) return 0;
+    if (!skel__cholesky(ik->step.gram, m)) return 0;
     answer_rows(ik, n, m);
     return 1;
 }
@@ -124,14 +130,15 @@ static int solve_rows(skel_ik *ik, int32_t n, int32_t m, double damping) {
 /* y = (J^T J + damping)^-1 J^T rest. */
 static int solve_columns(skel_ik *ik, int32_t n, int32_t m, double damping) {
     for (int32_t i = 0; i < n; ++i) {
-        const double *ci = ik->col[ik->list[i]];
-        for (int32_t j = 0; j <= i; ++j) ik->k[i * n + j] = dot_of(ci, ik->col[ik->list[j]], m);
-        ik->k[i * n + i] += damping;
-        ik->u[i] = dot_of(ci, ik->rest, m);
+        const double *ci = ik->step.column[ik->step.free[i]];
+        for (int32_t j = 0; j <= i; ++j)
+            ik->step.gram[i * n + j] = dot_of(ci, ik->step.column[ik->step.free[j]], m);
+        ik->step.gram[i * n + i] += damping;
+        ik->step.solution[i] = dot_of(ci, ik->step.e_rest, m);
     }
-    if (!skel__cholesky(ik->k, n)) return 0;
-    skel__cholesky_solve(ik->k, n, ik->u, 1);
-    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = ik->u[i];
+    if (!skel__cholesky(ik->step.gram, n)) return 0;
+    skel__cholesky_solve(ik->step.gram, n, ik->step.solution, 1);
+    for (int32_t i = 0; i < n; ++i) ik->step.y[ik->step.free[i]] = ik->step.solution[i];
     return 1;
 }
 
@@ -148,25 +155,28 @@ static void give(double *rest, const double *col, double d, int32_t m) {
 
 /* A hinge that may turn all the way round goes on at the other end of its range. */
 static double wrapped(const skel_ik *ik, int32_t c, double to) {
-    const skel__ik_node *n = &ik->node[ik->of_column[c]];
-    if (ik->d.mode == SKEL_IK_TRACK || n->kind != SKEL__NODE_HINGE || n->leads) return to;
-    if (to > ik->high[c] && to - SKEL__TURN >= ik->low[c]) return to - SKEL__TURN;
-    if (to < ik->low[c] && to + SKEL__TURN <= ik->high[c]) return to + SKEL__TURN;
+    const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
+    if (ik->options.mode == SKEL_IK_TRACK || n->kind != SKEL__NODE_HINGE || n->has_mimics)
+        return to;
+    if (to > ik->bounds.high[c] && to - SKEL__TURN >= ik->bounds.low[c]) return to - SKEL__TURN;
+    if (to < ik->bounds.low[c] && to + SKEL__TURN <= ik->bounds.high[c]) return to + SKEL__TURN;
     return to;
 }
 
 /* Puts free scalars that would leave their bounds onto them; returns how many. */
 static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part) {
     int32_t count = 0;
-    for (int32_t c = 0; c < ik->n; ++c) {
-        if (!ik->col[c] || ik->scalar[c] < 0) continue;
-        const double q = x[ik->scalar[c]], to = q + part * ik->scale[c] * ik->y[c];
-        if (to >= ik->low[c] && to <= ik->high[c]) continue;
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        if (!ik->step.column[c] || ik->problem.column_x[c] < 0) continue;
+        const double q = x[ik->problem.column_x[c]],
+                     to = q + part * ik->problem.column_scale[c] * ik->step.y[c];
+        if (to >= ik->bounds.low[c] && to <= ik->bounds.high[c]) continue;
         if (wrapped(ik, c, to) != to) continue;
-        const double d = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
-        give(ik->rest, ik->col[c], d, m);
-        ik->held[c] = d;
-        ik->col[c] = NULL;
+        const double d = ((to > ik->bounds.high[c] ? ik->bounds.high[c] : ik->bounds.low[c]) - q) /
+                         ik->problem.column_scale[c];
+        give(ik->step.e_rest, ik->step.column[c], d, m);
+        ik->step.y_held[c] = d;
+        ik->step.column[c] = NULL;
         ++count;
     }
     return count;
@@ -174,28 +184,30 @@ static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part
 
 static int32_t hold_balls(skel_ik *ik, const double *x, int32_t m, double part) {
     int32_t count = 0;
-    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
+    for (int32_t i = 0; ik->problem.has_limited_balls && i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
-        skel__ik_bound bound[4];
-        const int limits = skel__ik_ball_limits(ik, n, x, bound);
+        skel__ik_ball_limit bound[4];
+        const int limits = skel__ik_ball_limits(ik, n, ik->bounds.node_step[i], x, bound);
         const int32_t c = n->column;
         for (int k = 0; k < limits; ++k) {
-            const v3 fixed = v3_of(ik->held + c);
-            const double used = part * ik->scale[c] * v3_dot(v3_of(ik->y + c), bound[k].normal) +
-                                ik->scale[c] * v3_dot(fixed, bound[k].normal);
+            const v3 fixed = v3_of(ik->step.y_held + c);
+            const double used = part * ik->problem.column_scale[c] *
+                                    v3_dot(v3_of(ik->step.y + c), bound[k].normal) +
+                                ik->problem.column_scale[c] * v3_dot(fixed, bound[k].normal);
             v3 out;
-            if (used <= fmax(bound[k].left, 0.0) + AT_BOUND ||
+            if (used <= fmax(bound[k].margin, 0.0) + IK_LIMIT_TOL ||
                 !add_normal(ik, i, bound[k].normal, &out))
                 continue;
             const double along = v3_dot(out, bound[k].normal);
-            const double taken = ik->scale[c] * v3_dot(fixed, bound[k].normal);
-            const double d = (fmax(bound[k].left, 0.0) - taken) / (along * ik->scale[c]);
+            const double taken = ik->problem.column_scale[c] * v3_dot(fixed, bound[k].normal);
+            const double d =
+                (fmax(bound[k].margin, 0.0) - taken) / (along * ik->problem.column_scale[c]);
             double part3[3];
             v3_to(v3_scale(out, d), part3);
             for (int r = 0; r < 3; ++r) {
-                give(ik->rest, ik->col[c + r], part3[r], m);
-                ik->held[c + r] += part3[r];
+                give(ik->step.e_rest, ik->step.column[c + r], part3[r], m);
+                ik->step.y_held[c + r] += part3[r];
             }
             flatten(ik, n, out, m);
             ++count;
@@ -208,47 +220,48 @@ int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, 
                       double longest) {
     int32_t held = begin(ik, x, e, m);
     double part = 1;
-    ik->factored = 0;
-    memcpy(ik->rest, e, (size_t)m * sizeof *e);
-    for (int32_t round = 0; round <= ik->n; ++round) {
-        memset(ik->y, 0, (size_t)ik->n * sizeof *ik->y);
+    ik->step.has_factor = 0;
+    memcpy(ik->step.e_rest, e, (size_t)m * sizeof *e);
+    for (int32_t round = 0; round <= ik->size.columns; ++round) {
+        memset(ik->step.y, 0, (size_t)ik->size.columns * sizeof *ik->step.y);
         if (!solve_free(ik, m, damping)) break;
         double most = 0, sum = 0;
-        for (int32_t c = 0; c < ik->n; ++c) {
-            most = fmax(most, fabs(ik->y[c]));
-            sum += fabs(ik->y[c]);
+        for (int32_t c = 0; c < ik->size.columns; ++c) {
+            most = fmax(most, fabs(ik->step.y[c]));
+            sum += fabs(ik->step.y[c]);
         }
-        most = fmax(most, sum / SPREAD);
+        most = fmax(most, sum / IK_STEP_SUM_RATIO);
         part = most > longest ? longest / most : 1;
         const int32_t now = hold_scalars(ik, x, m, part) + hold_balls(ik, x, m, part);
         held += now;
         if (now > 0) continue;
-        ik->factored = round == 0 && held == 0 && m <= ik->n;
+        ik->step.has_factor = round == 0 && held == 0 && m <= ik->size.columns;
         break;
     }
-    for (int32_t c = 0; c < ik->n; ++c) {
-        ik->y[c] = part * ik->y[c] + ik->held[c];
-        if (ik->scalar[c] < 0 || !ik->col[c]) continue;
-        const double q = x[ik->scalar[c]], to = q + ik->scale[c] * ik->y[c];
-        if (to >= ik->low[c] && to <= ik->high[c]) continue;
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        ik->step.y[c] = part * ik->step.y[c] + ik->step.y_held[c];
+        if (ik->problem.column_x[c] < 0 || !ik->step.column[c]) continue;
+        const double q = x[ik->problem.column_x[c]],
+                     to = q + ik->problem.column_scale[c] * ik->step.y[c];
+        if (to >= ik->bounds.low[c] && to <= ik->bounds.high[c]) continue;
         const double other = wrapped(ik, c, to);
-        if (other != to) ik->y[c] = (other - q) / ik->scale[c];
+        if (other != to) ik->step.y[c] = (other - q) / ik->problem.column_scale[c];
     }
     return held;
 }
 
 int skel__ik_chord(skel_ik *ik, const double *e, int32_t m) {
-    if (!ik->factored) return 0;
-    memcpy(ik->rest, e, (size_t)m * sizeof *e);
-    answer_rows(ik, ik->n, m);
+    if (!ik->step.has_factor) return 0;
+    memcpy(ik->step.e_rest, e, (size_t)m * sizeof *e);
+    answer_rows(ik, ik->size.columns, m);
     return 1;
 }
 
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g) {
     double most = 0;
     begin(ik, x, e, m);
-    for (int32_t c = 0; c < ik->n; ++c) {
-        g[c] = ik->col[c] ? dot_of(ik->col[c], e, m) : 0;
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        g[c] = ik->step.column[c] ? dot_of(ik->step.column[c], e, m) : 0;
         most = fmax(most, fabs(g[c]));
     }
     return most;
@@ -256,51 +269,54 @@ double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t 
 
 /* Adds a spring so stiff that the ball goes `d` along the normal and no further. */
 static void hold_normal(skel_ik *ik, int32_t c, v3 normal, double d) {
-    const size_t n = (size_t)ik->n;
+    const size_t n = (size_t)ik->size.columns;
     double part[3];
     v3_to(normal, part);
     for (int i = 0; i < 3; ++i) {
-        ik->rhs[c + i] += STIFF * part[i] * d;
+        ik->step.rhs[c + i] += IK_LIMIT_SPRING * part[i] * d;
         for (int j = 0; j < 3; ++j)
-            ik->hf[(size_t)(c + i) * n + (size_t)(c + j)] += STIFF * part[i] * part[j];
+            ik->step.hessian_work[(size_t)(c + i) * n + (size_t)(c + j)] +=
+                IK_LIMIT_SPRING * part[i] * part[j];
     }
 }
 
 /* Solves h y = rhs over the columns that are free; y of the others is `held`. */
 static int solve_newton(skel_ik *ik, double damping) {
-    const int32_t n = free_columns(ik), all = ik->n;
-    double *f = ik->factor;
+    const int32_t n = free_columns(ik), all = ik->size.columns;
+    double *f = ik->step.newton_factor;
     for (int32_t i = 0; i < n; ++i) {
-        const size_t row = (size_t)ik->list[i] * (size_t)all;
-        for (int32_t j = 0; j <= i; ++j) f[i * n + j] = ik->hf[row + (size_t)ik->list[j]];
+        const size_t row = (size_t)ik->step.free[i] * (size_t)all;
+        for (int32_t j = 0; j <= i; ++j)
+            f[i * n + j] = ik->step.hessian_work[row + (size_t)ik->step.free[j]];
         f[i * n + i] += damping;
-        double b = ik->rhs[ik->list[i]];
+        double b = ik->step.rhs[ik->step.free[i]];
         for (int32_t c = 0; c < all; ++c)
-            if (!ik->col[c]) b -= ik->hf[row + (size_t)c] * ik->held[c];
-        ik->u[i] = b;
+            if (!ik->step.column[c])
+                b -= ik->step.hessian_work[row + (size_t)c] * ik->step.y_held[c];
+        ik->step.solution[i] = b;
     }
     if (n > 0 && !skel__cholesky(f, n)) return 0;
-    skel__cholesky_solve(f, n, ik->u, 1);
-    for (int32_t c = 0; c < all; ++c) ik->y[c] = ik->held[c];
-    for (int32_t i = 0; i < n; ++i) ik->y[ik->list[i]] = ik->u[i];
+    skel__cholesky_solve(f, n, ik->step.solution, 1);
+    for (int32_t c = 0; c < all; ++c) ik->step.y[c] = ik->step.y_held[c];
+    for (int32_t i = 0; i < n; ++i) ik->step.y[ik->step.free[i]] = ik->step.solution[i];
     return 1;
 }
 
 static int32_t hold_newton_balls(skel_ik *ik, const double *x) {
     int32_t count = 0;
-    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
+    for (int32_t i = 0; ik->problem.has_limited_balls && i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
         if (n->column < 0 || !is_ball(ik, n)) continue;
-        skel__ik_bound bound[4];
-        const int limits = skel__ik_ball_limits(ik, n, x, bound);
+        skel__ik_ball_limit bound[4];
+        const int limits = skel__ik_ball_limits(ik, n, ik->bounds.node_step[i], x, bound);
         for (int k = 0; k < limits; ++k) {
             v3 out;
-            const double s = ik->scale[n->column];
-            const double used = s * v3_dot(v3_of(ik->y + n->column), bound[k].normal);
-            if (used <= fmax(bound[k].left, 0.0) + AT_BOUND ||
+            const double s = ik->problem.column_scale[n->column];
+            const double used = s * v3_dot(v3_of(ik->step.y + n->column), bound[k].normal);
+            if (used <= fmax(bound[k].margin, 0.0) + IK_LIMIT_TOL ||
                 !add_normal(ik, i, bound[k].normal, &out))
                 continue;
-            hold_normal(ik, n->column, bound[k].normal, fmax(bound[k].left, 0.0) / s);
+            hold_normal(ik, n->column, bound[k].normal, fmax(bound[k].margin, 0.0) / s);
             ++count;
         }
     }
@@ -308,22 +324,26 @@ static int32_t hold_newton_balls(skel_ik *ik, const double *x) {
 }
 
 int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping) {
-    const size_t n = (size_t)ik->n;
+    const size_t n = (size_t)ik->size.columns;
     begin(ik, x, e, m);
-    memcpy(ik->hf, ik->h, n * n * sizeof *ik->h);
-    for (int32_t c = 0; c < ik->n; ++c) ik->rhs[c] = dot_of(column(ik, c), e, m);
-    for (int32_t i = 0; ik->has_balls && i < ik->nn; ++i)
-        for (int k = 0; ik->node[i].column >= 0 && k < ik->normals[i]; ++k)
-            hold_normal(ik, ik->node[i].column, ik->normal[3 * (size_t)i + (size_t)k], 0);
-    for (int32_t round = 0; round <= ik->n; ++round) {
+    memcpy(ik->step.hessian_work, ik->step.hessian, n * n * sizeof *ik->step.hessian);
+    for (int32_t c = 0; c < ik->size.columns; ++c) ik->step.rhs[c] = dot_of(column(ik, c), e, m);
+    for (int32_t i = 0; ik->problem.has_limited_balls && i < ik->size.nodes; ++i)
+        for (int k = 0; ik->problem.node[i].column >= 0 && k < ik->step.normal_count[i]; ++k)
+            hold_normal(ik, ik->problem.node[i].column, ik->step.normal[3 * (size_t)i + (size_t)k],
+                        0);
+    for (int32_t round = 0; round <= ik->size.columns; ++round) {
         if (!solve_newton(ik, damping)) return 0;
         int32_t now = hold_newton_balls(ik, x);
-        for (int32_t c = 0; c < ik->n; ++c) {
-            if (!ik->col[c] || ik->scalar[c] < 0) continue;
-            const double q = x[ik->scalar[c]], to = q + ik->scale[c] * ik->y[c];
-            if (to >= ik->low[c] && to <= ik->high[c]) continue;
-            ik->held[c] = ((to > ik->high[c] ? ik->high[c] : ik->low[c]) - q) / ik->scale[c];
-            ik->col[c] = NULL;
+        for (int32_t c = 0; c < ik->size.columns; ++c) {
+            if (!ik->step.column[c] || ik->problem.column_x[c] < 0) continue;
+            const double q = x[ik->problem.column_x[c]],
+                         to = q + ik->problem.column_scale[c] * ik->step.y[c];
+            if (to >= ik->bounds.low[c] && to <= ik->bounds.high[c]) continue;
+            ik->step.y_held[c] =
+                ((to > ik->bounds.high[c] ? ik->bounds.high[c] : ik->bounds.low[c]) - q) /
+                ik->problem.column_scale[c];
+            ik->step.column[c] = NULL;
             ++now;
         }
         if (now == 0) break;

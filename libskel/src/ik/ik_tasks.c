@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define STRAIGHT 1e-9 /* sine of an angle below which it has no plane */
+#define IK_PARALLEL_SIN 1e-9 /* sine of an angle below which it has no plane */
 
 /* Rotation vector of a rotation matrix. */
 static v3 log_of(m3 m) {
@@ -22,7 +22,7 @@ static v3 log_of(m3 m) {
 
 static void put(skel_ik *ik, const skel__ik_task *t, v3 e) {
     double part[3];
-    double *out = ik->e + t->row;
+    double *out = ik->iterate.e + t->row;
     v3_to(v3_scale(e, t->scale), part);
     for (int k = 0, row = 0; k < 3; ++k)
         if (t->mask >> k & 1) out[row++] = part[k];
@@ -37,7 +37,7 @@ static v3 turn_between(v3 d, v3 u, double *angle) {
     const v3 c = v3_cross(d, u);
     const double s = v3_norm(c);
     *angle = atan2(s, v3_dot(d, u));
-    if (s > STRAIGHT) return v3_scale(c, *angle / s);
+    if (s > IK_PARALLEL_SIN) return v3_scale(c, *angle / s);
     return *angle > 1 ? v3_scale(v3_perpendicular(d), *angle) : c;
 }
 
@@ -79,37 +79,39 @@ static bend bend_of(v3 a_point, v3 b_point, v3 m_point, v3 p_point) {
 }
 
 static bend bend_at(const skel_ik *ik, const skel__ik_task *t) {
-    const skel__ik_frame to = skel__ik_at(ik, &t->to);
-    return bend_of(skel__ik_at(ik, &t->from).p, skel__ik_at(ik, &t->end).p,
-                   skel__ik_at(ik, &t->at).p, v3_add(to.p, m3_mulv(to.r, t->target)));
+    const skel__ik_frame to = skel__ik_anchor_frame(ik, &t->to);
+    return bend_of(skel__ik_anchor_frame(ik, &t->from).p, skel__ik_anchor_frame(ik, &t->end).p,
+                   skel__ik_anchor_frame(ik, &t->at).p, v3_add(to.p, m3_mulv(to.r, t->target)));
 }
 
 /* Masses and their places below every node, itself included. */
 static v3 centre_of(skel_ik *ik) {
-    double *sum = ik->sums, *still = ik->sums + 4 * (size_t)ik->nn;
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        const skel__ik_place *at = &ik->place[i];
+    double *sum = ik->iterate.mass_sums,
+           *still = ik->iterate.mass_sums + 4 * (size_t)ik->size.nodes;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        const skel__ik_node_pose *at = &ik->iterate.node_pose[i];
         sum[4 * i] = n->mass;
-        v3_to(v3_mad(m3_mulv(at->r, n->mass_centre), n->mass, at->o), sum + 4 * i + 1);
+        v3_to(v3_mad(m3_mulv(at->r, n->mass_moment), n->mass, at->o), sum + 4 * i + 1);
     }
     v3 all = v3_of(still);
-    for (int32_t i = ik->nn - 1; i >= 0; --i) {
-        const int32_t p = ik->node[i].parent;
+    for (int32_t i = ik->size.nodes - 1; i >= 0; --i) {
+        const int32_t p = ik->problem.node[i].parent;
         if (p < 0)
             all = v3_add(all, v3_of(sum + 4 * i + 1));
         else
             for (int k = 0; k < 4; ++k) sum[4 * p + k] += sum[4 * i + k];
     }
-    ik->centre = v3_scale(all, 1 / ik->mass);
-    return ik->centre;
+    ik->iterate.centre = v3_scale(all, 1 / ik->problem.mass);
+    return ik->iterate.centre;
 }
 
 static void plain_error(skel_ik *ik, skel__ik_task *t) {
-    const v3 e = t->kind == SKEL__TASK_POINT ? v3_sub(t->target, skel__ik_point(ik, &t->at))
-                                             : log_of(m3_mult(t->turn, skel__ik_at(ik, &t->at).r));
-    v3_to(v3_scale(e, t->scale), ik->e + t->row);
-    t->off = v3_norm(e);
+    const v3 e = t->kind == SKEL__TASK_POINT
+                     ? v3_sub(t->target, skel__ik_anchor_point(ik, &t->at))
+                     : log_of(m3_mult(t->orientation, skel__ik_anchor_frame(ik, &t->at).r));
+    v3_to(v3_scale(e, t->scale), ik->iterate.e + t->row);
+    t->error = v3_norm(e);
 }
 
 static void error_of(skel_ik *ik, skel__ik_task *t) {
@@ -117,7 +119,8 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
         plain_error(ik, t);
         return;
     }
-    const skel__ik_frame at = skel__ik_at(ik, &t->at), to = skel__ik_at(ik, &t->to);
+    const skel__ik_frame at = skel__ik_anchor_frame(ik, &t->at),
+                         to = skel__ik_anchor_frame(ik, &t->to);
     double angle, length;
     v3 e;
     switch (t->kind) {
@@ -125,7 +128,7 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
     case SKEL__TASK_CENTRE:
         e = v3_sub(t->target, m3_tmulv(to.r, v3_sub(centre_of(ik), to.p)));
         break;
-    case SKEL__TASK_TURN: e = log_of(m3_mult(t->turn, m3_tmul(to.r, at.r))); break;
+    case SKEL__TASK_TURN: e = log_of(m3_mult(t->orientation, m3_tmul(to.r, at.r))); break;
     case SKEL__TASK_AIM:
     case SKEL__TASK_ALIGN: {
         const v3 d = m3_mulv(at.r, t->axis);
@@ -133,37 +136,37 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
                          ? m3_mulv(to.r, t->to_axis)
                          : direction(at.p, v3_add(to.p, m3_mulv(to.r, t->target)), &length);
         const v3 turn = turn_between(d, u, &angle), x = v3_perpendicular(d), y = v3_cross(d, x);
-        ik->e[t->row] = t->scale * v3_dot(turn, x);
-        ik->e[t->row + 1] = t->scale * v3_dot(turn, y);
-        t->off = angle;
+        ik->iterate.e[t->row] = t->scale * v3_dot(turn, x);
+        ik->iterate.e[t->row + 1] = t->scale * v3_dot(turn, y);
+        t->error = angle;
         return;
     }
     case SKEL__TASK_SQUARE: {
         const double s = v3_dot(m3_mulv(at.r, t->axis), m3_mulv(to.r, t->to_axis));
-        ik->e[t->row] = -t->scale * s;
-        t->off = fabs(s);
+        ik->iterate.e[t->row] = -t->scale * s;
+        t->error = fabs(s);
         return;
     }
     default: {
         const double r = bend_at(ik, t).r;
-        ik->e[t->row] = -t->scale * r;
-        t->off = fabs(r);
+        ik->iterate.e[t->row] = -t->scale * r;
+        t->error = fabs(r);
         return;
     }
     }
     put(ik, t, e);
-    t->off = masked_norm(t, e);
+    t->error = masked_norm(t, e);
 }
 
 double skel__ik_errors(skel_ik *ik, const double *x, int32_t m) {
     skel__ik_fk(ik, x);
-    ik->residual = 0;
-    for (int32_t k = 0; k < ik->nt && ik->task[k].row < m; ++k) {
-        error_of(ik, &ik->task[k]);
-        ik->residual = fmax(ik->residual, ik->task[k].off);
+    ik->result.residual = 0;
+    for (int32_t k = 0; k < ik->size.tasks && ik->problem.task[k].row < m; ++k) {
+        error_of(ik, &ik->problem.task[k]);
+        ik->result.residual = fmax(ik->result.residual, ik->problem.task[k].error);
     }
     double sum = 0;
-    for (int32_t r = 0; r < m; ++r) sum += ik->e[r] * ik->e[r];
+    for (int32_t r = 0; r < m; ++r) sum += ik->iterate.e[r] * ik->iterate.e[r];
     return sum;
 }
 
@@ -174,10 +177,10 @@ static int shifts(const skel__ik_node *n) {
 }
 
 /* Velocity of a point, of column k of a node. */
-static v3 sweep(const skel__ik_node *n, const skel__ik_place *at, int k, v3 point) {
+static v3 sweep(const skel__ik_node *n, const skel__ik_node_pose *at, int k, v3 point) {
     return shifts(n) ? at->axis[k] : v3_cross(at->axis[k], v3_sub(point, at->o));
 }
-static v3 spin(const skel__ik_node *n, const skel__ik_place *at, int k) {
+static v3 spin(const skel__ik_node *n, const skel__ik_node_pose *at, int k) {
     return shifts(n) ? (v3){0, 0, 0} : at->axis[k];
 }
 
@@ -198,7 +201,9 @@ typedef struct view {
 } view;
 
 static view view_of(const skel_ik *ik, const skel__ik_task *t) {
-    view v = {.at = skel__ik_at(ik, &t->at), .to = skel__ik_at(ik, &t->to), .length = 1};
+    view v = {.at = skel__ik_anchor_frame(ik, &t->at),
+              .to = skel__ik_anchor_frame(ik, &t->to),
+              .length = 1};
     v.d = m3_mulv(v.at.r, t->axis);
     v.target = v3_add(v.to.p, m3_mulv(v.to.r, t->target));
     if (t->kind == SKEL__TASK_AIM || t->kind == SKEL__TASK_ALIGN) {
@@ -215,31 +220,34 @@ static view view_of(const skel_ik *ik, const skel__ik_task *t) {
 }
 
 static double pole_rate(const skel_ik *ik, const skel__ik_task *t, const view *v,
-                        const skel__ik_node *n, const skel__ik_place *at, int k, int bits) {
+                        const skel__ik_node *n, const skel__ik_node_pose *at, int k, int bits) {
     double rate = 0;
     if (bits & 1) rate += v3_dot(v->pole.by_elbow, sweep(n, at, k, v->at.p));
-    if (bits & 2) rate += v3_dot(v->pole.by_from, sweep(n, at, k, skel__ik_at(ik, &t->from).p));
-    if (bits & 4) rate += v3_dot(v->pole.by_end, sweep(n, at, k, skel__ik_at(ik, &t->end).p));
+    if (bits & 2)
+        rate += v3_dot(v->pole.by_from, sweep(n, at, k, skel__ik_anchor_frame(ik, &t->from).p));
+    if (bits & 4)
+        rate += v3_dot(v->pole.by_end, sweep(n, at, k, skel__ik_anchor_frame(ik, &t->end).p));
     if (bits & 8) rate += v3_dot(v->pole.by_pole, sweep(n, at, k, v->target));
     return rate;
 }
 
 static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
                       const skel__ik_link *link, int k, double *out) {
-    const skel__ik_node *n = &ik->node[link->node];
-    const skel__ik_place *at = &ik->place[link->node];
-    const double s = ik->scale[n->column + k] * t->scale * link->sign;
+    const skel__ik_node *n = &ik->problem.node[link->node];
+    const skel__ik_node_pose *at = &ik->iterate.node_pose[link->node];
+    const double s = ik->problem.column_scale[n->column + k] * t->scale * link->sign;
     switch (t->kind) {
     case SKEL__TASK_POINT:
         column_put(t, out, m3_tmulv(v->to.r, sweep(n, at, k, v->at.p)), s);
         break;
     case SKEL__TASK_CENTRE: { /* bit 2: the node moves what the target is in as well */
-        const double *sum = ik->sums + 4 * (size_t)link->node;
+        const double *sum = ik->iterate.mass_sums + 4 * (size_t)link->node;
         const v3 lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
         v3 d = shifts(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
-        d = v3_scale(d, 1 / ik->mass);
-        if (link->sign & 2) d = v3_sub(d, sweep(n, at, k, ik->centre));
-        column_put(t, out, m3_tmulv(v->to.r, d), ik->scale[n->column + k] * t->scale);
+        d = v3_scale(d, 1 / ik->problem.mass);
+        if (link->sign & 2) d = v3_sub(d, sweep(n, at, k, ik->iterate.centre));
+        column_put(t, out, m3_tmulv(v->to.r, d),
+                   ik->problem.column_scale[n->column + k] * t->scale);
         break;
     }
     case SKEL__TASK_TURN: column_put(t, out, m3_tmulv(v->to.r, spin(n, at, k)), s); break;
@@ -258,7 +266,8 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
     }
     case SKEL__TASK_SQUARE: out[0] = s * v3_dot(spin(n, at, k), v->u); break;
     default:
-        out[0] = ik->scale[n->column + k] * t->scale * pole_rate(ik, t, v, n, at, k, link->sign);
+        out[0] = ik->problem.column_scale[n->column + k] * t->scale *
+                 pole_rate(ik, t, v, n, at, k, link->sign);
     }
 }
 
@@ -266,16 +275,16 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
    asked of one body. */
 static void plain_columns(skel_ik *ik, const skel__ik_task *point, const skel__ik_task *turn) {
     const skel__ik_task *t = point ? point : turn;
-    const size_t stride = (size_t)ik->rows;
-    const v3 p = point ? skel__ik_point(ik, &point->at) : (v3){0, 0, 0};
-    for (int32_t l = 0; l < t->path_count; ++l) {
-        const int32_t i = ik->path[t->path + l].node;
-        const skel__ik_node *n = &ik->node[i];
-        const skel__ik_place *at = &ik->place[i];
+    const size_t stride = (size_t)ik->size.rows;
+    const v3 p = point ? skel__ik_anchor_point(ik, &point->at) : (v3){0, 0, 0};
+    for (int32_t l = 0; l < t->link_count; ++l) {
+        const int32_t i = ik->problem.link[t->first_link + l].node;
+        const skel__ik_node *n = &ik->problem.node[i];
+        const skel__ik_node_pose *at = &ik->iterate.node_pose[i];
         const int32_t nc = skel__ik_columns(n);
-        double *to = ik->jt + (size_t)n->column * stride;
+        double *to = ik->iterate.jacobian_t + (size_t)n->column * stride;
         for (int k = 0; k < nc; ++k, to += stride) {
-            const double s = ik->scale[n->column + k];
+            const double s = ik->problem.column_scale[n->column + k];
             if (point) v3_to(v3_scale(sweep(n, at, k, p), s * point->scale), to + point->row);
             if (turn) v3_to(v3_scale(spin(n, at, k), s * turn->scale), to + turn->row);
         }
@@ -288,23 +297,27 @@ static int is_plain(const skel__ik_task *t, int32_t kind) {
 
 /* Chain rule: what a node does that goes with another, the other one does. */
 static void add_followers(skel_ik *ik, int32_t m) {
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        if (n->leader < 0 || n->column < 0) continue;
-        const double *from = ik->jt + (size_t)n->column * (size_t)ik->rows;
-        double *to = ik->jt + (size_t)ik->node[n->leader].column * (size_t)ik->rows;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        if (n->source < 0 || n->column < 0) continue;
+        const double *from = ik->iterate.jacobian_t + (size_t)n->column * (size_t)ik->size.rows;
+        double *to = ik->iterate.jacobian_t +
+                     (size_t)ik->problem.node[n->source].column * (size_t)ik->size.rows;
         for (int32_t r = 0; r < m; ++r) to[r] += from[r];
     }
 }
 
 void skel__ik_jacobian(skel_ik *ik, int32_t m) {
-    if (!ik->is_full) memset(ik->jt, 0, (size_t)ik->nc * (size_t)ik->rows * sizeof *ik->jt);
-    for (int32_t i = 0; i < ik->nt && ik->task[i].row < m; ++i) {
-        const skel__ik_task *t = &ik->task[i];
+    if (!ik->problem.is_jacobian_full)
+        memset(ik->iterate.jacobian_t, 0,
+               (size_t)ik->size.all_columns * (size_t)ik->size.rows *
+                   sizeof *ik->iterate.jacobian_t);
+    for (int32_t i = 0; i < ik->size.tasks && ik->problem.task[i].row < m; ++i) {
+        const skel__ik_task *t = &ik->problem.task[i];
         if (is_plain(t, SKEL__TASK_POINT) || is_plain(t, SKEL__TASK_TURN)) {
-            const int pair = t->kind == SKEL__TASK_POINT && i + 1 < ik->nt && t[1].row < m &&
-                             is_plain(t + 1, SKEL__TASK_TURN) && t[1].goal == t->goal &&
-                             t[1].path_count == t->path_count;
+            const int pair = t->kind == SKEL__TASK_POINT && i + 1 < ik->size.tasks &&
+                             t[1].row < m && is_plain(t + 1, SKEL__TASK_TURN) &&
+                             t[1].goal == t->goal && t[1].link_count == t->link_count;
             plain_columns(ik, t->kind == SKEL__TASK_POINT ? t : NULL,
                           pair                         ? t + 1
                           : t->kind == SKEL__TASK_TURN ? t
@@ -313,16 +326,17 @@ void skel__ik_jacobian(skel_ik *ik, int32_t m) {
             continue;
         }
         const view v = view_of(ik, t);
-        for (int32_t l = 0; l < t->path_count; ++l) {
-            const skel__ik_link *link = &ik->path[t->path + l];
-            const skel__ik_node *n = &ik->node[link->node];
+        for (int32_t l = 0; l < t->link_count; ++l) {
+            const skel__ik_link *link = &ik->problem.link[t->first_link + l];
+            const skel__ik_node *n = &ik->problem.node[link->node];
             const int32_t nc = skel__ik_columns(n);
             for (int k = 0; k < nc; ++k)
                 column_of(ik, t, &v, link, k,
-                          ik->jt + (size_t)(n->column + k) * (size_t)ik->rows + t->row);
+                          ik->iterate.jacobian_t + (size_t)(n->column + k) * (size_t)ik->size.rows +
+                              t->row);
         }
     }
-    if (ik->nc > ik->n) add_followers(ik, m);
+    if (ik->size.all_columns > ik->size.columns) add_followers(ik, m);
 }
 
 /* ---- curvature ---- */
@@ -332,8 +346,9 @@ void skel__ik_jacobian(skel_ik *ik, int32_t m) {
    mean of both orders. For the turn, with H the Hessian of theta^2 / 2 on the rotations,
      H = u u^T + (theta / 2) cot(theta / 2) (1 - u u^T),   h_ij = a_i H a_j - e . (a_i x a_j) / 2.
    Only for tasks whose target stands still. */
-static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni, const skel__ik_place *pi,
-                   int ki, const skel__ik_node *nj, const skel__ik_place *pj, int kj, v3 p) {
+static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni,
+                   const skel__ik_node_pose *pi, int ki, const skel__ik_node *nj,
+                   const skel__ik_node_pose *pj, int kj, v3 p) {
     const v3 ai = pi->axis[ki], aj = pj->axis[kj];
     if (t->kind == SKEL__TASK_POINT) {
         if (shifts(ni)) return 0;
@@ -351,36 +366,37 @@ static double bent(const skel__ik_task *t, v3 e, const skel__ik_node *ni, const 
 
 /* Column that a node moves by: its own, or its leader's. */
 static size_t column_at(const skel_ik *ik, const skel__ik_node *n, int k) {
-    return (size_t)(n->leader < 0 ? n->column + k : ik->node[n->leader].column);
+    return (size_t)(n->source < 0 ? n->column + k : ik->problem.node[n->source].column);
 }
 
 static void curve_task(const skel_ik *ik, const skel__ik_task *t, double *h) {
     double part[3] = {0, 0, 0};
     const view v = view_of(ik, t);
     for (int k = 0, row = 0; k < 3; ++k)
-        if (t->mask >> k & 1) part[k] = ik->e[t->row + row++] / t->scale;
+        if (t->mask >> k & 1) part[k] = ik->iterate.e[t->row + row++] / t->scale;
     const v3 e = m3_mulv(v.to.r, v3_of(part));
-    const size_t n = (size_t)ik->n;
-    for (int32_t a = 0; a < t->path_count; ++a)
-        for (int32_t b = a; b < t->path_count; ++b) {
-            const int32_t ia = ik->path[t->path + a].node, ib = ik->path[t->path + b].node;
-            const skel__ik_node *na = &ik->node[ia], *nb = &ik->node[ib];
+    const size_t n = (size_t)ik->size.columns;
+    for (int32_t a = 0; a < t->link_count; ++a)
+        for (int32_t b = a; b < t->link_count; ++b) {
+            const int32_t ia = ik->problem.link[t->first_link + a].node,
+                          ib = ik->problem.link[t->first_link + b].node;
+            const skel__ik_node *na = &ik->problem.node[ia], *nb = &ik->problem.node[ib];
             for (int i = 0; i < skel__ik_columns(na); ++i)
                 for (int j = a == b ? i : 0; j < skel__ik_columns(nb); ++j) {
                     const size_t ci = column_at(ik, na, i), cj = column_at(ik, nb, j);
-                    const double c =
-                        bent(t, e, na, &ik->place[ia], i, nb, &ik->place[ib], j, v.at.p);
+                    const double c = bent(t, e, na, &ik->iterate.node_pose[ia], i, nb,
+                                          &ik->iterate.node_pose[ib], j, v.at.p);
                     const double both = a != b && ci == cj ? 2 : 1; /* ij and ji fall together */
-                    h[(ci > cj ? ci * n + cj : cj * n + ci)] -= both * t->scale * t->scale *
-                                                                ik->scale[na->column + i] *
-                                                                ik->scale[nb->column + j] * c;
+                    h[(ci > cj ? ci * n + cj : cj * n + ci)] -=
+                        both * t->scale * t->scale * ik->problem.column_scale[na->column + i] *
+                        ik->problem.column_scale[nb->column + j] * c;
                 }
         }
 }
 
 void skel__ik_curvature(const skel_ik *ik, int32_t m, double *h) {
-    for (int32_t i = 0; i < ik->nt && ik->task[i].row < m; ++i) {
-        const skel__ik_task *t = &ik->task[i];
+    for (int32_t i = 0; i < ik->size.tasks && ik->problem.task[i].row < m; ++i) {
+        const skel__ik_task *t = &ik->problem.task[i];
         if ((t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_TURN) && t->to.node < 0)
             curve_task(ik, t, h);
     }
