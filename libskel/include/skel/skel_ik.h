@@ -208,8 +208,8 @@ SKEL_API skel_status skel_jacobian(const skel_model *model, const double *poses,
 
 /** Solves two bones in the plane [SIE 8.1.2]. `plus` and `minus` receive the two solutions, with
     the elbow on either side: the angle of the first bone from the x axis and the angle of the
-    second bone from the first [rad]. Returns 1 if the tip reaches the target. Otherwise the bones are
-    stretched or folded so that the tip comes as close as possible. */
+    second bone from the first [rad]. Returns 1 if the tip reaches the target. Otherwise the bones
+    are stretched or folded so that the tip comes as close as possible. */
 SKEL_API int32_t skel_two_bone_plane(const double root[2], double length1, double length2,
                                      const double target[2], double plus[2], double minus[2]);
 
@@ -243,9 +243,9 @@ SKEL_API void skel_two_bone_desc_init_sized(skel_two_bone_desc *desc, size_t siz
 SKEL_API skel_status skel_two_bone_solve(const skel_two_bone_desc *desc, skel_two_bone *out);
 
 /** Creates the planar chain of [SIE 8.1.1] as a model. It has `count` links in the plane z = 0.
-    Every link turns about z; the first is attached to the world at `root` [m]. The joint coordinates are
-    the angles of the lecture. The frame of a body lies in the middle of its link, with x along the
-    link. */
+    Every link turns about z; the first is attached to the world at `root` [m]. The joint
+    coordinates are the angles of the lecture. The frame of a body lies in the middle of its link,
+    with x along the link. */
 SKEL_API skel_status skel_model_create_planar(const double root[2], const double *lengths,
                                               uint32_t count, skel_model **out, skel_error *err);
 

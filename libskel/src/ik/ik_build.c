@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan of a solver: from the model and the goals to nodes and tasks.
 
-   Every joint that could move becomes a node first. The tasks are then linked to the nodes that move
-   them. Nodes without a link are left out later. */
+   Every joint that could move becomes a node first. The tasks are then linked to the nodes that
+   move them. Nodes without a link are left out later. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"

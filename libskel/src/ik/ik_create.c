@@ -407,7 +407,8 @@ static void index_columns(skel_ik *ik) {
     }
 }
 
-/* Whether the anchor is the world's own frame. A body welded to the world has a frame of its own. */
+/* Whether the anchor is the world's own frame. A body welded to the world has a frame of its
+   own. */
 static int is_world(const skel__ik_anchor *a) {
     const quat q = a->given.q;
     return a->node < 0 && a->base < 0 && v3_dot(a->given.p, a->given.p) == 0 && q.x == 0 &&

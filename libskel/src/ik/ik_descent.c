@@ -5,10 +5,10 @@
    little progress ends early; the next one starts from another seed of a low-discrepancy sequence.
 
    skel__ik_downhill is for tracking, and for targets that cannot be reached. It is the method of
-   Levenberg and Marquardt: |e|^2 never grows. If the error does not vanish, it uses the curvature of
-   the goals, so that the closest pose is reached with the speed of Newton's method. At a saddle (a
-   straight arm) the gradient vanishes although there is a way down; it is left along the direction
-   of negative curvature.
+   Levenberg and Marquardt: |e|^2 never grows. If the error does not vanish, it uses the curvature
+   of the goals, so that the closest pose is reached with the speed of Newton's method. At a saddle
+   (a straight arm) the gradient vanishes although there is a way down; it is left along the
+   direction of negative curvature.
 
    In mode TRACK the history predicts the start of a solve and bounds its steps. */
 #include "math/dense.h"
@@ -151,8 +151,8 @@ void skel__ik_seeds(skel_ik *ik) {
     }
 }
 
-/* Unlimited slides may have travelled far towards the target. Seeds are drawn around the position to
-   which the best descent has moved them. */
+/* Unlimited slides may have travelled far towards the target. Seeds are drawn around the position
+   to which the best descent has moved them. */
 static void centre_seed(const skel_ik *ik, double *x) {
     if (!ik->problem.has_wide_slides) return;
 
@@ -459,8 +459,8 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
 /* ---- tracking ---- */
 
 /* y = continuation of the last motion. Returns the largest entry of the last motion.
-   A redundant chain would drift until it meets its limits. Its motion therefore decays, turns back a
-   little towards the first pose, and is pushed away from the limits by the fifth power of the
+   A redundant chain would drift until it meets its limits. Its motion therefore decays, turns back
+   a little towards the first pose, and is pushed away from the limits by the fifth power of the
    position u = -1..1 within them. All of this is proportional to the last motion, so a target that
    moves on a closed path brings the chain back. */
 static double predict(skel_ik *ik, int32_t m) {
@@ -544,8 +544,8 @@ void skel__ik_track_begin(skel_ik *ik) {
 }
 
 /* If limits have kept a later level from its goals, they may release it suddenly. Levels that the
-   last result did not meet may therefore move slowly only. Loops and the first goals always count as
-   met. */
+   last result did not meet may therefore move slowly only. Loops and the first goals always count
+   as met. */
 void skel__ik_solve_met_levels(skel_ik *ik) {
     const int32_t first = ik->model->nl > 0 ? 2 : 1;
     const int32_t level = ik->history.levels_met > first ? ik->history.levels_met : first;

@@ -3,8 +3,8 @@
 
    If all goals can be met together, they are solved at once. Otherwise the levels are solved one
    after the other. A level descends in the directions that the levels before it leave free (their
-   null space). After every step the earlier levels are restored to exactly the errors that they had,
-   so a later level never disturbs an earlier one.
+   null space). After every step the earlier levels are restored to exactly the errors that they
+   had, so a later level never disturbs an earlier one.
 
    If an earlier level cannot be met, its error is stationary: a direction may change it in second
    order only (bending a leg that is stretched towards its goal). The null space is then that of the

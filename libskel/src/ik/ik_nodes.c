@@ -348,8 +348,8 @@ static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }
 
-/* Range from which seeds of a hinge or slide are drawn. It is the range of its limits. If a limit is
-   missing, or the limits are very far apart, it is a range around the present coordinate q. */
+/* Range from which seeds of a hinge or slide are drawn. It is the range of its limits. If a limit
+   is missing, or the limits are very far apart, it is a range around the present coordinate q. */
 static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, double range[2]) {
     const double low = ik->bounds.low[n->column], high = ik->bounds.high[n->column];
     const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->problem.length;

@@ -207,7 +207,8 @@ static void subtract_column(double *e_rest, const double *col, double d, int32_t
 }
 
 /* A hinge whose range is a whole turn continues at the other end of its range. While tracking it
-   must not, because that would be a jump; nor must a source joint, because its mimics would move. */
+   must not, because that would be a jump; nor must a source joint, because its mimics would
+   move. */
 static double wrapped(const skel_ik *ik, int32_t c, double to) {
     const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
     const double low = ik->bounds.low[c], high = ik->bounds.high[c];

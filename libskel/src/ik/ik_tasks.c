@@ -397,7 +397,7 @@ typedef struct column_ref {
     int k;
 } column_ref;
 
-/* e . d2p of a point p by two columns, the first of which is nearer to the root or in the same node:
+/* e . d2p of a point p by two columns. The first is nearer to the root, or in the same node:
      d2p = a_i x dp_j
    Within a ball, whose map is exponential, it is the mean of both orders. */
 static double point_curvature(v3 e, v3 p, column_ref i, column_ref j) {

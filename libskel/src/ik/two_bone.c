@@ -2,8 +2,8 @@
 /* Two bones, solved in closed form [SIE 8.1.2, ERRATA S8].
 
    With the lengths l1 and l2 and the distance d from the root to the target, the law of cosines
-   gives the angle between the bones. Written with atan2, it needs no case for the quadrant, and near
-   full extension it loses no digits:
+   gives the angle between the bones. Written with atan2, it needs no case for the quadrant, and
+   near full extension it loses no digits:
      bend = 2 atan2(sqrt((l1 + l2)^2 - d^2), sqrt(d^2 - (l1 - l2)^2))
    The angle of the first bone from the direction of the target is
      lift = atan2(l2 sin(bend), l1 + l2 cos(bend)) */
