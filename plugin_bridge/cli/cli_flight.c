@@ -61,7 +61,7 @@ static int read_pose(const char *option, const char *text, const skel_model *mod
     if (!file) return cli_error(CLI_FAILED, NULL, "out of memory");
     memcpy(file, text, strlen(text) + 1);
     const int framed = split_frame(file, &frame);
-    int code = cli_track(file, model, &track);
+    int code = cli_read_track(file, model, &track);
     if (code == CLI_DONE)
         code = pose_of_track(option, file, track, framed ? &frame : NULL, nb, poses);
     skel_track_destroy(track);
@@ -199,9 +199,9 @@ static int read_desc(const call *c, const skel_scene *scene, skel_flight_desc *d
     d->model = skel_scene_model(scene);
     d->sample_rate = skel_scene_fps(scene);
     d->has_turns = c->turns != NULL;
-    int code = cli_number("--time", c->time, 1, &d->duration);
-    if (code == CLI_DONE) code = cli_number("--fps", c->fps, 1, &d->sample_rate);
-    if (code == CLI_DONE) code = cli_integer("--turns", c->turns, &d->turns);
+    int code = cli_read_number("--time", c->time, 1, &d->duration);
+    if (code == CLI_DONE) code = cli_read_number("--fps", c->fps, 1, &d->sample_rate);
+    if (code == CLI_DONE) code = cli_read_integer("--turns", c->turns, &d->turns);
     if (code == CLI_DONE) code = read_about(c->about, d->about);
     if (code == CLI_DONE && (d->turns < -1000 || d->turns > 1000))
         code =
@@ -225,7 +225,7 @@ static int fly(const call *c, const skel_scene *scene, double *poses) {
     if (code != CLI_DONE) return code;
     d.take_off = poses, d.landing = poses + 7 * nb;
     const skel_status status = skel_flight_solve(&d, &flight, &err);
-    if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
+    if (status < 0) return cli_error(cli_exit_code(status), c->file, "%s", err.text);
     skel_flight_summary sum = {.struct_size = sizeof sum};
     skel_flight_get_summary(flight, &sum);
     warn(c, &d, &sum);
@@ -240,12 +240,12 @@ static int check_call(const call *c) {
     for (size_t k = 0; k < sizeof need / sizeof *need; ++k)
         if (!need[k][1])
             return cli_error(CLI_WRONG, NULL, "%s: is missing; see skel help flight", need[k][0]);
-    const int code = cli_keep_scene(c->file, c->out);
+    const int code = cli_protect_input(c->file, c->out);
     if (code != CLI_DONE) return code;
-    if (cli_same_place(c->out, c->scene) ||
+    if (cli_is_same_file(c->out, c->scene) ||
         (c->scene && strcmp(c->scene, "-") == 0 && (!c->out || strcmp(c->out, "-") == 0)))
         return cli_error(CLI_WRONG, c->scene, "track and scene must go to different places");
-    return cli_keep_scene(c->file, c->scene);
+    return cli_protect_input(c->file, c->scene);
 }
 
 int cli_flight(int argc, char **argv) {
@@ -255,11 +255,11 @@ int cli_flight(int argc, char **argv) {
         {"--turns", &c.turns, NULL}, {"--about", &c.about, NULL}, {"--fps", &c.fps, NULL},
         {"-o", &c.out, NULL},        {"--scene", &c.scene, NULL}, {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
-    int code = cli_options(argc, argv, options, "skel flight SCENE", &c.file, 1);
+    int code = cli_read_options(argc, argv, options, "skel flight SCENE", &c.file, 1);
     if (code == CLI_DONE) code = check_call(&c);
-    if (code == CLI_DONE) code = cli_scene(c.file, &scene);
+    if (code == CLI_DONE) code = cli_read_scene(c.file, &scene);
     if (code == CLI_DONE) {
-        cli_warn_dynamics(c.file, scene);
+        cli_warn_scene(c.file, scene);
         const size_t nb = (size_t)skel_model_body_count(skel_scene_model(scene));
         double *poses = calloc(14 * nb, sizeof *poses);
         code = poses ? fly(&c, scene, poses) : cli_error(CLI_FAILED, c.file, "out of memory");

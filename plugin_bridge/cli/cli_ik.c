@@ -26,9 +26,9 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--position", &c->position, NULL},
                                   {"--orientation", &c->orientation, NULL},
                                   {NULL, NULL, NULL}};
-    int code = cli_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
-    if (code == CLI_DONE) code = cli_pick_track(c->out, c->to, &c->write);
-    if (code == CLI_DONE) code = cli_keep_scene(c->file, c->out);
+    int code = cli_read_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
+    if (code == CLI_DONE) code = cli_pick_track_writer(c->out, c->to, &c->write);
+    if (code == CLI_DONE) code = cli_protect_input(c->file, c->out);
     return code;
 }
 
@@ -73,11 +73,11 @@ static int read_goal(const call *c, const skel_scene *scene, skel_goal_desc *g) 
     skel_goal_desc_init(g);
     g->parts = 0;
     if (c->position) {
-        code = cli_numbers("--position", c->position, 3, g->position);
+        code = cli_read_numbers("--position", c->position, 3, g->position);
         g->parts |= SKEL_GOAL_POSITION;
     }
     if (c->orientation && code == CLI_DONE) {
-        code = cli_numbers("--orientation", c->orientation, 4, g->orientation);
+        code = cli_read_numbers("--orientation", c->orientation, 4, g->orientation);
         g->parts |= SKEL_GOAL_ORIENTATION;
     }
     return code == CLI_DONE ? find_end(c, scene, g) : code;
@@ -92,10 +92,10 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
     *ik = *d->ik;
     d->ik = ik;
     start = (int32_t)d->start;
-    int code = cli_choice("--mode", c->mode, mode_name, &ik->mode);
-    if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &ik->tolerance);
-    if (code == CLI_DONE) code = cli_choice("--seed", c->seed, seed_name, &which);
-    if (code == CLI_DONE) code = cli_choice("--start", c->start, start_name, &start);
+    int code = cli_read_choice("--mode", c->mode, mode_name, &ik->mode);
+    if (code == CLI_DONE) code = cli_read_number("--tolerance", c->tolerance, 1, &ik->tolerance);
+    if (code == CLI_DONE) code = cli_read_choice("--seed", c->seed, seed_name, &which);
+    if (code == CLI_DONE) code = cli_read_choice("--start", c->start, start_name, &start);
     d->start = (uint32_t)start;
     if (code == CLI_DONE && (c->position || c->orientation)) {
         code = read_goal(c, scene, goal);
@@ -203,11 +203,11 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
     skel_error err;
     skel_error_init(&err);
     skel_status status = skel_ik_motion_start(d, &motion, &err);
-    if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
+    if (status < 0) return cli_error(cli_exit_code(status), c->file, "%s", err.text);
     status = run(motion, c->progress);
     if (status < 0) {
         skel_ik_motion_destroy(motion);
-        return cli_error(cli_code(status), c->file, "%s", skel_status_text(status));
+        return cli_error(cli_exit_code(status), c->file, "%s", skel_status_text(status));
     }
     const track_source source = {.model = d->ik->model,
                                  .ik = motion,
@@ -231,7 +231,7 @@ static int solve_scene(const call *c, const skel_scene *scene) {
     skel_goal_desc goal;
     double *seed = NULL;
     int code = read_desc(c, scene, &d, &ik, &goal, &seed);
-    if (code == CLI_DONE) code = cli_check_out(c->out);
+    if (code == CLI_DONE) code = cli_check_output(c->out);
     if (code == CLI_DONE) code = solve_and_write(c, scene, &d);
     free(seed);
     return code;
@@ -241,7 +241,7 @@ int cli_ik(int argc, char **argv) {
     call c = {0};
     skel_scene *scene = NULL;
     int code = read_call(argc, argv, &c);
-    if (code == CLI_DONE) code = cli_scene(c.file, &scene);
+    if (code == CLI_DONE) code = cli_read_scene(c.file, &scene);
     if (code == CLI_DONE) code = solve_scene(&c, scene);
     skel_scene_destroy(scene);
     return code;

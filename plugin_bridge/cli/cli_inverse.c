@@ -407,9 +407,9 @@ static int write_motors(const call *c, const skel_scene *scene, const motion *m)
     e.has_bake = 1, e.fps = e.sample_rate;
     e.frame_start = skel_track_frame_start(m->track);
     e.frame_end = e.frame_start + m->frames - 1;
-    const int code = status == SKEL_OK
-                         ? cli_write_edited(c->motors, scene, &e)
-                         : cli_error(cli_code(status), c->words[0], "%s", skel_status_text(status));
+    const int code = status == SKEL_OK ? cli_write_edited(c->motors, scene, &e)
+                                       : cli_error(cli_exit_code(status), c->words[0], "%s",
+                                                   skel_status_text(status));
     free_curves(&x);
     return code;
 }
@@ -571,14 +571,14 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
     d.poses = skel_track_poses(track);
     d.sample_count = (uint32_t)skel_track_frame_count(track);
     d.sample_rate = skel_track_fps(track);
-    int code = cli_number("--cutoff", c->cutoff, 1, &d.cutoff);
+    int code = cli_read_number("--cutoff", c->cutoff, 1, &d.cutoff);
     if (code != CLI_DONE) return code;
     if (!(d.cutoff < 0.5 * d.sample_rate))
         return cli_error(CLI_WRONG, NULL,
                          "--cutoff: is %g, must be below half the frame rate of the track, %g",
                          d.cutoff, 0.5 * d.sample_rate);
     const skel_status status = skel_inverse_create(&d, &inverse, &err);
-    if (status < 0) return cli_error(cli_code(status), c->words[0], "%s", err.text);
+    if (status < 0) return cli_error(cli_exit_code(status), c->words[0], "%s", err.text);
     motion m = {.model = d.model, .track = track, .inverse = inverse};
     m.frames = (int32_t)d.sample_count;
     m.nb = skel_model_body_count(m.model), m.nj = skel_model_joint_count(m.model);
@@ -587,7 +587,7 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
     m.touched = calloc((size_t)m.nb + 1, 1);
     if (!m.touched) {
         skel_inverse_destroy(inverse);
-        return cli_error(cli_code(SKEL_E_MEMORY), c->words[0], "%s",
+        return cli_error(cli_exit_code(SKEL_E_MEMORY), c->words[0], "%s",
                          skel_status_text(SKEL_E_MEMORY));
     }
     for (int32_t i = 0; i < m.nb && m.sum.contact_samples > 0; ++i)
@@ -615,12 +615,12 @@ static int pick_format(call *c) {
 static int check_places(const call *c) {
     const char *standard = c->out && strcmp(c->out, "-") != 0 ? "" : "-";
     for (int k = 0; k < 2; ++k) {
-        if (cli_same_place(c->words[k], c->out) || cli_same_place(c->words[k], c->motors))
+        if (cli_is_same_file(c->words[k], c->out) || cli_is_same_file(c->words[k], c->motors))
             return cli_error(CLI_WRONG, c->words[k], "is an input, must not be written over");
     }
     if (strcmp(c->words[0], "-") == 0 && strcmp(c->words[1], "-") == 0)
         return cli_error(CLI_WRONG, NULL, "only one of SCENE and TRACK can be standard input");
-    if (cli_same_place(c->out, c->motors) || (c->motors && strcmp(c->motors, standard) == 0))
+    if (cli_is_same_file(c->out, c->motors) || (c->motors && strcmp(c->motors, standard) == 0))
         return cli_error(CLI_WRONG, c->motors, "forces and scene must go to different places");
     return CLI_DONE;
 }
@@ -634,11 +634,11 @@ int cli_inverse(int argc, char **argv) {
                                   {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
     skel_track *track = NULL;
-    int code = cli_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
+    int code = cli_read_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
     if (code == CLI_DONE) code = pick_format(&c);
     if (code == CLI_DONE) code = check_places(&c);
-    if (code == CLI_DONE) code = cli_scene(c.words[0], &scene);
-    if (code == CLI_DONE) code = cli_track(c.words[1], skel_scene_model(scene), &track);
+    if (code == CLI_DONE) code = cli_read_scene(c.words[0], &scene);
+    if (code == CLI_DONE) code = cli_read_track(c.words[1], skel_scene_model(scene), &track);
     if (code == CLI_DONE && !(skel_track_fps(track) > 0.0))
         code = cli_error(CLI_WRONG, c.words[1], "is a pose, must be a skel-track/1");
     if (code == CLI_DONE && skel_track_frame_count(track) < 3)
@@ -646,7 +646,7 @@ int cli_inverse(int argc, char **argv) {
                          "position: has %d frames, must have at least 3: an acceleration takes "
                          "three poses",
                          (int)skel_track_frame_count(track));
-    if (code == CLI_DONE) cli_warn_dynamics(c.words[0], scene);
+    if (code == CLI_DONE) cli_warn_scene(c.words[0], scene);
     if (code == CLI_DONE) code = solve(&c, scene, track);
     skel_track_destroy(track);
     skel_scene_destroy(scene);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as skel-dh/1 or CSV, in m and rad. */
 #include "robot/dh.h"
+#include "document/kind.h"
 
 #include <skel/skel_robot.h>
 
@@ -209,7 +210,7 @@ static skel_status rewrite(dh_doc *d, int32_t convention, skel_error *err) {
 
 /* Parses a table only, not the model it makes. */
 static bool parse(document *doc, const char *table, size_t length, dh_doc *d, skel_scene *s) {
-    if (robot_kind_of(table, length) == ROBOT_KIND_CSV)
+    if (doc_kind_of(table, length) == DOC_KIND_CSV)
         return doc_start(doc) && dh_parse_csv(doc, table, length, d);
     if (!doc_open(doc, table, length)) return false;
     const json_value *format = json_member(doc->root, "format");

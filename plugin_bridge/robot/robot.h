@@ -117,12 +117,4 @@ void robot_put_robot(text_buffer *t, const skel_scene *s);
 void robot_read_words(document *doc, const doc_at *source, const doc_at *notes, robot_data *r);
 void robot_put_words(text_buffer *t, const char *indent, const robot_data *r);
 
-typedef enum robot_kind { ROBOT_KIND_JSON, ROBOT_KIND_URDF, ROBOT_KIND_CSV } robot_kind;
-/** What a text is that no reader here takes, with what to do ("is a USD file, ..."); NULL: not
-    known. By its first bytes, or by the name of its root element. */
-const char *robot_foreign_bytes(const char *text, size_t length);
-const char *robot_foreign_root(const char *element);
-/** By the first characters: '<' begins URDF, '#' or a line of column names a table. */
-robot_kind robot_kind_of(const char *text, size_t length);
-
 #endif

@@ -2,6 +2,7 @@
 /* URDF as text to urdf_document: elements that matter are read, the others kept as text. */
 #include "robot/urdf.h"
 #include "document/xml.h"
+#include "document/kind.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -366,7 +367,7 @@ static void open_in_joint(reader *r, const char *name, const char **attributes) 
 
 static bool open_robot(reader *r, const char *name, const char **attributes) {
     if (strcmp(name, "robot") != 0) {
-        const char *foreign = robot_foreign_root(name);
+        const char *foreign = doc_foreign_root(name);
         if (foreign)
             wrong(r, "document: %s", foreign);
         else

@@ -3,6 +3,7 @@
    scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goals.c. Tables (dh_read.c,
    dh_csv.c) and URDF (urdf_read.c) come through here, too, and become scenes. */
 #include "robot/robot.h"
+#include "document/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -269,14 +270,14 @@ static skel_scene *read_document(scene_reader *r, const char *text, size_t lengt
     *r = (scene_reader){0};
     r->gravity[2] = -9.81;
     skel_scene *s = scene_new();
-    const robot_kind kind = robot_kind_of(text, length);
-    const char *foreign = robot_foreign_bytes(text, length);
+    const doc_kind kind = doc_kind_of(text, length);
+    const char *foreign = doc_foreign_bytes(text, length);
     if (foreign) {
         if (doc_start(&r->doc)) robot_note(&r->doc, SKEL_E_DOCUMENT, "document: %s", foreign);
-    } else if (kind == ROBOT_KIND_JSON) {
+    } else if (kind == DOC_KIND_JSON) {
         if (doc_open(&r->doc, text, length) && s) read_json(r, s);
     } else if (doc_start(&r->doc) && s) {
-        if (kind == ROBOT_KIND_URDF)
+        if (kind == DOC_KIND_URDF)
             robot_read_urdf(&r->doc, text, length, s);
         else
             robot_read_dh_csv(&r->doc, text, length, s);

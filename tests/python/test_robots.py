@@ -590,7 +590,7 @@ class Named(unittest.TestCase):
     def test_a_robot_that_nobody_knows(self):
         done = run("fk", "ur77")
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"ur77: No such file or directory, nor is it a robot", done.stderr)
+        self.assertIn(b"ur77: No such file or directory, and no robot has this name", done.stderr)
 
     def test_a_folder_of_ones_own(self):
         with tempfile.TemporaryDirectory() as folder:
