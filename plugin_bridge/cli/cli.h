@@ -62,6 +62,7 @@ int cli_is_same_file(const char *a, const char *b);
 int cli_protect_input(const char *input, const char *out);
 
 #define CLI_POSES_MAX 200000000.0 /* frames times bodies of a track */
+#define CLI_GAP_WARN 1e-5         /* [m], [rad]: larger joint gaps of given poses are reported */
 #define CLI_PATH_BYTES 8192
 #define CLI_FOLDER_BYTES 4096
 /** The k-th folder that may contain robots, or "" if it is not known. Returns 0 beyond the last. */
