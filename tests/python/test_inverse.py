@@ -362,7 +362,7 @@ class Contacts(InFolder):
         flat = {**BLOCK, "ground": [{"friction": 0.3}]}
         done = skel("inverse", self.put("flat.json", flat), self.put("pulled.json", track))
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"pulled.json: warning: frame \d+: 'block' needs .* N from "
+        self.assertRegex(done.stderr, r"pulled.json: warning: frame \d+: 'block' needs .* N "
                                       r"that contacts cannot provide")
 
     def test_what_no_equation_tells_is_named(self):
