@@ -26,6 +26,7 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--position", &c->position, NULL},
                                   {"--orientation", &c->orientation, NULL},
                                   {NULL, NULL, NULL}};
+
     int code = cli_read_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
     if (code == CLI_DONE) code = cli_pick_track_writer(c->out, c->to, &c->write);
     if (code == CLI_DONE) code = cli_protect_input(c->file, c->out);

@@ -186,6 +186,7 @@ static void put_residuals(text_buffer *t, const motion *m) {
         const int32_t body = free_root(m, k);
         text_add(t, k ? ",\n    " : "\n    ");
         text_string(t, skel_model_body_name(m->model, body));
+
         text_add(t, ": [\n");
         for (int32_t f = 0; f < m->frames; ++f) {
             text_add(t, f ? ",\n      " : "      ");
@@ -210,6 +211,7 @@ static void put_contact(text_buffer *t, const motion *m, const skel_inverse_cont
     text_add(t, ", \"other\": ");
     put_body(t, m, c->other);
     if (c->ground >= 0) text_addf(t, ", \"ground\": %d", (int)c->ground);
+
     text_add(t, ", \"point\": ");
     text_numbers(t, c->point, 3);
     text_add(t, ", \"normal\": ");
@@ -256,6 +258,7 @@ static void put_joints(text_buffer *t, const motion *m) {
         const char *between = "";
         text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
         text_string(t, skel_model_joint_name(m->model, j));
+
         const int first = (int)skel_model_joint_dof_offset(m->model, j);
         text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first, first,
                   (int)kind_of(m->model, j).dof);
@@ -279,6 +282,7 @@ static void put_summary(text_buffer *t, const motion *m) {
     text_addf(t, ", \"frame_start\": %d, ", (int)skel_track_frame_start(m->track));
     put_named(t, "cutoff", m->sum.cutoff);
     text_addf(t, ", \"order\": %d,\n  ", (int)m->sum.order);
+
     put_named(t, "joint_gap", m->sum.joint_gap);
     text_add(t, ", ");
     put_named(t, "misalignment", m->sum.misalignment);
@@ -490,6 +494,7 @@ static residual find_residual(const motion *m) {
             const size_t at = (size_t)f * (size_t)m->nb + (size_t)free_root(m, k);
             const double *r = skel_inverse_residual(m->inverse) + 6 * at;
             const double force = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+
             const double excess = force - skel_inverse_uncertainty(m->inverse)[f];
             if (!(excess > largest)) continue;
             largest = excess;

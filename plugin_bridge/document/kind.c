@@ -77,6 +77,7 @@ const char *doc_foreign_root(const char *element) {
         {"html", "is a web page instead of the file: download the raw file"},
         {"drake", "is a model of Drake" DOC_KINDS_READ ": give the robot's URDF"},
     };
+
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
         if (strcmp(element, known[k].name) == 0) return known[k].what;
     return NULL;

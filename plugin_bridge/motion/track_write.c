@@ -8,7 +8,8 @@
 
 /* ---- skel-track/1 --------------------------------------------------------------------------- */
 
-/* One field of all frames, one line per frame: the first `count` numbers of each row of `stride`. */
+/* One field of all frames, one line per frame: of each row of `stride` numbers the first `count`.
+   */
 static int put_field(text_buffer *t, FILE *stream, const track_source *s, const char *name,
                      const double *rows, int32_t stride, int32_t count) {
     const int32_t nb = skel_model_body_count(s->model);

@@ -308,10 +308,12 @@ static void check_row(reader *r, dh_joint *j, const bool has[C_COUNT]) {
         robot_note(r->doc, SKEL_E_DOCUMENT,
                    "line %d: limit_%s: is missing, must be given with the other limit",
                    (int)r->line, has[C_LOW] ? "high" : "low");
+
     j->has_limits = has[C_LOW] && has[C_HIGH];
     if (j->has_limits && j->low > j->high)
         robot_note(r->doc, SKEL_E_DOCUMENT, "line %d: limit_low: is %g, must be at most limit_high",
                    (int)r->line, j->low);
+
     if (j->has_inertia && !robot_inertia_definite(j->inertia))
         robot_note(r->doc, SKEL_E_DOCUMENT,
                    "line %d: ixx: is %g, must be positive definite with the other moments",
@@ -389,6 +391,7 @@ static int32_t split_cells(char *line, char **cell) {
     for (char *at = line; at;) {
         if (n == DH_COLUMNS_MAX) return -1;
         while (*at == ' ' || *at == '\t') ++at;
+
         char *end;
         if (*at == '"') {
             end = unquote(at + 1);
@@ -399,6 +402,7 @@ static int32_t split_cells(char *line, char **cell) {
             end = strchr(at, ',');
             cell[n++] = at;
         }
+
         if (end) *end = 0;
         if (cell[n - 1] == at) cell[n - 1] = trim(at);
         at = end ? end + 1 : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The DH table of a chain of a scene: finds the chain, extracts its rows by skel_dh_extract, and adds
-   names, limits, masses, poses and notes on the choices that were made. */
+/* The DH table of a chain of a scene: finds the chain, extracts its rows by skel_dh_extract, and
+   adds names, limits, masses, poses and notes on the choices that were made. */
 #include "robot/dh.h"
 
 #include <skel/skel_robot.h>
@@ -73,7 +73,7 @@ static bool find_frame(const skel_scene *s, const char *name, int32_t *body, dou
     return *body >= SKEL_WORLD;
 }
 
-/* Finds the tip if it is not given: the only body that is the child of one joint and has no other. */
+/* Finds the tip if it is not given: the only body that has one joint, as its child. */
 static skel_status find_only_end(chain *c, skel_error *err) {
     const int32_t nb = skel_model_body_count(c->model);
     int32_t *joints = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *joints);
@@ -245,9 +245,12 @@ static void fill_row(chain *c, int32_t i) {
     skel_dh_get_row(c->dh, i, &j->row);
     const skel_joint_desc joint = joint_of(c, j->row.joint);
     const int32_t part = j->row.part;
+
     j->name = row_name(c, &joint, part);
     j->link = j->name;
     j->friction = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
+
+    /* The limits of a ball joint are a cone and a twist, not bounds of its three angles. */
     if (joint.limits.is_set && joint.type != SKEL_JOINT_BALL) {
         j->has_limits = true;
         j->low = joint.limits.low[part];
@@ -300,6 +303,7 @@ static int32_t *find_near(chain *c) {
             near[i] = near[i + 1];
             continue;
         }
+
         const skel_joint_desc j = joint_of(c, joint);
         near[i] = c->island[j.child + 1] == island ? j.parent : j.child;
         island = c->island[near[i] + 1];

@@ -66,6 +66,7 @@ static const char *const k_types[] = {"revolute", "prismatic", NULL};
 static void quaternion_of(const double m[16], double q[4]) {
     const double xx = m[0], yy = m[5], zz = m[10], tr = xx + yy + zz;
     double x[4] = {1 + tr, m[9] - m[6], m[2] - m[8], m[4] - m[1]};
+
     if (!(tr >= xx && tr >= yy && tr >= zz)) {
         const double by_x[4] = {m[9] - m[6], 1 + 2 * xx - tr, m[1] + m[4], m[2] + m[8]};
         const double by_y[4] = {m[2] - m[8], m[1] + m[4], 1 + 2 * yy - tr, m[6] + m[9]};
@@ -81,7 +82,8 @@ static void quaternion_of(const double m[16], double q[4]) {
     memcpy(q, x, sizeof x);
 }
 
-/* Whether the rows are orthonormal and right-handed to DH_MATRIX_TOL, and the last row is 0 0 0 1. */
+/* Whether the rows are orthonormal and right-handed to DH_MATRIX_TOL, and the last row is 0 0 0 1.
+   */
 static bool is_rigid(const double m[16]) {
     double worst = fabs(m[12]) + fabs(m[13]) + fabs(m[14]) + fabs(m[15] - 1.0), c[3];
     for (int i = 0; i < 3; ++i)
@@ -268,6 +270,7 @@ static void read_poses(document *doc, const doc_at *at, dh_doc *d) {
         doc_wrong(doc, at, "{\"name\": [q, ...], ...}");
         return;
     }
+
     d->poses = doc_alloc(doc, (size_t)count + 1, sizeof *d->poses);
     for (const json_value *c = at->node->child; c && d->poses; c = c->next) {
         const doc_at item = {at, c->name, -1, c};

@@ -132,10 +132,12 @@ static void check_masses(document *doc, const dh_doc *d, double reach) {
    with alpha_0 = a_0 = 0 and ends with a twist, a standard table ends with alpha_n = a_n = 0. */
 static void check_convention(document *doc, const dh_doc *d) {
     const skel_dh_row *first = &d->joints[0].row, *last = &d->joints[d->count - 1].row;
-    const bool nothing_first = first->a == 0.0 && first->alpha == 0.0;
+    const bool first_is_zero = first->a == 0.0 && first->alpha == 0.0;
     const bool last_is_zero = last->a == 0.0 && last->alpha == 0.0;
-    if (d->count < 3 || nothing_first == last_is_zero) return;
-    if (d->convention == SKEL_DH_STANDARD && nothing_first &&
+
+    if (d->count < 3 || first_is_zero == last_is_zero) return;
+
+    if (d->convention == SKEL_DH_STANDARD && first_is_zero &&
         fabs(last->alpha) > DH_TWIST_MIN_RAD && fabs(fabs(last->alpha) - DOC_PI) > DH_TWIST_MIN_RAD)
         robot_note(doc, SKEL_OK,
                    "convention: is \"standard\", but a and alpha are zero in the first row and not "

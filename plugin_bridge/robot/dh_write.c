@@ -47,6 +47,7 @@ static void put_joint(text_buffer *t, const dh_joint *j, bool first) {
         text_add(t, ", \"link\": ");
         text_string(t, j->link);
     }
+
     text_addf(t, ", \"type\": \"%s\",\n     ",
               j->row.type == SKEL_JOINT_HINGE ? "revolute" : "prismatic");
     put_number(t, "\"a\": ", j->row.a);
@@ -56,6 +57,7 @@ static void put_joint(text_buffer *t, const dh_joint *j, bool first) {
     if (j->row.offset != 0.0) put_number(t, ", \"offset\": ", j->row.offset);
     if (j->row.sign < 0.0) text_add(t, ", \"sign\": -1");
     if (j->has_limits) put_numbers(t, ", \"limits\": ", limits, 2);
+
     put_body(t, j);
     if (j->mimic.of) scene_put_mimic(t, j->mimic.of, j->mimic.factor, j->mimic.offset);
     text_add(t, "}");

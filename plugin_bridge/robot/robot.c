@@ -133,7 +133,7 @@ void robot_note(document *doc, skel_status status, const char *form, ...) {
     doc_pass_on(doc, status, &err);
 }
 
-/* Translates a message of the engine: "bodies[3].inertia: ..." becomes "link 'elbow': inertia: ...". */
+/* Translates a message of the engine: "bodies[3].inertia: ..." to "link 'elbow': inertia: ...". */
 static void pass_on(document *doc, skel_status status, const skel_error *err,
                     const skel_body_desc *bodies, const skel_joint_desc *joints) {
     const char *dot = strchr(err->text, '.');

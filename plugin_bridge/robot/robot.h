@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Private: the part of a robot's document that the model does not hold: named frames, named poses,
-   limits of the drives, and for URDF all elements that dynamics does not need. The scene owns it. */
+   limits of the drives, and for URDF all elements that dynamics does not need. The scene owns
+   it. */
 #ifndef BRIDGE_ROBOT_ROBOT_H
 #define BRIDGE_ROBOT_ROBOT_H
 
@@ -46,7 +47,8 @@ struct robot_data {
 robot_data *robot_new(skel_scene *scene);
 void robot_free(robot_data *robot);
 
-/** Adds a problem (status SKEL_OK: a warning). Its text begins with its position in the document. */
+/** Adds a problem (status SKEL_OK: a warning). The text begins with the position in the document.
+ */
 DOC_PRINTF(3, 4)
 void robot_note(document *doc, skel_status status, const char *form, ...);
 

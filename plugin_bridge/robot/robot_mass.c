@@ -147,6 +147,7 @@ static void find_links(estimator *e) {
 static double reach_of(const estimator *e, int32_t *stack, double *path) {
     double reach = 0.0;
     for (int32_t i = 0; i < e->nb; ++i) path[i] = -1.0;
+
     for (int32_t i = 0; i < e->nb; ++i) {
         /* Up to a body whose path length is known, then down again. */
         int32_t depth = 0;
@@ -154,6 +155,7 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
             stack[depth++] = at;
             at = e->joint_of[at] >= 0 ? e->joints[e->joint_of[at]].parent : -1;
         }
+
         while (depth > 0) {
             const int32_t at = stack[--depth], k = e->joint_of[at];
             const skel_joint_desc *j = k >= 0 ? &e->joints[k] : NULL;
@@ -161,6 +163,7 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
             if (j && j->parent >= 0)
                 path[at] = path[j->parent] + distance(j->parent_position, e->start[j->parent]);
         }
+
         reach = fmax(reach, path[i] + length_of(e, i));
     }
     return reach > 0.0 ? reach : REACH_UNKNOWN_M;
@@ -230,8 +233,8 @@ static double size_of(const estimator *e, int32_t i) {
     return fmax(fmax(length_of(e, i), distance(origin, e->start[i])), 2.0 * e->radius);
 }
 
-/* A point mass, or masses on a line, have no inertia about some axis: a small inertia is added about
-   all axes. Returns false if the sum is still not positive definite. */
+/* A point mass, or masses on a line, have no inertia about some axis: a small inertia is added
+   about all axes. Returns false if the sum is still not positive definite. */
 static bool thicken(const estimator *e, int32_t i) {
     skel_body_desc *b = &e->bodies[i];
     const double k = POINT_GYRATION * size_of(e, i);
