@@ -365,7 +365,8 @@ class NearlyParallel(unittest.TestCase):
             self.assertAlmostEqual(pair["normal_distance"], 0.41 / (3.1416 - math.pi), 1)
             self.assertIn("warning: the axes of 'joint_2' and 'joint_3' deviate from "
                           "parallel by 7.35e-06 rad and were read as parallel: their common "
-                          "normal is 55809.6 m away, the reach is 1.02 m (--snap 1e-06 keeps them as they are)", words)
+                          "normal is 55809.6 m away, the reach is 1.02 m (--snap 1e-06 keeps them "
+                          "as they are)", words)
             self.assertTrue(any("55809.6 m away" in note for note in table["notes"]))
 
     def test_the_receipt_is_what_one_finds_oneself(self):
