@@ -379,7 +379,7 @@ class Contacts(InFolder):
         done = skel("inverse", self.put("table.json", scene), self.put("rests.json", track),
                     "--to", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("at 20 of 20 frames no equation tells the force", done.stderr)
+        self.assertIn("in 20 of 20 frames the equations do not determine the force", done.stderr)
         out = json.loads(done.stdout)
         self.assertEqual(out["contact_law"], list(range(1, 21)))
         contact = out["contacts"][3][0]

@@ -483,7 +483,7 @@ class Extraction(unittest.TestCase):
 
     def test_choices_are_in_the_notes(self):
         notes = " ".join(json.loads(skelpy.Scene.from_file(ROBOTS / "ur5.json").to_dh())["notes"])
-        for word in ("base holds", "tool holds", "meets the next axis", "parallel to the next"):
+        for word in ("base holds", "tool holds", "intersects the next axis", "parallel to the next"):
             self.assertIn(word, notes)
         slides = skelpy.Scene.from_file(ROBOTS / "stanford.json")
         notes = " ".join(json.loads(slides.to_dh())["notes"])
