@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_SAME 1e-3 /* [rad], [m]: a first frame that was not moved farther is as it was */
+#define CLI_START_WARN 1e-3 /* [rad], [m]: a larger change of the first frame is reported */
 
 typedef struct call {
     const char *file, *out, *to, *mode, *tolerance, *seed, *start, *body, *position, *orientation;
@@ -26,34 +26,43 @@ static int read_call(int argc, char **argv, call *c) {
                                   {"--position", &c->position, NULL},
                                   {"--orientation", &c->orientation, NULL},
                                   {NULL, NULL, NULL}};
-    int code = cli_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
-    if (code == CLI_DONE) code = cli_pick_track(c->out, c->to, &c->write);
-    if (code == CLI_DONE) code = cli_keep_scene(c->file, c->out);
+
+    int code = cli_read_options(argc, argv, options, "skel ik SCENE", &c->file, 1);
+    if (code == CLI_DONE) code = cli_pick_track_writer(c->out, c->to, &c->write);
+    if (code == CLI_DONE) code = cli_protect_input(c->file, c->out);
     return code;
 }
 
-/* ---- what to solve --------------------------------------------------------------------------- */
+/* ---- description of the task ----------------------------------------------------------------- */
 
 static const char *mode_name(int32_t i) {
-    return i == SKEL_IK_POSE ? "pose" : i == SKEL_IK_TRACK ? "track" : NULL;
+    if (i == SKEL_IK_POSE) return "pose";
+    return i == SKEL_IK_TRACK ? "track" : NULL;
 }
 
+enum { SEED_OF_SCENE = -1, SEED_CURRENT = 0, SEED_MID = 1 };
+
 static const char *seed_name(int32_t i) {
-    return i == 0 ? "current" : i == 1 ? "mid" : NULL;
+    if (i == SEED_CURRENT) return "current";
+    return i == SEED_MID ? "mid" : NULL;
 }
 
 static const char *start_name(int32_t i) {
-    return i == SKEL_IK_START_FREE ? "free" : i == SKEL_IK_START_HELD ? "held" : NULL;
+    if (i == SKEL_IK_START_FREE) return "free";
+    return i == SKEL_IK_START_HELD ? "held" : NULL;
 }
 
-/* The body or frame of --body, else the tool. */
-static int find_end(const call *c, const skel_scene *scene, skel_goal_desc *g) {
+/* Sets the body of the goal: the body or frame of --body, or the tool. */
+static int set_body(const call *c, const skel_scene *scene, skel_goal_desc *g) {
     int32_t frame = c->body ? -1 : skel_scene_tool(scene);
     for (int32_t k = 0; c->body && k < skel_scene_frame_count(scene); ++k)
         if (strcmp(skel_scene_frame_name(scene, k), c->body) == 0) frame = k;
     if (frame < 0 && !c->body)
-        return cli_error(CLI_WRONG, c->file,
-                         "--body: is missing, must name a body: the document has no tool");
+        return cli_error(
+            CLI_WRONG, c->file,
+            "--body: is missing, must be the name of a body: the document has no tool");
+
+    /* A frame is fixed in its body: its origin and its axes take part in the goal. */
     if (frame < 0) {
         g->body = skel_model_find_body(skel_scene_model(scene), c->body);
     } else {
@@ -67,50 +76,58 @@ static int find_end(const call *c, const skel_scene *scene, skel_goal_desc *g) {
                      c->body ? c->body : skel_scene_frame_name(scene, frame));
 }
 
-/* One goal of the call instead of those of the document. */
+/* The goal that the call gives instead of those of the document. */
 static int read_goal(const call *c, const skel_scene *scene, skel_goal_desc *g) {
     int code = CLI_DONE;
     skel_goal_desc_init(g);
     g->parts = 0;
     if (c->position) {
-        code = cli_numbers("--position", c->position, 3, g->position);
+        code = cli_read_numbers("--position", c->position, 3, g->position);
         g->parts |= SKEL_GOAL_POSITION;
     }
     if (c->orientation && code == CLI_DONE) {
-        code = cli_numbers("--orientation", c->orientation, 4, g->orientation);
+        code = cli_read_numbers("--orientation", c->orientation, 4, g->orientation);
         g->parts |= SKEL_GOAL_ORIENTATION;
     }
-    return code == CLI_DONE ? find_end(c, scene, g) : code;
+    return code == CLI_DONE ? set_body(c, scene, g) : code;
 }
 
-/* What the scene says, with what the call says over it. *seed is to be freed. */
+/* The settings of the scene, with those of the call in their place. The caller frees *seed. */
 static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc *d,
                      skel_ik_desc *ik, skel_goal_desc *goal, double **seed) {
-    int32_t which = -1, start;
+    int32_t seed_kind = SEED_OF_SCENE, start;
+
     skel_ik_motion_desc_init(d);
     skel_scene_get_ik_desc(scene, d);
     *ik = *d->ik;
     d->ik = ik;
     start = (int32_t)d->start;
-    int code = cli_choice("--mode", c->mode, mode_name, &ik->mode);
-    if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &ik->tolerance);
-    if (code == CLI_DONE) code = cli_choice("--seed", c->seed, seed_name, &which);
-    if (code == CLI_DONE) code = cli_choice("--start", c->start, start_name, &start);
+
+    int code = cli_read_choice("--mode", c->mode, mode_name, &ik->mode);
+    if (code == CLI_DONE) code = cli_read_number("--tolerance", c->tolerance, 1, &ik->tolerance);
+    if (code == CLI_DONE) code = cli_read_choice("--seed", c->seed, seed_name, &seed_kind);
+    if (code == CLI_DONE) code = cli_read_choice("--start", c->start, start_name, &start);
     d->start = (uint32_t)start;
+
     if (code == CLI_DONE && (c->position || c->orientation)) {
         code = read_goal(c, scene, goal);
-        ik->goals = goal, ik->goal_count = 1, ik->goal_stride = sizeof *goal;
-        d->tracks = NULL, d->sample_count = 1;
+        ik->goals = goal;
+        ik->goal_count = 1;
+        ik->goal_stride = sizeof *goal;
+        d->tracks = NULL;
+        d->sample_count = 1;
     } else if (code == CLI_DONE && c->body) {
-        code = cli_error(CLI_WRONG, NULL, "--body: goes with --position or --orientation");
+        code = cli_error(CLI_WRONG, NULL, "--body: needs --position or --orientation");
     }
     if (code != CLI_DONE) return code;
     if (ik->goal_count == 0)
         return cli_error(CLI_WRONG, c->file,
                          "goals: is missing, must be [goal, ...], at least one; or give "
                          "--position");
-    if (which == 0) d->seed = NULL;
-    if (which != 1) return CLI_DONE;
+
+    if (seed_kind == SEED_CURRENT) d->seed = NULL;
+    if (seed_kind != SEED_MID) return CLI_DONE;
+
     *seed = calloc((size_t)skel_model_q_count(ik->model) + 1, sizeof **seed);
     if (!*seed) return cli_error(CLI_FAILED, NULL, "out of memory");
     skel_scene_get_middle_q(scene, *seed);
@@ -118,56 +135,64 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
     return CLI_DONE;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* "goals[1] 'left hand', 0.02 m"; a loop where no goal is that far off. */
-static void say_worst(const skel_scene *scene, const skel_ik_motion *motion, int32_t frame,
-                      int32_t goals, char *out, size_t size) {
-    const double *off = skel_ik_motion_residuals(motion) + 2 * (size_t)frame * (size_t)goals;
+/* Describes the largest error of a frame: "goals[1] 'left hand', 0.02 m", or a loop of joints if no
+   goal has such a large error. */
+static void describe_worst(const skel_scene *scene, const skel_ik_motion *motion, int32_t frame,
+                           int32_t goals, char *out, size_t size) {
+    const double *error = skel_ik_motion_residuals(motion) + 2 * (size_t)frame * (size_t)goals;
     const double residual = skel_ik_motion_receipts(motion)[frame].residual;
     int32_t worst = 0;
+
+    /* Each goal has a distance [m] and an angle [rad]. */
     for (int32_t k = 1; k < 2 * goals; ++k)
-        if (off[k] > off[worst]) worst = k;
-    if (residual > off[worst] * (1.0 + 1e-9)) {
+        if (error[k] > error[worst]) worst = k;
+    if (residual > error[worst] * (1.0 + 1e-9)) {
         snprintf(out, size, "a loop of joints, %.3g", residual);
         return;
     }
-    const char *own = skel_scene_goal_name(scene, worst / 2);
-    const char *name = own ? own : "";
+
+    const char *given = skel_scene_goal_name(scene, worst / 2);
+    const char *name = given ? given : "";
     snprintf(out, size, "goals[%d]%s%.64s%s, %.3g %s", (int)(worst / 2), name[0] ? " '" : "", name,
-             name[0] ? "'" : "", off[worst], worst % 2 ? "rad" : "m");
+             name[0] ? "'" : "", error[worst], worst % 2 ? "rad" : "m");
 }
 
-/* Frames that are blended with the seed are not meant to be there yet. */
-static int judge(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
-                 const skel_ik_motion *motion) {
+/* Fails if a goal was missed in some frame. Frames that are blended with the seed do not count. */
+static int check_reached(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
+                         const skel_ik_motion *motion) {
     const skel_ik_receipt *r = skel_ik_motion_receipts(motion);
     const int64_t n = skel_ik_motion_sample_count(motion);
     int64_t missed = 0, worst = -1;
-    char what[160];
+    char description[160];
+
     for (int64_t k = d->blend_in; k < n - (int64_t)d->blend_out; ++k) {
         if (r[k].reached) continue;
         ++missed;
         if (worst < 0 || r[k].residual > r[worst].residual) worst = k;
     }
     if (missed == 0) return CLI_DONE;
-    say_worst(scene, motion, (int32_t)worst, (int32_t)d->ik->goal_count, what, sizeof what);
+
+    describe_worst(scene, motion, (int32_t)worst, (int32_t)d->ik->goal_count, description,
+                   sizeof description);
     return cli_error(CLI_FAILED, c->file,
                      "%lld of %lld frames not reached; worst at frame %lld: %s", (long long)missed,
-                     (long long)n, (long long)(skel_scene_frame_start(scene) + worst), what);
+                     (long long)n, (long long)(skel_scene_frame_start(scene) + worst), description);
 }
 
 static const char *joint_name(const skel_ik_motion_desc *d, const skel_ik_jump *jump) {
     return jump->joint < 0 ? "free root" : skel_model_joint_name(d->ik->model, jump->joint);
 }
 
-/* Where the joints jump, and whether the first frame was moved so that they need not. */
+/* Reports jumps of joints, and a first frame that was changed to avoid them. */
 static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_motion_desc *d,
                           const skel_ik_motion *motion) {
     skel_ik_jump jump = {.struct_size = sizeof jump};
     char text[256];
+
     skel_ik_motion_get_start(motion, &jump);
-    if (jump.size > START_SAME) {
+    if (jump.size > CLI_START_WARN) {
         snprintf(text, sizeof text,
                  "frame %d: joint '%.64s' starts %.3g %s away from the seed, so that the motion is "
                  "continuous (--start held keeps it)",
@@ -175,6 +200,7 @@ static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_
                  jump.is_length ? "m" : "rad");
         cli_warn(c->file, text);
     }
+
     for (int32_t k = 0; k < skel_ik_motion_jump_count(motion); ++k) {
         skel_ik_motion_get_jump(motion, k, &jump);
         snprintf(text, sizeof text,
@@ -187,8 +213,8 @@ static void warn_of_jumps(const call *c, const skel_scene *scene, const skel_ik_
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static skel_status run(skel_ik_motion *motion, int shown) {
-    cli_progress p = cli_progress_start(shown);
+static skel_status run(skel_ik_motion *motion, int with_progress) {
+    cli_progress p = cli_progress_start(with_progress);
     skel_status status = SKEL_MORE;
     while (status == SKEL_MORE) {
         status = skel_ik_motion_advance(motion, CLI_SLICE_MS);
@@ -203,12 +229,14 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
     skel_error err;
     skel_error_init(&err);
     skel_status status = skel_ik_motion_start(d, &motion, &err);
-    if (status < 0) return cli_error(cli_code(status), c->file, "%s", err.text);
+    if (status < 0) return cli_error(cli_exit_code(status), c->file, "%s", err.text);
+
     status = run(motion, c->progress);
     if (status < 0) {
         skel_ik_motion_destroy(motion);
-        return cli_error(cli_code(status), c->file, "%s", skel_status_text(status));
+        return cli_error(cli_exit_code(status), c->file, "%s", skel_status_text(status));
     }
+
     const track_source source = {.model = d->ik->model,
                                  .ik = motion,
                                  .goals = (int32_t)d->ik->goal_count,
@@ -218,9 +246,10 @@ static int solve_and_write(const call *c, const skel_scene *scene, const skel_ik
                                  .frames = skel_ik_motion_samples_done(motion),
                                  .poses = skel_ik_motion_poses(motion),
                                  .q = skel_ik_motion_q(motion)};
+
     int code = cli_write_track(c->out, c->write, &source);
     if (code == CLI_DONE) warn_of_jumps(c, scene, d, motion);
-    if (code == CLI_DONE) code = judge(c, scene, d, motion);
+    if (code == CLI_DONE) code = check_reached(c, scene, d, motion);
     skel_ik_motion_destroy(motion);
     return code;
 }
@@ -231,7 +260,7 @@ static int solve_scene(const call *c, const skel_scene *scene) {
     skel_goal_desc goal;
     double *seed = NULL;
     int code = read_desc(c, scene, &d, &ik, &goal, &seed);
-    if (code == CLI_DONE) code = cli_check_out(c->out);
+    if (code == CLI_DONE) code = cli_check_output(c->out);
     if (code == CLI_DONE) code = solve_and_write(c, scene, &d);
     free(seed);
     return code;
@@ -241,7 +270,7 @@ int cli_ik(int argc, char **argv) {
     call c = {0};
     skel_scene *scene = NULL;
     int code = read_call(argc, argv, &c);
-    if (code == CLI_DONE) code = cli_scene(c.file, &scene);
+    if (code == CLI_DONE) code = cli_read_scene(c.file, &scene);
     if (code == CLI_DONE) code = solve_scene(&c, scene);
     skel_scene_destroy(scene);
     return code;

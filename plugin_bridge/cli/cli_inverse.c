@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `skel inverse`: the joint forces of a track [RUD 4.4.1], as CSV or JSON; and the scene that has
-   them as motors and loads, to run the motion forward again. */
+/* `skel inverse`: inverse dynamics, the joint forces of a track [RUD 4.4.1], as CSV or JSON. With
+   --motors also the scene with these forces as motors and loads, so that a bake repeats the
+   motion. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNEXPLAINED 0.01 /* of the weight: a larger residual is worth a warning */
-#define GAP_SLACK 1e-5   /* [m], [rad]: a track that fits its joints worse is worth a warning */
+#define CLI_RESIDUAL_WARN 0.01 /* relative to the weight: a larger residual force is reported */
 
 typedef struct call {
     const char *words[2]; /* scene, track */
@@ -17,57 +17,59 @@ typedef struct call {
     int as_json;
 } call;
 
-/* All that the writers read. */
+/* The input and the result, as the writers read them. */
 typedef struct motion {
     const skel_model *model;
     const skel_track *track;
     const skel_inverse *inverse;
     skel_inverse_summary sum;
     int32_t frames, nb, nj, nv;
-    unsigned char *touched; /* (nb) contact forces act on the body at some frame */
+    unsigned char *touched; /* (nb) whether contact forces act on the body in some frame */
 } motion;
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static int32_t joint_type(const skel_model *model, int32_t joint) {
+static skel_joint_desc joint_of(const skel_model *model, int32_t joint) {
     skel_joint_desc j;
     skel_joint_desc_init(&j);
     skel_model_get_joint(model, joint, &j);
-    return j.type;
+    return j;
 }
 
-/* What the numbers of a joint are called, in their order. */
-static const char *const *column_names(int32_t type) {
+static skel_joint_kind kind_of(const skel_model *model, int32_t joint) {
+    skel_joint_kind kind = {.struct_size = sizeof kind};
+    skel_joint_kind_get(joint_of(model, joint).type, &kind);
+    return kind;
+}
+
+/* Names of the generalised forces of a joint, in the order of its velocities; NULL ends them. */
+static const char *const *column_names(const skel_model *model, int32_t joint) {
     static const char *const none[] = {NULL};
-    static const char *const hinge[] = {"torque", NULL};
-    static const char *const slide[] = {"force", NULL};
+    static const char *const one_torque[] = {"torque", NULL};
+    static const char *const one_force[] = {"force", NULL};
     static const char *const universal[] = {"tz", "tx", NULL}; /* outer z, inner x */
     static const char *const ball[] = {"tx", "ty", "tz", NULL};
-    switch (type) {
-    case SKEL_JOINT_HINGE: return hinge;
-    case SKEL_JOINT_SLIDE: return slide;
+    const skel_joint_kind kind = kind_of(model, joint);
+    if (kind.has_axis) return kind.dof_kind[0] == SKEL_COORDINATE_LENGTH ? one_force : one_torque;
+
+    switch (joint_of(model, joint).type) {
     case SKEL_JOINT_UNIVERSAL: return universal;
     case SKEL_JOINT_BALL: return ball;
     default: return none;
     }
 }
 
-static int column_count(int32_t type) {
-    int count = 0;
-    for (const char *const *c = column_names(type); *c; ++c) ++count;
-    return count;
-}
-
-static int32_t next_root(const motion *m, int32_t k) {
+/* The k-th free root, or -1. */
+static int32_t free_root(const motion *m, int32_t k) {
     return skel_inverse_free_root(m->inverse, k);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* ",NAME.WHAT" */
-static void put_head(text_buffer *t, const char *name, const char *what) {
+/* ",NAME.QUANTITY" */
+static void put_head(text_buffer *t, const char *name, const char *quantity) {
     char suffix[32];
-    snprintf(suffix, sizeof suffix, ".%s", what);
+    snprintf(suffix, sizeof suffix, ".%s", quantity);
     text_add(t, ",");
     text_csv_name(t, name, suffix, 0);
 }
@@ -79,7 +81,7 @@ static void put_cells(text_buffer *t, const double *x, int32_t count) {
     }
 }
 
-/* Whether a contact force acts on the body at some frame. */
+/* Whether a contact force acts on the body in some frame. */
 static int is_touched(const motion *m, int32_t body) {
     skel_inverse_contact c = {.struct_size = sizeof c};
     for (int32_t f = 0; f < m->frames; ++f)
@@ -90,10 +92,11 @@ static int is_touched(const motion *m, int32_t body) {
     return 0;
 }
 
-/* Sum of the contact forces on a body. */
-static void push_on(const motion *m, int32_t frame, int32_t body, double sum[3]) {
+/* Sum of the contact forces on a body [N]. */
+static void sum_contacts(const motion *m, int32_t frame, int32_t body, double sum[3]) {
     skel_inverse_contact c = {.struct_size = sizeof c};
-    sum[0] = sum[1] = sum[2] = 0;
+    for (int e = 0; e < 3; ++e) sum[e] = 0;
+
     for (int32_t k = 0; k < skel_inverse_contact_count(m->inverse, frame); ++k) {
         skel_inverse_get_contact(m->inverse, frame, k, &c);
         for (int e = 0; e < 3; ++e) {
@@ -107,16 +110,16 @@ static void put_csv_head(text_buffer *t, const motion *m) {
     static const char *const residual[] = {"residual.fx", "residual.fy", "residual.fz",
                                            "residual.tx", "residual.ty", "residual.tz"};
     static const char *const contact[] = {"contact.fx", "contact.fy", "contact.fz"};
+
     text_add(t, "frame,time");
     for (int32_t j = 0; j < m->nj; ++j)
-        for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c)
+        for (const char *const *c = column_names(m->model, j); *c; ++c)
             put_head(t, skel_model_joint_name(m->model, j), *c);
     for (int32_t j = 0; j < m->nj; ++j)
-        if (joint_type(m->model, j) != SKEL_JOINT_FIXED)
-            put_head(t, skel_model_joint_name(m->model, j), "power");
-    for (int32_t k = 0; next_root(m, k) >= 0; ++k)
+        if (kind_of(m->model, j).dof > 0) put_head(t, skel_model_joint_name(m->model, j), "power");
+    for (int32_t k = 0; free_root(m, k) >= 0; ++k)
         for (int c = 0; c < 6; ++c)
-            put_head(t, skel_model_body_name(m->model, next_root(m, k)), residual[c]);
+            put_head(t, skel_model_body_name(m->model, free_root(m, k)), residual[c]);
     for (int32_t i = 0; i < m->nb; ++i)
         for (int c = 0; m->touched[i] && c < 3; ++c)
             put_head(t, skel_model_body_name(m->model, i), contact[c]);
@@ -127,21 +130,23 @@ static void put_csv(text_buffer *t, const motion *m) {
     const double *torque = skel_inverse_torque(m->inverse), *power = skel_inverse_power(m->inverse);
     const double *residual = skel_inverse_residual(m->inverse);
     put_csv_head(t, m);
+
     for (int32_t f = 0; f < m->frames; ++f) {
         const double time = f / skel_track_fps(m->track);
         text_addf(t, "%d", (int)(skel_track_frame_start(m->track) + f));
         put_cells(t, &time, 1);
+
         put_cells(t, torque + (size_t)f * (size_t)m->nv, m->nv);
         for (int32_t j = 0; j < m->nj; ++j)
-            if (joint_type(m->model, j) != SKEL_JOINT_FIXED)
+            if (kind_of(m->model, j).dof > 0)
                 put_cells(t, power + (size_t)f * (size_t)m->nj + (size_t)j, 1);
-        for (int32_t k = 0; next_root(m, k) >= 0; ++k)
-            put_cells(t, residual + 6 * ((size_t)f * (size_t)m->nb + (size_t)next_root(m, k)), 6);
+        for (int32_t k = 0; free_root(m, k) >= 0; ++k)
+            put_cells(t, residual + 6 * ((size_t)f * (size_t)m->nb + (size_t)free_root(m, k)), 6);
         for (int32_t i = 0; i < m->nb; ++i) {
-            double push[3];
+            double force[3];
             if (!m->touched[i]) continue;
-            push_on(m, f, i, push);
-            put_cells(t, push, 3);
+            sum_contacts(m, f, i, force);
+            put_cells(t, force, 3);
         }
         text_add(t, "\n");
     }
@@ -149,7 +154,7 @@ static void put_csv(text_buffer *t, const motion *m) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* "name": [[...], ...], a frame to a line. */
+/* "name": [[...], ...], one line per frame. */
 static void put_rows(text_buffer *t, const char *name, const double *x, int32_t frames,
                      int32_t width) {
     text_addf(t, ",\n  \"%s\": [\n", name);
@@ -177,10 +182,11 @@ static void put_wrench(text_buffer *t, const motion *m) {
 static void put_residuals(text_buffer *t, const motion *m) {
     const double *x = skel_inverse_residual(m->inverse);
     text_add(t, ",\n  \"residual\": {");
-    for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-        const int32_t body = next_root(m, k);
+    for (int32_t k = 0; free_root(m, k) >= 0; ++k) {
+        const int32_t body = free_root(m, k);
         text_add(t, k ? ",\n    " : "\n    ");
         text_string(t, skel_model_body_name(m->model, body));
+
         text_add(t, ": [\n");
         for (int32_t f = 0; f < m->frames; ++f) {
             text_add(t, f ? ",\n      " : "      ");
@@ -205,6 +211,7 @@ static void put_contact(text_buffer *t, const motion *m, const skel_inverse_cont
     text_add(t, ", \"other\": ");
     put_body(t, m, c->other);
     if (c->ground >= 0) text_addf(t, ", \"ground\": %d", (int)c->ground);
+
     text_add(t, ", \"point\": ");
     text_numbers(t, c->point, 3);
     text_add(t, ", \"normal\": ");
@@ -233,7 +240,7 @@ static void put_contacts(text_buffer *t, const motion *m) {
     text_add(t, "\n  ]");
 }
 
-/* "name": the frames that have one of these flags. */
+/* "name": the numbers of the frames that have one of these flags. */
 static void put_flagged(text_buffer *t, const char *name, const motion *m, int32_t bits) {
     const char *between = "";
     text_addf(t, ",\n  \"%s\": [", name);
@@ -251,10 +258,11 @@ static void put_joints(text_buffer *t, const motion *m) {
         const char *between = "";
         text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
         text_string(t, skel_model_joint_name(m->model, j));
+
         const int first = (int)skel_model_joint_dof_offset(m->model, j);
         text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first, first,
-                  column_count(joint_type(m->model, j)));
-        for (const char *const *c = column_names(joint_type(m->model, j)); *c; ++c) {
+                  (int)kind_of(m->model, j).dof);
+        for (const char *const *c = column_names(m->model, j); *c; ++c) {
             text_addf(t, "%s\"%s\"", between, *c);
             between = ", ";
         }
@@ -268,13 +276,13 @@ static void put_named(text_buffer *t, const char *name, double x) {
     text_number(t, x);
 }
 
-static void put_json(text_buffer *t, const motion *m) {
-    const skel_inverse *v = m->inverse;
+static void put_summary(text_buffer *t, const motion *m) {
     text_add(t, "{\n  \"format\": \"skel-inverse/1\",\n  ");
     put_named(t, "fps", skel_track_fps(m->track));
     text_addf(t, ", \"frame_start\": %d, ", (int)skel_track_frame_start(m->track));
     put_named(t, "cutoff", m->sum.cutoff);
     text_addf(t, ", \"order\": %d,\n  ", (int)m->sum.order);
+
     put_named(t, "joint_gap", m->sum.joint_gap);
     text_add(t, ", ");
     put_named(t, "misalignment", m->sum.misalignment);
@@ -286,14 +294,21 @@ static void put_json(text_buffer *t, const motion *m) {
     put_named(t, "residual_force", m->sum.residual_force);
     text_add(t, ", ");
     put_named(t, "residual_torque", m->sum.residual_torque);
+}
+
+static void put_json(text_buffer *t, const motion *m) {
+    const skel_inverse *v = m->inverse;
+    put_summary(t, m);
     put_flagged(t, "across_event", m, SKEL_INVERSE_ACROSS_EVENT);
     put_flagged(t, "contact_law", m, SKEL_INVERSE_LAW | SKEL_INVERSE_UNSOLVED);
     put_joints(t, m);
+
     put_rows(t, "q", skel_inverse_q(v), m->frames, skel_model_q_count(m->model));
     put_rows(t, "qd", skel_inverse_qd(v), m->frames, m->nv);
     put_rows(t, "qdd", skel_inverse_qdd(v), m->frames, m->nv);
     put_rows(t, "torque", skel_inverse_torque(v), m->frames, m->nv);
     put_rows(t, "power", skel_inverse_power(v), m->frames, m->nj);
+
     put_wrench(t, m);
     put_residuals(t, m);
     text_add(t, ",\n  \"uncertainty\": ");
@@ -304,46 +319,57 @@ static void put_json(text_buffer *t, const motion *m) {
 
 /* ---- motors ---------------------------------------------------------------------------------- */
 
-/* u (0, v) u^-1 with u = a b: a vector in a frame that is turned by b in a body turned by a. */
-static void turn(const double *a, const double *b, const double v[3], double out[3]) {
+/* u (0, v) u^-1 with u = a b: a vector of a frame with orientation b in a body with orientation a,
+   in world axes. */
+static void rotate(const double *a, const double *b, const double v[3], double out[3]) {
     const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
     const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
     const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
     const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-    const double s = 2.0 * (x * v[0] + y * v[1] + z * v[2]), c = 2.0 * w * w - 1.0;
+
+    const double s = 2.0 * (x * v[0] + y * v[1] + z * v[2]);
+    const double c = 2.0 * w * w - 1.0;
     out[0] = c * v[0] + s * x + 2.0 * w * (y * v[2] - z * v[1]);
     out[1] = c * v[1] + s * y + 2.0 * w * (z * v[0] - x * v[2]);
     out[2] = c * v[2] + s * z + 2.0 * w * (x * v[1] - y * v[0]);
 }
 
-/* Torque of a universal or ball joint on its child, world axes. */
+/* Torque of a universal or ball joint on its child in world axes [N m]. */
 static void world_torque(const skel_joint_desc *j, const double *poses, const double *torque,
                          double out[3]) {
     static const double world[4] = {1, 0, 0, 0};
     const double *a = j->parent >= 0 ? poses + 7 * (size_t)j->parent + 3 : world;
     const double *b = j->child >= 0 ? poses + 7 * (size_t)j->child + 3 : world;
     if (j->type == SKEL_JOINT_BALL) {
-        turn(b, j->child_orientation, torque, out);
+        rotate(b, j->child_orientation, torque, out);
         return;
     }
+
+    /* A universal joint turns about z of the outer frame and x of the inner frame. */
     const double outer[3] = {0, 0, torque[0]}, inner[3] = {torque[1], 0, 0};
     double second[3];
-    turn(a, j->parent_orientation, outer, out);
-    turn(b, j->child_orientation, inner, second);
+    rotate(a, j->parent_orientation, outer, out);
+    rotate(b, j->child_orientation, inner, second);
     for (int k = 0; k < 3; ++k) out[k] += second[k];
 }
 
 typedef struct curves {
-    double *motor, *force, *torque, *poses, *velocities; /* the last two of the first frame */
-    double *now;                                         /* poses of one frame */
+    double *motor;              /* (frames, nj) [N m], [N] */
+    double *force, *torque;     /* (frames, nb, 3) loads in world axes [N], [N m] */
+    double *poses, *velocities; /* of the first frame */
+    double *now;                /* poses of the present frame */
 } curves;
 
 static void free_curves(curves *c) {
-    free(c->motor), free(c->force), free(c->torque);
-    free(c->poses), free(c->velocities), free(c->now);
+    free(c->motor);
+    free(c->force);
+    free(c->torque);
+    free(c->poses);
+    free(c->velocities);
+    free(c->now);
 }
 
-static int take_curves(const motion *m, curves *c) {
+static int create_curves(const motion *m, curves *c) {
     const size_t n = (size_t)m->frames, nb = (size_t)m->nb;
     c->motor = calloc(n * (size_t)m->nj + 1, sizeof(double));
     c->force = calloc(n * nb * 3, sizeof(double));
@@ -354,23 +380,26 @@ static int take_curves(const motion *m, curves *c) {
     return c->motor && c->force && c->torque && c->poses && c->now && c->velocities;
 }
 
+/* The force of a joint: a motor if it acts along one axis, a pair of torques on both bodies if it
+   is a universal or ball joint. */
 static void add_joint(const motion *m, curves *c, int32_t f, int32_t joint) {
     const size_t at = (size_t)f;
-    skel_joint_desc j;
-    skel_joint_desc_init(&j);
-    skel_model_get_joint(m->model, joint, &j);
+    const skel_joint_desc j = joint_of(m->model, joint);
     const double *torque = skel_inverse_torque(m->inverse) + at * (size_t)m->nv +
                            skel_model_joint_dof_offset(m->model, joint);
-    double push[3];
-    if (j.type == SKEL_JOINT_HINGE || j.type == SKEL_JOINT_SLIDE) /* a motor turns the parent */
+    double on_child[3];
+
+    /* The torque of a motor acts on the parent, hence the sign. */
+    if (kind_of(m->model, joint).has_axis)
         c->motor[at * (size_t)m->nj + (size_t)joint] = -torque[0];
     if (j.type != SKEL_JOINT_UNIVERSAL && j.type != SKEL_JOINT_BALL) return;
-    world_torque(&j, c->now, torque, push);
+
+    world_torque(&j, c->now, torque, on_child);
     for (int k = 0; k < 3; ++k) {
         if (j.parent >= 0)
-            c->torque[(at * (size_t)m->nb + (size_t)j.parent) * 3 + (size_t)k] -= push[k];
+            c->torque[(at * (size_t)m->nb + (size_t)j.parent) * 3 + (size_t)k] -= on_child[k];
         if (j.child >= 0)
-            c->torque[(at * (size_t)m->nb + (size_t)j.child) * 3 + (size_t)k] += push[k];
+            c->torque[(at * (size_t)m->nb + (size_t)j.child) * 3 + (size_t)k] += on_child[k];
     }
 }
 
@@ -384,12 +413,17 @@ static skel_status fill_curves(const motion *m, curves *c) {
             skel_state_get_poses(state, c->poses);
             skel_state_get_velocities(state, c->velocities);
         }
+
         for (int32_t j = 0; j < m->nj; ++j) add_joint(m, c, f, j);
-        for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-            const size_t at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+
+        /* The residual acts on the free roots as a load. */
+        for (int32_t k = 0; free_root(m, k) >= 0; ++k) {
+            const size_t at = (size_t)f * (size_t)m->nb + (size_t)free_root(m, k);
             const double *r = skel_inverse_residual(m->inverse) + 6 * at;
-            for (size_t i = 0; i < 3; ++i)
-                c->force[3 * at + i] += r[i], c->torque[3 * at + i] += r[3 + i];
+            for (size_t i = 0; i < 3; ++i) {
+                c->force[3 * at + i] += r[i];
+                c->torque[3 * at + i] += r[3 + i];
+            }
         }
     }
     skel_state_destroy(state);
@@ -398,23 +432,29 @@ static skel_status fill_curves(const motion *m, curves *c) {
 
 static int write_motors(const call *c, const skel_scene *scene, const motion *m) {
     curves x = {0};
-    skel_status status = take_curves(m, &x) ? fill_curves(m, &x) : SKEL_E_MEMORY;
+    skel_status status = create_curves(m, &x) ? fill_curves(m, &x) : SKEL_E_MEMORY;
     skel_scene_edit e;
     skel_scene_edit_init(&e);
-    e.sample_count = (uint32_t)m->frames, e.sample_rate = skel_track_fps(m->track);
-    e.poses = x.poses, e.velocities = x.velocities;
-    e.motor = x.motor, e.force = x.force, e.torque = x.torque;
-    e.has_bake = 1, e.fps = e.sample_rate;
+    e.sample_count = (uint32_t)m->frames;
+    e.sample_rate = skel_track_fps(m->track);
+    e.poses = x.poses;
+    e.velocities = x.velocities;
+    e.motor = x.motor;
+    e.force = x.force;
+    e.torque = x.torque;
+    e.has_bake = 1;
+    e.fps = e.sample_rate;
     e.frame_start = skel_track_frame_start(m->track);
     e.frame_end = e.frame_start + m->frames - 1;
-    const int code = status == SKEL_OK
-                         ? cli_write_edited(c->motors, scene, &e)
-                         : cli_error(cli_code(status), c->words[0], "%s", skel_status_text(status));
+
+    const int code = status == SKEL_OK ? cli_write_edited(c->motors, scene, &e)
+                                       : cli_error(cli_exit_code(status), c->words[0], "%s",
+                                                   skel_status_text(status));
     free_curves(&x);
     return code;
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 static int count_flagged(const motion *m, int32_t bits) {
     int count = 0;
@@ -423,45 +463,48 @@ static int count_flagged(const motion *m, int32_t bits) {
     return count;
 }
 
-/* Weight of all bodies with mass, by the gravity of the earth where the scene has none. */
+/* Weight of all dynamic bodies [N], with the gravity of the earth if the scene has none. */
 static double weight_of(const motion *m) {
     double mass = 0, g[3];
     skel_body_desc b;
     skel_model_get_gravity(m->model, g);
+
     for (int32_t i = 0; i < m->nb; ++i) {
         skel_body_desc_init(&b);
         skel_model_get_body(m->model, i, &b);
         if (b.motion == SKEL_MOTION_DYNAMIC) mass += b.mass;
     }
-    const double pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    return mass * (pull > 0 ? pull : 9.81);
+
+    const double gravity = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    return mass * (gravity > 0 ? gravity : 9.81);
 }
 
-/* The residual force that is largest beyond what its frame's derivatives may be wrong by. */
-typedef struct need {
+typedef struct residual {
     int32_t frame, body;
-    double force;
-} need;
+    double force; /* [N] */
+} residual;
 
-static need find_need(const motion *m) {
-    need out = {.frame = -1, .body = -1};
-    double most = 0;
+/* The residual force that exceeds the uncertainty of its frame by the most; frame -1: none does. */
+static residual find_residual(const motion *m) {
+    residual out = {.frame = -1, .body = -1};
+    double largest = 0;
     for (int32_t f = 0; f < m->frames; ++f) {
         if (skel_inverse_flags(m->inverse)[f] & SKEL_INVERSE_ACROSS_EVENT) continue;
-        for (int32_t k = 0; next_root(m, k) >= 0; ++k) {
-            const size_t at = (size_t)f * (size_t)m->nb + (size_t)next_root(m, k);
+        for (int32_t k = 0; free_root(m, k) >= 0; ++k) {
+            const size_t at = (size_t)f * (size_t)m->nb + (size_t)free_root(m, k);
             const double *r = skel_inverse_residual(m->inverse) + 6 * at;
             const double force = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
-            const double sure = force - skel_inverse_uncertainty(m->inverse)[f];
-            if (!(sure > most)) continue;
-            most = sure;
-            out = (need){f, next_root(m, k), force};
+
+            const double excess = force - skel_inverse_uncertainty(m->inverse)[f];
+            if (!(excess > largest)) continue;
+            largest = excess;
+            out = (residual){f, free_root(m, k), force};
         }
     }
     return out;
 }
 
-/* Frames that are uncertain by more than a share of the weight; the worst of them. */
+/* Number of frames with an uncertainty above the limit [N], and the most uncertain frame. */
 static int count_uncertain(const motion *m, double limit, int32_t *worst) {
     const double *x = skel_inverse_uncertainty(m->inverse);
     int count = 0;
@@ -473,29 +516,33 @@ static int count_uncertain(const motion *m, double limit, int32_t *worst) {
     return count;
 }
 
-/* What contacts cannot give, and the frames at which that cannot be told. */
+/* Reports forces that contacts cannot provide, and frames in which that is uncertain. */
 static void warn_residual(const call *c, const motion *m) {
     const int32_t start = skel_track_frame_start(m->track);
-    const double limit = UNEXPLAINED * weight_of(m);
-    const need n = find_need(m);
+    const double limit = CLI_RESIDUAL_WARN * weight_of(m);
+    const residual r = find_residual(m);
     int32_t worst = 0;
-    const int unsure = count_uncertain(m, limit, &worst);
+    const int uncertain = count_uncertain(m, limit, &worst);
     char text[400];
-    if (unsure > 0) {
+
+    if (uncertain > 0) {
         snprintf(
             text, sizeof text,
-            "at %d of %d frames forces may be wrong by more than a hundredth of the weight, at "
-            "frame %d by up to %.3g N: the motion jumps or is rough there; a track of more "
-            "frames per second, or --cutoff, helps",
-            unsure, (int)m->frames, (int)(start + worst),
+            "in %d of %d frames the forces have an error of more than a hundredth of the weight, "
+            "in frame %d of up to %.3g N: the motion jumps or is noisy there; use a track with "
+            "more frames per second, or --cutoff",
+            uncertain, (int)m->frames, (int)(start + worst),
             skel_inverse_uncertainty(m->inverse)[worst]);
         cli_warn(c->words[1], text);
     }
-    if (n.frame >= 0 && n.force > limit) {
-        snprintf(text, sizeof text,
-                 "frame %d: '%.64s' needs %.3g N from outside that contacts cannot give: they only "
-                 "push, within their friction cones, where bodies touch; see its residual",
-                 (int)(start + n.frame), skel_model_body_name(m->model, n.body), n.force);
+
+    if (r.frame >= 0 && r.force > limit) {
+        snprintf(
+            text, sizeof text,
+            "frame %d: '%.64s' needs an external force of %.3g N that contacts cannot provide: "
+            "they only push, within their friction cones, where bodies touch; see its "
+            "residual",
+            (int)(start + r.frame), skel_model_body_name(m->model, r.body), r.force);
         cli_warn(c->words[1], text);
     }
 }
@@ -505,25 +552,26 @@ static void warn_contacts(const call *c, const motion *m) {
     const int law = count_flagged(m, SKEL_INVERSE_LAW);
     const int unsolved = count_flagged(m, SKEL_INVERSE_UNSOLVED);
     char text[400];
+
     if (sum->event_samples > 0) {
         snprintf(
             text, sizeof text,
-            "at %d of %d frames derivatives reach across a touch-down, a lift-off or the hit of "
-            "a joint stop: forces there are blurred; a track of more frames per second helps",
+            "in %d of %d frames the derivatives span a touch-down, a lift-off or the impact on a "
+            "joint stop: the forces there are smoothed; use a track with more frames per second",
             (int)sum->event_samples, (int)m->frames);
         cli_warn(c->words[1], text);
     }
     if (law > 0) {
         snprintf(text, sizeof text,
-                 "at %d of %d frames no equation tells the force of some contact (its skeleton is "
-                 "pinned, hangs from the world, or touches itself): those forces are the contact "
-                 "law's for the depth, not solved for",
+                 "in %d of %d frames the equations do not determine the force of some contact (its "
+                 "skeleton is pinned, hangs from the world, or touches itself): those forces are "
+                 "computed by the contact law from the penetration",
                  law, (int)m->frames);
         cli_warn(c->words[1], text);
     }
     if (unsolved > 0) {
         snprintf(text, sizeof text,
-                 "at %d of %d frames the search for contact forces did not converge", unsolved,
+                 "in %d of %d frames the search for contact forces did not converge", unsolved,
                  (int)m->frames);
         cli_warn(c->words[1], text);
     }
@@ -533,22 +581,25 @@ static void warn_contacts(const call *c, const motion *m) {
 static void warn(const call *c, const motion *m) {
     const skel_inverse_summary *sum = &m->sum;
     char text[320];
-    if (sum->joint_gap > GAP_SLACK || sum->misalignment > GAP_SLACK) {
+
+    if (sum->joint_gap > CLI_GAP_WARN || sum->misalignment > CLI_GAP_WARN) {
         snprintf(text, sizeof text,
-                 "its poses miss the joints by up to %.3g m and %.3g rad; the joint coordinates "
-                 "nearest to them were used",
+                 "its poses violate the joints by up to %.3g m and %.3g rad; the closest joint "
+                 "coordinates were used",
                  sum->joint_gap, sum->misalignment);
         cli_warn(c->words[1], text);
     }
     if (sum->suggested_cutoff > 0.0) {
         snprintf(text, sizeof text,
-                 "of the torque of '%.64s' %.0f %% is noise above %.3g Hz, a quarter of the frame "
-                 "rate: differentiating twice lifts it; --cutoff %.2g would help",
-                 skel_model_joint_name(m->model, sum->noise_joint), 100.0 * sum->noise,
+                 "%.0f %% of the torque of '%.64s' is noise above %.3g Hz, a quarter of the frame "
+                 "rate: differentiating twice amplifies it; use --cutoff %.2g",
+                 100.0 * sum->noise, skel_model_joint_name(m->model, sum->noise_joint),
                  0.25 * skel_track_fps(m->track), sum->suggested_cutoff);
         cli_warn(c->words[1], text);
     }
 }
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int write_forces(const call *c, const motion *m) {
     text_buffer t = {0};
@@ -558,6 +609,23 @@ static int write_forces(const call *c, const motion *m) {
         put_csv(&t, m);
     const int code = cli_write(c->out, &t);
     text_free(&t);
+    return code;
+}
+
+/* Prints the warnings and writes all outputs. */
+static int write_outputs(const call *c, const skel_scene *scene, motion *m) {
+    m->touched = calloc((size_t)m->nb + 1, 1);
+    if (!m->touched)
+        return cli_error(cli_exit_code(SKEL_E_MEMORY), c->words[0], "%s",
+                         skel_status_text(SKEL_E_MEMORY));
+    for (int32_t i = 0; i < m->nb && m->sum.contact_samples > 0; ++i)
+        m->touched[i] = (unsigned char)is_touched(m, i);
+
+    warn(c, m);
+    warn_contacts(c, m);
+    int code = write_forces(c, m);
+    if (code == CLI_DONE && c->motors) code = write_motors(c, scene, m);
+    free(m->touched);
     return code;
 }
 
@@ -571,57 +639,56 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
     d.poses = skel_track_poses(track);
     d.sample_count = (uint32_t)skel_track_frame_count(track);
     d.sample_rate = skel_track_fps(track);
-    int code = cli_number("--cutoff", c->cutoff, 1, &d.cutoff);
+
+    int code = cli_read_number("--cutoff", c->cutoff, 1, &d.cutoff);
     if (code != CLI_DONE) return code;
     if (!(d.cutoff < 0.5 * d.sample_rate))
         return cli_error(CLI_WRONG, NULL,
-                         "--cutoff: is %g, must be below half the frame rate of the track, %g",
+                         "--cutoff: is %g Hz, must be below half the frame rate of the track, %g "
+                         "Hz",
                          d.cutoff, 0.5 * d.sample_rate);
+
     const skel_status status = skel_inverse_create(&d, &inverse, &err);
-    if (status < 0) return cli_error(cli_code(status), c->words[0], "%s", err.text);
+    if (status < 0) return cli_error(cli_exit_code(status), c->words[0], "%s", err.text);
+
     motion m = {.model = d.model, .track = track, .inverse = inverse};
     m.frames = (int32_t)d.sample_count;
-    m.nb = skel_model_body_count(m.model), m.nj = skel_model_joint_count(m.model);
-    m.nv = skel_model_dof(m.model), m.sum.struct_size = sizeof m.sum;
+    m.nb = skel_model_body_count(m.model);
+    m.nj = skel_model_joint_count(m.model);
+    m.nv = skel_model_dof(m.model);
+    m.sum.struct_size = sizeof m.sum;
     skel_inverse_get_summary(inverse, &m.sum);
-    m.touched = calloc((size_t)m.nb + 1, 1);
-    if (!m.touched) {
-        skel_inverse_destroy(inverse);
-        return cli_error(cli_code(SKEL_E_MEMORY), c->words[0], "%s",
-                         skel_status_text(SKEL_E_MEMORY));
-    }
-    for (int32_t i = 0; i < m.nb && m.sum.contact_samples > 0; ++i)
-        m.touched[i] = (unsigned char)is_touched(&m, i);
-    warn(c, &m);
-    warn_contacts(c, &m);
-    code = write_forces(c, &m);
-    if (code == CLI_DONE && c->motors) code = write_motors(c, scene, &m);
-    free(m.touched);
+
+    code = write_outputs(c, scene, &m);
     skel_inverse_destroy(inverse);
     return code;
 }
 
-/* By --to, by the name of the file, or CSV on standard output. */
+/* The format by --to, or by the name of the file; CSV for standard output. */
 static int pick_format(call *c) {
-    const int file = c->out && strcmp(c->out, "-") != 0;
-    const char *dot = file ? strrchr(c->out, '.') : NULL;
-    const char *name = c->to ? c->to : file ? (dot ? dot + 1 : "") : "csv";
+    const int is_file = c->out && strcmp(c->out, "-") != 0;
+    const char *dot = is_file ? strrchr(c->out, '.') : NULL;
+    const char *name = "csv";
+    if (is_file) name = dot ? dot + 1 : "";
+    if (c->to) name = c->to;
+
     c->as_json = strcmp(name, "json") == 0;
     if (c->as_json || strcmp(name, "csv") == 0) return CLI_DONE;
     if (c->to) return cli_error(CLI_WRONG, NULL, "--to: is '%s', must be csv or json", c->to);
-    return cli_error(CLI_WRONG, c->out, "must end in .csv or .json, or --to must say which");
+    return cli_error(CLI_WRONG, c->out, "must end in .csv or .json, or --to must be given");
 }
 
-static int check_places(const call *c) {
+static int check_files(const call *c) {
     const char *standard = c->out && strcmp(c->out, "-") != 0 ? "" : "-";
     for (int k = 0; k < 2; ++k) {
-        if (cli_same_place(c->words[k], c->out) || cli_same_place(c->words[k], c->motors))
-            return cli_error(CLI_WRONG, c->words[k], "is an input, must not be written over");
+        if (cli_is_same_file(c->words[k], c->out) || cli_is_same_file(c->words[k], c->motors))
+            return cli_error(CLI_WRONG, c->words[k],
+                             "is an input, must not be overwritten by an output");
     }
     if (strcmp(c->words[0], "-") == 0 && strcmp(c->words[1], "-") == 0)
         return cli_error(CLI_WRONG, NULL, "only one of SCENE and TRACK can be standard input");
-    if (cli_same_place(c->out, c->motors) || (c->motors && strcmp(c->motors, standard) == 0))
-        return cli_error(CLI_WRONG, c->motors, "forces and scene must go to different places");
+    if (cli_is_same_file(c->out, c->motors) || (c->motors && strcmp(c->motors, standard) == 0))
+        return cli_error(CLI_WRONG, c->motors, "forces and scene must be different files");
     return CLI_DONE;
 }
 
@@ -634,20 +701,22 @@ int cli_inverse(int argc, char **argv) {
                                   {NULL, NULL, NULL}};
     skel_scene *scene = NULL;
     skel_track *track = NULL;
-    int code = cli_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
+
+    int code = cli_read_options(argc, argv, options, "skel inverse SCENE TRACK", c.words, 2);
     if (code == CLI_DONE) code = pick_format(&c);
-    if (code == CLI_DONE) code = check_places(&c);
-    if (code == CLI_DONE) code = cli_scene(c.words[0], &scene);
-    if (code == CLI_DONE) code = cli_track(c.words[1], skel_scene_model(scene), &track);
+    if (code == CLI_DONE) code = check_files(&c);
+    if (code == CLI_DONE) code = cli_read_scene(c.words[0], &scene);
+    if (code == CLI_DONE) code = cli_read_track(c.words[1], skel_scene_model(scene), &track);
     if (code == CLI_DONE && !(skel_track_fps(track) > 0.0))
         code = cli_error(CLI_WRONG, c.words[1], "is a pose, must be a skel-track/1");
     if (code == CLI_DONE && skel_track_frame_count(track) < 3)
         code = cli_error(CLI_WRONG, c.words[1],
-                         "position: has %d frames, must have at least 3: an acceleration takes "
+                         "position: has %d frames, must have at least 3: an acceleration needs "
                          "three poses",
                          (int)skel_track_frame_count(track));
-    if (code == CLI_DONE) cli_warn_dynamics(c.words[0], scene);
+    if (code == CLI_DONE) cli_warn_scene(c.words[0], scene);
     if (code == CLI_DONE) code = solve(&c, scene, track);
+
     skel_track_destroy(track);
     skel_scene_destroy(scene);
     return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output files that appear whole or not at all. */
-#define _DEFAULT_SOURCE /* SIGWINCH beside what _XOPEN_SOURCE 700 has */
+/* Output files that appear complete or not at all. */
+#define _DEFAULT_SOURCE /* for SIGWINCH, which _XOPEN_SOURCE 700 lacks */
 #define _XOPEN_SOURCE 700
 #include "cli/outfile.h"
 
@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40 /* as many symbolic links in a row as Linux follows */
+#define OUTFILE_LINKS_MAX 40 /* symbolic links in a row, as many as Linux follows */
 
+/* Some library calls fail without setting errno. */
 static int or_io(int error) {
     return error ? error : EIO;
 }
@@ -23,16 +24,16 @@ static int is_standard(const char *path) {
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static char *volatile g_temp; /* the file that a signal removes; NULL: there is none */
+static char *volatile g_temp; /* the file that a signal removes, or NULL */
 
-/* unlink and raise are safe in a handler. The default action is restored before it runs
-   (SA_RESETHAND), so the process ends as if nothing had been caught. */
+/* unlink and raise are safe in a signal handler. The default action is restored before the handler
+   runs (SA_RESETHAND), so that raise ends the process as without a handler. */
 static void remove_and_end(int number) {
     if (g_temp) unlink(g_temp);
     raise(number);
 }
 
-/* All signals whose default action ends the process; those are most, so the others are listed. */
+/* Whether the default action of a signal ends the process. Most do, so the others are listed. */
 static int ends_process(int number) {
     static const int others[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP,
                                  SIGTTIN, SIGTTOU, SIGURG,  SIGWINCH};
@@ -41,7 +42,7 @@ static int ends_process(int number) {
     return 1;
 }
 
-/* What is ignored (nohup) or handled by others stays so. */
+/* Signals that are ignored (nohup) or already have a handler are left alone. */
 static void catch_signals(void) {
     static int is_done;
     struct sigaction action, old;
@@ -59,21 +60,21 @@ static void catch_signals(void) {
     }
 }
 
-/* Between making or placing a file and noting that, no signal may come in. */
-static sigset_t hold_signals(void) {
+/* Signals are blocked while a file is created or renamed and g_temp is updated. */
+static sigset_t block_signals(void) {
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     return before;
 }
 
-static void release_signals(const sigset_t *before) {
+static void unblock_signals(const sigset_t *before) {
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The mode an ordinary new file would get, or the one the file has that is to be replaced. */
+/* The mode of the file that is replaced, or that of an ordinary new file. */
 static mode_t wanted_mode(const char *path) {
     struct stat info;
     const mode_t mask = umask(0);
@@ -82,7 +83,7 @@ static mode_t wanted_mode(const char *path) {
     return 0666 & ~mask;
 }
 
-/* `name` in the folder that `path` lies in; NULL where there is no memory. */
+/* The path of `name` in the folder of `path`; NULL if there is no memory. */
 static char *beside(const char *path, const char *name) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
@@ -93,8 +94,9 @@ static char *beside(const char *path, const char *name) {
     return out;
 }
 
-/* What a symbolic link names, as seen from where the path is seen from; NULL and errno. */
-static char *follow(const char *path) {
+/* The target of a symbolic link, relative to the same folder as `path`; NULL and errno on failure.
+ */
+static char *read_link(const char *path) {
     char target[4096];
     const ssize_t n = readlink(path, target, sizeof target - 1);
     if (n < 0) return NULL;
@@ -102,14 +104,14 @@ static char *follow(const char *path) {
     return target[0] == '/' ? strdup(target) : beside(path, target);
 }
 
-/* Where a file of that name really lies: a link keeps being one, also if what it names is not there
-   yet. NULL and errno. */
+/* The path behind all symbolic links, so that a link is not replaced by a file, even if its target
+   does not exist yet. NULL and errno on failure. */
 static char *resolve(const char *path) {
     char *at = strdup(path);
-    for (int links = 0; at && links < LINKS_MAX; ++links) {
+    for (int links = 0; at && links < OUTFILE_LINKS_MAX; ++links) {
         char *real = realpath(at, NULL);
-        char *next = real ? NULL : follow(at);
-        if (!real && !next) return at; /* no link: a new file, or a folder that is not there */
+        char *next = real ? NULL : read_link(at);
+        if (!real && !next) return at; /* not a link: a new file, or a missing folder */
         free(at);
         if (real) return real;
         at = next;
@@ -122,6 +124,7 @@ static char *resolve(const char *path) {
 int outfile_check(const char *path) {
     struct stat info;
     if (is_standard(path)) return 0;
+
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode)) return EISDIR;
         if (!S_ISREG(info.st_mode)) return access(path, W_OK) == 0 ? 0 : or_io(errno);
@@ -129,7 +132,7 @@ int outfile_check(const char *path) {
         return or_io(errno);
     }
 
-    /* The file is made new and renamed, so it is the folder that must be writable. */
+    /* A new file is created and renamed, so the folder must be writable, not the old file. */
     char *real = resolve(path);
     char *folder = real ? beside(real, ".") : NULL;
     int error = 0;
@@ -142,18 +145,18 @@ int outfile_check(const char *path) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* mkstemp makes the name and the file in one go. The name is short and its own, for that of the
-   file may be as long as names can be. */
-static int open_beside(outfile *file) {
+/* mkstemp chooses the name and creates the file in one step. The name is short and does not contain
+   that of the file, which may already have the greatest possible length. */
+static int open_temp(outfile *file) {
     file->temp = beside(file->path, ".skel-XXXXXX");
     if (!file->temp) return ENOMEM;
     catch_signals();
 
-    const sigset_t before = hold_signals();
+    const sigset_t before = block_signals();
     const int fd = mkstemp(file->temp);
     const int failed = fd < 0 ? or_io(errno) : 0;
     if (!failed) g_temp = file->temp;
-    release_signals(&before);
+    unblock_signals(&before);
     if (failed) {
         free(file->temp);
         file->temp = NULL;
@@ -174,26 +177,29 @@ int outfile_open(outfile *file, const char *path) {
         file->stream = stdout;
         return 0;
     }
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a device or a pipe, or a mistake */
+
+    /* A device or a pipe is written directly. A folder fails here. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         file->stream = fopen(path, "wb");
         return file->stream ? 0 : or_io(errno);
     }
+
     file->path = resolve(path);
-    const int error = file->path ? open_beside(file) : or_io(errno);
+    const int error = file->path ? open_temp(file) : or_io(errno);
     if (error) outfile_abort(file);
     return error;
 }
 
-/* Renames the file to its place; from then on no signal removes it. */
-static int put_in_place(outfile *file) {
-    const sigset_t before = hold_signals();
+/* Renames the temporary file. From then on no signal removes it. */
+static int rename_temp(outfile *file) {
+    const sigset_t before = block_signals();
     const int error = rename(file->temp, file->path) == 0 ? 0 : or_io(errno);
     if (!error) {
         g_temp = NULL;
         free(file->temp);
         file->temp = NULL;
     }
-    release_signals(&before);
+    unblock_signals(&before);
     return error;
 }
 
@@ -203,7 +209,8 @@ int outfile_commit(outfile *file) {
     if (file->temp && !error && fsync(fileno(file->stream)) != 0) error = or_io(errno);
     if (file->stream != stdout && fclose(file->stream) != 0 && !error) error = or_io(errno);
     file->stream = NULL;
-    if (file->temp && !error) error = put_in_place(file);
+
+    if (file->temp && !error) error = rename_temp(file);
     outfile_abort(file);
     return error;
 }
@@ -211,10 +218,10 @@ int outfile_commit(outfile *file) {
 void outfile_abort(outfile *file) {
     if (file->stream && file->stream != stdout) fclose(file->stream);
     if (file->temp) {
-        const sigset_t before = hold_signals();
+        const sigset_t before = block_signals();
         unlink(file->temp);
         g_temp = NULL;
-        release_signals(&before);
+        unblock_signals(&before);
     }
     free(file->temp);
     free(file->path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An output that appears whole or not at all: written beside its place, synced, then renamed. The
-   file beside it is removed by every signal that ends the process and can be caught; only SIGKILL
-   between outfile_open and outfile_commit leaves it, so open late. */
+/* An output file that appears complete or not at all: it is written to a temporary file in the same
+   folder, synced, then renamed. Every signal that ends the process and can be caught removes the
+   temporary file. Only SIGKILL between outfile_open and outfile_commit leaves it behind, so open
+   the file as late as possible. */
 #ifndef BRIDGE_CLI_OUTFILE_H
 #define BRIDGE_CLI_OUTFILE_H
 
@@ -9,19 +10,18 @@
 
 typedef struct outfile {
     FILE *stream;
-    char *path; /* NULL: standard output or a device, written directly */
-    char *temp;
+    char *path; /* NULL: standard output or a device, which is written directly */
+    char *temp; /* path of the temporary file */
 } outfile;
 
-/** Whether a file can be put there, as far as that can be known without making one. Returns 0, or
-    the errno of what is wrong. */
+/** Checks whether a file can be written there, as far as possible without creating one. Returns 0
+    or errno. */
 int outfile_check(const char *path);
-/** path NULL or "-": standard output. One file at a time. Returns 0, or the errno of what went
-    wrong. */
+/** path NULL or "-": standard output. Only one file may be open at a time. Returns 0 or errno. */
 int outfile_open(outfile *file, const char *path);
-/** Puts the file in its place; on failure nothing is left behind. Returns 0 or errno. */
+/** Renames the file to its path. On failure no file remains. Returns 0 or errno. */
 int outfile_commit(outfile *file);
-/** Leaves nothing behind. Fine on a file that was never opened or is already in its place. */
+/** Removes the temporary file. Does nothing if the file was never opened or is committed. */
 void outfile_abort(outfile *file);
 
 #endif

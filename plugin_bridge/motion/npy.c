@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A track as NumPy array, format version 1.0: float64 little-endian, C order, shape
-   (frames, bodies, 13): x y z, w x y z, vx vy vz, wx wy wz; without the last six where there are no
-   velocities. */
+/* Writes a track as a NumPy array, format version 1.0: float64 little-endian, C order, shape
+   (frames, bodies, 13): x y z, w x y z, vx vy vz, wx wy wz; without the last six numbers if the
+   track has no velocities. */
 #include "motion/track.h"
 
 #include <string.h>
@@ -12,10 +12,12 @@ static int put_header(FILE *stream, int32_t frames, int32_t bodies, int columns)
     const int n = snprintf(shape, sizeof shape,
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }",
                            (int)frames, (int)bodies, columns);
-    /* 10 bytes before the text, which ends in a newline; the whole is a multiple of 64 */
+
+    /* 10 bytes, then the text padded with spaces up to a newline: 128 bytes, a multiple of 64. */
     memset(head, ' ', sizeof head);
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, not a string */
     memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10);
+
     memcpy(head + 10, shape, (size_t)n);
     head[sizeof head - 1] = '\n';
     return fwrite(head, 1, sizeof head, stream) == sizeof head;
@@ -31,6 +33,7 @@ int track_write_npy(FILE *stream, const track_source *s) {
     const int32_t nb = skel_model_body_count(s->model);
     const size_t size = s->velocities ? 8 * 13 : 8 * 7;
     if (!put_header(stream, s->frames, nb, (int)(size / 8))) return 0;
+
     for (int32_t f = 0; f < s->frames; ++f) {
         for (int32_t b = 0; b < nb; ++b) {
             const size_t at = (size_t)f * (size_t)nb + (size_t)b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of a chain of a scene: which chain, its rows by skel_dh_extract, and what the rows do
-   not hold: names, limits, masses of what hangs together rigidly, poses, notes on the choices. */
+/* The DH table of a chain of a scene: finds the chain, extracts its rows by skel_dh_extract, and
+   adds names, limits, masses, poses and notes on the choices that were made. */
 #include "robot/dh.h"
 
 #include <skel/skel_robot.h>
@@ -17,21 +17,22 @@ typedef struct chain {
     memory_arena arena;
     skel_dh *dh;
     dh_doc doc;
-    robot_data words; /* source and notes only */
-    int32_t *island;  /* (body_count + 1) of bodies that fixed joints hold together;
-                                 index 0 is the world */
+    robot_data words; /* holds only source and notes */
+    int32_t *island;  /* (body_count + 1) group of bodies that fixed joints connect; index 0 is
+                         the world */
     int32_t root, tip;
-    double tool[7], snap;
+    double tool[7]; /* pose of the tool in the body `tip` */
+    double snap;
 } chain;
 
-#define DESC_DH_V1 offsetof(skel_scene_dh_desc, parallel_tolerance)
+#define DH_DESC_BYTES_MIN offsetof(skel_scene_dh_desc, parallel_tolerance)
 
 void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size) {
-    const skel_scene_dh_desc none = {
+    const skel_scene_dh_desc defaults = {
         .struct_size = (uint32_t)size, .snap = 1e-6, .parallel_tolerance = 1e-3};
     if (!desc || size < sizeof(uint32_t)) return;
     memset(desc, 0, size);
-    memcpy(desc, &none, size < sizeof none ? size : sizeof none);
+    memcpy(desc, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
 static skel_joint_desc joint_of(const chain *c, int32_t joint) {
@@ -39,6 +40,12 @@ static skel_joint_desc joint_of(const chain *c, int32_t joint) {
     skel_joint_desc_init(&j);
     skel_model_get_joint(c->model, joint, &j);
     return j;
+}
+
+static skel_joint_kind kind_of(const skel_joint_desc *joint) {
+    skel_joint_kind kind = {.struct_size = sizeof kind};
+    skel_joint_kind_get(joint->type, &kind);
+    return kind;
 }
 
 static void body_pose(const chain *c, int32_t body, double out[7]) {
@@ -49,38 +56,43 @@ static void body_pose(const chain *c, int32_t body, double out[7]) {
     memcpy(out + 3, b.orientation, sizeof b.orientation);
 }
 
-/* ---- which chain ----------------------------------------------------------------------------- */
+/* ---- the chain ------------------------------------------------------------------------------- */
 
-/* A frame or a body of that name. */
-static bool find_place(const skel_scene *s, const char *name, int32_t *body, double pose[7]) {
-    const double here[7] = {0, 0, 0, 1};
-    memcpy(pose, here, sizeof here);
+/* Finds a frame or a body by its name, as a body and a pose in it. */
+static bool find_frame(const skel_scene *s, const char *name, int32_t *body, double pose[7]) {
+    const double identity[7] = {0, 0, 0, 1};
+    memcpy(pose, identity, sizeof identity);
+
     for (int32_t i = 0; s->robot && i < s->robot->frame_count; ++i) {
         if (strcmp(s->robot->frames[i].name, name) != 0) continue;
         *body = s->robot->frames[i].body;
-        memcpy(pose, s->robot->frames[i].pose, sizeof here);
+        memcpy(pose, s->robot->frames[i].pose, sizeof identity);
         return true;
     }
     *body = skel_model_find_body(s->model, name);
     return *body >= SKEL_WORLD;
 }
 
-/* Bodies that one joint holds, and that hang from something. */
-static skel_status only_end(chain *c, skel_error *err) {
+/* Finds the tip if it is not given: the only body that has one joint, as its child. */
+static skel_status find_only_end(chain *c, skel_error *err) {
     const int32_t nb = skel_model_body_count(c->model);
-    int32_t *count = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *count);
+    int32_t *joints = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *joints);
+    bool *is_child = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *is_child);
     int32_t ends = 0;
     char list[256] = "";
     size_t used = 0;
-    if (!count) return SKEL_E_MEMORY;
+    if (!joints || !is_child) return SKEL_E_MEMORY;
+
     for (int32_t k = 0; k < skel_model_joint_count(c->model); ++k) {
         const skel_joint_desc j = joint_of(c, k);
-        ++count[j.parent + 1];
-        ++count[j.child + 1];
-        if (j.child >= 0 && j.child != c->root) count[j.child + 1] += 1000000; /* hangs */
+        ++joints[j.parent + 1];
+        ++joints[j.child + 1];
+        if (j.child >= 0 && j.child != c->root) is_child[j.child + 1] = true;
     }
+
+    /* List the ends for the message. */
     for (int32_t i = 0; i < nb; ++i) {
-        if (count[i + 1] != 1000001) continue;
+        if (!is_child[i + 1] || joints[i + 1] != 1) continue;
         c->tip = i;
         const int n = snprintf(list + used, sizeof list - used, "%s'%s'", ends ? ", " : "",
                                skel_model_body_name(c->model, i));
@@ -97,46 +109,54 @@ static skel_status find_ends(chain *c, const skel_scene_dh_desc *d, skel_error *
     double unused[7];
     const char *tip = d->tip;
     c->root = SKEL_WORLD;
-    if (d->root && !find_place(c->s, d->root, &c->root, unused))
+
+    if (d->root && !find_frame(c->s, d->root, &c->root, unused))
         return doc_error_say(err, SKEL_E_ARGUMENT,
                              "root: is '%.100s', must be a body, a frame or world", d->root);
+
+    /* The default is the tool of the robot, or the only end. */
     if (!tip && c->s->robot && c->s->robot->tool >= 0)
         tip = c->s->robot->frames[c->s->robot->tool].name;
     if (!tip) {
-        const double here[7] = {0, 0, 0, 1};
-        memcpy(c->tool, here, sizeof here);
-        return only_end(c, err);
+        const double identity[7] = {0, 0, 0, 1};
+        memcpy(c->tool, identity, sizeof identity);
+        return find_only_end(c, err);
     }
-    if (!find_place(c->s, tip, &c->tip, c->tool))
+    if (!find_frame(c->s, tip, &c->tip, c->tool))
         return doc_error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must be a body or a frame",
                              tip);
     if (c->tip == c->root)
-        return doc_error_say(err, SKEL_E_ARGUMENT, "tip: is '%.100s', must not be held by the root",
-                             tip);
+        return doc_error_say(err, SKEL_E_ARGUMENT,
+                             "tip: is '%.100s', must not be fixed to the root", tip);
     return SKEL_OK;
 }
 
 /* ---- rigid islands --------------------------------------------------------------------------- */
 
+/* Islands get the smallest index of their bodies, until nothing changes. */
 static bool find_islands(chain *c) {
     const int32_t nb = skel_model_body_count(c->model), nj = skel_model_joint_count(c->model);
     c->island = arena_alloc(&c->arena, (size_t)nb + 1, sizeof *c->island);
     if (!c->island) return false;
     for (int32_t i = 0; i <= nb; ++i) c->island[i] = i;
+
     for (bool grown = true; grown;) {
         grown = false;
         for (int32_t k = 0; k < nj; ++k) {
             const skel_joint_desc j = joint_of(c, k);
             int32_t *a = &c->island[j.parent + 1], *b = &c->island[j.child + 1];
-            if (j.type != SKEL_JOINT_FIXED || *a == *b) continue;
-            *a = *b = *a < *b ? *a : *b;
+            if (kind_of(&j).dof > 0 || *a == *b) continue;
+            const int32_t least = *a < *b ? *a : *b;
+            *a = least;
+            *b = least;
             grown = true;
         }
     }
     return true;
 }
 
-/* Pose of body i of an island in the frame `link`, where body `ref` of it stands at `at`. */
+/* The bodies of an island as seen from the frame of a link, if the body `ref` has the pose `at`:
+   X_i = to_link at from_ref X_i0, with the given pose X_i0 of body i. */
 typedef struct view {
     double from_ref[7], at[7], to_link[7];
 } view;
@@ -151,13 +171,17 @@ static view view_of(const chain *c, int32_t ref, const double at[7], const doubl
     return v;
 }
 
-static skel_body_desc seen(const chain *c, const view *v, int32_t i, double x[7]) {
+/* A body and its pose x in the frame of the link. */
+static skel_body_desc body_in_link(const chain *c, const view *v, int32_t i, double x[7]) {
     skel_body_desc b;
     skel_body_desc_init(&b);
     skel_model_get_body(c->model, i, &b);
+
+    /* A table must not present estimates as data of the robot. */
     if (scene_is_estimated(c->s, i, SCENE_ESTIMATED_INERTIA))
-        memset(b.inertia, 0, sizeof b.inertia); /* an estimate is no number of a table */
+        memset(b.inertia, 0, sizeof b.inertia);
     if (scene_is_estimated(c->s, i, SCENE_ESTIMATED_MASS)) b.mass = 0.0;
+
     body_pose(c, i, x);
     robot_pose_mul(v->from_ref, x, x);
     robot_pose_mul(v->at, x, x);
@@ -165,21 +189,25 @@ static skel_body_desc seen(const chain *c, const view *v, int32_t i, double x[7]
     return b;
 }
 
-/* Mass, centre and inertia of an island: first the centre, then the inertia about it. */
+/* Mass, centre of mass and inertia of an island in the frame of its link. */
 static void sum_masses(const chain *c, int32_t island, const view *v, dh_joint *out) {
     const int32_t nb = skel_model_body_count(c->model);
     double x[7], turned[6];
+
+    /* M = sum m_i, c = sum m_i c_i / M */
     for (int32_t i = 0; i < nb; ++i) {
         if (c->island[i + 1] != island) continue;
-        const skel_body_desc b = seen(c, v, i, x);
+        const skel_body_desc b = body_in_link(c, v, i, x);
         for (int k = 0; k < 3; ++k) out->com[k] += b.mass * x[k];
         out->mass += b.mass;
     }
     if (!(out->mass > 0.0)) return;
     for (int k = 0; k < 3; ++k) out->com[k] /= out->mass;
+
+    /* I = sum R_i I_i R_i^T + m_i (r^2 - r r^T), r = c_i - c (parallel axis theorem) */
     for (int32_t i = 0; i < nb; ++i) {
         if (c->island[i + 1] != island) continue;
-        const skel_body_desc b = seen(c, v, i, x);
+        const skel_body_desc b = body_in_link(c, v, i, x);
         const double r[3] = {x[0] - out->com[0], x[1] - out->com[1], x[2] - out->com[2]};
         const double r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
         const double steiner[6] = {r2 - r[0] * r[0], r2 - r[1] * r[1], r2 - r[2] * r[2],
@@ -198,7 +226,8 @@ static bool has_estimate(const chain *c, int32_t island) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const char *part_name(chain *c, const skel_joint_desc *j, int32_t part) {
+/* The name of a row: that of the joint, with the axis if the joint gives several rows. */
+static const char *row_name(chain *c, const skel_joint_desc *j, int32_t part) {
     static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
     if (j->type != SKEL_JOINT_BALL && j->type != SKEL_JOINT_UNIVERSAL)
         return arena_string(&c->arena, j->name);
@@ -216,9 +245,12 @@ static void fill_row(chain *c, int32_t i) {
     skel_dh_get_row(c->dh, i, &j->row);
     const skel_joint_desc joint = joint_of(c, j->row.joint);
     const int32_t part = j->row.part;
-    j->name = part_name(c, &joint, part);
+
+    j->name = row_name(c, &joint, part);
     j->link = j->name;
     j->friction = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
+
+    /* The limits of a ball joint are a cone and a twist, not bounds of its three angles. */
     if (joint.limits.is_set && joint.type != SKEL_JOINT_BALL) {
         j->has_limits = true;
         j->low = joint.limits.low[part];
@@ -227,13 +259,13 @@ static void fill_row(chain *c, int32_t i) {
     if (c->s->robot && c->s->robot->drives) j->drive = c->s->robot->drives[j->row.joint];
 }
 
-/* Whether the joint of row i goes with one that is no row. */
-static bool goes_elsewhere(const chain *c, int32_t i) {
+/* Whether the joint of row i mimics a joint that is not part of the chain. */
+static bool mimics_outside(const chain *c, int32_t i) {
     const int32_t of = skel_model_mimic_source(c->model, c->doc.joints[i].row.joint, NULL, NULL);
     return of >= 0 && !c->doc.joints[i].mimic.of;
 }
 
-/* Joints that go with others of the chain, by the one at the end of what they go with. */
+/* Mimic joints whose source, at the end of the mimic chain, is a row of the table. */
 static void fill_mimics(chain *c) {
     for (int32_t i = 0; i < c->doc.count; ++i) {
         scene_mimic *m = &c->doc.joints[i].mimic;
@@ -244,21 +276,24 @@ static void fill_mimics(chain *c) {
     }
 }
 
-/* Where the body behind a joint stands with the chain at zero: ahead of it, X_far = X_near outer
-   inner^-1, or the other way. */
-static void step_over(const chain *c, int32_t joint, int32_t near, const double at[7],
-                      double out[7]) {
+/* The pose of the body behind a joint with all coordinates at zero: X_far = X_near outer inner^-1,
+   or X_near inner outer^-1 if the chain passes the joint from child to parent. */
+static void pose_behind(const chain *c, int32_t joint, int32_t near, const double at[7],
+                        double out[7]) {
     const skel_joint_desc j = joint_of(c, joint);
     double outer[7], inner[7], back[7];
-    memcpy(outer, j.parent_position, 24), memcpy(outer + 3, j.parent_orientation, 32);
-    memcpy(inner, j.child_position, 24), memcpy(inner + 3, j.child_orientation, 32);
+    memcpy(outer, j.parent_position, sizeof j.parent_position);
+    memcpy(outer + 3, j.parent_orientation, sizeof j.parent_orientation);
+    memcpy(inner, j.child_position, sizeof j.child_position);
+    memcpy(inner + 3, j.child_orientation, sizeof j.child_orientation);
+
     const bool forward = j.parent == near;
     robot_pose_inverse(forward ? inner : outer, back);
     robot_pose_mul(at, forward ? outer : inner, out);
     robot_pose_mul(out, back, out);
 }
 
-/* The end of the row's joint that is nearer to the root: found from the tip backwards. */
+/* For each row the body of its joint that is nearer to the root, found backwards from the tip. */
 static int32_t *find_near(chain *c) {
     int32_t *near = arena_alloc(&c->arena, (size_t)c->doc.count + 1, sizeof *near);
     int32_t island = c->island[c->tip + 1];
@@ -268,6 +303,7 @@ static int32_t *find_near(chain *c) {
             near[i] = near[i + 1];
             continue;
         }
+
         const skel_joint_desc j = joint_of(c, joint);
         near[i] = c->island[j.child + 1] == island ? j.parent : j.child;
         island = c->island[near[i] + 1];
@@ -275,7 +311,8 @@ static int32_t *find_near(chain *c) {
     return near;
 }
 
-/* Names and masses of the links, along the chain. */
+/* Names and masses of the links, along the chain. The first body has its given pose, the others
+   follow with all coordinates at zero. */
 static bool fill_links(chain *c) {
     const int32_t n = c->doc.count;
     double *frames = arena_alloc(&c->arena, 7 * ((size_t)n + 1), sizeof *frames);
@@ -284,12 +321,15 @@ static bool fill_links(chain *c) {
     double at[7], x[7], back[7];
     int32_t ref = SKEL_WORLD;
     if (!frames || !zero || !near) return false;
+
     skel_dh_frames(c->dh, zero, frames);
     for (int32_t i = 0; i < n; ++i) {
         dh_joint *j = &c->doc.joints[i];
         if (i + 1 < n && c->doc.joints[i + 1].row.joint == j->row.joint) continue;
         const skel_joint_desc joint = joint_of(c, j->row.joint);
-        body_pose(c, near[i], x); /* the first stands where it is, the others go with the chain */
+
+        /* The near body, moved with the body `ref` of its island. */
+        body_pose(c, near[i], x);
         if (ref != SKEL_WORLD) {
             double ref0[7];
             body_pose(c, ref, ref0);
@@ -297,24 +337,28 @@ static bool fill_links(chain *c) {
             robot_pose_mul(back, x, x);
             robot_pose_mul(at, x, x);
         }
-        step_over(c, j->row.joint, near[i], x, at);
+        pose_behind(c, j->row.joint, near[i], x, at);
         ref = joint.parent == near[i] ? joint.child : joint.parent;
         if (ref < 0) continue; /* the chain ends in the world */
+
         j->link = arena_string(&c->arena, skel_model_body_name(c->model, ref));
         const view v = view_of(c, ref, at, frames + 7 * (size_t)i);
         sum_masses(c, c->island[ref + 1], &v, j);
-        j->has_mass = j->has_com = j->mass > 0.0;
+        j->has_mass = j->mass > 0.0;
+        j->has_com = j->has_mass;
         j->has_inertia = j->has_mass && !has_estimate(c, c->island[ref + 1]);
     }
     return !c->arena.failed;
 }
 
-/* Only where every coordinate of the chain is one of the model's. */
+/* Named poses. A ball joint has a quaternion in the model and three angles in the table, so a chain
+   with one has none. */
 static void fill_poses(chain *c) {
     const robot_data *r = c->s->robot;
     if (!r || r->pose_count == 0) return;
     for (int32_t i = 0; i < c->doc.count; ++i)
         if (joint_of(c, c->doc.joints[i].row.joint).type == SKEL_JOINT_BALL) return;
+
     c->doc.poses = arena_alloc(&c->arena, (size_t)r->pose_count, sizeof *c->doc.poses);
     for (int32_t k = 0; c->doc.poses && k < r->pose_count; ++k) {
         dh_pose *p = &c->doc.poses[k];
@@ -330,24 +374,26 @@ static void fill_poses(chain *c) {
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* "TEXT: one, two, ..." of the rows that `takes` picks; nothing where it picks none. */
-static void note_rows(chain *c, const char *text, bool (*takes)(const chain *, int32_t)) {
+/* Adds the note "TEXT: one, two, ..." with the rows to which it applies, if there are any. */
+static void note_rows(chain *c, const char *text, bool (*applies)(const chain *, int32_t)) {
     text_buffer t = {0};
-    int32_t some = 0;
+    int32_t count = 0;
     for (int32_t i = 0; i < c->doc.count; ++i) {
-        if (!takes(c, i)) continue;
-        text_addf(&t, "%s%s", some++ ? ", " : text, c->doc.joints[i].name);
+        if (!applies(c, i)) continue;
+        text_addf(&t, "%s%s", count ? ", " : text, c->doc.joints[i].name);
+        ++count;
     }
-    if (some && !t.failed) c->words.notes[c->words.note_count++] = arena_string(&c->arena, t.data);
+
+    if (count && !t.failed) c->words.notes[c->words.note_count++] = arena_string(&c->arena, t.data);
     if (t.failed) c->arena.failed = true;
     text_free(&t);
 }
 
-/* A line for every pair of nearly parallel axes. */
+/* Adds a note for every pair of nearly parallel axes. */
 static void note_pairs(chain *c) {
     for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
         text_buffer t = {0};
-        if (!dh_is_spoilt(&c->doc, i) && !dh_is_turned(&c->doc, i)) continue;
+        if (!dh_is_ill_conditioned(&c->doc, i) && !dh_is_turned(&c->doc, i)) continue;
 
         dh_put_pair(&t, &c->doc, i);
         if (t.failed)
@@ -393,56 +439,74 @@ static bool write_notes(chain *c) {
     c->words.notes = arena_alloc(&c->arena, 16 + (size_t)c->doc.count, sizeof *c->words.notes);
     if (!c->words.notes) return false;
     if (c->s->robot) c->words.source = c->s->robot->source;
+
     note_rows(c,
-              "the frame before the first link is that link's own, so d and theta are 0 and base "
-              "holds the rest: ",
+              "the base frame is the frame of the first link, so d and theta are 0 and base holds "
+              "the remaining transform: ",
               is_first);
-    note_rows(c, "x and origin stay behind the last axis, and tool holds the rest: ", is_last);
-    note_rows(c, "meets the next axis: x along z x z', so alpha is in (0, pi): ", meets);
+    note_rows(
+        c,
+        "the last frame keeps the direction of x and the origin, and tool holds the remaining "
+        "transform: ",
+        is_last);
+    note_rows(c, "intersects the next axis: x is along z x z', so alpha is in (0, pi): ", meets);
     note_rows(c,
-              "parallel to the next axis: of all common normals the one through the end of the "
-              "last, so d of the row is 0: ",
+              "parallel to the next axis: the common normal passes through the end of the previous "
+              "one, so d of the row is 0: ",
               parallel);
-    note_rows(c, "on one line with the next axis: no normal, x stays, so theta is 0: ", on_line);
-    note_rows(c, "a slide has no place: its axis goes through the joint's point: ", slides);
+    note_rows(
+        c, "coincides with the next axis: there is no common normal and x is kept, so theta is 0: ",
+        on_line);
+    note_rows(c, "the axis of a slide has only a direction: it is put through the joint's point: ",
+              slides);
     note_rows(c,
               "a ball joint as three hinges about x, y, z of its outer frame, R = Rx Ry Rz; its "
               "limits are left out: ",
               of_ball);
     note_rows(c, "a universal joint as two hinges: ", of_universal);
-    note_rows(c, "goes with a joint that is not of this chain, here it is free: ", goes_elsewhere);
+    note_rows(c, "mimics a joint outside of this chain, so it is free here: ", mimics_outside);
     note_pairs(c);
-    snprintf(text, sizeof text,
-             "axes that are parallel to %g rad, or meet to %g of the reach, were taken to be so",
-             c->snap, c->snap);
+
+    snprintf(
+        text, sizeof text,
+        "axes that are parallel within %g rad, or intersect within %g of the reach, count as such",
+        c->snap, c->snap);
     c->words.notes[c->words.note_count++] = arena_string(&c->arena, text);
     return !c->arena.failed;
 }
 
-/* ---- public ---------------------------------------------------------------------------------- */
+/* ---- extraction ------------------------------------------------------------------------------ */
 
 static skel_status extract(chain *c, const skel_scene_dh_desc *d, skel_error *err) {
     skel_dh_chain_desc e;
     skel_status status = find_ends(c, d, err);
     if (status != SKEL_OK) return status;
+
     skel_dh_chain_desc_init(&e);
-    e.convention = d->convention, e.root = c->root, e.tip = c->tip, e.snap = d->snap;
+    e.convention = d->convention;
+    e.root = c->root;
+    e.tip = c->tip;
+    e.snap = d->snap;
     e.parallel_tolerance = d->parallel_tolerance;
     memcpy(e.tool, c->tool, sizeof e.tool);
     c->snap = d->snap;
     status = skel_dh_extract(c->model, &e, &c->dh, err);
     if (status != SKEL_OK) return status;
+
     c->doc.convention = d->convention;
     c->doc.count = skel_dh_row_count(c->dh);
     c->doc.name = c->s->name;
     if (c->doc.count == 0)
-        return doc_error_say(err, SKEL_E_ARGUMENT,
-                             "tip: no hinge or slide leads to it, must be one that moves");
+        return doc_error_say(
+            err, SKEL_E_ARGUMENT,
+            "tip: no hinge or slide leads to it, must be a body or frame that moves");
     c->doc.joints = arena_alloc(&c->arena, (size_t)c->doc.count, sizeof *c->doc.joints);
     if (!c->doc.joints || !find_islands(c)) return SKEL_E_MEMORY;
+
     skel_dh_get_ends(c->dh, c->doc.base, c->doc.tool);
     c->doc.receipt.struct_size = sizeof c->doc.receipt;
     skel_dh_get_receipt(c->dh, &c->doc.receipt);
+
     for (int32_t i = 0; i < c->doc.count; ++i) fill_row(c, i);
     if (!fill_links(c)) return SKEL_E_MEMORY;
     fill_poses(c);
@@ -459,29 +523,29 @@ static void put_table(text_buffer *t, const chain *c, const skel_scene_dh_desc *
 
 static void put_report(text_buffer *t, const chain *c, const skel_scene_dh_desc *d) {
     for (int32_t i = 0; i + 1 < c->doc.count; ++i) {
-        const bool spoilt = dh_is_spoilt(&c->doc, i);
-        if (!spoilt && !(c->doc.joints[i].row.turned >= d->snap)) continue;
+        const bool ill_conditioned = dh_is_ill_conditioned(&c->doc, i);
+        if (!ill_conditioned && !(c->doc.joints[i].row.turned >= d->snap)) continue;
         text_add(t, "warning: ");
         dh_put_pair(t, &c->doc, i);
-        if (!spoilt) text_addf(t, " (--snap %g keeps them apart)", d->snap);
+        if (!ill_conditioned) text_addf(t, " (--snap %g keeps them as they are)", d->snap);
         text_add(t, "\n");
     }
     text_add(t, "receipt: ");
-    dh_put_cost(t, &c->doc.receipt);
+    dh_put_accuracy(t, &c->doc.receipt);
     text_add(t, "\n");
 }
 
-/* Extracts the chain and gives the caller what `put` writes of it. */
+/* Extracts the chain and copies the text that `put` writes about it to the caller's buffer. */
 static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
                         void (*put)(text_buffer *, const chain *, const skel_scene_dh_desc *),
                         char *text, size_t capacity, size_t *needed, skel_error *err) {
     skel_scene_dh_desc d;
     if (!scene || !desc || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
-    if (desc->struct_size < DESC_DH_V1)
+    if (desc->struct_size < DH_DESC_BYTES_MIN)
         return doc_error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
                              desc->struct_size, (unsigned)sizeof d);
 
-    /* The fields that the caller knows; the others keep their defaults. */
+    /* A caller of an older version knows fewer fields; the others keep their defaults. */
     skel_scene_dh_desc_init(&d);
     memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
 

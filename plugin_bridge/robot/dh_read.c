@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document skel-dh/1: a table of Denavit-Hartenberg rows with all that belongs to it. */
+/* Reads the document skel-dh/1: Denavit-Hartenberg rows with names, limits, masses and poses. */
 #include "robot/dh.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MATRIX_SLACK 1e-6 /* how far a 4x4 matrix may be from a rotation */
-#define MAX_POSES 10000
+#define DH_MATRIX_TOL 1e-6 /* allowed error of the elements of a rigid 4x4 matrix */
+#define DH_POSES_MAX 10000
 
 enum {
     D_FORMAT,
@@ -61,23 +61,29 @@ static const char *const k_types[] = {"revolute", "prismatic", NULL};
 
 /* ---- base and tool --------------------------------------------------------------------------- */
 
-/* Rotation matrix (rows of a 4x4) to quaternion, the largest component first (Shepperd). */
+/* Quaternion of the rotation in a 4x4 matrix (row by row), by Shepperd's method: the formulas
+   divide by the largest component. */
 static void quaternion_of(const double m[16], double q[4]) {
     const double xx = m[0], yy = m[5], zz = m[10], tr = xx + yy + zz;
     double x[4] = {1 + tr, m[9] - m[6], m[2] - m[8], m[4] - m[1]};
+
     if (!(tr >= xx && tr >= yy && tr >= zz)) {
+        const double by_x[4] = {m[9] - m[6], 1 + 2 * xx - tr, m[1] + m[4], m[2] + m[8]};
+        const double by_y[4] = {m[2] - m[8], m[1] + m[4], 1 + 2 * yy - tr, m[6] + m[9]};
+        const double by_z[4] = {m[4] - m[1], m[2] + m[8], m[6] + m[9], 1 + 2 * zz - tr};
         if (xx >= yy && xx >= zz)
-            x[0] = m[9] - m[6], x[1] = 1 + 2 * xx - tr, x[2] = m[1] + m[4], x[3] = m[2] + m[8];
+            memcpy(x, by_x, sizeof x);
         else if (yy >= zz)
-            x[0] = m[2] - m[8], x[1] = m[1] + m[4], x[2] = 1 + 2 * yy - tr, x[3] = m[6] + m[9];
+            memcpy(x, by_y, sizeof x);
         else
-            x[0] = m[4] - m[1], x[1] = m[2] + m[8], x[2] = m[6] + m[9], x[3] = 1 + 2 * zz - tr;
+            memcpy(x, by_z, sizeof x);
     }
     doc_normalise(x, 4);
     memcpy(q, x, sizeof x);
 }
 
-/* Rows orthonormal and right-handed to MATRIX_SLACK, last row 0 0 0 1. */
+/* Whether the rows are orthonormal and right-handed to DH_MATRIX_TOL, and the last row is 0 0 0 1.
+   */
 static bool is_rigid(const double m[16]) {
     double worst = fabs(m[12]) + fabs(m[13]) + fabs(m[14]) + fabs(m[15] - 1.0), c[3];
     for (int i = 0; i < 3; ++i)
@@ -88,7 +94,7 @@ static bool is_rigid(const double m[16]) {
         }
     scene_cross(m, m + 4, c);
     for (int k = 0; k < 3; ++k) worst = fmax(worst, fabs(c[k] - m[8 + k]));
-    return worst <= MATRIX_SLACK;
+    return worst <= DH_MATRIX_TOL;
 }
 
 static bool read_matrix(document *doc, const doc_at *at, double length, double out[7]) {
@@ -100,15 +106,19 @@ static bool read_matrix(document *doc, const doc_at *at, double length, double o
         const doc_at row = doc_element(at, i, c);
         if (!doc_vector(doc, &row, 4, "[x, y, z, w], four rows", m + 4 * i)) return false;
     }
+
     if (!is_rigid(m)) {
-        doc_error(doc, at, "is no rigid motion, must be a rotation and [0, 0, 0, 1]");
+        doc_error(doc, at,
+                  "is not a rigid transform, must be a rotation, a position and [0, 0, 0, 1]");
         return false;
     }
+
     for (int k = 0; k < 3; ++k) out[k] = m[4 * k + 3] * length;
     quaternion_of(m, out + 3);
     return true;
 }
 
+/* Base or tool: a pose, or a 4x4 matrix. */
 static void read_end(document *doc, const doc_at *at, double length, double out[7]) {
     enum { F_POSITION, F_ORIENTATION };
     static const doc_field table[] = {{"position"}, {"orientation"}, {NULL}};
@@ -119,6 +129,7 @@ static void read_end(document *doc, const doc_at *at, double length, double out[
         read_matrix(doc, at, length, out);
         return;
     }
+
     if (!doc_fields(doc, at, table, "a frame", &f)) return;
     const doc_at p = doc_member(&f, F_POSITION), o = doc_member(&f, F_ORIENTATION);
     if (doc_vector(doc, &p, 3, "[x, y, z]", out))
@@ -128,24 +139,26 @@ static void read_end(document *doc, const doc_at *at, double length, double out[
 
 /* ---- joints ---------------------------------------------------------------------------------- */
 
-static void read_body(document *doc, const doc_field_list *f, const dh_doc *d, dh_joint *j) {
+static void read_masses(document *doc, const doc_field_list *f, const dh_doc *d, dh_joint *j) {
     const doc_at mass = doc_member(f, J_MASS), com = doc_member(f, J_COM);
     const doc_at inertia = doc_member(f, J_INERTIA);
     int32_t n = 0;
     j->has_mass = doc_number(doc, &mass, DOC_POSITIVE, &j->mass);
     j->has_com = doc_vector(doc, &com, 3, "[x, y, z]", j->com);
     for (int k = 0; k < 3; ++k) j->com[k] *= d->length;
+
     if (!doc_array(doc, &inertia, 3, 6, "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]", &n)) return;
     if (!doc_vector(doc, &inertia, n <= 3 ? 3 : 6, "[xx, yy, zz] or [xx, yy, zz, xy, xz, yz]",
                     j->inertia))
         return;
+
     j->has_inertia = robot_inertia_definite(j->inertia);
     if (!j->has_inertia)
         doc_wrong(doc, &inertia, "positive definite");
     else if (!robot_inertia_real(j->inertia))
         doc_warn(doc, &inertia,
-                 "one principal moment is over the sum of the other two: no solid has such "
-                 "an inertia");
+                 "one principal moment exceeds the sum of the other two: no solid has such an "
+                 "inertia");
 }
 
 static void read_limits(document *doc, const doc_at *at, double unit, dh_joint *j) {
@@ -165,12 +178,14 @@ static void read_row(document *doc, const doc_field_list *f, const dh_doc *d, dh
     const doc_at a = doc_member(f, J_A), alpha = doc_member(f, J_ALPHA);
     const doc_at dd = doc_member(f, J_D), theta = doc_member(f, J_THETA);
     const doc_at offset = doc_member(f, J_OFFSET), sign = doc_member(f, J_SIGN);
-    const bool turns = j->row.type == SKEL_JOINT_HINGE;
-    const double unit = turns ? d->angle : d->length;
-    for (size_t k = 0; k < sizeof needed / sizeof *needed; ++k) { /* the joint's own may be left */
-        if (needed[k] == (turns ? J_THETA : J_D)) continue;       /* out: it is what q is        */
-        doc_need(doc, f, needed[k], "a number");
-    }
+    const bool is_hinge = j->row.type == SKEL_JOINT_HINGE;
+    const double unit = is_hinge ? d->angle : d->length;
+
+    /* theta of a hinge and d of a slide may be left out: they are the joint coordinate. */
+    const int variable = is_hinge ? J_THETA : J_D;
+    for (size_t k = 0; k < sizeof needed / sizeof *needed; ++k)
+        if (needed[k] != variable) doc_need(doc, f, needed[k], "a number");
+
     doc_number(doc, &a, DOC_ANY, &j->row.a);
     doc_number(doc, &alpha, DOC_ANY, &j->row.alpha);
     doc_number(doc, &dd, DOC_ANY, &j->row.d);
@@ -178,8 +193,11 @@ static void read_row(document *doc, const doc_field_list *f, const dh_doc *d, dh
     doc_number(doc, &offset, DOC_ANY, &j->row.offset);
     if (doc_number(doc, &sign, DOC_ANY, &j->row.sign) && fabs(j->row.sign) != 1.0)
         doc_wrong(doc, &sign, "1 or -1");
-    j->row.a *= d->length, j->row.d *= d->length;
-    j->row.alpha *= d->angle, j->row.theta *= d->angle;
+
+    j->row.a *= d->length;
+    j->row.d *= d->length;
+    j->row.alpha *= d->angle;
+    j->row.theta *= d->angle;
     j->row.offset *= unit;
 }
 
@@ -194,15 +212,17 @@ static void read_joint(document *doc, const doc_at *at, const dh_doc *d, dh_join
     const doc_at velocity = doc_member(&f, J_VELOCITY);
     const doc_at torque = doc_member(&f, J_TORQUE);
     const doc_at mimic = doc_member(&f, J_MIMIC);
+
     doc_name(doc, &name, &j->name);
     doc_name(doc, &link, &j->link);
     if (!doc_need(doc, &f, J_TYPE, "\"revolute\" or \"prismatic\"")) return;
     if (!doc_choice(doc, &kind, k_types, &type)) return;
     j->row.type = type == 0 ? SKEL_JOINT_HINGE : SKEL_JOINT_SLIDE;
     const double unit = type == 0 ? d->angle : d->length;
+
     read_row(doc, &f, d, j);
     read_limits(doc, &limits, unit, j);
-    read_body(doc, &f, d, j);
+    read_masses(doc, &f, d, j);
     doc_number(doc, &friction, DOC_NOT_NEGATIVE, &j->friction);
     if (doc_number(doc, &velocity, DOC_POSITIVE, &j->drive.velocity)) j->drive.velocity *= unit;
     doc_number(doc, &torque, DOC_POSITIVE, &j->drive.effort);
@@ -226,39 +246,43 @@ static void read_joints(document *doc, const doc_at *at, dh_doc *d) {
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
+static bool read_pose(document *doc, const doc_at *at, const dh_doc *d, dh_pose *p) {
+    int32_t n = 0, i = 0;
+    p->q = doc_alloc(doc, (size_t)d->count + 1, sizeof *p->q);
+    if (!p->q || !doc_array(doc, at, 0, 1000000, "[q, ...]", &n)) return false;
+    if (n != d->count) {
+        doc_error(doc, at, "has %d numbers, must have %d, one per joint", (int)n, (int)d->count);
+        return false;
+    }
+
+    for (const json_value *e = at->node->child; e; e = e->next, ++i) {
+        const doc_at number = doc_element(at, i, e);
+        const bool is_hinge = d->joints[i].row.type == SKEL_JOINT_HINGE;
+        if (doc_number(doc, &number, DOC_ANY, &p->q[i])) p->q[i] *= is_hinge ? d->angle : d->length;
+    }
+    return true;
+}
+
 static void read_poses(document *doc, const doc_at *at, dh_doc *d) {
     if (!at->node) return;
     const int count = json_size(at->node);
-    if (!json_is_object(at->node) || count > MAX_POSES) {
+    if (!json_is_object(at->node) || count > DH_POSES_MAX) {
         doc_wrong(doc, at, "{\"name\": [q, ...], ...}");
         return;
     }
+
     d->poses = doc_alloc(doc, (size_t)count + 1, sizeof *d->poses);
     for (const json_value *c = at->node->child; c && d->poses; c = c->next) {
         const doc_at item = {at, c->name, -1, c};
         dh_pose *p = &d->poses[d->pose_count];
-        int32_t n = 0, i = 0;
         for (int32_t k = 0; k < d->pose_count; ++k)
-            if (strcmp(d->poses[k].name, c->name) == 0) doc_error(doc, &item, "is there twice");
+            if (strcmp(d->poses[k].name, c->name) == 0) doc_error(doc, &item, "is given twice");
         p->name = c->name;
-        p->q = doc_alloc(doc, (size_t)d->count + 1, sizeof *p->q);
-        if (!p->q || !doc_array(doc, &item, 0, 1000000, "[q, ...]", &n)) continue;
-        if (n != d->count) {
-            doc_error(doc, &item, "has %d numbers, must have %d, one per joint", (int)n,
-                      (int)d->count);
-            continue;
-        }
-        for (const json_value *e = c->child; e; e = e->next, ++i) {
-            const doc_at number = doc_element(&item, i, e);
-            const bool turns = d->joints[i].row.type == SKEL_JOINT_HINGE;
-            if (doc_number(doc, &number, DOC_ANY, &p->q[i]))
-                p->q[i] *= turns ? d->angle : d->length;
-        }
-        ++d->pose_count;
+        if (read_pose(doc, &item, d, p)) ++d->pose_count;
     }
 }
 
-/* Of what was extracted; only its errors are used again, by skel_dh_rewrite. */
+/* The receipt of an extracted table. Only its errors are used again, by skel_dh_rewrite. */
 static void read_receipt(document *doc, const doc_at *at, skel_dh_receipt *r) {
     doc_field_list f;
     if (!at->node || !doc_fields(doc, at, k_receipt, "a receipt", &f)) return;
@@ -273,12 +297,15 @@ static void read_head(document *doc, const doc_field_list *f, dh_doc *d) {
     const doc_at convention = doc_member(f, D_CONVENTION);
     const doc_at length = doc_member(f, D_LENGTH);
     int32_t deg = 0, mm = 0;
+
     doc_name(doc, &name, &d->name);
     if (doc_need(doc, f, D_CONVENTION, "\"standard\" or \"modified\""))
         doc_choice(doc, &convention, k_conventions, &d->convention);
     doc_choice(doc, &angle, angles, &deg);
     doc_choice(doc, &length, lengths, &mm);
-    d->is_deg = deg == 1, d->is_mm = mm == 1;
+
+    d->is_deg = deg == 1;
+    d->is_mm = mm == 1;
     d->angle = deg ? DOC_PI / 180.0 : 1.0;
     d->length = mm ? 1e-3 : 1.0;
 }
@@ -292,6 +319,7 @@ bool dh_parse(document *doc, const json_value *root, dh_doc *d, skel_scene *s) {
     const doc_at joints = doc_member(&f, D_JOINTS), poses = doc_member(&f, D_POSES);
     const doc_at source = doc_member(&f, D_SOURCE), notes = doc_member(&f, D_NOTES);
     const doc_at receipt = doc_member(&f, D_RECEIPT);
+
     read_head(doc, &f, d);
     read_receipt(doc, &receipt, &d->receipt);
     read_end(doc, &base, d->length, d->base);
@@ -300,6 +328,7 @@ bool dh_parse(document *doc, const json_value *root, dh_doc *d, skel_scene *s) {
         read_joints(doc, &joints, d);
         if (d->count > 0) read_poses(doc, &poses, d);
     }
+
     if (robot_new(s))
         robot_read_words(doc, &source, &notes, s->robot);
     else
@@ -310,6 +339,6 @@ bool dh_parse(document *doc, const json_value *root, dh_doc *d, skel_scene *s) {
 void robot_read_dh(document *doc, const json_value *root, skel_scene *s) {
     dh_doc d;
     if (!dh_parse(doc, root, &d, s)) return;
-    dh_suspect(doc, &d);
+    dh_warn_of_mistakes(doc, &d);
     dh_build(doc, &d, s);
 }

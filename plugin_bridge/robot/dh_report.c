@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a table cost, as fields and in words: its largest error over the test poses, and the axes
-   that are nearly parallel. */
+/* The accuracy of a table, as fields and as sentences: its largest error over the test poses, and
+   the pairs of axes that are nearly parallel. */
 #include "robot/dh.h"
 
 #include <math.h>
 
-#define TURNED_NOISE_RAD 1e-9  /* smaller angles are rounding of the numbers that gave the axes */
-#define NORMAL_FAR_REACHES 5.0 /* as libskel takes it: see skel_dh_axes_desc */
+#define DH_TURNED_NOISE_RAD 1e-9  /* smaller angles are rounding errors of the given axes */
+#define DH_NORMAL_FAR_REACHES 5.0 /* as in libskel: see skel_dh_axes_desc */
 
 bool dh_is_turned(const dh_doc *d, int32_t row) {
-    return d->joints[row].row.turned > TURNED_NOISE_RAD;
+    return d->joints[row].row.turned > DH_TURNED_NOISE_RAD;
 }
 
-bool dh_is_spoilt(const dh_doc *d, int32_t row) {
+bool dh_is_ill_conditioned(const dh_doc *d, int32_t row) {
     const skel_dh_row *r = &d->joints[row].row;
-    return !(r->turned > 0.0) && r->normal_distance > NORMAL_FAR_REACHES * d->receipt.reach;
+    return !(r->turned > 0.0) && r->normal_distance > DH_NORMAL_FAR_REACHES * d->receipt.reach;
 }
 
 static void put_turned(text_buffer *t, const dh_doc *d, int32_t row) {
     const skel_dh_row *r = &d->joints[row].row;
-    text_addf(t,
-              "the axes of '%s' and '%s' are %.3g rad off parallel and were read as parallel: "
-              "their common normal is %.6g m away, the reach is %.4g m",
-              d->joints[row].name, d->joints[row + 1].name, r->turned, r->normal_distance,
-              d->receipt.reach);
+    text_addf(
+        t,
+        "the axes of '%s' and '%s' deviate from parallel by %.3g rad and were read as parallel: "
+        "their common normal is %.6g m away, the reach is %.4g m",
+        d->joints[row].name, d->joints[row + 1].name, r->turned, r->normal_distance,
+        d->receipt.reach);
 }
 
-/* The angle between the axis of a row and the next one, 0 where they are parallel or antiparallel.
- */
-static double angle_off(const dh_doc *d, int32_t row) {
+/* Deviation of the axes of a row and the next one from parallel or antiparallel [rad]. */
+static double deviation_of(const dh_doc *d, int32_t row) {
     const int32_t at = d->convention == SKEL_DH_STANDARD ? row : row + 1;
     const double alpha = fabs(d->joints[at].row.alpha);
     return fmin(alpha, fabs(DOC_PI - alpha));
 }
 
-static void put_spoilt(text_buffer *t, const dh_doc *d, int32_t row) {
-    const double angle = angle_off(d, row);
+static void put_ill_conditioned(text_buffer *t, const dh_doc *d, int32_t row) {
+    const double angle = deviation_of(d, row);
     text_addf(t,
-              "the axes of '%s' and '%s' are %.3g rad off parallel: their common normal is "
-              "%.6g m away, the reach is %.4g m; lengths of that size cancel, so round no "
-              "number of this table (--snap %.2g reads them as parallel)",
+              "the axes of '%s' and '%s' deviate from parallel by %.3g rad: their common normal is "
+              "%.6g m away, the reach is %.4g m; lengths of that size cancel, so do not round the "
+              "numbers of this table (--snap %.2g reads the axes as parallel)",
               d->joints[row].name, d->joints[row + 1].name, angle,
               d->joints[row].row.normal_distance, d->receipt.reach, 1.1 * angle);
 }
 
 void dh_put_pair(text_buffer *t, const dh_doc *d, int32_t row) {
-    if (dh_is_spoilt(d, row))
-        put_spoilt(t, d, row);
+    if (dh_is_ill_conditioned(d, row))
+        put_ill_conditioned(t, d, row);
     else
         put_turned(t, d, row);
 }
 
-void dh_put_cost(text_buffer *t, const skel_dh_receipt *r) {
+void dh_put_accuracy(text_buffer *t, const skel_dh_receipt *r) {
     text_addf(t,
-              "the tool is within %.3g m and %.3g rad of where it must be, in %d poses; the "
+              "the tool is within %.3g m and %.3g rad of its exact pose in %d test poses; the "
               "reach is %.4g m, the largest length of a row %.6g m",
               r->position_error, r->angle_error, (int)r->poses, r->reach, r->longest);
 }
@@ -75,7 +75,7 @@ static void put_pair(text_buffer *t, const dh_doc *d, int32_t row, bool first) {
 
 void dh_put_receipt(text_buffer *t, const dh_doc *d) {
     const skel_dh_receipt *r = &d->receipt;
-    bool some = false;
+    bool has_pairs = false;
     if (r->poses == 0) return;
 
     text_addf(t, ",\n  \"receipt\": {\"poses\": %d", (int)r->poses);
@@ -85,11 +85,11 @@ void dh_put_receipt(text_buffer *t, const dh_doc *d) {
     put_number(t, ", \"longest\": ", r->longest);
 
     for (int32_t i = 0; i + 1 < d->count; ++i) {
-        if (!dh_is_turned(d, i) && !dh_is_spoilt(d, i)) continue;
-        put_pair(t, d, i, !some);
-        some = true;
+        if (!dh_is_turned(d, i) && !dh_is_ill_conditioned(d, i)) continue;
+        put_pair(t, d, i, !has_pairs);
+        has_pairs = true;
     }
-    text_add(t, some ? "]}" : "}");
+    text_add(t, has_pairs ? "]}" : "}");
 }
 
 void dh_put_receipt_csv(text_buffer *t, const dh_doc *d) {
@@ -100,7 +100,7 @@ void dh_put_receipt_csv(text_buffer *t, const dh_doc *d) {
     put_number(t, "\n# angle_error: ", d->receipt.angle_error);
     text_add(t, "\n");
 
-    dh_put_cost(&line, &d->receipt);
+    dh_put_accuracy(&line, &d->receipt);
     if (line.failed)
         t->failed = 1;
     else

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a table to a scene: names, what looks wrong with published tables, and the model. */
+/* From a DH table to a scene: names, warnings about likely mistakes of the table, and the model. */
 #include "robot/dh.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_LINK 20.0    /* [m]: a link this long was meant in mm */
-#define SHORT_LINK 0.005  /* [m]: a reach this short was meant in m */
-#define MANY_TURNS 4.0    /* of pi: an angle this large was meant in degrees */
-#define SMALL_DEGREES 6.3 /* all angles of a table below this were meant in radians */
-#define FAR_COM 1.0       /* of the reach: a centre of mass this far off has another unit */
-#define ON_ONE_LINE 1e-9
+/* Beyond these bounds a number is likely to have another unit than the table states. */
+#define DH_LINK_MAX_M 20.0     /* a longer link is probably given in mm */
+#define DH_REACH_MIN_M 0.005   /* a shorter reach in mm is probably given in m */
+#define DH_ANGLE_MAX_PI 4.0    /* a larger angle, in multiples of pi, is probably in degrees */
+#define DH_ANGLES_MIN_DEG 6.3  /* if no angle is larger, they are probably in radians */
+#define DH_COM_MAX_REACHES 1.0 /* a centre of mass farther away has probably another unit */
+#define DH_COINCIDENT_TOL 1e-9 /* [1] of the reach, [rad]: two axes are one line */
+#define DH_TWIST_MIN_RAD 0.1   /* a smaller twist does not tell the convention */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -21,7 +23,7 @@ static const char *numbered(document *doc, const char *stem, int32_t i) {
     return name;
 }
 
-/* Rows of the joints that others go with; SI units. */
+/* Finds the rows of the source joints of mimic joints, and converts factors and offsets to SI. */
 static void find_mimics(document *doc, dh_doc *d, const name_table *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
         dh_joint *j = &d->joints[i];
@@ -33,6 +35,7 @@ static void find_mimics(document *doc, dh_doc *d, const name_table *joints) {
                        j->mimic.of);
             continue;
         }
+
         j->mimic_of = of;
         j->mimic.factor *=
             scene_mimic_unit(j->row.type, d->joints[of].row.type, d->angle, d->length);
@@ -43,114 +46,125 @@ static void find_mimics(document *doc, dh_doc *d, const name_table *joints) {
 bool dh_names(document *doc, dh_doc *d) {
     name_table joints = {0}, links = {0};
     if (!names_open(doc, &joints, d->count) || !names_open(doc, &links, d->count)) return false;
+
     for (int32_t i = 0; i < d->count; ++i) {
         dh_joint *j = &d->joints[i];
         if (!j->link) j->link = j->name ? j->name : numbered(doc, "link", i);
         if (!j->name) j->name = numbered(doc, "joint", i);
         if (!j->name || !j->link) return false;
-        const int32_t one = names_put(&joints, j->name, i);
-        const int32_t two = names_put(&links, j->link, i);
-        if (one >= 0)
-            robot_note(doc, SKEL_E_DOCUMENT, "%s.name: is \"%.60s\", must be another: %s has it",
-                       j->place, j->name, d->joints[one].place);
-        else if (two >= 0)
-            robot_note(doc, SKEL_E_DOCUMENT, "%s.link: is \"%.60s\", must be another: %s has it",
-                       j->place, j->link, d->joints[two].place);
+
+        const int32_t same_name = names_put(&joints, j->name, i);
+        const int32_t same_link = names_put(&links, j->link, i);
+        if (same_name >= 0)
+            robot_note(doc, SKEL_E_DOCUMENT,
+                       "%s.name: is \"%.60s\", must be unique: %s has the same", j->place, j->name,
+                       d->joints[same_name].place);
+        else if (same_link >= 0)
+            robot_note(doc, SKEL_E_DOCUMENT,
+                       "%s.link: is \"%.60s\", must be unique: %s has the same", j->place, j->link,
+                       d->joints[same_link].place);
         if (strcmp(j->link, "world") == 0)
             robot_note(doc, SKEL_E_DOCUMENT,
-                       "%s.%s: is \"world\", must be another: that is the world's", j->place,
+                       "%s.%s: is \"world\", must be another name: this one is reserved", j->place,
                        j->link == j->name ? "name" : "link");
     }
+
     find_mimics(doc, d, &joints);
     return doc->error_count == 0 && !doc->no_memory;
 }
 
-/* ---- what looks wrong ------------------------------------------------------------------------ */
+/* ---- likely mistakes ------------------------------------------------------------------------- */
 
-/* Lengths and angles as large or small as if the units had been mixed up. */
-static void suspect_units(document *doc, const dh_doc *d, double reach) {
+/* Warns about lengths and angles that suggest another unit. */
+static void check_units(document *doc, const dh_doc *d, double reach) {
     bool any = false, all_small = true;
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
         const double row[] = {j->row.alpha, j->row.theta,
                               j->row.type == SKEL_JOINT_HINGE ? j->row.offset : 0.0};
         const double link = fmax(fabs(j->row.a), fabs(j->row.d));
-        if (link > LONG_LINK)
+
+        if (link > DH_LINK_MAX_M)
             robot_note(doc, SKEL_OK, "%s: has a length of %g m: is it in mm?", j->place, link);
         for (int k = 0; k < 3; ++k) {
             if (row[k] != 0.0) any = true;
-            if (fabs(row[k]) / d->angle > SMALL_DEGREES) all_small = false;
-            if (fabs(row[k]) > MANY_TURNS * DOC_PI)
+            if (fabs(row[k]) / d->angle > DH_ANGLES_MIN_DEG) all_small = false;
+            if (fabs(row[k]) > DH_ANGLE_MAX_PI * DOC_PI)
                 robot_note(doc, SKEL_OK, "%s: has an angle of %g rad: is it in degrees?", j->place,
                            row[k]);
         }
         if (j->has_limits && j->row.type == SKEL_JOINT_HINGE &&
-            fmax(fabs(j->low), fabs(j->high)) > 2.0 * MANY_TURNS * DOC_PI)
-            robot_note(doc, SKEL_OK, "%s.limits: reach to %g rad: are they in degrees?", j->place,
+            fmax(fabs(j->low), fabs(j->high)) > 2.0 * DH_ANGLE_MAX_PI * DOC_PI)
+            robot_note(doc, SKEL_OK, "%s.limits: extend to %g rad: are they in degrees?", j->place,
                        fmax(fabs(j->low), fabs(j->high)));
     }
+
     if (d->is_deg && any && all_small)
         robot_note(doc, SKEL_OK,
-                   "angle_unit: is \"deg\", but no angle is over %g: are they in radians?",
-                   SMALL_DEGREES);
-    if (d->is_mm && reach > 0.0 && reach < SHORT_LINK)
+                   "angle_unit: is \"deg\", but no angle exceeds %g: are they in radians?",
+                   DH_ANGLES_MIN_DEG);
+    if (d->is_mm && reach > 0.0 && reach < DH_REACH_MIN_M)
         robot_note(doc, SKEL_OK, "length_unit: is \"mm\", but the whole chain is %g m: is it in m?",
                    reach);
 }
 
-static void suspect_bodies(document *doc, const dh_doc *d, double reach) {
-    int32_t half = 0;
+static void check_masses(document *doc, const dh_doc *d, double reach) {
+    int32_t without_mass = 0;
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
         const double far =
             sqrt(j->com[0] * j->com[0] + j->com[1] * j->com[1] + j->com[2] * j->com[2]);
-        if (reach > 0.0 && far > FAR_COM * reach)
-            robot_note(doc, SKEL_OK,
-                       "%s.com: is %g m from its frame, the whole chain is %g m: another unit?",
-                       j->place, far, reach);
-        half += j->has_inertia && !j->has_mass;
+        if (reach > 0.0 && far > DH_COM_MAX_REACHES * reach)
+            robot_note(
+                doc, SKEL_OK,
+                "%s.com: is %g m from its frame, the whole chain is %g m: is it in another unit?",
+                j->place, far, reach);
+        without_mass += j->has_inertia && !j->has_mass;
     }
-    if (half)
+
+    if (without_mass)
         robot_note(doc, SKEL_OK,
-                   "joints: %d of %d links have an inertia and no mass: the inertia is not used",
-                   (int)half, (int)d->count);
+                   "joints: %d of %d links have an inertia but no mass: the inertia is ignored",
+                   (int)without_mass, (int)d->count);
 }
 
-/* What is left over at the ends of a chain: a modified table begins with nothing (alpha_0 = a_0 =
-   0) and ends in a twist, a standard one the other way round. */
-static void suspect_convention(document *doc, const dh_doc *d) {
+/* The free parameters at the ends of a chain tell the convention: a modified table usually begins
+   with alpha_0 = a_0 = 0 and ends with a twist, a standard table ends with alpha_n = a_n = 0. */
+static void check_convention(document *doc, const dh_doc *d) {
     const skel_dh_row *first = &d->joints[0].row, *last = &d->joints[d->count - 1].row;
-    const bool nothing_first = first->a == 0.0 && first->alpha == 0.0;
-    const bool nothing_last = last->a == 0.0 && last->alpha == 0.0;
-    if (d->count < 3 || nothing_first == nothing_last) return;
-    if (d->convention == SKEL_DH_STANDARD && nothing_first && fabs(last->alpha) > 0.1 &&
-        fabs(fabs(last->alpha) - DOC_PI) > 0.1)
+    const bool first_is_zero = first->a == 0.0 && first->alpha == 0.0;
+    const bool last_is_zero = last->a == 0.0 && last->alpha == 0.0;
+
+    if (d->count < 3 || first_is_zero == last_is_zero) return;
+
+    if (d->convention == SKEL_DH_STANDARD && first_is_zero &&
+        fabs(last->alpha) > DH_TWIST_MIN_RAD && fabs(fabs(last->alpha) - DOC_PI) > DH_TWIST_MIN_RAD)
         robot_note(doc, SKEL_OK,
-                   "convention: is \"standard\", but the first row has no a and alpha and the last "
-                   "has: is it \"modified\"?");
-    if (d->convention == SKEL_DH_MODIFIED && nothing_last)
+                   "convention: is \"standard\", but a and alpha are zero in the first row and not "
+                   "in the last: is it \"modified\"?");
+    if (d->convention == SKEL_DH_MODIFIED && last_is_zero)
         robot_note(doc, SKEL_OK,
-                   "convention: is \"modified\", but the last row has no a and alpha and the first "
-                   "has: is it \"standard\"?");
+                   "convention: is \"modified\", but a and alpha are zero in the last row and not "
+                   "in the first: is it \"standard\"?");
 }
 
-/* Two hinges that follow each other on one line move the same thing twice: a twist is missing. */
-static void suspect_axes(document *doc, const dh_doc *d, double reach) {
+/* Two consecutive hinges about one line are redundant: probably a twist is missing. */
+static void check_axes(document *doc, const dh_doc *d, double reach) {
     const int32_t shift = d->convention == SKEL_DH_STANDARD ? 0 : 1;
     for (int32_t i = 0; i + 1 < d->count; ++i) {
         const skel_dh_row *between = &d->joints[i + shift].row;
         const bool hinges = d->joints[i].row.type == SKEL_JOINT_HINGE &&
                             d->joints[i + 1].row.type == SKEL_JOINT_HINGE;
-        if (hinges && fabs(between->a) <= ON_ONE_LINE * reach &&
-            fabs(sin(between->alpha)) <= ON_ONE_LINE)
+        if (hinges && fabs(between->a) <= DH_COINCIDENT_TOL * reach &&
+            fabs(sin(between->alpha)) <= DH_COINCIDENT_TOL)
             robot_note(doc, SKEL_OK,
-                       "%s: turns about the same line as %s: is alpha of the row between them "
-                       "right?",
+                       "%s: rotates about the same line as %s: is alpha of the row between them "
+                       "correct?",
                        d->joints[i + 1].place, d->joints[i].place);
     }
 }
 
-void dh_suspect(document *doc, const dh_doc *d) {
+void dh_warn_of_mistakes(document *doc, const dh_doc *d) {
     double reach = fabs(d->tool[0]) + fabs(d->tool[1]) + fabs(d->tool[2]);
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
@@ -159,14 +173,15 @@ void dh_suspect(document *doc, const dh_doc *d) {
             reach += fmax(fabs(j->low), fabs(j->high));
         if (j->has_limits && (j->low > 0.0 || j->high < 0.0))
             robot_note(doc, SKEL_OK,
-                       "%s.limits: are [%g, %g]%s, which leaves out q = 0: the zero pose cannot be "
+                       "%s.limits: are [%g, %g]%s, which exclude q = 0: the zero pose cannot be "
                        "reached",
                        j->place, j->low, j->high, j->row.type == SKEL_JOINT_HINGE ? " rad" : " m");
     }
-    suspect_units(doc, d, reach);
-    suspect_bodies(doc, d, reach);
-    suspect_convention(doc, d);
-    suspect_axes(doc, d, reach);
+
+    check_units(doc, d, reach);
+    check_masses(doc, d, reach);
+    check_convention(doc, d);
+    check_axes(doc, d, reach);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -185,18 +200,19 @@ skel_dh *dh_table(const dh_doc *d) {
     return dh;
 }
 
-/* A body stands at its centre of mass: its joints' frames move the other way. */
-static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc *before,
-                        skel_joint_desc *behind) {
+/* Moves the origin of a body to its centre of mass, and the frames of its joints the other way. */
+static void move_to_com(const double com[3], skel_body_desc *b, skel_joint_desc *parent_joint,
+                        skel_joint_desc *child_joint) {
     double world[3];
     scene_rotate(b->orientation, com, world);
     for (int k = 0; k < 3; ++k) {
         b->position[k] += world[k];
-        before->child_position[k] -= com[k];
-        if (behind) behind->parent_position[k] -= com[k];
+        parent_joint->child_position[k] -= com[k];
+        if (child_joint) child_joint->parent_position[k] -= com[k];
     }
 }
 
+/* Names, limits, friction, mimics and masses: all that skel_dh_get_descs does not set. */
 static void describe(const dh_doc *d, skel_body_desc *bodies, skel_joint_desc *joints) {
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
@@ -211,14 +227,16 @@ static void describe(const dh_doc *d, skel_body_desc *bodies, skel_joint_desc *j
             joints[i].mimic.multiplier = j->mimic.factor;
             joints[i].mimic.offset = j->mimic.offset;
         }
+
         move_to_com(j->com, &bodies[i], &joints[i], i + 1 < d->count ? &joints[i + 1] : NULL);
+
         if (!j->has_mass) continue;
         bodies[i].mass = j->mass;
         if (j->has_inertia) memcpy(bodies[i].inertia, j->inertia, sizeof j->inertia);
     }
 }
 
-/* What the table says of masses; the last link ends at the tool. */
+/* Which masses the table gives. The last link ends at the tool. */
 static void note_masses(const dh_doc *d, robot_mass_note *notes) {
     for (int32_t i = 0; i < d->count; ++i) {
         const dh_joint *j = &d->joints[i];
@@ -231,24 +249,28 @@ static void note_masses(const dh_doc *d, robot_mass_note *notes) {
     }
 }
 
-/* Frames of all links, then the tool; named poses; drives. */
+/* The frames of all links, then the tool; the limits of the drives; named poses. */
 static void fill_robot(const dh_doc *d, const robot_mass_note *notes, robot_data *r) {
+    static const double identity[7] = {0, 0, 0, 1};
     const size_t n = (size_t)d->count;
     r->frames = arena_alloc(&r->arena, n + 1, sizeof *r->frames);
     r->drives = arena_alloc(&r->arena, n, sizeof *r->drives);
     r->poses = arena_alloc(&r->arena, (size_t)d->pose_count + 1, sizeof *r->poses);
     if (r->arena.failed) return;
+
+    /* Poses are relative to the centre of mass, which may have been estimated. */
     for (int32_t i = 0; i <= d->count; ++i) {
         const dh_joint *j = &d->joints[i < d->count ? i : d->count - 1];
         robot_frame *f = &r->frames[i];
         f->name = arena_string(&r->arena, i < d->count ? j->link : "tool");
         f->body = i < d->count ? i : d->count - 1;
         if (i < d->count) r->drives[i] = j->drive;
-        memcpy(f->pose, i < d->count ? (const double[7]){0, 0, 0, 1} : d->tool, sizeof f->pose);
+        memcpy(f->pose, i < d->count ? identity : d->tool, sizeof f->pose);
         for (int k = 0; k < 3; ++k) f->pose[k] -= j->com[k] + notes[f->body].shift[k];
     }
     r->frame_count = d->count + 1;
     r->tool = d->count;
+
     for (int32_t i = 0; i < d->pose_count; ++i) {
         robot_named_q *p = &r->poses[i];
         p->name = arena_string(&r->arena, d->poses[i].name);
@@ -269,6 +291,8 @@ void dh_build(document *doc, const dh_doc *d, skel_scene *s) {
         skel_dh_destroy(dh);
         return;
     }
+
+    /* The engine computes poses and joint frames from the rows. */
     for (int32_t i = 0; i < d->count; ++i) {
         skel_body_desc_init(&bodies[i]);
         skel_joint_desc_init(&joints[i]);
@@ -278,15 +302,17 @@ void dh_build(document *doc, const dh_doc *d, skel_scene *s) {
     skel_dh_destroy(dh);
     if (filled != SKEL_OK) {
         robot_note(doc, SKEL_E_DOCUMENT,
-                   "joints: the links lie beyond the range of numbers; a, d and the base must be "
-                   "smaller lengths");
+                   "joints: the positions of the links overflow; a, d and the base must be smaller "
+                   "lengths");
         return;
     }
+
     describe(d, bodies, joints);
     note_masses(d, notes);
     robot_estimate_masses(doc, s, bodies, d->count, joints, d->count, notes);
     snprintf(s->name, sizeof s->name, "%s", d->name ? d->name : "");
     scene_build(doc, s, bodies, d->count, joints, d->count);
+
     fill_robot(d, notes, s->robot);
     if (s->robot->arena.failed) doc->no_memory = true;
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as skel-dh/1 or CSV, in m and rad. */
 #include "robot/dh.h"
+#include "document/kind.h"
 
 #include <skel/skel_robot.h>
 
 #include <math.h>
 #include <string.h>
 
-static bool any(const double *x, size_t count) {
+static bool any_nonzero(const double *x, size_t count) {
     for (size_t i = 0; i < count; ++i)
         if (x[i] != 0.0) return true;
     return false;
 }
 
-static bool is_place(const double x[7]) {
-    return any(x, 3) || any(x + 4, 3);
+static bool is_not_identity(const double x[7]) {
+    return any_nonzero(x, 3) || any_nonzero(x + 4, 3);
 }
 
 static void put_number(text_buffer *t, const char *before, double x) {
@@ -46,6 +47,7 @@ static void put_joint(text_buffer *t, const dh_joint *j, bool first) {
         text_add(t, ", \"link\": ");
         text_string(t, j->link);
     }
+
     text_addf(t, ", \"type\": \"%s\",\n     ",
               j->row.type == SKEL_JOINT_HINGE ? "revolute" : "prismatic");
     put_number(t, "\"a\": ", j->row.a);
@@ -55,13 +57,14 @@ static void put_joint(text_buffer *t, const dh_joint *j, bool first) {
     if (j->row.offset != 0.0) put_number(t, ", \"offset\": ", j->row.offset);
     if (j->row.sign < 0.0) text_add(t, ", \"sign\": -1");
     if (j->has_limits) put_numbers(t, ", \"limits\": ", limits, 2);
+
     put_body(t, j);
     if (j->mimic.of) scene_put_mimic(t, j->mimic.of, j->mimic.factor, j->mimic.offset);
     text_add(t, "}");
 }
 
 static void put_end(text_buffer *t, const char *name, const double x[7]) {
-    if (!is_place(x)) return;
+    if (!is_not_identity(x)) return;
     text_addf(t, "  \"%s\": {\"position\": ", name);
     text_numbers(t, x, 3);
     text_add(t, ", \"orientation\": ");
@@ -78,17 +81,20 @@ void dh_put(text_buffer *t, const dh_doc *d, const robot_data *r) {
     }
     text_addf(t, "  \"convention\": \"%s\", \"angle_unit\": \"rad\", \"length_unit\": \"m\",\n",
               d->convention == SKEL_DH_STANDARD ? "standard" : "modified");
+
     put_end(t, "base", d->base);
     put_end(t, "tool", d->tool);
     text_add(t, "  \"joints\": [");
     for (int32_t i = 0; i < d->count; ++i) put_joint(t, &d->joints[i], i == 0);
     text_add(t, "\n  ]");
+
     for (int32_t i = 0; i < d->pose_count; ++i) {
         text_add(t, i ? ",\n    " : ",\n  \"poses\": {\n    ");
         text_string(t, d->poses[i].name);
         put_numbers(t, ": ", d->poses[i].q, (size_t)d->count);
     }
     if (d->pose_count) text_add(t, "}");
+
     dh_put_receipt(t, d);
     if (r) robot_put_words(t, "  ", r);
     text_add(t, "\n}\n");
@@ -102,21 +108,41 @@ static void put_cell(text_buffer *t, bool given, double x) {
 }
 
 static void put_pose_line(text_buffer *t, const char *key, const double x[7]) {
-    if (!is_place(x)) return;
+    if (!is_not_identity(x)) return;
     text_addf(t, "# %s:", key);
     for (int k = 0; k < 7; ++k) put_number(t, " ", x[k]);
     text_add(t, "\n");
 }
 
-/* "# HEAD WORDS" as one cell. */
-static void put_comment(text_buffer *t, const char *head, const char *words) {
+/* The line "# HEAD TEXT" as one cell. */
+static void put_comment(text_buffer *t, const char *head, const char *text) {
     text_buffer line = {0};
-    text_addf(&line, "%s%s", head, words);
+    text_addf(&line, "%s%s", head, text);
     if (line.failed)
         t->failed = 1;
     else
         text_csv_comment(t, line.data);
     text_free(&line);
+}
+
+static void put_line(text_buffer *t, const dh_joint *j) {
+    const double row[] = {j->row.a,     j->row.alpha,  j->row.d,
+                          j->row.theta, j->row.offset, j->row.sign};
+    text_csv_name(t, j->name, "", 1);
+    text_add(t, ",");
+    text_csv_name(t, j->link, "", 1);
+    text_add(t, j->row.type == SKEL_JOINT_HINGE ? ",revolute" : ",prismatic");
+
+    for (size_t k = 0; k < sizeof row / sizeof *row; ++k) put_cell(t, true, row[k]);
+    put_cell(t, j->has_limits, j->low);
+    put_cell(t, j->has_limits, j->high);
+    put_cell(t, j->has_mass, j->mass);
+    for (int k = 0; k < 3; ++k) put_cell(t, j->has_com, j->com[k]);
+    for (int k = 0; k < 6; ++k) put_cell(t, j->has_inertia, j->inertia[k]);
+    put_cell(t, j->friction > 0.0, j->friction);
+    put_cell(t, j->drive.velocity > 0.0, j->drive.velocity);
+    put_cell(t, j->drive.effort > 0.0, j->drive.effort);
+    text_add(t, "\n");
 }
 
 void dh_put_csv(text_buffer *t, const dh_doc *d, const robot_data *r) {
@@ -126,39 +152,23 @@ void dh_put_csv(text_buffer *t, const dh_doc *d, const robot_data *r) {
     put_pose_line(t, "base", d->base);
     put_pose_line(t, "tool", d->tool);
     dh_put_receipt_csv(t, d);
+
     for (int32_t i = 0; r && i < r->note_count; ++i) put_comment(t, "- ", r->notes[i]);
     for (int32_t i = 0; i < d->count; ++i)
         if (d->joints[i].mimic.of)
-            put_comment(t, "- goes with another joint, which this table does not hold: ",
-                        d->joints[i].name);
+            put_comment(
+                t, "- mimic joint; CSV tables cannot hold its source joint: ", d->joints[i].name);
+
     text_add(t, "name,link,type,a,alpha,d,theta,offset,sign,limit_low,limit_high,mass,com_x,"
                 "com_y,com_z,ixx,iyy,izz,ixy,ixz,iyz,friction,velocity_limit,torque_limit\n");
-    for (int32_t i = 0; i < d->count; ++i) {
-        const dh_joint *j = &d->joints[i];
-        text_csv_name(t, j->name, "", 1);
-        text_add(t, ",");
-        text_csv_name(t, j->link, "", 1);
-        text_add(t, j->row.type == SKEL_JOINT_HINGE ? ",revolute" : ",prismatic");
-        const double row[] = {j->row.a,     j->row.alpha,  j->row.d,
-                              j->row.theta, j->row.offset, j->row.sign};
-        for (size_t k = 0; k < sizeof row / sizeof *row; ++k) put_cell(t, true, row[k]);
-        put_cell(t, j->has_limits, j->low);
-        put_cell(t, j->has_limits, j->high);
-        put_cell(t, j->has_mass, j->mass);
-        for (int k = 0; k < 3; ++k) put_cell(t, j->has_com, j->com[k]);
-        for (int k = 0; k < 6; ++k) put_cell(t, j->has_inertia, j->inertia[k]);
-        put_cell(t, j->friction > 0.0, j->friction);
-        put_cell(t, j->drive.velocity > 0.0, j->drive.velocity);
-        put_cell(t, j->drive.effort > 0.0, j->drive.effort);
-        text_add(t, "\n");
-    }
+    for (int32_t i = 0; i < d->count; ++i) put_line(t, &d->joints[i]);
 }
 
 /* ---- the other convention -------------------------------------------------------------------- */
 
-/* Frame i of a standard table is frame i of the modified one moved by Tx(a) Rx(alpha) of standard
-   row i: centres and inertias are given in it. */
-static void move_bodies(dh_doc *d, const skel_dh *standard, bool to_modified) {
+/* Frame i of a standard table is frame i of the modified table, moved by Tx(a) Rx(alpha) of the
+   standard row i. Centres of mass and inertias are given in these frames. */
+static void transform_masses(dh_doc *d, const skel_dh *standard, bool to_modified) {
     for (int32_t i = 0; i < d->count; ++i) {
         dh_joint *j = &d->joints[i];
         skel_dh_row r;
@@ -167,6 +177,7 @@ static void move_bodies(dh_doc *d, const skel_dh *standard, bool to_modified) {
         double x[7] = {r.a, 0, 0, cos(0.5 * r.alpha), sin(0.5 * r.alpha), 0, 0}, com[3];
         if (!to_modified) robot_pose_inverse(x, x);
         if (!j->has_com && !j->has_mass && !j->has_inertia) continue;
+
         scene_rotate(x + 3, j->com, com);
         for (int k = 0; k < 3; ++k) j->com[k] = com[k] + x[k];
         j->has_com = true;
@@ -174,14 +185,14 @@ static void move_bodies(dh_doc *d, const skel_dh *standard, bool to_modified) {
     }
 }
 
-/* The new table against the one it was made from, on top of what that one says of itself. */
+/* The errors of the new table relative to the old one, plus the errors of the old one. */
 static skel_status add_receipt(const skel_dh *made, const skel_dh *from, skel_dh_receipt *r) {
-    const skel_dh_receipt said = *r;
+    const skel_dh_receipt old = *r;
     skel_dh_receipt found = {.struct_size = sizeof found};
     const skel_status status = skel_dh_compare(made, from, &found);
     *r = found;
-    r->position_error += said.position_error;
-    r->angle_error += said.angle_error;
+    r->position_error += old.position_error;
+    r->angle_error += old.angle_error;
     return status;
 }
 
@@ -192,12 +203,13 @@ static skel_status rewrite(dh_doc *d, int32_t convention, skel_error *err) {
         status = add_receipt(to, dh, &d->receipt);
         if (status == SKEL_E_ARGUMENT)
             doc_error_say(err, status,
-                          "the tool of the table is beyond the range of numbers; a, d and the "
-                          "positions of base and tool must be smaller lengths");
+                          "the position of the tool overflows; a, d and the positions of base and "
+                          "tool must be smaller lengths");
     }
+
     if (status == SKEL_OK && convention != d->convention) {
-        move_bodies(d, d->convention == SKEL_DH_STANDARD ? dh : to,
-                    d->convention == SKEL_DH_STANDARD);
+        transform_masses(d, d->convention == SKEL_DH_STANDARD ? dh : to,
+                         d->convention == SKEL_DH_STANDARD);
         for (int32_t i = 0; i < d->count; ++i) skel_dh_get_row(to, i, &d->joints[i].row);
         skel_dh_get_ends(to, d->base, d->tool);
         d->convention = convention;
@@ -207,25 +219,26 @@ static skel_status rewrite(dh_doc *d, int32_t convention, skel_error *err) {
     return status;
 }
 
-/* Parses a table only, not the model it makes. */
+/* Reads a table without creating its model. */
 static bool parse(document *doc, const char *table, size_t length, dh_doc *d, skel_scene *s) {
-    if (robot_kind_of(table, length) == ROBOT_KIND_CSV)
+    if (doc_kind_of(table, length) == DOC_KIND_CSV)
         return doc_start(doc) && dh_parse_csv(doc, table, length, d);
+
     if (!doc_open(doc, table, length)) return false;
     const json_value *format = json_member(doc->root, "format");
     if (!json_is_string(format) || strcmp(format->text, "skel-dh/1") != 0) {
-        robot_note(doc, SKEL_E_DOCUMENT, "format: is not \"skel-dh/1\", must be a table");
+        robot_note(doc, SKEL_E_DOCUMENT, "format: must be \"skel-dh/1\", the format of a DH table");
         return false;
     }
     return dh_parse(doc, doc->root, d, s);
 }
 
-/* Reads the table and brings it into the convention; then `put` writes what is wanted of it. */
 typedef struct rewriting {
     dh_doc d;
-    skel_scene s; /* its source and notes */
+    skel_scene s; /* holds only the source and the notes of the table */
 } rewriting;
 
+/* Reads the table and converts it to the convention. */
 static skel_status rewrite_text(const char *table, size_t length, int32_t convention, document *doc,
                                 rewriting *w, skel_error *err) {
     if (!parse(doc, table, length, &w->d, &w->s)) {
@@ -271,7 +284,7 @@ skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t con
     skel_status status = rewrite_text(table, length, convention, &doc, &w, err);
     if (status == SKEL_OK) {
         text_add(&t, "receipt: ");
-        dh_put_cost(&t, &w.d.receipt);
+        dh_put_accuracy(&t, &w.d.receipt);
         text_add(&t, "\n");
         status = text_give(&t, text, capacity, needed);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What robots' documents share: the robot that hangs from a scene, its model, poses and inertias as
-   arrays, and which document a text is. */
+/* Shared by the readers of robots: the robot of a scene and its model; poses and inertias as arrays
+   of numbers. */
 #include "robot/robot.h"
 
 #include <skel/skel_robot.h>
@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFINITE 1e-13      /* of the product of the diagonal: what the model asks for, and more */
-#define SOLID_GYRATION 1e-6 /* of the length: radii of gyration below it are rounding errors */
-#define TRIANGLE_SLACK 1e-9 /* of the trace */
-#define SNIFF_BYTES ((size_t)64 << 20)
+/* Smallest determinant of an inertia relative to the product of its diagonal; stricter than the
+   model, so that every inertia that passes is accepted. */
+#define ROBOT_DEFINITE_TOL 1e-13
+#define ROBOT_GYRATION_TOL 1e-6 /* relative to the length: smaller radii are rounding errors */
+#define ROBOT_TRIANGLE_TOL 1e-9 /* relative to the trace */
 
 /* ---- poses and inertias ---------------------------------------------------------------------- */
 
@@ -48,12 +49,15 @@ void robot_inertia_rotate(const double q[4], const double i[6], double out[6]) {
     for (int k = 0; k < 3; ++k) {
         double e[3] = {0}, b[3];
         e[k] = 1.0;
+
         scene_unrotate(q, e, b);
         const double h[3] = {i[0] * b[0] + i[3] * b[1] + i[4] * b[2],
                              i[3] * b[0] + i[1] * b[1] + i[5] * b[2],
                              i[4] * b[0] + i[5] * b[1] + i[2] * b[2]};
         scene_rotate(q, h, m[k]);
     }
+
+    /* Symmetric up to rounding: the mean of both halves. */
     const double all[6] = {m[0][0],
                            m[1][1],
                            m[2][2],
@@ -63,31 +67,37 @@ void robot_inertia_rotate(const double q[4], const double i[6], double out[6]) {
     memcpy(out, all, sizeof all);
 }
 
-static bool definite(const double m[6], double slack) {
+/* Sylvester's criterion: all leading minors are positive, the determinant relative to the diagonal.
+ */
+static bool definite(const double m[6], double tolerance) {
     const double xx = m[0], yy = m[1], zz = m[2], xy = m[3], xz = m[4], yz = m[5];
     const double det =
         xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
-    return xx > 0.0 && xx * yy - xy * xy > 0.0 && det > slack * xx * yy * zz;
+    return xx > 0.0 && xx * yy - xy * xy > 0.0 && det > tolerance * xx * yy * zz;
 }
 
 bool robot_inertia_definite(const double i[6]) {
     double unit[6], largest = 0.0;
     for (int k = 0; k < 6; ++k) largest = fmax(largest, fabs(i[k]));
     if (!(largest > 0.0)) return false;
-    for (int k = 0; k < 6; ++k) unit[k] = i[k] / largest; /* so that no product underflows */
-    return definite(unit, DEFINITE);
+
+    /* Scaled to 1, so that no product underflows. */
+    for (int k = 0; k < 6; ++k) unit[k] = i[k] / largest;
+    return definite(unit, ROBOT_DEFINITE_TOL);
 }
 
 bool robot_inertia_solid(double mass, const double i[6], double length) {
-    const double least = mass * SOLID_GYRATION * SOLID_GYRATION * length * length;
-    const double rest[6] = {i[0] - least, i[1] - least, i[2] - least, i[3], i[4], i[5]};
-    return robot_inertia_definite(i) && robot_inertia_definite(rest);
+    const double least = mass * ROBOT_GYRATION_TOL * ROBOT_GYRATION_TOL * length * length;
+    const double excess[6] = {i[0] - least, i[1] - least, i[2] - least, i[3], i[4], i[5]};
+    return robot_inertia_definite(i) && robot_inertia_definite(excess);
 }
 
+/* The second moments of mass, tr(I) / 2 - I, must be positive definite. */
 bool robot_inertia_real(const double i[6]) {
     const double trace = i[0] + i[1] + i[2], half = 0.5 * trace;
     double second[6] = {0, 0, 0, -i[3], -i[4], -i[5]};
-    for (int k = 0; k < 3; ++k) second[k] = half - i[k] + TRIANGLE_SLACK * trace;
+
+    for (int k = 0; k < 3; ++k) second[k] = half - i[k] + ROBOT_TRIANGLE_TOL * trace;
     for (int k = 0; k < 6; ++k) second[k] /= trace;
     return definite(second, 0.0);
 }
@@ -116,21 +126,23 @@ void robot_note(document *doc, skel_status status, const char *form, ...) {
     va_start(args, form);
     vsnprintf(err.text, sizeof err.text, form, args);
     va_end(args);
+
+    /* Names from the document may contain control characters. */
     for (char *c = err.text; *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     doc_pass_on(doc, status, &err);
 }
 
-/* The engine says "bodies[3].inertia: ..."; in a robot that is "link 'elbow': inertia: ...". */
+/* Translates a message of the engine: "bodies[3].inertia: ..." to "link 'elbow': inertia: ...". */
 static void pass_on(document *doc, skel_status status, const skel_error *err,
                     const skel_body_desc *bodies, const skel_joint_desc *joints) {
-    const char *what = strchr(err->text, '.');
+    const char *dot = strchr(err->text, '.');
     if (status == SKEL_E_MEMORY)
         doc->no_memory = true;
-    else if (err->body >= 0 && what)
-        robot_note(doc, status, "link '%.60s': %s", bodies[err->body].name, what + 1);
-    else if (err->joint >= 0 && what)
-        robot_note(doc, status, "joint '%.60s': %s", joints[err->joint].name, what + 1);
+    else if (err->body >= 0 && dot)
+        robot_note(doc, status, "link '%.60s': %s", bodies[err->body].name, dot + 1);
+    else if (err->joint >= 0 && dot)
+        robot_note(doc, status, "joint '%.60s': %s", joints[err->joint].name, dot + 1);
     else
         robot_note(doc, status, "document: %s", err->text);
 }
@@ -141,8 +153,13 @@ void scene_build(document *doc, skel_scene *s, const skel_body_desc *bodies, int
     skel_error err;
     skel_model_desc_init(&desc);
     skel_error_init(&err);
-    desc.bodies = bodies, desc.body_count = (uint32_t)nb, desc.body_stride = sizeof *bodies;
-    desc.joints = joints, desc.joint_count = (uint32_t)nj, desc.joint_stride = sizeof *joints;
+    desc.bodies = bodies;
+    desc.body_count = (uint32_t)nb;
+    desc.body_stride = sizeof *bodies;
+    desc.joints = joints;
+    desc.joint_count = (uint32_t)nj;
+    desc.joint_stride = sizeof *joints;
+
     const skel_status status = skel_model_create(&desc, &s->model, &err);
     s->bake.model = s->model;
     scene_ik_bind(s, 1);
@@ -159,8 +176,8 @@ skel_status text_give(const text_buffer *t, char *text, size_t capacity, size_t 
     return SKEL_OK;
 }
 
-/* Bytes that follow the first one of a character; -1 where none begins so. */
-static int32_t tail_of(unsigned char first) {
+/* Number of bytes after the first byte of a UTF-8 character; -1 if no character begins with it. */
+static int32_t tail_length(unsigned char first) {
     if (first < 0x80) return 0;
     if (first >= 0xc2 && first < 0xe0) return 1;
     if (first >= 0xe0 && first < 0xf0) return 2;
@@ -171,82 +188,17 @@ bool robot_is_name(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     const size_t n = strlen(text);
     if (n < 1 || n > 255) return false;
+
     while (*c) {
+        /* Control characters: C0, DEL, and C1 (U+0080 to U+009F). */
         if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0)) return false;
-        int32_t tail = tail_of(*c++);
+
+        int32_t tail = tail_length(*c++);
         if (tail < 0) return false;
         for (; tail > 0; --tail)
             if ((*c++ & 0xc0) != 0x80) return false;
     }
     return true;
-}
-
-/* ---- kinds ----------------------------------------------------------------------------------- */
-
-/* Whether a text that is no XML goes to the reader of tables: what no JSON begins with, or a first
-   line of cells. One that is cut wrongly goes there, too: that reader says how it must be. */
-static bool is_table(const char *line, size_t length) {
-    bool cells = line[0] == '#';
-    if (line[0] == '{' || line[0] == '[') return false;
-    for (size_t i = 0; i < length && line[i] != '\n'; ++i)
-        cells = cells || line[i] == ',' || line[i] == ';' || line[i] == '\t';
-    return cells || !strchr("\"-0123456789", line[0]);
-}
-
-robot_kind robot_kind_of(const char *text, size_t length) {
-    if (length > SNIFF_BYTES) return ROBOT_KIND_JSON; /* which says that it is too large */
-    size_t i = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (i < length && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r'))
-        ++i;
-    if (i < length && text[i] == '<') return ROBOT_KIND_URDF;
-    if (i < length && is_table(text + i, length - i)) return ROBOT_KIND_CSV;
-    return ROBOT_KIND_JSON;
-}
-
-#define TAKES "; skel reads URDF, DH tables (JSON, CSV) and skel-scene/1"
-#define EXPORT_URDF TAKES ": export the robot as URDF from the program that made it"
-
-const char *robot_foreign_bytes(const char *text, size_t length) {
-    static const struct {
-        const char *begin, *what;
-    } known[] = {
-        {"#usda", "is a USD scene (text, usda)" EXPORT_URDF},
-        {"PXR-USDC", "is a USD scene (binary, usdc)" EXPORT_URDF},
-        {"PK\x03\x04",
-         "is a zip archive (a USDZ scene is one)" TAKES ": unpack it, or export the robot as URDF"},
-        {"\x1f\x8b", "is compressed by gzip" TAKES ": unpack it first"},
-        {"version https://git-lfs", "is a pointer of Git LFS, not the file itself: fetch the file "
-                                    "with 'git lfs pull'"},
-        {"glTF", "is a glTF model" TAKES ": give the robot's URDF, which names its meshes"},
-        {"Kaydara FBX", "is an FBX scene" TAKES ": give the robot's URDF, which names its meshes"},
-        {"BLENDER", "is a Blender file" TAKES ": export the robot by the add-on (Export URDF)"},
-    };
-    if (length > SNIFF_BYTES) return NULL; /* what is too large is not looked at */
-
-    for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
-        const size_t n = strlen(known[k].begin);
-        if (length >= n && memcmp(text, known[k].begin, n) == 0) return known[k].what;
-    }
-    return NULL;
-}
-
-const char *robot_foreign_root(const char *element) {
-    static const struct {
-        const char *name, *what;
-    } known[] = {
-        {"mujoco", "is an MJCF model (MuJoCo)" TAKES
-                   ": give the robot's URDF, or convert it by a tool that writes URDF"},
-        {"sdf", "is an SDF model (Gazebo)" TAKES
-                ": give the robot's URDF, or convert it by a tool such as sdf2urdf"},
-        {"gazebo", "is a model of an old Gazebo" TAKES ": give the robot's URDF"},
-        {"COLLADA", "is a COLLADA mesh" TAKES ": give the robot's URDF, which names its meshes"},
-        {"launch", "is a launch file of ROS" TAKES ": give the URDF that it loads"},
-        {"html", "is a web page, not the file itself: download the raw file"},
-        {"drake", "is a model of Drake" TAKES ": give the robot's URDF"},
-    };
-    for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
-        if (strcmp(element, known[k].name) == 0) return known[k].what;
-    return NULL;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */

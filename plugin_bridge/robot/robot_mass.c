@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Masses and inertias that dynamics needs and a robot's document does not give. A link is taken for
-   a solid capsule from its joint to the farthest joint that follows, or, at the end of a chain, to
-   its farthest frame. All capsules of a robot have one diameter, an eighth of its reach.
+/* Estimates of the masses and inertias that dynamics needs and a robot's document does not give. A
+   link is approximated by a solid capsule from its joint to the farthest joint that follows, or, at
+   the end of a chain, to its farthest frame. All capsules of a robot have the same diameter, an
+   eighth of its reach.
      no mass           density times volume of the capsule, centre of mass in its middle; the
                        density is that of the links with a mass, or 1000 kg/m^3 if none has one
      no inertia        inertia of the capsule with the given mass, about the given centre of mass
      inertia singular  a point mass: m k^2 is added about all axes, k = 1 % of the link's length,
-                       or of the capsules' diameter where that is more
-     mass zero         1e-6 of the mass that moves, so that no torque shows it; inertia of the
-                       capsule with that mass
-   Whatever is estimated is said in a warning and marked in the scene. */
+                       or of the capsules' diameter if that is larger
+     mass zero         1e-6 of the moving mass, too small to change any torque visibly; inertia
+                       of the capsule with that mass
+   A warning reports every estimate, and the scene marks the body. */
 #include "robot/robot.h"
 
 #include <skel/skel_robot.h>
@@ -19,11 +20,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CAPSULE_RADIUS 0.0625  /* of the reach: arms of real robots are as thick */
-#define CAPSULE_DENSITY 1000.0 /* [kg/m^3], of links as hollow as those of real robots */
-#define POINT_GYRATION 0.01    /* of the link's length: radius of gyration of a point mass */
-#define ZERO_MASS_SHARE 1e-6   /* of the mass that moves: mass of a link that has none */
-#define REACH_UNKNOWN_M 1.0    /* if no link has a length */
+#define CAPSULE_RADIUS 0.0625  /* relative to the reach, as for the arms of real robots */
+#define CAPSULE_DENSITY 1000.0 /* [kg/m^3], for links as hollow as those of real robots */
+#define POINT_GYRATION 0.01  /* radius of gyration of a point mass, relative to the link's length */
+#define ZERO_MASS_SHARE 1e-6 /* mass of a link without mass, relative to the moving mass */
+#define REACH_UNKNOWN_M 1.0  /* reach if no link has a length */
 #define NAMES_SHOWN 6
 #define NAME_BYTES_SHOWN 24
 #define PLURAL(names) ((names).count > 1 ? "s" : "")
@@ -33,13 +34,13 @@ typedef struct estimator {
     skel_joint_desc *joints;
     robot_mass_note *notes;
     int32_t nb, nj;
-    int32_t *joint_of;  /* (nb) the joint that leads to the body; -1: none */
-    double (*start)[3]; /* (nb) of the link, in the body's axes: on its joint */
-    double (*end)[3];   /* (nb) of the link, in the body's axes */
+    int32_t *joint_of;  /* (nb) joint whose child is the body; -1: none */
+    double (*start)[3]; /* (nb) start of the link at that joint, in the body's frame [m] */
+    double (*end)[3];   /* (nb) end of the link, in the body's frame [m] */
     double radius;      /* [m] of all capsules */
 } estimator;
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- warnings -------------------------------------------------------------------------------- */
 
 void scene_warn(document *doc, skel_scene *s, const char *form, ...) {
     char text[480];
@@ -57,6 +58,7 @@ void scene_warn(document *doc, skel_scene *s, const char *form, ...) {
         return;
     }
     memcpy(copy, text, strlen(text) + 1);
+
     for (char *c = copy; *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     if (s->warning_count < SCENE_WARNINGS) s->warnings[s->warning_count++] = copy;
@@ -72,11 +74,15 @@ bool scene_is_estimated(const skel_scene *s, int32_t body, int32_t what) {
 
 void robot_name_list_add(robot_name_list *list, const char *name) {
     size_t bytes = strlen(name);
-    if (bytes > NAME_BYTES_SHOWN) { /* cut before a character of UTF-8, not within one */
+
+    /* A long name is cut, but not within a UTF-8 character. */
+    if (bytes > NAME_BYTES_SHOWN) {
         bytes = NAME_BYTES_SHOWN;
         while (bytes > 0 && ((unsigned char)name[bytes] & 0xc0) == 0x80) --bytes;
     }
-    if (list->count++ < NAMES_SHOWN) {
+
+    ++list->count;
+    if (list->count <= NAMES_SHOWN) {
         const char *between = list->used > 0 ? ", " : "";
         const size_t room = sizeof list->text - list->used;
         list->used +=
@@ -136,17 +142,20 @@ static void find_links(estimator *e) {
         }
 }
 
-/* The longest way along the links, from the first joint to an end. stack: (nb), path: (nb). */
+/* The greatest length along the links from the first joint to an end [m]. Workspace: stack (nb),
+   path (nb). */
 static double reach_of(const estimator *e, int32_t *stack, double *path) {
     double reach = 0.0;
     for (int32_t i = 0; i < e->nb; ++i) path[i] = -1.0;
+
     for (int32_t i = 0; i < e->nb; ++i) {
-        /* Up to a body whose path is known, then down again. */
+        /* Up to a body whose path length is known, then down again. */
         int32_t depth = 0;
         for (int32_t at = i; at >= 0 && path[at] < 0.0;) {
             stack[depth++] = at;
             at = e->joint_of[at] >= 0 ? e->joints[e->joint_of[at]].parent : -1;
         }
+
         while (depth > 0) {
             const int32_t at = stack[--depth], k = e->joint_of[at];
             const skel_joint_desc *j = k >= 0 ? &e->joints[k] : NULL;
@@ -154,6 +163,7 @@ static double reach_of(const estimator *e, int32_t *stack, double *path) {
             if (j && j->parent >= 0)
                 path[at] = path[j->parent] + distance(j->parent_position, e->start[j->parent]);
         }
+
         reach = fmax(reach, path[i] + length_of(e, i));
     }
     return reach > 0.0 ? reach : REACH_UNKNOWN_M;
@@ -173,7 +183,8 @@ static double volume_of(const estimator *e, int32_t i) {
     return DOC_PI * r * r * (length_of(e, i) + 4.0 / 3.0 * r);
 }
 
-/* I = across (1 - u u^T) + along u u^T, u the direction of the link. */
+/* I = I_across (1 - u u^T) + I_along u u^T with the direction u of the link. A link without length
+   is a sphere. */
 static void capsule_inertia(const estimator *e, int32_t i, double mass, double out[6]) {
     const double length = length_of(e, i), size[3] = {length, e->radius, 0.0};
     double own[6] = {0};
@@ -182,6 +193,7 @@ static void capsule_inertia(const estimator *e, int32_t i, double mass, double o
         skel_shape_inertia(SKEL_SHAPE_SPHERE, ball, mass, out);
         return;
     }
+
     double u[3];
     for (int k = 0; k < 3; ++k) u[k] = (e->end[i][k] - e->start[i][k]) / length;
     const double across = own[0], more = own[2] - own[0];
@@ -191,7 +203,7 @@ static void capsule_inertia(const estimator *e, int32_t i, double mass, double o
     memcpy(out, all, sizeof all);
 }
 
-/* The body's origin goes to the middle of the link: the frames of its joints go the other way. */
+/* Moves the body's origin to the middle of the link. move_joints() corrects the joint frames. */
 static void move_to_middle(estimator *e, int32_t i) {
     double shift[3], world[3];
     for (int k = 0; k < 3; ++k) shift[k] = 0.5 * (e->start[i][k] + e->end[i][k]);
@@ -204,7 +216,7 @@ static void move_to_middle(estimator *e, int32_t i) {
     }
 }
 
-/* After all bodies have moved. */
+/* Moves the joint frames against the shifts of their bodies. */
 static void move_joints(const estimator *e) {
     for (int32_t k = 0; k < e->nj; ++k) {
         skel_joint_desc *j = &e->joints[k];
@@ -215,14 +227,14 @@ static void move_joints(const estimator *e) {
     }
 }
 
-/* The length that a link's inertia is compared with. */
+/* The length to which the radius of gyration of a link is compared [m]. */
 static double size_of(const estimator *e, int32_t i) {
     const double origin[3] = {0, 0, 0};
     return fmax(fmax(length_of(e, i), distance(origin, e->start[i])), 2.0 * e->radius);
 }
 
-/* A point mass, or several on a line, has no inertia about some axis: it gets a little about all.
-   False: even so it is not positive definite. */
+/* A point mass, or masses on a line, have no inertia about some axis: a small inertia is added
+   about all axes. Returns false if the sum is still not positive definite. */
 static bool thicken(const estimator *e, int32_t i) {
     skel_body_desc *b = &e->bodies[i];
     const double k = POINT_GYRATION * size_of(e, i);
@@ -232,8 +244,8 @@ static bool thicken(const estimator *e, int32_t i) {
 }
 
 typedef struct totals {
-    double moving;  /* [kg] masses that the document gives, of bodies that move */
-    double density; /* [kg/m^3] of links with a mass, or CAPSULE_DENSITY */
+    double moving;  /* given masses of the dynamic bodies [kg] */
+    double density; /* of the links with a mass, or CAPSULE_DENSITY [kg/m^3] */
 } totals;
 
 static totals sum_up(const estimator *e) {
@@ -248,11 +260,13 @@ static totals sum_up(const estimator *e) {
     return t;
 }
 
-/* Fills body i; returns what was done to it, ROBOT_MASS_*. */
+/* Fills mass and inertia of body i. Returns the rule that was applied, ROBOT_MASS_*. */
 static int32_t estimate(estimator *e, int32_t i, const totals *t) {
     skel_body_desc *b = &e->bodies[i];
     robot_mass_note *n = &e->notes[i];
     int32_t done = n->known;
+
+    /* Which rule applies. Without any moving mass, a zero mass is estimated like an unknown one. */
     if (done == ROBOT_MASS_ZERO && !(t->moving > 0.0)) done = ROBOT_MASS_UNKNOWN;
     if (done == ROBOT_MASS_KNOWN && !robot_inertia_solid(b->mass, b->inertia, size_of(e, i)))
         done = ROBOT_MASS_POINT;
@@ -266,40 +280,42 @@ static int32_t estimate(estimator *e, int32_t i, const totals *t) {
     return done;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- all links ------------------------------------------------------------------------------- */
 
-typedef struct span {
+/* Range and sum of positive numbers. */
+typedef struct range {
     double least, most, sum;
-} span;
+} range;
 
-static void widen(span *s, double x) {
+static void add_to_range(range *s, double x) {
     s->least = s->sum > 0.0 ? fmin(s->least, x) : x;
     s->most = fmax(s->most, x);
     s->sum += x;
 }
 
-static void warn_of(document *doc, skel_scene *s, const estimator *e, const uint8_t *done,
-                    const totals *t) {
+static void warn_of_estimates(document *doc, skel_scene *s, const estimator *e, const uint8_t *done,
+                              const totals *t) {
     const double width = 2.0 * e->radius;
-    span mass[ROBOT_MASS_UNKNOWN + 1] = {0}, inertia = {0};
+    range mass[ROBOT_MASS_UNKNOWN + 1] = {0}, inertia = {0};
     for (int32_t i = 0; i < e->nb; ++i) {
-        widen(&mass[done[i]], e->bodies[i].mass);
+        add_to_range(&mass[done[i]], e->bodies[i].mass);
         if (done[i] == ROBOT_MASS_POINT)
-            for (int k = 0; k < 3; ++k) widen(&inertia, e->bodies[i].inertia[k]);
+            for (int k = 0; k < 3; ++k) add_to_range(&inertia, e->bodies[i].inertia[k]);
     }
+
     robot_name_list names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_UNKNOWN);
     if (names.count > 0)
         scene_warn(doc, s,
-                   "link%s %s: mass: is not given and estimated: capsules of %.3g m diameter "
-                   "and %.4g kg/m^3, %.3g kg in all. Give mass, com and inertia for real "
-                   "dynamics",
+                   "link%s %s: mass: is not given and was estimated: capsules of %.3g m "
+                   "diameter and %.4g kg/m^3, %.3g kg in all. Give mass, com and inertia for "
+                   "realistic dynamics",
                    PLURAL(names), names.text, width, t->density, mass[ROBOT_MASS_UNKNOWN].sum);
 
     names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_NO_INERTIA);
     if (names.count > 0)
         scene_warn(doc, s,
-                   "link%s %s: inertia: is not given, or no solid's, and estimated from mass "
-                   "and length, as of capsules of %.3g m diameter",
+                   "link%s %s: inertia: is not given, or impossible for a solid, and was estimated "
+                   "from mass and length, as for capsules of %.3g m diameter",
                    PLURAL(names), names.text, width);
 
     names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_POINT);
@@ -313,8 +329,8 @@ static void warn_of(document *doc, skel_scene *s, const estimator *e, const uint
     names = list_bodies(e->bodies, e->nb, done, ROBOT_MASS_ZERO);
     if (names.count > 0)
         scene_warn(doc, s,
-                   "link%s %s: mass: is 0, dynamics needs more: set to %.3g kg, 1e-6 of the "
-                   "mass that moves",
+                   "link%s %s: mass: is 0, must be > 0 for dynamics: set to %.3g kg, 1e-6 of the "
+                   "moving mass",
                    PLURAL(names), names.text, mass[ROBOT_MASS_ZERO].most);
 }
 
@@ -336,7 +352,7 @@ void robot_estimate_masses(document *doc, skel_scene *s, skel_body_desc *bodies,
     e.radius = CAPSULE_RADIUS * reach_of(&e, stack, path);
     const totals t = sum_up(&e);
 
-    /* What stands or is driven needs no mass. */
+    /* Fixed and driven bodies need no mass. */
     for (int32_t i = 0; i < nb; ++i) {
         if (bodies[i].motion != SKEL_MOTION_DYNAMIC) continue;
         done[i] = (uint8_t)estimate(&e, i, &t);
@@ -345,8 +361,9 @@ void robot_estimate_masses(document *doc, skel_scene *s, skel_body_desc *bodies,
         else if (done[i] != ROBOT_MASS_KNOWN)
             s->estimated[i] = SCENE_ESTIMATED_MASS;
     }
+
     move_joints(&e);
-    warn_of(doc, s, &e, done, &t);
+    warn_of_estimates(doc, s, &e, done, &t);
 }
 
 void scene_keep_estimated(scene_reader *r, skel_scene *s) {
@@ -357,10 +374,11 @@ void scene_keep_estimated(scene_reader *r, skel_scene *s) {
 
     robot_name_list names = list_bodies(r->bodies, r->body_count, marks, SCENE_ESTIMATED_MASS);
     if (names.count > 0)
-        scene_warn(&r->doc, s, "bod%s %s: mass and inertia are estimates, not the robot's own",
+        scene_warn(&r->doc, s, "bod%s %s: mass and inertia are estimates, not data of the robot",
                    names.count > 1 ? "ies" : "y", names.text);
+
     names = list_bodies(r->bodies, r->body_count, marks, SCENE_ESTIMATED_INERTIA);
     if (names.count > 0)
-        scene_warn(&r->doc, s, "bod%s %s: inertia is an estimate, not the robot's own",
+        scene_warn(&r->doc, s, "bod%s %s: inertia is an estimate, not data of the robot",
                    names.count > 1 ? "ies" : "y", names.text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A URDF document of any tree: a link per body, a joint per joint. A link's frame lies on the joint
-   that leads to it, as URDF wants it; ball and universal joints become hinges in a row with links
-   without mass between them. */
+/* Makes a URDF document of a scene whose bodies form a tree: one link per body, one joint per
+   joint. The frame of a link lies on the axis of its joint, as URDF requires. Ball and universal
+   joints become hinges in series, with links without mass between them. */
 #include "robot/urdf.h"
 
 #include <math.h>
@@ -9,17 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ON_AXIS 1e-12 /* [m]: a named frame this near to the joint's axis can be the link's frame */
+#define URDF_ON_AXIS_M 1e-12 /* a named frame closer to the joint's axis can be the link's frame */
+#define URDF_AT_ORIGIN_TOL 1e-14 /* [m], [1]: a root closer to the origin needs no joint */
 
 typedef struct maker {
     const skel_scene *s;
     const skel_model *model;
     urdf_document *u;
     int32_t nb;
-    bool *is_root;      /* (nb + 1) */
-    double (*frame)[7]; /* the link's frame in the body; index 0 is the world */
-    bool *placed;       /* (nb + 1) the link is there */
-    bool has_world;
+    bool *is_root;      /* (nb + 1) index 0 is the world */
+    double (*frame)[7]; /* (nb + 1) the link's frame in the body's frame */
+    bool *has_link;     /* (nb + 1) the link was added */
+    bool has_world;     /* the document needs a link for the world */
 } maker;
 
 static skel_body_desc body_of(const maker *m, int32_t i) {
@@ -40,9 +41,10 @@ static const char *link_name(const maker *m, int32_t body) {
     return body < 0 ? "world" : skel_model_body_name(m->model, body);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- poses ----------------------------------------------------------------------------------- */
 
-/* Yaw first, then what is left of the turn: no pair of angles comes from noise at pitch 90 deg. */
+/* Roll, pitch and yaw of R = Rz(yaw) Ry(pitch) Rx(roll). Pitch and roll are computed from Rz^T R,
+   so that rounding near a pitch of 90 degrees changes yaw and roll together. */
 static void rpy_of(const double q[4], double rpy[3]) {
     const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
     double x[3], y[3], z[3];
@@ -70,6 +72,7 @@ static urdf_link *new_link(maker *m, const char *name) {
     return &u->links[u->link_count++];
 }
 
+/* The shape of a body as an element <collision>; NULL: it has none that URDF knows. */
 static const char *shape_text(maker *m, const skel_body_desc *b, const double com[7]) {
     text_buffer t = {0};
     double xyz[3], rpy[3];
@@ -77,6 +80,7 @@ static const char *shape_text(maker *m, const skel_body_desc *b, const double co
     if (b->shape != SKEL_SHAPE_SPHERE && b->shape != SKEL_SHAPE_BOX &&
         b->shape != SKEL_SHAPE_CYLINDER)
         return NULL;
+
     put_pose(com, xyz, rpy);
     text_add(&t, "<collision><origin xyz=\"");
     for (int k = 0; k < 6; ++k) {
@@ -84,6 +88,7 @@ static const char *shape_text(maker *m, const skel_body_desc *b, const double co
         if (k != 0 && k != 3) text_add(&t, " ");
         text_number(&t, k < 3 ? xyz[k] : rpy[k - 3]);
     }
+
     text_add(&t, "\"/><geometry>");
     if (b->shape == SKEL_SHAPE_SPHERE)
         text_addf(&t, "<sphere radius=\"%.17g\"/>", b->size[0]);
@@ -92,24 +97,27 @@ static const char *shape_text(maker *m, const skel_body_desc *b, const double co
     else
         text_addf(&t, "<cylinder length=\"%.17g\" radius=\"%.17g\"/>", b->size[0], b->size[1]);
     text_add(&t, "</geometry></collision>");
+
     if (t.failed)
-        m->u->arena->failed = true; /* which urdf_make looks at */
+        m->u->arena->failed = true; /* urdf_make checks it */
     else
         text = arena_string(m->u->arena, t.data);
     text_free(&t);
     return text;
 }
 
-/* The centre of mass seen from the link's frame; the inertia keeps the body's axes. */
+/* The link of a body. Its inertia is given in body axes at the centre of mass. */
 static void add_link(maker *m, int32_t body) {
     urdf_link *l = new_link(m, link_name(m, body));
     double com[7];
-    m->placed[body + 1] = true;
+    m->has_link[body + 1] = true;
     if (!l || body < 0) return;
+
     const skel_body_desc b = body_of(m, body);
     robot_pose_inverse(m->frame[body + 1], com);
     l->extra = shape_text(m, &b, com);
     if (!(b.mass > 0.0) || scene_is_estimated(m->s, body, SCENE_ESTIMATED_MASS)) return;
+
     l->has_inertial = true;
     l->mass = b.mass;
     put_pose(com, l->xyz, l->rpy);
@@ -130,16 +138,21 @@ static urdf_joint *new_joint(maker *m, const char *name, const char *parent, con
     return &u->joints[u->joint_count++];
 }
 
-/* A joint walked from parent to child, or the other way: outer frame in the near body, inner frame
-   in the far one, the sense of the axes. */
+/* A joint as the tree passes it: from parent to child, or the other way round. */
 typedef struct step {
     skel_joint_desc j;
-    int32_t near, far, index;
-    double outer[7], inner[7], sense;
+    skel_joint_kind kind;
+    int32_t index;             /* of the joint */
+    int32_t near, far;         /* bodies; the near one is closer to the root */
+    double outer[7], inner[7]; /* joint frame in the near and in the far body */
+    double sense;              /* 1, or -1 if the tree passes the joint backwards */
 } step;
 
 static step step_of(const maker *m, int32_t k, int32_t far) {
     step s = {.j = joint_of(m, k), .far = far, .index = k};
+    s.kind.struct_size = sizeof s.kind;
+    skel_joint_kind_get(s.j.type, &s.kind);
+
     const double parent[7] = {s.j.parent_position[0],    s.j.parent_position[1],
                               s.j.parent_position[2],    s.j.parent_orientation[0],
                               s.j.parent_orientation[1], s.j.parent_orientation[2],
@@ -148,6 +161,7 @@ static step step_of(const maker *m, int32_t k, int32_t far) {
                              s.j.child_position[2],    s.j.child_orientation[0],
                              s.j.child_orientation[1], s.j.child_orientation[2],
                              s.j.child_orientation[3]};
+
     const bool forward = s.j.child == far;
     s.near = forward ? s.j.parent : s.j.child;
     s.sense = forward ? 1.0 : -1.0;
@@ -156,8 +170,8 @@ static step step_of(const maker *m, int32_t k, int32_t far) {
     return s;
 }
 
-/* The link's frame in its body: the frame of the body's name, else the joint's inner frame. Returns
-   whether it lies on the joint's axis, where URDF wants it. */
+/* Chooses the link's frame in its body: the named frame with the name of the body, or the joint's
+   inner frame. Returns whether it lies on the joint's axis, as URDF requires. */
 static bool choose_frame(maker *m, const step *s) {
     double *out = m->frame[s->far + 1];
     const robot_data *r = m->s->robot;
@@ -168,16 +182,17 @@ static bool choose_frame(maker *m, const step *s) {
         if (f->body != s->far || strcmp(f->name, link_name(m, s->far)) != 0) continue;
         robot_pose_inverse(s->inner, x);
         robot_pose_mul(x, f->pose, x);
-        const bool turns = s->j.type != SKEL_JOINT_FIXED && s->j.type != SKEL_JOINT_SLIDE;
-        const bool along = s->j.type == SKEL_JOINT_HINGE;
+
+        /* A rotation needs the frame on the axis; several axes need it at their intersection. */
+        const bool rotates = s->kind.dof > 0 && s->kind.dof_kind[0] == SKEL_COORDINATE_ANGLE;
         memcpy(out, f->pose, sizeof f->pose);
-        if (turns && (fabs(x[0]) > ON_AXIS || fabs(x[1]) > ON_AXIS)) return false;
-        return !turns || along || fabs(x[2]) <= ON_AXIS;
+        if (rotates && (fabs(x[0]) > URDF_ON_AXIS_M || fabs(x[1]) > URDF_ON_AXIS_M)) return false;
+        return !rotates || s->kind.has_axis || fabs(x[2]) <= URDF_ON_AXIS_M;
     }
     return true;
 }
 
-/* What a drive can do; URDF wants a number where that is not known. */
+/* Limits of the drive. URDF requires a number even if they are not known. */
 static void set_drive(const robot_drive *d, urdf_joint *j) {
     j->velocity = d && d->velocity > 0.0 ? d->velocity : URDF_NO_LIMIT;
     j->effort = d && d->effort > 0.0 ? d->effort : URDF_NO_LIMIT;
@@ -186,76 +201,105 @@ static void set_drive(const robot_drive *d, urdf_joint *j) {
 static void set_limits(const maker *m, const step *s, int32_t part, urdf_joint *j) {
     const robot_data *r = m->s->robot;
     const robot_drive *d = r && r->drives ? &r->drives[s->index] : NULL;
-    const bool has = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
-    const bool turns = s->j.type != SKEL_JOINT_SLIDE;
-    j->type = turns ? has ? URDF_REVOLUTE : URDF_CONTINUOUS : URDF_PRISMATIC;
+    const bool has_bounds = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
+    const bool is_length = s->kind.dof_kind[0] == SKEL_COORDINATE_LENGTH;
+
+    if (is_length)
+        j->type = URDF_PRISMATIC;
+    else
+        j->type = has_bounds ? URDF_REVOLUTE : URDF_CONTINUOUS;
+
+    /* URDF requires <limit> for a prismatic joint. */
     set_drive(d, j);
-    j->has_limit = has || !turns || (d && (d->velocity > 0.0 || d->effort > 0.0));
-    j->has_lower = j->has_upper = has;
-    j->lower = has ? s->j.limits.low[part] : 0.0;
-    j->upper = has ? s->j.limits.high[part] : 0.0;
-    if (s->j.friction > 0.0) j->has_dynamics = true, j->damping = s->j.friction;
+    j->has_limit = has_bounds || is_length || (d && (d->velocity > 0.0 || d->effort > 0.0));
+    j->has_lower = has_bounds;
+    j->has_upper = has_bounds;
+    j->lower = has_bounds ? s->j.limits.low[part] : 0.0;
+    j->upper = has_bounds ? s->j.limits.high[part] : 0.0;
+
+    if (s->j.friction > 0.0) {
+        j->has_dynamics = true;
+        j->damping = s->j.friction;
+    }
     if (s->j.mimic.source < 0) return;
+
     j->mimic_name = skel_model_joint_name(m->model, s->j.mimic.source);
-    j->factor = s->j.mimic.multiplier, j->offset = s->j.mimic.offset;
+    j->factor = s->j.mimic.multiplier;
+    j->offset = s->j.mimic.offset;
 }
 
-/* One hinge or slide about `axis` of the joint's frame, from a frame x of the near link. */
+/* One hinge or slide along `axis` of the joint's frame. `from` and `to` are the frames of the two
+   links, relative to the joint's frame. */
 static void add_axis(maker *m, const step *s, int32_t part, const double axis[3],
                      const double from[7], const double to[7], const char *name, const char *near,
                      const char *far) {
     urdf_joint *j = new_joint(m, name, near, far);
     double x[7], back[7], z[3];
     if (!j) return;
+
     robot_pose_inverse(from, back);
     robot_pose_mul(back, to, x);
     put_pose(x, j->xyz, j->rpy);
-    if (s->j.type == SKEL_JOINT_FIXED) return;
-    /* the axis turns with the outer frame; in the child's frame `to` it is seen from there */
+    if (s->kind.dof == 0) return;
+
+    /* URDF gives the axis in the frame of the child link. */
     for (int k = 0; k < 3; ++k) z[k] = s->sense * axis[k];
     scene_unrotate(to + 3, z, j->axis);
     j->has_axis = true;
     set_limits(m, s, part, j);
 }
 
-/* Joints of several axes go by links without mass, all with the joint's own frame. The last leads
-   to the link `last`, whose frame in the far body is `frame`. */
+/* Adds a joint. One with several axes becomes hinges in series, with links without mass between
+   them whose frame is the joint's. The last hinge leads to the link `last`, whose frame in the far
+   body is `frame`. */
 static void add_joint(maker *m, const step *s, const double frame[7], const char *last) {
     static const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
     static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
     const double *const balls[] = {ex, ey, ez}, *const universals[] = {ez, ex};
-    const double here[7] = {0, 0, 0, 1};
+    const double identity[7] = {0, 0, 0, 1};
     const bool is_ball = s->j.type == SKEL_JOINT_BALL;
-    const int32_t n = is_ball ? 3 : s->j.type == SKEL_JOINT_UNIVERSAL ? 2 : 1;
+    int32_t n = 1; /* number of hinges */
+    if (is_ball)
+        n = 3;
+    else if (s->j.type == SKEL_JOINT_UNIVERSAL)
+        n = 2;
     double from[7], to[7];
     char name[300], before[300], after[300];
-    robot_pose_inverse(s->outer, from); /* all seen from the outer frame */
+
+    /* The frames of both links, relative to the joint's frame. */
+    robot_pose_inverse(s->outer, from);
     robot_pose_mul(from, m->frame[s->near + 1], from);
     robot_pose_inverse(s->inner, to);
     robot_pose_mul(to, frame, to);
+
     snprintf(before, sizeof before, "%s", link_name(m, s->near));
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = s->sense > 0.0 ? k : n - 1 - k;
-        const double *axis = n == 1 ? ez : is_ball ? balls[part] : universals[part];
-        snprintf(name, sizeof name, "%s%s%s", s->j.name, n > 1 ? "." : "",
-                 n > 1 ? is_ball ? ball[part] : universal[part] : "");
+        const double *axis = ez;
+        snprintf(name, sizeof name, "%s", s->j.name);
+        if (n > 1) {
+            axis = is_ball ? balls[part] : universals[part];
+            snprintf(name, sizeof name, "%s.%s", s->j.name, is_ball ? ball[part] : universal[part]);
+        }
+
         snprintf(after, sizeof after, "%s", k + 1 < n ? name : last);
         if (k + 1 < n) new_link(m, after);
-        add_axis(m, s, part, axis, k == 0 ? from : here, k + 1 < n ? here : to, name, before,
-                 after);
+        add_axis(m, s, part, axis, k == 0 ? from : identity, k + 1 < n ? identity : to, name,
+                 before, after);
         snprintf(before, sizeof before, "%s", after);
     }
 }
 
-/* A link whose frame is away from the joint hangs from a link without mass that is at it. */
-static void add_by_way(maker *m, const step *s) {
-    char way[300], joint[320];
+/* A link whose frame is not on the axis is fixed to a link without mass whose frame is. */
+static void add_with_helper(maker *m, const step *s) {
+    char helper[300], joint[320];
     double x[7];
-    snprintf(way, sizeof way, "%s_link", s->j.name);
-    snprintf(joint, sizeof joint, "%s_fixed", way);
-    new_link(m, way);
-    add_joint(m, s, s->inner, way);
-    urdf_joint *j = new_joint(m, joint, way, link_name(m, s->far));
+    snprintf(helper, sizeof helper, "%s_link", s->j.name);
+    snprintf(joint, sizeof joint, "%s_fixed", helper);
+    new_link(m, helper);
+    add_joint(m, s, s->inner, helper);
+
+    urdf_joint *j = new_joint(m, joint, helper, link_name(m, s->far));
     robot_pose_inverse(s->inner, x);
     robot_pose_mul(x, m->frame[s->far + 1], x);
     if (j) put_pose(x, j->xyz, j->rpy);
@@ -263,14 +307,15 @@ static void add_by_way(maker *m, const step *s) {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* The frame that a root's link has in its body. */
+/* The frame of a root's link in its body: the named frame with its name, or the body's frame. */
 static void root_frame(maker *m, int32_t i) {
     const robot_data *r = m->s->robot;
-    const double here[7] = {0, 0, 0, 1};
-    memcpy(m->frame[i + 1], here, sizeof here);
+    const double identity[7] = {0, 0, 0, 1};
+    memcpy(m->frame[i + 1], identity, sizeof identity);
+
     for (int32_t k = 0; r && k < r->frame_count; ++k)
         if (r->frames[k].body == i && strcmp(r->frames[k].name, link_name(m, i)) == 0)
-            memcpy(m->frame[i + 1], r->frames[k].pose, sizeof here);
+            memcpy(m->frame[i + 1], r->frames[k].pose, sizeof identity);
 }
 
 static void root_pose(const maker *m, int32_t i, double x[7]) {
@@ -280,48 +325,57 @@ static void root_pose(const maker *m, int32_t i, double x[7]) {
     robot_pose_mul(x, m->frame[i + 1], x);
 }
 
-/* A root that is free, or does not stand at the origin, needs the world to be free or stand in. */
+/* A root that is free, or not at the origin, needs a joint to the world. */
 static bool needs_world(const maker *m, int32_t i) {
     double x[7];
     if (body_of(m, i).motion != SKEL_MOTION_FIXED) return true;
     root_pose(m, i, x);
     for (int k = 0; k < 7; ++k)
-        if (k != 3 && fabs(x[k]) > 1e-14) return true;
+        if (k != 3 && fabs(x[k]) > URDF_AT_ORIGIN_TOL) return true;
     return false;
 }
 
-static bool hangs(const maker *m, int32_t i) {
+/* Whether a body is the child of some joint. */
+static bool is_child(const maker *m, int32_t i) {
     for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k)
         if (joint_of(m, k).child == i) return true;
     return false;
 }
 
-/* Marks all that joints link to what is marked. */
+/* Marks all bodies that joints connect to marked ones. */
 static void spread(const maker *m, bool *reached) {
     for (bool grown = true; grown;) {
         grown = false;
         for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
             const skel_joint_desc j = joint_of(m, k);
             bool *a = &reached[j.parent + 1], *b = &reached[j.child + 1];
+            const bool either = *a || *b;
             grown = grown || *a != *b;
-            *a = *b = *a || *b;
+            *a = either;
+            *b = either;
         }
     }
 }
 
-/* Roots: fixed bodies; then, of what they and the world do not reach, a body that is no child, or
-   the first. */
+/* The roots are the fixed bodies, and one body of each part that is not connected to them or to the
+   world: preferably one that is no child. */
 static bool mark_roots(maker *m) {
     bool *reached = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
     if (!reached) return false;
+
     reached[0] = true;
     for (int32_t i = 0; i < m->nb; ++i)
-        if (body_of(m, i).motion == SKEL_MOTION_FIXED) m->is_root[i + 1] = reached[i + 1] = true;
+        if (body_of(m, i).motion == SKEL_MOTION_FIXED) {
+            m->is_root[i + 1] = true;
+            reached[i + 1] = true;
+        }
     spread(m, reached);
+
     for (int pass = 0; pass < 2; ++pass)
         for (int32_t i = 0; i < m->nb; ++i) {
-            if (reached[i + 1] || (pass == 0 && hangs(m, i))) continue;
-            m->is_root[i + 1] = reached[i + 1] = true;
+            if (reached[i + 1] || (pass == 0 && is_child(m, i))) continue;
+            m->is_root[i + 1] = true;
+            reached[i + 1] = true;
             spread(m, reached);
         }
     return true;
@@ -333,15 +387,18 @@ static skel_status find_roots(maker *m, skel_error *err) {
         const skel_body_desc b = body_of(m, i);
         if (b.motion == SKEL_MOTION_DRIVEN || b.position_curve.count > 0)
             return doc_error_say(err, SKEL_E_UNSUPPORTED,
-                                 "bodies[%d]: '%.60s' is driven, which URDF cannot hold", (int)i,
-                                 b.name);
+                                 "bodies[%d]: '%.60s' is driven, which URDF cannot represent",
+                                 (int)i, b.name);
     }
+
+    /* The world is a link if a joint or a named frame refers to it, or a root needs it. */
     for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
         const skel_joint_desc j = joint_of(m, k);
         if (j.parent < 0 || j.child < 0) m->has_world = true;
     }
     for (int32_t i = 0; m->s->robot && i < m->s->robot->frame_count; ++i)
         if (m->s->robot->frames[i].body < 0) m->has_world = true;
+
     if (!mark_roots(m)) return SKEL_E_MEMORY;
     for (int32_t i = 0; i < m->nb; ++i) {
         if (!m->is_root[i + 1]) continue;
@@ -356,46 +413,54 @@ static void add_root(maker *m, int32_t i) {
     double x[7];
     add_link(m, i);
     if (!m->has_world) return;
+
     urdf_joint *j = new_joint(m, link_name(m, i), "world", link_name(m, i));
     root_pose(m, i, x);
     if (j) put_pose(x, j->xyz, j->rpy);
     if (j && body_of(m, i).motion != SKEL_MOTION_FIXED) j->type = URDF_FLOATING;
 }
 
-/* Grows the tree joint by joint; a joint that finds both ends there closes a loop. */
+/* Grows the tree joint by joint. A joint between two bodies that are already in it closes a loop.
+   */
 static skel_status grow(maker *m, skel_error *err) {
     const int32_t nj = skel_model_joint_count(m->model);
     bool *used = arena_alloc(m->u->arena, (size_t)nj + 1, sizeof *used);
     if (!used) return SKEL_E_MEMORY;
+
     for (bool grown = true; grown;) {
         grown = false;
         for (int32_t k = 0; k < nj; ++k) {
             const skel_joint_desc j = joint_of(m, k);
-            const bool a = m->placed[j.parent + 1], b = m->placed[j.child + 1];
+            const bool a = m->has_link[j.parent + 1], b = m->has_link[j.child + 1];
             if (used[k] || (!a && !b)) continue;
             if (a && b)
-                return doc_error_say(err, SKEL_E_UNSUPPORTED,
-                                     "joints[%d]: '%.60s' closes a loop, which URDF cannot hold",
-                                     (int)k, j.name);
+                return doc_error_say(
+                    err, SKEL_E_UNSUPPORTED,
+                    "joints[%d]: '%.60s' closes a loop, which URDF cannot represent", (int)k,
+                    j.name);
+
             const step s = step_of(m, k, a ? j.child : j.parent);
             const bool is_near = choose_frame(m, &s);
             add_link(m, s.far);
             if (is_near)
                 add_joint(m, &s, m->frame[s.far + 1], link_name(m, s.far));
             else
-                add_by_way(m, &s);
-            used[k] = grown = true;
+                add_with_helper(m, &s);
+            used[k] = true;
+            grown = true;
         }
     }
+
     for (int32_t i = 0; i < m->nb; ++i)
-        if (!m->placed[i + 1])
-            return doc_error_say(err, SKEL_E_UNSUPPORTED,
-                                 "bodies[%d]: '%.60s' hangs from nothing, URDF holds one tree",
-                                 (int)i, link_name(m, i));
+        if (!m->has_link[i + 1])
+            return doc_error_say(
+                err, SKEL_E_UNSUPPORTED,
+                "bodies[%d]: '%.60s' is not connected to the root, a URDF is one tree", (int)i,
+                link_name(m, i));
     return m->u->arena->failed ? SKEL_E_MEMORY : SKEL_OK;
 }
 
-/* Named frames that are no link yet. */
+/* Named frames become links without mass, unless a body has the same name. */
 static void add_frames(maker *m) {
     const robot_data *r = m->s->robot;
     for (int32_t i = 0; r && i < r->frame_count; ++i) {
@@ -403,8 +468,10 @@ static void add_frames(maker *m) {
         double x[7];
         char name[300];
         if (skel_model_find_body(m->model, f->name) >= SKEL_WORLD) continue;
+
         robot_pose_inverse(m->frame[f->body + 1], x);
         robot_pose_mul(x, f->pose, x);
+
         snprintf(name, sizeof name, "%s_frame", f->name);
         new_link(m, f->name);
         urdf_joint *j = new_joint(m, name, link_name(m, f->body), f->name);
@@ -417,9 +484,10 @@ skel_status urdf_make(const skel_scene *s, urdf_document *u, skel_error *err) {
     const size_t n = (size_t)m.nb + 1;
     u->name = s->name[0] ? s->name : "robot";
     m.is_root = arena_alloc(u->arena, n, sizeof *m.is_root);
-    m.placed = arena_alloc(u->arena, n, sizeof *m.placed);
+    m.has_link = arena_alloc(u->arena, n, sizeof *m.has_link);
     m.frame = arena_alloc(u->arena, n, sizeof *m.frame);
     if (u->arena->failed) return SKEL_E_MEMORY;
+
     m.frame[0][3] = 1.0;
     skel_status status = find_roots(&m, err);
     for (int32_t i = 0; status == SKEL_OK && i < m.nb; ++i)

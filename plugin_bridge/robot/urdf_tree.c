@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of a URDF: links by name, the root, parents first, poses at zero, and which links have a
-   body. Links without mass and inertia are part of what fixed joints hold them to; if nothing there
-   has both, the link at the top is the body of all, or, at the root, the world. */
+/* The tree of a URDF: finds links by name, the root, an order with parents first, the poses with
+   all coordinates at zero, and the links that become bodies. A link without mass and inertia
+   belongs to the body of its rigid group. If no link of a group has both, its topmost link becomes
+   the body; at the root, the group belongs to the world. */
 #include "robot/urdf.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static void wrong(document *doc, const urdf_joint *j, const char *what, const ch
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Drake's files hang from a link "world" that no file declares. */
+/* Files of Drake have joints with the parent "world", a link that they do not declare. */
 static bool add_world(urdf_document *u) {
     for (int32_t i = 0; i < u->link_count; ++i)
         if (strcmp(u->links[i].name, "world") == 0) return true;
@@ -34,20 +35,22 @@ static bool find_links(document *doc, urdf_document *u, name_table *joints) {
     name_table links = {0};
     if (!names_open(doc, &links, u->link_count) || !names_open(doc, joints, u->joint_count))
         return false;
+
     for (int32_t i = 0; i < u->link_count; ++i) {
         const int32_t other = names_put(&links, u->links[i].name, i);
         u->links[i].joint = -1;
         if (other >= 0)
             robot_note(doc, SKEL_E_DOCUMENT,
-                       "line %d: link '%.60s': name: is taken by line %d, must be another",
+                       "line %d: link '%.60s': name: is the same as in line %d, must be unique",
                        (int)u->links[i].line, u->links[i].name, (int)u->links[other].line);
     }
+
     for (int32_t k = 0; k < u->joint_count; ++k) {
         urdf_joint *j = &u->joints[k];
         const int32_t other = names_put(joints, j->name, k);
         if (other >= 0)
             robot_note(doc, SKEL_E_DOCUMENT,
-                       "line %d: joint '%.60s': name: is taken by line %d, must be another",
+                       "line %d: joint '%.60s': name: is the same as in line %d, must be unique",
                        (int)j->line, j->name, (int)u->joints[other].line);
         j->parent = names_find(&links, j->parent_name);
         j->child = names_find(&links, j->child_name);
@@ -65,19 +68,21 @@ static void warn(document *doc, const urdf_joint *j, const char *what, const cha
 }
 
 bool urdf_is_rigid(const urdf_joint *joint) {
-    return joint->type == URDF_FIXED || joint->stands;
+    return joint->type == URDF_FIXED || joint->is_locked;
 }
 
-/* q = factor q' + offset along the chain of sources. Where that ends in a fixed joint, q' = 0. */
-static void find_standing(document *doc, urdf_document *u, int32_t k) {
+/* Along the mimic chain, q = factor q' + offset. If the chain ends in a fixed joint, q' = 0 and the
+   joint is locked at the offset. */
+static void find_locked(document *doc, urdf_document *u, int32_t k) {
     double factor = 1.0, offset = 0.0;
+
     for (int32_t at = k; at >= 0; at = u->joints[at].mimic) {
         urdf_joint *j = &u->joints[at];
         if (at != k && j->type == URDF_FIXED) {
-            u->joints[k].stands = true;
+            u->joints[k].is_locked = true;
             u->joints[k].value = offset;
             warn(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
-                 "which is fixed: this joint stands at its offset");
+                 "which is fixed: this joint is locked at its offset");
             return;
         }
         offset += factor * j->offset;
@@ -85,6 +90,8 @@ static void find_standing(document *doc, urdf_document *u, int32_t k) {
     }
 }
 
+/* The source joints, of which one that cannot be followed is only a warning; then mimic chains
+   without a cycle; then the chains that end in a fixed joint. */
 static bool find_mimics(document *doc, urdf_document *u, const name_table *names) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
         urdf_joint *j = &u->joints[k];
@@ -94,13 +101,14 @@ static bool find_mimics(document *doc, urdf_document *u, const name_table *names
         if (of == k)
             wrong(doc, j, "mimic: joint", j->mimic_name, "another joint");
         else if (of < 0)
-            warn(doc, j, "mimic: joint", j->mimic_name, "which is no joint: this joint is free");
+            warn(doc, j, "mimic: joint", j->mimic_name, "which is not a joint: this joint is free");
         else if (u->joints[of].type > URDF_FIXED)
             warn(doc, j, "mimic: joint", j->mimic_name,
                  "which has more than one coordinate: this joint is free");
         else if (j->type < URDF_FIXED)
             j->mimic = of;
     }
+
     for (int32_t k = 0; k < u->joint_count && doc->error_count == 0; ++k) {
         int32_t steps = 0;
         for (int32_t at = k; at >= 0 && steps <= u->joint_count; at = u->joints[at].mimic) ++steps;
@@ -108,10 +116,11 @@ static bool find_mimics(document *doc, urdf_document *u, const name_table *names
             wrong(doc, &u->joints[k], "mimic: joint", u->joints[k].mimic_name,
                   "one that does not mimic this joint in turn");
     }
+
     for (int32_t k = 0; k < u->joint_count && doc->error_count == 0; ++k)
-        if (u->joints[k].mimic >= 0) find_standing(doc, u, k);
+        if (u->joints[k].mimic >= 0) find_locked(doc, u, k);
     for (int32_t k = 0; k < u->joint_count; ++k)
-        if (u->joints[k].stands) u->joints[k].mimic = -1;
+        if (u->joints[k].is_locked) u->joints[k].mimic = -1;
     return doc->error_count == 0;
 }
 
@@ -129,6 +138,7 @@ static void find_parents(document *doc, urdf_document *u) {
         else
             child->joint = k;
     }
+
     u->root = -1;
     for (int32_t i = 0; i < u->link_count; ++i) {
         if (u->links[i].joint >= 0) continue;
@@ -136,38 +146,46 @@ static void find_parents(document *doc, urdf_document *u) {
             u->root = i;
         else
             robot_note(doc, SKEL_E_DOCUMENT,
-                       "line %d: link '%.60s': hangs from no joint, as does '%.60s', must be one "
-                       "tree",
+                       "line %d: link '%.60s': is the child of no joint, nor is '%.60s': the "
+                       "links must form one tree",
                        (int)u->links[i].line, u->links[i].name, u->links[u->root].name);
     }
 }
 
-/* Parents first: a link follows once its parent is there. What never follows is in a cycle. */
+/* Orders the links with parents first (breadth first). A link that is not reached is in a cycle. */
 static bool find_order(document *doc, urdf_document *u) {
     const size_t n = (size_t)u->link_count;
     int32_t *first = doc_alloc(doc, n + 1, sizeof *first);
     int32_t *next = doc_alloc(doc, n + 1, sizeof *next);
     u->order = arena_alloc(u->arena, n + 1, sizeof *u->order);
     if (!first || !next || !u->order) return false;
-    for (int32_t i = 0; i < u->link_count; ++i) first[i] = next[i] = -1;
-    for (int32_t i = u->link_count - 1; i >= 0; --i) { /* children as a list, in document order */
+
+    /* The children of each link as a linked list, in the order of the document. */
+    for (int32_t i = 0; i < u->link_count; ++i) {
+        first[i] = -1;
+        next[i] = -1;
+    }
+    for (int32_t i = u->link_count - 1; i >= 0; --i) {
         if (u->links[i].joint < 0) continue;
         const int32_t p = u->joints[u->links[i].joint].parent;
         next[i] = first[p];
         first[p] = i;
     }
+
     int32_t count = 0;
     if (u->root >= 0) u->order[count++] = u->root;
     for (int32_t at = 0; at < count; ++at)
         for (int32_t c = first[u->order[at]]; c >= 0; c = next[c]) u->order[count++] = c;
     if (count == u->link_count) return true;
+
+    /* Name a link of the cycle. */
     bool *reached = doc_alloc(doc, n + 1, sizeof *reached);
     for (int32_t at = 0; reached && at < count; ++at) reached[u->order[at]] = true;
     for (int32_t i = 0; reached && i < u->link_count; ++i)
         if (!reached[i]) {
             wrong(doc, &u->joints[u->links[i].joint], "parent: link",
                   u->joints[u->links[i].joint].parent_name,
-                  "on the way to a root: these joints go round in a cycle");
+                  "connected to the root: these joints form a cycle");
             return false;
         }
     return false;
@@ -185,10 +203,12 @@ void urdf_pose(const double xyz[3], const double rpy[3], double out[7]) {
     memcpy(out, xyz, 3 * sizeof *xyz);
 }
 
-/* The frame of a joint's child in its parent: at zero, or where the joint stands. */
+/* The frame of a joint's child in its parent, at zero or at the constant value of a locked joint.
+   */
 static void child_pose(const urdf_joint *j, double out[7]) {
     urdf_pose(j->xyz, j->rpy, out);
-    if (!j->stands) return;
+    if (!j->is_locked) return;
+
     double moved[7] = {0, 0, 0, 1}, axis[3];
     memcpy(axis, j->axis, sizeof axis);
     doc_normalise(axis, 3);
@@ -203,24 +223,28 @@ static void child_pose(const urdf_joint *j, double out[7]) {
     robot_pose_mul(out, moved, out);
 }
 
-/* A body of its own needs mass and an inertia that dynamics can use. Any other mass becomes part of
-   the body that fixed joints hold it to (urdf_to_scene.c). */
-static void weigh(document *doc, urdf_link *l) {
+/* A link becomes a body of its own if it has a mass and an inertia that dynamics can use. Any other
+   mass is added to the body of its rigid group (urdf_to_scene.c). */
+static void check_inertial(document *doc, urdf_link *l) {
     if (!l->has_inertial || !(l->mass > 0.0)) return;
-    l->is_heavy = robot_inertia_solid(l->mass, l->inertia, 1.0);
-    if (l->is_heavy && !robot_inertia_real(l->inertia))
+    l->has_body = robot_inertia_solid(l->mass, l->inertia, 1.0);
+    if (l->has_body && !robot_inertia_real(l->inertia))
         robot_note(doc, SKEL_OK,
-                   "line %d: link '%.60s': inertial: inertia: one principal moment is over the sum "
+                   "line %d: link '%.60s': inertial: inertia: one principal moment exceeds the sum "
                    "of the other two: no solid has such an inertia",
                    (int)l->line, l->name);
 }
 
+/* Poses, rigid groups, and the link that becomes the body of each group. */
 static void find_groups(document *doc, urdf_document *u) {
     for (int32_t at = 0; at < u->link_count; ++at) {
         const int32_t i = u->order[at];
         urdf_link *l = &u->links[i];
-        weigh(doc, l);
-        l->group = l->head = i;
+        check_inertial(doc, l);
+        l->group = i;
+        l->head = i;
+
+        /* Pose and group follow from the parent. */
         if (l->joint >= 0) {
             const urdf_joint *j = &u->joints[l->joint];
             double x[7];
@@ -228,30 +252,33 @@ static void find_groups(document *doc, urdf_document *u) {
             robot_pose_mul(u->links[j->parent].world, x, l->world);
             if (urdf_is_rigid(j)) l->group = u->links[j->parent].group;
         } else {
-            const double here[7] = {0, 0, 0, 1};
-            memcpy(l->world, here, sizeof here);
+            const double identity[7] = {0, 0, 0, 1};
+            memcpy(l->world, identity, sizeof identity);
         }
-        if (l->group == i && i == u->root && !l->is_heavy) l->head = -1;
-        urdf_link *top = &u->links[l->group]; /* the first that has mass speaks for all */
+
+        /* The first link with a body of its own becomes the head of the group. */
+        if (l->group == i && i == u->root && !l->has_body) l->head = -1;
+        urdf_link *top = &u->links[l->group];
         const bool is_world = l->group == u->root && strcmp(top->name, "world") == 0;
-        const bool has_head = top->head >= 0 && u->links[top->head].is_heavy;
+        const bool has_head = top->head >= 0 && u->links[top->head].has_body;
         if (is_world)
             top->head = -1;
-        else if (l->is_heavy && !has_head)
+        else if (l->has_body && !has_head)
             top->head = i;
     }
 }
 
-/* What floats is free in the world: its parent must stand in it. */
+/* A floating joint makes its child free in the world, so its parent must be fixed there. */
 static void check_floating(document *doc, const urdf_document *u) {
     for (int32_t k = 0; k < u->joint_count; ++k) {
         const urdf_joint *j = &u->joints[k];
         if (j->type == URDF_FLOATING && u->links[j->parent].group != u->root)
-            wrong(doc, j, "type", "floating", "another: only what hangs from the root can float");
+            wrong(doc, j, "type", "floating",
+                  "another type: only a child of the root's rigid group can float");
     }
 }
 
-bool urdf_link_up(document *doc, urdf_document *u) {
+bool urdf_find_tree(document *doc, urdf_document *u) {
     name_table joints = {0};
     if (u->link_count == 0) {
         robot_note(doc, SKEL_E_DOCUMENT, "document: has no links, must have at least one");
@@ -259,13 +286,17 @@ bool urdf_link_up(document *doc, urdf_document *u) {
     }
     if (!add_world(u) || !find_links(doc, u, &joints) || !find_mimics(doc, u, &joints))
         return false;
+
     find_parents(doc, u);
     if (doc->error_count > 0 || !find_order(doc, u)) return false;
+
     for (int32_t i = 0; i < u->link_count; ++i)
         if (i != u->root && strcmp(u->links[i].name, "world") == 0)
-            robot_note(doc, SKEL_E_DOCUMENT,
-                       "line %d: link 'world': name: is the world's, must be the root's or another",
-                       (int)u->links[i].line);
+            robot_note(
+                doc, SKEL_E_DOCUMENT,
+                "line %d: link 'world': name: is reserved for the root, must be another name",
+                (int)u->links[i].line);
+
     find_groups(doc, u);
     check_floating(doc, u);
     return doc->error_count == 0 && !doc->no_memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* URDF as text. A document that was read goes back as it was; of any other tree a document is made
-   first (urdf_from_scene.c). */
+/* Writes URDF. A robot that was read from URDF is written from its own document; for any other
+   scene a document is made first (urdf_from_scene.c). */
 #include "robot/urdf.h"
 
 #include <skel/skel_robot.h>
@@ -54,6 +54,7 @@ static void put_link(text_buffer *t, const urdf_link *l) {
         text_add(t, "/>\n");
         return;
     }
+
     text_add(t, ">\n");
     if (l->has_inertial) {
         text_add(t, "    <inertial>\n");
@@ -83,6 +84,7 @@ static void put_joint(text_buffer *t, const urdf_joint *j) {
     put_named(t, "  <joint name=\"", j->name, "\"");
     text_addf(t, " type=\"%s\">\n", types[j->type]);
     put_origin(t, "    ", j->xyz, j->rpy);
+
     put_named(t, "    <parent link=\"", j->parent_name, "\"/>\n");
     put_named(t, "    <child link=\"", j->child_name, "\"/>\n");
     if (j->has_axis) {
@@ -90,6 +92,7 @@ static void put_joint(text_buffer *t, const urdf_joint *j) {
         put_numbers(t, "xyz", j->axis, 3);
         text_add(t, "/>\n");
     }
+
     if (j->has_limit) put_limit(t, j);
     if (j->has_dynamics) {
         text_add(t, "    <dynamics");
@@ -97,6 +100,7 @@ static void put_joint(text_buffer *t, const urdf_joint *j) {
         put_numbers(t, "friction", &j->friction, 1);
         text_add(t, "/>\n");
     }
+
     if (j->mimic_name) {
         put_named(t, "    <mimic joint=\"", j->mimic_name, "\"");
         put_numbers(t, "multiplier", &j->factor, 1);
@@ -125,11 +129,13 @@ skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t ca
     memory_arena arena = {0};
     urdf_document made = {.arena = &arena};
     const urdf_document *u = scene->robot ? scene->robot->urdf : NULL;
+
     skel_status status = u ? SKEL_OK : urdf_make(scene, &made, err);
     if (status == SKEL_OK) {
         urdf_put(&t, u ? u : &made);
         status = scene_give_readable(&t, "the URDF", text, capacity, needed, err);
     }
+
     if (status == SKEL_E_MEMORY) doc_error_fill(err, status, -1, -1, skel_status_text(status));
     text_free(&t);
     arena_free(&arena);

@@ -4,6 +4,7 @@
    DH tables (dh_read.c, dh_csv.c) and URDF (urdf_read.c) are recognised here and become scenes,
    too. */
 #include "robot/robot.h"
+#include "document/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -301,19 +302,19 @@ static void read_json(scene_reader *r, skel_scene *s) {
 /* A document of any kind, which its first bytes tell. */
 static void read_any(scene_reader *r, const char *text, size_t length, skel_scene *s) {
     document *doc = &r->doc;
-    const char *foreign = robot_foreign_bytes(text, length);
+    const char *foreign = doc_foreign_bytes(text, length);
     if (foreign) {
         if (doc_start(doc)) robot_note(doc, SKEL_E_DOCUMENT, "document: %s", foreign);
         return;
     }
 
-    const robot_kind kind = robot_kind_of(text, length);
-    if (kind == ROBOT_KIND_JSON) {
+    const doc_kind kind = doc_kind_of(text, length);
+    if (kind == DOC_KIND_JSON) {
         if (doc_open(doc, text, length) && s) read_json(r, s);
         return;
     }
     if (!doc_start(doc) || !s) return;
-    if (kind == ROBOT_KIND_URDF)
+    if (kind == DOC_KIND_URDF)
         robot_read_urdf(doc, text, length, s);
     else
         robot_read_dh_csv(doc, text, length, s);

@@ -668,7 +668,7 @@ class Robots(unittest.TestCase):
                     "f", "fixed", "l3", "tool0", "0 0.1 0", "0 0 1") + "</robot>"))
         path = os.path.join(common.TEMP, "turned.json")
         for given, is_short, words in (({}, True, "were read as parallel"),
-                                       ({"snap": 1e-5}, False, "round no number of this table"),
+                                       ({"snap": 1e-5}, False, "do not round the numbers"),
                                        ({}, True, "were read as parallel")):
             self.assertEqual(bpy.ops.skel.extract_dh(filepath=path, **given), {"FINISHED"})
             receipt = json.loads(self.text_of(path))["receipt"]
@@ -681,7 +681,7 @@ class Robots(unittest.TestCase):
             self.assertEqual(kinds, {"WARNING"})
             self.assertRegex(warning, f"the axes of 'j1' and 'j2' are .*{words}.* .Snap ")
             self.assertIn(f"'tool0': the tool is within {receipt['position_error']:.3g} m and "
-                          f"{receipt['angle_error']:.3g} rad of where it must be", said)
+                          f"{receipt['angle_error']:.3g} rad of its exact pose", said)
 
     def test_bones_without_angles(self):
         """A joint is set whatever the mode of its bone; its slider and physics tell the truth."""

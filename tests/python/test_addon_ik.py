@@ -385,7 +385,7 @@ class Robots(unittest.TestCase):
         for k, tau in zip(joints, must):
             self.assertAlmostEqual(float(rows[4][k]), tau, 4)
         self.assertEqual(len(result.warnings), 1)
-        self.assertIn("inertia is an estimate, not the robot's own", result.warnings[0])
+        self.assertIn("inertia is an estimate, not data of the robot", result.warnings[0])
 
     def test_a_mass_of_the_users_own(self):
         shot = self.robot_shot((ROBOTS / "ur3.json").read_text(encoding="utf-8"))
@@ -402,17 +402,17 @@ class Robots(unittest.TestCase):
                  ChainBone("b", "a", (0, 0.5, 0), tilt, 0.4, "hinge", "Z"),
                  ChainBone("c", "b", (0, 0.9, 0), aside, 0.1, "hinge", "Z")]
         for snap, longest, words in (
-                (None, 0.51, "were read as parallel: .* .Snap 1e-05 keeps them apart"),
-                (1e-5, 5001, "so round no number .* .Snap 0.00011 reads them as parallel"),
+                (None, 0.51, "were read as parallel: .* .Snap 1e-05 keeps them as they are"),
+                (1e-5, 5001, "so do not round .* .Snap 0.00011 reads the axes as parallel"),
                 (1e-3, 0.51, None)):
             table = table_of("three", bones, "c", "standard", snap=snap)
             receipt = json.loads(table.text)["receipt"]
             self.assertTrue(0.9 * longest < receipt["longest"] < longest, receipt)
             self.assertEqual(len(table.warnings), words is not None)
             if words:
-                self.assertRegex(table.warnings[0], f"^the axes of 'a' and 'b' are .*{words}")
+                self.assertRegex(table.warnings[0], f"^the axes of 'a' and 'b' deviate .*{words}")
             self.assertIn(f"within {receipt['position_error']:.3g} m and "
-                          f"{receipt['angle_error']:.3g} rad of where it must be", table.cost)
+                          f"{receipt['angle_error']:.3g} rad of its exact pose", table.cost)
 
     def test_masses_of_other_bones(self):
         """A mass of a bone is that of its capsule, in its middle."""

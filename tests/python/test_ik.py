@@ -317,7 +317,7 @@ class Command(unittest.TestCase):
         wrong("--tolerance: is '0', must be a number > 0", "-", "--tolerance=0", scene=good)
         wrong("--fps: is not an option of this command", "-", "--fps", "3", scene=good)
         wrong("--to: is 'xml', must be json, npy or csv", "-", "--to", "xml", scene=good)
-        wrong("a file is missing, must be: skel ik SCENE")
+        wrong("an argument is missing; usage: skel ik SCENE")
         wrong("goals[0].body: is \"x\", must be the name of one of the bodies", "-",
               scene=arm([{"body": "x", "position": [0, 0, 0]}]))
         # only the engine knows: no masses

@@ -71,7 +71,7 @@ class Robots(unittest.TestCase):
                 (["--position=1,x,3"], "--position: number 2 is 'x', must be a number"),
                 (["--orientation=0,0,0,0"], "orientation: must not be zero"),
                 (["--body=nose", "--position=1,2,3"], "--body: is 'nose', must be a body"),
-                (["--body=tool"], "--body: goes with --position or --orientation")):
+                (["--body=tool"], "--body: needs --position or --orientation")):
             done = run("ik", "ur5", *arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(words, done.stderr)

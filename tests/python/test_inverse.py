@@ -223,10 +223,10 @@ class Inverse(InFolder):
         self.refused(skel("inverse", s, t, "--cutoff", "60"), "--cutoff", "below half")
         self.refused(skel("inverse", s, t, "--cutoff", "-1"), "--cutoff")
         self.refused(skel("inverse", s, t, "-o", "x.npy"), ".csv or .json")
-        self.refused(skel("inverse", s, t, "-o", t, "--to", "csv"), "written over")
-        self.refused(skel("inverse", s, t, "--motors", s), "written over")
+        self.refused(skel("inverse", s, t, "-o", t, "--to", "csv"), "overwritten")
+        self.refused(skel("inverse", s, t, "--motors", s), "overwritten")
         self.refused(skel("inverse", "-", "-"), "standard input")
-        self.refused(skel("inverse", s, t, "--motors", "-"), "different places")
+        self.refused(skel("inverse", s, t, "--motors", "-"), "different files")
         self.refused(skel("inverse", s, self.folder / "nowhere.json"), "nowhere.json")
         self.refused(skel("inverse", SAMPLES / "four_bar.json", t), "track.json: bodies")
 
@@ -362,8 +362,8 @@ class Contacts(InFolder):
         flat = {**BLOCK, "ground": [{"friction": 0.3}]}
         done = skel("inverse", self.put("flat.json", flat), self.put("pulled.json", track))
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"pulled.json: warning: frame \d+: 'block' needs .* N from "
-                                      r"outside that contacts cannot give")
+        self.assertRegex(done.stderr, r"pulled.json: warning: frame \d+: 'block' needs .* N "
+                                      r"that contacts cannot provide")
 
     def test_what_no_equation_tells_is_named(self):
         """An arm that hangs from the world and rests on a table: its joint could carry it too."""
@@ -379,7 +379,7 @@ class Contacts(InFolder):
         done = skel("inverse", self.put("table.json", scene), self.put("rests.json", track),
                     "--to", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("at 20 of 20 frames no equation tells the force", done.stderr)
+        self.assertIn("in 20 of 20 frames the equations do not determine the force", done.stderr)
         out = json.loads(done.stdout)
         self.assertEqual(out["contact_law"], list(range(1, 21)))
         contact = out["contacts"][3][0]
@@ -442,7 +442,7 @@ class Flight(InFolder):
         self.refused(skel(*base, "--to", "scene", "--time", "0"), "--time")
         self.refused(skel(*base, "--to", "scene", "--time", "1", "--turns", "x"), "--turns")
         self.refused(skel(*base, "--to", "scene", "--time", "1", "--about", "1,2"), "--about")
-        self.refused(skel(*base, "--to", "scene", "--time", "1", "-o", s), "written over")
+        self.refused(skel(*base, "--to", "scene", "--time", "1", "-o", s), "overwritten")
         self.refused(skel("flight", SAMPLES / "pendulum.json", "--from", "scene", "--to", "scene",
                           "--time", "1"), "hangs from the world")
         late = skel(*base, "--to", "scene", "--time", "0.305", "--fps", "10")

@@ -152,10 +152,10 @@ class Command(unittest.TestCase):
                     self.assertAlmostEqual(factor, mimics[joint][1], 12)
                     self.assertAlmostEqual(offset, mimics[joint][2], 12)
             done = run("convert", here, "-", "--to", "csv")
-            self.assertIn(b"# - goes with another joint, which this table does not hold: j2",
+            self.assertIn(b"# - mimic joint; CSV tables cannot hold its source joint: j2",
                           done.stdout)
             done = run("dh", "extract", here, "--root", "a")
-            self.assertIn(b"goes with a joint that is not of this chain, here it is free: j2",
+            self.assertIn(b"mimics a joint outside of this chain, so it is free here: j2",
                           done.stdout)
             table = json.loads(run("dh", "extract", here).stdout)
             table["joints"][1]["mimic"]["joint"] = "j9"

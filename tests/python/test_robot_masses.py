@@ -204,7 +204,8 @@ class Points(unittest.TestCase):
         text = self.text.replace('ixx="0.0"', 'ixx="-5.0"')
         done = run("bake", "-", "--end", "5", input=text.encode())
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"link 'bob': inertia: is not given, or no solid's, and estimated",
+        self.assertIn(b"link 'bob': inertia: is not given, or impossible for a solid, and was "
+                      b"estimated",
                       done.stderr)
 
 
@@ -220,7 +221,7 @@ class Massless(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)["angular"][1][1]
         self.assertLess(abs(found / held([(0.5, 0.2, 0.0)], 2e-3) - 1), 1e-5)
-        self.assertIn(b"link 'cross': mass: is 0, dynamics needs more: set to 5e-07 kg",
+        self.assertIn(b"link 'cross': mass: is 0, must be > 0 for dynamics: set to 5e-07 kg",
                       done.stderr)
         with skelpy.Scene.from_json(text) as scene:
             self.assertAlmostEqual(scene.body(0)["mass"], ZERO_MASS_SHARE * 0.5, 18)
@@ -327,8 +328,9 @@ class Tables(unittest.TestCase):
                 said = json.loads(report.read_text())["warnings"]
                 joints = table_of(name)["joints"]
                 for what, missing in (
-                        ("mass: is not given and estimated", any("mass" not in j for j in joints)),
-                        ("inertia: is not given, or no solid's, and estimated",
+                        ("mass: is not given and was estimated",
+                         any("mass" not in j for j in joints)),
+                        ("inertia: is not given, or impossible for a solid, and was estimated",
                          any("mass" in j and "inertia" not in j for j in joints))):
                     self.assertEqual(what in done.stderr.decode(), missing, (name, done.stderr))
                     self.assertEqual(any(what in w for w in said), missing, (name, said))
@@ -389,7 +391,7 @@ class Tables(unittest.TestCase):
                     joint("f", "fixed", "b", "tip", "1 0 0"))
         done = run("bake", "-", "--end", "5", input=text.encode())
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"links 'a', 'b': mass: is not given and estimated", done.stderr)
+        self.assertIn(b"links 'a', 'b': mass: is not given and was estimated", done.stderr)
         with skelpy.Scene.from_json(text) as scene, \
                 skelpy.Scene.from_file(ROBOTS / "planar2.json") as table:
             self.assertAlmostEqual(scene.body(1)["mass"], table.body(1)["mass"], 9)

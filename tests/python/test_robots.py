@@ -363,9 +363,10 @@ class NearlyParallel(unittest.TestCase):
             self.assertEqual(pair["joints"], ["joint_2", "joint_3"])
             self.assertAlmostEqual(pair["turned"], 3.1416 - math.pi, 12)
             self.assertAlmostEqual(pair["normal_distance"], 0.41 / (3.1416 - math.pi), 1)
-            self.assertIn("warning: the axes of 'joint_2' and 'joint_3' are 7.35e-06 rad off "
-                          "parallel and were read as parallel: their common normal is 55809.6 m "
-                          "away, the reach is 1.02 m (--snap 1e-06 keeps them apart)", words)
+            self.assertIn("warning: the axes of 'joint_2' and 'joint_3' deviate from "
+                          "parallel by 7.35e-06 rad and were read as parallel: their common "
+                          "normal is 55809.6 m away, the reach is 1.02 m (--snap 1e-06 keeps them "
+                          "as they are)", words)
             self.assertTrue(any("55809.6 m away" in note for note in table["notes"]))
 
     def test_the_receipt_is_what_one_finds_oneself(self):
@@ -378,7 +379,7 @@ class NearlyParallel(unittest.TestCase):
             self.assertAlmostEqual(said["position_error"], place, delta=size)
             self.assertAlmostEqual(said["angle_error"], angle, delta=1e-13)
             self.assertIn(f"within {said['position_error']:.3g} m and {said['angle_error']:.3g} "
-                          "rad of where it must be, in 64 poses", words)
+                          "rad of its exact pose in 64 test poses", words)
             csv, _words = self.extract(*options, "--to", "csv")
             self.assertIn(f"# position_error: {said['position_error']!r}\n"
                           f"# angle_error: {said['angle_error']!r}\n", csv)
@@ -388,9 +389,9 @@ class NearlyParallel(unittest.TestCase):
     def test_a_snap_that_is_given_is_kept(self):
         text, words = self.extract("--snap", "1e-6")
         self.assertAlmostEqual(self.longest(json.loads(text)), 55809.577, 3)
-        self.assertIn("warning: the axes of 'joint_2' and 'joint_3' are 7.35e-06 rad off parallel: "
-                      "their common normal is 55809.6 m away", words)
-        self.assertIn("--snap 8.1e-06 reads them as parallel", words)
+        self.assertIn("warning: the axes of 'joint_2' and 'joint_3' deviate from parallel by "
+                      "7.35e-06 rad: their common normal is 55809.6 m away", words)
+        self.assertIn("--snap 8.1e-06 reads the axes as parallel", words)
         text, words = self.extract("--snap", "8.1e-06")
         self.assertLess(self.longest(json.loads(text)), 0.5)
         self.assertNotIn("warning", words)          # as it was asked for; the receipt names it
@@ -482,7 +483,7 @@ class Extraction(unittest.TestCase):
 
     def test_choices_are_in_the_notes(self):
         notes = " ".join(json.loads(skelpy.Scene.from_file(ROBOTS / "ur5.json").to_dh())["notes"])
-        for word in ("base holds", "tool holds", "meets the next axis", "parallel to the next"):
+        for word in ("base holds", "tool holds", "intersects the next axis", "parallel to the next"):
             self.assertIn(word, notes)
         slides = skelpy.Scene.from_file(ROBOTS / "stanford.json")
         notes = " ".join(json.loads(slides.to_dh())["notes"])
@@ -590,7 +591,7 @@ class Named(unittest.TestCase):
     def test_a_robot_that_nobody_knows(self):
         done = run("fk", "ur77")
         self.assertEqual(done.returncode, 2)
-        self.assertIn(b"ur77: No such file or directory, nor is it a robot", done.stderr)
+        self.assertIn(b"ur77: No such file or directory, and no robot has this name", done.stderr)
 
     def test_a_folder_of_ones_own(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -618,7 +619,8 @@ class Named(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             done = run("bake", "ur5", "--end", "5", "-o", track)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(b"inertia: is not given, or no solid's, and estimated", done.stderr)
+            self.assertIn(b"inertia: is not given, or impossible for a solid, and was estimated",
+                          done.stderr)
             pose = pathlib.Path(folder, "p.json")
             self.assertEqual(run("fk", "puma560", "--pose", "qr", "-o", pose).returncode, 0)
 
@@ -633,7 +635,7 @@ class Faults(unittest.TestCase):
 
     def test_limits_without_the_zero_pose(self):
         lines = run("check", "franka_panda").stdout.decode()
-        self.assertIn("joints[3].limits: are [-3.0718, -0.0698] rad, which leaves out q = 0", lines)
+        self.assertIn("joints[3].limits: are [-3.0718, -0.0698] rad, which exclude q = 0", lines)
 
     def test_units(self):
         table = BY_ID["kuka_lbr_iiwa7"]["tables"][0]
@@ -647,7 +649,7 @@ class Faults(unittest.TestCase):
         self.assertTrue(any("is it in m?" in w
                             for w in self.warnings(document(table, length_unit="mm"))))
         wide = [{**j, "limits": [-170, 170]} for j in table["joints"]]
-        self.assertTrue(any("limits: reach to 170 rad" in w
+        self.assertTrue(any("limits: extend to 170 rad" in w
                             for w in self.warnings(document(table, joints=wide))))
 
     def test_a_centre_of_mass_in_another_unit(self):
@@ -669,7 +671,7 @@ class Faults(unittest.TestCase):
         table = BY_ID["kuka_lwr4"]["tables"][0]
         joints = [dict(j) for j in table["joints"]]
         joints[1]["alpha"] = -math.pi  # the misprint of a published file
-        self.assertTrue(any("turns about the same line" in w
+        self.assertTrue(any("rotates about the same line" in w
                             for w in self.warnings(document(table, joints=joints))))
 
     def test_good_tables_are_left_alone(self):
@@ -677,7 +679,7 @@ class Faults(unittest.TestCase):
         for robot in TABLES:
             for k, table in enumerate(robot["tables"]):
                 for line in self.warnings(document(table)):
-                    self.assertRegex(line, "leaves out q = 0|same line|mass: is not given",
+                    self.assertRegex(line, "exclude q = 0|same line|mass: is not given",
                                      (robot["id"], k))
 
 

@@ -187,7 +187,7 @@ class Lenient(unittest.TestCase):
     def test_swapped_limits_are_none(self):
         scene = self.read(self.joint('<axis xyz="0 0 1"/><limit lower="2.775" upper="-2.775"/>'),
                           "line 1: joint 'k': limit: lower: is 2.775, must be at most upper, which "
-                          "is -2.775: it moves freely")
+                          "is -2.775: the limits are ignored")
         joints = json.loads(scene.to_json())["joints"]
         self.assertEqual(["limits" in j for j in joints], [False, True])
         self.assertIn('lower="2.775" upper="-2.775"', scene.to_urdf())
@@ -198,13 +198,13 @@ class Lenient(unittest.TestCase):
             self.assertEqual(scene.joint_names, ["l"])
 
     def test_mimic_of_a_fixed_joint(self):
-        """It stands at its offset: 0.5 rad about z, or 0.5 m along it."""
+        """It is locked at its offset: 0.5 rad about z, or 0.5 m along it."""
         mimic = '<axis xyz="0 0 2"/><mimic joint="l" multiplier="3" offset="0.5"/>'
         for kind, place in (("continuous", (1 + math.cos(0.5), math.sin(0.5), 0.0)),
                             ("prismatic", (2.0, 0.0, 0.5))):
             scene = self.read(self.joint(mimic, kind, "fixed"),
                               "line 1: joint 'k': mimic: joint: is 'l', which is fixed: this joint "
-                              "stands at its offset")
+                              "is locked at its offset")
             self.assertEqual(scene.q_count, 0)
             body, pose = scene.named_frames["c"]
             at = scene.body(body)["position"] if body >= 0 else (0.0, 0.0, 0.0)
@@ -225,7 +225,7 @@ class Lenient(unittest.TestCase):
     def test_mimic_of_a_joint_that_is_not_there(self):
         scene = self.read(self.joint('<axis xyz="0 0 1"/><mimic joint="lost" offset="1"/>',
                                      "continuous"),
-                          "line 1: joint 'k': mimic: joint: is 'lost', which is no joint: this "
+                          "line 1: joint 'k': mimic: joint: is 'lost', which is not a joint: this "
                           "joint is free")
         self.assertEqual((scene.q_count, scene.mimics), (2, {}))
 
@@ -234,7 +234,7 @@ class Lenient(unittest.TestCase):
             '<link name="a"/>', '<link name="a"><visual><geometry><mesh filename="m.stl" '
             'scale="2 3 4 1"/></geometry></visual></link>')
         scene = self.read(text, "line 1: link 'a': mesh: scale: is '2 3 4 1', must be three "
-                          "numbers: the first three count")
+                          "numbers: the first three are used")
         self.assertIn('scale="2 3 4 1"', scene.to_urdf())
         done = run("check", "-", input=text.replace("2 3 4 1", "big").encode())
         self.assertEqual(done.returncode, 2)
