@@ -13,7 +13,7 @@ extern "C" {
 
 /** A bake to be started. */
 typedef struct skel_bake_desc {
-    uint32_t struct_size;  /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;  /**< sizeof this struct in the caller */
     int32_t integrator;    /**< SKEL_INTEGRATOR_*, default AUTO */
     int32_t solver;        /**< SKEL_SOLVER_*, default TREE */
     uint32_t sample_count; /**< >= 1; sample k is at time k / sample_rate */
@@ -29,9 +29,9 @@ typedef struct skel_bake_desc {
     const skel_allocator *allocator; /**< copied; NULL: the model's */
     double preroll;                  /**< [s], >= 0: simulated before the first sample */
 } skel_bake_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_bake_desc_init_sized(skel_bake_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_bake_desc_init_sized with the size of the caller's struct. */
 #define skel_bake_desc_init(d) skel_bake_desc_init_sized((d), sizeof *(d))
 
 /** A bake belongs to one thread at a time. Destroying it early is how to cancel. */
@@ -40,7 +40,7 @@ typedef struct skel_bake skel_bake;
 /** Starts a bake and takes all the memory that it will need. A scene starts its own bake by
     skel_scene_bake_start. On failure *out is NULL. err may be NULL. */
 SKEL_API skel_status skel_bake_start(const skel_bake_desc *desc, skel_bake **out, skel_error *err);
-SKEL_API void skel_bake_destroy(skel_bake *bake); /**< NULL is fine */
+SKEL_API void skel_bake_destroy(skel_bake *bake); /**< does nothing if NULL */
 
 /** Works for about max_ms milliseconds (0: one step, or one part of a step that must be done in
     parts; negative: to the end). SKEL_MORE while there
@@ -67,7 +67,7 @@ SKEL_API skel_status skel_bake_get_report(const skel_bake *bake, int32_t sample,
 
 /** The receipt of the whole bake so far. Drifts are relative where the name does not say a unit. */
 typedef struct skel_bake_summary {
-    uint32_t struct_size;          /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;          /**< sizeof this struct in the caller */
     int32_t integrator;            /**< the one that ran, never AUTO */
     int32_t solver;                /**< SKEL_SOLVER_* */
     uint32_t warning_count;        /**< see skel_bake_warning */

@@ -46,7 +46,7 @@ enum {
 
 /** Matrices are 4 x 4, column after column. */
 typedef struct skel_bone_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t parent;       /**< a bone before this one; -1: none */
     int32_t body;         /**< its place in the poses; -1: none, the bone goes by its matrices */
     int32_t rotation;     /**< SKEL_ROTATION_*, default QUATERNION */
@@ -63,17 +63,17 @@ typedef struct skel_bone_desc {
     /** channels of the rotation to go on from at the first sample; all zero: no rotation */
     double near[4];
 } skel_bone_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_bone_desc_init_sized(skel_bone_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_bone_desc_init_sized with the size of the caller's struct. */
 #define skel_bone_desc_init(d) skel_bone_desc_init_sized((d), sizeof *(d))
 
 /** A rig, and the poses or matrices of its samples. */
 typedef struct skel_rig_desc {
-    uint32_t struct_size;        /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;        /**< sizeof this struct in the caller */
     uint32_t bone_count;         /**< number of bones */
     const skel_bone_desc *bones; /**< borrowed until the call returns, as all that follows */
-    uint32_t bone_stride;        /**< sizeof(skel_bone_desc) as the caller saw it */
+    uint32_t bone_stride;        /**< sizeof(skel_bone_desc) in the caller */
     uint32_t body_count;         /**< of a sample of poses */
     uint32_t sample_count;       /**< >= 1 */
     uint32_t object_count;       /**< 1: it stands still; or sample_count */
@@ -89,9 +89,9 @@ typedef struct skel_rig_desc {
     double frame_step;               /**< from sample to sample, > 0, default 1 */
     const skel_allocator *allocator; /**< of scratch memory; NULL: malloc and free */
 } skel_rig_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_rig_desc_init_sized(skel_rig_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_rig_desc_init_sized with the size of the caller's struct. */
 #define skel_rig_desc_init(d) skel_rig_desc_init_sized((d), sizeof *(d))
 
 /** Keys for the poses of a bake, or any others: keys[channel][sample][2] of (frame, value). The

@@ -37,7 +37,7 @@ enum {
 
 /** theta of a hinge is theta + offset + sign q, d of a slide is d + offset + sign q. */
 typedef struct skel_dh_row {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t type;         /**< SKEL_JOINT_HINGE or SKEL_JOINT_SLIDE */
     double a;             /**< length of the common normal [m] */
     double alpha;         /**< angle between the axes [rad] */
@@ -57,23 +57,23 @@ typedef struct skel_dh_row {
 
 /** A table to be made. */
 typedef struct skel_dh_desc {
-    uint32_t struct_size;    /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;    /**< sizeof this struct in the caller */
     int32_t convention;      /**< SKEL_DH_STANDARD or SKEL_DH_MODIFIED */
     const skel_dh_row *rows; /**< borrowed until the call returns */
     uint32_t row_count;      /**< number of rows */
-    uint32_t row_stride;     /**< sizeof(skel_dh_row) as the caller saw it */
+    uint32_t row_stride;     /**< sizeof(skel_dh_row) in the caller */
     /** pose of the first frame in the world: x y z [m], w x y z */
     double base[7];
     double tool[7];                  /**< pose of the tool in the last frame, likewise */
     const skel_allocator *allocator; /**< copied; NULL: malloc and free */
 } skel_dh_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_dh_desc_init_sized(skel_dh_desc *desc, size_t size);
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_dh_row_init_sized(skel_dh_row *row, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_dh_desc_init_sized with the size of the caller's struct. */
 #define skel_dh_desc_init(d) skel_dh_desc_init_sized((d), sizeof *(d))
-/** The same with the caller's own size. */
+/** Calls skel_dh_row_init_sized with the size of the caller's struct. */
 #define skel_dh_row_init(r) skel_dh_row_init_sized((r), sizeof *(r))
 
 /** A table; immutable. */
@@ -81,7 +81,7 @@ typedef struct skel_dh skel_dh;
 
 /** On success *out is owned by the caller; on failure *out is NULL. err may be NULL. */
 SKEL_API skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *err);
-SKEL_API void skel_dh_destroy(skel_dh *dh); /**< NULL is fine */
+SKEL_API void skel_dh_destroy(skel_dh *dh); /**< does nothing if NULL */
 /** Number of rows. */
 SKEL_API int32_t skel_dh_row_count(const skel_dh *dh);
 /** SKEL_DH_STANDARD or SKEL_DH_MODIFIED. */
@@ -99,7 +99,7 @@ enum { SKEL_DH_TEST_POSES = 64 };
     rows. Coordinates of the poses: s_0 = 1, s_k = 48271 s_(k-1) mod m with m = 2^31 - 1, pose by
     pose and row by row; q_k = (2 s_k / m - 1) times pi (hinge) or the reach (slide). */
 typedef struct skel_dh_receipt {
-    uint32_t struct_size;  /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;  /**< sizeof this struct in the caller */
     int32_t poses;         /**< that were compared; 0: the table was not extracted */
     double position_error; /**< [m], the largest of all poses */
     double angle_error;    /**< [rad], the largest of all poses */
@@ -134,7 +134,7 @@ SKEL_API skel_status skel_dh_get_descs(const skel_dh *dh, skel_body_desc *bodies
 
 /** Axes in the world at q = 0. */
 typedef struct skel_dh_axes_desc {
-    uint32_t struct_size;     /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;     /**< sizeof this struct in the caller */
     int32_t convention;       /**< SKEL_DH_STANDARD or SKEL_DH_MODIFIED */
     uint32_t count;           /**< number of axes */
     uint32_t reserved;        /**< 0 */
@@ -152,9 +152,9 @@ typedef struct skel_dh_axes_desc {
        row says by how much the axis was `turned`. 0: never; default 1e-3. */
     double parallel_tolerance;
 } skel_dh_axes_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_dh_axes_desc_init_sized(skel_dh_axes_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_dh_axes_desc_init_sized with the size of the caller's struct. */
 #define skel_dh_axes_desc_init(d) skel_dh_axes_desc_init_sized((d), sizeof *(d))
 /** The table of the axes. On failure *out is NULL. err may be NULL. */
 SKEL_API skel_status skel_dh_from_axes(const skel_dh_axes_desc *desc, skel_dh **out,
@@ -162,7 +162,7 @@ SKEL_API skel_status skel_dh_from_axes(const skel_dh_axes_desc *desc, skel_dh **
 
 /** A chain of a model. */
 typedef struct skel_dh_chain_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t convention;   /**< SKEL_DH_STANDARD or SKEL_DH_MODIFIED */
     /** body that stays where the model has it; SKEL_WORLD: the world, or the fixed body or free
         root that the tip hangs from */
@@ -175,9 +175,9 @@ typedef struct skel_dh_chain_desc {
     const skel_allocator *allocator; /**< copied; NULL: malloc and free */
     double parallel_tolerance;       /**< [rad] as of skel_dh_axes_desc */
 } skel_dh_chain_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_dh_chain_desc_init_sized with the size of the caller's struct. */
 #define skel_dh_chain_desc_init(d) skel_dh_chain_desc_init_sized((d), sizeof *(d))
 /** Paired joint frames to the table: every hinge and slide from root to tip is a row with the
     joint's own q, a universal joint two, a ball joint three: turns about x, y, z of its outer

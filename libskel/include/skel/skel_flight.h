@@ -15,7 +15,7 @@ extern "C" {
 
 /** A flight to be found. */
 typedef struct skel_flight_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     /** 0: of the ways that are found, the one with the least momentum */
     int32_t has_turns;
     /** one free skeleton, no loops; fixed and driven bodies beside it count for nothing.
@@ -34,9 +34,9 @@ typedef struct skel_flight_desc {
     int32_t reserved;                /**< 0 */
     const skel_allocator *allocator; /**< copied; NULL: the model's */
 } skel_flight_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_flight_desc_init_sized(skel_flight_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_flight_desc_init_sized with the size of the caller's struct. */
 #define skel_flight_desc_init(d) skel_flight_desc_init_sized((d), sizeof *(d))
 
 /** A flight that was found; immutable. */
@@ -47,7 +47,7 @@ typedef struct skel_flight skel_flight;
     may be NULL. */
 SKEL_API skel_status skel_flight_solve(const skel_flight_desc *desc, skel_flight **out,
                                        skel_error *err);
-SKEL_API void skel_flight_destroy(skel_flight *flight); /**< NULL is fine */
+SKEL_API void skel_flight_destroy(skel_flight *flight); /**< does nothing if NULL */
 
 /** The flight, owned by the handle; arrays as those of a bake. The last sample is the landing where
    the duration is a whole number of samples, else a little before it. */
@@ -61,7 +61,7 @@ SKEL_API const double *skel_flight_q(const skel_flight *flight);
 
 /** The receipt. */
 typedef struct skel_flight_summary {
-    uint32_t struct_size;       /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;       /**< sizeof this struct in the caller */
     int32_t turns;              /**< whole turns beyond the short way round */
     double angular_momentum[3]; /**< about the centre of mass, world [kg m^2/s] */
     double velocity[3];         /**< of the centre of mass at take-off [m/s] */

@@ -40,7 +40,7 @@ SKEL_API skel_status skel_inverse_dynamics(skel_state *state, const double *line
 
 /** A motion to be analysed. */
 typedef struct skel_inverse_desc {
-    uint32_t struct_size;    /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;    /**< sizeof this struct in the caller */
     uint32_t sample_count;   /**< >= 3; below 10 the derivatives are of lower order */
     const skel_model *model; /**< must outlive the result */
     /** [sample][body][7]: x y z, w x y z; borrowed until the call returns. A body turns by less
@@ -55,9 +55,9 @@ typedef struct skel_inverse_desc {
     double cutoff;
     const skel_allocator *allocator; /**< copied; NULL: the model's */
 } skel_inverse_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_inverse_desc_init_sized(skel_inverse_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_inverse_desc_init_sized with the size of the caller's struct. */
 #define skel_inverse_desc_init(d) skel_inverse_desc_init_sized((d), sizeof *(d))
 
 /** A motion and its forces; immutable. */
@@ -71,7 +71,7 @@ typedef struct skel_inverse skel_inverse;
     NULL. SKEL_E_DIVERGED: a result is not finite. */
 SKEL_API skel_status skel_inverse_create(const skel_inverse_desc *desc, skel_inverse **out,
                                          skel_error *err);
-SKEL_API void skel_inverse_destroy(skel_inverse *inverse); /**< NULL is fine */
+SKEL_API void skel_inverse_destroy(skel_inverse *inverse); /**< does nothing if NULL */
 
 /** Number of samples. */
 SKEL_API int32_t skel_inverse_sample_count(const skel_inverse *inverse);
@@ -109,7 +109,7 @@ SKEL_API const int32_t *skel_inverse_flags(const skel_inverse *inverse);
 
 /** A contact that touches at a sample, and the force that was found for it. */
 typedef struct skel_inverse_contact {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t body;         /**< the force acts on this body, */
     int32_t other;        /**< and its opposite on this one; SKEL_WORLD: on the world */
     int32_t ground;       /**< the ground that is touched; -1: two shapes touch */
@@ -131,7 +131,7 @@ SKEL_API skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t
 
 /** How far to trust it. */
 typedef struct skel_inverse_summary {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t order;        /**< of the second derivatives */
     double cutoff;        /**< [Hz] as it was used; 0: none */
     double joint_gap;     /**< how far the poses were from fitting the joints: largest [m] */

@@ -32,7 +32,7 @@ enum {
 
 /** Properties of a joint type. */
 typedef struct skel_joint_kind {
-    uint32_t struct_size;     /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;     /**< sizeof this struct in the caller */
     int32_t q_count;          /**< number of coordinates */
     int32_t dof;              /**< number of velocities */
     int32_t row_count;        /**< number of constraint rows, 6 - dof */
@@ -76,7 +76,7 @@ enum {
 
 /** A rigid body. */
 typedef struct skel_body_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t motion;       /**< SKEL_MOTION_* */
     const char *name;     /**< copied; must be unique and not "world" */
     /** [kg]; 0: not given, the body is only good for kinematics */
@@ -173,7 +173,7 @@ typedef struct skel_joint_mimic {
 
 /** A joint between two bodies, or between a body and the world. */
 typedef struct skel_joint_desc {
-    uint32_t struct_size;         /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;         /**< sizeof this struct in the caller */
     int32_t type;                 /**< SKEL_JOINT_* */
     const char *name;             /**< copied; must be unique */
     int32_t parent;               /**< body index or SKEL_WORLD */
@@ -198,19 +198,19 @@ typedef struct skel_joint_desc {
 
 /** All that a model is made of. */
 typedef struct skel_model_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     uint32_t body_count;  /**< number of bodies */
     /** borrowed until the call returns, like all it points to */
     const skel_body_desc *bodies;
-    uint32_t body_stride;            /**< sizeof(skel_body_desc) as the caller saw it */
+    uint32_t body_stride;            /**< sizeof(skel_body_desc) in the caller */
     uint32_t joint_count;            /**< number of joints */
     const skel_joint_desc *joints;   /**< borrowed, like bodies */
-    uint32_t joint_stride;           /**< sizeof(skel_joint_desc) as the caller saw it */
+    uint32_t joint_stride;           /**< sizeof(skel_joint_desc) in the caller */
     uint32_t flags;                  /**< 0 */
     double gravity[3];               /**< [m/s^2], default 0 0 -9.81 */
     const skel_allocator *allocator; /**< copied; NULL means malloc and free */
     const skel_ground_desc *grounds; /**< borrowed, like bodies */
-    uint32_t ground_stride;          /**< sizeof(skel_ground_desc) as the caller saw it */
+    uint32_t ground_stride;          /**< sizeof(skel_ground_desc) in the caller */
     uint32_t ground_count;           /**< number of grounds */
     const skel_wobble_desc *wobbles; /**< borrowed, like bodies */
     uint32_t wobble_stride;          /**< sizeof(skel_wobble_desc), likewise */
@@ -226,17 +226,17 @@ typedef struct skel_model_desc {
     skel_curve frame_acceleration_curve; /**< width 3; added to frame_acceleration */
 } skel_model_desc;
 
-/** Defaults for a desc of the size the caller was compiled with. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_model_desc_init_sized(skel_model_desc *desc, size_t size);
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_body_desc_init_sized(skel_body_desc *desc, size_t size);
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_joint_desc_init_sized(skel_joint_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_model_desc_init_sized with the size of the caller's struct. */
 #define skel_model_desc_init(d) skel_model_desc_init_sized((d), sizeof *(d))
-/** The same with the caller's own size. */
+/** Calls skel_body_desc_init_sized with the size of the caller's struct. */
 #define skel_body_desc_init(d) skel_body_desc_init_sized((d), sizeof *(d))
-/** The same with the caller's own size. */
+/** Calls skel_joint_desc_init_sized with the size of the caller's struct. */
 #define skel_joint_desc_init(d) skel_joint_desc_init_sized((d), sizeof *(d))
 
 /** Inertia (xx yy zz xy xz yz about the centre) of an even solid; size as at SKEL_SHAPE_*. */
@@ -252,7 +252,7 @@ typedef struct skel_model skel_model;
 /** On success *out is owned by the caller; on failure *out is NULL. err may be NULL. */
 SKEL_API skel_status skel_model_create(const skel_model_desc *desc, skel_model **out,
                                        skel_error *err);
-SKEL_API void skel_model_destroy(skel_model *model); /**< NULL is fine */
+SKEL_API void skel_model_destroy(skel_model *model); /**< does nothing if NULL */
 
 /** Number of bodies. */
 SKEL_API int32_t skel_model_body_count(const skel_model *model);

@@ -41,7 +41,7 @@ SKEL_API skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q);
 
 /** Which chain to write as a table. */
 typedef struct skel_scene_dh_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t convention;   /**< SKEL_DH_* */
     /** body or frame; NULL: the world, or what the tip hangs from */
     const char *root;
@@ -52,9 +52,9 @@ typedef struct skel_scene_dh_desc {
     int32_t reserved;          /**< 0 */
     double parallel_tolerance; /**< as of skel_dh_chain_desc */
 } skel_scene_dh_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_scene_dh_desc_init_sized with the size of the caller's struct. */
 #define skel_scene_dh_desc_init(d) skel_scene_dh_desc_init_sized((d), sizeof *(d))
 
 /* Texts into the caller's buffer, as skel_scene_write. err may be NULL. Tables and URDF are written

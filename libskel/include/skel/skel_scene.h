@@ -20,7 +20,7 @@ typedef struct skel_scene skel_scene;
     what is wrong ("joints[3].axis: is [0, 0, 0], must not be zero"). err may be NULL. */
 SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
                                       skel_error *err);
-SKEL_API void skel_scene_destroy(skel_scene *scene); /**< NULL is fine */
+SKEL_API void skel_scene_destroy(skel_scene *scene); /**< does nothing if NULL */
 
 /** Everything wrong with the text, one line each ("error: PATH: ..." or "warning: PATH: ..."), into
     the caller's buffer, zero-terminated, cut at capacity. *needed (may be NULL) is the whole length

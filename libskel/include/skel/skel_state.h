@@ -37,7 +37,7 @@ typedef struct skel_state skel_state;
 /** A state at time 0 in the model's initial pose. On failure *out is NULL. err may be NULL.
     Driven bodies stand where their curve says; nothing is projected yet. */
 SKEL_API skel_status skel_state_create(const skel_model *model, skel_state **out, skel_error *err);
-SKEL_API void skel_state_destroy(skel_state *state); /**< NULL is fine */
+SKEL_API void skel_state_destroy(skel_state *state); /**< does nothing if NULL */
 /** dst and src must be states of the same model. */
 SKEL_API skel_status skel_state_copy(skel_state *dst, const skel_state *src);
 
@@ -84,15 +84,15 @@ SKEL_API skel_status skel_accelerations(skel_state *state, int32_t solver, doubl
 
 /** One step. */
 typedef struct skel_step_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     int32_t integrator;   /**< SKEL_INTEGRATOR_* */
     int32_t solver;       /**< SKEL_SOLVER_* */
     uint32_t flags;       /**< 0 */
     double h;             /**< length of the step [s], > 0 */
 } skel_step_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_step_desc_init_sized(skel_step_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_step_desc_init_sized with the size of the caller's struct. */
 #define skel_step_desc_init(d) skel_step_desc_init_sized((d), sizeof *(d))
 
 /** One step of length h. Allocates nothing. On failure the state is as it was before. */
@@ -101,7 +101,7 @@ SKEL_API skel_status skel_step(skel_state *state, const skel_step_desc *desc, sk
 /** The receipt of one state. Sums run over dynamic bodies; works and impulses count from creation
     (or the last skel_state_set_time) and are added up by skel_step. */
 typedef struct skel_report_row {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
     uint32_t reserved;    /**< 0 */
     double time;          /**< [s] */
     double kinetic;       /**< kinetic energy [J] */

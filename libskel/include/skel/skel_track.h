@@ -19,7 +19,7 @@ typedef struct skel_track skel_track;
     with the path of what is wrong. err may be NULL. */
 SKEL_API skel_status skel_track_parse(const char *json, size_t length, const skel_model *model,
                                       skel_track **out, skel_error *err);
-SKEL_API void skel_track_destroy(skel_track *track); /**< NULL is fine */
+SKEL_API void skel_track_destroy(skel_track *track); /**< does nothing if NULL */
 
 /** Number of frames. */
 SKEL_API int32_t skel_track_frame_count(const skel_track *track);
@@ -32,7 +32,7 @@ SKEL_API const double *skel_track_poses(const skel_track *track);
 
 /** What to write otherwise than the scene has it. Pointers that are NULL leave it as it is. */
 typedef struct skel_scene_edit {
-    uint32_t struct_size;     /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;     /**< sizeof this struct in the caller */
     uint32_t sample_count;    /**< of the curves below, at time k / sample_rate */
     const double *poses;      /**< body_count x 7: where dynamic bodies start */
     const double *velocities; /**< body_count x 6 */
@@ -48,9 +48,9 @@ typedef struct skel_scene_edit {
     int32_t reserved;    /**< 0 */
     double fps;          /**< with has_bake; frames per second */
 } skel_scene_edit;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_scene_edit_init_sized with the size of the caller's struct. */
 #define skel_scene_edit_init(e) skel_scene_edit_init_sized((e), sizeof *(e))
 
 /** As skel_scene_write, edited. Added curves are smooth ("interpolation": "cubic"); those that are
