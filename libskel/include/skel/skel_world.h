@@ -23,9 +23,9 @@ typedef struct skel_curve {
     uint32_t width;      /**< numbers per sample, as the field requires */
 } skel_curve;
 
-/** A plane that bodies touch with their shapes and contact points. At the penetration s > 0 with the
-    rate s', the normal force is  N = a s^b + d s',  or 0 if that is negative [RUD 4.7]. Along the
-    plane, a spring and damper hold a contact where it first touched, up to the force mu N. */
+/** A plane that bodies touch with their shapes and contact points. At the penetration s > 0 with
+    the rate s', the normal force is  N = a s^b + d s',  or 0 if that is negative [RUD 4.7]. Along
+    the plane, a spring and damper hold a contact where it first touched, up to the force mu N. */
 typedef struct skel_ground_desc {
     uint32_t struct_size;   /**< sizeof this struct in the caller */
     int32_t body;           /**< body that carries the plane; SKEL_WORLD (default): it is fixed */
