@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
    The model: rigid bodies linked by joints. A joint has two frames: the outer frame is fixed in the
-   parent and the inner frame in the child (paired joint coordinates [ERL]). The frame of a body lies
+   parent and the inner frame in the child (paired joint coordinates [ERL]). A body's frame lies
    in its centre of mass. SI units, radians, right-handed, z up; quaternions are w x y z. */
 #ifndef SKEL_MODEL_H
 #define SKEL_MODEL_H
