@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   The bake: a simulation over many steps that is sampled at a constant rate. skel_bake_advance works
-   for a given time, so a host can call it from a timer and remain responsive. The motion does not
-   depend on the sample rate. */
+   The bake: a simulation over many steps, sampled at a constant rate. skel_bake_advance works for a
+   given time, so a host can call it from a timer and remain responsive. The motion does not depend
+   on the sample rate. */
 #ifndef SKEL_BAKE_H
 #define SKEL_BAKE_H
 
@@ -55,7 +55,7 @@ SKEL_API int32_t skel_bake_samples_done(const skel_bake *bake);
 /** Copies the error of a failed bake to *err. Set err->struct_size first. */
 SKEL_API void skel_bake_get_error(const skel_bake *bake, skel_error *err);
 
-/* Results. The arrays are owned by the bake. Their first skel_bake_samples_done samples are valid. */
+/* Results: arrays that the bake owns. Their first skel_bake_samples_done samples are valid. */
 
 /** Poses [sample][body][7]: x y z [m], w x y z. Consecutive quaternions of a body have a dot
     product >= 0. */
@@ -89,9 +89,9 @@ typedef struct skel_bake_summary {
     double evaluations;            /**< number of evaluations of the equations of motion */
     int32_t last_order;            /**< order of the last step; 0: no step yet */
     int32_t reserved;              /**< 0 */
-    double peak_ground_force;      /**< largest sum of normal forces of the grounds [N] */
-    double peak_ground_time;       /**< time of peak_ground_force [s] */
-    double contact_depth;          /**< largest penetration at a sample [m] */
+    double peak_ground_force; /**< largest magnitude of the sum of all ground normal forces [N] */
+    double peak_ground_time;  /**< time of peak_ground_force [s] */
+    double contact_depth;     /**< largest penetration at a sample [m] */
     /** largest rise of the energy beyond the work of motors, loads and prescribed bodies, relative;
         0 if forces and contacts are passive */
     double energy_gain;
