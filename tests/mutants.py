@@ -23,7 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = {
     "aba": (["dynamics/aba.c"],
             ["test_accel", "test_vectors", "test_integrate", "test_loops", "test_inverse"]),
-    "contact": (["contact/candidates.c", "contact/distance.c", "dynamics/contact_loads.c"],
+    "contact": (["contact/candidates.c", "contact/distance.c", "contact/law.c",
+                 "dynamics/contact_loads.c"],
                 ["test_contact", "test_limits", "test_ruder", "test_newton", "test_model",
                  "test_conserving"]),
     "conserving": (["integrate/conserving.c", "integrate/conserving_joint.c",
@@ -32,7 +33,7 @@ PARTS = {
                    ["test_newton", "test_conserving", "test_limits", "test_loops", "test_wobble",
                     "test_contact", "test_ruder", "test_bake"]),
     "dh": (["model/dh.c", "model/dh_axes.c", "model/dh_chain.c"], ["test_dh", "test_robot"]),
-    "ik": (["ik/ik.c", "ik/ik_step.c", "ik/ik_tasks.c", "ik/ik_descent.c",
+    "ik": (["ik/ik.c", "ik/ik_create.c", "ik/ik_step.c", "ik/ik_tasks.c", "ik/ik_descent.c",
             "ik/ik_levels.c", "ik/ik_nodes.c"],
            ["test_ik_vectors", "test_ik_joints", "test_ik", "test_scene_ik"]),
     "channels": (["drive/channels.c"], ["test_channels"]),

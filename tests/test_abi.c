@@ -170,7 +170,10 @@ START_TEST(a_desc_below_version_1_is_refused) {
                          &p.body[1].desc.struct_size,  &p.joint[0].desc.struct_size,
                          &p.joint[1].desc.struct_size, &p.ground.desc.struct_size,
                          &p.wobble.desc.struct_size,   &p.field.desc.struct_size};
-    const uint32_t v1[] = {72, 352, 352, 272, 272, 128, 112, 128};
+    const uint32_t v1[] = {sizeof(skel_model_desc),  sizeof(skel_body_desc),
+                           sizeof(skel_body_desc),   sizeof(skel_joint_desc),
+                           sizeof(skel_joint_desc),  sizeof(skel_ground_desc),
+                           sizeof(skel_wobble_desc), sizeof(skel_field_desc)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         const uint32_t small[] = {0, 4, 8, v1[i] - 8, v1[i] - 1};
         for (size_t k = 0; k < sizeof small / sizeof *small; ++k) {

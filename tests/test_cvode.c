@@ -101,7 +101,7 @@ START_TEST(rates_are_the_slopes_of_a_motion) { /* against rk4 in maximal coordin
         int32_t roots[5];
         skel__reduced c = skel__reduced_of(s.model, roots);
         ck_assert_uint_le(c.n, MAX_Y);
-        ck_assert_uint_eq(c.n, skel__reduced_room(s.model));
+        ck_assert_uint_eq(c.n, skel__reduced_length(s.model));
         skel__reduced_pack(&c, s.state, y[0]);
         run_rk4(s.state, h, 1);
         skel__reduced_pack(&c, s.state, y[1]);
@@ -390,7 +390,7 @@ END_TEST
 
 START_TEST(bdf_of_many_bodies) { /* y too long for a dense Jacobian */
     scene s = scene_chain(MANY_BODIES, SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .05, NULL);
-    ck_assert_uint_gt(skel__reduced_room(s.model), 600);
+    ck_assert_uint_gt(skel__reduced_length(s.model), 600);
     skel_bake *a = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-7, 100, .05);
     skel_bake *b = bake(&s, SKEL_INTEGRATOR_BDF, 1e-7, 100, .05);
     near(skel_bake_poses(a), skel_bake_poses(b), 5 * 7 * MANY_BODIES, 1e-6);

@@ -533,30 +533,36 @@ START_TEST(receipts_of_ordinary_chains) {
 }
 END_TEST
 
-/* Callers that were built before the last fields were there. */
-START_TEST(old_callers) {
+/* The first release has all fields: smaller structs are refused. */
+START_TEST(small_structs_are_refused) {
     double p[9], u[9];
     skel_dh_axes_desc d;
     skel_dh *dh;
     skel_dh_row row;
-    skel_dh_axes_desc_init_sized(&d, offsetof(skel_dh_axes_desc, parallel_tolerance));
+    skel_dh_axes_desc_init_sized(&d, sizeof d - 8);
     off_axes(7.3e-6, p, u, d.tip);
     d.count = OFF_AXES, d.points = p, d.directions = u;
-    d.parallel_tolerance = NAN; /* not theirs to set */
+    ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_E_STRUCT_SIZE);
+
+    skel_dh_axes_desc_init(&d);
+    off_axes(7.3e-6, p, u, d.tip);
+    d.count = OFF_AXES, d.points = p, d.directions = u;
     ck_assert_int_eq(skel_dh_from_axes(&d, &dh, NULL), SKEL_OK);
     memset(&row, 0x5a, sizeof row);
-    row.struct_size = offsetof(skel_dh_row, turned);
+    row.struct_size = sizeof row - 8;
+    ck_assert_int_eq(skel_dh_get_row(dh, 0, &row), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(((unsigned char *)&row)[4], 0x5a);
+    row.struct_size = sizeof row;
     ck_assert_int_eq(skel_dh_get_row(dh, 0, &row), SKEL_OK);
     ck_assert_int_eq(row.relation, SKEL_DH_PARALLEL);
-    for (size_t k = row.struct_size; k < sizeof row; ++k)
-        ck_assert_int_eq(((unsigned char *)&row)[k], 0x5a);
     skel_dh_destroy(dh);
 
     skel_dh_desc t;
     skel_dh_desc_init(&t);
-    t.rows = &row, t.row_count = 1, t.row_stride = row.struct_size;
+    t.rows = &row, t.row_count = 1, t.row_stride = sizeof row - 8;
+    ck_assert_int_eq(skel_dh_create(&t, &dh, NULL), SKEL_E_STRUCT_SIZE);
+    t.row_stride = sizeof row;
     ck_assert_int_eq(skel_dh_create(&t, &dh, NULL), SKEL_OK);
-    ck_assert_double_eq(row_of(dh, 0).turned, 0.0);
     ck_assert_int_eq(receipt_of(dh).poses, 0);
     skel_dh_destroy(dh);
 }
@@ -638,7 +644,7 @@ static Suite *suite(void) {
     tcase_add_test(t, a_run_keeps_one_direction);
     tcase_add_test(t, a_wrist_of_no_reach);
     tcase_add_loop_test(t, receipts_of_ordinary_chains, 0, 4);
-    tcase_add_test(t, old_callers);
+    tcase_add_test(t, small_structs_are_refused);
     suite_add_tcase(s, t);
     t = tcase_create("refusals");
     tcase_add_test(t, rows_that_overlap_are_refused);

@@ -99,8 +99,8 @@ static skel_goal_desc random_goal(rng *r, int32_t nb) {
 /* |e|^2 / 2 where y leads. */
 static double cost_at(skel_ik *ik, const double *y) {
     double x[MOST];
-    skel__ik_move(ik, ik->x, y, x);
-    return 0.5 * skel__ik_errors(ik, x, ik->rows);
+    skel__ik_step_within(ik, ik->iterate.x, y, x);
+    return 0.5 * skel__ik_errors(ik, x, ik->size.rows);
 }
 
 /* A solver on a random tree, at a random pose, without limits. */
@@ -108,9 +108,10 @@ static skel_ik *random_solver(rng *r, const scene *s, const skel_goal_desc *g, u
     skel_ik_desc d = desc_of(s->model, g, goals);
     d.root = rng_int(r, 3);
     skel_ik *ik = make(&d);
-    skel_state_get_q(s->state, ik->x);
-    for (int32_t c = 0; c < ik->n; ++c) ik->low[c] = -INFINITY, ik->high[c] = INFINITY;
-    for (int32_t i = 0; i < ik->nn; ++i) ik->node[i].has_cone = 0;
+    skel_state_get_q(s->state, ik->iterate.x);
+    for (int32_t c = 0; c < ik->size.columns; ++c)
+        ik->bounds.low[c] = -INFINITY, ik->bounds.high[c] = INFINITY;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) ik->problem.node[i].has_cone = 0;
     return ik;
 }
 
@@ -123,14 +124,14 @@ START_TEST(gradients_of_all_goals) {
         for (int i = 0; i < 3; ++i) g[i] = random_goal(&r, s.model->nb);
         skel_ik *ik = random_solver(&r, &s, g, 3);
         double y[MOST] = {0}, want[MOST], got[MOST];
-        skel__ik_errors(ik, ik->x, ik->rows);
-        skel__ik_jacobian(ik, ik->rows);
-        for (int c = 0; c < ik->n; ++c) {
+        skel__ik_errors(ik, ik->iterate.x, ik->size.rows);
+        skel__ik_jacobian(ik, ik->size.rows);
+        for (int c = 0; c < ik->size.columns; ++c) {
             want[c] = 0;
-            for (int row = 0; row < ik->rows; ++row)
-                want[c] -= ik->jt[c * ik->rows + row] * ik->e[row];
+            for (int row = 0; row < ik->size.rows; ++row)
+                want[c] -= ik->iterate.jacobian_t[c * ik->size.rows + row] * ik->iterate.e[row];
         }
-        for (int c = 0; c < ik->n; ++c) {
+        for (int c = 0; c < ik->size.columns; ++c) {
             const double h = 1e-5;
             y[c] = h;
             const double up = cost_at(ik, y);
@@ -138,7 +139,8 @@ START_TEST(gradients_of_all_goals) {
             got[c] = (up - cost_at(ik, y)) / (2 * h);
             y[c] = 0;
         }
-        near(got, want, (size_t)ik->n, 3e-8 * (1 + max_abs(want, (size_t)ik->n)));
+        near(got, want, (size_t)ik->size.columns,
+             3e-8 * (1 + max_abs(want, (size_t)ik->size.columns)));
         skel_ik_destroy(ik);
         scene_free(&s);
     }
@@ -154,11 +156,11 @@ START_TEST(curvature_of_places) {
         g.parts = 7u + 8u * (unsigned)(k % 2);
         skel_ik *ik = random_solver(&r, &s, &g, 1);
         double y[MOST] = {0};
-        skel__ik_errors(ik, ik->x, ik->rows);
-        skel__ik_jacobian(ik, ik->rows);
-        skel__ik_hessian(ik, ik->rows);
+        skel__ik_errors(ik, ik->iterate.x, ik->size.rows);
+        skel__ik_jacobian(ik, ik->size.rows);
+        skel__ik_hessian(ik, ik->size.rows);
         const double h = 1e-4;
-        for (int i = 0; i < ik->n; ++i)
+        for (int i = 0; i < ik->size.columns; ++i)
             for (int j = 0; j <= i; ++j) {
                 double v[4];
                 for (int c = 0; c < 4; ++c) {
@@ -166,7 +168,8 @@ START_TEST(curvature_of_places) {
                     v[c] = cost_at(ik, y);
                     y[i] = y[j] = 0;
                 }
-                near1((v[3] - v[1] - v[2] + v[0]) / (4 * h * h), ik->h[i * ik->n + j], 1e-6);
+                near1((v[3] - v[1] - v[2] + v[0]) / (4 * h * h),
+                      ik->step.hessian[i * ik->size.columns + j], 1e-6);
             }
         skel_ik_destroy(ik);
         scene_free(&s);

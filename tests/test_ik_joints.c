@@ -200,8 +200,8 @@ END_TEST
 
 static double cost_at(skel_ik *ik, const double *y) {
     double x[MOST];
-    skel__ik_move(ik, ik->x, y, x);
-    return 0.5 * skel__ik_errors(ik, x, ik->rows);
+    skel__ik_step_within(ik, ik->iterate.x, y, x);
+    return 0.5 * skel__ik_errors(ik, x, ik->size.rows);
 }
 
 /* A place in the world for a random body; k says which parts. */
@@ -225,19 +225,20 @@ START_TEST(derivatives_of_goals) {
         pair_make(&r, 6, k % 3, &p);
         for (int i = 0; i < 2; ++i) g[i] = random_place(&r, p.m->nb, k);
         skel_ik *ik = make_in(p.m, g, 2, SKEL_IK_POSE);
-        memcpy(ik->x, p.q, (size_t)p.m->nq * sizeof(double));
-        skel__mimic_apply(p.m, ik->x);
-        for (int32_t c = 0; c < ik->n; ++c) ik->low[c] = -INFINITY, ik->high[c] = INFINITY;
-        for (int32_t i = 0; i < ik->nn; ++i) ik->node[i].has_cone = 0;
-        some += ik->nc - ik->n;
-        skel__ik_errors(ik, ik->x, ik->rows);
-        skel__ik_jacobian(ik, ik->rows);
-        skel__ik_hessian(ik, ik->rows);
-        for (int i = 0; i < ik->n; ++i) {
+        memcpy(ik->iterate.x, p.q, (size_t)p.m->nq * sizeof(double));
+        skel__mimic_apply(p.m, ik->iterate.x);
+        for (int32_t c = 0; c < ik->size.columns; ++c)
+            ik->bounds.low[c] = -INFINITY, ik->bounds.high[c] = INFINITY;
+        for (int32_t i = 0; i < ik->size.nodes; ++i) ik->problem.node[i].has_cone = 0;
+        some += ik->size.all_columns - ik->size.columns;
+        skel__ik_errors(ik, ik->iterate.x, ik->size.rows);
+        skel__ik_jacobian(ik, ik->size.rows);
+        skel__ik_hessian(ik, ik->size.rows);
+        for (int i = 0; i < ik->size.columns; ++i) {
             double slope = 0;
             const double tiny = 1e-5, h = 1e-4;
-            for (int row = 0; row < ik->rows; ++row)
-                slope -= ik->jt[i * ik->rows + row] * ik->e[row];
+            for (int row = 0; row < ik->size.rows; ++row)
+                slope -= ik->iterate.jacobian_t[i * ik->size.rows + row] * ik->iterate.e[row];
             y[i] = tiny;
             const double up = cost_at(ik, y);
             y[i] = -tiny;
@@ -250,10 +251,10 @@ START_TEST(derivatives_of_goals) {
                     v[c] = cost_at(ik, y);
                     y[i] = y[j] = 0;
                 }
-                const double want = ik->h[i * ik->n + j];
+                const double want = ik->step.hessian[i * ik->size.columns + j];
                 near1((v[3] - v[1] - v[2] + v[0]) / (4 * h * h), want, 2e-6 * (1 + fabs(want)));
             }
-            skel__ik_errors(ik, ik->x, ik->rows); /* places are those of x again */
+            skel__ik_errors(ik, ik->iterate.x, ik->size.rows); /* places are those of x again */
         }
         skel_ik_destroy(ik);
         pair_free(&p);
@@ -400,16 +401,16 @@ START_TEST(wrong_mimics_are_refused_by_name) {
     refused(&bad, "joints[1].mimic: is 4, must be the index");
     bad = p, bad.joint[1].mimic.source = -2, refused(&bad, "joints[1].mimic: is -2");
     bad = p, bad.joint[1].mimic.source = 1, refused(&bad, "joints[1].mimic: is 1");
-    bad = p, bad.joint[1].mimic.source = 3, refused(&bad, "joints[1].mimic: 'joint 3' is no hinge");
-    bad = p, bad.joint[3].mimic.source = 1, refused(&bad, "joints[3].mimic: 'joint 3' is no hinge");
+    bad = p, bad.joint[1].mimic.source = 3, refused(&bad, "joints[1].mimic: 'joint 3' is a ball");
+    bad = p, bad.joint[3].mimic.source = 1, refused(&bad, "joints[3].mimic: 'joint 3' is a ball");
     bad = p, bad.joint[0].mimic.source = 1, bad.joint[1].mimic.source = 2,
     bad.joint[2].mimic.source = 0;
-    refused(&bad, "joints[0].mimic: leads round in a ring by 'joint 0'");
+    refused(&bad, "joints[0].mimic: the chain of mimic joints is cyclic at 'joint 0'");
     bad = p, bad.joint[1].mimic.source = 0, bad.joint[1].mimic.multiplier = NAN;
     refused(&bad, "joints[1].mimic.multiplier");
     bad = p, bad.joint[1].mimic.source = 0, bad.joint[2].mimic.source = 1;
     bad.joint[1].mimic.multiplier = bad.joint[2].mimic.multiplier = 1e200;
-    refused(&bad, "joints[2].mimic: its chain is out of the range");
+    refused(&bad, "joints[2].mimic: the product of the multipliers");
     bad = p, bad.joint[3].type = SKEL_JOINT_HINGE, bad.joint[3].parent = 0, bad.joint[3].child = 1;
     bad.nb = 3, bad.joint[3].mimic.source = 0; /* 0 and 1 hang from the world: this closes a ring */
     refused(&bad, "joints[3].mimic: 'joint 3' closes a loop");
@@ -605,14 +606,16 @@ START_TEST(masked_columns_are_zero) {
     double q[MOST];
     memcpy(q, x.q, sizeof q);
     const skel_ik_receipt receipt = solve(ik, q);
-    ck_assert_int_eq(ik->nparts, 0);
-    skel__ik_jacobian(ik, ik->rows);
+    ck_assert_int_eq(ik->parts.count, 0);
+    skel__ik_jacobian(ik, ik->size.rows);
     int zero = 0, some = 0;
-    for (int32_t c = 0; c < ik->n; ++c) {
-        const int in_arm = is_one_of(x.arm, x.in_arm, ik->node[ik->of_column[c]].joint);
-        for (int32_t k = 0; k < ik->nt; ++k) {
-            const skel__ik_task *t = &ik->task[k];
-            const double most = max_abs(ik->jt + c * ik->rows + t->row, (size_t)t->rows);
+    for (int32_t c = 0; c < ik->size.columns; ++c) {
+        const int in_arm =
+            is_one_of(x.arm, x.in_arm, ik->problem.node[ik->problem.column_node[c]].joint);
+        for (int32_t k = 0; k < ik->size.tasks; ++k) {
+            const skel__ik_task *t = &ik->problem.task[k];
+            const double most =
+                max_abs(ik->iterate.jacobian_t + c * ik->size.rows + t->row, (size_t)t->rows);
             if (t->goal == 0 && !in_arm) ck_assert(most == 0), ++zero;
             if (t->goal == 0 && in_arm) some += most > 0;
             if (t->goal == 1) some += most > 0;
@@ -694,7 +697,7 @@ START_TEST(parts_that_move_each_other) {
     g[1].kind = SKEL_GOAL_AIM, g[1].relative_to = hand[0], g[1].chain_root = chest;
     g[1].axis[2] = 1;
     skel_ik *ik = make_in(m, g, 2, SKEL_IK_POSE);
-    ck_assert_int_eq(ik->nparts, 2);
+    ck_assert_int_eq(ik->parts.count, 2);
     const skel_ik_receipt receipt = solve(ik, q);
     ck_assert_msg(receipt.reached, "off by %g", receipt.residual);
     skel_fk(m, q, poses);
@@ -955,7 +958,7 @@ static void try_anything(rng *r, int k) {
     d.posture = rng_int(r, 4) ? NULL : posture;
     const skel_status status = skel_ik_create(&d, &ik, &err);
     if (status != SKEL_OK) { /* only this may be wrong with it */
-        ck_assert_msg(strstr(err.text, "have no place in common") || strstr(err.text, "mass"), "%s",
+        ck_assert_msg(strstr(err.text, "mimic it must overlap") || strstr(err.text, "mass"), "%s",
                       err.text);
     }
     for (int frame = 0; status == SKEL_OK && frame < 4; ++frame) {
@@ -982,15 +985,15 @@ static void try_anything(rng *r, int k) {
         ck_assert(isfinite(receipt.smallest_singular_value));
         skel__mimic_apply(m, memcpy(posture, q, sizeof q));
         ck_assert_int_eq(memcmp(posture, q, (size_t)m->nq * sizeof *q), 0);
-        for (int32_t i = 0; i < ik->nn; ++i) { /* of all that the goals have to do with */
-            const skel__ik_node *n = &ik->node[i];
+        for (int32_t i = 0; i < ik->size.nodes; ++i) { /* of all that the goals have to do with */
+            const skel__ik_node *n = &ik->problem.node[i];
             const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
             double c[2];
-            if (!j || !j->limits.is_set || (n->leader >= 0 && n->factor == 0)) continue;
+            if (!j || !j->limits.is_set || (n->source >= 0 && n->mimic_factor == 0)) continue;
             const int32_t count = skel__joint_coordinates(j, q + j->q_offset, c);
             for (int32_t l = 0; l < count; ++l) {
                 const double x = j->type == SKEL_JOINT_BALL ? c[l] : q[j->q_offset + l];
-                const int is_one = n->leader >= 0 && j->limits.low[l] == j->limits.high[l];
+                const int is_one = n->source >= 0 && j->limits.low[l] == j->limits.high[l];
                 const double slack = is_one ? 1e-14 : 0; /* no product hits a place exactly */
                 ck_assert_msg(x <= j->limits.high[l] + slack, "joint %d: %.17g", n->joint, x);
                 if (j->type != SKEL_JOINT_BALL || l) ck_assert(x >= j->limits.low[l] - slack);

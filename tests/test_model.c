@@ -261,7 +261,7 @@ static const fault k_faults[] = {
     {"bodies[0].motion", SKEL_E_BODY, motion_unknown},
     {"bodies[0].shape", SKEL_E_BODY, shape_unknown},
     {"bodies[0].name", SKEL_E_BODY, name_world},
-    {"\"two\" stands twice", SKEL_E_ARGUMENT, name_twice},
+    {"duplicate name \"two\"", SKEL_E_ARGUMENT, name_twice},
     {"bodies", SKEL_E_ARGUMENT, name_empty},
     {"bodies[0].curve", SKEL_E_BODY, driven_without_curve},
     {"bodies[0].curve", SKEL_E_BODY, curve_fixed},
@@ -284,7 +284,7 @@ static const fault k_faults[] = {
     {"joints[1].motor", SKEL_E_JOINT, joint_motor_nan},
     {"joints[1].limits", SKEL_E_JOINT, joint_limits},
     {"joints[1].limits", SKEL_E_JOINT, joint_limits_fixed},
-    {"joints[2].frames: stand 0.1 m apart", SKEL_E_JOINT, joint_open},
+    {"joints[2].frames: their origins are 0.1 m apart", SKEL_E_JOINT, joint_open},
     {"joints[2].frames: their axes differ", SKEL_E_JOINT, joint_bent},
     {"joints[1].follow", SKEL_E_JOINT, follow_nan},
     {"joints[1].follow", SKEL_E_JOINT, follow_damping},
@@ -359,8 +359,8 @@ static const fault k_faults[] = {
     {"wobbles[0].turn_b: is -1", SKEL_E_ARGUMENT, wobble_turn_b},
     {"wobbles[0].body: 'soft' is not dynamic", SKEL_E_ARGUMENT, wobble_fixed},
     {"wobbles[0].body: 'three' has the joint 'joint 2'", SKEL_E_ARGUMENT, wobble_joint},
-    {"wobbles[1].body: 'soft' wobbles already", SKEL_E_ARGUMENT, wobble_twice},
-    {"wobbles[0].host: 'three' wobbles itself", SKEL_E_ARGUMENT, wobble_chain},
+    {"wobbles[1].body: 'soft' is a wobbling mass already", SKEL_E_ARGUMENT, wobble_twice},
+    {"wobbles[0].host: 'three' is a wobbling mass itself", SKEL_E_ARGUMENT, wobble_chain},
     {"wobbles: must", SKEL_E_ARGUMENT, wobbles_null},
     {"wobble_stride", SKEL_E_ARGUMENT, wobbles_stride},
     {"fields[1].struct_size", SKEL_E_STRUCT_SIZE, field_size},
@@ -614,9 +614,14 @@ START_TEST(joints_come_back) {
     fixture f;
     make_valid(&f);
     skel_joint_desc *j = &f.joint[1];
-    double *all = &j->limits.restitution; /* one after another up to the delay */
+    double *numbers[] = {&j->limits.restitution, &j->limits.law_a,        &j->limits.law_b,
+                         &j->limits.law_c,       &j->limits.law_d,        &j->limits.law_range,
+                         &j->spring.stiffness,   &j->spring.damping,      &j->spring.rest,
+                         &j->muscle.growth,      &j->muscle.max,          &j->muscle.start,
+                         &j->muscle.feedback,    &j->muscle.impact_speed, &j->muscle.delay};
     make_law(&f);
-    for (int k = 0; all + k <= &j->muscle.delay; ++k) all[k] = .0625 * (16 - k);
+    for (int k = 0; k < (int)(sizeof numbers / sizeof *numbers); ++k)
+        *numbers[k] = .0625 * (16 - k);
     j->muscle.side = -1;
     j->name = "j";
     j->flags = SKEL_FLAG_SMOOTH;

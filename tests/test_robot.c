@@ -334,7 +334,7 @@ START_TEST(arguments_are_checked) {
     skel_dh_desc_init(&d);
     skel_dh_row_init(&row);
     d.rows = &row, d.row_count = 1;
-    row.a = NAN, refused(&d, "rows[0]: has the number nan");
+    row.a = NAN, refused(&d, "rows[0]: one of a, alpha, d, theta, offset is nan");
     row.a = 0, row.sign = 0.5, refused(&d, "rows[0].sign: is 0.5, must be 1 or -1");
     row.sign = 1, row.type = SKEL_JOINT_BALL, refused(&d, "rows[0].type: is 4");
     row.type = SKEL_JOINT_SLIDE, d.convention = 2, refused(&d, "convention: is 2");

@@ -681,7 +681,8 @@ END_TEST
 START_TEST(fields_are_checked) {
     small("", ",'axsi':[0,0,1]", "",
           "joints[0].axsi: is not a field of a joint, did you mean 'axis'?");
-    small("", ",'friction':1,'friction':2", "", "joints[0].friction: is there twice");
+    small("", ",'friction':1,'friction':2", "",
+          "joints[0].friction: is given twice, must be given once");
     small("", "", ",'gravty':[0,0,0]",
           "gravty: is not a field of a scene, did you mean 'gravity'?");
     small("", "", ",'nonsense':1", "nonsense: is not a field of a scene");
@@ -696,7 +697,7 @@ END_TEST
 
 START_TEST(bodies_are_checked) {
     small(",{'name':'world'}", "", "", "bodies[1].name: is \"world\", must be another name");
-    small(",{'name':'a'}", "", "", "bodies[1].name: is \"a\", must be another name: bodies[0]");
+    small(",{'name':'a'}", "", "", "bodies[1].name: is \"a\", must be unique: bodies[0]");
     small(",{'name':''}", "", "", "bodies[1].name: is \"\", must be a string that is not empty");
     small(",{'name':'x\\ty'}", "", "", "bodies[1].name: is \"x\\ty\", must be without control");
     small(",{'mass':1}", "", "", "bodies[1].name: is missing");
@@ -733,7 +734,7 @@ START_TEST(driven_bodies_follow_their_curve) {
     snprintf(body, sizeof body, ",{'name':'b','position':[1,0,1e-7],%s}", curve);
     small(body, "", "", NULL);
     snprintf(body, sizeof body, ",{'name':'b','position':[1,0,0.1],%s}", curve);
-    small(body, "", "", "bodies[1].position: is [1, 0, 0.1], must be what the curve has at time 0");
+    small(body, "", "", "bodies[1].position: is [1, 0, 0.1], must be that of the curve at time 0");
     small(",{'name':'b','motion':'driven','curve':{'time':[0]}}", "", "",
           "bodies[1].curve.position: is missing, must be given (or orientation)");
     small(",{'name':'b','motion':'driven','curve':{'time':[0],'orientation':[[1,0,0,0]]}}", "", "",
@@ -771,7 +772,7 @@ START_TEST(pins_are_checked) {
         {"'motion':'fixed',CURVE", "bodies[1].curve: is only for motion \"driven\""},
         {"'pinned':[[0,1]],CURVE", NULL},
         {"'pinned':[[0,1]],'curve':{'time':[0],'position':[[0,0,1]]}",
-         "bodies[1].position: is [0, 0, 0], must be what the curve has at time 0"},
+         "bodies[1].position: is [0, 0, 0], must be that of the curve at time 0"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char fields[256], body[512];
@@ -853,7 +854,7 @@ START_TEST(joints_are_checked) {
          "joints[0].frames[0].positon: is not a field of a frame, did you mean 'position'?"},
         {"'type':'slide','bodies':['upper','lower'],'q':2,"
          "'frames':[{'orientation':[0.5,0.5,0.5,0.5]},{'orientation':[0.5,0.5,0.5,0.5]}]",
-         "joints[0].q: is 2, must be what the positions of the bodies say"},
+         "joints[0].q: is 2, must be that of the positions of the bodies"},
         {"'type':'fixed','bodies':['upper','lower'],'limits':[0,1]",
          "joints[0].limits: is not a field of a fixed joint"},
         {"'type':'ball','bodies':['upper','lower'],'anchor':[0,0,0],'motor':1",
@@ -919,7 +920,7 @@ START_TEST(loops_are_accepted) {
           "", NULL);
     small(",{'name':'b','motion':'fixed','position':[1,0,0]}",
           "},{'type':'ball','bodies':['b','world'],'anchor':[0,0,0]", "",
-          "joints[1].bodies: neither 'b' nor 'world' moves by forces, one must");
+          "joints[1].bodies: neither 'b' nor 'world' is dynamic, one of them must be");
 }
 END_TEST
 
@@ -947,8 +948,7 @@ END_TEST
 START_TEST(actuators_are_checked) {
     small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
           "joints[0].limit_torque: must come with limits");
-    small("", ",'limit_restitution':0.5", "",
-          "joints[0].limit_restitution: must come with limits");
+    small("", ",'limit_restitution':0.5", "", "joints[0].limit_restitution: must come with limits");
     small("", ",'limits':[0,1],'limit_restitution':2", "",
           "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
     small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
@@ -962,7 +962,8 @@ START_TEST(actuators_are_checked) {
     const char *other = ",{'name':'b','mass':1,'inertia':[1,1,1],'position':[0,0,0]}],'joints':[{"
                         "'type':'%s','bodies':['a','b'],'anchor':[0,0,0],%s}]}";
     const char *cases[][3] = {
-        {"ball", "'spring':{'stiffness':1}", "joints[0].spring: must be left out: only a hinge"},
+        {"ball", "'spring':{'stiffness':1}",
+         "joints[0].spring: must be left out: only a joint with"},
         {"ball", "'muscle':{'growth':1,'max':1}", "joints[0].muscle: must be left out"},
         {"fixed", "'limit_restitution':0",
          "joints[0].limit_restitution: is not a field of a fixed joint"},
@@ -1031,12 +1032,12 @@ START_TEST(soft_masses_are_checked) {
 #define SPRINGS "'longitudinal':{'c':1,'d':1},'transversal':{'c':1,'d':1},'angular':{'a':1,'b':1}"
     const char *cases[][2] = {
         {"{'name':'a','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
-         "wobble[0].name: is \"a\", must be another name: bodies[0] has this one"},
+         "wobble[0].name: is \"a\", must be unique: bodies[0] has this name"},
         {"{'name':'world','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
          "wobble[0].name: is \"world\", must be another name"},
         {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "},"
          "{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "}",
-         "wobble[1].name: is \"w\", must be another name: a wobble before it has this one"},
+         "wobble[1].name: is \"w\", must be unique: an earlier wobble has this name"},
         {"{'name':'w','body':'a','mass':1,'inertia':[1,1,1]," SPRINGS "},"
          "{'name':'v','body':'w','mass':1,'inertia':[1,1,1]," SPRINGS "}",
          "wobble[1].body: is \"w\", must be the name of one of the bodies"},
@@ -1061,12 +1062,12 @@ START_TEST(soft_masses_are_checked) {
             "'position':[0,0,0]},{'name':'b','mass':1,'inertia':[1,1,1]}],'joints':[{'type':'ball',"
             "'name':'w.lock','bodies':['a','b'],'frames':[{},{}]}],'wobble':[{'name':'w',"
             "'body':'a','mass':1,'inertia':[1,1,1],'locked':true}]}",
-            "wobble[0].name: must be another name: there is a joint 'w.lock'");
+            "wobble[0].name: must be another name: a joint 'w.lock' exists");
     refused("{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
             "'position':[0,0,0]},{'name':'b','mass':1,'inertia':[1,1,1]}],'joints':[{'type':'ball',"
             "'bodies':['a','b'],'frames':[{},{}]}],'wobble':[{'name':'w','body':'b','mass':1,"
             "'inertia':[1,1,1]," SPRINGS "}]}",
-            "wobble[0].body: needs a position of bodies[1], which has none");
+            "wobble[0].body: needs the position of bodies[1], which is missing");
     skel_status status;
     const char *locked =
         "{'format':'skel-scene/1','bodies':[{'name':'a','mass':1,'inertia':[1,1,1],"
@@ -1104,7 +1105,7 @@ START_TEST(placing_is_checked) {
         {"", "'frames':[{'position':[1e308,0,0]},{'position':[-1e308,0,0]}]", "bodies[1].position"},
         {",'orientation':[1,0,0,0]", "'frames':[{},{}]", "bodies[1].position: is missing"},
         {"", "'frames':[{},{}]},{'type':'ball','bodies':['a','b'],'anchor':[0,0,0]",
-         "joints[1].anchor: needs a position of bodies[1]"},
+         "joints[1].anchor: needs the position of bodies[1]"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char text[512];
@@ -1273,7 +1274,7 @@ START_TEST(what_cannot_act_is_said) {
                     &status);
     ck_assert_int_eq(status, SKEL_OK);
     ck_assert_ptr_nonnull(
-        strstr(lines, "warning: joints[0].limits: has no effect where it is wider than a turn"));
+        strstr(lines, "warning: joints[0].limits: has no effect: the range is wider"));
     ck_assert_ptr_nonnull(
         strstr(lines, "warning: ground: has no effect: no body has a shape or contacts"));
     free(lines);

@@ -225,9 +225,9 @@ static const char *const k_wrong[][2] = {
     {"'goals':[3]", "goals[0]: is 3, must be an object"},
     {"{'body':'hand'}", "goals[0]: has no target, must have one of: " KINDS},
     {"{'body':'hand','look_at':[0,0,0],'pole':[0,0,0]}",
-     "goals[0]: is of 2 kinds, must have one of: " KINDS},
+     "goals[0]: has targets of 2 kinds, must have one of: " KINDS},
     {"{'body':'hand','position':[0,0,0],'centre_of_mass':[0,0,0]}",
-     "goals[0]: is of 2 kinds, must have one of: " KINDS},
+     "goals[0]: has targets of 2 kinds, must have one of: " KINDS},
     {"{'body':'hand','positon':[0,0,0]}",
      "goals[0].positon: is not a field of a goal, did you mean 'position'?"},
     {"{'position':[0,0,0]}", "goals[0].body: is missing, must be the name of one of the bodies"},
@@ -294,8 +294,8 @@ static const char *const k_wrong[][2] = {
     {"'ik':{'seed':[1,0,0]}", "ik.seed: has 3 numbers, must have the 8 of all joints"},
     {"'ik':{'seed':[1,0,0,0,0,0,'x',0]}", "ik.seed[6]: is \"x\", must be a number"},
     {"'ik':{'posture':[1,1,0,0,0,0,0,0]}",
-     "ik.posture[0]: begins the turn of a ball joint, 'shoulder', which must be a unit quaternion "
-     "w, x, y, z"},
+     "ik.posture[0]: starts the quaternion of the ball joint 'shoulder', which has the length "
+     "1.41421, must have the length 1"},
     {"'ik':{'tolerance':0}", "ik.tolerance: is 0, must be a number > 0"},
     {"'ik':{'max_ms':-1}", "ik.max_ms: is -1, must be a number >= 0"},
     {"'ik':{'root':'free'}",
@@ -308,9 +308,11 @@ static const char *const k_wrong[][2] = {
     {"'ik':{'max_speed':{'glue':1}}",
      "ik.max_speed.glue: is a fixed joint, must be one that moves"},
     {"'ik':{'max_speed':{'elbow':-1}}", "ik.max_speed.elbow: is -1, must be a number > 0"},
-    {"'ik':{'max_speed':{'elbow':1,'elbow':2}}", "ik.max_speed.elbow: is there twice"},
+    {"'ik':{'max_speed':{'elbow':1,'elbow':2}}",
+     "ik.max_speed.elbow: is given twice, must be given once"},
     {"'ik':{'stiffness':1.5}", "ik.stiffness: is 1.5, must be a number from 0 to 1"},
-    {"'ik':{'stiffness':{'elbow':0,'elbow':0}}", "ik.stiffness.elbow: is there twice"},
+    {"'ik':{'stiffness':{'elbow':0,'elbow':0}}",
+     "ik.stiffness.elbow: is given twice, must be given once"},
     {"'ik':{'stiffness':'soft'}",
      "ik.stiffness: is \"soft\", must be a number from 0 to 1 or {\"joint\": number, ...}"},
     {"'ik':{'blend':[1]}", "ik.blend: is [1], must be [frames in, frames out], whole numbers >= 0"},
@@ -325,7 +327,7 @@ static const char *const k_wrong[][2] = {
     {"'ik':{'method':'ccd'}", "ik.method: is \"ccd\", must be one of \"damped\", \"newton\""},
     {"'goals':[{'body':'hand','position':[0,0,0]},{'body':'nail','position':[0,0,0],'priority':1}],"
      "'ik':{'method':'newton'}",
-     "ik.method: is \"newton\", which must have all goals of one priority"},
+     "ik.method: is \"newton\", must be \"damped\" unless all goals have one priority"},
 };
 enum { WRONG = sizeof k_wrong / sizeof *k_wrong };
 
@@ -360,8 +362,9 @@ START_TEST(warnings) {
     char lines[512];
     size_t needed;
     ck_assert_int_eq(skel_scene_check(json, strlen(json), lines, sizeof lines, &needed), SKEL_OK);
-    ck_assert_str_eq(lines, "warning: bodies[0].mass: is missing: the body is good for kinematics, "
-                            "not for a bake\nwarning: ik: has no effect: there are no goals\n");
+    ck_assert_str_eq(lines,
+                     "warning: bodies[0].mass: is missing: kinematics does not need "
+                     "it, but a bake does\nwarning: ik: has no effect: there are no goals\n");
     free(json);
     /* a scene with goals is one for kinematics */
     json = quoted("{'format':'skel-scene/1','bodies':[{'name':'a','position':[0,0,0]}],"

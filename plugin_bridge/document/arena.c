@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
+/* A block starts with the address of the block before it. Its 16 bytes keep the memory after it
+   aligned. */
 void *arena_alloc(memory_arena *arena, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
@@ -25,9 +26,11 @@ char *arena_string(memory_arena *arena, const char *string) {
 }
 
 bool arena_grow(memory_arena *arena, void *list, int32_t count, int32_t *room, size_t size) {
-    void *old;
-    memcpy(&old, list, sizeof old); /* list is the address of a pointer of any type */
     if (count < *room) return true;
+
+    /* `list` is the address of a pointer of any type. */
+    void *old;
+    memcpy(&old, list, sizeof old);
     const int32_t more = *room ? 2 * *room : 16;
     void *now = more > *room ? arena_alloc(arena, (size_t)more, size) : NULL;
     if (!now) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON document: problems with their paths, typed values, field tables. No scene here. */
+/* Reading a JSON document: problems with their paths, typed values, field tables. This file knows
+   no particular format. */
 #include "document/doc.h"
 
 #include <limits.h>
@@ -10,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT_SLACK 1e-3  /* how far a quaternion may be from unit length */
-#define UNIT_EXACT 2e-15 /* of the squared length: rounding, left alone */
-#define NAME_MAX_BYTES 255
-#define SHORT 48 /* characters of a value in a message */
+#define DOC_UNIT_ROUNDING 2e-15 /* of a squared length: such a vector counts as a unit vector */
+#define DOC_NAME_BYTES_MAX 255
+#define DOC_VALUE_BYTES_MAX 48 /* of a value in a message */
 
 doc_locale doc_locale_enter(void) {
     doc_locale pair = {NULL, NULL};
@@ -36,6 +36,8 @@ void doc_error_fill(skel_error *err, skel_status status, int32_t body, int32_t j
                     const char *text) {
     const size_t head = offsetof(skel_error, text);
     if (!err || err->struct_size <= head) return;
+
+    /* The caller may know a shorter text. */
     const size_t size = err->struct_size < sizeof *err ? err->struct_size : sizeof *err;
     err->status = status;
     err->body = body;
@@ -53,41 +55,45 @@ skel_status doc_error_say(skel_error *err, skel_status status, const char *form,
     return status;
 }
 
+/* NULL: there are too many problems already. */
 static doc_problem *problem_new(document *doc, skel_status status) {
-    const bool error = status != SKEL_OK;
-    if (!doc->problems || (error && doc->error_count >= DOC_MAX_ERRORS) ||
-        (!error && doc->warning_count >= DOC_MAX_WARNINGS)) {
-        return NULL;
-    }
-    *(error ? &doc->error_count : &doc->warning_count) += 1;
+    const bool is_error = status != SKEL_OK;
+    int32_t *count = is_error ? &doc->error_count : &doc->warning_count;
+    const int32_t max = is_error ? DOC_MAX_ERRORS : DOC_MAX_WARNINGS;
+    if (!doc->problems || *count >= max) return NULL;
+
+    ++*count;
     doc_problem *p = &doc->problems[doc->problem_count++];
     *p = (doc_problem){status, 0, doc->problem_count, -1, -1, ""};
     return p;
 }
 
-/* Length of the string, or of its first whole characters within max bytes. */
+/* Length of the string, or of its first whole UTF-8 characters within max bytes. */
 static size_t cut_length(const char *string, size_t max) {
     size_t n = strlen(string);
     if (n <= max) return n;
-    for (n = max; n > 0 && ((unsigned char)string[n] & 0xc0) == 0x80;) --n;
+    n = max;
+    while (n > 0 && ((unsigned char)string[n] & 0xc0) == 0x80) --n;
     return n;
 }
 
+/* "joints[3].axis"; returns the length. A part that does not fit is left out. */
 static size_t add_path(const doc_at *at, char *out, size_t size) {
     if (!at || (!at->name && at->index < 0)) return 0; /* the root has no name */
+
     const size_t used = add_path(at->up, out, size);
     int n = 0;
     if (used < size && at->name) {
         n = snprintf(out + used, size - used, "%s%.*s", used ? "." : "",
-                     (int)cut_length(at->name, SHORT), at->name);
+                     (int)cut_length(at->name, DOC_VALUE_BYTES_MAX), at->name);
     } else if (used < size) {
         n = snprintf(out + used, size - used, "[%d]", (int)at->index);
     }
     return n > 0 && used + (size_t)n < size ? used + (size_t)n : used;
 }
 
-/* Number of the last value inside the node: what is missing comes after what is there. */
-static int last_number(const json_value *node) {
+/* Order of the last value inside the node. */
+static int last_order(const json_value *node) {
     while (node->child) {
         node = node->child;
         while (node->next) node = node->next;
@@ -95,24 +101,25 @@ static int last_number(const json_value *node) {
     return node->order;
 }
 
-/* Which body or joint the path goes through, and where it is in the document: at the value, or, for
-   what is missing, at the end of the object that lacks it. */
+/* The body or joint that the path leads through, and the order of the problem in the document. A
+   missing value is ordered after the last value of the object that lacks it. */
 static void problem_place(doc_problem *p, const doc_at *at) {
     for (const doc_at *a = at; a; a = a->up) {
-        if (p->order == 0 && a->node) p->order = a == at ? a->node->order : last_number(a->node);
+        if (p->order == 0 && a->node) p->order = a == at ? a->node->order : last_order(a->node);
         if (a->name || !a->up || !a->up->name) continue;
         if (strcmp(a->up->name, "bodies") == 0 && !a->up->up->up) p->body = a->index;
         if (strcmp(a->up->name, "joints") == 0 && !a->up->up->up) p->joint = a->index;
     }
 }
 
+/* "path: message", in one line even if the name of an unknown field has control characters. */
 static void problem_text(doc_problem *p, const doc_at *at, const char *form, va_list args) {
     size_t used = add_path(at, p->text, sizeof p->text / 2);
     if (used == 0) used = (size_t)snprintf(p->text, sizeof p->text, "document");
     used += (size_t)snprintf(p->text + used, sizeof p->text - used, ": ");
     vsnprintf(p->text + used, sizeof p->text - used, form, args);
-    for (char *c = p->text; *c;
-         ++c) /* a message is one line, whatever an unknown field is called */
+
+    for (char *c = p->text; *c; ++c)
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     problem_place(p, at);
 }
@@ -141,13 +148,14 @@ void doc_pass_on(document *doc, skel_status status, const skel_error *err) {
     if (!p) return;
     p->body = err->body;
     p->joint = err->joint;
-    p->order = INT_MAX;
+    p->order = INT_MAX; /* after the problems of the document itself */
     snprintf(p->text, sizeof p->text, "%s", err->text[0] ? err->text : skel_status_text(status));
 }
 
 static int problem_compare(const void *a, const void *b) {
     const doc_problem *x = a, *y = b;
-    return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : x->turn - y->turn;
+    if (x->order != y->order) return (x->order > y->order) - (x->order < y->order);
+    return x->turn - y->turn;
 }
 
 void doc_sort(document *doc) {
@@ -171,14 +179,20 @@ skel_status doc_result(const document *doc, skel_error *err) {
 
 /* ---- values in messages -------------------------------------------------------------------- */
 
-/* Cuts at a whole character and says so. */
+/* A long string is cut after a whole character and ends in "...". */
 static void add_short_string(text_buffer *t, const char *string) {
-    const size_t n = cut_length(string, SHORT);
-    char cut[SHORT + 4];
+    const size_t n = cut_length(string, DOC_VALUE_BYTES_MAX);
+    char cut[DOC_VALUE_BYTES_MAX + 4];
     snprintf(cut, sizeof cut, "%.*s%s", (int)n, string, string[n] ? "..." : "");
     text_string(t, cut);
 }
 
+static const char *word_of(const json_value *node) {
+    if (json_is_null(node)) return "null";
+    return json_is_true(node) ? "true" : "false";
+}
+
+/* A value in about DOC_VALUE_BYTES_MAX characters. */
 static void add_short(text_buffer *t, const json_value *node) {
     if (json_is_number(node)) {
         if (isfinite(node->number))
@@ -189,17 +203,17 @@ static void add_short(text_buffer *t, const json_value *node) {
         add_short_string(t, node->text);
     } else if (json_is_array(node)) {
         const char *between = "[";
-        for (const json_value *c = node->child; c && t->length < SHORT;
-             c = c->next, between = ", ") {
+        for (const json_value *c = node->child; c && t->length < DOC_VALUE_BYTES_MAX; c = c->next) {
             text_add(t, between);
             add_short(t, c);
-            if (c->next && t->length >= SHORT) text_add(t, ", ...");
+            if (c->next && t->length >= DOC_VALUE_BYTES_MAX) text_add(t, ", ...");
+            between = ", ";
         }
         text_add(t, node->child ? "]" : "[]");
     } else if (json_is_object(node)) {
         text_add(t, node->child ? "{...}" : "{}");
     } else {
-        text_add(t, json_is_null(node) ? "null" : json_is_true(node) ? "true" : "false");
+        text_add(t, word_of(node));
     }
 }
 
@@ -218,20 +232,22 @@ void doc_wrong(document *doc, const doc_at *at, const char *must) {
     doc_error(doc, at, "is %s, must be %s", is, must);
 }
 
-/* Letters to put in, take out or change to get from a to b [Wagner, Fischer 1974]; 99 where the
-   names are too long to be typing errors of field names. */
+/* Levenshtein distance: the number of letters to insert, delete or replace to get from a to b. Row
+   i of the table is computed in place from row i - 1 [Wagner, Fischer 1974]. Names that are too
+   long for a typing error of a field name get the distance 99. */
 static int32_t edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 64 };
+    enum { LENGTH_MAX = 64, FAR = 99 };
     const size_t na = strlen(a), nb = strlen(b);
-    int32_t row[LONGEST + 1];
-    if (na > LONGEST || nb > LONGEST) return 99;
+    int32_t row[LENGTH_MAX + 1];
+    if (na > LENGTH_MAX || nb > LENGTH_MAX) return FAR;
+
     for (size_t j = 0; j <= nb; ++j) row[j] = (int32_t)j;
     for (size_t i = 1; i <= na; ++i) {
-        int32_t corner = row[0];
+        int32_t diagonal = row[0];
         row[0] = (int32_t)i;
         for (size_t j = 1; j <= nb; ++j) {
-            int32_t best = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
+            int32_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
             if (row[j] + 1 < best) best = row[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
             row[j] = best;
@@ -243,22 +259,25 @@ static int32_t edit_distance(const char *a, const char *b) {
 void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t i),
                  const void *user, char *out, size_t size) {
     const char *best = NULL;
-    int32_t offset = 3; /* at most two letters off, and fewer than were typed */
+    int32_t nearest = 3; /* at most two letters differ, and fewer than were typed */
     const char *known;
     for (int32_t i = 0; (known = next(user, i)) != NULL; ++i) {
-        const int32_t d = edit_distance(name, known) + (name[0] != known[0]); /* few begin wrong */
-        if (d < offset && (size_t)d < strlen(name)) {
-            offset = d;
+        /* Typing errors are rare in the first letter, so it counts twice. */
+        const int32_t distance = edit_distance(name, known) + (name[0] != known[0]);
+        if (distance < nearest && (size_t)distance < strlen(name)) {
+            nearest = distance;
             best = known;
         }
     }
+
     out[0] = 0;
     if (best) snprintf(out, size, ", did you mean '%s'?", best);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
+/* A block starts with the address of the block before it. Its 16 bytes keep the memory after it
+   aligned. */
 void *doc_blocks_alloc(void **blocks, size_t count, size_t size) {
     void **block = NULL;
     if (size == 0 || count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
@@ -316,6 +335,7 @@ static const char *known_field(const void *user, int32_t i) {
     return ((const doc_field *)user)[i].name;
 }
 
+/* Enters one member of the object in the list. */
 static void take_field(document *doc, const doc_at *at, const char *what, doc_field_list *out) {
     int i = 0;
     while (out->table[i].name && strcmp(out->table[i].name, at->node->name) != 0) ++i;
@@ -324,7 +344,7 @@ static void take_field(document *doc, const doc_at *at, const char *what, doc_fi
         doc_suggest(at->node->name, known_field, out->table, hint, sizeof hint);
         doc_error(doc, at, "is not a field of %s%s", what, hint);
     } else if (out->node[i]) {
-        doc_error(doc, at, "is there twice");
+        doc_error(doc, at, "is given twice, must be given once");
     } else {
         out->node[i] = at->node;
     }
@@ -367,6 +387,8 @@ bool doc_array(document *doc, const doc_at *at, int32_t min, int32_t max, const 
         doc_wrong(doc, at, must);
         return false;
     }
+
+    /* A long array is not repeated in the message. */
     const int n = json_size(at->node);
     if (n > max && max >= 1000) {
         doc_error(doc, at, "has %d elements, must have at most %d", n, (int)max);
@@ -407,7 +429,7 @@ bool doc_integer(document *doc, const doc_at *at, int32_t *out) {
     return good;
 }
 
-/* C0 and C1 control characters and DEL; the text is already known to be UTF-8. */
+/* C0 and C1 control characters and DEL. The text is valid UTF-8. */
 static bool has_control(const char *s) {
     for (const unsigned char *c = (const unsigned char *)s; *c; ++c)
         if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0)) return true;
@@ -420,10 +442,11 @@ bool doc_name(document *doc, const doc_at *at, const char **out) {
         doc_wrong(doc, at, "a string that is not empty");
         return false;
     }
+
     const char *name = at->node->text;
     const size_t n = strlen(name);
-    if (n > NAME_MAX_BYTES) {
-        doc_error(doc, at, "is %zu bytes long, must be at most %d", n, NAME_MAX_BYTES);
+    if (n > DOC_NAME_BYTES_MAX) {
+        doc_error(doc, at, "is %zu bytes long, must be at most %d", n, DOC_NAME_BYTES_MAX);
     } else if (has_control(name)) {
         doc_wrong(doc, at, "without control characters");
     } else {
@@ -436,6 +459,7 @@ bool doc_name(document *doc, const doc_at *at, const char **out) {
 bool doc_vector(document *doc, const doc_at *at, int32_t count, const char *must, double *out) {
     int32_t n;
     if (!doc_array(doc, at, count, count, must, &n)) return false;
+
     double x[8] = {0};
     int32_t i = 0;
     bool good = true;
@@ -451,6 +475,8 @@ bool doc_vector(document *doc, const doc_at *at, int32_t count, const char *must
 
 bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32_t *out) {
     if (!at->node) return false;
+
+    /* The list of the message grows until the name is found. */
     text_buffer must = {0};
     text_add(&must, "one of");
     for (int32_t i = 0; names[i]; ++i) {
@@ -461,6 +487,7 @@ bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32
         }
         text_addf(&must, "%s \"%s\"", i ? "," : "", names[i]);
     }
+
     if (must.failed) doc->no_memory = true;
     doc_wrong(doc, at, text_get(&must));
     text_free(&must);
@@ -468,22 +495,25 @@ bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32
 }
 
 void doc_normalise(double *x, int32_t count) {
-    double biggest = 0.0, sum = 0.0;
-    for (int32_t i = 0; i < count; ++i) biggest = fmax(biggest, fabs(x[i]));
-    if (biggest == 0.0) return;
+    double largest = 0.0, sum = 0.0;
+    for (int32_t i = 0; i < count; ++i) largest = fmax(largest, fabs(x[i]));
+    if (largest == 0.0) return;
+
     for (int32_t i = 0; i < count; ++i) sum += x[i] * x[i];
-    if (fabs(sum - 1.0) <= UNIT_EXACT) return;
+    if (fabs(sum - 1.0) <= DOC_UNIT_ROUNDING) return;
+
+    /* Squares of very large or very small numbers would overflow or underflow. */
     sum = 0.0;
-    for (int32_t i = 0; i < count; ++i) sum += (x[i] / biggest) * (x[i] / biggest);
+    for (int32_t i = 0; i < count; ++i) sum += (x[i] / largest) * (x[i] / largest);
     const double length = sqrt(sum);
-    for (int32_t i = 0; i < count; ++i) x[i] = x[i] / biggest / length;
+    for (int32_t i = 0; i < count; ++i) x[i] = x[i] / largest / length;
 }
 
 bool doc_quaternion(document *doc, const doc_at *at, double out[4]) {
     double q[4];
     if (!doc_vector(doc, at, 4, "[w, x, y, z]", q)) return false;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    if (!(fabs(length - 1.0) <= UNIT_SLACK)) {
+    if (!(fabs(length - 1.0) <= DOC_QUATERNION_SLACK)) {
         doc_wrong(doc, at, "a unit quaternion [w, x, y, z]");
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON document with care: every problem is kept with the path of what is wrong, what it
-   is and what it must be. Readers return false where the value is absent or wrong (then the problem
-   is noted) and leave *out as it was. */
+/* Reading a JSON document. Every problem is kept as "path: is X, must be Y". A reader returns false
+   and leaves *out unchanged if the value is missing or wrong. A wrong value is noted as a problem,
+   a missing value is not (see doc_need). */
 #ifndef BRIDGE_DOCUMENT_DOC_H
 #define BRIDGE_DOCUMENT_DOC_H
 
@@ -16,6 +16,7 @@
 #define DOC_MAX_WARNINGS 100
 #define DOC_MAX_FIELDS 24
 #define DOC_MAX_SAMPLES 1000000
+#define DOC_QUATERNION_SLACK 1e-3 /* how far the length of a given quaternion may be from 1 */
 #define DOC_PI 3.14159265358979323846
 
 #if defined(__GNUC__)
@@ -26,16 +27,16 @@
 
 typedef struct doc_problem {
     skel_status status; /* SKEL_OK for a warning */
-    int32_t order;      /* place in the document */
-    int32_t turn;       /* of those at one place: when it was noted */
-    int32_t body;       /* -1 where it is about none */
-    int32_t joint;
+    int32_t order;      /* of the value in the document */
+    int32_t turn;       /* order in which problems of one value were noted */
+    int32_t body;       /* index of the body, -1: none */
+    int32_t joint;      /* index of the joint, -1: none */
     char text[496];
 } doc_problem;
 
 typedef struct document {
     json_value *root;      /* of the tree */
-    doc_problem *problems; /* room for all that may be noted */
+    doc_problem *problems; /* (DOC_MAX_ERRORS + DOC_MAX_WARNINGS) */
     int32_t problem_count;
     int32_t error_count;
     int32_t warning_count;
@@ -44,11 +45,11 @@ typedef struct document {
     void *blocks; /* memory freed by doc_close */
 } document;
 
-/** A value and the way to it. node is NULL where the document does not have it. */
+/** A value and its path. node is NULL if the document does not have it. */
 typedef struct doc_at {
-    const struct doc_at *up;
-    const char *name; /* NULL: an element, then index counts */
-    int32_t index;
+    const struct doc_at *up; /* the object or array around it; NULL: the root */
+    const char *name;        /* of a member; NULL: an element */
+    int32_t index;           /* of an element */
     const json_value *node;
 } doc_at;
 
@@ -65,24 +66,24 @@ typedef struct doc_field_list {
 
 typedef enum doc_sign { DOC_ANY, DOC_POSITIVE, DOC_NOT_NEGATIVE } doc_sign;
 
-/** Room for problems, for a text that is no JSON. False: no_memory. */
+/** Memory for problems, for a text that is not JSON. False: no_memory is set. */
 bool doc_start(document *doc);
-/** Checks and parses the text. False: no root; the reason is noted (or no_memory is set). */
+/** Checks and parses JSON. False: there is no root; the reason is noted, or no_memory is set. */
 bool doc_open(document *doc, const char *json, size_t length);
 void doc_close(document *doc);
-/** Zeroed memory in a chain that starts at *blocks (NULL at first); NULL where there is none. */
+/** Zeroed memory in a chain that starts at *blocks (NULL at first). NULL: out of memory. */
 void *doc_blocks_alloc(void **blocks, size_t count, size_t size);
 void doc_blocks_free(void **blocks);
 /** Zeroed memory that lives until doc_close; NULL sets no_memory. */
 void *doc_alloc(document *doc, size_t count, size_t size);
-/** Brings the problems into the order of the document. */
+/** Sorts the problems in the order of the document. */
 void doc_sort(document *doc);
-/** What skel_scene_parse and its like return: SKEL_OK, or the first error, copied to err. */
+/** Result of a public function: SKEL_OK, or the first error, which is copied to err. */
 skel_status doc_result(const document *doc, skel_error *err);
-/** Fills the caller's err, whatever size of it the caller knows. err may be NULL. */
+/** Fills err up to the size that the caller knows. err may be NULL. */
 void doc_error_fill(skel_error *err, skel_status status, int32_t body, int32_t joint,
                     const char *text);
-/** The same by a form, about no body or joint; returns status. */
+/** The same with a printf format, without body and joint; returns status. */
 DOC_PRINTF(3, 4)
 skel_status doc_error_say(skel_error *err, skel_status status, const char *form, ...);
 
@@ -90,43 +91,46 @@ DOC_PRINTF(3, 4)
 void doc_error(document *doc, const doc_at *at, const char *form, ...);
 DOC_PRINTF(3, 4)
 void doc_warn(document *doc, const doc_at *at, const char *form, ...);
-/** "is WHAT IT IS, must be MUST". */
+/** Notes "is VALUE, must be MUST". */
 void doc_wrong(document *doc, const doc_at *at, const char *must);
-/** An error whose text already has its path. */
+/** Notes an error of the engine, whose text has a path already. */
 void doc_pass_on(document *doc, skel_status status, const skel_error *err);
-/** The value in few characters, for messages. Sets no_memory where there is none for it. */
+/** A short form of the value, for messages. May set no_memory. */
 void doc_describe(document *doc, const json_value *node, char *out, size_t size);
-/** ", did you mean 'axis'?" or "" into out; next(user, i) gives the known names, NULL ends them. */
+/** Writes ", did you mean 'axis'?" or "" to out. next(user, i) returns the known names, NULL at the
+    end. */
 void doc_suggest(const char *name, const char *(*next)(const void *user, int32_t i),
                  const void *user, char *out, size_t size);
 
-/** Sorts the members of an object by the table (ended by a NULL name); `what` is "a joint". Notes
-    unknown and double fields. False where the value is no object. */
+/** Finds the members of an object that the table names (a NULL name ends it). Notes unknown and
+    duplicate fields; `what` names the object in messages, as "a joint". False: it is not an object.
+    */
 bool doc_fields(document *doc, const doc_at *at, const doc_field *table, const char *what,
                 doc_field_list *out);
 doc_at doc_member(const doc_field_list *fields, int index);
 doc_at doc_element(const doc_at *array, int32_t index, const json_value *node);
-/** Notes "is missing, must be MUST" where the member is not there. */
+/** Notes "is missing, must be MUST" and returns false if the object lacks the member. */
 bool doc_need(document *doc, const doc_field_list *fields, int index, const char *must);
 
 bool doc_number(document *doc, const doc_at *at, doc_sign sign, double *out);
 bool doc_integer(document *doc, const doc_at *at, int32_t *out);
 /** A string of 1 to 255 bytes without control characters. */
 bool doc_name(document *doc, const doc_at *at, const char **out);
-/** count numbers; `must` as "[x, y, z]". */
+/** An array of `count` numbers; `must` describes it, as "[x, y, z]". */
 bool doc_vector(document *doc, const doc_at *at, int32_t count, const char *must, double *out);
-/** Notes where it is no array or has not min to max elements; *count is its length. */
+/** Checks that the value is an array of min to max elements; *count is its length. */
 bool doc_array(document *doc, const doc_at *at, int32_t min, int32_t max, const char *must,
                int32_t *count);
-/** One of the names (ended by NULL); *out is its index. */
+/** One of the names, which NULL ends; *out is its index. */
 bool doc_choice(document *doc, const doc_at *at, const char *const *names, int32_t *out);
-/** Unit quaternion; normalised where it is off by more than rounding. */
+/** Unit quaternion to DOC_QUATERNION_SLACK, normalised. */
 bool doc_quaternion(document *doc, const doc_at *at, double out[4]);
 
-/** Leaves what is already unit to rounding, so that written numbers stay as they are. */
+/** A vector of length 1 to rounding does not change, so that a written document reads back to the
+    same bits. A zero vector does not change either. */
 void doc_normalise(double *x, int32_t count);
 
-/** Switches the thread to C numbers (decimal point); give the result to doc_locale_leave. */
+/** Switches the thread to the numeric locale C (decimal point) until doc_locale_leave. */
 typedef struct doc_locale {
     void *used;
     void *before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of a JSON text. json_scan.c checks the grammar and counts the values first, so building
-   trusts the text, and all values fit into one block. */
+/* The tree of a JSON text. json_scan.c checks the grammar and counts the values first. The builder
+   therefore needs no checks, and all values fit into one block. */
 #include "document/json.h"
 #include "document/json_scan.h"
 
@@ -9,7 +9,8 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A block begins with the address of the one before; 16 bytes keep what follows aligned. */
+/* A block starts with the address of the block before it. Its 16 bytes keep the memory after it
+   aligned. */
 static void *take_block(json_tree *tree, size_t count, size_t size) {
     void **block = NULL;
     if (count <= (SIZE_MAX - 16) / size) block = calloc(1, count * size + 16);
@@ -31,10 +32,10 @@ void json_free(json_tree *tree) {
 /* ---- building -------------------------------------------------------------------------------- */
 
 typedef struct builder {
-    const char *at; /* in the text, which is known to be valid */
+    const char *at; /* in the text, which is valid */
     const char *end;
     json_value *node; /* the next value */
-    char *text;       /* where the next string goes */
+    char *text;       /* memory for the next string */
     int32_t order;
 } builder;
 
@@ -59,13 +60,15 @@ static uint32_t hex4(const char *at) {
     return (uint32_t)strtoul(digits, NULL, 16);
 }
 
-/* The character U+code as UTF-8; returns where the next one goes. */
+/* The character U+code as UTF-8; returns the end of the output. */
 static char *put_utf8(char *out, uint32_t code) {
     if (code < 0x80) {
         *out++ = (char)code;
         return out;
     }
-    int32_t tail = 1; /* bytes that follow the first, 6 bits each */
+
+    /* The first byte is followed by `tail` bytes of 6 bits each. */
+    int32_t tail = 1;
     if (code >= 0x800) tail = 2;
     if (code >= 0x10000) tail = 3;
     static const unsigned char k_first[] = {0, 0xc0, 0xe0, 0xf0};
@@ -74,7 +77,7 @@ static char *put_utf8(char *out, uint32_t code) {
     return out;
 }
 
-/* `at` is behind the backslash. */
+/* `at` is after the backslash. */
 static char *put_escape(builder *b, char *out) {
     static const char k_from[] = "bfnrt", k_to[] = "\b\f\n\r\t";
     const char kind = *b->at++;
@@ -83,20 +86,24 @@ static char *put_escape(builder *b, char *out) {
         *out++ = plain ? k_to[plain - k_from] : kind;
         return out;
     }
+
+    /* Characters above U+FFFF are surrogate pairs: \uD83D\uDE00. */
     uint32_t code = hex4(b->at);
     b->at += 4;
-    if (code >= 0xd800 && code <= 0xdbff) { /* a surrogate pair: \uD83D\uDE00 */
+    if (code >= 0xd800 && code <= 0xdbff) {
         code = 0x10000 + ((code - 0xd800) << 10) + (hex4(b->at + 2) - 0xdc00);
         b->at += 6;
     }
     return put_utf8(out, code);
 }
 
-/* `at` is on the opening quote. No escape is shorter than the bytes that it stands for, so all
-   strings with their zeros fit where the text, which has two quotes for each, would. */
+/* `at` is on the opening quote. No escape is shorter than its UTF-8 bytes, and the zero byte of a
+   string is shorter than its two quotes. All strings therefore fit into as many bytes as the text
+   has. */
 static const char *build_string(builder *b) {
     const char *string = b->text;
     char *out = b->text;
+
     ++b->at;
     while (*b->at != '"') {
         if (*b->at == '\\') {
@@ -134,7 +141,33 @@ static void build_word(builder *b, json_value *node) {
     }
 }
 
-/* As deep as json_scan.c allows. */
+static json_value *build_value(builder *b);
+
+/* The members of an object or the elements of an array. `at` is on the opening bracket. */
+static void build_items(builder *b, json_value *node) {
+    const char close = *b->at == '{' ? '}' : ']';
+    node->kind = *b->at == '{' ? JSON_OBJECT : JSON_ARRAY;
+    ++b->at;
+    skip_space(b);
+    while (*b->at != close) {
+        if (*b->at == ',') ++b->at;
+        skip_space(b);
+
+        const char *name = NULL;
+        if (node->kind == JSON_OBJECT) {
+            name = build_string(b);
+            skip_space(b);
+            ++b->at; /* the colon */
+        }
+        json_value *item = build_value(b);
+        item->name = name;
+        attach(node, item);
+        skip_space(b);
+    }
+    ++b->at;
+}
+
+/* Recursive; json_scan.c limits the depth. */
 static json_value *build_value(builder *b) {
     json_value *node = b->node++;
     node->order = ++b->order;
@@ -144,28 +177,10 @@ static json_value *build_value(builder *b) {
         node->text = build_string(b);
     } else if (*b->at == '-' || (*b->at >= '0' && *b->at <= '9')) {
         build_number(b, node);
-    } else if (*b->at != '{' && *b->at != '[') {
-        build_word(b, node);
+    } else if (*b->at == '{' || *b->at == '[') {
+        build_items(b, node);
     } else {
-        node->kind = *b->at == '{' ? JSON_OBJECT : JSON_ARRAY;
-        const char close = *b->at == '{' ? '}' : ']';
-        ++b->at;
-        skip_space(b);
-        while (*b->at != close) {
-            const char *name = NULL;
-            if (*b->at == ',') ++b->at;
-            skip_space(b);
-            if (node->kind == JSON_OBJECT) {
-                name = build_string(b);
-                skip_space(b);
-                ++b->at; /* the colon */
-            }
-            json_value *item = build_value(b);
-            item->name = name;
-            attach(node, item);
-            skip_space(b);
-        }
-        ++b->at;
+        build_word(b, node);
     }
     return node;
 }
@@ -184,12 +199,14 @@ skel_status json_parse(json_tree *tree, const char *json, size_t length, char *m
         json_free(tree);
         return SKEL_E_MEMORY;
     }
-    if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) b.at += 3; /* byte order mark */
+
+    /* A byte order mark is skipped. */
+    if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) b.at += 3;
     tree->root = build_value(&b);
     return SKEL_OK;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static bool is_kind(const json_value *node, json_kind kind) {
     return node && node->kind == kind;
@@ -295,6 +312,7 @@ void json_remove(json_value *object, const char *name) {
     if (!json_is_object(object)) return;
     for (json_value *item = object->child; item; before = item, item = item->next) {
         if (strcmp(item->name, name) != 0) continue;
+
         if (before)
             before->next = item->next;
         else

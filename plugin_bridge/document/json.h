@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A JSON document as a tree. Parsing takes one block for all values and one for all strings, and
-   keeps no state outside the tree: any number of threads may parse at the same time. */
+/* A JSON document as a tree. Parsing allocates one block for all values and one for all strings. It
+   has no state outside the tree, so several threads may parse at the same time. */
 #ifndef BRIDGE_DOCUMENT_JSON_H
 #define BRIDGE_DOCUMENT_JSON_H
 
@@ -20,30 +20,31 @@ typedef enum json_kind {
 
 /** One value. Strings are UTF-8 and hold no zero byte. */
 typedef struct json_value {
-    struct json_value *next;  /* the element or member that follows; NULL: none */
+    struct json_value *next;  /* next element or member; NULL: none */
     struct json_value *child; /* first element or member */
     struct json_value *last;  /* last element or member */
     const char *name;         /* of a member of an object, else NULL */
     const char *text;         /* of a string, else NULL */
-    double number;            /* infinite where a number is too large for a double */
+    double number;            /* infinite if the number is too large for a double */
     int32_t count;            /* of elements or members */
     int32_t order;            /* of the value in the text, from 1 */
     json_kind kind;
 } json_value;
 
-/** Owns every value that is in it or was made for it. Start with all zero. */
+/** Owns all values in it and all values created for it. Initialise with zeros. */
 typedef struct json_tree {
     json_value *root;
     void *blocks;
 } json_tree;
 
-/** Checks the grammar (json_scan.h) and builds the tree. SKEL_E_SYNTAX or SKEL_E_TOO_LARGE: then
-    `message` says where and why. SKEL_E_MEMORY: the tree is empty. The numeric locale must be C. */
+/** Checks the grammar (json_scan.h) and builds the tree. After SKEL_E_SYNTAX or SKEL_E_TOO_LARGE,
+    `message` has line, column and reason. After an error the tree is empty. The numeric locale must
+    be C. */
 skel_status json_parse(json_tree *tree, const char *json, size_t length, char *message,
                        size_t size);
 void json_free(json_tree *tree);
 
-/* Questions; node may be NULL, which is a value of no kind. */
+/* Queries. node may be NULL, which has no kind. */
 bool json_is_null(const json_value *node);
 bool json_is_bool(const json_value *node);
 bool json_is_false(const json_value *node);
@@ -53,13 +54,13 @@ bool json_is_string(const json_value *node);
 bool json_is_array(const json_value *node);
 bool json_is_object(const json_value *node);
 
-/** Number of elements or members; 0 for NULL and for plain values. */
+/** Number of elements or members; 0 for NULL and for other values. */
 int32_t json_size(const json_value *node);
-/** The first member of that name; NULL where there is none, or no object. */
+/** The first member of that name; NULL: there is none, or the value is not an object. */
 json_value *json_member(const json_value *object, const char *name);
-/** NULL where the index is out of range. */
+/** NULL: the index is out of range. */
 json_value *json_element(const json_value *array, int32_t index);
-/** Runs over elements or members; parent may be NULL. */
+/** Iterates over elements or members; parent may be NULL. */
 #define JSON_EACH(item, parent)                                                                    \
     for ((item) = (parent) ? (parent)->child : NULL; (item); (item) = (item)->next)
 
@@ -69,8 +70,8 @@ json_value *json_new_number(json_tree *tree, double x);
 json_value *json_new_numbers(json_tree *tree, const double *x, int32_t count);
 /** text must outlive the tree. */
 json_value *json_new_string(json_tree *tree, const char *text);
-/** Both take NULL for "no memory" and then return false. A name must outlive the tree; a member of
-    the same name is replaced. */
+/** Append an element, set a member. If an argument is NULL (no memory), they return false. A name
+    must outlive the tree; a member of the same name is replaced. */
 bool json_append(json_value *array, json_value *item);
 bool json_set(json_value *object, const char *name, json_value *item);
 void json_remove(json_value *object, const char *name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The grammar of JSON (RFC 8259) by recursive descent, to a fixed depth, without allocation. */
+/* The grammar of JSON (RFC 8259) by recursive descent, with a fixed depth and without allocation.
+   */
 #include "document/json_scan.h"
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 typedef struct scanner {
     const unsigned char *at;
     const unsigned char *end;
-    const char *why; /* set where the scan stopped */
+    const char *why; /* reason why the scan stopped */
     skel_status status;
     uint32_t values;
     int32_t depth;
@@ -96,6 +97,8 @@ static bool scan_escape(scanner *s) {
         s->at += 2;
         return true;
     }
+
+    /* \uD83D\uDE00: a high surrogate must be followed by a low one. */
     const int high = hex4(s, s->at + 2);
     if (high < 0) return wrong(s, "\\u must be followed by four hexadecimal digits");
     if (high == 0) return wrong(s, "a string must not hold \\u0000");
@@ -110,7 +113,8 @@ static bool scan_escape(scanner *s) {
     return true;
 }
 
-/* One character outside ASCII: no overlong form, no surrogate, nothing over U+10FFFF. */
+/* One character outside ASCII. Overlong forms, surrogates and characters above U+10FFFF are errors.
+   */
 static bool scan_utf8(scanner *s) {
     const unsigned char *c = s->at;
     const ptrdiff_t left = s->end - c;
@@ -118,12 +122,16 @@ static bool scan_utf8(scanner *s) {
     if (c[0] >= 0xc2 && c[0] <= 0xdf) count = 2;
     if ((c[0] & 0xf0) == 0xe0) count = 3;
     if (c[0] >= 0xf0 && c[0] <= 0xf4) count = 4;
+
     bool good = count > 0 && left >= count;
     for (int k = 1; good && k < count; ++k) good = (c[k] & 0xc0) == 0x80;
+
+    /* The second byte excludes overlong forms, surrogates and too large codes. */
     if (good && c[0] == 0xe0) good = c[1] >= 0xa0;
     if (good && c[0] == 0xed) good = c[1] <= 0x9f;
     if (good && c[0] == 0xf0) good = c[1] >= 0x90;
     if (good && c[0] == 0xf4) good = c[1] <= 0x8f;
+
     if (!good) return wrong(s, "a string is not valid UTF-8");
     s->at += count;
     return true;
@@ -181,10 +189,12 @@ static bool scan_value(scanner *s) {
     skip_space(s);
     if (++s->values > JSON_MAX_VALUES)
         return stop(s, SKEL_E_TOO_LARGE, "there are more than 10000000 values");
+
     const bool object = next_is(s, '{');
     if (!object && !next_is(s, '[')) return scan_plain(s);
     if (++s->depth > JSON_MAX_DEPTH)
         return stop(s, SKEL_E_TOO_LARGE, "nested deeper than 64 levels");
+
     const char close = object ? '}' : ']';
     ++s->at;
     skip_space(s);
@@ -203,7 +213,7 @@ static bool scan_value(scanner *s) {
     return true;
 }
 
-/* Lines and columns count from 1; a column is a character, not a byte. */
+/* Lines and columns start at 1. A column is a character, not a byte. */
 static void locate(const scanner *s, const unsigned char *start, char *message, size_t size) {
     unsigned long line = 1, column = 1;
     for (const unsigned char *c = start; c < s->at; ++c) {
@@ -224,13 +234,17 @@ skel_status json_scan(const char *json, size_t length, uint32_t *values, char *m
                  JSON_MAX_BYTES);
         return SKEL_E_TOO_LARGE;
     }
+
     const unsigned char *start = (const unsigned char *)json;
     scanner s = {start, start + length, NULL, SKEL_OK, 0, 0};
-    if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) s.at += 3; /* byte order mark */
+
+    /* A byte order mark is skipped. */
+    if (length >= 3 && memcmp(json, "\xef\xbb\xbf", 3) == 0) s.at += 3;
     if (scan_value(&s)) {
         skip_space(&s);
         if (s.at < s.end) wrong(&s, "nothing may follow the document");
     }
+
     *values = s.values;
     if (s.status != SKEL_OK) locate(&s, start, message, size);
     return s.status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A strict look over JSON text before any memory is taken for it: a text that passes is JSON as
-   RFC 8259 has it, in UTF-8 and within the limits below, so that json.c may trust it. */
+/* A strict check of a JSON text before memory is allocated for it. A text that passes conforms to
+   RFC 8259, is UTF-8 and respects the limits below. json.c relies on this. */
 #ifndef BRIDGE_DOCUMENT_JSON_SCAN_H
 #define BRIDGE_DOCUMENT_JSON_SCAN_H
 
@@ -11,8 +11,8 @@
 #define JSON_MAX_VALUES 10000000u
 #define JSON_MAX_NUMBER 60 /* characters of one number */
 
-/** SKEL_OK: *values is how many values there are, the inner ones among them. SKEL_E_SYNTAX or
-    SKEL_E_TOO_LARGE: `message` says where and why. */
+/** SKEL_OK: *values is the number of values, nested values included. SKEL_E_SYNTAX or
+    SKEL_E_TOO_LARGE: `message` has line, column and reason. */
 skel_status json_scan(const char *json, size_t length, uint32_t *values, char *message,
                       size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A growing text buffer; numbers and strings as JSON. Used by the library and by the command. */
+/* A growing text buffer, numbers and strings as JSON, and CSV cells. */
 #include "document/text.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 15 digits are enough for most numbers people type, 17 for every double. */
+/* Most numbers that people type read back with 15 digits; every double does with 17. */
 size_t doc_number_format(char out[DOC_NUMBER_SIZE], double x) {
     if (!isfinite(x)) {
         memcpy(out, "null", 5);
@@ -37,7 +37,7 @@ const char *text_get(const text_buffer *text) {
     return text->data ? text->data : "";
 }
 
-/* Room for `more` bytes and the zero. */
+/* Makes room for `more` bytes and the zero byte. */
 static int text_reserve(text_buffer *text, size_t more) {
     if (text->failed) return 0;
     if (more < text->capacity - text->length) return 1;
@@ -45,6 +45,7 @@ static int text_reserve(text_buffer *text, size_t more) {
         text->failed = 1;
         return 0;
     }
+
     const size_t wanted = 2 * (text->length + more) + 64;
     char *data = realloc(text->data, wanted);
     if (!data) {
@@ -117,8 +118,7 @@ void text_string(text_buffer *text, const char *string) {
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* = + - @ and the wide forms of them (U+FF1D, FF0B, FF0D, FF20), which some spreadsheets take too.
- */
+/* = + - @, and their full-width forms U+FF1D, FF0B, FF0D, FF20, which some spreadsheets accept. */
 static int begins_formula(const char *text) {
     static const char *const wide[] = {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
                                        "\xef\xbc\xa0"};
@@ -128,11 +128,12 @@ static int begins_formula(const char *text) {
     return 0;
 }
 
+/* Whether the name is written with an apostrophe before it. */
 static int is_guarded(const char *cell) {
     return begins_formula(cell + strspn(cell, "'"));
 }
 
-/* Quotes are doubled; control characters, which no name may have, are left out. */
+/* Quotes are doubled. Control characters, which no name may have, are left out. */
 static void csv_bytes(text_buffer *text, const char *string) {
     for (const char *c = string; *c; ++c) {
         if (*c == '"') text_bytes(text, c, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* expat, with what can make a small file large or slow switched off. */
+/* XML by expat. Entities, which can make a small file large or slow, are disabled. */
 #include "document/xml.h"
 
 #include <expat.h>
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)1 << 20)
+#define XML_CHUNK_BYTES ((size_t)1 << 20)
 
-/* expat draws a salt for its hash tables with this function, which glibc has from 2.36 on only;
-   hosts are older. The salt is set below, so nothing else asks for random bytes. */
+/* expat calls this function for the salt of its hash tables. glibc has it only since 2.36, and
+   hosts may have an older one. new_parser sets the salt itself, so these bytes are not used. */
 void arc4random_buf(void *bytes, size_t count);
 void arc4random_buf(void *bytes, size_t count) {
     memset(bytes, 0x5a, count);
@@ -20,10 +20,11 @@ void arc4random_buf(void *bytes, size_t count) {
 typedef struct state {
     const xml_reader *reader;
     XML_Parser parser;
-    const char *refused; /* why the text itself was refused */
+    const char *refused; /* reason why the text was rejected */
     bool stopped;
-    int32_t depth, elements;
-    int32_t skipped; /* lines before the first that is parsed */
+    int32_t depth;
+    int32_t elements;
+    int32_t skipped; /* lines before the first parsed line */
 } state;
 
 static void stop(state *s, const char *refused) {
@@ -61,13 +62,20 @@ static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter
                               const XML_Char *value, int length, const XML_Char *base,
                               const XML_Char *system, const XML_Char *public_id,
                               const XML_Char *notation) {
-    (void)name, (void)is_parameter, (void)value, (void)length, (void)base, (void)system;
-    (void)public_id, (void)notation;
+    (void)name;
+    (void)is_parameter;
+    (void)value;
+    (void)length;
+    (void)base;
+    (void)system;
+    (void)public_id;
+    (void)notation;
     stop(user, "declares an entity, must not: entities are off");
 }
 
 static void XMLCALL on_skipped(void *user, const XML_Char *name, int is_parameter) {
-    (void)name, (void)is_parameter;
+    (void)name;
+    (void)is_parameter;
     stop(user, "uses an entity, must not: entities are off");
 }
 
@@ -77,8 +85,8 @@ static bool find_end(const char *text, size_t length) {
     return false;
 }
 
-/* Comments as blanks, lines kept: people write -- in them, which XML forbids and every other URDF
-   reader lets pass. Those in CDATA are text. */
+/* Replaces comments by blanks and keeps the lines. People write -- in comments, which XML forbids
+   and other URDF readers accept. Comments in CDATA are text. */
 static void blank_comments(char *text, size_t length) {
     bool inside = false, is_text = false;
     for (size_t i = 0; i < length; ++i) {
@@ -88,7 +96,8 @@ static void blank_comments(char *text, size_t length) {
         } else if (is_text && left >= 3 && memcmp(text + i, "]]>", 3) == 0) {
             is_text = false;
         } else if (!inside && !is_text && left >= 4 && memcmp(text + i, "<!--", 4) == 0) {
-            if (!find_end(text + i + 4, left - 4)) return; /* the parser says that it is open */
+            if (!find_end(text + i + 4, left - 4))
+                return; /* the parser reports that it does not end */
             memset(text + i, ' ', 4);
             inside = true;
             i += 3;
@@ -106,7 +115,7 @@ static XML_Parser new_parser(state *s, const char *encoding) {
     XML_Parser p = XML_ParserCreate(encoding);
     if (!p) return NULL;
     s->parser = p;
-    XML_SetHashSalt(p, (unsigned long)((uintptr_t)s >> 4) | 1u); /* another every run */
+    XML_SetHashSalt(p, (unsigned long)((uintptr_t)s >> 4) | 1u); /* differs between runs */
     XML_SetUserData(p, s);
     XML_SetElementHandler(p, on_open, on_close);
     XML_SetCharacterDataHandler(p, on_text);
@@ -119,7 +128,7 @@ static bool feed(XML_Parser p, const char *text, size_t length) {
     bool good = true;
     size_t at = 0;
     do {
-        const size_t n = length - at < CHUNK ? length - at : CHUNK;
+        const size_t n = length - at < XML_CHUNK_BYTES ? length - at : XML_CHUNK_BYTES;
         good = XML_Parse(p, text + at, (int)n, at + n >= length) == XML_STATUS_OK;
         at += n;
     } while (good && at < length);
@@ -137,16 +146,17 @@ static void say_why(const state *s, char *why, size_t size) {
                  XML_ErrorString(XML_GetErrorCode(s->parser)));
 }
 
-/* An encoding that expat does not know ("utf8") is taken for UTF-8; it is the first thing in the
-   text, so nothing was read yet. */
+/* An encoding that expat does not know, such as "utf8", is read as UTF-8 in a second attempt. The
+   encoding comes first in the text, so nothing was read in the first attempt. */
 static skel_status parse(state *s, const char *text, size_t length, char *why, size_t size) {
     bool good = false;
-    for (int turn = 0; turn < 2; ++turn) {
-        if (!new_parser(s, turn ? "UTF-8" : NULL)) return SKEL_E_MEMORY;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (!new_parser(s, attempt ? "UTF-8" : NULL)) return SKEL_E_MEMORY;
         good = feed(s->parser, text, length);
-        if (good || turn || XML_GetErrorCode(s->parser) != XML_ERROR_UNKNOWN_ENCODING) break;
+        if (good || attempt || XML_GetErrorCode(s->parser) != XML_ERROR_UNKNOWN_ENCODING) break;
         XML_ParserFree(s->parser);
     }
+
     skel_status status = SKEL_OK;
     if (s->refused || (!good && !s->stopped)) {
         const bool none = XML_GetErrorCode(s->parser) == XML_ERROR_NO_MEMORY;
@@ -167,7 +177,9 @@ skel_status xml_parse(const char *text, size_t length, const xml_reader *reader,
     char *copy = malloc(length + 1);
     if (!copy) return SKEL_E_MEMORY;
     memcpy(copy, text, length);
-    size_t start = 0; /* blanks before the declaration are let pass as well */
+
+    /* Blanks before the declaration are accepted, too. */
+    size_t start = 0;
     for (; start < length && strchr(" \t\r\n", copy[start]) && copy[start]; ++start)
         s.skipped += copy[start] == '\n';
     blank_comments(copy, length);

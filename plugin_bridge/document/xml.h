@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XML as a stream of elements, by expat: entities off, depth and number of elements limited. */
+/* XML as a stream of elements, by expat. Entities are disabled; depth and number of elements are
+   limited. */
 #ifndef BRIDGE_DOCUMENT_XML_H
 #define BRIDGE_DOCUMENT_XML_H
 
@@ -20,7 +21,7 @@ typedef struct xml_reader {
     void *user;
 } xml_reader;
 
-/** SKEL_OK, also where the reader stopped; else why, with line and column. */
+/** SKEL_OK, also if the reader stopped. Otherwise `why` has line, column and reason. */
 skel_status xml_parse(const char *text, size_t length, const xml_reader *reader, char *why,
                       size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private: what a scene is, and the reader that the parts of `skel-scene/1` share. */
+/* Private: the scene, and the reader that the files of `skel-scene/1` share. */
 #ifndef BRIDGE_SCENE_SCENE_H
 #define BRIDGE_SCENE_SCENE_H
 
@@ -14,12 +14,12 @@
 #define SCENE_GOALS 100000
 #define SCENE_FRAMES 10000000
 #define SCENE_POSES 200000000.0
-#define SCENE_ALWAYS 1e300 /* [s]: pinned from -this to this is pinned from start to end */
+#define SCENE_ALWAYS 1e300 /* [s]: a pin from -SCENE_ALWAYS to SCENE_ALWAYS holds at all times */
 #define SCENE_WARNINGS 16
-#define SCENE_POSE_SLACK 1e-6 /* how far two ways to say one pose may differ: [m], [1], [rad] */
+#define SCENE_POSE_SLACK 1e-6 /* [m], [1], [rad]: between two descriptions of one pose */
 
-/* A wobbling mass as the document has it: the model keeps its place in the axes of the host, from
-   which the same bits would not come back. */
+/* A wobbling mass as the document has it, in the world. The model has it in the axes of the host,
+   from which the same bits could not be recovered. */
 typedef struct scene_wobble_note {
     double position[3];
     double axis[3];
@@ -27,18 +27,18 @@ typedef struct scene_wobble_note {
 } scene_wobble_note;
 
 typedef struct robot_data robot_data;
-/* What of a body is an estimate of this program and not a number of the document. */
-enum { SCENE_ESTIMATED_NOTHING, SCENE_ESTIMATED_INERTIA, SCENE_ESTIMATED_MASS /* and inertia */ };
-/* Joint coordinates that a word of the document may stand for. */
+/* Which values of a body are estimates of this program and not numbers of the document. */
+enum { SCENE_ESTIMATED_NOTHING, SCENE_ESTIMATED_INERTIA, SCENE_ESTIMATED_MASS /* with inertia */ };
+/* Origin of joint coordinates: missing, a word of the document, or numbers. */
 enum { SCENE_Q_NONE, SCENE_Q_CURRENT, SCENE_Q_MIDDLE, SCENE_Q_GIVEN };
 
-/* What the document says of inverse kinematics; a bake uses nothing of it. */
+/* Goals and settings of inverse kinematics. A bake does not use them. */
 typedef struct scene_ik_note {
     skel_ik_desc desc;
     skel_ik_motion_desc motion; /* points to desc */
     skel_goal_desc *goals;
     skel_goal_track *tracks;
-    const char **names; /* (goals) NULL where there is none */
+    const char **names; /* (goals) NULL: no name */
     double *seed, *posture;
     int32_t seed_kind, posture_kind; /* SCENE_Q_* */
     double *joint_speed;             /* (joints) [rad/s], [m/s]; 0: no bound */
@@ -55,13 +55,13 @@ struct skel_scene {
     scene_wobble_note *wobbles; /* (skel_model_wobble_count) */
     scene_ik_note ik;
     void *blocks;          /* memory of scene_keep */
-    robot_data *robot;     /* frames, poses and the like of a robot; NULL: none */
-    uint8_t *estimated;    /* (bodies) SCENE_ESTIMATED_*, in `blocks`; NULL: nothing is */
-    const char **warnings; /* what commands of dynamics have to say, in `blocks` */
+    robot_data *robot;     /* frames, poses, drives of a robot; NULL: none */
+    uint8_t *estimated;    /* (bodies) SCENE_ESTIMATED_*, in `blocks`; NULL: no estimates */
+    const char **warnings; /* of every dynamics command, in `blocks` */
     int32_t warning_count;
 };
 
-/** Names to indices, open addressing. */
+/** Hash table from names to indices, with open addressing. */
 typedef struct name_table {
     const char **name;
     int32_t *index;
@@ -70,14 +70,14 @@ typedef struct name_table {
 
 typedef struct scene_body_note {
     const json_value *node;
-    bool placed;       /* has a position of its own or of its curve */
-    bool framed;       /* a joint with frames could place it */
+    bool placed;       /* the body or its curve has a position */
+    bool framed;       /* a joint with frames can place it */
     int32_t estimated; /* SCENE_ESTIMATED_* */
 } scene_body_note;
 
 typedef struct scene_joint_note {
     const json_value *node;
-    bool anchored; /* no frames: stands in the world at the given pose */
+    bool anchored; /* given by anchor and axis in the world */
     bool has_q;
 } scene_joint_note;
 
@@ -100,7 +100,7 @@ typedef struct scene_reader {
     int32_t ground_count;
     int32_t wobble_count;
     int32_t field_count;
-    int32_t frame_count; /* of the goals' lists, 0: none has one */
+    int32_t frame_count; /* of the lists of goals; 0: there is no list */
     double frame_spin[3];
     double frame_acceleration[3];
     skel_curve frame_spin_curve;
@@ -113,7 +113,7 @@ typedef struct scene_reader {
 /** Index of the name, or -2. */
 int32_t names_find(const name_table *names, const char *name);
 bool names_open(document *doc, name_table *names, int32_t count);
-/** Index that the name already has, or -2 and the name is entered. */
+/** Index of the name if it exists already; otherwise the name is entered and the result is -2. */
 int32_t names_put(name_table *names, const char *name, int32_t index);
 
 /** `time`: 1 to DOC_MAX_SAMPLES numbers, strictly increasing. */
@@ -122,57 +122,72 @@ bool scene_read_times(document *doc, const doc_at *at, skel_curve *curve);
 bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_curve *curve);
 /** {"time", "value"}. */
 bool scene_read_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve);
-/** {"time", "value", "interpolation"}; *smooth where that is cubic. */
+/** {"time", "value", "interpolation"}; *smooth: the interpolation is cubic. */
 bool scene_read_smooth_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve,
                              bool *smooth);
-/** [x, y, z] or a curve of it. smooth: where `interpolation` goes; NULL: it is no field here. */
+/** [x, y, z] or a curve. *smooth: the interpolation is cubic; NULL: the curve has no such field. */
 void scene_read_load(document *doc, const doc_at *at, double constant[3], skel_curve *curve,
                      bool *smooth);
-/** Mass, shape and inertia, any of which may be absent; a given inertia wins over the shape's. */
+/** Mass, shape and inertia, each of which may be missing. A given inertia precedes the shape's. */
 void scene_read_mass(document *doc, const doc_at *mass, const doc_at *shape, const doc_at *inertia,
                      skel_body_desc *b);
 /** A direction of any length but 0, normalised. */
 bool scene_read_axis(document *doc, const doc_at *at, double out[3]);
+/** Properties of a joint type, which must exist. */
+skel_joint_kind scene_joint_kind(int32_t type);
+/** NULL: there is no such type. */
+const char *scene_joint_type_name(int32_t type);
+/** Factor from the document's unit of a coordinate (SKEL_COORDINATE_*) to rad or m. */
+double scene_q_unit(const scene_reader *r, int32_t coordinate);
+/** The same for limits, which are angles if the coordinates are a quaternion. */
+double scene_limit_unit(const scene_reader *r, int32_t type);
+/** One of name(0), name(1), ..., which NULL ends; *out is its index. */
+bool scene_read_listed_name(document *doc, const doc_at *at, const char *(*name)(int32_t),
+                            int32_t *out);
+
 /** The name of a body or "world": its index. */
 bool scene_read_body_name(scene_reader *r, const doc_at *at, int32_t *out);
-bool scene_read_bone_name(scene_reader *r, const doc_at *at, int32_t *out); /* no soft mass */
+/** The name of one of `bodies`, which a wobbling mass is not. */
+bool scene_read_bone_name(scene_reader *r, const doc_at *at, int32_t *out);
 /** A number from 0 to 1. */
 bool scene_read_ratio(document *doc, const doc_at *at, double *out);
 
-/** One number of an object that has only numbers. */
+/** A member of an object that holds only numbers. */
 typedef struct scene_constant {
     const char *name; /* NULL ends the list */
     bool is_required;
     doc_sign sign;
     double *out;
 } scene_constant;
+/** `what` names the object in messages. False: something is missing or wrong. */
 bool scene_read_numbers(document *doc, const doc_at *at, const char *what,
                         const scene_constant *wanted);
 
 void scene_cross(const double a[3], const double b[3], double out[3]);
-/** World to body axes, and back. */
+/** World to body axes, and body to world axes. */
 void scene_unrotate(const double q[4], const double v[3], double out[3]);
 void scene_rotate(const double q[4], const double v[3], double out[3]);
 
-/** The members of a joint that act. */
+/** The members of a joint that describe forces. */
 typedef struct scene_joint_parts {
     doc_at motor, limits, follow, limit_torque, limit_restitution, spring, muscle;
 } scene_joint_parts;
 void scene_read_actuators(scene_reader *r, const scene_joint_parts *at, skel_joint_desc *j);
 
-/** Goes with the joint of that name: q = factor q' + offset, in the document's units. */
+/** A mimic joint: q = factor q' + offset, where q' belongs to the source joint `of`, in the units
+    of the document. */
 typedef struct scene_mimic {
     const char *of;
     double factor, offset;
 } scene_mimic;
-/** The object `mimic` of a joint; false where there is none or it is wrong. */
+/** The object `mimic` of a joint. False: it is missing or wrong. */
 bool scene_read_mimic(document *doc, const doc_at *at, scene_mimic *out);
-/** What a multiplier has to be taken by: units of a joint of `type` per unit of one of type `of`,
-    `angle` and `length` in rad and m. */
+/** Factor that converts a multiplier to rad and m: the unit of a joint of `type` divided by that of
+    a joint of type `of`. `angle` and `length` are the document's units in rad and m. */
 double scene_mimic_unit(int32_t type, int32_t of, double angle, double length);
-/** Of all joints, and of the robot's list; after the joints. */
+/** `mimic` of all joints, and of the robot's list. Called after all joints are read. */
 void scene_read_mimics(scene_reader *r);
-/** Warns where the given pose, of coordinates q, does not obey. */
+/** Warns if the given pose, with the coordinates q, violates a `mimic`. */
 void scene_check_mimics(scene_reader *r, const skel_model *model, const double *q);
 void scene_put_mimic(text_buffer *t, const char *of, double factor, double offset);
 
@@ -181,35 +196,37 @@ void scene_read_joints(scene_reader *r, const doc_at *at);
 void scene_read_grounds(scene_reader *r, const doc_at *at);
 void scene_read_forces(scene_reader *r, const doc_at *at);
 void scene_read_frame_of_reference(scene_reader *r, const doc_at *at);
-/** How many bodies (and joints, where locked) the wobbling masses may need. */
+/** Upper bound of the bodies and joints that wobbling masses append. */
 int32_t scene_wobble_room(const scene_reader *r);
-/** After bodies and joints: appends to them. Notes what the model does not keep in *s. */
+/** Appends to bodies and joints, after these are read. *s keeps data that the model does not have.
+    */
 void scene_read_wobbles(scene_reader *r, skel_scene *s);
-/** Zeroed memory that lives as long as the scene; NULL: noted as no_memory. */
+/** Zeroed memory that the scene owns. NULL: no_memory is set. */
 void *scene_keep(scene_reader *r, skel_scene *s, size_t count, size_t size);
-/** After bodies and joints. */
+/** Called after bodies and joints are read. */
 void scene_read_goals(scene_reader *r, const doc_at *at, skel_scene *s);
-/** After the goals. */
+/** Called after the goals are read. */
 void scene_read_ik(scene_reader *r, const doc_at *at, skel_scene *s);
 void scene_ik_init(scene_ik_note *note);
-/** Once there is a model. */
+/** Called after the model is created. */
 void scene_ik_finish(scene_reader *r, skel_scene *s);
-/** The model of the scene, and how many frames. */
+/** Connects model, settings and goals for the given number of frames. */
 void scene_ik_bind(skel_scene *s, int32_t frames);
 void scene_put_goals(text_buffer *t, const skel_scene *s);
-/** A warning of `check` that every command of dynamics repeats (skel_scene_warning). */
+/** A warning of `skel check` that every dynamics command repeats (skel_scene_warning). */
 DOC_PRINTF(3, 4)
 void scene_warn(document *doc, skel_scene *s, const char *form, ...);
-/** Whether the scene's mass or inertia of a body (SCENE_ESTIMATED_*) is an estimate. */
+/** Whether mass or inertia of a body (SCENE_ESTIMATED_*) is an estimate. */
 bool scene_is_estimated(const skel_scene *s, int32_t body, int32_t what);
-/** `estimated` of the bodies, which s keeps: warns of it. Once there is a model. */
+/** Copies `estimated` of the bodies to s and warns of it. Called after the model is created. */
 void scene_keep_estimated(scene_reader *r, skel_scene *s);
-/** Gives the caller a document in another notation (text_give), if that can be read: numbers
-    that the conversion made may be too large or too small for it. Else SKEL_E_DOCUMENT, or
-    SKEL_E_MEMORY. `what` names the document in the message. */
+/** Copies a converted document to the caller (text_give) if it can be read again. Otherwise returns
+    SKEL_E_DOCUMENT, because a conversion may produce numbers that are too large or too small.
+    `what` names the document in the message. */
 skel_status scene_give_readable(const text_buffer *t, const char *what, char *text, size_t capacity,
                                 size_t *needed, skel_error *err);
-/** Every body must be placed: by its position, its curve or a joint with frames. */
+/** Checks that every body has a position: its own, that of its curve or that of a joint with
+    frames. */
 void scene_check_placing(scene_reader *r);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A scene written with another start and other forces. It works on the canonical text, where joints
-   stand by their frames, so bodies may be moved and whatever else a scene holds stays as it is. */
+/* A scene written with another start and other forces. The edits are made in the canonical text.
+   There joints have frames, so bodies can be moved; all other data of the scene stay as they are.
+   */
 #include "scene/scene.h"
 
 #include <skel/skel_track.h>
@@ -19,6 +20,11 @@ void skel_scene_edit_init_sized(skel_scene_edit *edit, size_t size) {
 
 /* ---- text ---- */
 
+static const char *word_of(const json_value *node) {
+    if (json_is_null(node)) return "null";
+    return json_is_true(node) ? "true" : "false";
+}
+
 static void put_value(text_buffer *t, const json_value *node) {
     const int object = json_is_object(node);
     const char *between = object ? "{" : "[";
@@ -36,11 +42,11 @@ static void put_value(text_buffer *t, const json_value *node) {
         }
         text_add(t, object ? "}" : "]");
     } else {
-        text_add(t, json_is_null(node) ? "null" : json_is_true(node) ? "true" : "false");
+        text_add(t, word_of(node));
     }
 }
 
-/* A field to a line, and in arrays of objects an element to a line. */
+/* One line per field, and in arrays of objects one line per element. */
 static void put_document(text_buffer *t, const json_value *root) {
     const char *between = "{\n  ";
     for (const json_value *c = root->child; c; c = c->next, between = ",\n  ") {
@@ -60,7 +66,7 @@ static void put_document(text_buffer *t, const json_value *root) {
     text_add(t, "\n}\n");
 }
 
-/* ---- edits: each returns false where memory ran out ---- */
+/* ---- edits: each returns false if there is no memory ---- */
 
 static bool replace_numbers(json_tree *tree, json_value *object, const char *name, const double *x,
                             int count) {
@@ -71,29 +77,33 @@ static bool replace_number(json_tree *tree, json_value *object, const char *name
     return json_set(object, name, json_new_number(tree, x));
 }
 
-/* Linear between samples, held outside. */
+/* Adds the value of the curve at time t: linear between samples, constant outside. */
 static void curve_add(const skel_curve *c, double t, double *out) {
     if (c->count == 0) return;
+
+    /* Bisection: the last sample that is not after t. */
     uint32_t k = 0;
-    for (uint32_t high = c->count; high - k > 1;) { /* the last sample that is not after t */
+    for (uint32_t high = c->count; high - k > 1;) {
         const uint32_t mid = k + (high - k) / 2;
         if (c->time[mid] <= t)
             k = mid;
         else
             high = mid;
     }
+
     const double *one = c->value + (size_t)k * c->width;
     const double *two = k + 1 < c->count && t > c->time[k] ? one + c->width : one;
     const double s = two == one ? 0.0 : (t - c->time[k]) / (c->time[k + 1] - c->time[k]);
     for (uint32_t i = 0; i < c->width; ++i) out[i] += one[i] + s * (two[i] - one[i]);
 }
 
-/* A load that is there already: constant and curve, `width` numbers. */
+/* The load of the scene, to which the edit is added. */
 typedef struct load {
     const double *constant;
     const skel_curve *curve;
 } load;
 
+/* Sample k of the new curve. */
 static json_value *value_at(json_tree *tree, const skel_scene_edit *e, load old, const double *row,
                             int width, uint32_t k) {
     double x[3] = {0};
@@ -103,7 +113,7 @@ static json_value *value_at(json_tree *tree, const skel_scene_edit *e, load old,
     return json_new_numbers(tree, x, width);
 }
 
-/* added: [sample] of `width` numbers, `stride` apart. */
+/* Replaces a load by a curve. added: [sample] of `width` numbers, `stride` apart. */
 static bool add_curve(json_tree *tree, json_value *object, const char *name,
                       const skel_scene_edit *e, load old, const double *added, size_t stride,
                       int width) {
@@ -124,30 +134,33 @@ static bool add_curve(json_tree *tree, json_value *object, const char *name,
     return good && json_set(object, name, curve);
 }
 
-/* A dynamic body starts where it is told to and is moved by forces alone. */
+/* A dynamic body starts at the given pose, and only forces move it. */
 static bool edit_body(json_tree *tree, json_value *body, const skel_model *model, int32_t i,
                       const skel_scene_edit *e) {
-    static const char *const leading[] = {"motion", "curve", "pinned", "release"};
-    const size_t nb = (size_t)skel_model_body_count(model), at = (size_t)i;
+    static const char *const prescribed[] = {"motion", "curve", "pinned", "release"};
+    const size_t nb = (size_t)skel_model_body_count(model);
+    const size_t at = (size_t)i;
     skel_body_desc b;
     skel_body_desc_init(&b);
     if (skel_model_get_body(model, i, &b) != SKEL_OK || b.motion != SKEL_MOTION_DYNAMIC)
         return true;
+
     bool good = true;
     if (e->poses) {
-        for (int k = 0; k < 4; ++k) json_remove(body, leading[k]);
+        for (int k = 0; k < 4; ++k) json_remove(body, prescribed[k]);
         good = replace_numbers(tree, body, "position", e->poses + 7 * at, 3) &&
                replace_numbers(tree, body, "orientation", e->poses + 7 * at + 3, 4);
     }
     if (e->velocities)
         good = good && replace_numbers(tree, body, "velocity", e->velocities + 6 * at, 3) &&
                replace_numbers(tree, body, "angular_velocity", e->velocities + 6 * at + 3, 3);
-    const load force = {b.force, &b.force_curve}, torque = {b.torque, &b.torque_curve};
-    return good &&
-           add_curve(tree, body, "force", e, force, e->force ? e->force + 3 * at : NULL, 3 * nb,
-                     3) &&
-           add_curve(tree, body, "torque", e, torque, e->torque ? e->torque + 3 * at : NULL, 3 * nb,
-                     3);
+
+    const load force = {b.force, &b.force_curve};
+    const load torque = {b.torque, &b.torque_curve};
+    const double *more_force = e->force ? e->force + 3 * at : NULL;
+    const double *more_torque = e->torque ? e->torque + 3 * at : NULL;
+    return good && add_curve(tree, body, "force", e, force, more_force, 3 * nb, 3) &&
+           add_curve(tree, body, "torque", e, torque, more_torque, 3 * nb, 3);
 }
 
 static bool edit_joint(json_tree *tree, json_value *joint, const skel_model *model, int32_t i,
@@ -155,7 +168,8 @@ static bool edit_joint(json_tree *tree, json_value *joint, const skel_model *mod
     skel_joint_desc j;
     skel_joint_desc_init(&j);
     if (skel_model_get_joint(model, i, &j) != SKEL_OK || !e->motor) return true;
-    if (j.type != SKEL_JOINT_HINGE && j.type != SKEL_JOINT_SLIDE) return true;
+    if (!scene_joint_kind(j.type).has_axis) return true;
+
     const load old = {&j.motor, &j.motor_curve};
     return add_curve(tree, joint, "motor", e, old, e->motor + i,
                      (size_t)skel_model_joint_count(model), 1);
@@ -206,12 +220,14 @@ static skel_status write_edited(const skel_scene *scene, const skel_scene_edit *
     char message[100];
     char *before = canonical(scene, &length);
     json_tree tree = {0};
+
     skel_status status = SKEL_E_MEMORY;
     if (before) status = json_parse(&tree, before, length, message, sizeof message);
     if (status == SKEL_OK && !edit_document(&tree, skel_scene_model(scene), edit))
         status = SKEL_E_MEMORY;
     if (status == SKEL_OK) put_document(t, tree.root);
     if (t->failed) status = SKEL_E_MEMORY;
+
     json_free(&tree);
     free(before);
     return status;
@@ -225,10 +241,12 @@ skel_status skel_scene_write_edited(const skel_scene *scene, const skel_scene_ed
     e = *edit;
     if (e.sample_count > 0 && !(e.sample_rate > 0.0 && isfinite(e.sample_rate)))
         return SKEL_E_ARGUMENT;
+
     const doc_locale locale = doc_locale_enter();
     text_buffer t = {0};
     skel_status status = write_edited(scene, &e, &t);
     doc_locale_leave(locale);
+
     if (status == SKEL_OK && needed) *needed = t.length;
     if (status == SKEL_OK && capacity <= t.length) status = SKEL_E_BUFFER;
     if (status == SKEL_OK) memcpy(text, t.data, t.length + 1);

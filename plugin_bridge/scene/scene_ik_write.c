@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `goals` and `ik` as canonical text: what is not the default, so that reading it gives the same
-   bits. */
+/* `goals` and `ik` as canonical text. Defaults are left out. It reads back to the same bits. */
 #include "scene/scene.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@ static void put_number(text_buffer *t, const char *before, double x) {
     text_number(t, x);
 }
 
-/* The bits, so that -0 is not lost. */
+/* A field that differs from its default. The bits are compared, so that -0 is not lost. */
 static void put_unless(text_buffer *t, const char *name, const double *x, const double *usual,
                        size_t count) {
     if (memcmp(x, usual, count * sizeof *x) == 0) return;
@@ -23,18 +22,26 @@ static void put_unless(text_buffer *t, const char *name, const double *x, const 
     text_numbers(t, x, count);
 }
 
-/* The constant, or a value per frame. */
+/* The value for all frames, or a list with one value per frame. */
 static void put_target(text_buffer *t, const char *name, const double *constant,
                        const double *samples, uint32_t count, size_t width) {
     text_addf(t, ", \"%s\": ", name);
-    if (count == 0 && width == 1) text_number(t, *constant);
-    if (count == 0 && width > 1) text_numbers(t, constant, width);
-    if (count > 0 && width == 1) text_numbers(t, samples, count);
-    for (uint32_t k = 0; count > 0 && width > 1 && k < count; ++k) {
+    if (width == 1) {
+        if (count == 0)
+            text_number(t, *constant);
+        else
+            text_numbers(t, samples, count);
+        return;
+    }
+    if (count == 0) {
+        text_numbers(t, constant, width);
+        return;
+    }
+    for (uint32_t k = 0; k < count; ++k) {
         text_add(t, k ? ", " : "[");
         text_numbers(t, samples + k * width, width);
     }
-    if (count > 0 && width > 1) text_add(t, "]");
+    text_add(t, "]");
 }
 
 static void put_axes(text_buffer *t, uint32_t parts) {
@@ -44,6 +51,7 @@ static void put_axes(text_buffer *t, uint32_t parts) {
               axes & SKEL_GOAL_Y ? "y" : "", axes & SKEL_GOAL_Z ? "z" : "");
 }
 
+/* Target and fields that depend on the kind of the goal. */
 static void put_own(text_buffer *t, const skel_model *model, const skel_goal_desc *g,
                     const skel_goal_desc *usual, const skel_goal_track *track) {
     static const char *const target[] = {"position", "look_at", "pole", "centre_of_mass"};
@@ -57,6 +65,7 @@ static void put_own(text_buffer *t, const skel_model *model, const skel_goal_des
         put_unless(t, "frame", g->frame, usual->frame, 4);
     }
     if (g->kind == SKEL_GOAL_AIM) put_unless(t, "axis", g->axis, usual->axis, 3);
+
     if (g->kind != SKEL_GOAL_POLE) return;
     put_body(t, ", \"from\": ", model, g->from);
     put_body(t, ", \"to\": ", model, g->to);
@@ -64,7 +73,7 @@ static void put_own(text_buffer *t, const skel_model *model, const skel_goal_des
     put_unless(t, "to_point", g->to_point, usual->to_point, 3);
 }
 
-/* The joints that may move for it. */
+/* The joints that may move for the goal. */
 static void put_mask(text_buffer *t, const skel_model *model, const skel_goal_desc *g) {
     for (uint32_t k = 0; k < g->joint_count; ++k) {
         const int32_t joint = g->joints[k];
@@ -82,6 +91,7 @@ static void put_goal(text_buffer *t, const skel_scene *s, uint32_t i) {
     skel_goal_desc usual;
     text_buffer fields = {0};
     skel_goal_desc_init(&usual);
+
     if (s->ik.names[i]) {
         text_add(&fields, ", \"name\": ");
         text_string(&fields, s->ik.names[i]);
@@ -93,11 +103,13 @@ static void put_goal(text_buffer *t, const skel_scene *s, uint32_t i) {
         put_target(&fields, "weight", &g->weight, track->weights, track->weight_count, 1);
     if (g->priority) text_addf(&fields, ", \"priority\": %d", (int)g->priority);
     put_mask(&fields, s->model, g);
+
+    /* Every field starts with ", ", and the first comma is left out. */
     text_add(t, i ? ",\n    {" : "\n    {");
     if (fields.failed)
         t->failed = 1;
     else
-        text_add(t, text_get(&fields) + 2); /* without the first comma */
+        text_add(t, text_get(&fields) + 2);
     text_add(t, "}");
     text_free(&fields);
 }
@@ -134,6 +146,7 @@ void scene_put_goals(text_buffer *t, const skel_scene *s) {
     for (uint32_t i = 0; i < d->goal_count; ++i) put_goal(t, s, i);
     if (d->goal_count) text_add(t, "\n  ],\n");
     if (!n->given) return;
+
     text_addf(t, "  \"ik\": {\"mode\": \"%s\"", d->mode == SKEL_IK_TRACK ? "track" : "pose");
     put_number(t, ", \"tolerance\": ", d->tolerance);
     if (d->max_ms > 0.0) put_number(t, ", \"max_ms\": ", d->max_ms);
@@ -145,6 +158,7 @@ void scene_put_goals(text_buffer *t, const skel_scene *s) {
         text_addf(t, ", \"blend\": [%u, %u]", (unsigned)n->motion.blend_in,
                   (unsigned)n->motion.blend_out);
     if (n->motion.start == SKEL_IK_START_HELD) text_add(t, ", \"start\": \"held\"");
+
     put_q(t, s, "seed", n->seed_kind, n->seed);
     put_joints(t, s, "max_speed", n->joint_speed);
     put_joints(t, s, "stiffness", n->joint_stiffness);

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What acts in a joint of skel-scene/1: motor, springs, what happens at the limits, muscle. */
+/* Forces in a joint of skel-scene/1: motor, follow spring, limiting torque, spring and muscle. */
 #include "scene/scene.h"
 
 #include <string.h>
 
-static bool has_one_axis(const skel_joint_desc *j) {
-    return j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_SLIDE;
+static bool has_axis(const skel_joint_desc *j) {
+    return scene_joint_kind(j->type).has_axis;
 }
 
+/* True if the joint cannot move; then the problem is noted. */
 static bool refused_by_fixed(document *doc, const doc_at *at, const skel_joint_desc *j) {
-    if (j->type != SKEL_JOINT_FIXED) return false;
-    doc_error(doc, at, "is not a field of a fixed joint");
+    const skel_joint_kind kind = scene_joint_kind(j->type);
+    if (kind.dof > 0) return false;
+    doc_error(doc, at, "is not a field of a %s joint", kind.name);
     return true;
 }
 
-/* True where the field is there and the joint can have it. */
+/* True if the field is given and the joint can have it. */
 static bool wants_one_axis(document *doc, const doc_at *at, const skel_joint_desc *j,
                            const char *what) {
     if (!at->node) return false;
-    if (has_one_axis(j)) return true;
-    doc_error(doc, at, "must be left out: only a hinge or a slide has %s", what);
+    if (has_axis(j)) return true;
+    doc_error(doc, at, "must be left out: only a joint with one degree of freedom has %s", what);
     return false;
 }
 
@@ -36,9 +38,9 @@ bool scene_read_ratio(document *doc, const doc_at *at, double *out) {
 static void read_motor(document *doc, doc_at at, skel_joint_desc *j) {
     bool smooth = false;
     if (!at.node) return;
-    if (!has_one_axis(j)) {
+    if (!has_axis(j)) {
         if (json_is_number(at.node) && at.node->number == 0.0) return;
-        doc_wrong(doc, &at, "left out: only a hinge or a slide has a motor");
+        doc_wrong(doc, &at, "left out: only a joint with one degree of freedom has a motor");
     } else if (json_is_object(at.node)) {
         scene_read_smooth_curve(doc, &at, 1, &j->motor_curve, &smooth);
         if (smooth) j->flags |= SKEL_FLAG_SMOOTH;
@@ -54,27 +56,28 @@ static void read_motor(document *doc, doc_at at, skel_joint_desc *j) {
 static const doc_field k_follow[] = {{"stiffness"}, {"damping"}, {"max_torque"},
                                      {"curve"},     {"weight"},  {NULL}};
 
-/* Numbers per sample of q, in the order of SKEL_JOINT_*. */
-static const uint32_t k_q_width[] = {0, 1, 1, 2, 4};
-
+/* The target of the follow spring, with angles in rad. */
 static void read_target(scene_reader *r, const doc_at *at, skel_joint_desc *j) {
-    const bool angles = j->type == SKEL_JOINT_HINGE || j->type == SKEL_JOINT_UNIVERSAL;
-    const double unit = angles ? r->angle : 1.0;
+    const skel_joint_kind kind = scene_joint_kind(j->type);
+    const uint32_t width = (uint32_t)kind.q_count;
     skel_curve curve = {0};
-    if (!at->node || !scene_read_curve(&r->doc, at, k_q_width[j->type], &curve)) return;
-    const size_t n = (size_t)curve.count * curve.width;
+    if (!at->node || !scene_read_curve(&r->doc, at, width, &curve)) return;
+
+    const size_t n = (size_t)curve.count * width;
     double *value = doc_alloc(&r->doc, n, sizeof *value);
     if (!value) return;
-    for (size_t k = 0; k < n; ++k) value[k] = curve.value[k] * unit;
+    for (size_t k = 0; k < n; ++k)
+        value[k] = curve.value[k] * scene_q_unit(r, kind.q_kind[k % width]);
     curve.value = value;
     j->follow.target = curve;
 }
 
-/* A number is a curve of one sample. */
+/* A number becomes a curve with one sample. */
 static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
     static const double start = 0.0;
     skel_curve weight = {&start, NULL, 1, 1};
     if (!at->node) return;
+
     if (json_is_object(at->node)) {
         if (!scene_read_curve(doc, at, 1, &weight)) return;
     } else if (json_is_number(at->node)) {
@@ -85,6 +88,8 @@ static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
         doc_wrong(doc, at, "a number from 0 to 1 or {\"time\", \"value\"}");
         return;
     }
+
+    /* The path of an error leads to the sample, if there is a list. */
     for (uint32_t k = 0; k < weight.count; ++k) {
         if (weight.value[k] >= 0.0 && weight.value[k] <= 1.0) continue;
         const json_value *list = json_member(at->node, "value");
@@ -102,9 +107,13 @@ static void read_follow(scene_reader *r, doc_at at, skel_joint_desc *j) {
     doc_field_list f;
     if (!at.node || refused_by_fixed(doc, &at, j)) return;
     if (!doc_fields(doc, &at, k_follow, "follow", &f)) return;
+
     const doc_at stiffness = doc_member(&f, F_STIFFNESS);
-    const doc_at damping = doc_member(&f, F_DAMPING), max = doc_member(&f, F_MAX);
-    const doc_at curve = doc_member(&f, F_CURVE), weight = doc_member(&f, F_WEIGHT);
+    const doc_at damping = doc_member(&f, F_DAMPING);
+    const doc_at max = doc_member(&f, F_MAX);
+    const doc_at curve = doc_member(&f, F_CURVE);
+    const doc_at weight = doc_member(&f, F_WEIGHT);
+
     if (doc_need(doc, &f, F_STIFFNESS, "a frequency > 0 in Hz"))
         doc_number(doc, &stiffness, DOC_POSITIVE, &j->follow.frequency);
     doc_number(doc, &damping, DOC_NOT_NEGATIVE, &j->follow.damping);
@@ -122,6 +131,7 @@ bool scene_read_numbers(document *doc, const doc_at *at, const char *what,
     int n = 0;
     for (; wanted[n].name; ++n) table[n].name = wanted[n].name;
     if (!doc_fields(doc, at, table, what, &f)) return false;
+
     bool good = true;
     for (int k = 0; k < n; ++k) {
         static const char *const must[] = {"a number", "a number > 0", "a number >= 0"};
@@ -132,11 +142,7 @@ bool scene_read_numbers(document *doc, const doc_at *at, const char *what,
     return good;
 }
 
-/* Only lengths of way are in the units of the document; the constants are SI. */
-static double way_unit(const scene_reader *r, const skel_joint_desc *j) {
-    return j->type == SKEL_JOINT_SLIDE ? 1.0 : r->angle;
-}
-
+/* Only `on` is in the unit of the document; the constants are SI. */
 static void read_limit_torque(scene_reader *r, doc_at at, skel_joint_desc *j, bool has_limits) {
     double on = 0.0;
     const scene_constant wanted[] = {
@@ -150,7 +156,7 @@ static void read_limit_torque(scene_reader *r, doc_at at, skel_joint_desc *j, bo
     if (!at.node || refused_by_fixed(&r->doc, &at, j)) return;
     if (!has_limits) doc_error(&r->doc, &at, "must come with limits");
     if (scene_read_numbers(&r->doc, &at, "limit_torque", wanted))
-        j->limits.law_range = on * way_unit(r, j);
+        j->limits.law_range = on * scene_limit_unit(r, j->type);
 }
 
 static void read_limit_restitution(document *doc, doc_at at, const doc_at *torque,
@@ -161,6 +167,7 @@ static void read_limit_restitution(document *doc, doc_at at, const doc_at *torqu
     if (torque->node) doc_warn(doc, &at, "has no effect beside limit_torque");
 }
 
+/* Only `rest` is in the unit of the document. */
 static void read_spring(scene_reader *r, doc_at at, skel_joint_desc *j) {
     const scene_constant wanted[] = {
         {"stiffness", true, DOC_NOT_NEGATIVE, &j->spring.stiffness},
@@ -170,7 +177,7 @@ static void read_spring(scene_reader *r, doc_at at, skel_joint_desc *j) {
     };
     if (!wants_one_axis(&r->doc, &at, j, "a spring")) return;
     scene_read_numbers(&r->doc, &at, "a spring", wanted);
-    j->spring.rest *= way_unit(r, j);
+    j->spring.rest *= scene_limit_unit(r, j->type);
 }
 
 static void read_muscle(document *doc, doc_at at, skel_joint_desc *j) {
@@ -187,10 +194,11 @@ static void read_muscle(document *doc, doc_at at, skel_joint_desc *j) {
     };
     if (!wants_one_axis(doc, &at, j, "a muscle")) return;
     if (!scene_read_numbers(doc, &at, "a muscle", wanted)) return;
-    const json_value *given = json_member(at.node, "side");
-    const doc_at where = {&at, "side", -1, given};
+
+    const doc_at where = {&at, "side", -1, json_member(at.node, "side")};
     if (side != 1.0 && side != -1.0) doc_wrong(doc, &where, "1 or -1");
     j->muscle.side = side < 0.0 ? -1 : 1;
+
     const doc_at start = {&at, "start", -1, json_member(at.node, "start")};
     if (j->muscle.start > j->muscle.max) doc_wrong(doc, &start, "at most max");
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts that several lists of skel-scene/1 share: names, curves, directions, mass and shape. */
+/* Values that several lists of skel-scene/1 share: names, curves, directions, mass and shape. */
 #include "scene/scene.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TRIANGLE_SLACK 1e-9 /* of the trace; a flat or thin solid sits on the border */
-#define ROD_RADIUS 0.01     /* of its length, where none is given */
+#define INERTIA_SLACK 1e-9         /* of the trace: flat and thin solids lie on the limit */
+#define ROD_RADIUS_PER_LENGTH 0.01 /* default */
 
-/* Shapes in the order of SKEL_SHAPE_*, each with its fields after the type. */
+/* Types in the order of SKEL_SHAPE_*; their fields follow `type`. */
 static const char *const k_shapes[] = {"sphere", "box", "cylinder", "capsule", "rod", NULL};
 static const doc_field k_shape_any[] = {{"type"}, {"radius"}, {"size"}, {"length"}, {NULL}};
 static const doc_field k_shape_ball[] = {{"type"}, {"radius"}, {NULL}};
@@ -33,7 +33,7 @@ bool names_open(document *doc, name_table *names, int32_t count) {
     return names->name && names->index;
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
+/* The slot of the name, or the free slot for it: linear probing. */
 static uint32_t names_slot(const name_table *names, const char *name) {
     uint32_t slot = hash(name) & names->mask;
     while (names->name[slot] && strcmp(names->name[slot], name) != 0)
@@ -83,7 +83,35 @@ bool scene_read_bone_name(scene_reader *r, const doc_at *at, int32_t *out) {
     return refuse_name(r, at, name, "the name of one of the bodies");
 }
 
-/* ---- directions ----------------------------------------------------------------------------- */
+bool scene_read_listed_name(document *doc, const doc_at *at, const char *(*name)(int32_t),
+                            int32_t *out) {
+    enum { NAMES_MAX = 31 };
+    const char *names[NAMES_MAX + 1] = {NULL};
+    for (int32_t i = 0; i < NAMES_MAX; ++i) names[i] = name(i);
+    return doc_choice(doc, at, names, out);
+}
+
+/* ---- joint types ----------------------------------------------------------------------------- */
+
+skel_joint_kind scene_joint_kind(int32_t type) {
+    skel_joint_kind kind = {.struct_size = sizeof kind};
+    skel_joint_kind_get(type, &kind);
+    return kind;
+}
+
+const char *scene_joint_type_name(int32_t type) {
+    return scene_joint_kind(type).name;
+}
+
+double scene_q_unit(const scene_reader *r, int32_t coordinate) {
+    return coordinate == SKEL_COORDINATE_ANGLE ? r->angle : 1.0;
+}
+
+double scene_limit_unit(const scene_reader *r, int32_t type) {
+    return scene_joint_kind(type).q_kind[0] == SKEL_COORDINATE_LENGTH ? 1.0 : r->angle;
+}
+
+/* ---- directions ------------------------------------------------------------------------------ */
 
 void scene_cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];
@@ -124,6 +152,7 @@ bool scene_read_times(document *doc, const doc_at *at, skel_curve *curve) {
     if (!doc_array(doc, at, 1, DOC_MAX_SAMPLES, "[seconds, ...]", &n)) return false;
     double *time = doc_alloc(doc, (size_t)n, sizeof *time);
     if (!time) return false;
+
     int32_t i = 0;
     bool good = true;
     const json_value *c;
@@ -158,6 +187,7 @@ bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_cu
     }
     double *value = doc_alloc(doc, (size_t)n * width, sizeof *value);
     if (!value) return false;
+
     int32_t i = 0;
     bool good = true;
     const json_value *c;
@@ -172,26 +202,30 @@ bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_cu
     return good;
 }
 
-/* A curve; with `interpolation` where the caller asks for it (smooth is not NULL). */
+/* A curve. It may have `interpolation` only if smooth is not NULL. */
 static bool read_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve,
                        bool *smooth) {
     enum { C_TIME, C_VALUE, C_INTERPOLATION };
     static const char *const names[] = {"linear", "cubic", NULL};
-    static const doc_field plain[] = {{"time"}, {"value"}, {NULL}};
-    static const doc_field table[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
+    static const doc_field k_linear_curve[] = {{"time"}, {"value"}, {NULL}};
+    static const doc_field k_curve[] = {{"time"}, {"value"}, {"interpolation"}, {NULL}};
     doc_field_list f;
     skel_curve read = {0};
     int32_t which = 0;
-    if (!doc_fields(doc, at, smooth ? table : plain, "a curve", &f)) return false;
+    if (!doc_fields(doc, at, smooth ? k_curve : k_linear_curve, "a curve", &f)) return false;
+
     if (smooth) {
         const doc_at kind = doc_member(&f, C_INTERPOLATION);
         doc_choice(doc, &kind, names, &which);
         *smooth = which == 1;
     }
-    const bool whole = doc_need(doc, &f, C_TIME, "[seconds, ...]") &
-                       doc_need(doc, &f, C_VALUE, "an array, a value per time");
-    const doc_at time = doc_member(&f, C_TIME), value = doc_member(&f, C_VALUE);
-    if (!whole || !scene_read_times(doc, &time, &read)) return false;
+
+    /* Both fields are checked, so that both errors are reported. */
+    const bool is_complete = doc_need(doc, &f, C_TIME, "[seconds, ...]") &
+                             doc_need(doc, &f, C_VALUE, "an array, a value per time");
+    const doc_at time = doc_member(&f, C_TIME);
+    const doc_at value = doc_member(&f, C_VALUE);
+    if (!is_complete || !scene_read_times(doc, &time, &read)) return false;
     if (!scene_read_samples(doc, &value, width, &read)) return false;
     *curve = read;
     return true;
@@ -217,7 +251,7 @@ void scene_read_load(document *doc, const doc_at *at, double constant[3], skel_c
 
 /* ---- mass and shape ------------------------------------------------------------------------ */
 
-/* Sylvester: all leading minors of [xx yy zz xy xz yz] > 0. */
+/* Sylvester's criterion: all leading minors of [xx yy zz xy xz yz] are positive. */
 static bool positive_definite(const double m[6]) {
     const double xx = m[0], yy = m[1], zz = m[2], xy = m[3], xz = m[4], yz = m[5];
     const double minor = xx * yy - xy * xy;
@@ -226,10 +260,10 @@ static bool positive_definite(const double m[6]) {
     return xx > 0.0 && minor > 0.0 && det > 0.0;
 }
 
-/* No principal moment of a solid exceeds the sum of the other two: tr/2 - I is the second moment of
-   its mass, which is never negative. */
+/* No principal moment of a solid exceeds the sum of the other two: the matrix of its second
+   moments, tr(I)/2 E - I, has no negative eigenvalue. */
 static bool moments_of_a_solid(const double m[6]) {
-    const double half = 0.5 * (m[0] + m[1] + m[2]), slack = 2.0 * half * TRIANGLE_SLACK;
+    const double half = 0.5 * (m[0] + m[1] + m[2]), slack = 2.0 * half * INERTIA_SLACK;
     const double second[6] = {
         half - m[0] + slack, half - m[1] + slack, half - m[2] + slack, -m[3], -m[4], -m[5]};
     return positive_definite(second);
@@ -241,21 +275,25 @@ static bool read_inertia(document *doc, const doc_at *at, double out[6]) {
     double m[6] = {0}, unit[6];
     if (!doc_array(doc, at, 3, 6, must, &n)) return false;
     if (!doc_vector(doc, at, n <= 3 ? 3 : 6, must, m)) return false;
-    double largest = 0.0; /* scaled, so that small bodies do not underflow */
+
+    /* Scaled, so that the determinant of a small body does not underflow. */
+    double largest = 0.0;
     for (int k = 0; k < 6; ++k) largest = fmax(largest, fabs(m[k]));
     for (int k = 0; k < 6; ++k) unit[k] = largest > 0.0 ? m[k] / largest : 0.0;
+
     if (!positive_definite(unit)) {
         doc_wrong(doc, at, "positive definite");
         return false;
     }
     if (!moments_of_a_solid(unit))
         doc_warn(doc, at,
-                 "one principal moment is over the sum of the other two: no solid "
-                 "has such an inertia");
+                 "one principal moment exceeds the sum of the other two: no solid body has such an "
+                 "inertia");
     memcpy(out, m, sizeof m);
     return true;
 }
 
+/* Size in the order of SKEL_SHAPE_*: radius; x, y, z; length, radius. */
 static bool read_size(document *doc, const doc_field_list *f, int32_t shape, double size[3]) {
     doc_at first = doc_member(f, 1);
     if (shape == SKEL_SHAPE_BOX) {
@@ -265,19 +303,21 @@ static bool read_size(document *doc, const doc_field_list *f, int32_t shape, dou
         doc_wrong(doc, &first, "[x, y, z], all > 0");
         return false;
     }
+
     if (!doc_need(doc, f, 1, "a number > 0")) return false;
     bool good = doc_number(doc, &first, DOC_POSITIVE, &size[0]);
     if (shape == SKEL_SHAPE_SPHERE) return good;
+
     doc_at second = doc_member(f, 2);
     if (shape == SKEL_SHAPE_ROD && !second.node) {
-        size[1] = ROD_RADIUS * size[0];
+        size[1] = ROD_RADIUS_PER_LENGTH * size[0];
         return good;
     }
     if (!doc_need(doc, f, 2, "a number > 0")) return false;
     return doc_number(doc, &second, DOC_POSITIVE, &size[1]) && good;
 }
 
-/* The type alone, on which the other fields depend. SKEL_SHAPE_NONE where it is not right. */
+/* The type, which decides the other fields. SKEL_SHAPE_NONE: it is missing or unknown. */
 static int32_t shape_of(const json_value *object) {
     const json_value *type = json_member(object, "type");
     for (int32_t i = 0; json_is_string(type) && k_shapes[i]; ++i)
@@ -290,18 +330,21 @@ static bool read_shape(document *doc, const doc_at *at, skel_body_desc *b) {
                                               k_shape_round, k_shape_round, k_shape_round};
     const int32_t shape = shape_of(at->node);
     const char *name = shape == SKEL_SHAPE_NONE ? "shape" : k_shapes[shape - SKEL_SHAPE_SPHERE];
-    double size[3] = {0};
-    int32_t unused;
     char what[32];
     doc_field_list f;
     snprintf(what, sizeof what, "a %s", name);
     if (!doc_fields(doc, at, tables[shape], what, &f)) return false;
+
+    /* Without a known type, only unknown fields and the type itself are reported. */
     if (shape == SKEL_SHAPE_NONE) {
+        int32_t unused;
         const doc_at type = doc_member(&f, 0);
         if (doc_need(doc, &f, 0, "a string like \"capsule\""))
             doc_choice(doc, &type, k_shapes, &unused);
         return false;
     }
+
+    double size[3] = {0};
     if (!read_size(doc, &f, shape, size)) return false;
     b->shape = shape;
     memcpy(b->size, size, sizeof size);
@@ -312,11 +355,12 @@ void scene_read_mass(document *doc, const doc_at *mass, const doc_at *shape, con
                      skel_body_desc *b) {
     const bool has_mass = doc_number(doc, mass, DOC_POSITIVE, &b->mass);
     const bool has_shape = read_shape(doc, shape, b);
+
     if (inertia->node) {
         read_inertia(doc, inertia, b->inertia);
     } else if (has_mass && has_shape) {
         if (skel_shape_inertia(b->shape, b->size, b->mass, b->inertia) != SKEL_OK)
-            doc_error(doc, shape, "gives no inertia that a double can hold");
+            doc_error(doc, shape, "gives an inertia outside the range of a double");
     } else if (has_mass && !shape->node && b->motion == SKEL_MOTION_DYNAMIC) {
         doc_error(doc, inertia, "is missing, must be given (or a shape)");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `wobble` of skel-scene/1: soft masses [RUD 4.3]. Each becomes a body behind the others, held by
-   springs, or, where it is locked, by a fixed joint. */
+/* `wobble` of skel-scene/1: wobbling masses [RUD 4.3]. Each becomes a body after those of `bodies`.
+   Springs hold it, or a fixed joint if it is locked. */
 #include "scene/scene.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static const doc_field k_wobble[] = {{"name"},
 
 int32_t scene_wobble_room(const scene_reader *r) {
     const int n = json_is_array(r->wobbles_at.node) ? json_size(r->wobbles_at.node) : 0;
-    return n <= SCENE_BODIES ? n : 0; /* more are refused later */
+    return n <= SCENE_BODIES ? n : 0; /* scene_read_wobbles rejects more */
 }
 
 static void read_name(scene_reader *r, const doc_field_list *f, int32_t i) {
@@ -52,32 +52,34 @@ static void read_name(scene_reader *r, const doc_field_list *f, int32_t i) {
     if (!doc_name(&r->doc, &at, &name)) return;
     r->bodies[i].name = name;
     if (strcmp(name, "world") == 0) {
-        doc_wrong(&r->doc, &at, "another name: the world has this one");
+        doc_wrong(&r->doc, &at, "another name: this one is reserved for the world");
         return;
     }
+
     const int32_t other = names_put(&r->body_names, name, i);
     if (other < 0) return;
     if (json_size(r->bodies_at.node) > other)
-        snprintf(must, sizeof must, "another name: bodies[%d] has this one", (int)other);
+        snprintf(must, sizeof must, "unique: bodies[%d] has this name", (int)other);
     else
-        snprintf(must, sizeof must, "another name: a wobble before it has this one");
+        snprintf(must, sizeof must, "unique: an earlier wobble has this name");
     doc_wrong(&r->doc, &at, must);
 }
 
-/* The bone: a body of `bodies` that stands somewhere. */
+/* The host body, which must have a position. */
 static bool read_host(scene_reader *r, const doc_field_list *f, int32_t *host) {
     const doc_at at = doc_member(f, W_BODY);
     if (!doc_need(&r->doc, f, W_BODY, "the name of a body")) return false;
     if (!scene_read_bone_name(r, &at, host)) return false;
     if (r->body_notes[*host].placed) return true;
-    doc_error(&r->doc, &at, "needs a position of bodies[%d], which has none", (int)*host);
+    doc_error(&r->doc, &at, "needs the position of bodies[%d], which is missing", (int)*host);
     return false;
 }
 
-/* How the host starts, as the engine itself reads its curve. */
+/* Pose and velocity of the host at time 0. The engine evaluates the curve of the host, if any. */
 static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
     *out = r->bodies[host];
     if (out->position_curve.count == 0 && out->orientation_curve.count == 0) return;
+
     skel_model_desc desc;
     skel_model *model = NULL;
     skel_error err;
@@ -89,27 +91,35 @@ static void host_motion(scene_reader *r, int32_t host, skel_body_desc *out) {
     if (status == SKEL_OK)
         skel_model_get_body(model, 0, out);
     else if (status == SKEL_E_MEMORY)
-        r->doc.no_memory = true; /* what else is wrong with the host is noted with the host */
+        r->doc.no_memory = true; /* other errors of the host are noted where it is read */
     skel_model_destroy(model);
 }
 
-/* Place and motion at the start: rigidly with the host, unless told otherwise. */
+/* A vector that has no effect on a locked mass. */
+static void read_unlocked(document *doc, const doc_at *at, bool locked, double out[3]) {
+    if (locked && at->node)
+        doc_warn(doc, at, "has no effect: the mass is locked");
+    else
+        doc_vector(doc, at, 3, "[x, y, z]", out);
+}
+
+/* Pose and velocity at time 0. The defaults are those of a point that is fixed in the host h:
+     p = rest + displacement,  v = v_h + w_h x (p - p_h),  w = w_h. */
 static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, bool locked,
                        skel_body_desc *b, scene_wobble_note *note) {
-    static const int free_only[] = {W_DISPLACEMENT, W_VELOCITY, W_ANGULAR_VELOCITY};
-    double *const out[] = {note->displacement, b->velocity, b->angular_velocity};
-    const doc_at position = doc_member(f, W_POSITION);
+    document *doc = &r->doc;
     skel_body_desc h;
     double arm[3], spin[3], along[3];
     host_motion(r, host, &h);
     memcpy(note->position, h.position, sizeof note->position);
     memcpy(b->orientation, h.orientation, sizeof b->orientation);
     memcpy(b->angular_velocity, h.angular_velocity, sizeof b->angular_velocity);
-    doc_vector(&r->doc, &position, 3, "[x, y, z]", note->position);
-    if (!locked) {
-        const doc_at off = doc_member(f, W_DISPLACEMENT);
-        doc_vector(&r->doc, &off, 3, "[x, y, z]", note->displacement);
-    }
+
+    const doc_at position = doc_member(f, W_POSITION);
+    const doc_at displacement = doc_member(f, W_DISPLACEMENT);
+    doc_vector(doc, &position, 3, "[x, y, z]", note->position);
+    read_unlocked(doc, &displacement, locked, note->displacement);
+
     for (int k = 0; k < 3; ++k) {
         b->position[k] = note->position[k] + note->displacement[k];
         arm[k] = b->position[k] - h.position[k];
@@ -117,39 +127,42 @@ static void read_start(scene_reader *r, const doc_field_list *f, int32_t host, b
     scene_rotate(h.orientation, h.angular_velocity, spin);
     scene_cross(spin, arm, along);
     for (int k = 0; k < 3; ++k) b->velocity[k] = h.velocity[k] + along[k];
-    for (int k = 0; k < 3; ++k) {
-        const doc_at at = doc_member(f, free_only[k]);
-        if (locked && at.node)
-            doc_warn(&r->doc, &at, "has no effect: the mass is locked");
-        else if (k > 0)
-            doc_vector(&r->doc, &at, 3, "[x, y, z]", out[k]);
-    }
+
+    const doc_at velocity = doc_member(f, W_VELOCITY);
+    const doc_at angular_velocity = doc_member(f, W_ANGULAR_VELOCITY);
+    read_unlocked(doc, &velocity, locked, b->velocity);
+    read_unlocked(doc, &angular_velocity, locked, b->angular_velocity);
+}
+
+/* One spring and damper of the mass; every constant is required. */
+static void read_spring(document *doc, const doc_field_list *f, int field, const char *must,
+                        const scene_constant *wanted) {
+    const doc_at at = doc_member(f, field);
+    if (doc_need(doc, f, field, must)) scene_read_numbers(doc, &at, at.name, wanted);
 }
 
 static void read_springs(document *doc, const doc_field_list *f, skel_wobble_desc *w) {
-    const struct {
-        int field;
-        const char *what, *must;
-        const char *first, *second;
-        double *c, *d;
-    } springs[] = {
-        {W_LONGITUDINAL, "longitudinal", "{\"c\", \"d\"}", "c", "d", &w->along_c, &w->along_d},
-        {W_TRANSVERSAL, "transversal", "{\"c\", \"d\"}", "c", "d", &w->across_c, &w->across_d},
-        {W_ANGULAR, "angular", "{\"a\", \"b\"}", "a", "b", &w->turn_a, &w->turn_b},
+    const scene_constant along[] = {
+        {"c", true, DOC_NOT_NEGATIVE, &w->along_c},
+        {"d", true, DOC_NOT_NEGATIVE, &w->along_d},
+        {NULL, false, DOC_ANY, NULL},
     };
-    for (size_t k = 0; k < sizeof springs / sizeof *springs; ++k) {
-        const doc_at at = doc_member(f, springs[k].field);
-        const scene_constant wanted[] = {
-            {springs[k].first, true, DOC_NOT_NEGATIVE, springs[k].c},
-            {springs[k].second, true, DOC_NOT_NEGATIVE, springs[k].d},
-            {NULL, false, DOC_ANY, NULL},
-        };
-        if (doc_need(doc, f, springs[k].field, springs[k].must))
-            scene_read_numbers(doc, &at, springs[k].what, wanted);
-    }
+    const scene_constant across[] = {
+        {"c", true, DOC_NOT_NEGATIVE, &w->across_c},
+        {"d", true, DOC_NOT_NEGATIVE, &w->across_d},
+        {NULL, false, DOC_ANY, NULL},
+    };
+    const scene_constant angular[] = {
+        {"a", true, DOC_NOT_NEGATIVE, &w->turn_a},
+        {"b", true, DOC_NOT_NEGATIVE, &w->turn_b},
+        {NULL, false, DOC_ANY, NULL},
+    };
+    read_spring(doc, f, W_LONGITUDINAL, "{\"c\", \"d\"}", along);
+    read_spring(doc, f, W_TRANSVERSAL, "{\"c\", \"d\"}", across);
+    read_spring(doc, f, W_ANGULAR, "{\"a\", \"b\"}", angular);
 }
 
-/* Place and axis in the host's own axes. */
+/* Rest position and axis in the axes of the host. */
 static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, skel_wobble_desc *w,
                        scene_wobble_note *note) {
     const skel_body_desc *h = &r->bodies[host];
@@ -157,7 +170,9 @@ static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, s
     double arm[3];
     for (int k = 0; k < 3; ++k) arm[k] = note->position[k] - h->position[k];
     scene_unrotate(h->orientation, arm, w->rest);
-    scene_rotate(h->orientation, w->axis, note->axis); /* z of the host */
+
+    /* The default axis is z of the host. */
+    scene_rotate(h->orientation, w->axis, note->axis);
     if (scene_read_axis(&r->doc, &axis, note->axis))
         scene_unrotate(h->orientation, note->axis, w->axis);
     else
@@ -165,6 +180,7 @@ static void read_place(scene_reader *r, const doc_field_list *f, int32_t host, s
     w->host = host;
 }
 
+/* A fixed joint "NAME.lock" instead of the springs. */
 static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
                  const skel_wobble_desc *w) {
     const doc_at at = doc_member(f, W_NAME);
@@ -173,9 +189,10 @@ static void lock(scene_reader *r, const doc_field_list *f, int32_t body,
     if (!name || !r->bodies[body].name) return;
     snprintf(name, 272, "%s.lock", r->bodies[body].name);
     if (names_put(&r->joint_names, name, r->joint_count) >= 0) {
-        doc_error(&r->doc, &at, "must be another name: there is a joint '%s'", name);
+        doc_error(&r->doc, &at, "must be another name: a joint '%s' exists", name);
         return;
     }
+
     skel_joint_desc_init(j);
     j->name = name;
     j->type = SKEL_JOINT_FIXED;
@@ -196,18 +213,25 @@ static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_sce
     skel_wobble_desc_init(&w);
     b->name = "";
     if (!doc_fields(&r->doc, at, k_wobble, "a wobble", &f)) return;
-    const doc_at mass = doc_member(&f, W_MASS), shape = doc_member(&f, W_SHAPE);
-    const doc_at inertia = doc_member(&f, W_INERTIA);
+
     const doc_at lock_at = doc_member(&f, W_LOCKED);
     if (lock_at.node && !json_is_bool(lock_at.node)) doc_wrong(&r->doc, &lock_at, "true or false");
     read_name(r, &f, i);
+
+    const doc_at mass = doc_member(&f, W_MASS);
+    const doc_at shape = doc_member(&f, W_SHAPE);
+    const doc_at inertia = doc_member(&f, W_INERTIA);
     doc_need(&r->doc, &f, W_MASS, "a number > 0");
     scene_read_mass(&r->doc, &mass, &shape, &inertia, b);
+
+    /* A locked mass needs no springs, but they are checked if they are given. */
     if (!locked || f.node[W_LONGITUDINAL] || f.node[W_TRANSVERSAL] || f.node[W_ANGULAR])
         read_springs(&r->doc, &f, &w);
+
     if (!read_host(r, &f, &host)) return;
     read_start(r, &f, host, locked, b, &note);
     read_place(r, &f, host, &w, &note);
+
     w.body = i;
     r->body_notes[i].node = at->node;
     r->body_notes[i].placed = true;
@@ -220,7 +244,8 @@ static void read_wobble(scene_reader *r, const doc_at *at, bool locked, skel_sce
     r->wobbles[r->wobble_count++] = w;
 }
 
-/* The locked ones first: written as bodies and joints they come back in the same order. */
+/* Locked masses come first. The canonical text has them as bodies and joints, so that reading it
+   again gives the same order. */
 void scene_read_wobbles(scene_reader *r, skel_scene *s) {
     const doc_at *at = &r->wobbles_at;
     int32_t n = 0;
@@ -232,6 +257,7 @@ void scene_read_wobbles(scene_reader *r, skel_scene *s) {
         r->doc.no_memory = true;
         return;
     }
+
     for (int locked = 1; locked >= 0; --locked) {
         int32_t i = 0;
         const json_value *c;

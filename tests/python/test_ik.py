@@ -680,7 +680,7 @@ class Base(unittest.TestCase):
                     skelpy.IkMotion(scene, **wrong)
             for wrong, words in (({"posture": "base"}, "base_posture"),
                                  ({"base": [math.nan] * 150}, "base: must be finite"),
-                                 ({"base_poses": [0.0] * 700}, "no orientation zero")):
+                                 ({"base_poses": [0.0] * 700}, "no orientation may be zero")):
                 with self.assertRaisesRegex(skelpy.SkelError, words):
                     skelpy.IkMotion(scene, **wrong)
 

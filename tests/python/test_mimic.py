@@ -60,10 +60,11 @@ class Documents(unittest.TestCase):
         for name in ("j2", "j9", "world"):
             self.assertEqual(self.said(changed("joint", name)),
                              f'joints[1].mimic.joint: is "{name}", {must}')
-        self.assertIn("joints[1].mimic: leads round in a ring", self.said(changed("joint", "j3")))
+        self.assertIn("joints[1].mimic: the chain of mimic joints is cyclic",
+                      self.said(changed("joint", "j3")))
         ball = documents.changed(LIFT, ("joints", 0, "type"), "ball")
         del ball["joints"][0]["axis"], ball["joints"][0]["limits"]
-        self.assertIn("joints[1].mimic: 'j1' is no hinge or slide", self.said(ball))
+        self.assertIn("joints[1].mimic: 'j1' is a ball", self.said(ball))
 
     def test_round_trip(self):
         one = skelpy.Scene.from_json(documents.to_text(LIFT))
@@ -97,8 +98,8 @@ class Documents(unittest.TestCase):
         both = {**LIFT, "robot": {"frames": [], "mimic": [entry]}}
         self.assertIsNone(self.said(both))
         both["robot"]["mimic"] = [{**entry, "factor": 2}]
-        self.assertEqual(self.said(both), "robot.mimic[0]: is not what joints[1].mimic says "
-                                          "(leave one out)")
+        self.assertEqual(self.said(both), "robot.mimic[0]: differs from joints[1].mimic, "
+                         "must agree with it (or be left out)")
         both["robot"]["mimic"] = [{**entry, "of": "j9"}]
         self.assertEqual(self.said(both), 'robot.mimic[0].of: is "j9", must be the name of another '
                                           "joint")
@@ -106,8 +107,8 @@ class Documents(unittest.TestCase):
     def test_a_pose_that_does_not_obey_is_warned_of(self):
         done = run("check", "-", input=documents.to_text(LIFT).encode())
         self.assertEqual(done.returncode, 0)
-        self.assertIn("joints[1].mimic: the given pose does not obey: q is 0, should be 0.523599",
-                      (done.stdout + done.stderr).decode())
+        self.assertIn("joints[1].mimic: the given pose violates it: q is 0 rad, should be "
+                      "0.523599 rad", (done.stdout + done.stderr).decode())
 
 
 class Command(unittest.TestCase):

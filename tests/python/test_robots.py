@@ -317,7 +317,7 @@ def matrix_of(end):
 
 
 def table_tool(table, q):
-    """Where a table of hinges says that the tool is, by the formulas of the README."""
+    """Where a table of hinges says that the tool is, by the formulas of the formats' reference."""
     x = matrix_of(table.get("base", {}))
     for row, angle in zip(table["joints"], q):
         about_z = screw("z", row["theta"] + angle, (0, 0, row["d"]))
@@ -561,9 +561,9 @@ class Tables(unittest.TestCase):
         self.assertLess(apart(*(tool_at(scene_of(doc), q) for doc in docs)), 1e-14)
 
 
-class Readme(unittest.TestCase):
-    def test_the_table_of_the_readme(self):
-        text = (common.ROOT / "plugin_bridge" / "README.md").read_text(encoding="utf-8")
+class Format(unittest.TestCase):
+    def test_the_table_of_the_reference(self):
+        text = (common.ROOT / "plugin_bridge/FORMAT.md").read_text(encoding="utf-8")
         block = next(b for b in re.findall("```json\n(.*?)```", text, re.S) if "skel-dh/1" in b)
         scene = scene_of(block)
         self.assertEqual(scene.joint_names, ["turn", "lift", "reach"])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A clock that only goes forward. */
+/* Time since an arbitrary start. It never runs backward. */
 #ifndef SKEL_BASE_CLOCK_H
 #define SKEL_BASE_CLOCK_H
 

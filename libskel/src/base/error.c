@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error text for the caller, and the import and export of sized structs. */
+/* Error messages for the caller, and the import and export of sized structs (desc.h). */
 #include "base/error.h"
 #include "base/desc.h"
 
@@ -10,9 +10,11 @@
 skel_status skel__fail(skel_error *err, skel_status status, int32_t body, int32_t joint,
                        const char *format, ...) {
     if (!err || err->struct_size < sizeof *err) return status;
+
     err->status = status;
     err->body = body;
     err->joint = joint;
+
     va_list list;
     va_start(list, format);
     vsnprintf(err->text, sizeof err->text, format, list);
@@ -20,33 +22,39 @@ skel_status skel__fail(skel_error *err, skel_status status, int32_t body, int32_
     return status;
 }
 
+/* struct_size is the first member of every sized struct. */
 static uint32_t size_of(const void *desc) {
     uint32_t size;
     memcpy(&size, desc, sizeof size);
     return size;
 }
 
-skel_status skel__desc_import(void *out, size_t ours, size_t v1, const void *in) {
+skel_status skel__desc_import(void *out, size_t ours, size_t least, const void *in) {
     const size_t theirs = size_of(in);
     const unsigned char *bytes = in;
-    if (theirs < v1) return SKEL_E_STRUCT_SIZE;
+    if (theirs < least) return SKEL_E_STRUCT_SIZE;
+
+    /* A field that we do not know must not ask for anything. */
     for (size_t i = ours; i < theirs; ++i)
         if (bytes[i] != 0) return SKEL_E_STRUCT_SIZE;
+
     memcpy(out, in, theirs < ours ? theirs : ours);
     return SKEL_OK;
 }
 
 void skel__desc_init(void *desc, size_t size, const void *defaults, size_t ours) {
     if (!desc || size < sizeof(uint32_t)) return;
+
     const uint32_t theirs = (uint32_t)size;
     memset(desc, 0, size);
     memcpy(desc, defaults, size < ours ? size : ours);
     memcpy(desc, &theirs, sizeof theirs);
 }
 
-skel_status skel__desc_export(void *out, const void *filled, size_t ours, size_t v1) {
+skel_status skel__desc_export(void *out, const void *filled, size_t ours, size_t least) {
     const uint32_t theirs = size_of(out);
-    if (theirs < v1) return SKEL_E_STRUCT_SIZE;
+    if (theirs < least) return SKEL_E_STRUCT_SIZE;
+
     memcpy(out, filled, theirs < ours ? theirs : ours);
     memcpy(out, &theirs, sizeof theirs);
     return SKEL_OK;

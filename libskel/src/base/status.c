@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Versions and status texts. */
+/* Versions of the library, and texts of the status codes. */
 #include <skel/skel_base.h>
 
 #define TEXT_OF_(x) #x

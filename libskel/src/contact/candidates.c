@@ -1,30 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may touch what: the candidates of every shape and contact point against every ground, and of
-   every pair of bodies that is not ruled out. Constants that a ground leaves open follow from the
-   total weight W and a length L of the scene: static depth DEPTH L under all of W. What weighs less
-   than SLIGHT of that finds them softer in proportion, as if all of it weighed less: springs for
-   elephants are walls of glass to a mouse. */
+/* Contact candidates: the pairs of features that may touch during a simulation.
+
+   Bodies touch with simple features. A feature of the first body is a point or a segment, which may
+   have a radius. A feature of the second body is a plane, a box or a segment. This file lists all
+   pairs of such features once, when a model is created. Each pair is a contact candidate.
+   Candidates are listed for
+   - every dynamic body and every ground plane;
+   - every two bodies with shapes, unless a joint connects them, `collide` excludes the pair, or
+     they overlap in the initial pose.
+
+   The constants of the contact law have defaults. They follow from two quantities of the scene: the
+   weight W of all dynamic bodies [N], and a length L, the largest lever or radius [m].
+   - A soft surface has the normal force N = a d^2 at the penetration d. It carries the weight W at
+     d = CONTACT_SOFT_DEPTH L.
+   - A rigid surface has N = a d and critical damping. It carries W at d = CONTACT_RIGID_DEPTH L.
+   - The bristle of a sticking contact bends by CONTACT_SOFT_STICK L under the tangential force W,
+     and on a rigid surface by CONTACT_RIGID_STICK L.
+   These surfaces are too stiff for a body that is much lighter than the whole scene. If its weight
+   is below CONTACT_LIGHT_WEIGHT W, the constants are divided by 4 until they are in proportion to
+   its weight. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "contact/contact.h"
 
 #include <string.h>
 
-#define DEPTH 4e-3       /* of L: a soft ground under the whole weight */
-#define RIGID_DEPTH 5e-6 /* of L: what rests on a rigid one */
-#define DAMPING 0.2      /* of critical, the whole mass on one point; soft */
-#define STICK 5e-5       /* of L: shift along a soft ground under a load of W */
-#define RIGID_STICK 1e-6
-#define STICK_DAMPING 0.05 /* of critical for the whole mass: enough for its lighter parts */
-#define SLIGHT 0.01        /* of the weight */
-#define EARTH 9.81
+#define CONTACT_SOFT_DEPTH 4e-3          /* static penetration of a soft surface, relative to L */
+#define CONTACT_RIGID_DEPTH 5e-6         /* the same for a rigid surface */
+#define CONTACT_SOFT_STICK 5e-5          /* bristle deflection on a soft surface, relative to L */
+#define CONTACT_RIGID_STICK 1e-6         /* the same for a rigid surface */
+#define CONTACT_SOFT_DAMPING_RATIO 0.2   /* of a soft surface that carries the whole mass */
+#define CONTACT_STICK_DAMPING_RATIO 0.05 /* of a bristle that moves the whole mass */
+#define CONTACT_LIGHT_WEIGHT 0.01        /* relative to W: lighter bodies meet softer surfaces */
+#define CONTACT_OVERLAP_MIN 1e-9         /* initial penetration that counts, relative to L */
+#define CONTACT_PAIR_FRICTION 0.8        /* between bodies, if the scene has no ground */
 #define CONTACT_CANDIDATES_MAX 400000
-#define DEFAULT_PAIRS_MAX 1000 /* shaped bodies: of more, those that must touch have to say so */
-#define RIM 12                 /* points on each rim of a cylinder */
+#define CONTACT_DEFAULT_BODIES_MAX 1000 /* more shaped bodies collide only if `collide` is set */
+#define CYLINDER_RIM_POINTS 12          /* candidates on each rim of a cylinder */
+#define EARTH_GRAVITY_M_S2 9.81
 
-/* ---- sizes ---- */
+/* ---- default constants ----------------------------------------------------------------------- */
 
-static double shape_reach(const skel__body *b) {
+/* Distance of the farthest point of a body's shape from its centre [m]. */
+static double shape_radius(const skel__body *b) {
     switch (b->shape) {
     case SKEL_SHAPE_SPHERE: return b->size[0];
     case SKEL_SHAPE_BOX: return 0.5 * v3_norm(v3_of(b->size));
@@ -33,136 +51,202 @@ static double shape_reach(const skel__body *b) {
     }
 }
 
-static void measure(skel_model *m) {
-    const double g = v3_norm(m->gravity);
-    double mass = 0, reach = m->nj > 0 ? m->length_scale : 0;
+/* Bounding radii of all bodies, and the weight W and the length L of the scene. */
+static void measure_scene(skel_model *m) {
+    const double gravity = v3_norm(m->gravity);
+    double mass = 0;
+    double length = m->nj > 0 ? m->length_scale : 0;
+
     for (int32_t i = 0; i < m->nb; ++i) {
         skel__body *b = &m->body[i];
-        b->bounding_radius = shape_reach(b);
-        for (uint32_t e = 0; e < b->contact_count; ++e)
-            b->bounding_radius =
-                fmax(b->bounding_radius, v3_norm(v3_of(b->contacts + 3 * (size_t)e)));
+
+        /* The bounding sphere holds the shape and all contact points. */
+        b->bounding_radius = shape_radius(b);
+        for (uint32_t k = 0; k < b->contact_count; ++k) {
+            const v3 point = v3_of(b->contacts + 3 * (size_t)k);
+            b->bounding_radius = fmax(b->bounding_radius, v3_norm(point));
+        }
+
         if (!skel__is_dynamic(m, i)) continue;
         mass += b->mass;
-        reach = fmax(reach, b->bounding_radius);
+        length = fmax(length, b->bounding_radius);
     }
-    m->gravity_norm = g > 0 ? g : EARTH;
+
+    /* Without gravity, contacts are as stiff as they would be on earth. */
+    m->gravity_norm = gravity > 0 ? gravity : EARTH_GRAVITY_M_S2;
     m->weight = fmax(mass, 1e-300) * m->gravity_norm;
-    m->contact_length = reach > 0 ? reach : m->length_scale;
+    m->contact_length = length > 0 ? length : m->length_scale;
 }
 
 static void fill_constants(const skel_model *m, skel__ground *g) {
-    const double w = m->weight, l = m->contact_length, mass = w / m->gravity_norm;
+    const double weight = m->weight;
+    const double length = m->contact_length;
+    const double mass = weight / m->gravity_norm;
+
     if (g->is_default && g->is_rigid) {
-        g->a = w / (RIGID_DEPTH * l), g->b = 1;
+        /* a d = W at the static depth d; critical damping 2 sqrt(a m). */
+        g->a = weight / (CONTACT_RIGID_DEPTH * length);
+        g->b = 1;
         g->d = 2.0 * sqrt(g->a * mass);
     } else if (g->is_default) {
-        const double depth = DEPTH * l;
-        g->a = w / (depth * depth), g->b = 2;
-        g->d = 2.0 * DAMPING * sqrt(2.0 * w / depth * mass);
+        /* a d^2 = W at the static depth d, where the stiffness is 2 a d = 2 W / d. */
+        const double depth = CONTACT_SOFT_DEPTH * length;
+        g->a = weight / (depth * depth);
+        g->b = 2;
+        g->d = 2.0 * CONTACT_SOFT_DAMPING_RATIO * sqrt(2.0 * weight / depth * mass);
     }
+
+    /* Bristle: k xi = W at the deflection xi. */
     if (!g->is_stick_default) return;
-    g->stick_k = w / ((g->is_rigid ? RIGID_STICK : STICK) * l);
-    g->stick_d = 2.0 * STICK_DAMPING * sqrt(g->stick_k * mass);
+    const double stick = g->is_rigid ? CONTACT_RIGID_STICK : CONTACT_SOFT_STICK;
+    g->stick_k = weight / (stick * length);
+    g->stick_d = 2.0 * CONTACT_STICK_DAMPING_RATIO * sqrt(g->stick_k * mass);
 }
 
-/* Copies of the grounds, each with a quarter of the constants of the one before. */
-static void soften(skel_model *m) {
+/* Copies of all grounds for light bodies. Each level has a quarter of the default constants of the
+   level before; constants that were given stay. */
+static void add_soft_levels(skel_model *m) {
     const int32_t n = m->ng + 1;
+
     for (int32_t k = n; k < SKEL__SOFT_LEVELS * n; ++k) {
         skel__ground *g = &m->ground[k];
         *g = m->ground[k - n];
-        if (g->is_default) g->a *= 0.25, g->d *= 0.25;
-        if (g->is_stick_default) g->stick_k *= 0.25, g->stick_d *= 0.25;
+
+        if (g->is_default) {
+            g->a *= 0.25;
+            g->d *= 0.25;
+        }
+        if (g->is_stick_default) {
+            g->stick_k *= 0.25;
+            g->stick_d *= 0.25;
+        }
     }
 }
 
-/* ---- candidates ---- */
+/* Constants of all grounds. The entry behind the last ground holds those of contacts between
+   bodies, which are soft. */
+static void fill_grounds(skel_model *m) {
+    for (int32_t k = 0; k <= m->ng; ++k) {
+        if (k == m->ng)
+            m->ground[k] = (skel__ground){.body = -1,
+                                          .normal = {0, 0, 1},
+                                          .friction = m->ng > 0 ? m->ground[0].friction
+                                                                : CONTACT_PAIR_FRICTION,
+                                          .is_default = 1,
+                                          .is_stick_default = 1};
+        fill_constants(m, &m->ground[k]);
+        m->has_rigid |= m->ground[k].is_rigid;
+    }
+    add_soft_levels(m);
+}
 
-/* Where the candidates go that the functions below list: each is handed to `take`. */
-typedef struct finder finder;
-struct finder {
+/* ---- enumeration ----------------------------------------------------------------------------- */
+
+/* The functions below generate candidates one after the other and hand each of them to `visit`.
+   The same code counts them, stores them, and tests a pair for overlap. */
+typedef struct enumeration enumeration;
+struct enumeration {
     const skel_model *m;
-    void (*take)(finder *f, const skel__candidate *s);
-    skel__candidate *candidate; /* of take_store */
-    int32_t count;              /* of take_count and take_store */
-    int overlaps;               /* of take_test: one of them overlaps as given */
+    void (*visit)(enumeration *e, const skel__candidate *c);
+    skel__candidate *candidate; /* output of store_candidate */
+    int32_t count;              /* result of count_candidate and store_candidate */
+    int overlaps;               /* result of test_candidate: 1 if a candidate overlaps initially */
 
-    int32_t overlap_count;    /* pairs of different skeletons that overlap as given */
-    int32_t overlap_first[2]; /* the first of them */
+    int32_t overlap_count;    /* pairs of different skeletons that overlap initially */
+    int32_t overlap_first[2]; /* the first such pair */
 };
 
-/* How often a quarter of the constants is right for the lighter of the two. */
-static int32_t softness(const skel_model *m, const skel__candidate *s) {
+static void count_candidate(enumeration *e, const skel__candidate *c) {
+    (void)c;
+    ++e->count;
+}
+
+static void store_candidate(enumeration *e, const skel__candidate *c) {
+    e->candidate[e->count++] = *c;
+}
+
+static void test_candidate(enumeration *e, const skel__candidate *c) {
+    const pose x_i = skel__initial_pose(e->m, c->i);
+    const pose x_j = skel__initial_pose(e->m, c->j);
+    const skel__contact_point point = skel__contact_point_of(e->m, c, x_i, x_j);
+    if (point.gap < -CONTACT_OVERLAP_MIN * e->m->contact_length) e->overlaps = 1;
+}
+
+/* How many times the constants must be divided by 4 for the lighter body of a candidate: log_4 of
+   CONTACT_LIGHT_WEIGHT W over its weight, rounded. */
+static int32_t soft_level(const skel_model *m, const skel__candidate *c) {
     double mass = INFINITY;
-    if (skel__is_dynamic(m, s->i)) mass = m->body[s->i].mass;
-    if (s->j >= 0 && skel__is_dynamic(m, s->j)) mass = fmin(mass, m->body[s->j].mass);
-    const double part = mass * m->gravity_norm / (SLIGHT * m->weight);
-    if (!(part < 1)) return 0;
-    const double times = 0.5 - log(part) / log(4.0);
-    return times < SKEL__SOFT_LEVELS - 1 ? (int32_t)times : SKEL__SOFT_LEVELS - 1;
+    if (skel__is_dynamic(m, c->i)) mass = m->body[c->i].mass;
+    if (c->j >= 0 && skel__is_dynamic(m, c->j)) mass = fmin(mass, m->body[c->j].mass);
+
+    const double share = mass * m->gravity_norm / (CONTACT_LIGHT_WEIGHT * m->weight);
+    if (!(share < 1)) return 0;
+
+    const double level = 0.5 - log(share) / log(4.0);
+    return level < SKEL__SOFT_LEVELS - 1 ? (int32_t)level : SKEL__SOFT_LEVELS - 1;
 }
 
-static void take_count(finder *f, const skel__candidate *s) {
-    (void)s;
-    ++f->count;
+static void add_candidate(enumeration *e, skel__candidate c) {
+    if (e->count > CONTACT_CANDIDATES_MAX) return;
+    c.internal = 3 * e->count;
+    c.ground += (e->m->ng + 1) * soft_level(e->m, &c);
+    e->visit(e, &c);
 }
 
-static void take_store(finder *f, const skel__candidate *s) {
-    f->candidate[f->count++] = *s;
-}
+/* ---- points of bodies ------------------------------------------------------------------------ */
 
-static void add_candidate(finder *f, skel__candidate s) {
-    if (f->count > CONTACT_CANDIDATES_MAX) return;
-    s.internal = 3 * f->count;
-    s.ground += (f->m->ng + 1) * softness(f->m, &s);
-    f->take(f, &s);
-}
-
-static void add_point(finder *f, skel__candidate like, v3 at, double radius) {
-    like.at = like.to = at;
+static void add_point(enumeration *e, skel__candidate like, v3 at, double radius) {
+    like.at = at;
+    like.to = at;
     like.radius = radius;
-    add_candidate(f, like);
+    add_candidate(e, like);
 }
 
-static void add_corners(finder *f, skel__candidate like, const double size[3]) {
-    for (int k = 0; k < 8; ++k)
-        add_point(f, like,
-                  (v3){size[0] * (k & 1 ? 0.5 : -0.5), size[1] * (k & 2 ? 0.5 : -0.5),
-                       size[2] * (k & 4 ? 0.5 : -0.5)},
-                  0);
-}
-
-static void add_rims(finder *f, skel__candidate like, const double size[3]) {
-    for (int k = 0; k < 2 * RIM; ++k) {
-        const int step = k / 2;
-        const double angle = SKEL__TURN * step / RIM;
-        add_point(f, like,
-                  (v3){size[1] * cos(angle), size[1] * sin(angle), size[0] * (k % 2 - 0.5)}, 0);
+static void add_box_corners(enumeration *e, skel__candidate like, const double size[3]) {
+    for (int k = 0; k < 8; ++k) {
+        const v3 corner = {size[0] * (k & 1 ? 0.5 : -0.5), size[1] * (k & 2 ? 0.5 : -0.5),
+                           size[2] * (k & 4 ? 0.5 : -0.5)};
+        add_point(e, like, corner, 0);
     }
 }
 
-/* The points with which a body meets a plane or a box. */
-static void add_points(finder *f, skel__candidate like) {
-    const skel__body *b = &f->m->body[like.i];
-    v3 from, to;
+static void add_cylinder_rims(enumeration *e, skel__candidate like, const double size[3]) {
+    for (int k = 0; k < 2 * CYLINDER_RIM_POINTS; ++k) {
+        const int step = k / 2;
+        const double angle = SKEL__TURN * step / CYLINDER_RIM_POINTS;
+        const v3 point = {size[1] * cos(angle), size[1] * sin(angle), size[0] * (k % 2 - 0.5)};
+        add_point(e, like, point, 0);
+    }
+}
+
+/* The points of a body that may touch a plane or a box: corners, rims or the ends of a segment, and
+   the contact points that the caller gave. */
+static void add_points(enumeration *e, skel__candidate like) {
+    const skel__body *b = &e->m->body[like.i];
+
     switch (b->shape) {
     case SKEL_SHAPE_NONE: break;
-    case SKEL_SHAPE_BOX: add_corners(f, like, b->size); break;
-    case SKEL_SHAPE_CYLINDER: add_rims(f, like, b->size); break;
+    case SKEL_SHAPE_BOX: add_box_corners(e, like, b->size); break;
+    case SKEL_SHAPE_CYLINDER: add_cylinder_rims(e, like, b->size); break;
     default: {
-        const double r = skel__segment_of(b, &from, &to);
-        const double s = b->shape == SKEL_SHAPE_ROD ? 0 : r; /* a rod is thin */
-        add_point(f, like, from, s);
-        if (b->shape != SKEL_SHAPE_SPHERE) add_point(f, like, to, s);
+        v3 from, to;
+        const double shape = skel__segment_of(b, &from, &to);
+        const double radius = b->shape == SKEL_SHAPE_ROD ? 0 : shape; /* a rod ends in points */
+        add_point(e, like, from, radius);
+        if (b->shape != SKEL_SHAPE_SPHERE) add_point(e, like, to, radius);
     }
     }
+
     for (uint32_t k = 0; k < b->contact_count; ++k)
-        add_point(f, like, v3_of(b->contacts + 3 * (size_t)k), 0);
+        add_point(e, like, v3_of(b->contacts + 3 * (size_t)k), 0);
 }
 
-static int are_linked(const skel_model *m, int32_t i, int32_t j) {
+/* ---- bodies against grounds ------------------------------------------------------------------ */
+
+/* Whether a joint or the springs of a wobbling mass connect the two bodies. */
+static int are_connected(const skel_model *m, int32_t i, int32_t j) {
     if (m->body[i].host == j || m->body[j].host == i) return 1;
+
     for (int32_t k = 0; k < m->nj; ++k)
         if ((m->joint[k].a == i && m->joint[k].b == j) ||
             (m->joint[k].a == j && m->joint[k].b == i))
@@ -170,157 +254,185 @@ static int are_linked(const skel_model *m, int32_t i, int32_t j) {
     return 0;
 }
 
-static void add_grounds(finder *f) {
-    const skel_model *m = f->m;
+static void add_grounds(enumeration *e) {
+    const skel_model *m = e->m;
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
+
         for (int32_t g = 0; g < m->ng; ++g) {
-            const int32_t on = m->ground[g].body;
-            if (on == i || (on >= 0 && are_linked(m, i, on))) continue;
-            add_points(
-                f, (skel__candidate){.i = i, .j = -1, .ground = g, .kind = SKEL__CANDIDATE_PLANE});
+            const int32_t carrier = m->ground[g].body;
+            if (carrier == i || (carrier >= 0 && are_connected(m, i, carrier))) continue;
+
+            const skel__candidate like = {
+                .i = i, .j = -1, .ground = g, .kind = SKEL__CANDIDATE_PLANE};
+            add_points(e, like);
         }
     }
 }
 
-static int may_touch(const skel_model *m, int32_t i, int32_t j) {
-    const skel__body *a = &m->body[i], *b = &m->body[j];
+/* ---- bodies against bodies ------------------------------------------------------------------- */
+
+static int may_collide(const skel_model *m, int32_t i, int32_t j) {
+    const skel__body *a = &m->body[i];
+    const skel__body *b = &m->body[j];
+
     if (a->shape == SKEL_SHAPE_NONE || b->shape == SKEL_SHAPE_NONE) return 0;
     if (!skel__is_dynamic(m, i) && !skel__is_dynamic(m, j)) return 0;
     if (a->collide == SKEL_COLLIDE_NONE || b->collide == SKEL_COLLIDE_NONE) return 0;
+
+    /* Bodies of one group do not collide with each other. */
     if (a->collide > 0 && a->collide == b->collide) return 0;
-    if (a->skeleton == b->skeleton && (a->collide == 0 || b->collide == 0)) return 0;
-    return !are_linked(m, i, j);
+
+    /* Within one skeleton, both bodies must ask for it. */
+    if (a->skeleton == b->skeleton &&
+        (a->collide == SKEL_COLLIDE_OTHERS || b->collide == SKEL_COLLIDE_OTHERS))
+        return 0;
+
+    return !are_connected(m, i, j);
 }
 
-/* One of them is a box: the other's points and the inside of its segment; of two boxes, the
-   corners of each. */
-static void add_box_pair(finder *f, int32_t i, int32_t box) {
-    const skel__body *b = &f->m->body[i];
-    skel__candidate s = {.i = i, .j = box, .ground = f->m->ng, .kind = SKEL__CANDIDATE_BOX};
-    add_points(f, s);
+/* Body i against a box: the points of i, and the interior of its segment against the edges of the
+   box. A segment can lie across two edges, so it gives a candidate from each of its ends. */
+static void add_box_pair(enumeration *e, int32_t i, int32_t box) {
+    const skel__body *b = &e->m->body[i];
+    skel__candidate c = {.i = i, .j = box, .ground = e->m->ng, .kind = SKEL__CANDIDATE_BOX};
+    add_points(e, c);
     if (b->shape == SKEL_SHAPE_BOX || b->shape == SKEL_SHAPE_SPHERE) return;
-    s.kind = SKEL__CANDIDATE_EDGE;
-    s.radius = skel__segment_of(b, &s.at, &s.to);
-    add_candidate(f, s);
-    const v3 at = s.at;
-    s.at = s.to, s.to = at, s.is_second = 1;
-    add_candidate(f, s);
+
+    c.kind = SKEL__CANDIDATE_EDGE;
+    c.radius = skel__segment_of(b, &c.at, &c.to);
+    add_candidate(e, c);
+
+    const v3 first = c.at;
+    c.at = c.to;
+    c.to = first;
+    c.is_second = 1;
+    add_candidate(e, c);
 }
 
-static void add_pair(finder *f, int32_t i, int32_t j) {
-    const int a = f->m->body[i].shape == SKEL_SHAPE_BOX, b = f->m->body[j].shape == SKEL_SHAPE_BOX;
-    if (b) add_box_pair(f, i, j);
-    if (a) add_box_pair(f, j, i);
-    if (a || b) return;
-    skel__candidate s = {.i = i, .j = j, .ground = f->m->ng, .kind = SKEL__CANDIDATE_SEGMENT};
-    s.radius = skel__segment_of(&f->m->body[i], &s.at, &s.to);
-    add_candidate(f, s);
+static void add_pair(enumeration *e, int32_t i, int32_t j) {
+    const skel_model *m = e->m;
+    const int is_box_i = m->body[i].shape == SKEL_SHAPE_BOX;
+    const int is_box_j = m->body[j].shape == SKEL_SHAPE_BOX;
+
+    /* The corners of each of two boxes are tested against the other box. */
+    if (is_box_j) add_box_pair(e, i, j);
+    if (is_box_i) add_box_pair(e, j, i);
+    if (is_box_i || is_box_j) return;
+
+    skel__candidate c = {.i = i, .j = j, .ground = m->ng, .kind = SKEL__CANDIDATE_SEGMENT};
+    c.radius = skel__segment_of(&m->body[i], &c.at, &c.to);
+    add_candidate(e, c);
 }
 
-static void take_test(finder *f, const skel__candidate *s) {
-    const skel__contact_point t = skel__contact_point_of(f->m, s, skel__initial_pose(f->m, s->i),
-                                                         skel__initial_pose(f->m, s->j));
-    if (t.gap < -1e-9 * f->m->contact_length) f->overlaps = 1;
+static int overlaps_initially(const skel_model *m, int32_t i, int32_t j) {
+    enumeration e = {.m = m, .visit = test_candidate};
+    add_pair(&e, i, j);
+    return e.overlaps;
 }
 
-/* Whether a pair overlaps as given: such shapes are drawn into each other on purpose. */
-static int overlaps(const skel_model *m, int32_t i, int32_t j) {
-    finder f = {.m = m, .take = take_test};
-    add_pair(&f, i, j);
-    return f.overlaps;
+/* Counts a pair that overlaps initially and therefore never collides. Within one skeleton that is
+   intended: the shapes of neighbouring bones overlap. Between two skeletons, or with an obstacle,
+   it is reported, because the bodies pass through each other. */
+static void count_overlap(enumeration *e, int32_t i, int32_t j) {
+    if (e->m->body[i].skeleton == e->m->body[j].skeleton) return;
+
+    if (e->overlap_count == 0) {
+        e->overlap_first[0] = i;
+        e->overlap_first[1] = j;
+    }
+    ++e->overlap_count;
 }
 
-/* Of the bodies that may touch others: how many are dynamic, whether one of them asked for more
-   than the default, and whether they are of several skeletons. */
-typedef struct survey {
-    int32_t count, asked, apart;
-} survey;
-static survey survey_of(const skel_model *m) {
-    survey all = {0};
+static void add_pairs(enumeration *e) {
+    const skel_model *m = e->m;
+
+    for (int32_t i = 0; i < m->nb; ++i) {
+        if (m->body[i].shape == SKEL_SHAPE_NONE || e->count > CONTACT_CANDIDATES_MAX) continue;
+
+        for (int32_t j = i + 1; j < m->nb; ++j) {
+            if (!may_collide(m, i, j)) continue;
+
+            if (overlaps_initially(m, i, j))
+                count_overlap(e, i, j);
+            else
+                add_pair(e, i, j);
+        }
+    }
+}
+
+/* ---- the list of a model --------------------------------------------------------------------- */
+
+/* A summary of the bodies that have a shape and may collide. */
+typedef struct collision_summary {
+    int32_t dynamic_count;         /* how many of them are dynamic */
+    int32_t has_request;           /* one sets `collide` to another value than the default */
+    int32_t has_several_skeletons; /* they belong to more than one skeleton */
+} collision_summary;
+
+static collision_summary summarise(const skel_model *m) {
+    collision_summary all = {0};
     int32_t first = -1;
+
     for (int32_t i = 0; i < m->nb; ++i) {
         const skel__body *b = &m->body[i];
         if (b->shape == SKEL_SHAPE_NONE || b->collide == SKEL_COLLIDE_NONE) continue;
+
         if (first < 0) first = i;
-        all.count += skel__is_dynamic(m, i);
-        all.asked |= b->collide != SKEL_COLLIDE_OTHERS;
-        all.apart |= b->skeleton != m->body[first].skeleton;
+        all.dynamic_count += skel__is_dynamic(m, i);
+        all.has_request |= b->collide != SKEL_COLLIDE_OTHERS;
+        all.has_several_skeletons |= b->skeleton != m->body[first].skeleton;
     }
     return all;
 }
 
-/* Shapes of one skeleton overlap by design. A body that starts inside another skeleton or inside an
-   obstacle passes through it, which the user should know: such pairs are counted. */
-static void note_overlap(finder *f, int32_t i, int32_t j) {
-    if (f->m->body[i].skeleton == f->m->body[j].skeleton) return;
+/* All candidates of the model. The usual scene, one skeleton that does not collide with itself, has
+   no pairs of bodies, and the loop over all pairs is skipped. */
+static void enumerate(enumeration *e, const collision_summary *all) {
+    const int has_pairs = all->has_request || all->has_several_skeletons;
 
-    if (f->overlap_count == 0) {
-        f->overlap_first[0] = i;
-        f->overlap_first[1] = j;
-    }
-    ++f->overlap_count;
-}
-
-static void add_pairs(finder *f) {
-    const skel_model *m = f->m;
-
-    for (int32_t i = 0; i < m->nb; ++i) {
-        if (m->body[i].shape == SKEL_SHAPE_NONE || f->count > CONTACT_CANDIDATES_MAX) continue;
-
-        for (int32_t j = i + 1; j < m->nb; ++j) {
-            if (!may_touch(m, i, j)) continue;
-
-            if (overlaps(m, i, j))
-                note_overlap(f, i, j);
-            else
-                add_pair(f, i, j);
-        }
-    }
-}
-
-/* Counts the candidates, or fills them in. One skeleton that was not asked to touch itself, the usual
-   case, has no pairs. */
-static void add_all(finder *f, const survey *all) {
-    add_grounds(f);
-    if (!f->m->pairs_left_out && (all->asked || all->apart)) add_pairs(f);
+    add_grounds(e);
+    if (!e->m->pairs_left_out && has_pairs) add_pairs(e);
 }
 
 skel_status skel__contact_candidates_build(skel_model *m, skel_error *err) {
-    finder f = {.m = m, .take = take_count};
-    measure(m);
-    for (int32_t k = 0; k <= m->ng; ++k) {
-        if (k == m->ng) /* bodies that touch each other: like a soft ground */
-            m->ground[k] = (skel__ground){.body = -1,
-                                          .normal = {0, 0, 1},
-                                          .friction = m->ng > 0 ? m->ground[0].friction : 0.8,
-                                          .is_default = 1,
-                                          .is_stick_default = 1};
-        fill_constants(m, &m->ground[k]);
-        m->has_rigid |= m->ground[k].is_rigid;
-    }
-    soften(m);
-    const survey all = survey_of(m);
-    m->pairs_left_out = !all.asked && all.apart && all.count > DEFAULT_PAIRS_MAX;
-    add_all(&f, &all);
-    if (f.count > CONTACT_CANDIDATES_MAX && !all.asked) {
+    measure_scene(m);
+    fill_grounds(m);
+
+    /* By default, pairs of bodies are left out of very large scenes. */
+    const collision_summary all = summarise(m);
+    m->pairs_left_out = !all.has_request && all.has_several_skeletons &&
+                        all.dynamic_count > CONTACT_DEFAULT_BODIES_MAX;
+
+    /* First pass: count. */
+    enumeration e = {.m = m, .visit = count_candidate};
+    enumerate(&e, &all);
+    if (e.count > CONTACT_CANDIDATES_MAX && !all.has_request) {
         m->pairs_left_out = 1;
-        f = (finder){.m = m, .take = take_count};
-        add_all(&f, &all);
+        e = (enumeration){.m = m, .visit = count_candidate};
+        enumerate(&e, &all);
     }
-    m->overlap_count = f.overlap_count;
-    memcpy(m->overlap_first, f.overlap_first, sizeof m->overlap_first);
-    if (f.count > CONTACT_CANDIDATES_MAX)
+
+    m->overlap_count = e.overlap_count;
+    memcpy(m->overlap_first, e.overlap_first, sizeof m->overlap_first);
+    if (e.count > CONTACT_CANDIDATES_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "bodies: more than %d places could touch; rule pairs out by collide",
+                          "bodies: there are more than %d contact candidates; exclude pairs of "
+                          "bodies with collide",
                           CONTACT_CANDIDATES_MAX);
-    m->ncand = f.count;
-    m->ninternal = 3 * f.count;
-    if (f.count > 0) {
-        m->candidate = skel__alloc(&m->allocator, (size_t)f.count * sizeof *m->candidate);
-        if (!m->candidate) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for contacts");
-        f = (finder){.m = m, .take = take_store, .candidate = m->candidate};
-        add_all(&f, &all);
-    }
+
+    /* Each candidate has a tangential displacement of three numbers in the state. */
+    m->ncand = e.count;
+    m->ninternal = 3 * e.count;
+    if (e.count == 0) return SKEL_OK;
+
+    /* Second pass: store. */
+    m->candidate = skel__alloc(&m->allocator, (size_t)e.count * sizeof *m->candidate);
+    if (!m->candidate)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory for %d contact candidates",
+                          e.count);
+    e = (enumeration){.m = m, .visit = store_candidate, .candidate = m->candidate};
+    enumerate(&e, &all);
     return SKEL_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a model. It is complete once the features of its bodies that may touch are known. */
+/* Creation of a model in three steps: bodies and joints, the contact candidates between them, and
+   the numbering of internal variables, which begins with the candidates. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "contact/contact.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inverse kinematics over time: a solve per sample, blended with an animation at both ends. */
+/* Inverse kinematics over time: one solve per sample, blended with an animation at both ends. */
 #include "drive/ik_motion.h"
 #include "base/alloc.h"
 #include "base/carve.h"
@@ -8,9 +8,11 @@
 
 #include <string.h>
 
-#define MOST_NUMBERS 4e9 /* of the answer */
-#define TRACKED 0.8      /* of the progress, where samples were lost: the rest is to calm them */
-#define DESC_MOTION_V1 offsetof(skel_ik_motion_desc, causal)
+#define IK_MOTION_NUMBERS_MAX 4e9 /* of the results */
+#define IK_MOTION_TRACKING_SHARE                                                                   \
+    0.8                         /* of the progress; the rest is smoothing, if samples were lost */
+#define IK_MOTION_JUMP_TOL 1e-9 /* relative: a step this little too long is no jump */
+#define IK_MOTION_DESC_SIZE_V1 offsetof(skel_ik_motion_desc, causal)
 
 static const skel_ik_motion_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
 
@@ -18,6 +20,9 @@ void skel_ik_motion_desc_init_sized(skel_ik_motion_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_desc, sizeof k_desc);
 }
 
+/* ---- checks ---- */
+
+/* A track is absent, constant, or has a value per sample. */
 static int fits(uint32_t count, uint32_t samples) {
     return count <= 1 || count == samples;
 }
@@ -29,13 +34,16 @@ static skel_status check_track(const skel_goal_track *t, uint32_t k, uint32_t sa
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "tracks[%u]: every count must be 0, 1 or sample_count, which is %u", k,
                           samples);
+
     if (!all_finite(t->positions, 3 * (size_t)t->position_count) ||
         !all_finite(t->orientations, 4 * (size_t)t->orientation_count))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tracks[%u]: must be finite", k);
     for (uint32_t i = 0; i < t->weight_count; ++i)
         if (!(t->weights[i] >= 0 && isfinite(t->weights[i])))
-            return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tracks[%u].weights[%u]: must be >= 0",
-                              k, i);
+            return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                              "tracks[%u].weights[%u]: is %g, must be >= 0 and finite", k, i,
+                              t->weights[i]);
+
     for (uint32_t i = 0; i < t->orientation_count; ++i)
         if (!(q_dot(q_of(t->orientations + 4 * i), q_of(t->orientations + 4 * i)) > 0))
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
@@ -50,13 +58,32 @@ static int are_poses(const double *poses, size_t count) {
     return 1;
 }
 
+/* Checks the seed and the animation. */
+static skel_status check_animation(const skel_ik_motion_desc *d, skel_error *err) {
+    const skel_model *m = d->ik->model;
+    const size_t nq = (size_t)m->nq, samples = d->sample_count;
+    if (d->seed && !all_finite(d->seed, nq))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "seed: must be finite");
+    if (d->base && !all_finite(d->base, samples * nq))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "base: must be finite");
+    if (d->base_poses && !are_poses(d->base_poses, samples * (size_t)m->nb))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "base_poses: must be finite, and no orientation may be zero");
+    if (d->base_posture > 1 || (d->base_posture && !d->base))
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "base_posture: is %u, must be 0, or 1 if a base is given",
+                          d->base_posture);
+    return SKEL_OK;
+}
+
 static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *d,
                           skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
     *d = k_desc;
-    if (skel__desc_import(d, sizeof *d, DESC_MOTION_V1, desc) != SKEL_OK)
+    if (skel__desc_import(d, sizeof *d, IK_MOTION_DESC_SIZE_V1, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+
     if (d->start > SKEL_IK_START_HELD || d->causal > 1)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "start: is %u, causal: is %u, both must be 0 or 1", d->start, d->causal);
@@ -64,91 +91,91 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "ik or its model: is NULL");
     if (d->sample_count == 0 || !(d->sample_rate > 0 && isfinite(d->sample_rate)))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "sample_count: is %u, sample_rate: is %g, both must be > 0",
+                          "sample_count: is %u, sample_rate: is %g Hz, both must be > 0",
                           d->sample_count, d->sample_rate);
+
     const skel_model *m = d->ik->model;
-    if ((double)d->sample_count * (7.0 * m->nb + m->nq + 16) > MOST_NUMBERS)
+    if ((double)d->sample_count * (7.0 * m->nb + m->nq + 16) > IK_MOTION_NUMBERS_MAX)
         return skel__fail(err, SKEL_E_TOO_LARGE, -1, -1,
                           "sample_count: is %u, too many for %d bodies", d->sample_count, m->nb);
-    if (d->seed && !all_finite(d->seed, (size_t)m->nq))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "seed: must be finite");
-    if (d->base && !all_finite(d->base, (size_t)d->sample_count * (size_t)m->nq))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "base: must be finite");
-    if (d->base_poses && !are_poses(d->base_poses, (size_t)d->sample_count * (size_t)m->nb))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "base_poses: must be finite, no orientation zero");
-    if (d->base_posture > 1 || (d->base_posture && !d->base))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "base_posture: is %u, must be 0, or 1 where there is a base",
-                          d->base_posture);
-    for (uint32_t k = 0; d->tracks && k < d->ik->goal_count; ++k) {
-        const skel_status status = check_track(&d->tracks[k], k, d->sample_count, err);
-        if (status != SKEL_OK) return status;
-    }
-    return SKEL_OK;
+
+    skel_status status = check_animation(d, err);
+    for (uint32_t k = 0; status == SKEL_OK && d->tracks && k < d->ik->goal_count; ++k)
+        status = check_track(&d->tracks[k], k, d->sample_count, err);
+    return status;
 }
 
+/* ---- creation ---- */
+
+/* Measures the motion (base is NULL), or carves it out of the block `base`. */
 static size_t layout(const skel_ik_motion *from, void *base, skel_ik_motion **out) {
-    const size_t n = (size_t)from->n, nb = (size_t)from->m->nb, nq = (size_t)from->m->nq;
-    const size_t nx = (size_t)from->track.ik->nx;
+    const size_t samples = (size_t)from->sample_count, goals = (size_t)from->goals;
+    const size_t nb = (size_t)from->model->nb, nq = (size_t)from->model->nq;
+    const size_t coordinates = (size_t)from->track.ik->size.coordinates;
     skel__carver c = {base, 0};
-    skel_ik_motion *v = skel__carve(&c, 1, sizeof *v);
+    skel_ik_motion *motion = skel__carve(&c, 1, sizeof *motion);
     skel_ik_motion at = *from;
+
     skel__tracker *t[2] = {&at.track, &at.probe};
     for (int k = 0; k < 2; ++k) {
-        t[k]->x_base = skel__carve(&c, nx, sizeof(double));
-        t[k]->x_was = skel__carve(&c, nx, sizeof(double));
-        t[k]->x_now = skel__carve(&c, nx, sizeof(double));
+        t[k]->x_base = skel__carve(&c, coordinates, sizeof(double));
+        t[k]->x_base_before = skel__carve(&c, coordinates, sizeof(double));
+        t[k]->x_now = skel__carve(&c, coordinates, sizeof(double));
     }
     at.q_seed = skel__carve(&c, nq, sizeof(double));
     at.q_work = skel__carve(&c, nq, sizeof(double));
-    at.posture = skel__carve(&c, nx, sizeof(double));
-    at.root = skel__carve(&c, nx - nq, sizeof(double));
-    at.x_first = skel__carve(&c, nx, sizeof(double));
-    at.x_plain = skel__carve(&c, nx, sizeof(double));
-    at.seed = skel__carve(&c, (size_t)from->track.ik->n, sizeof(double));
-    at.poses = skel__carve(&c, n * nb * 7, sizeof(double));
-    at.q = skel__carve(&c, n * nq, sizeof(double));
-    at.receipts = skel__carve(&c, n, sizeof *at.receipts);
-    at.residuals = skel__carve(&c, n * (size_t)at.goals * 2, sizeof(double));
-    if (v) *v = at;
-    if (out) *out = v;
+    at.posture = skel__carve(&c, coordinates, sizeof(double));
+    at.root = skel__carve(&c, coordinates - nq, sizeof(double));
+    at.x_first = skel__carve(&c, coordinates, sizeof(double));
+    at.x_carried = skel__carve(&c, coordinates, sizeof(double));
+    at.seed = skel__carve(&c, (size_t)from->track.ik->size.columns, sizeof(double));
+
+    at.poses = skel__carve(&c, samples * nb * 7, sizeof(double));
+    at.q = skel__carve(&c, samples * nq, sizeof(double));
+    at.receipts = skel__carve(&c, samples, sizeof *at.receipts);
+    at.residuals = skel__carve(&c, samples * goals * 2, sizeof(double));
+
+    if (motion) *motion = at;
+    if (out) *out = motion;
     return c.used;
 }
 
-/* Room for other ways through the samples. Most motions never touch it, so it is not zeroed. */
-static size_t layout_room(skel_ik_motion *v, void *base) {
-    const size_t n = (size_t)v->n, nx = (size_t)v->track.ik->nx;
+/* Memory of the repair. Most motions never use it, so it is not cleared. */
+static size_t layout_room(skel_ik_motion *motion, void *base) {
+    const size_t n = (size_t)motion->sample_count, nx = (size_t)motion->track.ik->size.coordinates;
     skel__carver c = {base, 0};
-    v->path.x = skel__carve(&c, n * nx, sizeof(double));
-    v->limit = skel__carve(&c, n, sizeof(double));
-    v->reached = skel__carve(&c, n, sizeof *v->reached);
-    v->jumps = skel__carve(&c, n, sizeof *v->jumps);
-    v->smooth.x = skel__carve(&c, n * nx, sizeof(double));
-    v->kept.x = skel__carve(&c, n * nx, sizeof(double));
-    v->kept.reached = skel__carve(&c, n, sizeof *v->kept.reached);
-    v->smooth.y = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
-    v->smooth.sum = skel__carve(&c, (size_t)v->track.ik->n, sizeof(double));
-    v->smooth.lead = skel__carve(&c, 2 * nx, sizeof(double));
-    skel__repair_layout(v, &c);
+    motion->path.x = skel__carve(&c, n * nx, sizeof(double));
+    motion->limit = skel__carve(&c, n, sizeof(double));
+    motion->reached = skel__carve(&c, n, sizeof *motion->reached);
+    motion->jumps = skel__carve(&c, n, sizeof *motion->jumps);
+    motion->smooth.x = skel__carve(&c, n * nx, sizeof(double));
+    motion->kept.x = skel__carve(&c, n * nx, sizeof(double));
+    motion->kept.reached = skel__carve(&c, n, sizeof *motion->kept.reached);
+    motion->smooth.y = skel__carve(&c, (size_t)motion->track.ik->size.columns, sizeof(double));
+    motion->smooth.sum = skel__carve(&c, (size_t)motion->track.ik->size.columns, sizeof(double));
+    motion->smooth.guide = skel__carve(&c, 2 * nx, sizeof(double));
+    skel__repair_layout(motion, &c);
     return c.used;
 }
 
-/* The second solver and the room for what it finds. */
-static skel_status make_probe(skel_ik_motion *v, const skel_ik_desc *ik, skel_error *err) {
-    skel_status status = skel__ik_create(ik, 1, &v->probe.ik, err);
+/* Creates the second solver, which searches for other solutions, and the memory of the repair. */
+static skel_status make_probe(skel_ik_motion *motion, const skel_ik_desc *ik, skel_error *err) {
+    skel_status status = skel__ik_create(ik, 1, &motion->probe.ik, err);
     if (status != SKEL_OK) return status;
 
-    v->room = skel__alloc_unset(&v->allocator, layout_room(v, NULL));
-    if (!v->room) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples", v->n);
-    layout_room(v, v->room);
-    memset(v->limit, 0, (size_t)v->n * sizeof *v->limit);
-    v->path.last = v->n - 1;
+    motion->room = skel__alloc_unset(&motion->allocator, layout_room(motion, NULL));
+    if (!motion->room)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples",
+                          motion->sample_count);
+    layout_room(motion, motion->room);
+    memset(motion->limit, 0, (size_t)motion->sample_count * sizeof *motion->limit);
+    motion->path.last = motion->sample_count - 1;
     return SKEL_OK;
 }
 
+/* Copies everything of the description that is not an array of this object. */
 static void take_scalars(skel_ik_motion *at, const skel_ik_motion_desc *d) {
-    at->n = (int32_t)d->sample_count;
+    at->sample_count = (int32_t)d->sample_count;
     at->goals = (int32_t)d->ik->goal_count;
     at->mode = d->ik->mode;
     at->tracks = d->tracks;
@@ -160,10 +187,24 @@ static void take_scalars(skel_ik_motion *at, const skel_ik_motion_desc *d) {
     at->start_held = d->start == SKEL_IK_START_HELD;
     at->blend_in = d->blend_in;
     at->blend_out = d->blend_out;
-    at->changed = at->n;
-    at->manner = skel__ik_manner_of(at->track.ik);
+    at->changed = at->sample_count;
+    at->settings = skel__ik_settings_get(at->track.ik);
     at->moved = (skel_ik_jump){.struct_size = sizeof at->moved, .joint = SKEL_WORLD};
     at->repair = (skel__repair){.last_lost = -1, .random = 1};
+}
+
+/* Sets the start: free roots, posture and seed. */
+static void set_start(skel_ik_motion *motion, const skel_ik_motion_desc *d) {
+    const skel_ik *ik = motion->track.ik;
+    const size_t nq = (size_t)motion->model->nq, coordinates = (size_t)ik->size.coordinates;
+    memcpy(motion->root, ik->iterate.x + nq, (coordinates - nq) * sizeof(double));
+    if (motion->settings.has_posture)
+        memcpy(motion->posture, ik->options.posture, nq * sizeof(double));
+
+    if (d->seed || d->base)
+        memcpy(motion->q_seed, d->seed ? d->seed : d->base, nq * sizeof(double));
+    else
+        skel__ik_model_q(ik, motion->q_seed);
 }
 
 skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion **out,
@@ -175,10 +216,11 @@ skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
 
-    skel_ik_motion at = {.allocator = d.ik->model->allocator, .m = d.ik->model};
+    skel_ik_motion at = {.allocator = d.ik->model->allocator, .model = d.ik->model};
     if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
     if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
 
+    /* The posture of every sample is set later; here it only reserves memory for it. */
     if (d.base_posture && skel__desc_import(&ik, sizeof ik, sizeof ik, d.ik) == SKEL_OK) {
         ik.posture = d.base;
         d.ik = &ik;
@@ -190,25 +232,20 @@ skel_status skel_ik_motion_start(const skel_ik_motion_desc *desc, skel_ik_motion
     void *block = skel__alloc(&at.allocator, layout(&at, NULL, NULL));
     if (!block) {
         skel_ik_destroy(at.track.ik);
-        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples", at.n);
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for %d samples", at.sample_count);
     }
-    skel_ik_motion *v;
-    layout(&at, block, &v);
+    skel_ik_motion *motion;
+    layout(&at, block, &motion);
+
     if (d.ik->mode == SKEL_IK_TRACK && d.ik->method == SKEL_IK_DAMPED && !d.causal)
-        status = make_probe(v, d.ik, err);
+        status = make_probe(motion, d.ik, err);
     if (status != SKEL_OK) {
-        skel_ik_motion_destroy(v);
+        skel_ik_motion_destroy(motion);
         return status;
     }
 
-    const size_t nq = (size_t)at.m->nq, nx = (size_t)at.track.ik->nx;
-    memcpy(v->root, v->track.ik->x + nq, (nx - nq) * sizeof(double));
-    if (v->manner.has_posture) memcpy(v->posture, v->track.ik->posture, nq * sizeof(double));
-    if (d.seed || d.base)
-        memcpy(v->q_seed, d.seed ? d.seed : d.base, nq * sizeof(double));
-    else
-        skel__ik_current(v->track.ik, v->q_seed);
-    *out = v;
+    set_start(motion, &d);
+    *out = motion;
     return SKEL_OK;
 }
 
@@ -221,11 +258,12 @@ void skel_ik_motion_destroy(skel_ik_motion *motion) {
     skel__free(&a, motion);
 }
 
-/* ---- a sample ---- */
+/* ---- one sample ---- */
 
-static void aim(const skel_ik_motion *v, skel_ik *ik, int32_t k) {
-    for (int32_t g = 0; v->tracks && g < v->goals; ++g) {
-        const skel_goal_track *t = &v->tracks[g];
+/* Sets the targets and weights of sample k. */
+static void set_targets(const skel_ik_motion *motion, skel_ik *ik, int32_t k) {
+    for (int32_t g = 0; motion->tracks && g < motion->goals; ++g) {
+        const skel_goal_track *t = &motion->tracks[g];
         const size_t p = t->position_count > 1 ? (size_t)k : 0;
         const size_t o = t->orientation_count > 1 ? (size_t)k : 0;
         skel_ik_set_target(ik, g, t->position_count ? t->positions + 3 * p : NULL,
@@ -234,134 +272,161 @@ static void aim(const skel_ik_motion *v, skel_ik *ik, int32_t k) {
     }
 }
 
-/* 0 at the very ends, 1 between the blends, smooth. */
-static double weight_of(const skel_ik_motion *v, int32_t k) {
-    const double in = v->blend_in ? fmin((double)k / v->blend_in, 1) : 1;
-    const double out = v->blend_out ? fmin((double)(v->n - 1 - k) / v->blend_out, 1) : 1;
+/* Weight of the result against the animation: 0 at the ends, 1 between the blends, with
+   w^2 (3 - 2 w) in between. */
+static double blend_weight(const skel_ik_motion *motion, int32_t k) {
+    const double after = motion->sample_count - 1 - k;
+    const double in = motion->blend_in ? fmin((double)k / motion->blend_in, 1) : 1;
+    const double out = motion->blend_out ? fmin(after / motion->blend_out, 1) : 1;
     const double w = fmin(in, out);
     return w * w * (3 - 2 * w);
 }
 
-void skel__motion_base(const skel_ik_motion *v, skel_ik *ik, int32_t k, double *x) {
-    const size_t nq = (size_t)v->m->nq, nb = (size_t)v->m->nb;
-    memcpy(x, v->base ? v->base + (size_t)k * nq : v->q_seed, nq * sizeof(double));
-    if (v->base_poses) skel_ik_set_roots(ik, v->base_poses + (size_t)k * nb * 7);
-    const double *roots = v->base_poses ? ik->x + nq : v->root;
-    memcpy(x + nq, roots, ((size_t)ik->nx - nq) * sizeof(double));
+void skel__motion_base(const skel_ik_motion *motion, skel_ik *ik, int32_t k, double *x) {
+    const size_t nq = (size_t)motion->model->nq, nb = (size_t)motion->model->nb;
+    const double *q = motion->base ? motion->base + (size_t)k * nq : motion->q_seed;
+    memcpy(x, q, nq * sizeof(double));
+
+    if (motion->base_poses) skel_ik_set_roots(ik, motion->base_poses + (size_t)k * nb * 7);
+    const double *roots = motion->base_poses ? ik->iterate.x + nq : motion->root;
+    memcpy(x + nq, roots, ((size_t)ik->size.coordinates - nq) * sizeof(double));
 }
 
-void skel__motion_enter(const skel_ik_motion *v, skel__tracker *t, int32_t k) {
-    const size_t nq = (size_t)v->m->nq, nx = (size_t)t->ik->nx;
-    skel__motion_base(v, t->ik, k, t->x_base);
-    skel__ik_drive(t->ik, (double)k / v->rate);
-    aim(v, t->ik, k);
-    if (!v->manner.has_posture) return;
+void skel__motion_set_sample(const skel_ik_motion *motion, skel__tracker *t, int32_t k) {
+    const size_t nq = (size_t)motion->model->nq, coordinates = (size_t)t->ik->size.coordinates;
+    skel__motion_base(motion, t->ik, k, t->x_base);
+    skel__ik_set_time(t->ik, (double)k / motion->rate);
+    set_targets(motion, t->ik, k);
+    if (!motion->settings.has_posture) return;
 
-    if (v->base_posture) memcpy(v->posture, t->x_base, nq * sizeof(double));
-    memcpy(v->posture + nq, t->x_base + nq, (nx - nq) * sizeof(double));
-    skel__ik_set_posture(t->ik, v->posture);
+    /* Free roots prefer their poses in the animation. */
+    if (motion->base_posture) memcpy(motion->posture, t->x_base, nq * sizeof(double));
+    memcpy(motion->posture + nq, t->x_base + nq, (coordinates - nq) * sizeof(double));
+    skel__ik_set_posture(t->ik, motion->posture);
 }
 
-void skel__motion_move_on(const skel_ik *ik, const double *a, const double *b, double *x) {
-    double *old = ik->trial;
-    memcpy(old, x, (size_t)ik->nx * sizeof *x);
-    memcpy(x, b, (size_t)ik->nx * sizeof *x);
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        const double *from = a + n->x, *to = b + n->x, *was = old + n->x;
-        double *q = x + n->x;
-        if (n->column < 0) continue;
-        const size_t width = (size_t)skel__ik_numbers(n);
-        if (memcmp(from, to, width * sizeof *from) == 0) { /* to the bit, where it stands still */
-            memcpy(q, was, width * sizeof *q);
-            continue;
-        }
-        if (n->kind == SKEL__NODE_BALL) {
-            const quat way = q_mul(q_conj(q_of(from)), q_of(to));
-            q_to(q_unit(q_mul(q_of(was), way.w < 0 ? q_neg(way) : way)), q);
-            continue;
-        }
-        for (size_t j = 0; j < width; ++j) q[j] = was[j] + (to[j] - from[j]);
-        if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
+/* q = before + (to - from), in the coordinates of one node. */
+static void carry_node(const skel__ik_node *n, const double *from, const double *to,
+                       const double *before, double *q) {
+    const size_t count = (size_t)skel__ik_coordinates(n);
+
+    /* If the animation does not move, the bits stay as they are. */
+    if (memcmp(from, to, count * sizeof *from) == 0) {
+        memcpy(q, before, count * sizeof *q);
+        return;
+    }
+    if (n->kind == SKEL__NODE_BALL) {
+        const quat turn = q_mul(q_conj(q_of(from)), q_of(to));
+        q_to(q_unit(q_mul(q_of(before), turn.w < 0 ? q_neg(turn) : turn)), q);
+        return;
+    }
+    for (size_t j = 0; j < count; ++j) q[j] = before[j] + (to[j] - from[j]);
+    if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
+}
+
+void skel__motion_carry(const skel_ik *ik, const double *a, const double *b, double *x) {
+    const size_t size = (size_t)ik->size.coordinates * sizeof *x;
+    double *before = ik->iterate.trial;
+    memcpy(before, x, size);
+    memcpy(x, b, size);
+
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        const int32_t k = n->x_offset;
+        if (n->column >= 0) carry_node(n, a + k, b + k, before + k, x + k);
     }
 }
 
-void skel__motion_follow(skel_ik *ik, const double *a, const double *b) {
-    double *memory[] = {ik->last, ik->before, ik->memory, ik->home};
-    for (size_t k = 0; k < sizeof memory / sizeof *memory; ++k)
-        skel__motion_move_on(ik, a, b, memory[k]);
-    for (int32_t k = 0; k < ik->nparts; ++k) skel__motion_follow(ik->part[k], a, b);
+void skel__motion_carry_history(skel_ik *ik, const double *a, const double *b) {
+    skel__ik_history *history = &ik->history;
+    double *poses[] = {history->last, history->before_last, history->good, history->first};
+    for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k)
+        skel__motion_carry(ik, a, b, poses[k]);
+    for (int32_t k = 0; k < ik->parts.count; ++k)
+        skel__motion_carry_history(ik->parts.solver[k], a, b);
 }
 
-static void store(skel_ik_motion *v, const skel_ik *ik, int32_t k) {
-    const size_t nb = (size_t)v->m->nb, nq = (size_t)v->m->nq;
-    double *x = v->poses + (size_t)k * nb * 7;
-    memcpy(v->q + (size_t)k * nq, ik->x, nq * sizeof(double));
+/* Writes the pose of the solver as sample k. */
+static void store(skel_ik_motion *motion, const skel_ik *ik, int32_t k) {
+    const size_t nb = (size_t)motion->model->nb, nq = (size_t)motion->model->nq;
+    const size_t goals = (size_t)motion->goals;
+    double *x = motion->poses + (size_t)k * nb * 7;
+    memcpy(motion->q + (size_t)k * nq, ik->iterate.x, nq * sizeof(double));
     skel_ik_get_poses(ik, x);
-    for (size_t i = 0; k > 0 && i < nb; ++i) { /* continuous signs */
+
+    /* Quaternions keep the sign that is nearest to the sample before. */
+    for (size_t i = 0; k > 0 && i < nb; ++i) {
         double *q = x + 7 * i + 3;
         if (q_dot(q_of(q), q_of(q - 7 * nb)) < 0) q_to(q_neg(q_of(q)), q);
     }
-    for (int32_t g = 0; g < v->goals; ++g) {
-        double *r = v->residuals + 2 * ((size_t)k * (size_t)v->goals + (size_t)g);
-        skel_ik_get_residual(ik, g, r, r + 1);
+
+    for (size_t g = 0; g < goals; ++g) {
+        double *r = motion->residuals + 2 * ((size_t)k * goals + g);
+        skel_ik_get_residual(ik, (int32_t)g, r, r + 1);
     }
 }
 
-/* The answer x_now, blended with the animation. */
-static void blend_and_store(skel_ik_motion *v, const skel__tracker *t, int32_t k) {
-    const double w = weight_of(v, k);
+/* Blends the result x_now with the animation and writes it. */
+static void blend_and_store(skel_ik_motion *motion, const skel__tracker *t, int32_t k) {
+    const double w = blend_weight(motion, k);
     if (w < 1) {
-        skel__ik_blend(t->ik, t->x_base, t->x_now, w, t->ik->x);
-        skel__ik_errors(t->ik, t->ik->x, t->ik->rows);
-        skel__ik_receipt(t->ik, &v->receipts[k]);
+        skel__ik_blend(t->ik, t->x_base, t->x_now, w, t->ik->iterate.x);
+        skel__ik_errors(t->ik, t->ik->iterate.x, t->ik->size.rows);
+        skel__ik_receipt(t->ik, &motion->receipts[k]);
     }
-    store(v, t->ik, k);
+    store(motion, t->ik, k);
+    if (motion->stored <= k) motion->stored = k + 1;
 }
 
-static void sample(skel_ik_motion *v, int32_t k) {
-    skel__tracker *t = &v->track;
+static void solve_sample(skel_ik_motion *motion, int32_t k) {
+    skel__tracker *t = &motion->track;
     skel_ik *ik = t->ik;
-    const size_t nq = (size_t)v->m->nq, nx = (size_t)ik->nx;
-    const int goes_on = v->mode == SKEL_IK_TRACK && k > 0;
-    double *q = v->q + (size_t)k * nq;
-    memcpy(t->x_was, t->x_base, nx * sizeof(double));
-    skel__motion_enter(v, t, k);
+    const size_t nq = (size_t)motion->model->nq, coordinates = (size_t)ik->size.coordinates;
+    const int tracks = motion->mode == SKEL_IK_TRACK, continues = tracks && k > 0;
+    memcpy(t->x_base_before, t->x_base, coordinates * sizeof(double));
+    skel__motion_set_sample(motion, t, k);
 
-    /* All that the solver remembers moves on with the animation: seen from there, it goes on from
-       the last answer. Where steps are bounded, the last answer itself is the start. */
-    if (goes_on && (v->base || v->base_poses)) {
-        const double *from = v->has_bounds ? t->x_base : t->x_was;
-        skel__motion_move_on(ik, from, t->x_base, t->x_now);
-        skel__motion_follow(ik, from, t->x_base);
+    /* The last result and the history move with the animation. If the caller bounds the steps, the
+       last result itself is the start. */
+    if (continues && (motion->base || motion->base_poses)) {
+        const double *from = motion->has_bounds ? t->x_base : t->x_base_before;
+        skel__motion_carry(ik, from, t->x_base, t->x_now);
+        skel__motion_carry_history(ik, from, t->x_base);
     }
-    const double *start = goes_on ? t->x_now : t->x_base;
-    memcpy(q, k == 0 && v->mode == SKEL_IK_TRACK ? v->q_seed : start, nq * sizeof(double));
-    memcpy(ik->x + nq, start + nq, (nx - nq) * sizeof(double));
-    if (v->probe.ik) memcpy(v->x_plain, start, nx * sizeof(double));
 
-    v->receipts[k].struct_size = sizeof v->receipts[k];
-    skel_ik_solve(ik, q, &v->receipts[k], NULL);
-    memcpy(t->x_now, ik->x, nx * sizeof(double));
-    if (v->probe.ik) v->reached[k] = v->receipts[k].reached;
-    blend_and_store(v, t, k);
+    const double *start = continues ? t->x_now : t->x_base;
+    double *q = motion->q + (size_t)k * nq;
+    memcpy(q, k == 0 && tracks ? motion->q_seed : start, nq * sizeof(double));
+    memcpy(ik->iterate.x + nq, start + nq, (coordinates - nq) * sizeof(double));
+    if (motion->probe.ik) memcpy(motion->x_carried, start, coordinates * sizeof(double));
+
+    motion->receipts[k].struct_size = sizeof motion->receipts[k];
+    skel_ik_solve(ik, q, &motion->receipts[k], NULL);
+    memcpy(t->x_now, ik->iterate.x, coordinates * sizeof(double));
+    if (motion->probe.ik) motion->reached[k] = motion->receipts[k].reached;
+    blend_and_store(motion, t, k);
 }
 
-/* ---- steps ---- */
+/* ---- steps and jumps ---- */
+
+/* Motion of a node from one pose to another [rad], [m]. */
+static double node_motion(const skel__ik_node *n, const double *from, const double *to) {
+    switch (n->kind) {
+    case SKEL__NODE_BALL: return v3_norm(q_log(q_mul(q_conj(q_of(from)), q_of(to))));
+    case SKEL__NODE_SHIFT: return v3_norm(v3_sub(v3_of(to), v3_of(from)));
+    default: return fabs(to[0] - from[0]);
+    }
+}
 
 double skel__motion_step(const skel_ik *ik, const double *a, const double *b, skel_ik_jump *jump) {
     double most = 0;
-    for (int32_t i = 0; i < ik->nn; ++i) {
-        const skel__ik_node *n = &ik->node[i];
-        const double *from = a + n->x, *to = b + n->x;
-        if (n->column < 0 || n->leader >= 0) continue;
+    for (int32_t i = 0; i < ik->size.nodes; ++i) {
+        const skel__ik_node *n = &ik->problem.node[i];
+        if (n->column < 0 || n->source >= 0) continue;
 
-        double size = fabs(to[0] - from[0]);
-        if (n->kind == SKEL__NODE_BALL) size = v3_norm(q_log(q_mul(q_conj(q_of(from)), q_of(to))));
-        if (n->kind == SKEL__NODE_SHIFT) size = v3_norm(v3_sub(v3_of(to), v3_of(from)));
-
-        const int is_length = n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
-        const double step = is_length ? size / ik->length : size;
+        const double size = node_motion(n, a + n->x_offset, b + n->x_offset);
+        const int is_length = skel__ik_is_length(n);
+        const double step = is_length ? size / ik->problem.length : size;
         if (!(step > most)) continue;
         most = step;
         if (!jump) continue;
@@ -372,132 +437,155 @@ double skel__motion_step(const skel_ik *ik, const double *a, const double *b, sk
     return most;
 }
 
-double skel__motion_limit(const skel_ik_motion *v, const skel_ik *ik) {
-    if (v->has_bounds) return INFINITY;
-    return fmax(SKEL__IK_STEP_MAX, SKEL__IK_WAY_MAX * skel__ik_way(ik));
+double skel__motion_limit(const skel_ik_motion *motion, const skel_ik *ik) {
+    if (motion->has_bounds) return INFINITY;
+    const double target_motion = skel__ik_target_motion(ik);
+    return fmax(SKEL__IK_JUMP_MIN, SKEL__IK_JUMP_PER_TARGET_MOTION * target_motion);
 }
 
-double skel__motion_list_jumps(skel_ik_motion *v) {
-    skel__tracker *t = &v->probe;
-    const int32_t nx = t->ik->nx;
-    double bad = 0;
-    v->jump_count = 0;
-    for (int32_t k = 0; k < v->n; ++k) {
+double skel__motion_list_jumps(skel_ik_motion *motion) {
+    skel__tracker *t = &motion->probe;
+    const int32_t coordinates = t->ik->size.coordinates;
+    const size_t size = (size_t)coordinates * sizeof(double);
+    double sum = 0;
+
+    motion->jump_count = 0;
+    for (int32_t k = 0; k < motion->sample_count; ++k) {
         skel_ik_jump jump = {.struct_size = sizeof jump, .sample = k};
-        memcpy(t->x_was, t->x_base, (size_t)nx * sizeof(double));
-        skel__motion_base(v, t->ik, k, t->x_base);
+        memcpy(t->x_base_before, t->x_base, size);
+        skel__motion_base(motion, t->ik, k, t->x_base);
         if (k == 0) continue;
-        memcpy(v->x_plain, skel__strand_at(&v->path, k - 1, nx), (size_t)nx * sizeof(double));
-        skel__motion_move_on(t->ik, t->x_was, t->x_base, v->x_plain);
 
-        const double step =
-            skel__motion_step(t->ik, v->x_plain, skel__strand_at(&v->path, k, nx), &jump);
-        if (!(step > v->limit[k] * (1 + 1e-9))) continue;
-        v->jumps[v->jump_count++] = jump;
-        bad += step;
+        /* Steps are measured from the pose that moves as the animation does. */
+        memcpy(motion->x_carried, skel__strand_at(&motion->path, k - 1, coordinates), size);
+        skel__motion_carry(t->ik, t->x_base_before, t->x_base, motion->x_carried);
+        const double *now = skel__strand_at(&motion->path, k, coordinates);
+        const double step = skel__motion_step(t->ik, motion->x_carried, now, &jump);
+        if (!(step > motion->limit[k] * (1 + IK_MOTION_JUMP_TOL))) continue;
+        motion->jumps[motion->jump_count++] = jump;
+        sum += step;
     }
-    return bad;
+    return sum;
 }
 
-/* ---- work ---- */
+/* ---- units of work ---- */
 
-static void end(skel_ik_motion *v) {
-    v->phase = SKEL__IK_ENDS;
-    if (!v->is_troubled) return;
-    skel__motion_list_jumps(v);
-    for (int32_t k = 0; k < v->n; ++k) v->repaired += v->reached[k] > 1;
-    skel__motion_step(v->probe.ik, v->x_first, v->path.x, &v->moved);
+static void end(skel_ik_motion *motion) {
+    motion->phase = SKEL__IK_PHASE_DONE;
+    if (!motion->has_repairs) return;
+
+    skel__motion_list_jumps(motion);
+    for (int32_t k = 0; k < motion->sample_count; ++k)
+        motion->repaired += motion->reached[k] == SKEL__SAMPLE_REPAIRED;
+    skel__motion_step(motion->probe.ik, motion->x_first, motion->path.x, &motion->moved);
 }
 
-void skel__motion_finish(skel_ik_motion *v) {
-    if (v->changed == v->n || v->smooth.is_over)
-        end(v);
-    else if (!skel__repair_again(v))
-        skel__smooth_begin(v);
+void skel__motion_finish(skel_ik_motion *motion) {
+    if (motion->changed == motion->sample_count || motion->smooth.is_over)
+        end(motion);
+    else if (!skel__repair_again(motion))
+        skel__smooth_begin(motion);
 }
 
-static void track(skel_ik_motion *v) {
-    const int32_t k = v->done;
-    const size_t nx = (size_t)v->track.ik->nx;
-    sample(v, k);
-    if (v->stored <= k) v->stored = k + 1;
-
-    if (v->probe.ik) {
-        double *x = skel__strand_at(&v->path, k, (int32_t)nx);
-        memcpy(x, v->track.x_now, nx * sizeof(double));
-        if (k == 0) memcpy(v->x_first, x, nx * sizeof(double));
-        if (k > 0) v->limit[k] = fmax(v->limit[k], skel__motion_limit(v, v->track.ik));
-        const double step = k > 0 ? skel__motion_step(v->track.ik, v->x_plain, x, NULL) : 0;
-        const int good = v->reached[k] && !(step > v->limit[k] && k > 0);
-        if (good) skel__repair_rest(v);
-        if (!good && skel__repair_begin(v, k)) return;
+/* Records the result of sample k in the path. Returns 0 if it is lost or reached by a jump. */
+static int record_path(skel_ik_motion *motion, int32_t k) {
+    const skel_ik *ik = motion->track.ik;
+    const int32_t coordinates = ik->size.coordinates;
+    const size_t size = (size_t)coordinates * sizeof(double);
+    double *x = skel__strand_at(&motion->path, k, coordinates);
+    memcpy(x, motion->track.x_now, size);
+    if (k == 0) {
+        memcpy(motion->x_first, x, size);
+        return motion->reached[0];
     }
-    if (++v->done == v->n) skel__motion_finish(v);
+
+    motion->limit[k] = fmax(motion->limit[k], skel__motion_limit(motion, ik));
+    const double step = skel__motion_step(ik, motion->x_carried, x, NULL);
+    return motion->reached[k] && !(step > motion->limit[k]);
 }
 
-/* A sample whose answer was found elsewhere. */
-static void write_sample(skel_ik_motion *v) {
-    skel__tracker *t = &v->probe;
-    const int32_t k = v->write;
-    const size_t nx = (size_t)t->ik->nx;
-    skel__motion_enter(v, t, k);
-    memcpy(t->x_now, skel__strand_at(&v->path, k, (int32_t)nx), nx * sizeof(double));
-    memcpy(t->ik->x, t->x_now, nx * sizeof(double));
-    skel__ik_errors(t->ik, t->ik->x, t->ik->rows);
-    v->receipts[k].struct_size = sizeof v->receipts[k];
-    skel__ik_receipt(t->ik, &v->receipts[k]);
-    blend_and_store(v, t, k);
-    if (v->stored <= k) v->stored = k + 1;
+static void track(skel_ik_motion *motion) {
+    const int32_t k = motion->done;
+    solve_sample(motion, k);
 
-    if (v->write++ < v->write_last) return;
-    if (v->done < v->n)
-        v->phase = SKEL__IK_TRACKS;
+    if (motion->probe.ik) {
+        const int is_good = record_path(motion, k);
+        if (is_good) skel__repair_reset(motion);
+        if (!is_good && skel__repair_begin(motion, k)) return;
+    }
+    if (++motion->done == motion->sample_count) skel__motion_finish(motion);
+}
+
+/* Writes a sample whose result comes from the path instead of tracking. */
+static void write_sample(skel_ik_motion *motion) {
+    skel__tracker *t = &motion->probe;
+    const int32_t k = motion->write, coordinates = t->ik->size.coordinates;
+    const size_t size = (size_t)coordinates * sizeof(double);
+    skel__motion_set_sample(motion, t, k);
+    memcpy(t->x_now, skel__strand_at(&motion->path, k, coordinates), size);
+    memcpy(t->ik->iterate.x, t->x_now, size);
+    skel__ik_errors(t->ik, t->ik->iterate.x, t->ik->size.rows);
+
+    motion->receipts[k].struct_size = sizeof motion->receipts[k];
+    skel__ik_receipt(t->ik, &motion->receipts[k]);
+    blend_and_store(motion, t, k);
+
+    if (motion->write++ < motion->write_last) return;
+    if (motion->done < motion->sample_count)
+        motion->phase = SKEL__IK_PHASE_TRACK;
     else
-        skel__motion_finish(v);
+        skel__motion_finish(motion);
 }
 
-void skel__motion_changed(skel_ik_motion *v, int32_t first, int32_t last) {
-    const int32_t nx = v->track.ik->nx;
-    for (int32_t k = first; k <= last; ++k) v->reached[k] = 2;
-    if (first < v->changed) v->changed = first;
-    v->write = first;
-    v->write_last = last;
-    v->phase = SKEL__IK_WRITES;
-    if (last + 1 < v->done) return;
+void skel__motion_changed(skel_ik_motion *motion, int32_t first, int32_t last) {
+    const int32_t coordinates = motion->track.ik->size.coordinates;
+    for (int32_t k = first; k <= last; ++k) motion->reached[k] = SKEL__SAMPLE_REPAIRED;
+    if (first < motion->changed) motion->changed = first;
+    motion->write = first;
+    motion->write_last = last;
+    motion->phase = SKEL__IK_PHASE_WRITE;
+    if (last + 1 < motion->done) return;
 
-    /* Tracking goes on from there. */
-    v->done = last + 1;
-    memcpy(v->track.x_now, skel__strand_at(&v->path, last, nx), (size_t)nx * sizeof(double));
-    skel__motion_enter(v, &v->track, last);
-    skel__ik_resume(v->track.ik, v->track.x_now);
+    /* Tracking continues from the last of these samples. */
+    motion->done = last + 1;
+    memcpy(motion->track.x_now, skel__strand_at(&motion->path, last, coordinates),
+           (size_t)coordinates * sizeof(double));
+    skel__motion_set_sample(motion, &motion->track, last);
+    skel__ik_resume(motion->track.ik, motion->track.x_now);
 }
 
-static void work(skel_ik_motion *v) {
-    switch (v->phase) {
-    case SKEL__IK_TRACKS: track(v); break;
-    case SKEL__IK_WRITES: write_sample(v); break;
-    case SKEL__IK_SMOOTHS: skel__smooth_unit(v); break;
-    default: skel__repair_unit(v);
+static void work(skel_ik_motion *motion) {
+    switch (motion->phase) {
+    case SKEL__IK_PHASE_TRACK: track(motion); break;
+    case SKEL__IK_PHASE_WRITE: write_sample(motion); break;
+    case SKEL__IK_PHASE_SMOOTH: skel__smooth_work(motion); break;
+    default: skel__repair_work(motion);
     }
+}
+
+/* Progress must never decrease. Once samples were repaired, smoothing follows the last sample. */
+static void update_progress(skel_ik_motion *motion) {
+    const double tracked = (double)motion->done / motion->sample_count;
+    double now = tracked;
+    if (motion->changed < motion->sample_count) now = IK_MOTION_TRACKING_SHARE * tracked;
+    if (motion->phase == SKEL__IK_PHASE_SMOOTH)
+        now += (1 - IK_MOTION_TRACKING_SHARE) * skel__smooth_progress(motion);
+    if (motion->phase == SKEL__IK_PHASE_DONE) now = 1;
+    motion->progress = fmax(motion->progress, now);
 }
 
 skel_status skel_ik_motion_advance(skel_ik_motion *motion, double max_ms) {
     if (!motion) return SKEL_E_ARGUMENT;
     const int64_t begun = skel__now_ns();
-    while (motion->phase != SKEL__IK_ENDS) {
+    while (motion->phase != SKEL__IK_PHASE_DONE) {
         work(motion);
         if (max_ms >= 0 && 1e-6 * (double)(skel__now_ns() - begun) >= max_ms) break;
     }
-
-    /* Never less than was told: once samples have changed, some work comes behind the last. */
-    const double tracked = (double)motion->done / motion->n;
-    double now = tracked;
-    if (motion->changed < motion->n) now = TRACKED * tracked;
-    if (motion->phase == SKEL__IK_SMOOTHS) now += (1 - TRACKED) * skel__smooth_progress(motion);
-    if (motion->phase == SKEL__IK_ENDS) now = 1;
-    motion->progress = fmax(motion->progress, now);
-    return motion->phase != SKEL__IK_ENDS ? SKEL_MORE : SKEL_OK;
+    update_progress(motion);
+    return motion->phase != SKEL__IK_PHASE_DONE ? SKEL_MORE : SKEL_OK;
 }
+
+/* ---- results ---- */
 
 double skel_ik_motion_progress(const skel_ik_motion *motion) {
     return motion ? motion->progress : 0;
@@ -506,7 +594,7 @@ int32_t skel_ik_motion_samples_done(const skel_ik_motion *motion) {
     return motion ? motion->stored : 0;
 }
 int32_t skel_ik_motion_sample_count(const skel_ik_motion *motion) {
-    return motion ? motion->n : 0;
+    return motion ? motion->sample_count : 0;
 }
 const double *skel_ik_motion_poses(const skel_ik_motion *motion) {
     return motion ? motion->poses : NULL;

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inverse kinematics from the inside. The tree is seen as nodes, one per freedom that goes together
-   (a hinge, a slide, a ball, the shift of a free root), joints that do not move folded into the
-   constants between them. What is asked for are tasks: blocks of rows, each the error that is left
-   and how it falls with a motion of the nodes. */
+/* Inverse kinematics: data structures and internal interface.
+
+   The joints of the tree are represented by nodes. A node is a group of coordinates that move
+   together: a hinge, a slide, a ball, or the translation of a free root. Joints that do not move
+   are folded into the constant frames between the nodes. The goals and the loop joints are
+   represented by tasks. A task is a block of rows of the error vector e.
+
+   Letters that all files of this folder use:
+     x   coordinates: the joint coordinates q, then position and quaternion of every free root
+     y   a step. Column c moves its node by column_scale[c] y[c].
+     e   errors of all tasks, scaled by weight and length. A step y leaves about e - J y.
+     J   Jacobian of the tasks. It is stored transposed, one column after the other.
+     g   gradient J^T e
+     H   Hessian of |e|^2 / 2
+     m   number of rows that take part, counted from the first. Rows are sorted by priority. */
 #ifndef SKEL_IK_IK_H
 #define SKEL_IK_IK_H
 
@@ -11,302 +22,413 @@
 
 #include <skel/skel_ik.h>
 
+/* The Hessian is used up to this number of columns; its cost grows with the third power. */
+#define SKEL__IK_HESSIAN_COLUMNS_MAX 96
+
+/* ---- nodes ---- */
+
+/* Kinds of nodes. Those up to SLIDE have one coordinate. */
 enum { SKEL__NODE_HINGE, SKEL__NODE_SLIDE, SKEL__NODE_BALL, SKEL__NODE_SHIFT };
 
 typedef struct skel__ik_node {
-    int32_t kind, parent; /* parent: node, -1: what does not move */
-    int32_t base;         /* where parent is -1: the body that `frame` is fixed in, -1: the world */
-    int32_t x;            /* its first number in x */
-    int32_t column;       /* its first column; -1: it does not move */
-    int32_t joint;        /* -1: of a free root */
-    int32_t dof;          /* place in the model's velocities; -1: of a free root */
-    double sign;          /* -1: the tree runs against the joint */
-    pose frame;           /* from the parent's moved frame, or from base */
-    m3 r;                 /* the same as a matrix, base included */
-    v3 p;
-    double low, high;  /* of scalars; infinite where there is no limit */
-    int32_t is_wide;   /* scalars: limits too far apart to draw seeds between them */
-    int32_t has_cone;  /* ball: limits of cone and twist */
-    double reluctance; /* 1 - stiffness */
-    int32_t leader;    /* node that this one goes with, its column behind all others; -1: none */
-    int32_t is_linked; /* some goal moves it, or what goes with it */
-    int32_t leads;     /* some go with it: a whole turn of it is none of theirs */
-    double factor;     /* of the leader's motion */
-    double mass;       /* of the bodies that are fixed to it */
-    v3 mass_centre;    /* their masses times places, in its moved frame */
+    int32_t kind;     /* SKEL__NODE_* */
+    int32_t parent;   /* node; -1: the node is attached to a base, which does not move */
+    int32_t base;     /* if parent is -1: body that `frame` is fixed in; -1: the world */
+    int32_t x_offset; /* first coordinate in x */
+    int32_t column;   /* first column of J; -1: the node does not move */
+    int32_t joint;    /* -1: the node belongs to a free root */
+    int32_t dof;      /* index in the model's joint velocities; -1: of a free root */
+    double sign;      /* -1 if the tree passes the joint from its inner to its outer frame */
+    pose frame;       /* frame before the node's own motion, relative to the parent or the base */
+    m3 r;             /* orientation of `frame`; includes the pose of the base */
+    v3 p;             /* position of `frame`; includes the pose of the base [m] */
+    double low, high; /* limits of a hinge [rad] or slide [m]; infinite if there are none */
+    int32_t is_wide;  /* hinge, slide: the limits are too far apart to draw seeds between them */
+    int32_t has_cone; /* ball: there are limits of swing and twist */
+    double mobility;  /* 1 - stiffness: 0 does not move */
+    /* Mimic joints. The columns of mimic nodes stand behind all others. */
+    int32_t source;      /* node of the source joint; -1: the node is not of a mimic joint */
+    int32_t has_mimics;  /* some node has this one as its source, so whole turns matter */
+    double mimic_factor; /* ratio of this node's motion to its source's */
+    int32_t has_task;    /* some goal moves the node or one of its mimics */
+    /* Bodies that are fixed to the node. */
+    double mass;    /* [kg] */
+    v3 mass_moment; /* sum of mass times position, in the frame after the node's motion [kg m] */
 } skel__ik_node;
 
-/* Where a node is: its moved frame, and the axes its columns turn or shift about. */
-typedef struct skel__ik_place {
+/* The frame of a node after its motion, and the axes of its columns. */
+typedef struct skel__ik_node_pose {
     m3 r;
-    v3 o;
-    v3 axis[3]; /* with the sign of the node; hinge, slide: the first */
-} skel__ik_place;
+    v3 o;       /* origin [m] */
+    v3 axis[3]; /* rotation or translation axes, with the sign of the node; hinge, slide: one */
+} skel__ik_node_pose;
 
-/* Something fixed to a node (or to a base that does not move). */
+/* A frame that is fixed to a node or to a base. */
 typedef struct skel__ik_anchor {
-    int32_t node, base;
-    pose given; /* in the node's moved frame, or in the base body's axes */
-    m3 r;       /* the same, base included */
-    v3 p;
+    int32_t node; /* -1: fixed to a base */
+    int32_t base; /* if node is -1: body, or -1 for the world */
+    pose given;   /* in the frame of the node or of the base */
+    m3 r;         /* orientation of `given`; includes the pose of the base */
+    v3 p;         /* position of `given`; includes the pose of the base [m] */
 } skel__ik_anchor;
-
-enum {
-    SKEL__TASK_POINT,  /* 3 rows, or those of the mask */
-    SKEL__TASK_TURN,   /* 3 rows: rotation vector that is left */
-    SKEL__TASK_AIM,    /* 2 rows: from an axis to the direction of a point */
-    SKEL__TASK_ALIGN,  /* 2 rows: from an axis to an axis (hinge of a loop) */
-    SKEL__TASK_SQUARE, /* 1 row: an axis perpendicular to an axis (universal of a loop) */
-    SKEL__TASK_POLE,   /* 1 row */
-    SKEL__TASK_CENTRE  /* 3 rows, or those of the mask */
-};
-
-typedef struct skel__ik_task {
-    int32_t kind, goal; /* goal: of the caller; -1: a loop of the model */
-    int32_t level;      /* 0 is first */
-    int32_t mask;       /* of SKEL_GOAL_X.. */
-    int32_t row, rows;
-    double length;        /* that its distances are measured by */
-    double most;          /* no farther from its first node does it come */
-    double weight, scale; /* scale: of its rows, weight and length together */
-    skel__ik_anchor at, to, from,
-        end;                  /* what moves; what the target is in; pole: the line's ends */
-    v3 axis, to_axis;         /* in the frames of at and to */
-    v3 target;                /* in the frame of to */
-    m3 turn;                  /* likewise */
-    int32_t path, path_count; /* in ik->path */
-    int32_t is_plain;         /* of the world, all axes: nothing to turn or to leave out */
-    double off;               /* what is left, without weight [m] or [rad] */
-} skel__ik_task;
 
 typedef struct skel__ik_frame {
     m3 r;
     v3 p;
 } skel__ik_frame;
 
-/* A limit of a ball: how much is left of it, and how a turn in inner axes uses it up. */
-typedef struct skel__ik_bound {
-    double left;
-    v3 normal;
-} skel__ik_bound;
+/* One limit of a ball. */
+typedef struct skel__ik_ball_limit {
+    double margin; /* angle that is left until the limit [rad] */
+    v3 normal;     /* decrease of the margin per rotation, in the inner axes of the ball */
+} skel__ik_ball_limit;
 
-/* A node that moves a task: 1 with what moves, -1 with what the target is in; pole: bits say which
-   of elbow (1), from (2), end (4) and target (8) it moves; centre of mass: 1, and 2 where it moves
-   what the target is in. */
+typedef struct skel__ik_point_mass {
+    double mass; /* [kg] */
+    v3 moment;   /* mass times position, in the axes of the carrying body [kg m] */
+} skel__ik_point_mass;
+
+/* ---- tasks ---- */
+
+enum {
+    SKEL__TASK_POINT,  /* 3 rows, or those of the mask: distance of two points */
+    SKEL__TASK_TURN,   /* 3 rows: rotation vector to the target orientation */
+    SKEL__TASK_AIM,    /* 2 rows: rotation from an axis to the direction of a point */
+    SKEL__TASK_ALIGN,  /* 2 rows: rotation from an axis to an axis (hinge that closes a loop) */
+    SKEL__TASK_SQUARE, /* 1 row: cosine of two axes (universal joint that closes a loop) */
+    SKEL__TASK_POLE,   /* 1 row: arc from an elbow to the plane of its pole */
+    SKEL__TASK_CENTRE  /* 3 rows, or those of the mask: distance of the centre of mass */
+};
+
+typedef struct skel__ik_task {
+    int32_t kind;              /* SKEL__TASK_* */
+    int32_t goal;              /* index of the caller's goal; -1: a loop joint */
+    int32_t level;             /* priority level; 0 is solved first */
+    int32_t mask;              /* axes that count: SKEL_GOAL_X ... SKEL_GOAL_Z */
+    int32_t row, rows;         /* first row in e, number of rows */
+    double length;             /* unit in which distances are weighed against angles [m] */
+    double reach;              /* largest possible distance from the first node of the chain [m] */
+    double weight;             /* weight of the goal */
+    double scale;              /* factor of the rows: sqrt(weight), and 1 / length for distances */
+    skel__ik_anchor at;        /* frame that the task moves */
+    skel__ik_anchor to;        /* frame in which the target is given */
+    skel__ik_anchor from, end; /* POLE: the ends of the line */
+    v3 axis, to_axis;          /* AIM, ALIGN, SQUARE: axes in the frames `at` and `to` */
+    v3 target;                 /* target position in the frame `to` [m] */
+    m3 orientation;            /* target orientation in the frame `to` */
+    int32_t first_link;        /* index in problem.link */
+    int32_t link_count;        /* number of nodes that move the task */
+    int32_t is_plain;          /* the target is given in the world and all axes count */
+    double error;              /* error without weight [m] or [rad] */
+} skel__ik_task;
+
+/* Connects a task to a node that moves it. The meaning of `sign` depends on the task:
+     POLE    bits: the node moves the elbow (1), the start (2), the end (4), the target (8)
+     CENTRE  1, plus 2 if the node moves the frame of the target
+     others  1: the node moves the frame `at`; -1: it moves the frame `to` */
 typedef struct skel__ik_link {
     int32_t node, sign;
 } skel__ik_link;
 
-/* Mass, and mass times place in the axes of what carries it. */
-typedef struct skel__ik_heavy {
-    double mass;
-    v3 moment;
-} skel__ik_heavy;
+/* ---- the solver ---- */
 
-/* What a later priority needs. */
-typedef struct skel__ik_level {
-    double *basis; /* (n x n) rows: directions that earlier ones and limits want kept */
-    int32_t rank;  /* how many */
-    double *shift; /* (rows) errors that earlier ones keep */
-    double *off;   /* (rows) */
-    double *y;     /* (n) */
-} skel__ik_level;
+typedef struct skel__ik_sizes {
+    int32_t nodes;
+    int32_t coordinates; /* length of x: nq, and 7 per free root */
+    int32_t columns;     /* columns of J, length of y */
+    int32_t all_columns; /* the same with the columns of mimic nodes */
+    int32_t tasks;
+    int32_t rows;   /* rows of all tasks, length of e */
+    int32_t levels; /* priority levels */
+    int32_t roots;  /* free roots */
+    int32_t goals;
+} skel__ik_sizes;
+
+/* The problem: nodes, tasks, and how columns belong to nodes. */
+typedef struct skel__ik_problem {
+    skel__ik_node *node;            /* (nodes) parents first */
+    skel__ik_task *task;            /* (tasks) sorted by level */
+    skel__ik_link *link;            /* (links) */
+    skel_goal_desc *goal;           /* (goals) */
+    int32_t *root;                  /* (roots) bodies */
+    int32_t *column_node;           /* (columns) node that the column moves */
+    int32_t *column_x;              /* (columns) index in x of a hinge or slide; -1 otherwise */
+    double *column_scale;           /* (all_columns) units of x per unit of y */
+    pose *base;                     /* (na + world) poses of roots and prescribed bodies */
+    skel__ik_point_mass *base_mass; /* (na + world) masses that are fixed to a base */
+    double length;                  /* unit of length of slides and free roots [m] */
+    double mass;                    /* mass whose centre a goal moves [kg] */
+    int32_t has_centre;             /* some task concerns a centre of mass */
+    int32_t has_limited_balls;      /* some ball has limits, of its own or of the step */
+    int32_t has_wide_slides;        /* some slide has no limits, or very distant ones */
+    int32_t is_jacobian_full;       /* every task depends on all columns: no entry stays zero */
+} skel__ik_problem;
+
+typedef struct skel__ik_options {
+    int32_t mode;             /* SKEL_IK_POSE, SKEL_IK_TRACK */
+    int32_t method;           /* SKEL_IK_DAMPED, SKEL_IK_NEWTON */
+    int32_t max_iterations;   /* of one descent; 0: default */
+    int32_t max_restarts;     /* -1: default */
+    double tolerance;         /* [m], [rad] */
+    double max_ms;            /* [ms]; 0: no bound */
+    int64_t deadline_ns;      /* end of the present solve, CPU time; 0: none */
+    int32_t has_posture;      /* the posture is used */
+    int32_t has_posture_room; /* memory is reserved for a posture that is set later */
+    int32_t merges_levels;    /* solve all levels at once, without priorities and posture */
+    double max_node_step;     /* TRACK: bound of the step of every node [rad], [length]; 0: none */
+    double *posture;          /* (coordinates) */
+    double *max_step;         /* (nv) the caller's bounds [rad], [m], or NULL */
+} skel__ik_options;
+
+/* Bounds of the present solve: limits, and largest steps from its start. */
+typedef struct skel__ik_bounds {
+    double *low, *high; /* (columns) of hinges and slides */
+    double *node_step;  /* (nodes) largest motion of a ball [rad] or shift [m]; 0: no bound */
+} skel__ik_bounds;
+
+/* The present point, and what was evaluated there. */
+typedef struct skel__ik_iterate {
+    double *x;                     /* (coordinates) */
+    double *trial;                 /* (coordinates) a point that is tried */
+    double *best;                  /* (coordinates) best point of this descent */
+    double *start;                 /* (coordinates) start of this solve, within the limits */
+    skel__ik_node_pose *node_pose; /* (nodes) at the point that was evaluated last */
+    double *e;                     /* (rows) errors at the point that was evaluated last */
+    double *e_at_x;                /* (rows) errors at x, while trial points are evaluated */
+    double *jacobian_t;            /* (all_columns x rows) */
+    double *mass_sums;             /* (4 nodes + 3) per node: mass and moment of its subtree; then
+                                      the moment of all bases */
+    v3 centre;                     /* centre of mass [m] */
+    skel__kin *kin;                /* (na + world) */
+    double *seed;                  /* (columns) last point of the low-discrepancy sequence, 0..1 */
+    double *seed_increment;        /* (columns) */
+} skel__ik_iterate;
+
+/* Workspace of one step. */
+typedef struct skel__ik_step_work {
+    double *y;              /* (columns) the step */
+    double *y_held;         /* (columns) part of y that limits prescribe */
+    double *e_rest;         /* (rows) errors that the free columns must remove */
+    const double **column;  /* (columns) column of J; NULL: a limit holds it */
+    double *flat_columns;   /* (columns x rows) columns of balls without their held directions */
+    int32_t *free;          /* (columns) indices of the free columns */
+    v3 *normal;             /* (3 nodes) directions along which a ball must not move */
+    int32_t *normal_count;  /* (nodes) */
+    double *gram;           /* (rows x rows) J J^T or J^T J, then its Cholesky factor */
+    double *solution;       /* (max(rows, columns)) of a linear system */
+    double *gradient;       /* (columns) */
+    double *rhs;            /* (columns) */
+    double *hessian;        /* (columns^2, up to SKEL__IK_HESSIAN_COLUMNS_MAX) */
+    double *hessian_work;   /* likewise: with the springs of limits, or its eigenvectors */
+    double *newton_factor;  /* likewise: Cholesky factor */
+    double *dense_work;     /* workspace of the dense decompositions */
+    int32_t has_factor;     /* gram holds the factor of the last step, which no limit changed */
+    int32_t has_active_set; /* column, y_held and normals are already set for the next step */
+} skel__ik_step_work;
+
+/* Workspace of strict priorities. */
+typedef struct skel__ik_level_work {
+    double *basis;  /* (columns x columns) orthonormal rows: directions that must not change */
+    int32_t rank;   /* number of rows of the basis */
+    double *e_kept; /* (rows) errors of the earlier levels, which are preserved */
+    double *e_off;  /* (rows) deviation from them */
+    double *y;      /* (columns) the full step, while parts of it are tried */
+} skel__ik_level_work;
+
+/* Earlier solves, for mode TRACK. */
+typedef struct skel__ik_history {
+    double *last;         /* (coordinates) last result */
+    double *before_last;  /* (coordinates) the result before it */
+    double *first;        /* (coordinates) start of the first solve of this motion */
+    double *good;         /* (coordinates) last result that met all goals; during a search: the
+                              best result of its descents */
+    double *e_last;       /* (rows) errors of the last result */
+    int32_t has_last;     /* last, before_last and e_last are valid */
+    int32_t has_good;     /* good is valid */
+    int32_t is_following; /* the present solve continues from the last result */
+    int32_t levels_met;   /* number of levels that the last result met, up to the first miss */
+    double target_motion; /* change of the scaled errors by the motion of the targets */
+} skel__ik_history;
+
+/* Groups of goals that have no joint in common, with a solver for each. */
+typedef struct skel__ik_parts {
+    int32_t count;       /* 0: the problem is not divided */
+    skel_ik **solver;    /* (count) nearest to the root first */
+    int32_t *of_goal;    /* (goals) part that solves the goal */
+    int32_t *goal_index; /* (goals) index of the goal in its part */
+    double *error;       /* (count) largest error of a goal [m] or [rad] */
+} skel__ik_parts;
+
+typedef struct skel__ik_result {
+    double residual;    /* largest error without weights at the point evaluated last [m], [rad] */
+    int32_t iterations; /* of this solve */
+    int32_t restarts;   /* of this solve */
+} skel__ik_result;
 
 struct skel_ik {
-    const skel_model *m;
+    const skel_model *model;
     skel_allocator allocator;
-    skel_ik_desc d; /* scalars of it */
-    int32_t nn;     /* nodes */
-    int32_t nx;     /* numbers of x: nq, and 7 per free root */
-    int32_t n;      /* columns */
-    int32_t nc;     /* and those of nodes that go with others, added up to theirs */
-    int32_t nt;     /* tasks */
-    int32_t rows;   /* of all tasks */
-    int32_t levels;
-    int32_t nroot;    /* free roots */
-    double length;    /* that distances are measured by */
-    double most_step; /* TRACK: bound of every node's step [rad], [length]; 0: none */
-    double mass;      /* of what a goal for the centre of mass moves */
-    int32_t has_centre, has_posture;
-    int32_t has_room;     /* for a posture that comes later */
-    int32_t together;     /* all priorities at once, no posture: met, or not worth more */
-    int32_t has_balls;    /* some ball has limits, of its own or of the step */
-    int32_t has_wide;     /* some slide has no limits, or none that matter */
-    int32_t is_full;      /* every task has all columns: nothing of jt stays zero */
-    skel__ik_node *node;  /* (nn) parents first */
-    skel__ik_task *task;  /* (nt) */
-    skel__ik_link *path;  /* (links) */
-    skel_goal_desc *goal; /* (goal_count) */
-    int32_t *root;        /* (nroot) bodies */
-    int32_t *of_column;   /* (n) node */
-    int32_t *scalar;      /* (n) place in x of a hinge or slide; -1: of a ball or shift */
-    double *posture;      /* (nx) */
-    double *max_step;     /* (nv) or NULL */
-    /* per column */
-    double *scale;      /* (nc) units of x per unit of the step */
-    double *low, *high; /* (n) bounds of scalars in this solve */
-    double *step_most;  /* (nn) most that a ball or shift may move in this solve; 0: no bound */
-    /* the iterate */
-    double *x, *trial, *best, *start, *memory; /* (nx) */
-    double *last, *before, *home; /* (nx) of the solves before this one, and of the first */
-    skel__ik_place *place;        /* (nn) */
-    double *e;                    /* (rows) scaled errors that are left */
-    double *e_now;                /* (rows) those of x, while trials go on */
-    double *e_last;               /* (rows) that the last answer left */
-    double *jt;            /* (nc x rows) columns of the scaled Jacobian, one after the other */
-    double *sums;          /* (4 nn + 3) masses below, and what stands still */
-    skel__ik_heavy *heavy; /* (na + world) what is fixed to a base that does not move */
-    v3 centre;             /* of mass, at the last errors */
-    /* a step */
-    double *jp;               /* (n x rows) columns of balls that a limit has flattened */
-    const double **col;       /* (n) where a column is; NULL: held */
-    double *y;                /* (n) */
-    double *held;             /* (n) the part of y that limits have fixed */
-    double *rest;             /* (rows) */
-    double *k;                /* (nk x nk) */
-    double *factor;           /* (nk x nk) */
-    double *u;                /* (nk) */
-    int32_t *list;            /* (n) */
-    int32_t factored;         /* k holds the factor of a step by rows that limits left alone */
-    v3 *normal;               /* (3 nn) that balls must not move along */
-    int32_t *normals;         /* (nn) how many */
-    double *h, *hf;           /* (n x n) where n <= SKEL__IK_DENSE */
-    double *g, *rhs;          /* (n) */
-    double *seed, *seed_step; /* (n) low-discrepancy sequence */
-    skel__kin *kin;           /* (na + world) */
-    pose *base;               /* (na + world) of roots and prescribed bodies */
-    double *work;             /* of the dense decompositions */
-    skel__ik_level level;
-    double residual; /* of the last errors: largest, without weights */
-    int32_t iterations, restarts;
-    int64_t deadline; /* [ns] of CPU time; 0: none */
-    int32_t has_memory, has_last;
-    int32_t is_following; /* the solve goes on from the last one */
-    int32_t met;          /* levels that the last answer met, all before them too */
-    double way;           /* of the targets since then, as they are scaled */
-    int32_t nparts;       /* goals that share no joint: a solver each; 0: this one is all */
-    skel_ik **part;       /* (nparts) nearest to the root first */
-    int32_t *part_of;     /* (goal_count) */
-    int32_t *place_in;    /* (goal_count) among the goals of its part */
-    double *part_off;     /* (nparts) */
-    int32_t is_begun;     /* the next step finds col, held and normals as they begin */
+    skel__ik_sizes size;
+    skel__ik_problem problem;
+    skel__ik_options options;
+    skel__ik_bounds bounds;
+    skel__ik_iterate iterate;
+    skel__ik_step_work step;
+    skel__ik_level_work level;
+    skel__ik_history history;
+    skel__ik_parts parts;
+    skel__ik_result result;
 };
 
-#define SKEL__IK_DENSE 96 /* columns up to which curvature is used */
+/* The caller or the settings bound the steps of this solve. */
+static inline int skel__ik_is_bounded(const skel_ik *ik) {
+    return ik->options.max_step != NULL || ik->options.max_node_step > 0;
+}
 
-/* ik_nodes.c */
+/* Whether the time limit of the solve has passed. */
+static inline int skel__ik_is_late(const skel_ik *ik) {
+    return ik->options.deadline_ns && skel__now_ns() > ik->options.deadline_ns;
+}
+
+/* Whether the columns of the node are lengths; otherwise they are angles. */
+static inline int skel__ik_is_length(const skel__ik_node *n) {
+    return n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+}
+
+/* ---- ik_nodes.c ---- */
+
+/* Poses of all nodes at x. */
 void skel__ik_fk(skel_ik *ik, const double *x);
-skel__ik_frame skel__ik_at(const skel_ik *ik, const skel__ik_anchor *a);
-v3 skel__ik_point(const skel_ik *ik, const skel__ik_anchor *a);
-void skel__ik_rebase(skel_ik *ik); /* after base has changed */
+/* Frame or position of an anchor at these poses. */
+skel__ik_frame skel__ik_anchor_frame(const skel_ik *ik, const skel__ik_anchor *a);
+v3 skel__ik_anchor_point(const skel_ik *ik, const skel__ik_anchor *a);
+/* Recomputes r and p of all nodes, or of an anchor, after problem.base has changed. */
+void skel__ik_rebase(skel_ik *ik);
 void skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a);
-int32_t skel__ik_columns(const skel__ik_node *n); /* 1 or 3 */
-int32_t skel__ik_numbers(const skel__ik_node *n); /* of x: 1, 3 or 4 */
-/* out = x moved by y, every node brought back within its limits; out may be x. */
-void skel__ik_move(const skel_ik *ik, const double *x, const double *y, double *out);
-/* A ball that does not move, brought into its cone. */
-void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q);
+/* Number of columns (1 or 3) and of coordinates in x (1, 3 or 4) of a node. */
+int32_t skel__ik_columns(const skel__ik_node *n);
+int32_t skel__ik_coordinates(const skel__ik_node *n);
+/* out = x moved by y and clamped to the bounds of this solve. out may be x. */
+void skel__ik_step_within(const skel_ik *ik, const double *x, const double *y, double *out);
+/* out = x moved by y, regardless of the limits. */
+void skel__ik_step_beyond(const skel_ik *ik, const double *x, const double *y, double *out);
+/* y that moves `from` to `to`. */
 void skel__ik_difference(const skel_ik *ik, const double *from, const double *to, double *y);
-/* out = x moved by y, whatever the limits. */
-void skel__ik_add(const skel_ik *ik, const double *x, const double *y, double *out);
-/* out: the part w of the way from a to b. */
+/* out = point at the fraction w of the path from a to b. */
 void skel__ik_blend(const skel_ik *ik, const double *a, const double *b, double w, double *out);
-int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, const double *x,
-                         skel__ik_bound bound[4]);
-void skel__ik_spread(const skel_ik *ik, const double *u, const double *from, double *out);
+/* Clamps the quaternion of a ball to its limits. */
+void skel__ik_place_ball(const skel_ik *ik, const skel__ik_node *n, double *q);
+/* The limits of a ball at x: cone and twist, and the largest rotation node_step from the start of
+   the solve [rad] (0: no bound). Returns their number. */
+int skel__ik_ball_limits(const skel_ik *ik, const skel__ik_node *n, double node_step,
+                         const double *x, skel__ik_ball_limit bound[4]);
+/* out = pose in which the numbers u (one per column, 0..1) set every node that moves within its
+   limits. All other nodes are as in `from`. */
+void skel__ik_place_seed(const skel_ik *ik, const double *u, const double *from, double *out);
 
-/* ik_tasks.c: of the first m rows */
-/* |e|^2 at x; e, residual and place are those of x then. */
+/* ---- ik_tasks.c: errors and derivatives of the first m rows ---- */
+
+/* Evaluates e, residual and node poses at x. Returns |e|^2. */
 double skel__ik_errors(skel_ik *ik, const double *x, int32_t m);
-void skel__ik_jacobian(skel_ik *ik, int32_t m); /* where place is */
+/* Jacobian at the point evaluated last. */
+void skel__ik_jacobian(skel_ik *ik, int32_t m);
+/* Adds the second derivatives of |e|^2 / 2 that J^T J lacks to h (columns^2, lower triangle). */
 void skel__ik_curvature(const skel_ik *ik, int32_t m, double *h);
 
-/* ik_step.c */
-/* y minimises |J y - e|^2 + damping |y|^2 over the first m rows, within the limits at x; longest
-   entry at most `longest`. The errors are e. Returns how many columns limits hold. */
+/* ---- ik_step.c: steps y within the limits at x, for errors e ---- */
+
+/* y minimises |J y - e|^2 + damping |y|^2. It is shortened to the length `longest`. Returns the
+   number of limits that hold it. */
 int32_t skel__ik_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping,
                       double longest);
-/* Another y with the matrix of the last step, no new limits; 0 where it held some or had none. */
+/* Solves again with the matrix of the last step. Returns 0 if that step touched a limit. */
 int skel__ik_chord(skel_ik *ik, const double *e, int32_t m);
-/* The same with ik->h (n x n, full) for J^T J: 0 where that plus damping is not positive. */
+/* (H + damping) y = J^T e with step.hessian. Returns 0 if the matrix is not positive definite. */
 int skel__ik_newton_step(skel_ik *ik, const double *x, const double *e, int32_t m, double damping);
-/* g = J^T e of the first m rows; returns its largest entry that limits let go. Where a step from
-   the same x with the same e comes next, is_begun spares it to look at the limits again. */
+/* g = J^T e. Returns its largest entry that no limit blocks. If a step from the same x with the
+   same e follows, the caller may set step.has_active_set to reuse the active set. */
 double skel__ik_gradient(skel_ik *ik, const double *x, const double *e, int32_t m, double *g);
 
-/* The caller, or the manner of the solve, bounds its steps. */
-static inline int skel__ik_is_bounded(const skel_ik *ik) {
-    return ik->max_step != NULL || ik->most_step > 0;
-}
+/* ---- ik_descent.c: minimise |e|^2 of the first m rows from iterate.x; they return |e|^2 ---- */
 
-/* Whether the time that the solve may take is over. */
-static inline int skel__ik_is_late(const skel_ik *ik) {
-    return ik->deadline && skel__now_ns() > ik->deadline;
-}
-
-/* ik_descent.c: from x over the first m rows; x is where they end, e and place are of it. They
-   return |e|^2. */
 void skel__ik_seeds(skel_ik *ik);
-double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts); /* any way down, many seeds */
-double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);   /* never up */
-void skel__ik_hessian(skel_ik *ik, int32_t m);                    /* h = J^T J + curvature, full */
-/* From frame to frame, round what solves a frame: where to begin, and what to remember. */
-void skel__ik_follow_begin(skel_ik *ik);
-/* The next solve goes on from x (nx), as if that had been the last answer. */
-void skel__ik_resume(skel_ik *ik, const double *x);
-/* The next solve does not go on from anything. */
-void skel__ik_forget(skel_ik *ik);
-/* Way of the targets that the last solve followed, of all parts the longest; infinite where it
-   followed none. */
-double skel__ik_way(const skel_ik *ik);
-void skel__ik_follow_end(skel_ik *ik);
-/* What the last answer met is met again, with haste; from there on x moves calmly. */
-void skel__ik_keep_met(skel_ik *ik);
-/* The last digits. has_factor: the last step was the one that led to x. */
+/* Damped descents from many seeds. */
+double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts);
+/* Levenberg-Marquardt with at most `most` iterations; |e|^2 never grows. */
+double skel__ik_downhill(skel_ik *ik, int32_t m, int32_t most);
+/* Improves the last digits. has_factor: the last step led to x. */
 double skel__ik_polish(skel_ik *ik, int32_t m, double e2, int has_factor);
+/* step.hessian = J^T J + curvature. */
+void skel__ik_hessian(skel_ik *ik, int32_t m);
+/* Mode TRACK: predicts the start of a solve from the history; updates the history after it. */
+void skel__ik_track_begin(skel_ik *ik);
+void skel__ik_track_end(skel_ik *ik);
+/* Solves the levels that the last result met first, then bounds the steps of the rest tightly. */
+void skel__ik_solve_met_levels(skel_ik *ik);
+/* The next solve continues from x (coordinates) as if it were the last result. */
+void skel__ik_resume(skel_ik *ik, const double *x);
+/* The next solve continues from nothing. */
+void skel__ik_forget(skel_ik *ik);
+/* Motion of the targets during the last solve, the largest of all parts; infinite if the solve did
+   not continue from another one. */
+double skel__ik_target_motion(const skel_ik *ik);
 
-/* ik_levels.c: several priorities, or a posture. */
+/* ---- ik_levels.c: several priorities, or a posture ---- */
+
+/* Number of rows of the levels before `level`. */
 int32_t skel__ik_rows_before(const skel_ik *ik, int32_t level);
 void skel__ik_levels(skel_ik *ik, int32_t restarts);
 
-/* ik_parts.c: goals that may only move some joints. */
+/* ---- ik_parts.c: goals that may move some joints only ---- */
+
 typedef struct skel__ik_plan skel__ik_plan;
-/* Solvers for goals that share no joint, where there are such. */
-skel_status skel__ik_split(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d,
-                           skel_error *err);
-void skel__ik_unsplit(skel_ik *ik);
+/* Creates a solver for every group of goals that has no joint in common with the others. */
+skel_status skel__ik_make_parts(skel_ik *ik, const skel__ik_plan *p, const skel_ik_desc *d,
+                                skel_error *err);
+void skel__ik_free_parts(skel_ik *ik);
 void skel__ik_solve_parts(skel_ik *ik);
 
-/* ik.c */
-/* A solver for goals that are checked; nodes that are `held` (NULL: none) do not move. has_room: it
-   may get a posture later. */
+/* ---- ik_create.c ---- */
+
+/* Whether all numbers are finite and so small that their squares are finite too. */
+int skel__ik_is_sane(const double *x, int count);
+/* Sets target and weight of a task from its goal. */
+void skel__ik_set_task_target(skel__ik_task *t, const skel_goal_desc *g);
+/* Sets the scales of all tasks and columns from the weights. */
+void skel__ik_set_scales(skel_ik *ik);
+/* column_scale of mimic nodes: the factor times the scale of the source. */
+void skel__ik_scale_mimics(skel_ik *ik);
+/* Creates a solver. Nodes with a non-zero entry in `held` (NULL: none) do not move. has_room: a
+   posture may be set later. */
 skel_status skel__ik_make(const skel_ik_desc *d, const skel_allocator *a, const int32_t *held,
                           int has_room, skel_ik **out, skel_error *err);
-/* skel_ik_create with room for a posture. */
+/* skel_ik_create with memory for a posture. */
 skel_status skel__ik_create(const skel_ik_desc *desc, int has_room, skel_ik **out, skel_error *err);
 
-/* What may change from solve to solve, of the solver and of its parts. */
-typedef struct skel__ik_manner {
-    int32_t mode;        /* SKEL_IK_POSE, SKEL_IK_TRACK */
-    int32_t restarts;    /* as max_restarts */
-    int32_t has_posture; /* needs room */
-    int32_t together;
-    double most_step;
-} skel__ik_manner;
-skel__ik_manner skel__ik_manner_of(const skel_ik *ik);
-void skel__ik_set_manner(skel_ik *ik, const skel__ik_manner *manner);
-/* The posture (nx) of the solver and of its parts. */
+/* ---- ik.c ---- */
+
+/* Options that may change between solves. They apply to the solver and to its parts. */
+typedef struct skel__ik_settings {
+    int32_t mode;          /* SKEL_IK_POSE, SKEL_IK_TRACK */
+    int32_t max_restarts;  /* -1: default */
+    int32_t has_posture;   /* needs memory for a posture */
+    int32_t merges_levels; /* solve all levels at once */
+    double max_node_step;  /* [rad], [length]; 0: no bound */
+} skel__ik_settings;
+skel__ik_settings skel__ik_settings_get(const skel_ik *ik);
+void skel__ik_settings_set(skel_ik *ik, const skel__ik_settings *settings);
+/* Sets the posture (coordinates) of the solver and of its parts. */
 void skel__ik_set_posture(skel_ik *ik, const double *x);
-/* x (nx) from numbers u (one per column, 0..1): nodes that goals move are spread over their limits,
-   all others are where `from` has them. */
+/* x = pose in which the numbers u (one per column, 0..1) set every node that goals move within its
+   limits. All other nodes are as in `from`. */
 void skel__ik_seed_pose(skel_ik *ik, const double *u, const double *from, double *x);
-/* From x to the answer; its errors are those of x then. */
+/* Solves from iterate.x. */
 void skel__ik_run(skel_ik *ik);
-/* Residual, limits and singular value of x, whose errors e and place are. */
+/* Writes residual, limits and singular value at iterate.x, which must have been evaluated last. */
 void skel__ik_receipt(skel_ik *ik, skel_ik_receipt *r);
-/* Joint coordinates of the model's own pose. */
-void skel__ik_current(const skel_ik *ik, double *q);
-/* Fixed and driven bodies stand where they do at time t. */
-void skel__ik_drive(skel_ik *ik, double t);
+/* Joint coordinates of the model's initial pose. */
+void skel__ik_model_q(const skel_ik *ik, double *q);
+/* Moves the prescribed bodies to their poses at time t [s]. */
+void skel__ik_set_time(skel_ik *ik, double t);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From model and goals to nodes and tasks. First everything that could move becomes a node; then
-   the tasks say which of them they need, and the rest is left out. */
+/* The plan of a solver: from the model and the goals to nodes and tasks.
+
+   Every joint that could move becomes a node first. The tasks are then linked to the nodes that
+   move them. Nodes without a link are left out later. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/error.h"
@@ -9,132 +11,168 @@
 
 #include <string.h>
 
+#define IK_MIMIC_LIMIT_TRIES 48 /* doublings of one unit in the last place */
+
+/* Bits of skel__ik_plan.allowed: a goal may move a node if both are set. */
+enum { ALLOWED_JOINT = 1, ALLOWED_CHAIN = 2, ALLOWED_BOTH = 3 };
+
+/* Bits of skel__ik_plan.mark: what the node moves. */
+enum { MARK_AT = 1, MARK_TO = 2, MARK_BOTH = 3 };
+enum { MARK_ELBOW = 1, MARK_FROM = 2, MARK_END = 4, MARK_TARGET = 8, MARK_POLE_ALL = 15 };
+
 /* ---- nodes ---- */
 
 static const quat k_z_to_x = {0.70710678118654752440, 0, 0.70710678118654752440, 0};
 
 static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *on, pose frame) {
-    skel__ik_node *n = &p->node[p->nn];
-    *n = (skel__ik_node){.kind = kind,
-                         .parent = on->node,
-                         .base = on->base,
-                         .column = -1,
-                         .joint = -1,
-                         .dof = -1,
-                         .sign = 1,
-                         .leader = -1,
-                         .frame = frame,
-                         .low = -INFINITY,
-                         .high = INFINITY,
-                         .reluctance = 1};
+    p->node[p->nn] = (skel__ik_node){.kind = kind,
+                                     .parent = on->node,
+                                     .base = on->base,
+                                     .column = -1,
+                                     .joint = -1,
+                                     .dof = -1,
+                                     .sign = 1,
+                                     .source = -1,
+                                     .frame = frame,
+                                     .low = -INFINITY,
+                                     .high = INFINITY,
+                                     .mobility = 1};
     return p->nn++;
 }
 
+/* Adds the node of coordinate `side` of a joint. */
 static int32_t add_joint_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *on, pose frame,
                               int32_t joint, int32_t side) {
     const skel__joint *j = &p->m->joint[joint];
     const int32_t k = add_node(p, kind, on, frame);
     skel__ik_node *n = &p->node[k];
     n->joint = joint;
-    n->x = j->q_offset + side;
+    n->x_offset = j->q_offset + side;
     n->dof = j->v_offset + side;
     n->sign = j->reversed ? -1 : 1;
-    if (j->limits.is_set && kind != SKEL__NODE_BALL)
-        n->low = j->limits.low[side], n->high = j->limits.high[side];
-    if (j->limits.is_set && kind == SKEL__NODE_BALL) n->has_cone = 1;
-    if (p->stiffness) n->reluctance = 1 - p->stiffness[n->dof];
+    if (p->stiffness) n->mobility = 1 - p->stiffness[n->dof];
+
+    if (j->limits.is_set && kind == SKEL__NODE_BALL) {
+        n->has_cone = 1;
+    } else if (j->limits.is_set) {
+        n->low = j->limits.low[side];
+        n->high = j->limits.high[side];
+    }
     return k;
 }
 
-static skel__ik_anchor hang(int32_t node, pose given) {
+static skel__ik_anchor anchor_on(int32_t node, pose given) {
     return (skel__ik_anchor){.node = node, .base = -1, .given = given};
 }
 
-/* Rz(q0) Rx(q1), or its inverse: two hinges, the second with z turned to x. */
-static skel__ik_anchor add_universal(skel__ik_plan *p, const skel__ik_anchor *on, pose pre,
-                                     int32_t joint, pose out) {
+/* A universal joint Rz(q0) Rx(q1), or its inverse: two hinges, the second with z turned to x. */
+static skel__ik_anchor add_universal(skel__ik_plan *p, const skel__ik_anchor *on, pose outer,
+                                     int32_t joint, pose inner) {
     const pose tilt = {{0, 0, 0}, k_z_to_x}, back = {{0, 0, 0}, q_conj(k_z_to_x)};
     const int reversed = p->m->joint[joint].reversed;
-    const int32_t first = add_joint_node(p, SKEL__NODE_HINGE, on,
-                                         reversed ? pose_mul(pre, tilt) : pre, joint, reversed);
-    const skel__ik_anchor a = hang(first, pre);
+    const pose first_frame = reversed ? pose_mul(outer, tilt) : outer;
+
+    const int32_t first = add_joint_node(p, SKEL__NODE_HINGE, on, first_frame, joint, reversed);
+    const skel__ik_anchor between = anchor_on(first, outer);
     const int32_t second =
-        add_joint_node(p, SKEL__NODE_HINGE, &a, reversed ? back : tilt, joint, !reversed);
-    return hang(second, reversed ? out : pose_mul(back, out));
+        add_joint_node(p, SKEL__NODE_HINGE, &between, reversed ? back : tilt, joint, !reversed);
+    return anchor_on(second, reversed ? inner : pose_mul(back, inner));
 }
 
+/* Adds the joint that attaches a body to its tree parent. */
 static void add_joint(skel__ik_plan *p, int32_t body) {
-    const skel_model *m = p->m;
-    const int32_t k = m->body[body].joint;
-    const skel__joint *j = &m->joint[k];
-    const skel__ik_anchor on = p->anchor[m->body[body].parent];
-    const pose pre = pose_mul(on.given, j->reversed ? j->fb : j->fa);
-    const pose out = pose_inverse(j->reversed ? j->fa : j->fb);
     static const int32_t kind[] = {[SKEL_JOINT_HINGE] = SKEL__NODE_HINGE,
                                    [SKEL_JOINT_SLIDE] = SKEL__NODE_SLIDE,
                                    [SKEL_JOINT_BALL] = SKEL__NODE_BALL};
+    const skel_model *m = p->m;
+    const int32_t k = m->body[body].joint;
+    const skel__joint *j = &m->joint[k];
+
+    /* From the parent to the joint, and from the joint to the body. */
+    const skel__ik_anchor on = p->anchor[m->body[body].parent];
+    const pose outer = pose_mul(on.given, j->reversed ? j->fb : j->fa);
+    const pose inner = pose_inverse(j->reversed ? j->fa : j->fb);
+
     switch (j->type) {
     case SKEL_JOINT_FIXED:
         p->anchor[body] = on;
-        p->anchor[body].given = pose_mul(pre, out);
+        p->anchor[body].given = pose_mul(outer, inner);
         break;
-    case SKEL_JOINT_UNIVERSAL: p->anchor[body] = add_universal(p, &on, pre, k, out); break;
-    default: p->anchor[body] = hang(add_joint_node(p, kind[j->type], &on, pre, k, 0), out);
+    case SKEL_JOINT_UNIVERSAL: p->anchor[body] = add_universal(p, &on, outer, k, inner); break;
+    default: p->anchor[body] = anchor_on(add_joint_node(p, kind[j->type], &on, outer, k, 0), inner);
     }
 }
 
+/* A free root that may move has two nodes: a shift and a ball. */
 static void add_root(skel__ik_plan *p, int32_t body) {
     const pose none = {{0, 0, 0}, q_identity()};
-    const skel__ik_anchor world = hang(-1, none);
+    const skel__ik_anchor world = anchor_on(-1, none);
     p->anchor[body] = (skel__ik_anchor){.node = -1, .base = body, .given = none};
     if (p->m->body[body].host >= 0 || p->root_moves == SKEL_IK_ROOT_HELD) return;
-    const int32_t x = p->m->nq + 7 * p->nroot;
+
     const int32_t shift = add_node(p, SKEL__NODE_SHIFT, &world, none);
-    const skel__ik_anchor a = hang(shift, none);
-    const int32_t ball = add_node(p, SKEL__NODE_BALL, &a, none);
-    p->node[shift].x = x, p->node[ball].x = x + 3;
-    p->node[ball].reluctance = p->root_moves == SKEL_IK_ROOT_MOVES ? 1 : 0;
-    p->anchor[body] = hang(ball, none);
+    const skel__ik_anchor shifted = anchor_on(shift, none);
+    const int32_t ball = add_node(p, SKEL__NODE_BALL, &shifted, none);
+    p->node[shift].x_offset = p->m->nq + 7 * p->nroot;
+    p->node[ball].x_offset = p->node[shift].x_offset + 3;
+    p->node[ball].mobility = p->root_moves == SKEL_IK_ROOT_MOVES ? 1 : 0;
+
+    p->anchor[body] = anchor_on(ball, none);
     p->root[p->nroot++] = body;
 }
 
-/* Where the leader may be for a limit of what goes with it: the limit's place, or just inside it
-   where rounding would put the other outside. A range without width has no inside. */
-static double lead_bound(const skel__joint *j, double limit, double inward) {
+/* Coordinate of the source joint at which a mimic joint reaches a limit. If rounding puts the mimic
+   beyond its limit there, the next number inwards that does not is returned. A range without width
+   has no such number. */
+static double source_limit(const skel__joint *j, double limit, double inward) {
     const double at = (limit - j->mimic_shift) / j->mimic_factor;
-    double step = nextafter(at, inward) - at, x = at;
-    for (int k = 0; k < 48; ++k, x += step, step *= 2) {
+    double step = nextafter(at, inward) - at;
+    double x = at;
+
+    for (int k = 0; k < IK_MIMIC_LIMIT_TRIES; ++k) {
         const double q = j->mimic_factor * x + j->mimic_shift;
         if (q >= j->limits.low[0] && q <= j->limits.high[0]) return x;
+        x += step;
+        step *= 2;
     }
     return at;
 }
 
-/* A node that goes with another has its motion from it; the leader keeps within what both may do,
-   and is as stiff as the stiffer of them. */
-static void lead_nodes(skel__ik_plan *p) {
+/* Connects a mimic node to its source. The source keeps within the limits of both and takes the
+   lower mobility of both. */
+static void link_mimic(skel__ik_plan *p, skel__ik_node *n, const skel__joint *j) {
+    const skel__joint *of = &p->m->joint[j->mimic_root];
+    n->source = p->anchor[of->reversed ? of->a : of->b].node;
+    n->mimic_factor = j->mimic_factor;
+    skel__ik_node *source = &p->node[n->source];
+    source->has_mimics = 1;
+    if (n->mimic_factor == 0) return;
+
+    source->mobility = fmin(source->mobility, n->mobility);
+    if (!j->limits.is_set) return;
+
+    const double up = n->mimic_factor > 0 ? INFINITY : -INFINITY;
+    const double a = source_limit(j, j->limits.low[0], up);
+    const double b = source_limit(j, j->limits.high[0], -up);
+    source->low = fmax(source->low, fmin(a, b));
+    source->high = fmin(source->high, fmax(a, b));
+}
+
+static void link_mimics(skel__ik_plan *p) {
     const skel_model *m = p->m;
-    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+    if (m->nmimic == 0) return;
+
+    for (int32_t i = 0; i < p->nn; ++i) {
         skel__ik_node *n = &p->node[i];
         const skel__joint *j = n->joint >= 0 ? &m->joint[n->joint] : NULL;
-        if (!j || j->mimic_root < 0) continue;
-        const skel__joint *of = &m->joint[j->mimic_root];
-        n->leader = p->anchor[of->reversed ? of->a : of->b].node;
-        n->factor = j->mimic_factor;
-        skel__ik_node *leader = &p->node[n->leader];
-        leader->leads = 1;
-        if (n->factor == 0) continue;
-        leader->reluctance = fmin(leader->reluctance, n->reluctance);
-        if (!j->limits.is_set) continue;
-        const double up = n->factor > 0 ? INFINITY : -INFINITY;
-        const double a = lead_bound(j, j->limits.low[0], up),
-                     b = lead_bound(j, j->limits.high[0], -up);
-        leader->low = fmax(leader->low, fmin(a, b));
-        leader->high = fmin(leader->high, fmax(a, b));
+        if (j && j->mimic_root >= 0) link_mimic(p, n, j);
     }
-    for (int32_t i = 0; m->nmimic > 0 && i < p->nn; ++i) {
+
+    /* The mobility of a source is final only after all of its mimics. */
+    for (int32_t i = 0; i < p->nn; ++i) {
         skel__ik_node *n = &p->node[i];
-        if (n->leader >= 0) n->reluctance = n->factor == 0 ? 0 : p->node[n->leader].reluctance;
+        if (n->source < 0) continue;
+        n->mobility = n->mimic_factor == 0 ? 0 : p->node[n->source].mobility;
     }
 }
 
@@ -143,6 +181,7 @@ void skel__ik_plan_nodes(skel__ik_plan *p) {
     const pose none = {{0, 0, 0}, q_identity()};
     for (int32_t i = -1; i < m->na; ++i)
         p->anchor[i] = (skel__ik_anchor){.node = -1, .base = i, .given = none};
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint >= 0)
@@ -150,48 +189,65 @@ void skel__ik_plan_nodes(skel__ik_plan *p) {
         else
             add_root(p, i);
     }
+
     for (int32_t i = 0; p->held && i < p->nn; ++i)
-        if (p->held[i]) p->node[i].reluctance = 0;
-    lead_nodes(p);
+        if (p->held[i]) p->node[i].mobility = 0;
+    link_mimics(p);
 }
 
 /* ---- tasks ---- */
 
-static skel__ik_anchor with(skel__ik_anchor a, pose more) {
-    a.given = pose_mul(a.given, more);
+static skel__ik_anchor offset(skel__ik_anchor a, pose by) {
+    a.given = pose_mul(a.given, by);
     return a;
 }
-static pose shifted(const double p[3]) {
+static pose translation(const double p[3]) {
     return (pose){v3_of(p), q_identity()};
+}
+
+static int32_t rows_of(int32_t kind, int32_t mask) {
+    switch (kind) {
+    case SKEL__TASK_AIM:
+    case SKEL__TASK_ALIGN: return 2;
+    case SKEL__TASK_SQUARE:
+    case SKEL__TASK_POLE: return 1;
+    default: return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
+    }
 }
 
 static skel__ik_task *add_task(skel__ik_plan *p, int32_t kind, int32_t goal, int32_t level,
                                int32_t mask) {
     skel__ik_task *t = &p->task[p->nt++];
-    *t = (skel__ik_task){.kind = kind, .goal = goal, .level = level, .mask = mask};
-    t->rows = kind == SKEL__TASK_AIM || kind == SKEL__TASK_ALIGN ? 2
-              : kind == SKEL__TASK_SQUARE || kind == SKEL__TASK_POLE
-                  ? 1
-                  : (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
-    t->weight = 1;
-    t->at = t->to = t->from = t->end = p->anchor[-1];
-    t->turn = m3_identity();
+    const skel__ik_anchor world = p->anchor[-1];
+    *t = (skel__ik_task){.kind = kind,
+                         .goal = goal,
+                         .level = level,
+                         .mask = mask,
+                         .rows = rows_of(kind, mask),
+                         .weight = 1,
+                         .at = world,
+                         .to = world,
+                         .from = world,
+                         .end = world,
+                         .orientation = m3_identity()};
     return t;
 }
 
 static void add_goal(skel__ik_plan *p, int32_t k, int32_t level) {
     const skel_goal_desc *g = &p->goal[k];
     const int first = p->nt;
-    const int32_t axes = g->parts & SKEL_GOAL_POSITION ? g->parts & SKEL_GOAL_POSITION
-                         : g->parts                    ? 0
-                                                       : SKEL_GOAL_POSITION;
-    const skel__ik_anchor at = with(p->anchor[g->body], shifted(g->point));
+    const skel__ik_anchor at = offset(p->anchor[g->body], translation(g->point));
+
+    /* Without any parts the position counts. */
+    int32_t axes = g->parts & SKEL_GOAL_POSITION;
+    if (g->parts == 0) axes = SKEL_GOAL_POSITION;
+
     switch (g->kind) {
     case SKEL_GOAL_PLACE:
         if (axes) add_task(p, SKEL__TASK_POINT, k, level, axes)->at = at;
         if (g->parts & SKEL_GOAL_ORIENTATION)
             add_task(p, SKEL__TASK_TURN, k, level, SKEL_GOAL_POSITION)->at =
-                with(at, (pose){{0, 0, 0}, q_of(g->frame)});
+                offset(at, (pose){{0, 0, 0}, q_of(g->frame)});
         break;
     case SKEL_GOAL_AIM: {
         skel__ik_task *t = add_task(p, SKEL__TASK_AIM, k, level, 0);
@@ -202,134 +258,187 @@ static void add_goal(skel__ik_plan *p, int32_t k, int32_t level) {
     case SKEL_GOAL_POLE: {
         skel__ik_task *t = add_task(p, SKEL__TASK_POLE, k, level, 0);
         t->at = at;
-        t->from = with(p->anchor[g->from], shifted(g->from_point));
-        t->end = with(p->anchor[g->to], shifted(g->to_point));
+        t->from = offset(p->anchor[g->from], translation(g->from_point));
+        t->end = offset(p->anchor[g->to], translation(g->to_point));
         break;
     }
     default: add_task(p, SKEL__TASK_CENTRE, k, level, axes ? axes : SKEL_GOAL_POSITION);
     }
+
     for (int32_t i = first; i < p->nt; ++i) p->task[i].to = p->anchor[g->relative_to];
 }
 
-/* A joint beyond the tree: its frames must fit as its type wants. */
+/* A loop joint: its two frames must coincide, except for the motion that its kind allows. */
 static void add_loop(skel__ik_plan *p, const skel__joint *j) {
     const int first = p->nt;
     const v3 x = {1, 0, 0}, z = {0, 0, 1};
-    add_task(p, SKEL__TASK_POINT, -1, 0,
-             j->type == SKEL_JOINT_SLIDE ? SKEL_GOAL_X | SKEL_GOAL_Y : SKEL_GOAL_POSITION);
-    if (j->type == SKEL_JOINT_FIXED || j->type == SKEL_JOINT_SLIDE)
+
+    const int32_t across = SKEL_GOAL_X | SKEL_GOAL_Y;
+    const int slides = j->type == SKEL_JOINT_SLIDE;
+    add_task(p, SKEL__TASK_POINT, -1, 0, slides ? across : SKEL_GOAL_POSITION);
+
+    if (j->type == SKEL_JOINT_FIXED || slides)
         add_task(p, SKEL__TASK_TURN, -1, 0, SKEL_GOAL_POSITION);
     if (j->type == SKEL_JOINT_HINGE) {
         skel__ik_task *t = add_task(p, SKEL__TASK_ALIGN, -1, 0, 0);
-        t->axis = t->to_axis = z;
+        t->axis = z;
+        t->to_axis = z;
     }
     if (j->type == SKEL_JOINT_UNIVERSAL) {
         skel__ik_task *t = add_task(p, SKEL__TASK_SQUARE, -1, 0, 0);
-        t->axis = x, t->to_axis = z;
+        t->axis = x;
+        t->to_axis = z;
     }
+
     for (int32_t i = first; i < p->nt; ++i) {
-        p->task[i].at = with(p->anchor[j->b], j->fb);
-        p->task[i].to = with(p->anchor[j->a], j->fa);
+        p->task[i].at = offset(p->anchor[j->b], j->fb);
+        p->task[i].to = offset(p->anchor[j->a], j->fa);
     }
 }
 
 void skel__ik_plan_tasks(skel__ik_plan *p, uint32_t goals) {
+    /* Loops are the first level. */
     for (int32_t k = 0; k < p->m->nl; ++k) add_loop(p, &p->m->joint[p->m->loop[k]]);
     p->levels = p->m->nl > 0 ? 1 : 0;
+
+    /* Every priority that has goals is a level. */
     for (int32_t priority = 0; priority <= SKEL_IK_MAX_PRIORITY; ++priority) {
         const int first = p->nt;
         for (uint32_t k = 0; k < goals; ++k)
             if (p->goal[k].priority == priority) add_goal(p, (int32_t)k, p->levels);
         if (p->nt > first) ++p->levels;
     }
+
     for (int32_t i = 0; i < p->nt; ++i) {
         p->task[i].row = p->rows;
         p->rows += p->task[i].rows;
     }
 }
 
-/* ---- which nodes move which tasks ---- */
+/* ---- links: the nodes that move a task ---- */
 
-static void climb(const skel__ik_plan *p, int32_t node, int32_t *mark, int32_t bit) {
-    for (int32_t i = node; i >= 0; i = p->node[i].parent) mark[i] |= bit;
+/* Marks a node and all nodes above it. */
+static void mark_chain(const skel__ik_plan *p, int32_t node, int32_t bit) {
+    for (int32_t i = node; i >= 0; i = p->node[i].parent) p->mark[i] |= bit;
 }
 
-/* The nodes of a joint: two of a universal, one after the other. */
+/* Allows the nodes of a joint: one, or the two of a universal joint, which are adjacent. */
 static void allow_joint(const skel__ik_plan *p, int32_t joint) {
     const skel__joint *j = &p->m->joint[joint];
     int32_t i = p->anchor[j->reversed ? j->a : j->b].node;
-    for (; i >= 0 && p->node[i].joint == joint; i = p->node[i].parent) p->allowed[i] |= 1;
+    for (; i >= 0 && p->node[i].joint == joint; i = p->node[i].parent)
+        p->allowed[i] |= ALLOWED_JOINT;
 }
 
-/* Which nodes a goal may move: those of its joints (bit 1) that are of its chain (bit 2). */
+static void allow_roots(const skel__ik_plan *p) {
+    for (int32_t i = 0; i < p->nn; ++i)
+        if (p->node[i].joint < 0) p->allowed[i] |= ALLOWED_JOINT;
+}
+
+/* Allows the nodes between the goal's body and its chain_root, at most chain_depth joints. */
+static void allow_chain(const skel__ik_plan *p, const skel_goal_desc *g) {
+    const int32_t end = g->chain_root >= 0 ? p->anchor[g->chain_root].node : -1;
+    int32_t depth = g->chain_depth > 0 ? g->chain_depth : p->nn + 1;
+    int32_t last = -2; /* no joint */
+
+    for (int32_t i = p->anchor[g->body].node; i >= 0 && i != end; i = p->node[i].parent) {
+        if (p->node[i].joint != last && depth-- == 0) break;
+        last = p->node[i].joint;
+        p->allowed[i] |= ALLOWED_CHAIN;
+    }
+}
+
+/* Finds the nodes that a goal may move. A loop (goal -1) may move all. */
 static void allow(const skel__ik_plan *p, int32_t goal) {
     const skel_goal_desc *g = goal >= 0 ? &p->goal[goal] : NULL;
-    const int32_t all =
-        (!g || !g->joints ? 1 : 0) | (!g || (g->chain_root < 0 && g->chain_depth == 0) ? 2 : 0);
+    const int has_joints = g && g->joints;
+    const int has_chain = g && (g->chain_root >= 0 || g->chain_depth != 0);
+
+    const int32_t all = (has_joints ? 0 : ALLOWED_JOINT) | (has_chain ? 0 : ALLOWED_CHAIN);
     for (int32_t i = 0; i < p->nn; ++i) p->allowed[i] = all;
-    for (uint32_t k = 0; g && g->joints && k < g->joint_count; ++k) {
-        if (g->joints[k] >= 0) allow_joint(p, g->joints[k]);
-        for (int32_t i = 0; g->joints[k] < 0 && i < p->nn; ++i)
-            if (p->node[i].joint < 0) p->allowed[i] |= 1;
+
+    for (uint32_t k = 0; has_joints && k < g->joint_count; ++k) {
+        if (g->joints[k] >= 0)
+            allow_joint(p, g->joints[k]);
+        else
+            allow_roots(p);
     }
-    if (all & 2) return;
-    const int32_t end = g->chain_root >= 0 ? p->anchor[g->chain_root].node : -1;
-    int32_t left = g->chain_depth > 0 ? g->chain_depth : p->nn + 1, last = -2;
-    for (int32_t i = p->anchor[g->body].node; i >= 0 && i != end; i = p->node[i].parent) {
-        if (p->node[i].joint != last && left-- == 0) break;
-        last = p->node[i].joint;
-        p->allowed[i] |= 2;
-    }
+    if (has_chain) allow_chain(p, g);
 }
 
-/* Joints that go together are one: what lets one move lets all. */
-static void allow_followers(const skel__ik_plan *p) {
+/* A source joint and its mimics move together: if a goal may move one, it may move all. */
+static void allow_mimics(const skel__ik_plan *p) {
     for (int32_t i = 0; i < p->nn; ++i)
-        if (p->node[i].leader >= 0) p->allowed[p->node[i].leader] |= p->allowed[i];
+        if (p->node[i].source >= 0) p->allowed[p->node[i].source] |= p->allowed[i];
     for (int32_t i = 0; i < p->nn; ++i)
-        if (p->node[i].leader >= 0) p->allowed[i] |= p->allowed[p->node[i].leader];
+        if (p->node[i].source >= 0) p->allowed[i] |= p->allowed[p->node[i].source];
 }
 
-/* Nodes that move both ends of a task alike do not move it at all. */
-static void link_task(skel__ik_plan *p, skel__ik_task *t) {
+/* Marks which ends of a task every node moves. */
+static void mark_nodes(const skel__ik_plan *p, const skel__ik_task *t) {
     memset(p->mark, 0, (size_t)p->nn * sizeof *p->mark);
-    if (t->kind == SKEL__TASK_CENTRE)
-        for (int32_t i = 0; i < p->nn; ++i) p->mark[i] = 1;
-    climb(p, t->at.node, p->mark, 1);
-    climb(p, t->to.node, p->mark, t->kind == SKEL__TASK_POLE ? 8 : 2);
+
     if (t->kind == SKEL__TASK_POLE) {
-        climb(p, t->from.node, p->mark, 2);
-        climb(p, t->end.node, p->mark, 4);
+        mark_chain(p, t->at.node, MARK_ELBOW);
+        mark_chain(p, t->from.node, MARK_FROM);
+        mark_chain(p, t->end.node, MARK_END);
+        mark_chain(p, t->to.node, MARK_TARGET);
+        return;
     }
-    t->path = p->links;
+    for (int32_t i = 0; t->kind == SKEL__TASK_CENTRE && i < p->nn; ++i) p->mark[i] = MARK_AT;
+    mark_chain(p, t->at.node, MARK_AT);
+    mark_chain(p, t->to.node, MARK_TO);
+}
+
+/* Value of skel__ik_link.sign for a node, or 0 if the node does not move the task. A node that
+   moves all ends of a task together does not change it. */
+static int32_t link_sign(const skel__ik_plan *p, const skel__ik_task *t, int32_t node) {
+    const int32_t bits = p->mark[node];
+    const skel__ik_node *n = &p->node[node];
+    if (!(n->mobility > 0) || p->allowed[node] != ALLOWED_BOTH) return 0;
+
+    switch (t->kind) {
+    case SKEL__TASK_POLE: return bits != MARK_POLE_ALL ? bits : 0;
+    case SKEL__TASK_CENTRE: return bits;
+    default: break;
+    }
+    if (bits == MARK_BOTH) return 0;
+    if (n->kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) return 0;
+    return bits == MARK_AT ? 1 : -1;
+}
+
+static void link_task(skel__ik_plan *p, skel__ik_task *t) {
+    mark_nodes(p, t);
     allow(p, t->goal);
-    if (p->m->nmimic > 0) allow_followers(p);
+    if (p->m->nmimic > 0) allow_mimics(p);
+
+    t->first_link = p->links;
+    t->link_count = 0;
     for (int32_t i = 0; i < p->nn; ++i) {
-        const int32_t bits = p->mark[i];
-        if (bits == 0) continue;
+        if (p->mark[i] == 0) continue;
+
+        /* The pose of a mimic needs its source and the nodes above it. */
         p->needed[i] = 1;
-        for (int32_t k = p->node[i].leader; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
-        const int is_mixed = t->kind == SKEL__TASK_POLE || t->kind == SKEL__TASK_CENTRE;
-        const int moves = t->kind == SKEL__TASK_POLE ? bits != 15 : is_mixed || bits != 3;
-        if (!moves || !(p->node[i].reluctance > 0) || p->allowed[i] != 3) continue;
-        if (p->node[i].kind == SKEL__NODE_SHIFT && t->kind == SKEL__TASK_TURN) continue;
-        if (p->path) p->path[p->links] = (skel__ik_link){i, is_mixed ? bits : bits == 1 ? 1 : -1};
+        for (int32_t k = p->node[i].source; k >= 0; k = p->node[k].parent) p->needed[k] = 1;
+
+        const int32_t sign = link_sign(p, t, i);
+        if (sign == 0) continue;
+        if (p->link) p->link[p->links] = (skel__ik_link){i, sign};
         ++p->links;
-        ++t->path_count;
+        ++t->link_count;
         p->moves[i] = 1;
-        if (p->node[i].leader >= 0) p->moves[p->node[i].leader] = 1;
+        if (p->node[i].source >= 0) p->moves[p->node[i].source] = 1;
     }
 }
 
-/* Counts, or, where path is there, fills in. */
+/* Counts the links, and fills them in if p->link is set. */
 void skel__ik_plan_links(skel__ik_plan *p) {
     p->links = 0;
-    for (int32_t k = 0; k < p->nt; ++k) {
-        p->task[k].path_count = 0;
-        link_task(p, &p->task[k]);
+    for (int32_t k = 0; k < p->nt; ++k) link_task(p, &p->task[k]);
+
+    /* A posture moves all joints, but not the free roots. */
+    for (int32_t i = 0; p->has_posture && i < p->nn; ++i) {
+        p->needed[i] = 1;
+        if (p->node[i].mobility > 0 && p->node[i].joint >= 0) p->moves[i] = 1;
     }
-    if (p->has_posture)
-        for (int32_t i = 0; i < p->nn; ++i)
-            p->needed[i] = 1,
-            p->moves[i] = p->node[i].reluctance > 0 && p->node[i].joint >= 0 ? 1 : p->moves[i];
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a solver while it is made: room for everything that could be needed. */
+/* The plan of a solver. It exists during creation only and has room for every node and task that
+   the model and the goals could need. */
 #ifndef SKEL_IK_IK_BUILD_H
 #define SKEL_IK_IK_BUILD_H
 
@@ -8,19 +9,30 @@
 struct skel__ik_plan {
     const skel_model *m;
     skel_goal_desc *goal;
-    const double *stiffness; /* (nv) or NULL */
-    int32_t root_moves, has_posture, has_room;
-    int32_t nn, nt, rows, levels, nroot, links;
-    int32_t kept, columns;                    /* nodes and columns that remain */
-    int32_t followers;                        /* columns of nodes that go with others */
-    skel__ik_node *node;                      /* (2 nd) */
-    skel__ik_task *task;                      /* (2 goals + 2 loops) */
-    skel__ik_anchor *anchor;                  /* (na + world) */
-    int32_t *root;                            /* (nd) */
-    int32_t *mark, *needed, *moves, *renamed; /* (2 nd) */
-    const int32_t *held;                      /* (2 nd) nodes that stay, or NULL */
-    int32_t *allowed;                         /* (2 nd) nodes that a goal may move */
-    skel__ik_link *path;                      /* (links) or NULL: only count */
+    const double *stiffness;  /* (nv) or NULL */
+    int32_t root_moves;       /* SKEL_IK_ROOT_* */
+    int32_t has_posture;      /* a posture is given */
+    int32_t has_posture_room; /* a posture may be set later */
+    int32_t has_max_step;     /* bounds of the steps are given */
+    int32_t nn;               /* nodes */
+    int32_t nt;               /* tasks */
+    int32_t rows, levels;     /* of all tasks */
+    int32_t nroot;            /* free roots that may move */
+    int32_t links;            /* links of all tasks */
+    int32_t kept;             /* nodes that enter the solver */
+    int32_t columns;          /* columns of the Jacobian */
+    int32_t mimic_columns;    /* columns of mimic nodes, behind the others */
+    skel__ik_node *node;      /* (2 nd + 1) */
+    skel__ik_task *task;      /* (2 goals + 2 loops + 1) */
+    skel__ik_anchor *anchor;  /* (na + world) frame of every body */
+    int32_t *root;            /* (nodes) bodies that are free roots */
+    int32_t *mark;            /* (nodes) bits: ends of the present task that the node moves */
+    int32_t *needed;          /* (nodes) the solver needs the node */
+    int32_t *moves;           /* (nodes) the node moves some task */
+    int32_t *renamed;         /* (nodes) number of the node in the solver; -1: none */
+    int32_t *allowed;         /* (nodes) ALLOWED_* of the present goal */
+    const int32_t *held;      /* (nodes) nodes that must not move, or NULL */
+    skel__ik_link *link;      /* (links) or NULL: the links are only counted */
 };
 
 void skel__ik_plan_nodes(skel__ik_plan *p);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "math/dense.h"
 #include "integrate/impact.h"
+#include "integrate/integrator.h"
 
 #include <string.h>
 
@@ -115,6 +116,7 @@ static size_t layout(const skel_model *m, void *base, skel__conserving **out) {
 
 skel_status skel__conserving_reserve(skel_state *s) {
     if (s->em) return SKEL_OK;
+    if (skel__integrator_attach(s) != SKEL_OK) return SKEL_E_MEMORY;
     void *block = skel__alloc(&s->m->allocator, layout(s->m, NULL, NULL));
     if (!block) return SKEL_E_MEMORY;
     layout(s->m, block, &s->em);
@@ -815,7 +817,8 @@ static skel_status step_within(skel_state *s) {
     skel__conserving_substep *on = &s->em->substep;
     const double h = on->whole, shortest = h / (1 << HALVINGS_MAX), end = on->end;
     for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
-        if (n > 0 && s->has_deadline && skel__now_ms() >= s->deadline) return SKEL_MORE;
+        if (n > 0 && s->run->deadline < INFINITY && skel__now_ms() >= s->run->deadline)
+            return SKEL_MORE;
         const double left = end - s->t;
         double way = fmin(shortened(s, fmin(on->length, left), h), left), done;
         if (left < 1.5 * way) way = left; /* no crumbs */

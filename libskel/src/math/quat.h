@@ -7,8 +7,11 @@
 
 #include "math/vec.h"
 
-/* Below this angle the series of sin and cos are used: error t^6 / 5040 < 1e-19. */
+/* Angle [rad] below which series of sin and cos are used: their error is t^6 / 5040 < 1e-19. */
 #define SKEL__SMALL_ANGLE 1e-2
+/* Squared angle [rad^2] below which the coefficients of J and its inverse are series, because their
+   closed forms cancel. */
+#define SKEL__SERIES_ANGLE2 0.04
 
 typedef struct quat {
     double w, x, y, z;
@@ -26,7 +29,10 @@ static inline quat q_of(const double a[4]) {
     return (quat){a[0], a[1], a[2], a[3]};
 }
 static inline void q_to(quat a, double out[4]) {
-    out[0] = a.w, out[1] = a.x, out[2] = a.y, out[3] = a.z;
+    out[0] = a.w;
+    out[1] = a.x;
+    out[2] = a.y;
+    out[3] = a.z;
 }
 static inline v3 q_vec(quat a) {
     return (v3){a.x, a.y, a.z};
@@ -46,13 +52,13 @@ static inline quat q_mul(quat a, quat b) {
                   a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
 }
-/* Unit length; one that is unit to rounding already is left alone, so that reading back what was
-   written changes no bit. All zero is no turn, as in q of skel_joint_desc. */
 /* Whether a can be normalised: its squared length neither underflows nor overflows. */
 static inline int q_has_direction(quat a) {
     const double n2 = q_dot(a, a);
     return n2 > 1e-200 && isfinite(n2);
 }
+/* a divided by its length. If the length is 1 to rounding, a stays as it is, so that a value that
+   is written and read again keeps its bits. Zero becomes the identity, as q of skel_joint_desc. */
 static inline quat q_unit(quat a) {
     const double n2 = q_dot(a, a);
     if (fabs(n2 - 1.0) < 1e-15) return a;
@@ -94,7 +100,7 @@ static inline v3 q_log(quat a) {
     if (n < 1e-8) return v3_scale(u, 2.0 / w);
     return v3_scale(u, 2.0 * atan2(n, w) / n);
 }
-/* Rotation matrix (proper, orthogonal) to quaternion: the largest component first (Shepperd). */
+/* Rotation matrix to quaternion by Shepperd's method: the largest component is computed first. */
 static inline quat q_from_matrix(m3 m) {
     const double xx = m.r[0].x, yy = m.r[1].y, zz = m.r[2].z, tr = xx + yy + zz;
     quat q;
@@ -109,23 +115,24 @@ static inline quat q_from_matrix(m3 m) {
     const double s = 1.0 / sqrt(q_dot(q, q));
     return (quat){q.w * s, q.x * s, q.y * s, q.z * s};
 }
-/* b and c of the right Jacobian, and their derivatives by t divided by t (for J'). */
+/* b and c of the right Jacobian, and their derivatives by t, divided by t, for J'. */
 typedef struct exp_coeffs {
     double b, c, db, dc;
 } exp_coeffs;
 static inline exp_coeffs exp_coefficients(v3 phi) {
     const double t2 = v3_dot(phi, phi);
-    if (t2 < 0.04) { /* series: the closed forms cancel */
+    if (t2 < SKEL__SERIES_ANGLE2)
         return (exp_coeffs){
             0.5 - t2 * (1.0 / 24 - t2 * (1.0 / 720 - t2 * (1.0 / 40320 - t2 / 3628800.0))),
             1.0 / 6 - t2 * (1.0 / 120 - t2 * (1.0 / 5040 - t2 * (1.0 / 362880 - t2 / 39916800.0))),
             -1.0 / 12 + t2 * (1.0 / 180 - t2 * (1.0 / 6720 - t2 * (1.0 / 453600))),
             -1.0 / 60 + t2 * (1.0 / 1260 - t2 * (1.0 / 60480 - t2 * (1.0 / 4989600)))};
-    }
+
     const double t = sqrt(t2), s = sin(t), k = cos(t);
     const double b = (1 - k) / t2, c = (t - s) / (t2 * t);
     return (exp_coeffs){b, c, (s / t - 2 * b) / t2, ((1 - k) / t2 - 3 * c) / t2};
 }
+/* J(phi) rate */
 static inline v3 q_jacobian_mul(v3 phi, v3 rate) {
     const exp_coeffs k = exp_coefficients(phi);
     const v3 p = v3_cross(phi, rate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Conventions, stated once: right-handed, SI, radians, double; column vectors, active rotations;
    quaternions w x y z, Hamilton, unit; 6-vectors linear part first; skew(a) b = a x b.
-   Value types, passed and returned by value; an input is never an output. */
+   All types are passed and returned by value. */
 #ifndef SKEL_MATH_VEC_H
 #define SKEL_MATH_VEC_H
 
@@ -23,7 +23,9 @@ static inline v3 v3_of(const double a[3]) {
     return (v3){a[0], a[1], a[2]};
 }
 static inline void v3_to(v3 a, double out[3]) {
-    out[0] = a.x, out[1] = a.y, out[2] = a.z;
+    out[0] = a.x;
+    out[1] = a.y;
+    out[2] = a.z;
 }
 static inline v3 v3_add(v3 a, v3 b) {
     return (v3){a.x + b.x, a.y + b.y, a.z + b.z};
@@ -54,10 +56,15 @@ static inline double v3_norm(v3 a) {
 static inline v3 v3_centripetal(v3 w, v3 r) {
     return v3_cross(w, v3_cross(w, r));
 }
-/* A unit vector perpendicular to the unit vector a, the same for the same a. */
+/* A unit vector perpendicular to the unit vector a. It depends on a only. */
 static inline v3 v3_perpendicular(v3 a) {
     const double x = fabs(a.x), y = fabs(a.y), z = fabs(a.z);
-    const v3 e = x <= y && x <= z ? (v3){1, 0, 0} : y <= z ? (v3){0, 1, 0} : (v3){0, 0, 1};
+    v3 e = {0, 0, 1};
+    if (x <= y && x <= z)
+        e = (v3){1, 0, 0};
+    else if (y <= z)
+        e = (v3){0, 1, 0};
+
     const v3 c = v3_cross(a, e);
     return v3_scale(c, 1.0 / v3_norm(c));
 }
@@ -80,9 +87,9 @@ static inline m3 m3_transpose(m3 a) {
                  {a.r[0].z, a.r[1].z, a.r[2].z}}};
 }
 static inline v3 m3_column(m3 a, int k) {
-    return k == 0   ? (v3){a.r[0].x, a.r[1].x, a.r[2].x}
-           : k == 1 ? (v3){a.r[0].y, a.r[1].y, a.r[2].y}
-                    : (v3){a.r[0].z, a.r[1].z, a.r[2].z};
+    if (k == 0) return (v3){a.r[0].x, a.r[1].x, a.r[2].x};
+    if (k == 1) return (v3){a.r[0].y, a.r[1].y, a.r[2].y};
+    return (v3){a.r[0].z, a.r[1].z, a.r[2].z};
 }
 static inline v3 m3_mulv(m3 a, v3 b) {
     return (v3){v3_dot(a.r[0], b), v3_dot(a.r[1], b), v3_dot(a.r[2], b)};
@@ -133,7 +140,7 @@ static inline m3 m3_skew_times(v3 x, m3 m) {
                  v3_sub(v3_scale(a, x.z), v3_scale(c, x.x)),
                  v3_sub(v3_scale(b, x.x), v3_scale(a, x.y))}};
 }
-/* (a + a^T) / 2: rounding must not make an inertia lopsided */
+/* (a + a^T) / 2. It removes the asymmetry that rounding leaves in an inertia. */
 static inline m3 m3_symmetric(m3 a) {
     const double xy = 0.5 * (a.r[0].y + a.r[1].x);
     const double xz = 0.5 * (a.r[0].z + a.r[2].x);
@@ -150,7 +157,7 @@ static inline double m3_trace(m3 a) {
 static inline double m3_det(m3 a) {
     return v3_dot(a.r[0], v3_cross(a.r[1], a.r[2]));
 }
-/* Inverse by cofactors; the caller knows that a is regular (an inertia, a rotation). */
+/* Inverse by cofactors. The caller must know that a is regular, like an inertia or a rotation. */
 static inline m3 m3_inverse(m3 a) {
     const v3 c0 = v3_cross(a.r[1], a.r[2]);
     const v3 c1 = v3_cross(a.r[2], a.r[0]);
@@ -159,7 +166,7 @@ static inline m3 m3_inverse(m3 a) {
     return m3_transpose((m3){{v3_scale(c0, d), v3_scale(c1, d), v3_scale(c2, d)}});
 }
 
-/* Whether none of them is infinite or no number. */
+/* Whether none of the numbers is infinite or NaN. */
 static inline int all_finite(const double *x, size_t count) {
     for (size_t k = 0; k < count; ++k)
         if (!isfinite(x[k])) return 0;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors of three for the innermost loops: in one register where SKEL__WIDE is defined, which asks
-   for a processor with AVX2, else in three. Matrices by columns, so that no sum runs across. Both
-   give the same bits. In memory both have SKEL__W3 places, the last of which means nothing. */
+/* Vectors of three numbers for the innermost loops. If SKEL__WIDE is defined, a vector is one
+   register, which needs a processor with AVX2; otherwise it is three numbers. Matrices are stored
+   by columns, so that no sum runs across a register. Both variants give the same bits. In memory a
+   vector takes SKEL__W3 doubles; the last one has no meaning. */
 #ifndef SKEL_MATH_WIDE_H
 #define SKEL_MATH_WIDE_H
 
 #include "math/vec.h"
 
-/* Of names that are made twice. */
+/* Name of a function that is compiled twice, once per variant. */
 #ifdef SKEL__WIDE
 #define SKEL__WAY(name) name##_wide
 #else
 #define SKEL__WAY(name) name##_plain
 #endif
-#define SKEL__W3 4
-#define SKEL__W33 12
-#define SKEL__WIDE6 48 /* four corners */
+#define SKEL__W3 4     /* doubles of a vector in memory */
+#define SKEL__W33 12   /* doubles of a 3 x 3 matrix */
+#define SKEL__WIDE6 48 /* doubles of a 6 x 6 matrix: four 3 x 3 blocks */
 #define SKEL__INLINE static inline __attribute__((always_inline))
 
 #ifdef SKEL__WIDE
@@ -27,7 +28,8 @@ typedef double w3 __attribute__((vector_size(32), aligned(8)));
 #define W3_MIX(a, i, j, k) W3_PICK(a, a, i, j, k, 3)
 
 SKEL__INLINE w3 w3_make(double x, double y, double z) {
-    return (w3){x, y, z, z}; /* no zero: some tools do not know the instruction for that */
+    return (w3){x, y, z,
+                z}; /* not 0: some analysis tools do not know the instruction that would set it */
 }
 SKEL__INLINE w3 w3_add(w3 a, w3 b) {
     return a + b;
@@ -87,7 +89,9 @@ SKEL__INLINE v3 w3_v3(w3 a) {
     return (v3){W3_AT(a, 0), W3_AT(a, 1), W3_AT(a, 2)};
 }
 SKEL__INLINE void w3_to(w3 a, double out[3]) {
-    out[0] = W3_AT(a, 0), out[1] = W3_AT(a, 1), out[2] = W3_AT(a, 2);
+    out[0] = W3_AT(a, 0);
+    out[1] = W3_AT(a, 1);
+    out[2] = W3_AT(a, 2);
 }
 /* a + s b */
 SKEL__INLINE w3 w3_mad(w3 a, double s, w3 b) {
@@ -101,7 +105,7 @@ SKEL__INLINE w3 w3_cross(w3 a, w3 b) {
     const w3 c = w3_sub(w3_times(a, W3_MIX(b, 1, 2, 0)), w3_times(W3_MIX(a, 1, 2, 0), b));
     return W3_MIX(c, 1, 2, 0);
 }
-/* The largest; comparisons with what is no number are lost. */
+/* The largest absolute value. A NaN may be lost, because comparisons with it are false. */
 SKEL__INLINE double w3_most(w3 a) {
     const double x = fabs(W3_AT(a, 0)), y = fabs(W3_AT(a, 1)), z = fabs(W3_AT(a, 2));
     const double most = x < y ? y : x;
@@ -173,12 +177,12 @@ SKEL__INLINE w33 w33_times_skew(w33 m, w3 x) {
 SKEL__INLINE w33 w33_skew_times(w3 x, w33 m) {
     return (w33){{w3_cross(x, m.c[0]), w3_cross(x, m.c[1]), w3_cross(x, m.c[2])}};
 }
-/* The inverse times the determinant, transposed. */
+/* The matrix of cofactors: the transposed inverse times the determinant. */
 SKEL__INLINE w33 w33_cofactors(w33 a) {
     return (w33){{w3_cross(a.c[1], a.c[2]), w3_cross(a.c[2], a.c[0]), w3_cross(a.c[0], a.c[1])}};
 }
 
-/* In memory. */
+/* ---- in memory ---- */
 SKEL__INLINE w3 w3_load(const double *a) {
 #ifdef SKEL__WIDE
     return *(const w3 *)a;
@@ -200,7 +204,7 @@ SKEL__INLINE void w33_store(w33 m, double *to) {
     for (int k = 0; k < 3; ++k) w3_store(m.c[k], to + k * SKEL__W3);
 }
 
-/* 6 x 6 matrices: the place of a number; the corner that begins there. */
+/* 6 x 6 matrices: index of an entry, and the 3 x 3 block that begins there. */
 SKEL__INLINE int wide6_at(int row, int col) {
     return 24 * (row / 3) + row % 3 + SKEL__W3 * col;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What LAPACK calls in the surroundings of a Fortran program, made fit for a library: nothing here
-   prints or stops the process. These names stay inside libskel.so (skel.map).
-   A wrong argument still shows: LAPACK's `info`, which LAPACKE returns, says which. */
+/* Functions of the Fortran runtime that LAPACK calls. The original ones print and stop the process,
+   which a library must not do. These replacements stay inside libskel.so (skel.map). A wrong
+   argument is still reported, by the value `info` that LAPACKE returns. */
 #include <stddef.h>
 #include <string.h>
 
@@ -10,22 +10,22 @@ void LAPACKE_xerbla(const char *routine, int info);
 void _gfortran_concat_string(size_t n, char *dest, size_t na, const char *a, size_t nb,
                              const char *b);
 
-/* LAPACK's own prints and then executes STOP, which ends the host. */
+/* The original prints and then executes STOP, which would end the host program. */
 void xerbla_(const char *routine, const int *info, size_t routine_length) {
     (void)routine;
     (void)info;
     (void)routine_length;
 }
 
-/* LAPACKE's own prints to standard output. */
+/* The original prints to standard output. */
 void LAPACKE_xerbla(const char *routine, int info) {
     (void)routine;
     (void)info;
 }
 
-/* dest = a // b, cut or filled with blanks to n. The only function of libgfortran that the LAPACK
-   routines we use call (for the option string of ILAENV); libgfortran.a itself cannot be linked
-   into a shared object. */
+/* dest = a // b, cut or filled with blanks to n characters. The LAPACK routines that are used here
+   call no other function of libgfortran (this one for the option string of ILAENV), and
+   libgfortran.a cannot be linked into a shared object. */
 void _gfortran_concat_string(size_t n, char *dest, size_t na, const char *a, size_t nb,
                              const char *b) {
     const size_t from_a = na < n ? na : n;

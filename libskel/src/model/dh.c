@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Denavit-Hartenberg tables: the object, its frames, the two conventions, and the way to paired
-   joint frames. The order of the transforms is that of [ERL] (one last thing) read with ERRATA S10
-   to S12 and E11. */
+/* Denavit-Hartenberg tables: creation, frames, conversion between the two conventions, and
+   conversion to bodies with paired joint frames. With T a translation and R a rotation, the
+   transform of row i is
+     standard:  A_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)
+     modified:  A_i = Rx(alpha) Tx(a) Rz(theta) Tz(d).
+   The order is that of [ERL] (one last thing), corrected by ERRATA S10 to S12 and E11. */
 #include "model/dh.h"
 
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/error.h"
+#include "model/joint_kind.h"
 
 #include <string.h>
 
@@ -14,7 +18,7 @@ _Static_assert(sizeof(skel_dh_row) == offsetof(skel_dh_row, normal_distance) + 8
 _Static_assert(sizeof(skel_dh_receipt) == offsetof(skel_dh_receipt, turned_count) + 4,
                "tail padding");
 
-#define DESC_ROW_V1 offsetof(skel_dh_row, turned)
+#define DH_QUATERNION_LENGTH_TOL 1e-3 /* largest difference from unit length */
 
 static const skel_dh_row k_row = {.struct_size = sizeof k_row,
                                   .type = SKEL_JOINT_HINGE,
@@ -41,21 +45,27 @@ skel_status skel__dh_check_pose(const char *field, const double x[7], skel_error
         if (!isfinite(x[k]))
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%s: is %g, must be finite", field,
                               x[k]);
+
     const double n = sqrt(q_dot(q_of(x + 3), q_of(x + 3)));
-    if (fabs(n - 1.0) <= 1e-3) return SKEL_OK;
+    if (fabs(n - 1.0) <= DH_QUATERNION_LENGTH_TOL) return SKEL_OK;
     return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%s: its quaternion has length %g, must be 1",
                       field, n);
 }
 
+/* A row is a hinge or a slide. */
 static skel_status check_row(const skel_dh_row *r, int32_t i, skel_error *err) {
     const double number[] = {r->a, r->alpha, r->d, r->theta, r->offset};
+
     if (r->type != SKEL_JOINT_HINGE && r->type != SKEL_JOINT_SLIDE)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, i, "rows[%d].type: is %d, must be 1 or 2", i,
-                          r->type);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, i,
+                          "rows[%d].type: is %d, must be 1 (hinge) or 2 (slide)", i, r->type);
+
     for (size_t k = 0; k < sizeof number / sizeof *number; ++k)
         if (!isfinite(number[k]))
             return skel__fail(err, SKEL_E_ARGUMENT, -1, i,
-                              "rows[%d]: has the number %g, must be finite", i, number[k]);
+                              "rows[%d]: one of a, alpha, d, theta, offset is %g, must be finite",
+                              i, number[k]);
+
     if (r->sign != 1.0 && r->sign != -1.0)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, i, "rows[%d].sign: is %g, must be 1 or -1", i,
                           r->sign);
@@ -64,35 +74,42 @@ static skel_status check_row(const skel_dh_row *r, int32_t i, skel_error *err) {
 
 static skel_status import(skel_dh_desc *d, const skel_dh_desc *desc, skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
+
     *d = k_desc;
     if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+
     if (d->convention != SKEL_DH_STANDARD && d->convention != SKEL_DH_MODIFIED)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "convention: is %d, must be 0 or 1",
-                          d->convention);
-    if ((d->row_count > 0 && !d->rows) || d->row_count > SKEL__DH_ROWS)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: is NULL, or more than %d",
-                          SKEL__DH_ROWS);
-    if (d->row_stride < DESC_ROW_V1)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "convention: is %d, must be 0 (standard) or 1 (modified)", d->convention);
+    if (d->row_count > 0 && !d->rows)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: is NULL, must have %u rows",
+                          d->row_count);
+    if (d->row_count > SKEL__DH_ROWS)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "rows: has %u rows, must have at most %d",
+                          d->row_count, SKEL__DH_ROWS);
+    if (d->row_stride < sizeof(skel_dh_row))
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "row_stride: is %u, must be at least %u",
-                          d->row_stride, (unsigned)DESC_ROW_V1);
+                          d->row_stride, (unsigned)sizeof(skel_dh_row));
+
     const skel_status status = skel__dh_check_pose("base", d->base, err);
     return status != SKEL_OK ? status : skel__dh_check_pose("tool", d->tool, err);
 }
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
-static skel_dh *dh_new(const skel_allocator *a, int32_t n) {
+static skel_dh *allocate(const skel_allocator *a, int32_t n) {
     skel_dh *dh = skel__alloc(a, sizeof *dh + (size_t)n * sizeof *dh->row);
     if (!dh) return NULL;
+
     dh->allocator = *a;
     dh->n = n;
     dh->receipt = (skel_dh_receipt){.struct_size = sizeof dh->receipt};
     return dh;
 }
 
-/* The largest length of the rows; the ends are poses and do not cancel with them. */
+/* The largest of the lengths a and d, for the receipt. Base and tool are poses and do not count. */
 static void find_longest(skel_dh *dh) {
     dh->receipt.longest = 0.0;
     dh->receipt.longest_row = 0;
@@ -106,24 +123,30 @@ static void find_longest(skel_dh *dh) {
 }
 
 skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *err) {
+    if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
+    *out = NULL;
+
     skel_dh_desc d;
     skel_allocator a;
-    if (out) *out = NULL;
-    if (!out) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "out: is NULL");
     skel_status status = import(&d, desc, err);
     if (status != SKEL_OK) return status;
     status = skel__allocator_import(&a, d.allocator);
-    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
-    skel_dh *dh = dh_new(&a, (int32_t)d.row_count);
-    if (!dh) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "allocator: must have struct_size, alloc and free");
+
+    skel_dh *dh = allocate(&a, (int32_t)d.row_count);
+    if (!dh)
+        return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory for %u rows", d.row_count);
+
     dh->convention = d.convention;
     dh->base = pose_of(d.base);
     dh->tool = pose_of(d.tool);
     dh->base.q = q_unit(dh->base.q);
     dh->tool.q = q_unit(dh->tool.q);
+
     for (int32_t i = 0; i < dh->n && status == SKEL_OK; ++i) {
         dh->row[i] = k_row;
-        status = skel__desc_import(&dh->row[i], sizeof k_row, DESC_ROW_V1,
+        status = skel__desc_import(&dh->row[i], sizeof k_row, sizeof(skel_dh_row),
                                    (const char *)d.rows + (size_t)i * d.row_stride);
         if (status != SKEL_OK)
             skel__fail(err, status, -1, i, "rows[%d].struct_size: must be %u", i,
@@ -135,6 +158,7 @@ skel_status skel_dh_create(const skel_dh_desc *desc, skel_dh **out, skel_error *
         skel_dh_destroy(dh);
         return status;
     }
+
     find_longest(dh);
     *out = dh;
     return SKEL_OK;
@@ -155,7 +179,7 @@ int32_t skel_dh_convention(const skel_dh *dh) {
 
 skel_status skel_dh_get_row(const skel_dh *dh, int32_t row, skel_dh_row *out) {
     if (!dh || !out || row < 0 || row >= dh->n) return SKEL_E_ARGUMENT;
-    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], DESC_ROW_V1);
+    return skel__desc_export(out, &dh->row[row], sizeof dh->row[row], sizeof(skel_dh_row));
 }
 
 skel_status skel_dh_get_receipt(const skel_dh *dh, skel_dh_receipt *out) {
@@ -180,46 +204,59 @@ static int is_finite(const pose *x) {
 
 static skel_status check_end(const char *name, const pose *end, skel_error *err) {
     if (is_finite(end)) return SKEL_OK;
-    return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                      "%s: in the other convention it is beyond the range of numbers; give a and d "
-                      "of the rows and the positions of base and tool smaller lengths",
-                      name);
+    return skel__fail(
+        err, SKEL_E_ARGUMENT, -1, -1,
+        "%s: is too large for a double in the other convention; a and d of the rows and "
+        "the positions of base and tool must be shorter [m]",
+        name);
 }
 
-/* Both write the same product with other brackets; what is left over at an end goes into base
-   (Rx Tx of the first modified row) or tool (Tx Rx of the last standard row) [ERRATA S11]. */
+/* Shifts a and alpha of all rows by one row. Returns the factor Tx(a) Rx(alpha) that remains. */
+static pose shift_rows(const skel_dh *from, skel_dh *to, int32_t step) {
+    const int32_t n = from->n;
+
+    for (int32_t i = 0; i < n; ++i) {
+        const int32_t k = i + step;
+        const int is_row = k >= 0 && k < n;
+        to->row[i].a = is_row ? from->row[k].a : 0.0;
+        to->row[i].alpha = is_row ? from->row[k].alpha : 0.0;
+    }
+
+    const skel_dh_row *rest = &from->row[step > 0 ? 0 : n - 1];
+    return pose_about_x(rest->a, rest->alpha);
+}
+
+/* Both conventions write the same product of transforms; they only group its factors differently:
+     standard  [z_1 x_1] [z_2 x_2] .. [z_n x_n],    modified  [x_0 z_1] [x_1 z_2] .. [x_n-1 z_n].
+   The factor that is left over goes into the base (x of the first modified row) or into the tool (x
+   of the last standard row) [ERRATA S11]. */
 skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out, skel_error *err) {
-    skel_status status;
     if (out) *out = NULL;
     if (!dh || !out || (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "dh or out: is NULL, or the convention");
-    skel_dh *to = dh_new(&dh->allocator, dh->n);
-    if (!to) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
+        return skel__fail(
+            err, SKEL_E_ARGUMENT, -1, -1,
+            "dh and out must not be NULL, and convention, which is %d, must be 0 or 1", convention);
+
+    skel_dh *to = allocate(&dh->allocator, dh->n);
+    if (!to) return skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory for %d rows", dh->n);
     to->convention = convention;
     to->base = dh->base;
     to->tool = dh->tool;
     to->receipt = dh->receipt;
-    const int32_t n = dh->n;
-    memcpy(to->row, dh->row, (size_t)n * sizeof *dh->row);
-    if (convention != dh->convention && n > 0) {
+    memcpy(to->row, dh->row, (size_t)dh->n * sizeof *dh->row);
+
+    if (convention != dh->convention && dh->n > 0) {
         const int32_t step = convention == SKEL_DH_STANDARD ? 1 : -1;
-        const skel_dh_row *over = &dh->row[step > 0 ? 0 : n - 1]; /* falls out at that end */
-        const pose end = pose_about_x(over->a, over->alpha);
-        for (int32_t i = 0; i < n; ++i) {
-            const int32_t from = i + step;
-            const int has = from >= 0 && from < n;
-            to->row[i].a = has ? dh->row[from].a : 0.0;
-            to->row[i].alpha = has ? dh->row[from].alpha : 0.0;
-        }
+        const pose rest = shift_rows(dh, to, step);
         if (step > 0)
-            to->base = pose_mul(dh->base, end);
+            to->base = pose_mul(dh->base, rest);
         else
-            to->tool = pose_mul(end, dh->tool);
+            to->tool = pose_mul(rest, dh->tool);
     }
     find_longest(to);
 
-    /* A product with an end may overflow. */
-    status = check_end("base", &to->base, err);
+    /* The product with base or tool may overflow. */
+    skel_status status = check_end("base", &to->base, err);
     if (status == SKEL_OK) status = check_end("tool", &to->tool, err);
     if (status == SKEL_OK)
         *out = to;
@@ -230,28 +267,31 @@ skel_status skel_dh_convert(const skel_dh *dh, int32_t convention, skel_dh **out
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* A_i = before . motion(sign q) . after: the constant parts of a row. */
+/* The constant parts of a row: A_i(q) = before motion(sign q) after. */
 typedef struct link {
     pose before, after;
 } link;
 
 static link link_of(const skel_dh *dh, int32_t i) {
     const skel_dh_row *r = &dh->row[i];
-    const double theta = r->theta + (r->type == SKEL_JOINT_HINGE ? r->offset : 0.0);
-    const double d = r->d + (r->type == SKEL_JOINT_SLIDE ? r->offset : 0.0);
-    const pose z = pose_about_z(d, theta), x = pose_about_x(r->a, r->alpha);
-    const pose one = {{0, 0, 0}, q_identity()};
+    const int is_slide = skel__is_length(r->type, 0);
+    const double theta = r->theta + (is_slide ? 0.0 : r->offset);
+    const double d = r->d + (is_slide ? r->offset : 0.0);
+    const pose z = pose_about_z(d, theta);
+    const pose x = pose_about_x(r->a, r->alpha);
+
     if (dh->convention == SKEL_DH_STANDARD) return (link){z, x};
-    return (link){pose_mul(x, z), one};
+    return (link){pose_mul(x, z), (pose){{0, 0, 0}, q_identity()}};
 }
 
 static pose motion_of(const skel_dh_row *r, double q) {
     const double s = r->sign * q;
-    return r->type == SKEL_JOINT_HINGE ? pose_about_z(0.0, s) : pose_about_z(s, 0.0);
+    return skel__is_length(r->type, 0) ? pose_about_z(s, 0.0) : pose_about_z(0.0, s);
 }
 
 skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *frames) {
     if (!dh || (!q && dh->n > 0) || !frames) return SKEL_E_ARGUMENT;
+
     pose x = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
         if (!isfinite(q[i])) return SKEL_E_ARGUMENT;
@@ -260,27 +300,33 @@ skel_status skel_dh_frames(const skel_dh *dh, const double *q, double *frames) {
         x.q = q_unit(x.q);
         pose_to(x, frames + 7 * (size_t)i);
     }
+
     x = pose_mul(x, dh->tool);
     x.q = q_unit(x.q);
     pose_to(x, frames + 7 * (size_t)dh->n);
     return all_finite(frames, 7 * ((size_t)dh->n + 1)) ? SKEL_OK : SKEL_E_ARGUMENT;
 }
 
+/* Inverse of skel_dh_frames, row by row. */
 skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double *q) {
     if (!dh || !frames || !q) return SKEL_E_ARGUMENT;
+
     pose from = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
         skel_error none = {0};
         if (skel__dh_check_pose("", frames + 7 * (size_t)i, &none) != SKEL_OK)
             return SKEL_E_ARGUMENT;
+
+        /* motion = before^-1 from^-1 x after^-1: a rotation about z, or a shift along it. */
         const link l = link_of(dh, i);
         pose x = pose_of(frames + 7 * (size_t)i);
         x.q = q_unit(x.q);
         const pose m =
             pose_mul(pose_inverse(pose_mul(from, l.before)), pose_mul(x, pose_inverse(l.after)));
+
         const quat r = m.q.w < 0 ? q_neg(m.q) : m.q;
-        q[i] =
-            dh->row[i].sign * (dh->row[i].type == SKEL_JOINT_HINGE ? 2.0 * atan2(r.z, r.w) : m.p.z);
+        const double along = skel__is_length(dh->row[i].type, 0) ? m.p.z : 2.0 * atan2(r.z, r.w);
+        q[i] = dh->row[i].sign * along;
         from = x;
     }
     return all_finite(q, (size_t)dh->n) ? SKEL_OK : SKEL_E_ARGUMENT;
@@ -288,26 +334,28 @@ skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double 
 
 /* ---- paired joint frames --------------------------------------------------------------------- */
 
-/* motion(-q) = Rx(pi) motion(q) Rx(pi): a negative sign turns the joint's z round. */
-static const quat k_over = {0, 1, 0, 0};
+/* motion(-q) = Rx(pi) motion(q) Rx(pi): a negative sign reverses the z axis of the joint. */
+static const quat k_half_turn_x = {0, 1, 0, 0};
 
 skel_status skel_dh_get_descs(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
                               skel_joint_desc *joints, size_t joint_stride) {
-    const size_t body_least = offsetof(skel_body_desc, velocity);
-    const size_t joint_least = offsetof(skel_joint_desc, q);
     if (!dh || !bodies || !joints) return SKEL_E_ARGUMENT;
-    if (body_stride < body_least || joint_stride < joint_least) return SKEL_E_STRUCT_SIZE;
+    if (body_stride < sizeof *bodies || joint_stride < sizeof *joints) return SKEL_E_STRUCT_SIZE;
+
     pose x = dh->base;
     for (int32_t i = 0; i < dh->n; ++i) {
         const skel_dh_row *r = &dh->row[i];
         const link l = link_of(dh, i);
-        const pose turn = {{0, 0, 0}, r->sign > 0 ? q_identity() : k_over};
-        pose outer = pose_mul(i ? l.before : pose_mul(dh->base, l.before), turn);
-        pose inner = pose_mul(pose_inverse(l.after), turn);
+        const pose flip = {{0, 0, 0}, r->sign > 0 ? q_identity() : k_half_turn_x};
+        pose outer = pose_mul(i ? l.before : pose_mul(dh->base, l.before), flip);
+        pose inner = pose_mul(pose_inverse(l.after), flip);
+
         skel_body_desc *b = (skel_body_desc *)(void *)((char *)bodies + (size_t)i * body_stride);
         skel_joint_desc *j = (skel_joint_desc *)(void *)((char *)joints + (size_t)i * joint_stride);
-        outer.q = q_unit(outer.q), inner.q = q_unit(inner.q);
+        outer.q = q_unit(outer.q);
+        inner.q = q_unit(inner.q);
         if (!is_finite(&outer) || !is_finite(&inner)) return SKEL_E_ARGUMENT;
+
         j->type = r->type;
         j->parent = i ? i - 1 : SKEL_WORLD;
         j->child = i;
@@ -315,6 +363,8 @@ skel_status skel_dh_get_descs(const skel_dh *dh, skel_body_desc *bodies, size_t 
         q_to(outer.q, j->parent_orientation);
         v3_to(inner.p, j->child_position);
         q_to(inner.q, j->child_orientation);
+
+        /* The body frame is the frame of the row at q = 0. */
         x = pose_mul(x, pose_mul(l.before, l.after));
         x.q = q_unit(x.q);
         if (!is_finite(&x)) return SKEL_E_ARGUMENT;

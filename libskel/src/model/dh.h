@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Denavit-Hartenberg tables: the object, and how it is made from joint axes. */
 #ifndef SKEL_MODEL_DH_H
 #define SKEL_MODEL_DH_H
 
@@ -6,7 +7,7 @@
 
 #include <skel/skel_dh.h>
 
-#define SKEL__DH_ROWS 100000 /* most rows of a table */
+#define SKEL__DH_ROWS 100000 /* largest number of rows of a table */
 
 struct skel_dh {
     skel_allocator allocator;
@@ -32,28 +33,28 @@ static inline pose pose_about_z(double d, double theta) {
     return (pose){{0, 0, d}, q_exp((v3){0, 0, theta})};
 }
 
-/* One axis of a chain in the world at q = 0, and where it comes from. */
+/* One joint axis of a chain, in the world at q = 0. */
 typedef struct skel__dh_axis {
-    v3 point, direction; /* direction of any length but 0 */
-    int32_t type;
-    int32_t joint, part;
+    v3 point, direction; /* the direction may have any length but 0 */
+    int32_t type;        /* SKEL_JOINT_HINGE or SKEL_JOINT_SLIDE */
+    int32_t joint, part; /* the joint of the model, and which of its axes this is */
 } skel__dh_axis;
 
-/* What of a desc decides how axes are read. */
+/* The options of a desc that decide how axes are read. */
 typedef struct skel__dh_rules {
     int32_t convention;
     double snap, parallel_tolerance; /* [rad] */
 } skel__dh_rules;
 
-/* The canonical table of count axes that move `tip`. */
+/* Makes the canonical table of `count` axes that move `tip`. */
 skel_status skel__dh_of_axes(const skel__dh_axis *axes, int32_t count, pose tip,
                              skel__dh_rules rules, const skel_allocator *allocator, skel_dh **out,
                              skel_error *err);
-/* Fills the receipt of a table of these axes. */
+/* Fills the receipt: the errors of the table against the axes that it was made from. */
 skel_status skel__dh_measure(skel_dh *dh, const skel__dh_axis *axes, pose tip, double reach);
-/* snap and parallel_tolerance of a desc. */
+/* Checks the options of a desc. */
 skel_status skel__dh_check_rules(const skel__dh_rules *rules, skel_error *err);
-/* 7 numbers that are a pose: finite, the quaternion of unit length to 1e-3. */
+/* Checks a pose of 7 numbers: finite, and the quaternion of unit length to 1e-3. */
 skel_status skel__dh_check_pose(const char *field, const double x[7], skel_error *err);
 
 #endif

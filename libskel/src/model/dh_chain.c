@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of a chain of a model: the way from root to tip, its axes at q = 0, then dh_axes.c. */
+/* The table of a chain of a model: find the joints from root to tip, compute their axes at q = 0,
+   and make the table of these axes (dh_axes.c). */
 #include "model/dh.h"
 #include "model/model.h"
 
@@ -12,8 +13,6 @@
 _Static_assert(sizeof(skel_dh_chain_desc) == offsetof(skel_dh_chain_desc, parallel_tolerance) + 8,
                "tail padding");
 
-#define DESC_CHAIN_V1 offsetof(skel_dh_chain_desc, parallel_tolerance)
-
 static const skel_dh_chain_desc k_desc = {.struct_size = sizeof k_desc,
                                           .root = SKEL_WORLD,
                                           .tool = {0, 0, 0, 1},
@@ -24,71 +23,96 @@ void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_desc, sizeof k_desc);
 }
 
-/* The joints from root to tip. Index 0 of `by` is the world. */
-typedef struct way {
-    int32_t *by;   /* joint that leads to the node; -1: not reached, -2: the root */
-    int32_t *path; /* joints from root to tip */
+#define CHAIN_NOT_REACHED (-1)
+#define CHAIN_ROOT (-2)
+
+/* The joints from root to tip. */
+typedef struct chain {
+    int32_t *by;    /* (nb + 1) joint through which body i - 1 was reached, CHAIN_NOT_REACHED or
+                       CHAIN_ROOT; entry 0 is the world's */
+    int32_t *joint; /* (length) joints from root to tip */
     int32_t length;
-} way;
+} chain;
 
 static int32_t other_end(const skel__joint *j, int32_t body) {
     return j->a == body ? j->b : j->a;
 }
 
-/* Each round looks at every joint once: rounds as long as the way is, which is short. */
-static int find_way(const skel_model *m, int32_t root, int32_t tip, way *w) {
-    w->length = 0;
-    for (int32_t i = 0; i <= m->nb; ++i) w->by[i] = -1;
-    w->by[root + 1] = -2;
-    for (int grown = 1; grown && w->by[tip + 1] == -1;) {
-        grown = 0;
+/* Marks the bodies that joints connect to the root, until the tip is marked. Each pass over all
+   joints extends the marked part by at least one joint, so short chains need few passes. */
+static void mark_reached(const skel_model *m, int32_t root, int32_t tip, int32_t *by) {
+    for (int32_t i = 0; i <= m->nb; ++i) by[i] = CHAIN_NOT_REACHED;
+    by[root + 1] = CHAIN_ROOT;
+
+    for (int has_grown = 1; has_grown && by[tip + 1] == CHAIN_NOT_REACHED;) {
+        has_grown = 0;
         for (int32_t k = 0; k < m->nj; ++k) {
             const skel__joint *j = &m->joint[k];
-            const int a = w->by[j->a + 1] != -1, b = w->by[j->b + 1] != -1;
-            if (a == b) continue;
-            w->by[(a ? j->b : j->a) + 1] = k;
-            grown = 1;
+            const int is_reached_a = by[j->a + 1] != CHAIN_NOT_REACHED;
+            const int is_reached_b = by[j->b + 1] != CHAIN_NOT_REACHED;
+            if (is_reached_a == is_reached_b) continue;
+
+            by[(is_reached_a ? j->b : j->a) + 1] = k;
+            has_grown = 1;
         }
     }
-    if (w->by[tip + 1] == -1) return 0;
-    for (int32_t at = tip; w->by[at + 1] >= 0; at = other_end(&m->joint[w->by[at + 1]], at))
-        w->path[w->length++] = w->by[at + 1];
-    for (int32_t i = 0; i < w->length / 2; ++i) {
-        const int32_t k = w->path[i];
-        w->path[i] = w->path[w->length - 1 - i];
-        w->path[w->length - 1 - i] = k;
+}
+
+/* Returns 0 if no joints lead from root to tip. */
+static int find_chain(const skel_model *m, int32_t root, int32_t tip, chain *c) {
+    c->length = 0;
+    mark_reached(m, root, tip, c->by);
+    if (c->by[tip + 1] == CHAIN_NOT_REACHED) return 0;
+
+    /* Collect the joints from the tip back to the root, then reverse their order. */
+    for (int32_t at = tip; c->by[at + 1] >= 0; at = other_end(&m->joint[c->by[at + 1]], at))
+        c->joint[c->length++] = c->by[at + 1];
+
+    for (int32_t i = 0; i < c->length / 2; ++i) {
+        const int32_t k = c->joint[i];
+        c->joint[i] = c->joint[c->length - 1 - i];
+        c->joint[c->length - 1 - i] = k;
     }
     return 1;
 }
 
-/* A joint walked against its direction moves by the inverse: its axes come in reverse order, and
-   turned round. */
-static int32_t put_axes(const skel__joint *j, int32_t index, pose frame, int reversed,
+/* The axes of a joint: z; z and x of a universal joint; x, y and z of a ball joint. If the chain
+   runs against the direction of the joint, its motion is the inverse: the axes come in reverse
+   order and with reversed directions. Returns their number. */
+static int32_t add_axes(const skel__joint *j, int32_t index, pose frame, int reversed,
                         skel__dh_axis *out) {
-    const v3 x = q_rotate(frame.q, (v3){1, 0, 0}), y = q_rotate(frame.q, (v3){0, 1, 0});
+    const v3 x = q_rotate(frame.q, (v3){1, 0, 0});
+    const v3 y = q_rotate(frame.q, (v3){0, 1, 0});
     const v3 z = q_rotate(frame.q, (v3){0, 0, 1});
-    const v3 all[] = {x, y, z};
-    const v3 two[] = {z, x};
-    const int is_ball = j->type == SKEL_JOINT_BALL;
+    const v3 ball[] = {x, y, z};
+    const v3 other[] = {z, x};
+    const v3 *axis = j->type == SKEL_JOINT_BALL ? ball : other;
     const int32_t n = skel__joint_nv(j->type);
-    const v3 *axis = is_ball ? all : two;
+
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = reversed ? n - 1 - k : k;
-        out[k] = (skel__dh_axis){frame.p, reversed ? v3_neg(axis[part]) : axis[part],
-                                 j->type == SKEL_JOINT_SLIDE ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE,
-                                 index, part};
+        out[k].point = frame.p;
+        out[k].direction = reversed ? v3_neg(axis[part]) : axis[part];
+        out[k].type = skel__is_length(j->type, part) ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
+        out[k].joint = index;
+        out[k].part = part;
     }
     return n;
 }
 
-/* Poses along the chain with all its joints at zero. Returns the number of axes. */
-static int32_t walk(const skel_model *m, const way *w, int32_t root, pose *x, skel__dh_axis *axes) {
-    int32_t n = 0, at = root;
-    for (int32_t i = 0; i < w->length; ++i) {
-        const skel__joint *j = &m->joint[w->path[i]];
+/* Goes along the chain with all joint coordinates at 0. x is the pose of the root and becomes that
+   of the tip. Returns the number of axes. */
+static int32_t find_axes(const skel_model *m, const chain *c, int32_t root, pose *x,
+                         skel__dh_axis *axes) {
+    int32_t n = 0;
+    int32_t at = root;
+
+    for (int32_t i = 0; i < c->length; ++i) {
+        const skel__joint *j = &m->joint[c->joint[i]];
         const int reversed = j->b == at;
         const pose frame = pose_mul(*x, reversed ? j->fb : j->fa);
-        n += put_axes(j, w->path[i], frame, reversed, axes + n);
+        n += add_axes(j, c->joint[i], frame, reversed, axes + n);
+
         *x = pose_mul(frame, pose_inverse(reversed ? j->fa : j->fb));
         x->q = q_unit(x->q);
         at = other_end(j, at);
@@ -108,31 +132,35 @@ static skel_status check_desc(const skel_model *m, const skel_dh_chain_desc *d, 
     return status != SKEL_OK ? status : skel__dh_check_pose("tool", d->tool, err);
 }
 
-/* What the tip hangs from where no joint leads to the world: a body that is fixed or driven, or the
-   free root. */
-static int32_t stand_of(const skel_model *m, int32_t tip, way *w) {
+/* The root of the chain if no joint leads to the world: a prescribed body, or the free root of the
+   tip. Returns SKEL_WORLD if there is none. */
+static int32_t find_root(const skel_model *m, int32_t tip, chain *c) {
     for (int32_t i = 0; i < m->nb; ++i)
-        if (m->body[i].motion != SKEL_MOTION_DYNAMIC && i != tip && find_way(m, i, tip, w))
-            return i;
+        if (!skel__is_dynamic(m, i) && i != tip && find_chain(m, i, tip, c)) return i;
+
     const int32_t root = m->body[tip].root;
-    return root >= 0 && root != tip && find_way(m, root, tip, w) ? root : SKEL_WORLD;
+    if (root >= 0 && root != tip && find_chain(m, root, tip, c)) return root;
+    return SKEL_WORLD;
 }
 
 static skel_status extract(const skel_model *m, const skel_dh_chain_desc *d,
                            const skel_allocator *a, int32_t *ints, skel__dh_axis *axes,
                            skel_dh **out, skel_error *err) {
-    way w = {.by = ints, .path = ints + m->nb + 1};
+    chain c = {.by = ints, .joint = ints + m->nb + 1};
     int32_t root = d->root;
-    int found = find_way(m, root, d->tip, &w);
+    int found = find_chain(m, root, d->tip, &c);
     if (!found && root == SKEL_WORLD) {
-        root = stand_of(m, d->tip, &w);
+        root = find_root(m, d->tip, &c);
         found = root >= 0;
     }
     if (!found)
-        return skel__fail(err, SKEL_E_TREE, d->tip, -1, "no joints lead from '%s' to '%s'",
+        return skel__fail(err, SKEL_E_TREE, d->tip, -1,
+                          "tip: no chain of joints connects '%s' to '%s'",
                           root < 0 ? "world" : m->body[root].name, m->body[d->tip].name);
-    pose x = root < 0 ? (pose){{0, 0, 0}, q_identity()} : m->body[root].x0;
-    const int32_t n = walk(m, &w, root, &x, axes);
+
+    pose x = skel__initial_pose(m, root);
+    const int32_t n = find_axes(m, &c, root, &x, axes);
+
     pose tool = pose_of(d->tool);
     tool.q = q_unit(tool.q);
     x = pose_mul(x, tool);
@@ -144,24 +172,27 @@ static skel_status extract(const skel_model *m, const skel_dh_chain_desc *d,
 skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *desc, skel_dh **out,
                             skel_error *err) {
     skel_dh_chain_desc d = k_desc;
-    skel_allocator a;
     if (out) *out = NULL;
     if (!model || !desc || !out)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model, desc or out: is NULL");
-    if (skel__desc_import(&d, sizeof d, DESC_CHAIN_V1, desc) != SKEL_OK)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model, desc and out: must not be NULL");
+    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof d);
-    skel_status status = check_desc(model, &d, err);
-    if (status != SKEL_OK) return status;
-    status = skel__allocator_import(&a, d.allocator);
-    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
+
+    skel_allocator a;
+    SKEL__CHECK(check_desc(model, &d, err));
+    skel_status status = skel__allocator_import(&a, d.allocator);
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1, "allocator: must have struct_size, alloc and free");
+
     const size_t nodes = (size_t)model->nb + 1;
     int32_t *ints = skel__alloc(&a, (nodes + (size_t)model->nj + 1) * sizeof *ints);
     skel__dh_axis *axes = skel__alloc(&a, (3 * (size_t)model->nj + 1) * sizeof *axes);
     if (ints && axes)
         status = extract(model, &d, &a, ints, axes, out, err);
     else
-        status = skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory");
+        status = skel__fail(err, SKEL_E_MEMORY, -1, -1, "out of memory for %d joints", model->nj);
+
     skel__free(&a, ints);
     skel__free(&a, axes);
     return status;

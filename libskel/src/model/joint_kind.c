@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of joint kinds: coordinates, velocities, constraint rows and limits of each. */
 #include "model/joint_kind.h"
 #include "base/desc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of joint kinds. Algorithms read it instead of asking for a type, wherever the answer is
-   a property of the kind. */
+/* The table of joint kinds. An algorithm reads a property here instead of comparing types; it
+   distinguishes types only where the kinematics of the kinds differ. */
 #ifndef SKEL_MODEL_JOINT_KIND_H
 #define SKEL_MODEL_JOINT_KIND_H
 

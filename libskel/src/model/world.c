@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grounds, wobbling masses, fields and the frame of reference of a model. */
+/* Grounds, wobbling masses, fields and the moving frame of a model: checks and copies. */
 #include "model/world.h"
 
 #include "base/desc.h"
@@ -21,12 +21,6 @@ static const skel_field_desc k_field = {.struct_size = sizeof k_field,
                                         .coefficient = 1,
                                         .body = SKEL_WORLD};
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const skel_status status_ = (call);                                                        \
-        if (status_ != SKEL_OK) return status_;                                                    \
-    } while (0)
-
 void skel_ground_desc_init_sized(skel_ground_desc *desc, size_t size) {
     skel__desc_init(desc, size, &k_ground, sizeof k_ground);
 }
@@ -39,77 +33,81 @@ void skel_field_desc_init_sized(skel_field_desc *desc, size_t size) {
 
 /* ---- reading descs -------------------------------------------------------------------------- */
 
-static skel_status import(void *out, size_t size, size_t v1, const void *list, uint32_t stride,
-                          int32_t i, const char *name, skel_error *err) {
+/* Reads entry i of a list of descs into *out, which holds the defaults. */
+static skel_status import(void *out, size_t size, const void *list, uint32_t stride, int32_t i,
+                          const char *name, skel_error *err) {
     const unsigned char *at = (const unsigned char *)list + (size_t)i * stride;
-    if (skel__desc_import(out, size, v1, at) == SKEL_OK) return SKEL_OK;
+    if (skel__desc_import(out, size, size, at) == SKEL_OK) return SKEL_OK;
     return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                       "%ss[%d].struct_size: must be set by skel_%s_desc_init", name, i, name);
 }
 
-static skel_status ground_at(const skel_model_desc *d, int32_t i, skel_ground_desc *out,
-                             skel_error *err) {
+static skel_status read_ground(const skel_model_desc *d, int32_t i, skel_ground_desc *out,
+                               skel_error *err) {
     *out = k_ground;
-    return import(out, sizeof *out, SKEL__DESC_GROUND_V1, d->grounds, d->ground_stride, i, "ground",
-                  err);
+    return import(out, sizeof *out, d->grounds, d->ground_stride, i, "ground", err);
 }
-static skel_status wobble_at(const skel_model_desc *d, int32_t i, skel_wobble_desc *out,
-                             skel_error *err) {
+static skel_status read_wobble(const skel_model_desc *d, int32_t i, skel_wobble_desc *out,
+                               skel_error *err) {
     *out = k_wobble;
-    return import(out, sizeof *out, SKEL__DESC_WOBBLE_V1, d->wobbles, d->wobble_stride, i, "wobble",
-                  err);
+    return import(out, sizeof *out, d->wobbles, d->wobble_stride, i, "wobble", err);
 }
-static skel_status field_at(const skel_model_desc *d, int32_t i, skel_field_desc *out,
-                            skel_error *err) {
+static skel_status read_field(const skel_model_desc *d, int32_t i, skel_field_desc *out,
+                              skel_error *err) {
     *out = k_field;
-    return import(out, sizeof *out, SKEL__DESC_FIELD_V1, d->fields, d->field_stride, i, "field",
-                  err);
+    return import(out, sizeof *out, d->fields, d->field_stride, i, "field", err);
 }
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
 static skel_status check_list(const char *name, const void *list, uint32_t count, uint32_t stride,
-                              size_t v1, skel_error *err) {
+                              size_t least, skel_error *err) {
     if (count == 0) return SKEL_OK;
     if (!list || count > SKEL__MAX_BODIES)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%ss: must hold at most %u", name,
-                          SKEL__MAX_BODIES);
-    if (stride < v1)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "%s_stride: must be the size of the desc",
-                          name);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "%ss: must be a list of at most %u entries, has %u", name,
+                          SKEL__MAX_BODIES, count);
+    if (stride < least)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "%s_stride: is %u, must be the size of the desc, %u", name, stride,
+                          (unsigned)least);
     return SKEL_OK;
 }
 
 static skel_status check_frame(const skel_model_desc *d, skel_error *err) {
     const skel__owner o = {err, SKEL_E_ARGUMENT, NULL, -1};
-    CHECK(skel__check_finite(o, "frame_spin", d->frame_spin, 3));
-    CHECK(skel__check_finite(o, "frame_acceleration", d->frame_acceleration, 3));
-    CHECK(skel__check_curve(o, "frame_spin_curve", &d->frame_spin_curve, 3));
+    SKEL__CHECK(skel__check_finite(o, "frame_spin", d->frame_spin, 3));
+    SKEL__CHECK(skel__check_finite(o, "frame_acceleration", d->frame_acceleration, 3));
+    SKEL__CHECK(skel__check_curve(o, "frame_spin_curve", &d->frame_spin_curve, 3));
     return skel__check_curve(o, "frame_acceleration_curve", &d->frame_acceleration_curve, 3);
 }
 
 skel_status skel__world_check(const skel_model_desc *d, skel_error *err) {
     const int32_t nb = (int32_t)d->body_count;
-    CHECK(check_list("ground", d->grounds, d->ground_count, d->ground_stride, SKEL__DESC_GROUND_V1,
-                     err));
-    CHECK(check_list("wobble", d->wobbles, d->wobble_count, d->wobble_stride, SKEL__DESC_WOBBLE_V1,
-                     err));
-    CHECK(
-        check_list("field", d->fields, d->field_count, d->field_stride, SKEL__DESC_FIELD_V1, err));
+
+    SKEL__CHECK(check_list("ground", d->grounds, d->ground_count, d->ground_stride,
+                           sizeof(skel_ground_desc), err));
+    SKEL__CHECK(check_list("wobble", d->wobbles, d->wobble_count, d->wobble_stride,
+                           sizeof(skel_wobble_desc), err));
+    SKEL__CHECK(check_list("field", d->fields, d->field_count, d->field_stride,
+                           sizeof(skel_field_desc), err));
+
     for (int32_t i = 0; i < (int32_t)d->ground_count; ++i) {
         skel_ground_desc one;
-        CHECK(ground_at(d, i, &one, err));
-        CHECK(skel__check_ground((skel__owner){err, SKEL_E_ARGUMENT, "grounds", i}, nb, &one));
+        SKEL__CHECK(read_ground(d, i, &one, err));
+        SKEL__CHECK(
+            skel__check_ground((skel__owner){err, SKEL_E_ARGUMENT, "grounds", i}, nb, &one));
     }
     for (int32_t i = 0; i < (int32_t)d->wobble_count; ++i) {
         skel_wobble_desc one;
-        CHECK(wobble_at(d, i, &one, err));
-        CHECK(skel__check_wobble((skel__owner){err, SKEL_E_ARGUMENT, "wobbles", i}, nb, &one));
+        SKEL__CHECK(read_wobble(d, i, &one, err));
+        SKEL__CHECK(
+            skel__check_wobble((skel__owner){err, SKEL_E_ARGUMENT, "wobbles", i}, nb, &one));
     }
     for (int32_t i = 0; i < (int32_t)d->field_count; ++i) {
         skel_field_desc one;
-        CHECK(field_at(d, i, &one, err));
-        CHECK(skel__check_field((skel__owner){err, SKEL_E_ARGUMENT, "fields", i}, nb, &one));
+        SKEL__CHECK(read_field(d, i, &one, err));
+        SKEL__CHECK(skel__check_field((skel__owner){err, SKEL_E_ARGUMENT, "fields", i}, nb, &one));
     }
     return check_frame(d, err);
 }
@@ -150,19 +148,23 @@ static skel__wobble wobble_of(const skel_wobble_desc *d) {
     };
 }
 
+/* Index of the wobbling mass of a body that is one. */
 static int32_t wobble_of_body(const skel_model *m, int32_t body) {
     int32_t i = 0;
     while (i < m->nw - 1 && m->wobble[i].body != body) ++i;
     return i;
 }
 
-/* A wobbling mass hangs on its springs alone: what a host does with a body, a joint must not. */
+/* A wobbling mass is connected by its springs only: it has no joint, and its host body does not
+   wobble. */
 static skel_status check_wobbles(const skel_model *m, skel_error *err) {
     for (int32_t i = 0; i < m->nw; ++i)
         if (m->body[m->wobble[i].host].host >= 0)
-            return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                              "wobbles[%d].host: '%s' wobbles itself, must be a bone", i,
-                              m->body[m->wobble[i].host].name);
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, -1, -1,
+                "wobbles[%d].host: '%s' is a wobbling mass itself, must be a rigid body", i,
+                m->body[m->wobble[i].host].name);
+
     for (int32_t j = 0; m->nw > 0 && j < m->nj; ++j) {
         const int32_t ends[2] = {m->joint[j].a, m->joint[j].b};
         for (int k = 0; k < 2; ++k)
@@ -175,41 +177,49 @@ static skel_status check_wobbles(const skel_model *m, skel_error *err) {
     return SKEL_OK;
 }
 
-static skel_status take_wobbles(skel_model *m, const skel_model_desc *desc, skel_error *err) {
+static skel_status copy_wobbles(skel_model *m, const skel_model_desc *desc, skel_error *err) {
     for (int32_t i = 0; i < m->nw; ++i) {
         skel_wobble_desc d;
-        CHECK(wobble_at(desc, i, &d, err));
+        SKEL__CHECK(read_wobble(desc, i, &d, err));
+
         skel__body *body = &m->body[d.body];
         if (body->motion != SKEL_MOTION_DYNAMIC)
             return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                              "wobbles[%d].body: '%s' is not dynamic, must be", i, body->name);
-        if (body->host >= 0)
-            return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                              "wobbles[%d].body: '%s' wobbles already, must be named once", i,
+                              "wobbles[%d].body: '%s' is not dynamic, must be dynamic", i,
                               body->name);
+        if (body->host >= 0)
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, -1, -1,
+                "wobbles[%d].body: '%s' is a wobbling mass already, must be named once", i,
+                body->name);
+
         body->host = d.host;
         m->wobble[i] = wobble_of(&d);
     }
     return check_wobbles(m, err);
 }
 
-skel_status skel__world_take(skel_model *m, const skel_model_desc *desc, skel_error *err) {
+skel_status skel__world_copy(skel_model *m, const skel_model_desc *desc, skel_error *err) {
     m->ng = (int32_t)desc->ground_count;
     m->nw = (int32_t)desc->wobble_count;
     m->nf = (int32_t)desc->field_count;
+
     for (int32_t i = 0; i < m->ng; ++i) {
         skel_ground_desc d;
-        CHECK(ground_at(desc, i, &d, err));
+        SKEL__CHECK(read_ground(desc, i, &d, err));
         m->ground[i] = ground_of(&d);
     }
-    /* contact.c gives it the constants of bodies that touch each other */
+
+    /* contact/candidates.c fills in the constants of contacts between bodies. */
     m->ground[m->ng] = (skel__ground){
         .body = SKEL_WORLD, .given_normal = {0, 0, 1}, .is_default = 1, .is_stick_default = 1};
-    CHECK(take_wobbles(m, desc, err));
+    SKEL__CHECK(copy_wobbles(m, desc, err));
+
     for (int32_t i = 0; i < m->nf; ++i) {
-        CHECK(field_at(desc, i, &m->field[i], err));
+        SKEL__CHECK(read_field(desc, i, &m->field[i], err));
         m->field[i].struct_size = (uint32_t)sizeof m->field[i];
     }
+
     m->frame_spin = v3_of(desc->frame_spin);
     m->frame_acceleration = v3_of(desc->frame_acceleration);
     m->has_frame = v3_dot(m->frame_spin, m->frame_spin) > 0 ||
@@ -224,6 +234,7 @@ void skel__world_place(skel_model *m) {
         g->point = g->given_point;
         g->normal = g->given_normal;
         if (g->body < 0) continue;
+
         const pose x = m->body[g->body].x0;
         g->point = q_rotate(q_conj(x.q), v3_sub(g->given_point, x.p));
         g->normal = q_rotate(q_conj(x.q), g->given_normal);
