@@ -291,7 +291,7 @@ class Jumpers(unittest.TestCase):
         """What the first page says of the samples is what baking them as they are gives."""
         words = " ".join((common.ROOT / "README.md").read_text(encoding="utf-8").split())
         found = re.search(r"pushes with ([0-9.]+) body weights \(`samples/(\w+).json`\), and with "
-                          r"([0-9.]+) where the soft masses are locked to the bones "
+                          r"([0-9.]+) if the soft masses are locked to the bones "
                           r"\(`samples/(\w+).json`\)", words)
         self.assertEqual((found[2], found[4]), ("jumper_stiff", "jumper_locked"))
         for said, name in ((found[1], found[2]), (found[3], found[4])):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   libskel: real physics, IK and robots for armatures. This header includes all the others. */
+   libskel: rigid-body dynamics, inverse kinematics and Denavit-Hartenberg tables of skeletons and
+   robots. This header includes all the others. */
 #ifndef SKEL_H
 #define SKEL_H
 

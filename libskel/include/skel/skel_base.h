@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   What every other header stands on: export macro, versions, status codes, error, allocator.
-   Only int32_t, uint32_t, size_t, double, pointers and char arrays cross the border. */
+   Basics of all other headers: export macro, versions, status codes, errors, allocator.
+   The interface uses only int32_t, uint32_t, size_t, float, double, char, pointers and structs of
+   these, so that other languages can call it.
+
+   Structs that the caller fills ("descs") or has filled begin with struct_size, the size that the
+   caller was compiled with. The functions *_init set it, together with the default of every field.
+   Later versions append fields: the fields that an older caller does not know keep their defaults,
+   and the fields that an older library does not know must be zero. Array arguments that the library
+   writes to belong to the caller and have the stated number of elements. */
 #ifndef SKEL_BASE_H
 #define SKEL_BASE_H
 
@@ -20,13 +27,15 @@ extern "C" {
 #define SKEL_API
 #endif
 
-#define SKEL_VERSION_MAJOR 0 /**< Incompatible releases differ in it. */
-#define SKEL_VERSION_MINOR 1 /**< Releases with additions differ in it. */
-#define SKEL_VERSION_PATCH 0 /**< Releases with corrections differ in it. */
-/** High half: incompatible changes. Low half: additions. */
+#define SKEL_VERSION_MAJOR 0 /**< changes with every incompatible release */
+#define SKEL_VERSION_MINOR 1 /**< changes with every release that adds functions */
+#define SKEL_VERSION_PATCH 0 /**< changes with every other release */
+/** Version of the binary interface. The upper 16 bits change with incompatible changes, the lower
+    16 bits with additions. */
 #define SKEL_ABI_VERSION 0x00010000u
 
-/** name, pinned value, text. 0 = fine, > 0 = usable but look, < 0 = no result. */
+/** Status codes: name, value, text. The values never change. 0: success. Positive: a usable, but
+    incomplete result. Negative: failure, there is no result. */
 #define SKEL_STATUS_LIST(X)                                                                        \
     X(SKEL_OK, 0, "success")                                                                       \
     X(SKEL_MORE, 1, "not finished yet: call again")                                                \
@@ -52,38 +61,41 @@ enum { SKEL_STATUS_LIST(SKEL_STATUS_ENUM_) SKEL_STATUS_LAST_ = -9999 };
 #undef SKEL_STATUS_ENUM_
 /** @endcond */
 
-/** One of SKEL_STATUS_LIST. */
+/** Status of a call: one of SKEL_STATUS_LIST. */
 typedef int32_t skel_status;
 
-/** Filled only on failure; set struct_size before the call (skel_error_init does). */
+/** Details of a failure. The library writes it only if a call fails. The caller sets struct_size
+    before the call, for example with skel_error_init. */
 typedef struct skel_error {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t status;       /**< one of SKEL_STATUS_LIST */
-    int32_t body;         /**< the body it is about, -1 where none */
-    int32_t joint;        /**< the joint it is about, -1 where none */
-    /** "bodies[7].mass: is -0.2, must be > 0": where, what it is, what it must be */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
+    int32_t status;       /**< the status that the call returned */
+    int32_t body;         /**< index of the body at fault; -1: none */
+    int32_t joint;        /**< index of the joint at fault; -1: none */
+    /** zero-terminated message: the path of the field, its value and the rule that it breaks, as in
+        "bodies[7].mass: is -0.2, must be > 0" */
     char text[496];
 } skel_error;
 
-/** Both functions get `user`. alloc returns memory aligned for any type, or NULL. */
+/** Memory functions of the caller. alloc must return memory that is aligned for any type. The
+    library copies the struct. `user` must stay valid as long as objects of this allocator exist. */
 typedef struct skel_allocator {
-    uint32_t struct_size;                    /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;                    /**< sizeof this struct in the caller */
     uint32_t reserved;                       /**< 0 */
-    void *(*alloc)(size_t size, void *user); /**< memory of `size` bytes, or NULL */
-    void (*free)(void *memory, void *user);  /**< of memory that alloc returned, or NULL */
-    void *user;                              /**< of the caller; handed to both */
+    void *(*alloc)(size_t size, void *user); /**< returns `size` bytes, or NULL */
+    void (*free)(void *memory, void *user);  /**< frees memory of alloc, never NULL */
+    void *user;                              /**< passed to both functions; may be NULL */
 } skel_allocator;
 
-/** "0.1.0"; static, never NULL. */
+/** Version of the loaded library, as "0.1.0". The text is static, never NULL. */
 SKEL_API const char *skel_version(void);
-/** SKEL_ABI_VERSION of the library that is loaded. */
+/** SKEL_ABI_VERSION of the loaded library. */
 SKEL_API uint32_t skel_abi_version(void);
-/** English text for any number; static, never NULL. */
+/** English text for a status. The text is static and never NULL, also for unknown numbers. */
 SKEL_API const char *skel_status_text(int32_t status);
 
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_error_init_sized(skel_error *err, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_error_init_sized with the size of the caller's struct. */
 #define skel_error_init(e) skel_error_init_sized((e), sizeof *(e))
 
 #ifdef __cplusplus

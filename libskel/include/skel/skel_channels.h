@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   Poses of bodies and the channels of an animated rig, both ways. A rig is a tree of bones that
-   hangs in an object; each bone has a place at rest, and what is animated is how far it is from
-   there (its basis: location and rotation), seen from its parent. Blender's armatures are such
-   rigs; nothing here knows Blender. */
+   Conversion between poses of bodies and animation channels of a rig. A rig is a tree of bones in
+   an object. Each bone has a rest pose. Its channels store its basis B, which is the location and
+   rotation relative to the rest pose. With the rest pose A of the bone, and the pose P and the rest
+   pose A_p of its parent, the pose of the bone in the rig is
+     P A_p^-1 A B.
+   Blender's armatures are such rigs, but nothing here depends on Blender. */
 #ifndef SKEL_CHANNELS_H
 #define SKEL_CHANNELS_H
 
@@ -13,105 +15,109 @@
 extern "C" {
 #endif
 
-/** How a bone's rotation is written. Euler angles: the axis named first turns first. */
+/** Representations of a bone's rotation. Of Euler angles, the axis that is named first turns first.
+    Every representation is continuous: of all equivalent values, the one nearest to the sample
+    before is taken. */
 enum {
-    SKEL_ROTATION_AXIS_ANGLE = -1, /**< 4 channels: angle, x y z; the angle goes on beyond a turn */
-    SKEL_ROTATION_QUATERNION = 0,  /**< 4 channels: w x y z; consecutive ones have a positive dot */
-    /** 3 channels: the angles about x, y and z, in this order; of all sets of angles, the one
-        nearest to the sample before */
-    SKEL_ROTATION_XYZ = 1,
-    SKEL_ROTATION_XZY = 2, /**< likewise */
-    SKEL_ROTATION_YXZ = 3, /**< likewise */
-    SKEL_ROTATION_YZX = 4, /**< likewise */
-    SKEL_ROTATION_ZXY = 5, /**< likewise */
-    SKEL_ROTATION_ZYX = 6  /**< likewise */
+    SKEL_ROTATION_AXIS_ANGLE = -1, /**< 4 channels: angle [rad], x y z; it may exceed 2 pi */
+    SKEL_ROTATION_QUATERNION = 0,  /**< 4 channels: w x y z */
+    SKEL_ROTATION_XYZ = 1,         /**< 3 channels: angles about x, y, z [rad]; x turns first */
+    SKEL_ROTATION_XZY = 2, /**< 3 channels: angles about x, y, z [rad]; x turns first, then z */
+    SKEL_ROTATION_YXZ = 3, /**< 3 channels: angles about x, y, z [rad]; y turns first, then x */
+    SKEL_ROTATION_YZX = 4, /**< 3 channels: angles about x, y, z [rad]; y turns first, then z */
+    SKEL_ROTATION_ZXY = 5, /**< 3 channels: angles about x, y, z [rad]; z turns first, then x */
+    SKEL_ROTATION_ZYX = 6  /**< 3 channels: angles about x, y, z [rad]; z turns first, then y */
 };
 
 /** Flags of a bone. */
 enum {
-    SKEL_BONE_KEEPS_ROTATION = 1, /**< its parent's rotation does not turn it */
-    SKEL_BONE_KEEPS_SCALE = 2,    /**< its parent's scale does not scale it */
-    /** its location is along the axes of its parent, or of the rig where it has none; else along
-        its own at rest */
+    SKEL_BONE_KEEPS_ROTATION = 1, /**< the bone does not inherit the rotation of its parent */
+    SKEL_BONE_KEEPS_SCALE = 2,    /**< the bone does not inherit the scale of its parent */
+    /** its location is measured along the axes of its parent (of the rig if it has none), instead
+        of its own axes at rest */
     SKEL_BONE_PARENT_AXES = 4,
-    /** of a bone without channels: its matrices are poses in the rig, not its basis */
+    /** the matrices of the bone are poses in the rig, not its basis; for bones without channels */
     SKEL_BONE_POSED = 8
 };
 
 /** Channels of a bone. */
 enum {
     SKEL_CHANNEL_LOCATION = 1, /**< x y z */
-    SKEL_CHANNEL_ROTATION = 2  /**< as SKEL_ROTATION_* says */
+    SKEL_CHANNEL_ROTATION = 2  /**< 4 or 3 numbers, see SKEL_ROTATION_* */
 };
 
-/** Matrices are 4 x 4, column after column. */
+/** A bone of a rig. Matrices have 4 x 4 numbers, column by column. */
 typedef struct skel_bone_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t parent;       /**< a bone before this one; -1: none */
-    int32_t body;         /**< its place in the poses; -1: none, the bone goes by its matrices */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
+    int32_t parent;       /**< index of an earlier bone; -1 (default): none */
+    int32_t body;         /**< index in the poses; -1 (default): no body, see matrices */
     int32_t rotation;     /**< SKEL_ROTATION_*, default QUATERNION */
     uint32_t flags;       /**< SKEL_BONE_* */
-    /** SKEL_CHANNEL_*: what to write; what is not written goes by the matrices. Must be 0 where
-        body is -1. Default 0 */
+    /** SKEL_CHANNEL_* that are computed; the others are taken from the matrices. Default 0; must be
+        0 if body is -1 */
     uint32_t channels;
-    /** of the basis, > 0, the same along all axes and at all times; default 1 */
+    /** scale of the basis, > 0, equal along all axes and constant; default 1 */
     double scale;
-    /** in the rig, a matrix: head, and axes without scale; that they are not quite at right
-        angles counts */
+    /** rest pose in the rig, as a matrix without scale: axes and head. Small deviations of the axes
+        from right angles are respected */
     double rest[16];
-    double offset[7]; /**< in the body, from its centre of mass: head x y z [m], axes w x y z */
-    /** channels of the rotation to go on from at the first sample; all zero: no rotation */
+    double offset[7]; /**< pose of the bone in the body's frame: head x y z [m], w x y z */
+    /** rotation channels before the first sample, which continues them; all zero (default): no
+        rotation */
     double near[4];
 } skel_bone_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_bone_desc_init_sized(skel_bone_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_bone_desc_init_sized with the size of the caller's struct. */
 #define skel_bone_desc_init(d) skel_bone_desc_init_sized((d), sizeof *(d))
 
-/** A rig, and the poses or matrices of its samples. */
+/** A rig with the poses and matrices of its samples. All arrays are borrowed until the call
+    returns. */
 typedef struct skel_rig_desc {
-    uint32_t struct_size;        /**< sizeof of this struct as the caller saw it */
+    uint32_t struct_size;        /**< sizeof this struct in the caller */
     uint32_t bone_count;         /**< number of bones */
-    const skel_bone_desc *bones; /**< borrowed until the call returns, as all that follows */
-    uint32_t bone_stride;        /**< sizeof(skel_bone_desc) as the caller saw it */
-    uint32_t body_count;         /**< of a sample of poses */
+    const skel_bone_desc *bones; /**< bone_count elements, parents first */
+    uint32_t bone_stride;        /**< sizeof(skel_bone_desc) in the caller */
+    uint32_t body_count;         /**< number of bodies in a sample of poses */
     uint32_t sample_count;       /**< >= 1 */
-    uint32_t object_count;       /**< 1: it stands still; or sample_count */
-    const double *poses;         /**< [sample][body][7]: x y z [m], w x y z, world */
-    /** [object_count][16]: rig to world, in host units: turned, moved and scaled alike along all
+    uint32_t object_count;       /**< number of object matrices: 1 if constant, else sample_count */
+    const double *poses;         /**< [sample][body][7] in the world: x y z [m], w x y z */
+    /** [object_count][16]: matrix from rig to world in host units, with equal scale along all
         axes */
     const float *object;
-    const float *matrices;           /**< [matrix_count][bone][16] */
-    uint32_t matrix_count;           /**< 0: all at rest; 1: they stand still; or sample_count */
-    uint32_t reserved;               /**< 0 */
-    double unit;                     /**< [m] of a host unit, > 0, default 1 */
-    double first_frame;              /**< of the keys, default 1 */
-    double frame_step;               /**< from sample to sample, > 0, default 1 */
-    const skel_allocator *allocator; /**< of scratch memory; NULL: malloc and free */
+    const float *matrices; /**< [matrix_count][bone][16]: basis of each bone, or its pose */
+    uint32_t matrix_count; /**< 0: all bones at rest; 1: constant; or sample_count */
+    uint32_t reserved;     /**< 0 */
+    double unit;           /**< length of a host unit [m], > 0, default 1 */
+    double first_frame;    /**< frame of the first key, default 1 */
+    double frame_step;     /**< frames between two samples, > 0, default 1 */
+    const skel_allocator *allocator; /**< for temporary memory; NULL: malloc and free */
 } skel_rig_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_rig_desc_init_sized(skel_rig_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_rig_desc_init_sized with the size of the caller's struct. */
 #define skel_rig_desc_init(d) skel_rig_desc_init_sized((d), sizeof *(d))
 
-/** Keys for the poses of a bake, or any others: keys[channel][sample][2] of (frame, value). The
-    channels are those of the bones in order, of a bone first its location (3), then its rotation (4
-    or 3). What rounding to float does to a bone is made good by its children; where the axes of a
-    bone at rest are not quite at right angles, its y axis comes out right. needed (may be NULL)
-    is set to how many floats it takes; keys may be NULL, else SKEL_E_BUFFER where capacity is less.
-    err->body is the bone. */
+/** Computes keys for poses: keys[channel][sample][2] with frame and value. The channels are those
+    of the bones in order; a bone has first its location (3 channels), then its rotation (4 or 3).
+    Children compensate for the float rounding of their parents, so errors do not add up along a
+    chain. If the rest axes of a bone are not at right angles, its y axis is exact. *needed (may be
+    NULL) is set to the number of floats of keys. If keys is NULL, only *needed is computed.
+    SKEL_E_BUFFER: capacity, counted in floats, is less. err may be NULL; err->body is the index of
+    the bone. */
 SKEL_API skel_status skel_bake_channels(const skel_rig_desc *desc, float *keys, size_t capacity,
                                         size_t *needed, skel_error *err);
 
-/** The other way: the poses of all bodies that have a bone, from the bones' matrices, which are all
-    taken as poses in the rig; matrix_count must be sample_count. poses [sample][body][7]; rows of
-    other bodies are left alone. Consecutive quaternions have a positive dot. */
+/** Computes the poses [sample][body][7] of all bodies that have a bone, from the matrices of the
+    bones. All matrices are taken as poses in the rig, and matrix_count must be sample_count. Rows
+    of bodies without a bone are not written. Consecutive quaternions have a dot product >= 0. */
 SKEL_API skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, skel_error *err);
 
-/** How every bone stands in its parent, from the same matrices: joints [sample][bone][7], first
-    where its head is from its parent's (from the rig's origin where it has none), in host units
-    along its own axes at rest as the parent has turned them, then w x y z, how far it is turned
-    from rest. Consecutive quaternions have a positive dot. */
+/** Computes the pose of every bone relative to its parent, from the same matrices as
+    skel_rig_poses: joints [sample][bone][7]. The first three numbers are the vector from the
+    parent's head (without parent: from the rig's origin) to the bone's head in host units, along
+    the bone's rest axes as the parent has turned them. The last four are the rotation from rest, w
+    x y z. Consecutive quaternions have a dot product >= 0. */
 SKEL_API skel_status skel_rig_joints(const skel_rig_desc *desc, double *joints, skel_error *err);
 
 #ifdef __cplusplus

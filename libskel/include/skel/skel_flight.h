@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   In-between by physics: the flight of one free skeleton from a pose to a pose in a given time
-   [RUD ch. 5]. The joints go from one to the other on a smooth path (minimum jerk), the centre of
-   mass on its parabola, and the turning follows from the angular momentum about the centre of mass,
-   which nothing in the air can change: it is found by shooting. */
+   Free flight of one skeleton from a pose to a pose in a given time [RUD ch. 5]. The joint
+   coordinates follow a given smooth path (minimum jerk), and the centre of mass a parabola. The
+   rotation follows from the angular momentum L about the centre of mass, which is constant in the
+   air. L is found by shooting: it must lead from the first to the last orientation. */
 #ifndef SKEL_FLIGHT_H
 #define SKEL_FLIGHT_H
 
@@ -13,71 +13,68 @@
 extern "C" {
 #endif
 
-/** A flight to be found. */
+/** Arguments of skel_flight_solve. Model and poses are borrowed until the call returns. */
 typedef struct skel_flight_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    /** 0: of the ways that are found, the one with the least momentum */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
+    /** 1: `turns` is given; 0 (default): the rotation with the smaller angular momentum */
     int32_t has_turns;
-    /** one free skeleton, no loops; fixed and driven bodies beside it count for nothing.
-        Borrowed, like the poses */
+    /** a model with one free skeleton and no loops; fixed and driven bodies are ignored */
     const skel_model *model;
-    const double *take_off; /**< body_count x 7 */
-    const double *landing;  /**< body_count x 7 */
-    double duration;        /**< [s], > 0 */
-    /** [1/s], > 0, default 24; sample k is at time k / sample_rate */
-    double sample_rate;
-    /** world: the sense of the turns, and their axis where take-off and landing give none; zero:
-        the short way round */
+    const double *take_off; /**< poses at the start, body_count x 7 */
+    const double *landing;  /**< poses at the end, body_count x 7 */
+    double duration;        /**< time of flight [s], > 0 */
+    double sample_rate;     /**< [1/s], > 0, default 24; sample k is at time k / sample_rate */
+    /** direction of rotation, world axes. It is also the axis if take-off and landing have the same
+        orientation. Zero (default): the rotation by less than half a turn */
     double about[3];
-    double tolerance;                /**< [rad] of the landing, default 1e-10 */
-    int32_t turns;                   /**< whole turns beyond that; negative: the other way round */
-    int32_t reserved;                /**< 0 */
-    const skel_allocator *allocator; /**< copied; NULL: the model's */
+    double tolerance; /**< angle by which the landing may differ [rad]; 1e-10 */
+    int32_t turns;    /**< additional whole turns; negative: in the other direction */
+    int32_t reserved; /**< 0 */
+    const skel_allocator *allocator; /**< copied; NULL: the allocator of the model */
 } skel_flight_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_flight_desc_init_sized(skel_flight_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_flight_desc_init_sized with the size of the caller's struct. */
 #define skel_flight_desc_init(d) skel_flight_desc_init_sized((d), sizeof *(d))
 
-/** A flight that was found; immutable. */
+/** A flight. It never changes. */
 typedef struct skel_flight skel_flight;
 
-/** On failure *out is NULL: SKEL_E_UNSUPPORTED where the model is not one free skeleton,
-    SKEL_E_DIVERGED where no take-off was found that leads there, or the flight is not finite. err
-    may be NULL. */
+/** Finds a flight. On success the caller owns *out; on failure *out is NULL. err may be NULL.
+    SKEL_E_UNSUPPORTED: the model is not one free skeleton. SKEL_E_DIVERGED: no angular momentum was
+    found that leads to the landing, or the flight is not finite. */
 SKEL_API skel_status skel_flight_solve(const skel_flight_desc *desc, skel_flight **out,
                                        skel_error *err);
-SKEL_API void skel_flight_destroy(skel_flight *flight); /**< NULL is fine */
+SKEL_API void skel_flight_destroy(skel_flight *flight); /**< does nothing if NULL */
 
-/** The flight, owned by the handle; arrays as those of a bake. The last sample is the landing where
-   the duration is a whole number of samples, else a little before it. */
+/** Number of samples. The last sample is at the landing if duration times sample_rate is a whole
+    number, otherwise less than one sample before it. The arrays below are owned by the flight. */
 SKEL_API int32_t skel_flight_sample_count(const skel_flight *flight);
-/** [sample][body][7]; see skel_flight_sample_count. */
+/** Poses [sample][body][7]: x y z [m], w x y z. */
 SKEL_API const double *skel_flight_poses(const skel_flight *flight);
-/** [sample][body][6]; see skel_flight_sample_count. */
+/** Velocities [sample][body][6]: v in world axes [m/s], omega in body axes [rad/s]. */
 SKEL_API const double *skel_flight_velocities(const skel_flight *flight);
-/** [sample][skel_model_q_count]; see skel_flight_sample_count. */
+/** Joint coordinates [sample][skel_model_q_count]. */
 SKEL_API const double *skel_flight_q(const skel_flight *flight);
 
-/** The receipt. */
+/** Receipt of a flight. */
 typedef struct skel_flight_summary {
-    uint32_t struct_size;       /**< sizeof of this struct as the caller saw it */
-    int32_t turns;              /**< whole turns beyond the short way round */
-    double angular_momentum[3]; /**< about the centre of mass, world [kg m^2/s] */
-    double velocity[3];         /**< of the centre of mass at take-off [m/s] */
-    double turned;              /**< by the root about the angular momentum [rad] */
-    double residual_angle;      /**< from the landing given, largest of all bodies [rad] */
-    double residual_distance;   /**< [m] */
-    double integration_error;   /**< [rad]: what half the step changes */
-    double joint_gap;           /**< how far the two poses were from fitting the joints [m] */
-    double misalignment;        /**< [rad] */
-    int32_t iterations;         /**< of Newton's method, in all */
-    int32_t steps;              /**< of the integration, from take-off to landing */
-    /** 1: the scene has forces beside gravity, which were left out */
-    int32_t has_loads;
-    int32_t reserved; /**< 0 */
+    uint32_t struct_size;       /**< sizeof this struct in the caller */
+    int32_t turns;              /**< additional whole turns; -1: the long way round */
+    double angular_momentum[3]; /**< about the centre of mass, world axes [kg m^2/s] */
+    double velocity[3];         /**< of the centre of mass at take-off, world axes [m/s] */
+    double turned;              /**< rotation of the root about the angular momentum [rad] */
+    double residual_angle;      /**< largest angle of a body from the given landing [rad] */
+    double residual_distance;   /**< largest distance of a body from the given landing [m] */
+    double integration_error;   /**< change of the landing if the step is halved [rad] */
+    double joint_gap;           /**< largest joint gap of the two given poses [m] */
+    double misalignment;        /**< largest misalignment of the two given poses [rad] */
+    int32_t iterations;         /**< iterations of Newton's method in total */
+    int32_t steps;              /**< integration steps from take-off to landing */
+    int32_t has_loads;          /**< 1: the model has forces beside gravity; they are ignored */
+    int32_t reserved;           /**< 0 */
 } skel_flight_summary;
-/** Set summary->struct_size first. */
+/** Copies the receipt. Set summary->struct_size first. */
 SKEL_API skel_status skel_flight_get_summary(const skel_flight *flight,
                                              skel_flight_summary *summary);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   Robots. skel_scene_parse takes tables (`skel-dh/1` and CSV) and URDF wherever it takes a scene;
-   this is what such documents hold beyond the model, and the way back to them. Implemented by
-   plugin_bridge. */
+   Robots. skel_scene_parse reads Denavit-Hartenberg tables (`skel-dh/1`, CSV) and URDF like scene
+   documents. This header gives access to the contents of such documents beyond the model, and
+   writes tables and URDF. Implemented by plugin_bridge. */
 #ifndef SKEL_ROBOT_H
 #define SKEL_ROBOT_H
 
@@ -12,73 +12,76 @@
 extern "C" {
 #endif
 
-/** Named frames: the links of a URDF (also those without mass, which are no bodies), the frames of
-    a table and its tool. */
+/** Number of named coordinate frames: the links of a URDF, also links without mass, which are not
+    bodies; the frames of a table and its tool. */
 SKEL_API int32_t skel_scene_frame_count(const skel_scene *scene);
-/** Owned by the scene; NULL where the index is out of range. */
+/** Name of a coordinate frame, owned by the scene; NULL if the index is out of range. */
 SKEL_API const char *skel_scene_frame_name(const skel_scene *scene, int32_t frame);
-/** *body may be SKEL_WORLD; pose (x y z, w x y z) in its axes from its centre of mass. */
+/** Gives the body that carries the coordinate frame (or SKEL_WORLD), and the pose x y z [m], w x y
+    z of the frame in the body's frame. */
 SKEL_API skel_status skel_scene_get_frame(const skel_scene *scene, int32_t frame, int32_t *body,
                                           double pose[7]);
-/** Index of the frame that is the tool; -1: none. */
+/** Index of the coordinate frame of the tool; -1: none. */
 SKEL_API int32_t skel_scene_tool(const skel_scene *scene);
 
-/** Named joint coordinates. */
+/** Number of named poses, which are sets of joint coordinates. */
 SKEL_API int32_t skel_scene_pose_count(const skel_scene *scene);
-/** Owned by the scene; NULL where the index is out of range. */
+/** Name of a pose, owned by the scene; NULL if the index is out of range. */
 SKEL_API const char *skel_scene_pose_name(const skel_scene *scene, int32_t pose);
-/** skel_model_q_count numbers, owned by the scene; NULL where the index is out of range. */
+/** Joint coordinates of a pose (skel_model_q_count), owned by the scene; NULL if the index is out
+    of range. */
 SKEL_API const double *skel_scene_pose_q(const skel_scene *scene, int32_t pose);
 
-/** Joints of the model that go with another: q of *joint = *factor * q of *of + *offset. The same
-    as `mimic` of skel_joint_desc; skel_scene_apply_mimic is skel_model_apply_mimic. */
+/** Number of mimic joints, see skel_joint_mimic. */
 SKEL_API int32_t skel_scene_mimic_count(const skel_scene *scene);
-/** See skel_scene_mimic_count. */
+/** Gives one mimic joint: q of *joint = *factor times q of *of + *offset [rad] or [m]. */
 SKEL_API skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
                                           int32_t *of, double *factor, double *offset);
-/** See skel_scene_mimic_count. */
+/** Overwrites the coordinates of all mimic joints in q, as skel_model_apply_mimic does. */
 SKEL_API skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q);
 
-/** Which chain to write as a table. */
+/** A chain that is written as a table. */
 typedef struct skel_scene_dh_desc {
-    uint32_t struct_size; /**< sizeof of this struct as the caller saw it */
-    int32_t convention;   /**< SKEL_DH_* */
-    /** body or frame; NULL: the world, or what the tip hangs from */
+    uint32_t struct_size; /**< sizeof this struct in the caller */
+    int32_t convention;   /**< SKEL_DH_STANDARD (default) or SKEL_DH_MODIFIED */
+    /** name of a body or coordinate frame; NULL: the world, or the body that the tip hangs from */
     const char *root;
-    /** body or frame; NULL: the tool, or the only end of the skeleton */
+    /** name of a body or coordinate frame; NULL: the tool, or the only end of the skeleton */
     const char *tip;
-    double snap;               /**< as of skel_dh_chain_desc */
-    int32_t is_csv;            /**< 1: a CSV table instead of skel-dh/1 */
+    double snap;               /**< see skel_dh_axes_desc */
+    int32_t is_csv;            /**< 1: CSV; 0 (default): skel-dh/1 */
     int32_t reserved;          /**< 0 */
-    double parallel_tolerance; /**< as of skel_dh_chain_desc */
+    double parallel_tolerance; /**< see skel_dh_axes_desc */
 } skel_scene_dh_desc;
-/** Sets every field to its default; size is sizeof of the struct as the caller saw it. */
+/** Sets struct_size to `size` and every other field to its default. */
 SKEL_API void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size);
-/** The same with the caller's own size. */
+/** Calls skel_scene_dh_desc_init_sized with the size of the caller's struct. */
 #define skel_scene_dh_desc_init(d) skel_scene_dh_desc_init_sized((d), sizeof *(d))
 
-/* Texts into the caller's buffer, as skel_scene_write. err may be NULL. Tables and URDF are written
-   only if they can be read again: SKEL_E_DOCUMENT where numbers overflow in the other notation. */
+/* These functions write text to the caller's buffer like skel_scene_write. err may be NULL. Tables
+   and URDF are written only if they can be read again. SKEL_E_DOCUMENT: a number overflows in the
+   other form. */
 
-/** The canonical table of a chain; its `notes` say what was chosen where there was a choice, its
-    `receipt` what that cost (skel_dh_receipt). */
+/** Writes the table of a chain. Its `notes` name the choices that were made if the parameters are
+    not unique, and its `receipt` has the error (skel_dh_receipt). */
 SKEL_API skel_status skel_scene_write_dh(const skel_scene *scene, const skel_scene_dh_desc *desc,
                                          char *text, size_t capacity, size_t *needed,
                                          skel_error *err);
-/** The same in words: a line "warning: ..." for axes that are nearly parallel, and a last line
-    "receipt: ..." with the largest errors. */
+/** Writes a report about the same table: a line "warning: ..." for each pair of nearly parallel
+    axes, and a last line "receipt: ..." with the largest errors. */
 SKEL_API skel_status skel_scene_dh_report(const skel_scene *scene, const skel_scene_dh_desc *desc,
                                           char *text, size_t capacity, size_t *needed,
                                           skel_error *err);
-/** The whole tree. What came from a URDF goes back as it was. SKEL_E_UNSUPPORTED where URDF cannot
-    hold it (ball and universal joints become hinges; loops and driven bodies cannot). */
+/** Writes the scene as URDF. The contents of a scene that was read from URDF are kept. Ball and
+    universal joints become hinges. SKEL_E_UNSUPPORTED: the scene has loops or driven bodies. */
 SKEL_API skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t capacity,
                                            size_t *needed, skel_error *err);
-/** A table (skel-dh/1 or CSV, `length` bytes) in the given convention, its rows otherwise kept. */
+/** Reads a table (skel-dh/1 or CSV, `length` bytes) and writes it in the given convention. */
 SKEL_API skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention,
                                      int32_t is_csv, char *text, size_t capacity, size_t *needed,
                                      skel_error *err);
-/** Its "receipt: ...": the new table against the given one, on top of what that one says. */
+/** Writes the line "receipt: ..." of such a conversion: the difference of the new table from the
+    given one, plus the error that the given one states. */
 SKEL_API skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t convention,
                                             char *text, size_t capacity, size_t *needed,
                                             skel_error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
-   The scene document `skel-scene/1`: a model, how it starts and how to bake it, as JSON.
-   Implemented by plugin_bridge; the engine itself knows no JSON. */
+   The scene document `skel-scene/1`: a model, its initial state and its bake settings as JSON. The
+   document may also have goals of inverse kinematics. Implemented by plugin_bridge; the engine
+   itself does not depend on JSON. */
 #ifndef SKEL_SCENE_H
 #define SKEL_SCENE_H
 
@@ -12,41 +13,44 @@
 extern "C" {
 #endif
 
-/** A document that was read; immutable. */
+/** A document that was read. It never changes. */
 typedef struct skel_scene skel_scene;
 
-/** json may also be a DH table (skel-dh/1, CSV) or a URDF, see skel_robot.h: they become scenes.
-    json need not end in a zero byte. On failure *out is NULL and err->text begins with the path of
-    what is wrong ("joints[3].axis: is [0, 0, 0], must not be zero"). err may be NULL. */
+/** Reads a scene document. json may also be a Denavit-Hartenberg table (skel-dh/1, CSV) or a URDF,
+    see skel_robot.h. It has `length` bytes and need not be zero-terminated. On success the caller
+    owns *out. On failure *out is NULL, and err->text begins with the path of the wrong field, as in
+    "joints[3].axis: is [0, 0, 0], must not be zero". err may be NULL. */
 SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
                                       skel_error *err);
-SKEL_API void skel_scene_destroy(skel_scene *scene); /**< NULL is fine */
+SKEL_API void skel_scene_destroy(skel_scene *scene); /**< does nothing if NULL */
 
-/** Everything wrong with the text, one line each ("error: PATH: ..." or "warning: PATH: ..."), into
-    the caller's buffer, zero-terminated, cut at capacity. *needed (may be NULL) is the whole length
-    without the zero. SKEL_OK where there is no error (warnings may be there). */
+/** Writes all errors and warnings of a document to the caller's buffer, one per line, as "error:
+    PATH: ..." or "warning: PATH: ...". The text is zero-terminated and truncated at capacity bytes.
+    *needed (may be NULL) is its whole length without the zero. SKEL_OK: there is no error; there
+    may be warnings. */
 SKEL_API skel_status skel_scene_check(const char *json, size_t length, char *text, size_t capacity,
                                       size_t *needed);
 
-/** What dynamics has to say of the document, beside what it says of itself: masses or inertias that
-    are estimates because the document has none, friction that is left out. Commands of dynamics
-    show it. Zero-terminated, owned by the scene; NULL where there is no such index. */
+/** Text of a warning about the dynamics of the scene: masses and inertias that were estimated
+    because the document lacks them, or friction that is ignored. index counts from 0. The text is
+    owned by the scene; NULL if there is no such warning. */
 SKEL_API const char *skel_scene_warning(const skel_scene *scene, int32_t index);
 
-/** The scene as text, parsed again it gives the same bits. SKEL_E_BUFFER where capacity is less
-    than *needed + 1 (needed may be NULL). */
+/** Writes the scene as zero-terminated JSON to the caller's buffer. Reading it again gives exactly
+    the same numbers. *needed (may be NULL) is the length without the zero. SKEL_E_BUFFER: capacity
+    is less than *needed + 1 bytes. */
 SKEL_API skel_status skel_scene_write(const skel_scene *scene, char *text, size_t capacity,
                                       size_t *needed);
 
-/** Owned by the scene. */
+/** Model of the scene, owned by the scene. */
 SKEL_API const skel_model *skel_scene_model(const skel_scene *scene);
-/** The name in the document. Owned by the scene. */
+/** Name in the document, owned by the scene. */
 SKEL_API const char *skel_scene_name(const skel_scene *scene);
-/** Starts the bake that the document describes. The scene must outlive it. See skel_bake_start. */
+/** Starts the bake that the document describes, like skel_bake_start. The scene must outlive it. */
 SKEL_API skel_status skel_scene_bake_start(const skel_scene *scene, skel_bake **out,
                                            skel_error *err);
-/** Copies the document's bake settings to *desc; what its pointers point to stays the scene's. Set
-    struct_size first. */
+/** Copies the bake settings of the document to *desc. Its pointers remain owned by the scene. Set
+    desc->struct_size first. */
 SKEL_API skel_status skel_scene_get_bake_desc(const skel_scene *scene, skel_bake_desc *desc);
 /** Frames per second. */
 SKEL_API double skel_scene_fps(const skel_scene *scene);
@@ -55,14 +59,16 @@ SKEL_API int32_t skel_scene_frame_start(const skel_scene *scene);
 /** Number of the last frame. */
 SKEL_API int32_t skel_scene_frame_end(const skel_scene *scene);
 
-/* Inverse kinematics: what `goals` and `ik` of the document say. */
-/** What skel_ik_motion_start takes, as the document has it; pointers stay the scene's, goals are
-    desc->ik->goals. Sample k is frame skel_scene_frame_start + k. Set struct_size first. */
+/* Inverse kinematics: `goals` and `ik` of the document. */
+
+/** Copies the arguments of skel_ik_motion_start to *desc; the goals are desc->ik->goals. Its
+    pointers remain owned by the scene. Sample k is the frame skel_scene_frame_start + k. Set
+    desc->struct_size first. */
 SKEL_API skel_status skel_scene_get_ik_desc(const skel_scene *scene, skel_ik_motion_desc *desc);
-/** Owned by the scene; "" where the goal has no name, NULL where there is no such goal. */
+/** Name of a goal, owned by the scene; "" if it has no name, NULL if there is no such goal. */
 SKEL_API const char *skel_scene_goal_name(const skel_scene *scene, int32_t goal);
-/** Joint coordinates (q_count) in the middle of the limits; zero (ball: no turn) where there are
-    none. */
+/** Writes the joint coordinates (skel_model_q_count) in the middle of the limits. Joints without
+    limits get zero (ball: 1 0 0 0). */
 SKEL_API skel_status skel_scene_get_middle_q(const skel_scene *scene, double *q);
 
 #ifdef __cplusplus
