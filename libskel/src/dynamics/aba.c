@@ -66,7 +66,7 @@ static void add_to_parent(const skel__aba *t, skel__aba *parent) {
         m3_add(parent->d, m3_sub(m3_add(t->pd, m3_tmul(y, py)), m3_add(yb, m3_transpose(yb))));
 }
 
-/* ---- factors D^-1 and P: one function per kind of freedom; each returns 0 if D is singular ---- */
+/* ---- factors D^-1 and P: one function per kind of freedom; 0 if D is singular ---- */
 
 static int factor_one_axis(skel__aba *t, int slides) {
     const v3 z = t->s[0];
@@ -181,8 +181,8 @@ skel_status skel__aba_factor(skel_state *s, const skel__kin *x) {
 
 /* ---- bias of accelerations ---- */
 
-/* Acceleration of the child if the parent and qd do not accelerate: centripetal terms of both levers,
-   the Coriolis term of a slide, and the rotation of the axes, d/dt of s_k qd_k. */
+/* Acceleration of the child if the parent and qd do not accelerate: centripetal terms of both
+   levers, the Coriolis term of a slide, and the rotation of the axes, d/dt of s_k qd_k. */
 void skel__aba_bias(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {

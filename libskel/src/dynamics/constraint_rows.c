@@ -21,7 +21,7 @@ static void set_row(skel__rows *rows, v3 la, v3 wa, v3 lb, v3 wb, double gamma, 
     rows->g[k] = g;
 }
 
-/* Row of the joint point along u; arm_a: from a's centre of mass to the point where it acts on a. */
+/* Row of the joint point along u; arm_a: from a's centre of mass to the point of action on a. */
 static void point_row(skel__rows *rows, v3 u, v3 arm_a, v3 rb, double gamma, double g) {
     set_row(rows, u, v3_cross(arm_a, u), v3_neg(u), v3_neg(v3_cross(rb, u)), gamma, g);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Forces of contacts with grounds and between bodies [RUD 4.7 with ERRATA R12]. With the penetration
-   `depth` of a candidate and u the velocity of body i relative to the other body at the contact:
+/* Forces of contacts with grounds and between bodies [RUD 4.7 with ERRATA R12]. With the
+   penetration `depth` of a candidate and u the velocity of body i relative to the other body at the
+   contact:
      N = max(0, a depth^b + d depth')        normal force, never pulling;
      f = k xi + e xi',  |f| <= mu N          tangential force, directed against the motion of i.
-   A bristle with stiffness k and damping e connects body i with the point where it touched down. Its
-   deflection xi is an internal variable. While the force is inside the friction cone, the contact
-   sticks; on the cone, the foot of the bristle slips along f:
+   A bristle with stiffness k and damping e connects body i with the point where it touched down.
+   Its deflection xi is an internal variable. While the force is inside the friction cone, the
+   contact sticks; on the cone, the foot of the bristle slips along f:
      stick:  xi' = u;     slip:  f = mu N direction(k xi + e u),  xi' = (f - k xi) / e.
    Slip dissipates f.(u - xi') >= 0, so the law never generates energy. A bristle without contact
    relaxes to xi = 0. */
@@ -39,7 +40,7 @@ static contact_result apply_law(const skel_state *s, const skel__kin *x, const s
     const double depth = -t->gap, e = skel__bristle_damping(g);
     contact_result out = {0};
 
-    /* The force acts halfway between the surfaces of two dynamic bodies, otherwise on i's surface. */
+    /* The force acts halfway between two dynamic bodies' surfaces, otherwise on i's surface. */
     const double both = skel__is_dynamic(s->m, p->i) && skel__is_dynamic(s->m, other) ? 0.5 : 0;
     out.point = v3_mad(t->point_i, -(t->radius_i + both * t->gap), t->normal);
 

@@ -55,8 +55,8 @@ static projection projection_of(const skel__body *b, v3 u) {
     }
 }
 
-/* Resistance K [m^5] to a rotation about each axis of the body: torque -rho/2 C K |w| w. The pressure
-   rho/2 C (n.u)^2, u = w x r, acts on surfaces that move forward:
+/* Resistance K [m^5] to a rotation about each axis of the body: torque -rho/2 C K |w| w. The
+   pressure rho/2 C (n.u)^2, u = w x r, acts on surfaces that move forward:
    - Box about z: on the faces perpendicular to x, a strip of width z at the lever s has the torque
      z s (w s)^2 ds; the sum is z y^4 / 32. On the faces perpendicular to y: the same with x.
    - Side of a cylinder about x: strips of width 2 r along its length, 2 r l^4 / 32. Its flat ends:
@@ -165,8 +165,8 @@ static v3 next_three(uint64_t *state) {
     return lanes(next_bits(state), 1.0 / 2097152.0);
 }
 
-/* A direction, not of unit length. Sums of three uniformly distributed numbers are close enough to a
-   normal distribution for the directions to be isotropic. 19 bits each, so that a sum does not
+/* A direction, not of unit length. Sums of three uniformly distributed numbers are close enough to
+   a normal distribution for the directions to be isotropic. 19 bits each, so that a sum does not
    overflow into the next number. */
 static v3 next_direction(uint64_t *state) {
     const uint64_t mask = 0x7FFFFu * (1 + (UINT64_C(1) << 21) + (UINT64_C(1) << 42));
@@ -228,7 +228,7 @@ static m3 turbulence_derivative(const skel_field_desc *f, v3 p, double t) {
 
 /* ---- moving frame of reference ---- */
 
-/* Angular velocity O of the frame, its rate O', and the acceleration a0 of its origin, frame axes. */
+/* Angular velocity O of the frame, its rate O', acceleration a0 of its origin; frame axes. */
 typedef struct frame {
     v3 spin, rate, drift;
 } frame;
@@ -245,8 +245,8 @@ static v3 gyro(const m3 *j, v3 spin) {
     return v3_mad(v3_scale(spin, m3_trace(*j)), -2.0, m3_mulv(*j, spin));
 }
 
-/* In an inertial frame, the acceleration of the centre of mass is larger than in the moving frame by
-   a0 + O' x r + O x (O x r) + 2 O x v. The rate of L = J (w + O) is larger by O x L, and in the
+/* In an inertial frame, the acceleration of the centre of mass is larger than in the moving frame
+   by a0 + O' x r + O x (O x r) + 2 O x v. The rate of L = J (w + O) is larger by O x L, and in the
    moving frame it is
      J w' + J O' + w x (J (w + O)) - J (w x (w + O))        (J rotates with w)
    instead of J w' + w x (J w). The additional terms are the apparent torque, with a minus:

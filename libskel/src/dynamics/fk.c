@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kinematics: joint coordinates to maximal coordinates and back, for poses and velocities.
-   Chain of frames along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
+   Frames along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
 #include "dynamics/dynamics.h"
+#include "model/joint_kind.h"
 
 void skel__prepare(const skel_state *s, const skel__kin *x) {
     for (int32_t i = 0; i < s->m->na; ++i) {
@@ -90,15 +91,19 @@ void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {
     }
 }
 
-/* Angular velocity of b relative to a, world axes, from the joint velocities qd. */
-static v3 spin_of(const skel__joint *j, const skel__joint_world *g, const double *qd) {
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: return v3_scale(g->ea[2], qd[0]);
-    case SKEL_JOINT_UNIVERSAL: return v3_mad(v3_scale(g->ea[2], qd[0]), qd[1], g->eb[0]);
-    case SKEL_JOINT_BALL:
-        return v3_mad(v3_mad(v3_scale(g->eb[0], qd[0]), qd[1], g->eb[1]), qd[2], g->eb[2]);
-    default: return (v3){0, 0, 0};
-    }
+/* Frame and number of the axis of every joint velocity. The axes of a joint are perpendicular. */
+static const struct {
+    int is_inner, axis;
+} k_axes[SKEL__JOINT_KIND_COUNT][3] = {
+    [SKEL_JOINT_HINGE] = {{0, 2}},
+    [SKEL_JOINT_SLIDE] = {{0, 2}},
+    [SKEL_JOINT_UNIVERSAL] = {{0, 2}, {1, 0}},
+    [SKEL_JOINT_BALL] = {{1, 0}, {1, 1}, {1, 2}},
+};
+
+v3 skel__joint_axis(const skel__joint_world *g, int32_t type, int k) {
+    const v3 *frame = k_axes[type][k].is_inner ? g->eb : g->ea;
+    return frame[k_axes[type][k].axis];
 }
 
 void skel__fk_velocity(skel_state *s, const double *qd) {
@@ -117,10 +122,18 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
         const v3 to_b = v3_sub(g.ra, g.gap);
         const v3 rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
 
-        /* Velocity u of the common point, then of the child's centre of mass. */
-        v3 u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp));
-        s->ww[i] = v3_mad(s->ww[p], sign, spin_of(j, &g, rate));
-        if (j->type == SKEL_JOINT_SLIDE) u = v3_mad(u, sign * rate[0], g.ea[2]);
+        /* Velocity u of the common point, and angular velocity relative to the parent. */
+        v3 u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp)), spin = {0, 0, 0};
+        for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c) {
+            const v3 axis = skel__joint_axis(&g, j->type, c);
+            if (skel__is_length(j->type, c))
+                u = v3_mad(u, sign * rate[c], axis);
+            else
+                spin = c == 0 ? v3_scale(axis, rate[c]) : v3_mad(spin, rate[c], axis);
+        }
+
+        /* Velocities of the child. */
+        s->ww[i] = v3_mad(s->ww[p], sign, spin);
         s->x[i].w = skel__body_axes(s, i, s->ww[i]);
         s->x[i].v = v3_sub(u, v3_cross(s->ww[i], rc));
     }
@@ -135,17 +148,9 @@ void skel__qd_of(const skel_model *m, const skel__kin *x, double *qd) {
         const v3 spin = v3_sub(wb, wa);
         double *out = qd + j->v_offset;
 
-        switch (j->type) {
-        case SKEL_JOINT_HINGE: out[0] = v3_dot(spin, g.ea[2]); break;
-        case SKEL_JOINT_SLIDE: out[0] = v3_dot(slip_between(x, j, &g, wa, wb), g.ea[2]); break;
-        case SKEL_JOINT_UNIVERSAL: /* its two axes are perpendicular */
-            out[0] = v3_dot(spin, g.ea[2]);
-            out[1] = v3_dot(spin, g.eb[0]);
-            break;
-        case SKEL_JOINT_BALL:
-            for (int c = 0; c < 3; ++c) out[c] = v3_dot(spin, g.eb[c]);
-            break;
-        default: break;
+        for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c) {
+            const v3 rate = skel__is_length(j->type, c) ? slip_between(x, j, &g, wa, wb) : spin;
+            out[c] = v3_dot(rate, skel__joint_axis(&g, j->type, c));
         }
     }
 }

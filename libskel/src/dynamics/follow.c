@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follow springs: springs toward an animation. Their stiffness is given as a frequency f. With D the
-   inertia of the composite body that hangs from the joint, about the joint, in the pose of the first
-   step, the torque is
+/* Follow springs: springs toward an animation. Their stiffness is given as a frequency f. With D
+   the inertia of the composite body that hangs from the joint, about the joint, in the pose of the
+   first step, the torque is
      T = -weight D (w^2 e + 2 zeta w e'),   w = 2 pi f,
    where e is the rotation vector from the target to the pose. Every joint oscillates with the
    frequency f, whether a finger or a leg hangs from it. follow.max bounds T smoothly. */
@@ -228,8 +228,8 @@ static void composite_add(skel__composite *to, const skel__composite *one) {
     to->mass = mass;
 }
 
-/* Inertia of the composite body c about the joint, in the axes of body c. For a slide it is the mass,
-   the same along all axes. */
+/* Inertia of the composite body c about the joint, in the axes of body c. For a slide it is the
+   mass, the same along all axes. */
 static m3 composite_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
     const skel__composite *l = &s->composite[c];
     const v3 at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));

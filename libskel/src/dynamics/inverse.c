@@ -8,6 +8,7 @@
    motors and springs. */
 #include "dynamics/inverse.h"
 #include "base/error.h"
+#include "model/joint_kind.h"
 
 #include <skel/skel_inverse.h>
 
@@ -15,9 +16,9 @@
 
 /* ---- outward: accelerations ---- */
 
-/* Acceleration of b relative to a rigid extension of a: the joint's axes times qdd, plus the terms of
-   the rotating axes, and of a slide (Coriolis). An axis e rotates with its body:
-   d/dt (e qd) = e qdd + (w x e) qd. */
+/* Acceleration of b relative to a rigid extension of a: the joint's axes times qdd, plus the terms
+   of the rotating axes, and of a slide (Coriolis). An axis e rotates with its body:
+     d/dt (e qd) = e qdd + (w x e) qd. */
 static skel__twist relative(const skel_state *s, const skel__joint *j, const skel__joint_world *g,
                             const double *qdd) {
     const v3 wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa), z = g->ea[2];
@@ -79,18 +80,8 @@ void skel__fk_acceleration(skel_state *s, const double *qdd) {
 /* S^T W of the wrench on b about the joint point, in the joint's own coordinates. */
 static void generalised(const skel__joint *j, const skel__joint_world *g, skel__wrench w,
                         double *out) {
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: out[0] = v3_dot(g->ea[2], w.n); break;
-    case SKEL_JOINT_SLIDE: out[0] = v3_dot(g->ea[2], w.f); break;
-    case SKEL_JOINT_UNIVERSAL:
-        out[0] = v3_dot(g->ea[2], w.n);
-        out[1] = v3_dot(g->eb[0], w.n);
-        break;
-    case SKEL_JOINT_BALL:
-        for (int c = 0; c < 3; ++c) out[c] = v3_dot(g->eb[c], w.n);
-        break;
-    default: break;
-    }
+    for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c)
+        out[c] = v3_dot(skel__joint_axis(g, j->type, c), skel__is_length(j->type, c) ? w.f : w.n);
 }
 
 /* Wrench of the joint of body i on the joint's body b, about b's joint point. */

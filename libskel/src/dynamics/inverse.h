@@ -10,8 +10,8 @@
 void skel__fk_acceleration(skel_state *s, const double *qdd);
 /* SKEL_E_UNSUPPORTED or SKEL_E_MASS if the model has no inverse dynamics. */
 skel_status skel__inverse_check(const skel_model *m, skel_error *err);
-/* As skel_inverse_dynamics, from s->x, s->acc and s->t. wrench and residual may be NULL. If the model
-   has contact candidates, s->contacts holds the contact forces afterwards. */
+/* As skel_inverse_dynamics, from s->x, s->acc and s->t. wrench and residual may be NULL. If the
+   model has contact candidates, s->contacts holds the contact forces afterwards. */
 skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double *residual);
 /* SKEL_E_DIVERGED if one of these forces is not finite. The message names the sample, or, if that
    is negative, the time t. wrench and residual may be NULL. */

@@ -88,8 +88,8 @@ int32_t skel__contacts_touching(const skel_state *s) {
     return count;
 }
 
-/* Whether a pin holds a body that hangs from this free root. The forces of the pin are not known, and
-   contact forces must not replace them. */
+/* Whether a pin holds a body that hangs from this free root. The forces of the pin are not known,
+   and contact forces must not replace them. */
 static int is_pinned(const skel_state *s, int32_t root) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->npin; ++k) {
@@ -360,8 +360,8 @@ static double slope_at(skel__contacts *c, double share) {
     return dot(c->gradient, c->direction, n);
 }
 
-/* Line search: along a direction the slope of a convex function grows. The full step is taken if the
-   slope there is small or still negative; otherwise bisection finds a point with a small slope. */
+/* Line search: along a direction the slope of a convex function grows. The full step is taken if
+   the slope there is small or still negative; otherwise bisection finds a smaller slope. */
 static void search(skel__contacts *c) {
     const double enough = -INVERSE_SEARCH_SLOPE * dot(c->gradient, c->direction, 6 * c->blocks);
     double low = 0, high = 1, slope = slope_at(c, 1);
@@ -470,8 +470,8 @@ v3 skel__contact_force_on(const skel__contact *c) {
 }
 
 /* Tangential displacement xi for the next sample, without the half interval that bristle_at adds.
-   k xi + e xi' = f holds for stick and slip. If the contact surely sticks, xi' is the velocity u, the
-   force gives xi, and the first half of the trapezoidal rule is added. Otherwise the present xi
+   k xi + e xi' = f holds for stick and slip. If the contact surely sticks, xi' is the velocity u,
+   the force gives xi, and the first half of the trapezoidal rule is added. Otherwise the present xi
    relaxes toward f / k, in closed form. */
 static v3 next_bristle(const skel_state *s, const skel__contact *c) {
     const skel__ground *g = &s->m->ground[s->m->candidate[c->candidate].ground];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits, springs and muscles of joints, along one coordinate c each.
-   - Limiting torque [RUD 4.2 with ERRATA R6]: T0(left) = 1 / (law_a left^law_b + law_c), with `left`
-     the distance to the limit. It acts from left = law_range on and is 1 / law_c beyond the limit.
-     It is multiplied by 1 + law_d (speed toward the limit) and never pulls.
+   - Limiting torque [RUD 4.2 with ERRATA R6]: T0(left) = 1 / (law_a left^law_b + law_c), with
+     `left` the distance to the limit. It acts from left = law_range on and is 1 / law_c beyond the
+     limit. It is multiplied by 1 + law_d (speed toward the limit) and never pulls.
    - Hard stop: no force before the limit; impact.c computes impacts. A joint that rests on the stop
-     is held by a spring of STOP_FREQUENCY_HZ with critical damping, for the inertia of its composite
-     body.
+     is held by a spring of STOP_FREQUENCY_HZ with critical damping, for the inertia of its
+     composite body.
    - Spring: k (c - rest) + damping c'.
    - Muscle [RUD 4.8-4.10 with ERRATA R10]: Q' = -growth p' (1 - Q/max) gain, p = side c.
    Over a step, every force with a potential V is replaced by its mean (V1 - V0) / (c1 - c0): it
@@ -58,7 +58,7 @@ void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inne
     by[0] = m3_zero();
     by[1] = m3_zero();
 
-    /* An axis is fixed in the outer frame, or, the second one of a universal, in the inner frame. */
+    /* An axis is fixed in the outer frame; the second one of a universal, in the inner frame. */
     if (j->type != SKEL_JOINT_BALL) {
         const int frame = j->type == SKEL_JOINT_UNIVERSAL && k == 1;
         by[frame] = rotation_derivative(c->gradient);
@@ -96,9 +96,9 @@ static double lighter_inertia(const skel_model *m, const skel__joint *j) {
 }
 
 /* The inertia must not depend on the pose, or the spring of a stop would not conserve energy: it is
-   taken about the axis if that is fixed in the composite body, otherwise as the mean about all axes.
-   It is bounded by the joint's own bodies: with the stop of a long heavy chain, rounding errors
-   would set a thin link in motion. */
+   taken about the axis if that is fixed in the composite body, otherwise as the mean about all
+   axes. It is bounded by the joint's own bodies: with the stop of a long heavy chain, rounding
+   errors would set a thin link in motion. */
 double skel__joint_force_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
     const skel__joint *j = &s->m->joint[joint];
     const m3 d = s->follow_inertia[joint];
@@ -207,8 +207,8 @@ static side stop_at(stop p, double x, double rate) {
     return (side){force, 0, 0.5 * k * x * x, -(force - k * x) * rate};
 }
 
-/* Force over a step: (1 - late) mean + late (force at the end) + damping. `late` approaches 1 if the
-   spring is fast relative to the step: the oscillation is then damped out. */
+/* Force over a step: (1 - late) mean + late (force at the end) + damping. `late` approaches 1 if
+   the spring is fast relative to the step: the oscillation is then damped out. */
 static side stop_over(stop p, double x0, double x1, double h, double inertia) {
     const double k = p.k, change = x1 - x0;
     const double d0 = fmax(x0, 0), d1 = fmax(x1, 0);

@@ -13,8 +13,8 @@ int32_t skel__coordinates_of(const skel__joint *j, pose outer, pose inner, skel_
    by[0], and of the inner frame, by[1]. */
 void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inner,
                                      const skel__coordinate *c, int k, m3 by[2]);
-/* Forces at the coordinate c and its rate. inertia: skel__joint_force_inertia, for stops; t [s]: for
-   the muscle's delay; torque: of the muscle. */
+/* Forces at the coordinate c and its rate. inertia: skel__joint_force_inertia, for stops; t [s]:
+   for the muscle's delay; torque: of the muscle. */
 skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k, double c,
                                        double rate, double inertia, double t, double torque);
 
@@ -82,7 +82,7 @@ double skel__follow_weight(const skel__joint *j, double t);
 double skel__follow_torque_factor(const skel__joint *j, v3 pull);
 /* The body that hangs from the joint: its child, or its parent if the child is prescribed. */
 int32_t skel__follow_body(const skel_model *m, const skel__joint *j);
-/* Inertia of the composite body, world axes; it rotates with that body. r: rotations of the pose. */
+/* Inertia of the composite body, world axes. It rotates with that body; r: rotations of bodies. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
 /* Torque [N m] (slide: force [N]) on b at the prepared pose; a gets the opposite. */
 v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, double t,

@@ -25,6 +25,10 @@ skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const 
 v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
                     const skel__joint_world *g);
 
+/* Axis of velocity k of the joint, world axes: b rotates about it, or translates along it if
+   skel__is_length(type, k). */
+v3 skel__joint_axis(const skel__joint_world *g, int32_t type, int k);
+
 /* ---- fk.c: joint coordinates and maximal coordinates ---- */
 
 /* Poses from joint coordinates. */

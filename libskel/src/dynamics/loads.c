@@ -36,8 +36,8 @@ double skel__motor_at(const skel__joint *j, double t) {
     return beta;
 }
 
-/* Torque (slide: force) of limits, spring and muscle on b at the prepared pose. Adds their powers to
-   s->contact_power, and writes the rate of the muscle's torque to s->internal_rate_now. */
+/* Torque (slide: force) of limits, spring and muscle on b at the prepared pose. Adds their powers
+   to s->contact_power, and writes the rate of the muscle's torque to s->internal_rate_now. */
 static v3 joint_force_on_b(skel_state *s, const skel__kin *x, int32_t joint, double t,
                            const skel__joint_world *g) {
     const skel__joint *j = &s->m->joint[joint];
@@ -63,7 +63,8 @@ static v3 joint_force_on_b(skel_state *s, const skel__kin *x, int32_t joint, dou
     return sum;
 }
 
-/* Wrench of friction, motor, follow spring and joint forces on b about b's joint point; a gets the opposite there. */
+/* Wrench of friction, motor, follow spring and joint forces on b about b's joint point; a gets the
+   opposite there. */
 static skel__wrench pair_of(skel_state *s, const skel__kin *x, int32_t joint, double t,
                             skel__side side) {
     const skel__joint *j = &s->m->joint[joint];
@@ -175,8 +176,8 @@ void skel__reactions(skel_state *s, const skel__kin *x) {
     }
 }
 
-/* Adds force, torque and power that body i receives from its tree parent if that is the world, fixed
-   or driven: reaction of the joint plus its friction and motor. */
+/* Adds force, torque and power that body i receives from its tree parent if that is the world,
+   fixed or driven: reaction of the joint plus its friction and motor. */
 static void add_anchor(const skel_state *s, const skel__kin *x, int32_t i, skel__power *w) {
     const int32_t p = s->m->body[i].parent;
     const skel__joint *j = &s->m->joint[s->m->body[i].joint];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loop joints and pins by a Schur complement. The tree alone has the acceleration a0 under the applied
-   forces, and z_k under a unit multiplier of loop row k. The multipliers mu solve
+/* Loop joints and pins by a Schur complement. The tree alone has the acceleration a0 under the
+   applied forces, and z_k under a unit multiplier of loop row k. The multipliers mu solve
      G a0 + (G Z) mu = target,   then   a = a0 + Z mu.
    G Z is symmetric and positive semidefinite. It is singular if other joints imply some rows (three
    rows of a planar four-bar linkage). Pivoted elimination finds such rows and omits them, which

@@ -5,7 +5,7 @@
 
 #include "dynamics/state.h"
 
-/* Accelerations s->acc (world axes) of x at time t by any solver. s is prepared for x afterwards. */
+/* Accelerations s->acc (world axes) of x at time t by any solver. s is then prepared for x. */
 skel_status skel__accelerate(skel_state *s, skel__kin *x, double t, skel__side side,
                              int32_t solver);
 
@@ -32,8 +32,8 @@ typedef enum skel__loop_goal {
     SKEL__LOOP_CLOSE,
     SKEL__LOOP_FIT
 } skel__loop_goal;
-/* Corrects s->acc, which holds the solution of the tree alone, and adds the wrenches of the loops to
-   s->f. Returns the largest violation that was found, or 0 for the goal ACCELERATE. */
+/* Corrects s->acc, which holds the solution of the tree alone, and adds the wrenches of the loops
+   to s->f. Returns the largest violation that was found, or 0 for the goal ACCELERATE. */
 double skel__loops_solve(skel_state *s, const skel__kin *x, skel__loop_goal goal);
 /* Number of rows of that loop (0 to s->nloop - 1) that other joints imply, from the last solve. */
 int32_t skel__loop_implied(const skel_state *s, int32_t loop);

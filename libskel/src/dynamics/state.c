@@ -206,8 +206,8 @@ skel_status skel_state_get_poses(const skel_state *state, double *poses) {
     return SKEL_OK;
 }
 
-/* For a new pose: resets the tangential displacements, stored energies and event states. The torques
-   of the muscles, which follow the displacements in s->internal, stay. */
+/* For a new pose: resets the tangential displacements, stored energies and event states. The
+   torques of the muscles, which follow the displacements in s->internal, stay. */
 static void reset_contacts(skel_state *s) {
     const size_t ncand = (size_t)s->m->ncand;
     if (ncand > 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wobbling masses [RUD 4.3] in space. In the axes of the host body, q is the displacement of the soft
-   mass from its rest position, with the component l along the axis and t across it, and e is the
-   rotation vector of the mass relative to the host:
+/* Wobbling masses [RUD 4.3] in space. In the axes of the host body, q is the displacement of the
+   soft mass from its rest position, with the component l along the axis and t across it, and e is
+   the rotation vector of the mass relative to the host:
      force on the mass   -c_l l^3 - d_l l',   -c_t |t|^2 t - d_t t'     (rates in the host's axes)
      torque on the mass  -a e - b (w_mass - w_host)
    The force acts on both at the centre of the mass. The host therefore gets the torque that [RUD]
