@@ -21,8 +21,8 @@
 
 #define SUBSTEP_HALVINGS_MAX 12
 #define SUBSTEP_IMPACTS_MAX 2000 /* per step; further impacts are not located in time */
-#define ENERGY_BALANCE_TOL 1e-5  /* relative to the energies of a step; a wrong root misses by 1 */
-#define PIN_DISTANCE_MAX 1e-2    /* relative to the length scale, and in radians */
+#define ENERGY_BALANCE_TOL 1e-5  /* relative to the energies of a step; a wrong root is off by 1 */
+#define PIN_DISTANCE_MAX 1e-2    /* that a pin closes at once: of the length scale, and in rad */
 /* Diagonal that is added to the scaled Schur complement of the loops. The retry uses less, because
    near a singular pose rows are weak without being implied by others. */
 #define LOOP_REGULARISATION 1e-9

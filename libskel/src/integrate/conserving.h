@@ -11,7 +11,7 @@
 
 /* ---- joints ---- */
 
-/* The places in Newton's matrix that a joint writes its derivatives to. A NULL pointer means that
+/* The parts of Newton's matrix that a joint writes its derivatives to. A NULL pointer means that
    the part is not wanted. The derivatives are by (dp, theta) of the end poses of bodies a and b. */
 typedef struct skel__conserving_blocks {
     double *aa, *ab, *ba, *bb;     /* 6 x 6 blocks, to which the joint adds */
@@ -53,8 +53,8 @@ typedef struct skel__conserving_friction {
    constraint violation. */
 typedef struct skel__conserving_joint {
     int rows;
-    v3 force, torque,
-        point; /* impulses [N s, N m s], without the moment of the force; mean point */
+    v3 force, torque;         /* impulses [N s, N m s]; the torque without the force's moment */
+    v3 point;                 /* mean common point [m] */
     double g[SKEL__MAX_ROWS]; /* constraints at the end of the step [m, 1] */
     double violation;         /* largest of them, lengths relative to the length scale */
     double motor, friction;   /* work done [J] */
@@ -65,8 +65,8 @@ typedef struct skel__conserving_joint {
 
 /* Derivatives of a loop joint. It is like a tree joint, but solved by a Schur complement. */
 typedef struct skel__conserving_loop {
-    double wa[36], wb[36], ga[36], gb[36];
-    double g[6];
+    double wa[36], wb[36], ga[36], gb[36]; /* as in skel__conserving_blocks */
+    double gamma[6];                       /* minus the constraints at the end of the step */
 } skel__conserving_loop;
 
 /* ---- contacts ---- */
@@ -96,11 +96,12 @@ typedef struct skel__conserving_contact {
     double radius_i, radius_j, radius; /* [m] */
     double gap, gap_rate;              /* at the start [m, m/s] */
     double mobility, mobility_t;       /* of the free bodies, normal and tangential [1/kg] */
-    double end_weight;         /* extra weight of the end of the step in the normal force, */
-    double end_weight_t;       /* the tangential spring, */
-    double end_weight_damping; /* and the normal damper (0 to 1) */
-    int slips;                 /* element of the active set */
-    int change_count;          /* how often Newton's iteration has changed `slips` */
+    /* Extra weights (0 to 1) of the end of the step in three forces. */
+    double end_weight;         /* normal spring */
+    double end_weight_t;       /* tangential spring */
+    double end_weight_damping; /* normal damper */
+    int slips;                 /* part of the active set: 1 slips, 0 sticks */
+    int change_count;          /* how often `slips` was changed at a solution */
     v3 predicted_trial;        /* direction of slip in the present correction */
     int has_prediction;
     skel__conserving_contact_force now;
@@ -164,7 +165,7 @@ const skel__sweeps *skel__sweeps_best(void);
 
 /* ---- workspace ---- */
 
-#define SKEL__CONSERVING_HISTORY 3
+#define SKEL__CONSERVING_HISTORY 3 /* previous steps that the prediction uses */
 
 struct skel__conserving {
     const skel__sweeps *sweeps;
@@ -239,17 +240,18 @@ double skel__conserving_equations(skel_state *s, double h, int with_derivatives)
 
 /* ---- loop joints and pins (conserving_loops.c) ---- */
 
-/* Responses of the factored tree; then the correction y, dlambda with loops, from that without;
-   then the multipliers of the loops, changed by `share` of their correction. */
+/* Computes the responses of the factored tree to unit multipliers. */
 void skel__conserving_loops_respond(skel_state *s, double h);
+/* Turns the correction y, dlambda of the tree alone into that with loops. */
 void skel__conserving_loops_solve(skel_state *s);
+/* Adds `share` of their correction to the multipliers of the loops. */
 void skel__conserving_loops_correct(skel_state *s, double share);
 
 /* ---- Newton's method (conserving_newton.c) ---- */
 
 /* Solves the equations of a step of length h. s->x is only read. Returns 0 without convergence. */
 int skel__conserving_newton(skel_state *s, double h);
-/* Whether forces act on one side only and may set in or end within the step: contacts, limits. */
+/* Whether forces act that may set in or end within the step: contacts, limits. */
 int skel__conserving_has_unilateral(const skel_state *s);
 
 /* ---- joints (conserving_joint.c, conserving_friction.c) ---- */
@@ -262,10 +264,12 @@ void skel__conserving_joint_terms(const skel_state *s, const skel__conserving *e
                                   double h, double t, skel__conserving_joint *out,
                                   skel__conserving_blocks *blocks);
 
-/* Joint friction: mobilities, set once; the friction's part of `start` for a step of length h; and
-   impulses to full precision, once Newton's method has converged. */
+/* Sets the mobilities, once per state. */
 void skel__conserving_friction_reserve(const skel_model *m, skel__conserving_friction *friction);
+/* Fills the friction's part of `start` for a step of length h. */
 void skel__conserving_friction_begin(const skel_state *s, int32_t joint, double h);
+/* Computes the impulses of stiff friction to full precision, after Newton's method has
+   converged. */
 void skel__conserving_friction_refine(skel_state *s);
 
 /* ---- fields and the moving frame (conserving_field.c) ---- */
@@ -273,10 +277,10 @@ void skel__conserving_friction_refine(skel_state *s);
 static inline int skel__conserving_has_fields(const skel_model *m) {
     return m->nf > 0 || m->has_frame;
 }
-/* Adds the impulses on body i at its mean state to *force and *torque; subtracts their derivatives
-   from its 6 x 6 block. */
+/* Adds the impulses on body i at its mean state to *force and *torque. */
 void skel__conserving_field(const skel_state *s, const skel__conserving *em, int32_t i, double h,
                             v3 *force, v3 *torque);
+/* Subtracts their derivatives from the 6 x 6 block of body i. */
 void skel__conserving_field_derivative(const skel_state *s, const skel__conserving *em, int32_t i,
                                        double h, double *block);
 
@@ -289,21 +293,24 @@ double skel__conserving_contacts_find(skel_state *s, double h);
 void skel__conserving_contacts_begin(skel_state *s, double h);
 /* Adds impulses, and derivatives on request. */
 void skel__conserving_contacts_add(skel_state *s, double h, int with_derivatives);
-/* The active set (stick or slip) of the next correction, from the one that was just computed; ends
-   that prediction; the active set that the force law gives at a solution. The int is the number of
-   contacts that changed. */
+/* Predicts which contacts stick and which slip after the correction y. Returns the number of
+   changes of the active set. */
 int skel__conserving_contacts_predict(skel_state *s, double h);
+/* Ends the use of predicted slip directions, after a correction was applied. */
 void skel__conserving_contacts_clear_prediction(skel_state *s);
+/* At a solution: sets the active set to the one that the force law gives. Returns the number of
+   changes. */
 int skel__conserving_contacts_update_active_set(skel_state *s);
 /* Adds work and impulses to *sum and sets the internal variables at the end of the step. */
 void skel__conserving_contacts_account(skel_state *s, double h, skel__power *sum);
 /* Updates stored energies; s->x is the end of the step already. */
 void skel__conserving_contacts_end(skel_state *s);
 
-/* Pairs of dynamic bodies: number of pairs to reserve; responses of the factored tree; the
-   correction y, dlambda with pairs, from that without. */
+/* Number of pairs of dynamic bodies to reserve. */
 int32_t skel__conserving_pair_capacity(const skel_model *m);
+/* Computes the responses of the factored tree to unit forces between the bodies of each pair. */
 void skel__conserving_pairs_respond(skel_state *s, double h);
+/* Turns the correction y, dlambda of the tree alone into that with pairs. */
 void skel__conserving_pairs_solve(skel_state *s);
 
 /* ---- sleep (conserving_sleep.c) ---- */
@@ -315,13 +322,15 @@ int skel__conserving_is_asleep(const skel_state *s);
 
 /* ---- wobbling masses (conserving_wobble.c) ---- */
 
+/* Adds impulses, and derivatives on request. */
 void skel__conserving_wobbles_add(skel_state *s, double h, int with_derivatives);
+/* Adds work and impulses to *sum. */
 void skel__conserving_wobbles_account(const skel_state *s, double h, skel__power *sum);
 
 /* ---- shared formulas ---- */
 
 /* Number of constraint rows of a joint type that are lengths [m]. They come before the rows that
-   are angles. Every free displacement leaves one of three. */
+   are angles. Each free displacement removes one of three. */
 static inline int skel__joint_length_rows(int32_t type) {
     int rows = 3;
     for (int k = 0; k < skel__joint_kinds[type].dof; ++k) rows -= skel__is_length(type, k);

@@ -15,14 +15,14 @@
    which damps it. */
 #include "integrate/conserving.h"
 
-#define CONTACT_REACH_STEPS 3.0     /* candidates within that many steps of motion are evaluated */
-#define CONTACT_STEP_PER_PERIOD 0.4 /* step over the time of one radian of a contact's swing */
-#define CONTACT_SLOW 0.03           /* of the speed of a fall by the contact length: not followed */
-#define CONTACT_ROLL_PER_STEP 0.3   /* of the radii, tangential motion in a step */
-#define CONTACT_CHANGES_MAX 6       /* changes between stick and slip in one Newton iteration */
-#define CONTACT_CONE_TOL 1e-5       /* of the friction bound: stick and slip are equal there */
-#define CONTACT_QUOTIENT_MIN 1e-7   /* of the depths: shorter motion needs no difference quotient */
-#define CONTACT_DISTANCE_MARGIN 1e-6 /* of the contact length, added to every reach */
+#define CONTACT_REACH_STEPS 3.0     /* candidates that are reached in so many steps are evaluated */
+#define CONTACT_STEP_PER_PERIOD 0.4 /* longest step, relative to sqrt(mass / stiffness) */
+#define CONTACT_SLOW 0.03           /* slower contacts do not limit the step; of sqrt(g length) */
+#define CONTACT_ROLL_PER_STEP 0.3   /* longest tangential motion in a step, relative to the radii */
+#define CONTACT_CHANGES_MAX 6       /* changes of stick and slip in one solution of a step */
+#define CONTACT_CONE_TOL 1e-5       /* relative to the friction bound, where stick equals slip */
+#define CONTACT_QUOTIENT_MIN 1e-7   /* shortest motion for a quotient, relative to the depths */
+#define CONTACT_DISTANCE_MARGIN 1e-6 /* added to every reach, relative to the contact length */
 
 /* ---- search, and the step length that contacts need ---- */
 

@@ -124,7 +124,7 @@ static double add_tree_joint(skel_state *s, int32_t joint, int32_t child, double
 
 static double add_loop_joint(skel_state *s, int32_t loop, double h, int with_derivatives) {
     const int32_t joint = s->loop_joint[loop];
-    double *gamma = s->em->loop[loop].g;
+    double *gamma = s->em->loop[loop].gamma;
     if (!with_derivatives) return add_joint(s, joint, h, NULL, gamma);
 
     skel__conserving_blocks b = loop_blocks(s->m, s->em, &s->m->joint[joint], loop);

@@ -83,7 +83,8 @@ void skel__conserving_loops_solve(skel_state *s) {
 
         for (int k = 0; k < rows; ++k, ++at) {
             const double *ga = e->ga + 6 * k, *gb = e->gb + 6 * k;
-            em->mu[at] = e->g[k] - row_times(m, j->a, ga, em->y) - row_times(m, j->b, gb, em->y);
+            em->mu[at] =
+                e->gamma[k] - row_times(m, j->a, ga, em->y) - row_times(m, j->b, gb, em->y);
             for (int32_t c = 0; c < s->nr; ++c) {
                 const double *z = em->loop_y + (size_t)c * n;
                 em->schur[at * s->nr + c] = row_times(m, j->a, ga, z) + row_times(m, j->b, gb, z);

@@ -50,67 +50,88 @@ SKEL__INLINE w33 free_compliance(w33 nt, w33 row_duals, w33 torque_duals, int ro
     return w33_add_outer(h, a * over, z, t);
 }
 
-SKEL__INLINE int factor_point(skel__lu *b, double *parent) {
-    const int c = b->child, rows = b->rows - 3;
-
-    /* F and N by u and theta. */
-    const w3 arm = w3_from(&b->point.arm[c]), arm1 = w3_from(&b->point.arm1[c]);
-    const w33 torque_by_dp = corner_of(b->a, 3, 0), fu = corner_of(b->a, 0, 0);
-    const w33 ft = w33_add(corner_of(b->a, 0, 3), w33_times_skew(fu, arm1));
-    const w33 nu = w33_sub(torque_by_dp, w33_skew_times(arm, fu));
-    const w33 nt = w33_sub(w33_add(corner_of(b->a, 3, 3), w33_times_skew(torque_by_dp, arm1)),
-                           w33_skew_times(arm, ft));
-    w33_store(fu, b->fu);
-    w33_store(ft, b->ft);
-    w33_store(nu, b->nu);
-    w33_store(nt, b->nt);
-
-    /* H and H N_u. */
+/* Factors of a joint while they are computed; letters as above. */
+typedef struct point_factors {
+    w33 fu, ft, nu, nt;
     w33 h, h_nu;
+    w33 by_theta;       /* 1 - H (N_t + K_cp) */
+    int is_independent; /* by_theta is zero: the rotation of the parent has no effect */
+} point_factors;
+
+/* F and N by u and theta, from A. */
+SKEL__INLINE void set_force_factors(const skel__lu *b, point_factors *f) {
+    const w3 arm = w3_from(&b->point.arm[b->child]), arm1 = w3_from(&b->point.arm1[b->child]);
+    const w33 torque_by_dp = corner_of(b->a, 3, 0);
+    f->fu = corner_of(b->a, 0, 0);
+    f->ft = w33_add(corner_of(b->a, 0, 3), w33_times_skew(f->fu, arm1));
+    f->nu = w33_sub(torque_by_dp, w33_skew_times(arm, f->fu));
+    f->nt = w33_sub(w33_add(corner_of(b->a, 3, 3), w33_times_skew(torque_by_dp, arm1)),
+                    w33_skew_times(arm, f->ft));
+}
+
+/* H, H N_u and by_theta. */
+SKEL__INLINE void set_motion_factors(skel__lu *b, int rows, point_factors *f) {
     if (rows > 0) {
         const w33 row_duals = dual_of(b->point.n1, rows), torque_duals = dual_of(b->point.n, rows);
         w33_store(row_duals, b->theta_by_gamma);
         w33_store(torque_duals, b->lambda_by_torque);
-        h = free_compliance(nt, row_duals, torque_duals, rows);
-        h_nu = w33_mul(h, nu);
+        f->h = free_compliance(f->nt, row_duals, torque_duals, rows);
+        f->h_nu = w33_mul(f->h, f->nu);
     } else { /* the division is independent of the product, so both run at the same time */
-        const w33 cofactors = w33_cofactors(nt), adjugate = w33_transpose(cofactors);
-        const double d = 1.0 / w3_dot(nt.c[0], cofactors.c[0]);
-        h = w33_scale(adjugate, d);
-        h_nu = w33_scale(w33_mul(adjugate, nu), d);
+        const w33 cofactors = w33_cofactors(f->nt), adjugate = w33_transpose(cofactors);
+        const double d = 1.0 / w3_dot(f->nt.c[0], cofactors.c[0]);
+        f->h = w33_scale(adjugate, d);
+        f->h_nu = w33_scale(w33_mul(adjugate, f->nu), d);
     }
-    w33_store(h, b->h);
-    w33_store(h_nu, b->h_nu);
-    if (!isfinite(w3_dot(h_nu.c[0], w3_add(h_nu.c[1], h_nu.c[2])))) return 0;
 
-    /* 1 - H (N_t + K_cp). For a ball H N_t = 1, so without coupling it is zero. */
-    const int is_independent = rows == 0 && !b->is_coupled;
-    w33 by_theta = w33_zero();
-    if (rows > 0) by_theta = w33_sub(w33_diagonal(1.0), w33_mul(h, nt));
-    if (b->is_coupled) by_theta = w33_sub(by_theta, w33_mul(h, w33_from(&b->kcp)));
-    w33_store(by_theta, b->by_parent_theta);
-    if (!parent) return 1;
+    /* For a ball H N_t = 1, so without coupling by_theta is zero. */
+    f->is_independent = rows == 0 && !b->is_coupled;
+    f->by_theta = w33_zero();
+    if (rows > 0) f->by_theta = w33_sub(w33_diagonal(1.0), w33_mul(f->h, f->nt));
+    if (b->is_coupled) f->by_theta = w33_sub(f->by_theta, w33_mul(f->h, w33_from(&b->kcp)));
+}
 
-    /* Force on the parent by u_p; by theta_p, with u_p = dp_p - up1 x theta_p. */
-    const w3 up = w3_from(&b->point.arm[!c]), up1 = w3_from(&b->point.arm1[!c]);
-    const w33 force_u = w33_sub(fu, w33_mul(ft, h_nu));
+/* Adds force and torque of the joint, by the motion of the parent, to the block of the parent. */
+SKEL__INLINE void add_to_parent(const skel__lu *b, const point_factors *f, double *parent) {
+    const w3 up = w3_from(&b->point.arm[!b->child]), up1 = w3_from(&b->point.arm1[!b->child]);
+
+    /* Force by u_p; by theta_p, with u_p = dp_p - up1 x theta_p. */
+    const w33 force_u = w33_sub(f->fu, w33_mul(f->ft, f->h_nu));
     w33 force_t = w33_sub(w33_zero(), w33_times_skew(force_u, up1));
-    if (!is_independent) force_t = w33_add(force_t, w33_mul(ft, by_theta));
+    if (!f->is_independent) force_t = w33_add(force_t, w33_mul(f->ft, f->by_theta));
 
     /* Torque likewise: moment of the force, and the torque that the joint transmits. N_t and K_pc
        both multiply the rotation of the child. */
     w33 torque_u = w33_skew_times(up, force_u), torque_t = w33_skew_times(up, force_t);
-    if (!is_independent) {
-        const w33 by_child = w33_add(nt, w33_from(&b->kpc));
-        const w33 by_u = w33_sub(nu, w33_mul(by_child, h_nu));
+    if (!f->is_independent) {
+        const w33 by_child = w33_add(f->nt, w33_from(&b->kpc));
+        const w33 by_u = w33_sub(f->nu, w33_mul(by_child, f->h_nu));
         torque_u = w33_add(torque_u, by_u);
         torque_t = w33_sub(torque_t, w33_times_skew(by_u, up1));
-        torque_t = w33_add(torque_t, w33_add(w33_mul(by_child, by_theta), w33_from(&b->kcp)));
+        torque_t = w33_add(torque_t, w33_add(w33_mul(by_child, f->by_theta), w33_from(&b->kcp)));
     }
     corner_add(parent, 0, 0, force_u);
     corner_add(parent, 0, 3, force_t);
     corner_add(parent, 3, 0, torque_u);
     corner_add(parent, 3, 3, torque_t);
+}
+
+/* Returns 0 if the block is singular. */
+SKEL__INLINE int factor_point(skel__lu *b, double *parent) {
+    point_factors f;
+    set_force_factors(b, &f);
+    w33_store(f.fu, b->fu);
+    w33_store(f.ft, b->ft);
+    w33_store(f.nu, b->nu);
+    w33_store(f.nt, b->nt);
+
+    set_motion_factors(b, b->rows - 3, &f);
+    w33_store(f.h, b->h);
+    w33_store(f.h_nu, b->h_nu);
+    w33_store(f.by_theta, b->by_parent_theta);
+    if (!isfinite(w3_dot(f.h_nu.c[0], w3_add(f.h_nu.c[1], f.h_nu.c[2])))) return 0;
+
+    if (parent) add_to_parent(b, &f, parent);
     return 1;
 }
 

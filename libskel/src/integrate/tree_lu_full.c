@@ -111,15 +111,15 @@ static slide_duals duals_of(const double *at, int by, int step) {
 /* R: motions without a part along z that satisfy unit gammas, G_b R = 1. */
 static void set_r(const slide_duals *d, double *r) {
     for (int k = 0; k < 5; ++k) {
-        v3 shift = {0, 0, 0}, turn = {0, 0, 0};
+        v3 shift = {0, 0, 0}, rotation = {0, 0, 0};
         if (k < 2)
             shift = d->u[k];
         else {
-            turn = d->n[k - 2];
-            for (int e = 0; e < 2; ++e) shift = v3_mad(shift, -v3_dot(d->m[e], turn), d->u[e]);
+            rotation = d->n[k - 2];
+            for (int e = 0; e < 2; ++e) shift = v3_mad(shift, -v3_dot(d->m[e], rotation), d->u[e]);
         }
 
-        const double v[6] = {shift.x, shift.y, shift.z, turn.x, turn.y, turn.z};
+        const double v[6] = {shift.x, shift.y, shift.z, rotation.x, rotation.y, rotation.z};
         for (int c = 0; c < 6; ++c) r[5 * c + k] = v[c];
     }
 }
