@@ -12,20 +12,19 @@ bl_info = {
     "category": "Animation",
 }
 
-if "bpy" in locals():  # reloaded: the modules, too
-    import importlib
-    for _module in (binding, convert, pipeline, convert_ik, convert_robot, compat, bl_survey,
-                    bl_read, bl_write, props, takes, ops, panel, ik, panel_ik, robots,
-                    panel_robots):
-        importlib.reload(_module)
+import sys
 
-import bpy  # noqa: F401
+if "MODULES" in locals():       # Blender reloads the add-on: load its modules again, too
+    for _name in list(sys.modules):
+        if _name.startswith(tuple(f"{__name__}.{folder}" for folder in ("core", "blender", "ui"))):
+            del sys.modules[_name]
 
-from . import binding, convert, pipeline, convert_ik, convert_robot, compat, bl_survey
-from . import bl_read, bl_write
-from . import props, takes, ops, panel, ik, panel_ik, robots, panel_robots
+from .blender import takes  # noqa: E402
+from .ui import (operators, operators_ik, operators_robots, panels, panels_ik,  # noqa: E402
+                 panels_robots, properties)
 
-MODULES = (props, takes, ops, panel, ik, panel_ik, robots, panel_robots)
+MODULES = (properties, takes, operators, panels, operators_ik, panels_ik, operators_robots,
+           panels_robots)
 
 
 def register():

@@ -18,9 +18,7 @@ import sys
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODULES = ("__init__", "binding", "compat", "convert", "pipeline", "bl_survey", "bl_read",
-           "bl_write", "props", "takes", "ops", "panel", "convert_ik", "ik", "panel_ik",
-           "convert_robot", "robots", "panel_robots")
+FOLDERS = ("core", "blender", "ui")
 ROBOTS = HERE.parent / "samples" / "robots"
 PACKAGES = ("libexpat1-dev", "liblapacke-dev", "libopenblas-serial-dev", "libsundials-dev")
 EPOCH = (2020, 1, 1, 0, 0, 0)
@@ -69,8 +67,10 @@ def write_zip(path, files):
 
 def addon(manifest):
     """The add-on without skelpy."""
-    for name in MODULES:
-        yield f"skel/{name}.py", (HERE / f"{name}.py").read_bytes()
+    yield "skel/__init__.py", (HERE / "__init__.py").read_bytes()
+    for folder in FOLDERS:
+        for path in sorted((HERE / folder).glob("*.py")):
+            yield f"skel/{folder}/{path.name}", path.read_bytes()
     yield "skel/blender_manifest.toml", manifest.encode()
     yield "skel/COPYING", (HERE / "COPYING").read_bytes()
     for path in sorted(ROBOTS.glob("*.json")):
@@ -110,7 +110,7 @@ def manifest_of(version, wheels=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("--library", "--bridge", "--out"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)

@@ -10,8 +10,9 @@ int main(int argc, char **argv) {
     skel_scene *scene = NULL;
     skel_bake *bake = NULL;
     if (skel_scene_parse(json, length, &scene, &err) < 0) return puts(err.text), 1;
-    if (skel_bake_start(scene, &bake, &err) < 0) return puts(err.text), 1;
-    if (skel_bake_advance(bake, -1.0) < 0) return skel_bake_error(bake, &err), puts(err.text), 1;
+    if (skel_scene_bake_start(scene, &bake, &err) < 0) return puts(err.text), 1;
+    if (skel_bake_advance(bake, -1.0) < 0)
+        return skel_bake_get_error(bake, &err), puts(err.text), 1;
 
     skel_bake_summary sum = {.struct_size = sizeof sum};
     skel_bake_get_summary(bake, &sum);

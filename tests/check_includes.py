@@ -7,8 +7,8 @@ libskel/src     base < math < model < contact < dynamics < integrate | ik < driv
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
-plugin_blender  the standard library and itself; bpy and mathutils not in convert, pipeline,
-                binding; no numpy, no threads
+plugin_blender  core < blender < ui: leftwards or the own folder; the standard library; bpy and
+                mathutils not in core; no numpy, no threads
 """
 import ast
 import os
@@ -125,28 +125,47 @@ def check_python():
                     yield path, node.lineno, f"{name}: not in the standard library"
 
 
-PURE = {"convert.py", "convert_ik.py", "convert_robot.py", "pipeline.py", "binding.py", "pack.py"}
+ADDON = ["core", "blender", "ui"]
 HOST = {"bpy", "mathutils", "addon_utils"}
 REFUSED = {"threading", "multiprocessing", "concurrent", "numpy"}
 
 
 def imported(path):
+    """(line, dots, name) of what a module imports: `from ..core import x` has two dots."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read(), path)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.lineno, node.module.split(".")[0]
+            yield from ((node.lineno, 0, alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.lineno, node.level, node.module.split(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, node.level, alias.name) for alias in node.names)
+
+
+def addon_import(folder, dots, name):
+    """What is wrong with an import in a folder of the add-on ("" for its top level), or None."""
+    if dots == 2 or dots == 1 and not folder:
+        if name in ADDON and folder in ADDON and ADDON.index(name) > ADDON.index(folder):
+            return f"{folder} may not import {name}"
+        return None if name in (*ADDON, "skelpy") else "not allowed here"
+    if dots == 1:
+        return None
+    host = HOST if folder in ADDON[1:] else set()
+    if name in REFUSED or name not in sys.stdlib_module_names | {"skelpy"} | host:
+        return "not allowed here"
+    return None
 
 
 def check_addon():
     """Blender's own modules where they belong; nothing that extension reviewers refuse."""
     for path in files("plugin_blender", ".py"):
-        own = {"skelpy"} | (set() if os.path.basename(path) in PURE else HOST)
-        for number, name in imported(path):
-            if name in REFUSED or name not in sys.stdlib_module_names | own:
-                yield path, number, f"{name}: not allowed here"
+        inside = os.path.relpath(path, os.path.join(ROOT, "plugin_blender")).split(os.sep)
+        folder = inside[0] if len(inside) > 1 else ""
+        for number, dots, name in imported(path):
+            problem = addon_import(folder, dots, name)
+            if problem:
+                yield path, number, f"{name}: {problem}"
 
 
 def main():

@@ -205,10 +205,37 @@ def check_citations():
                 yield problem(match, f"cites {match[0]}, which the repository lacks")
 
 
+# ---- macros: a name has one value; constness is never cast away ---------------------------------
+
+DEFINE = re.compile(r"^#define[ \t]+(\w+)(\([^)]*\))?[ \t]*((?:\\\n|[^\n])*)", re.M)
+NO_CONST = re.compile(r"\(\w[\w ]*\*\)\s*\(uintptr_t\)")
+
+
+def check_macros():
+    """Macros of the engine and the bridge. A file that undefines a name may define it as it likes:
+    the name does not outlive its use."""
+    values = {}
+    for path in paths():
+        inside = os.path.relpath(path, ROOT).split(os.sep)[0] in ("libskel", "plugin_bridge")
+        if not inside or not path.endswith((".c", ".h")):
+            continue
+        text = read(path)
+        for match in NO_CONST.finditer(text):
+            yield path, text.count("\n", 0, match.start()) + 1, "casts const away"
+        for match in DEFINE.finditer(text):
+            name, value = match[1], re.sub(r"\s+|\\\n|/\*.*?\*/", "", match[3])
+            if re.search(rf"^#undef[ \t]+{name}\b", text, re.M):
+                continue
+            known = values.setdefault(name, (path, value))
+            if known[1] != value and known[0] != path:      # a file may choose by #if
+                yield path, text.count("\n", 0, match.start()) + 1, \
+                    f"{name} has another value in {os.path.relpath(known[0], ROOT)}"
+
+
 def main():
     if sys.argv[1:2] == ["--format"]:
         return check_format(sys.argv[2])
-    problems = [*check_top(), *check_files(), *check_citations()]
+    problems = [*check_top(), *check_files(), *check_citations(), *check_macros()]
     for path, number, problem in problems:
         print(f"{os.path.relpath(path, ROOT) if os.path.isabs(path) else path}:{number}: {problem}")
     return 1 if problems else 0

@@ -208,17 +208,17 @@ START_TEST(steps_and_bakes_are_sized_too) {
     skel_bake_desc_init_sized(&desc.desc, sizeof desc);
     desc.desc.model = model;
     desc.desc.sample_count = 2;
-    ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_OK);
     skel_bake_destroy(bake);
     desc.tail[15] = 1;
-    ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);
     desc.tail[15] = 0;
     desc.desc.struct_size = 64; /* before preroll */
-    ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_OK);
     skel_bake_destroy(bake);
     desc.desc.struct_size = 56;
-    ck_assert_int_eq(skel_bake_start(&desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);
 
     skel_state_destroy(state);

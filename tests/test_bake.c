@@ -112,7 +112,7 @@ START_TEST(samples_between_steps) { /* a step that fits no frame still samples a
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     for (int32_t k = 0; k < 25; ++k) {
         skel_report_row row = {.struct_size = sizeof row};
-        ck_assert_int_eq(skel_bake_report(b, k, &row), SKEL_OK);
+        ck_assert_int_eq(skel_bake_get_report(b, k, &row), SKEL_OK);
         near1(row.time, k / 24.0, 1e-12);
     }
     near(skel_bake_poses(a), skel_bake_poses(b), 25 * 3 * 7, 1e-5);
@@ -136,7 +136,7 @@ START_TEST(preroll_settles_first) { /* sample 0 shows the motion after that time
         ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
         skel_report_row row = {.struct_size = sizeof row};
         skel_bake_summary sum = {.struct_size = sizeof sum};
-        ck_assert_int_eq(skel_bake_report(b, 0, &row), SKEL_OK);
+        ck_assert_int_eq(skel_bake_get_report(b, 0, &row), SKEL_OK);
         ck_assert_double_eq(row.time, 0);
         /* no curve knows the time: the same motion, a quarter of a second earlier */
         near(skel_bake_velocities(b), skel_bake_velocities(a) + 6 * 5 * 6, 7 * 5 * 6,
@@ -182,8 +182,8 @@ START_TEST(a_driven_jump_is_an_impact) {
     }
     skel_report_row first = {.struct_size = sizeof first}, row = first;
     skel_bake_summary sum = {.struct_size = sizeof sum};
-    ck_assert_int_eq(skel_bake_report(bake, 0, &first), SKEL_OK);
-    ck_assert_int_eq(skel_bake_report(bake, 10, &row), SKEL_OK);
+    ck_assert_int_eq(skel_bake_get_report(bake, 0, &first), SKEL_OK);
+    ck_assert_int_eq(skel_bake_get_report(bake, 10, &row), SKEL_OK);
     const double drift = d.integrator == SKEL_INTEGRATOR_EULER ? 1e-2 : 1e-6;
     near1(row.work_drive, row.kinetic - first.kinetic, drift);
     skel_bake_get_summary(bake, &sum);
@@ -270,7 +270,7 @@ START_TEST(divergence_is_an_error_with_time) {
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_E_DIVERGED); /* and stays one */
     skel_error err;
     skel_error_init(&err);
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     ck_assert_int_eq(err.status, SKEL_E_DIVERGED);
     ck_assert_ptr_nonnull(strstr(err.text, "t = "));
     ck_assert_int_ge(skel_bake_samples_done(b), 1);

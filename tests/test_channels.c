@@ -510,7 +510,7 @@ START_TEST(says_what_is_wrong) {
     c->bones[3] = bone, c->bones[3].body = BONES, refused(c, "bones[3].body");
     c->bones[3] = bone, c->bones[3].rotation = 7, refused(c, "bones[3].rotation");
     c->bones[3] = bone, c->bones[3].scale = 0, refused(c, "bones[3]");
-    c->bones[3] = bone, c->bones[3].body = -1, refused(c, "channels without a body");
+    c->bones[3] = bone, c->bones[3].body = -1, refused(c, "must have a body");
     c->bones[3] = bone, c->poses[2][3][0] = NAN, refused(c, "sample 2 of bone 3");
     c->poses[2][3][0] = 0;
     for (int k = 0; k < 3; ++k) c->object[0][4 + k] += 0.01f * c->object[0][k]; /* a shear */

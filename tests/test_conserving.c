@@ -548,6 +548,64 @@ START_TEST(a_pin_elsewhere_is_an_error) { /* no jump, no velocity out of nowhere
 }
 END_TEST
 
+/* The step crosses the time at which a pin would close elsewhere: its first part succeeds, and the
+   pin then makes it fail. Pins, the muscle's history and all other state variables must be the same
+   as before. */
+START_TEST(a_failed_step_restores_all_variables) {
+    const double time[2] = {0, 1}, path[6] = {0, 0, 0, 0, 0, 0}, pin[2] = {.5, 1};
+    skel_body_desc b[2];
+    skel_joint_desc j;
+    skel_model_desc d;
+    skel_step_desc step;
+    for (int k = 0; k < 2; ++k) {
+        skel_body_desc_init(&b[k]);
+        b[k].mass = 1;
+        b[k].inertia[0] = b[k].inertia[1] = b[k].inertia[2] = .1;
+    }
+    b[0].position_curve = (skel_curve){time, path, 2, 3};
+    b[0].pinned = pin;
+    b[0].pinned_count = 1;
+    skel_joint_desc_init(&j);
+    j.type = SKEL_JOINT_HINGE;
+    j.child = 1;
+    j.muscle.growth = 10;
+    j.muscle.max = 20;
+    j.muscle.side = 1;
+    j.muscle.feedback = .5;
+    j.muscle.delay = .03;
+    j.muscle.impact_speed = -1;
+    skel_model_desc_init(&d);
+    d.bodies = b;
+    d.body_count = 2;
+    d.joints = &j;
+    d.joint_count = 1;
+
+    scene s;
+    skel_state *before;
+    ck_assert_int_eq(skel_model_create(&d, &s.model, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_state_create(s.model, &before, NULL), SKEL_OK);
+    run(s.state, SKEL_INTEGRATOR_CONSERVING, .01, 49);
+    ck_assert_int_eq(s.state->history[0].count, 49);
+    ck_assert_int_eq(skel_state_copy(before, s.state), SKEL_OK);
+
+    skel_step_desc_init(&step);
+    step.integrator = SKEL_INTEGRATOR_CONSERVING;
+    step.h = .02;
+    ck_assert_int_eq(skel_step(s.state, &step, NULL), SKEL_E_JOINT);
+
+    const skel_state *after = s.state;
+    ck_assert_int_eq(after->is_pinned[0], 0);
+    ck_assert_int_eq(after->nloop, 0);
+    ck_assert_int_eq(after->history[0].count, 49);
+    ck_assert(after->t == before->t);
+    ck_assert_int_eq(memcmp(&after->sum, &before->sum, sizeof after->sum), 0);
+    ck_assert_int_eq(memcmp(after->arrays, before->arrays, after->array_bytes), 0);
+    skel_state_destroy(before);
+    scene_free(&s);
+}
+END_TEST
+
 /* A rod between the world and a body that is driven away: no motion fits. */
 START_TEST(a_contradiction_is_an_error) {
     const double time[2] = {0, 1}, path[6] = {1, 0, 0, 2, 0, 0};
@@ -614,6 +672,7 @@ int main(void) {
     tcase_add_loop_test(t, far_from_the_origin, 0, 2);
     tcase_add_test(t, pins_hold_and_let_go);
     tcase_add_test(t, a_pin_elsewhere_is_an_error);
+    tcase_add_test(t, a_failed_step_restores_all_variables);
     tcase_add_test(t, a_contradiction_is_an_error);
     tcase_add_test(t, release_keeps_the_velocity_of_the_curve);
     suite_add_tcase(suite, t);

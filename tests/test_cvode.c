@@ -35,7 +35,7 @@ static skel_bake *bake(const scene *s, int32_t integrator, double tolerance, dou
     d.sample_rate = rate, d.sample_count = (uint32_t)(seconds * rate + 1.5);
     ck_assert_msg(skel_bake_start(&d, &b, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(b, -1);
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     return b;
 }
@@ -101,7 +101,7 @@ START_TEST(rates_are_the_slopes_of_a_motion) { /* against rk4 in maximal coordin
         int32_t roots[5];
         skel__reduced c = skel__reduced_of(s.model, roots);
         ck_assert_uint_le(c.n, MAX_Y);
-        ck_assert_uint_eq(c.n, skel__reduced_room(s.model));
+        ck_assert_uint_eq(c.n, skel__reduced_length(s.model));
         skel__reduced_pack(&c, s.state, y[0]);
         run_rk4(s.state, h, 1);
         skel__reduced_pack(&c, s.state, y[1]);
@@ -349,9 +349,9 @@ START_TEST(humanoid_keeps_its_invariants) {
     const skel_bake_summary sum = summary(b);
     skel_report_row first = {.struct_size = sizeof first}, row = first;
     double energy = 0, spin = 0;
-    skel_bake_report(b, 0, &first);
+    skel_bake_get_report(b, 0, &first);
     for (int32_t n = 1; n < skel_bake_samples_done(b); ++n) { /* against its own size, too */
-        skel_bake_report(b, n, &row);
+        skel_bake_get_report(b, n, &row);
         energy = fmax(energy, fabs(row.kinetic - first.kinetic) / first.kinetic);
         spin = fmax(spin, max_difference(row.angular_momentum, first.angular_momentum, 3) /
                               max_abs(first.angular_momentum, 3));
@@ -390,7 +390,7 @@ END_TEST
 
 START_TEST(bdf_of_many_bodies) { /* y too long for a dense Jacobian */
     scene s = scene_chain(MANY_BODIES, SKEL_JOINT_BALL, SKEL_JOINT_HINGE, .05, NULL);
-    ck_assert_uint_gt(skel__reduced_room(s.model), 600);
+    ck_assert_uint_gt(skel__reduced_length(s.model), 600);
     skel_bake *a = bake(&s, SKEL_INTEGRATOR_ADAMS, 1e-7, 100, .05);
     skel_bake *b = bake(&s, SKEL_INTEGRATOR_BDF, 1e-7, 100, .05);
     near(skel_bake_poses(a), skel_bake_poses(b), 5 * 7 * MANY_BODIES, 1e-6);
@@ -501,7 +501,7 @@ START_TEST(a_drive_in_closed_form) {
         double worst = 0;
         for (int32_t n = 0; n < skel_bake_samples_done(b); ++n) {
             const double t = n / 24.0;
-            ck_assert_int_eq(skel_bake_report(b, n, &row), SKEL_OK);
+            ck_assert_int_eq(skel_bake_get_report(b, n, &row), SKEL_OK);
             worst = fmax(worst, fabs(row.work_drive - m * (a + g) * .5 * a * t * t));
             worst = fmax(worst, fabs(row.impulse[2] - m * a * t));
             worst = fmax(worst, fabs(row.angular_impulse[1] + x * m * a * t));
@@ -540,8 +540,8 @@ START_TEST(a_drive_that_is_shaken) {
         ck_assert_double_le(sum.angular_momentum_drift, 2e-7);
         ck_assert_uint_eq(sum.warning_count, summary(known).warning_count);
         for (int32_t n = 0; n < skel_bake_samples_done(b); ++n) {
-            ck_assert_int_eq(skel_bake_report(known, n, &want), SKEL_OK);
-            ck_assert_int_eq(skel_bake_report(b, n, &row), SKEL_OK);
+            ck_assert_int_eq(skel_bake_get_report(known, n, &want), SKEL_OK);
+            ck_assert_int_eq(skel_bake_get_report(b, n, &row), SKEL_OK);
             near1(row.work_drive, want.work_drive, 2e-6);
         }
         skel_bake_destroy(b);
@@ -704,7 +704,7 @@ START_TEST(what_cannot_go_on_says_why) {
     d.model = s.model, d.sample_count = 40;
     ck_assert_int_eq(skel_bake_start(&d, &k, &err), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(k, -1), SKEL_E_DIVERGED);
-    skel_bake_error(k, &err);
+    skel_bake_get_error(k, &err);
     ck_assert_msg(strstr(err.text, "t = ") && strstr(err.text, "'feather'"), "%s", err.text);
     ck_assert_int_eq(err.body, 0);
     skel_bake_destroy(k);
@@ -739,7 +739,7 @@ START_TEST(a_start_out_of_range_says_so) {
             skel_status status = skel_bake_start(&d, &b, &err);
             if (status == SKEL_OK) {
                 status = skel_bake_advance(b, -1);
-                skel_bake_error(b, &err);
+                skel_bake_get_error(b, &err);
             }
             ck_assert_int_eq(status, SKEL_E_DIVERGED);
             ck_assert_msg(!strstr(err.text, "success"), "%s", err.text);
@@ -772,7 +772,7 @@ START_TEST(stiff_friction_does_not_hang) {
             d.model = s.model, d.state = s.state, d.integrator = k, d.sample_count = 13;
             ck_assert_int_eq(skel_bake_start(&d, &b, &err), SKEL_OK);
             const skel_status status = skel_bake_advance(b, -1);
-            skel_bake_error(b, &err);
+            skel_bake_get_error(b, &err);
             ck_assert_double_le(summary(b).evaluations, 1e6);
             printf("friction %g, %s: %.0f evaluations, %s\n", frictions[e], skel_integrator_name(k),
                    summary(b).evaluations, err.text);

@@ -225,7 +225,7 @@ static skel_model *model_of(const skel_dh *dh, int rounded) {
     skel_error_init(&err);
     skel_model_desc_init(&d);
     for (int i = 0; i < n; ++i) skel_body_desc_init(&b[i]), skel_joint_desc_init(&j[i]);
-    ck_assert_int_eq(skel_dh_fill(dh, b, sizeof *b, j, sizeof *j), SKEL_OK);
+    ck_assert_int_eq(skel_dh_get_descs(dh, b, sizeof *b, j, sizeof *j), SKEL_OK);
     if (rounded) round_model(n, b, j);
     d.bodies = b, d.body_count = (uint32_t)n, d.joints = j, d.joint_count = (uint32_t)n;
     ck_assert_msg(skel_model_create(&d, &model, &err) == SKEL_OK, "%s", err.text);

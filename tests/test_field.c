@@ -76,7 +76,7 @@ static skel_bake *bake(const scene *s, int32_t integrator, double seconds) {
     d.sample_rate = 10, d.sample_count = (uint32_t)(seconds * 10 + 1.5);
     ck_assert_msg(skel_bake_start(&d, &b, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(b, -1);
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     return b;
 }

@@ -160,7 +160,7 @@ START_TEST(samples_of_a_bake_are_finite) {
                                "'shape': {'type': 'sphere', 'radius': 0.5}}]}");
     skel_bake *bake = NULL;
     skel_bake_desc desc = {.struct_size = sizeof desc};
-    ck_assert_int_eq(skel_scene_bake_desc(scene, &desc), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_bake_desc(scene, &desc), SKEL_OK);
     desc.integrator = SKEL_INTEGRATOR_EULER;
     desc.step = 1e-3;
     desc.sample_count = 3;
@@ -247,6 +247,30 @@ START_TEST(quaternions_too_long_to_normalise_are_refused) {
 }
 END_TEST
 
+/* Found by fuzzing: levers of 1e300 m are finite, the poses that IK sums from them are not. */
+START_TEST(ik_refuses_models_too_large_for_sums_of_lengths) {
+    const char *text = "{\"format\": \"skel-scene/1\", \"bodies\": ["
+                       "{\"name\": \"a\", \"mass\": 1, \"shape\": {\"type\": \"sphere\","
+                       " \"radius\": 1}, \"position\": [0, 0, 0]}], \"joints\": [{\"name\": \"j\", "
+                       "\"type\": \"hinge\","
+                       " \"bodies\": [\"world\", \"a\"], \"anchor\": [1e300, 0, 0],"
+                       " \"axis\": [0, 1, 0]}]}";
+    skel_scene *scene = NULL;
+    ck_assert_int_eq(skel_scene_parse(text, strlen(text), &scene, NULL), SKEL_OK);
+
+    skel_ik_desc desc;
+    skel_ik *ik = NULL;
+    skel_error err = {.struct_size = sizeof err};
+    skel_ik_desc_init(&desc);
+    desc.model = skel_scene_model(scene);
+    ck_assert_int_eq(skel_ik_create(&desc, &ik, &err), SKEL_E_ARGUMENT);
+    ck_assert_ptr_null(ik);
+    ck_assert_ptr_nonnull(strstr(err.text, "longer than 1e+50 m"));
+
+    skel_scene_destroy(scene);
+}
+END_TEST
+
 /* ---- tables and robots ----------------------------------------------------------------------- */
 
 static skel_dh *table(double a, double tool, double base) {
@@ -284,7 +308,8 @@ START_TEST(tables_that_overflow_are_refused) {
     skel_body_desc_init(&body);
     skel_joint_desc_init(&joint);
     dh = table(1.5e308, 0, 1.5e308);
-    ck_assert_int_eq(skel_dh_fill(dh, &body, sizeof body, &joint, sizeof joint), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_dh_get_descs(dh, &body, sizeof body, &joint, sizeof joint),
+                     SKEL_E_ARGUMENT);
     skel_dh_destroy(dh);
 }
 END_TEST
@@ -339,6 +364,7 @@ int main(void) {
     tcase_add_test(t, coordinates_that_overflow_leave_the_state);
     tcase_add_test(t, mimic_joints_that_overflow_are_refused);
     tcase_add_test(t, quaternions_too_long_to_normalise_are_refused);
+    tcase_add_test(t, ik_refuses_models_too_large_for_sums_of_lengths);
     tcase_add_test(t, tables_that_overflow_are_refused);
     tcase_add_test(t, a_table_that_could_not_be_read_again_is_not_written);
     tcase_add_test(t, a_urdf_that_could_not_be_read_again_is_not_written);

@@ -126,7 +126,7 @@ static skel_model *welded(const skel_model *m, const skel_state *at) {
     skel_error_init(&err);
     skel_model_desc_init(&d);
     skel_state_get_poses(at, x);
-    skel_model_gravity(m, d.gravity);
+    skel_model_get_gravity(m, d.gravity);
     for (int32_t i = 0; i < nb; ++i) {
         skel_body_desc_init(&bodies[i]);
         skel_model_get_body(m, i, &bodies[i]);

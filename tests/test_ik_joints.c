@@ -148,10 +148,10 @@ START_TEST(poses_obey) {
         ck_assert_int_eq(skel_model_mimic_count(p.m), p.mimics);
         for (int j = 0; j < p.p.nj; ++j) {
             double factor = 0, offset = 0;
-            const int32_t lead = skel_model_joint_leader(p.m, j, &factor, &offset);
+            const int32_t lead = skel_model_mimic_source(p.m, j, &factor, &offset);
             ck_assert_int_eq(lead >= 0, p.p.joint[j].mimic.source >= 0);
             if (lead < 0) continue;
-            ck_assert_int_eq(skel_model_joint_leader(p.m, lead, NULL, NULL), -1);
+            ck_assert_int_eq(skel_model_mimic_source(p.m, lead, NULL, NULL), -1);
             near1(factor * p.q[skel_model_joint_q_offset(p.m, lead)] + offset,
                   q[skel_model_joint_q_offset(p.m, j)], 1e-14);
         }

@@ -51,7 +51,7 @@ static scene rebuilt(parts p, const skel_state *like) {
     skel_model_desc_init(&d);
     d.bodies = p.bodies, d.body_count = (uint32_t)p.nb;
     d.joints = p.joints, d.joint_count = (uint32_t)p.nj;
-    skel_model_gravity(old, d.gravity);
+    skel_model_get_gravity(old, d.gravity);
     ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
     ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
     skel_state_set_time(s.state, skel_state_time(like));

@@ -91,7 +91,7 @@ static run run_of(const skel_model *m, skel_bake_desc d) {
     d.model = m;
     ck_assert_msg(skel_bake_start(&d, &r.bake, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(r.bake, -1);
-    skel_bake_error(r.bake, &err);
+    skel_bake_get_error(r.bake, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     r.inverse = inverse_of(m, skel_bake_poses(r.bake), d.sample_count, d.sample_rate);
     return r;

@@ -193,10 +193,10 @@ START_TEST(everything_is_read) {
     ck_assert_int_eq(skel_model_joint_count(m), 6);
     ck_assert_int_eq(skel_model_dof(m), 3 + 2 + 1 + 3 + 1);
     ck_assert_str_eq(skel_model_joint_name(m, 2), "hand-finger");
-    skel_model_gravity(m, gravity);
+    skel_model_get_gravity(m, gravity);
     ck_assert_double_eq(gravity[1], 0.1);
     skel_bake_desc_init(&bake);
-    ck_assert_int_eq(skel_scene_bake_desc(s, &bake), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_bake_desc(s, &bake), SKEL_OK);
     ck_assert_ptr_eq(bake.model, m);
     ck_assert_int_eq(bake.integrator, SKEL_INTEGRATOR_RK4);
     ck_assert_int_eq(bake.solver, SKEL_SOLVER_KKT);
@@ -429,9 +429,9 @@ START_TEST(a_scene_is_a_bake_desc) {
     skel_bake *bake;
     skel_error err;
     skel_error_init(&err);
-    ck_assert_msg(skel_bake_start(s, &bake, &err) == SKEL_OK, "%s", err.text);
+    ck_assert_msg(skel_scene_bake_start(s, &bake, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(bake, -1);
-    skel_bake_error(bake, &err);
+    skel_bake_get_error(bake, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     ck_assert_int_eq(skel_bake_samples_done(bake), _i ? 13 : 10);
     skel_bake_destroy(bake);
@@ -444,8 +444,8 @@ START_TEST(defaults_are_as_documented) {
     skel_bake_desc bake;
     double gravity[3];
     skel_bake_desc_init(&bake);
-    skel_scene_bake_desc(s, &bake);
-    skel_model_gravity(skel_scene_model(s), gravity);
+    skel_scene_get_bake_desc(s, &bake);
+    skel_model_get_gravity(skel_scene_model(s), gravity);
     ck_assert_double_eq(gravity[2], -9.81);
     ck_assert_str_eq(skel_scene_name(s), "");
     ck_assert_uint_eq(bake.sample_count, 250);
@@ -947,10 +947,9 @@ END_TEST
 START_TEST(actuators_are_checked) {
     small("", ",'limit_torque':{'a':1,'b':1,'c':1,'on':1}", "",
           "joints[0].limit_torque: must come with limits");
-    small("", ",'limit_restitution':0.5", "",
-          "joints[0].limits.restitution: must come with limits");
+    small("", ",'limit_restitution':0.5", "", "joints[0].limit_restitution: must come with limits");
     small("", ",'limits':[0,1],'limit_restitution':2", "",
-          "joints[0].limits.restitution: is 2, must be a number from 0 to 1");
+          "joints[0].limit_restitution: is 2, must be a number from 0 to 1");
     small("", ",'limits':[0,1],'limit_torque':{'a':1,'b':1,'c':0,'on':1}", "",
           "joints[0].limit_torque.c: is 0, must be a number > 0");
     small("", ",'muscle':{'growth':1,'max':1,'side':0}", "",
@@ -965,7 +964,7 @@ START_TEST(actuators_are_checked) {
         {"ball", "'spring':{'stiffness':1}", "joints[0].spring: must be left out: only a hinge"},
         {"ball", "'muscle':{'growth':1,'max':1}", "joints[0].muscle: must be left out"},
         {"fixed", "'limit_restitution':0",
-         "joints[0].limits.restitution: is not a field of a fixed joint"},
+         "joints[0].limit_restitution: is not a field of a fixed joint"},
         {"fixed", "'limit_torque':{}", "joints[0].limit_torque: is not a field of a fixed joint"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {

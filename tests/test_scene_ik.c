@@ -73,7 +73,7 @@ static skel_scene *parsed(const char *more) {
 static skel_ik_motion_desc desc_of(const skel_scene *s) {
     skel_ik_motion_desc d;
     skel_ik_motion_desc_init(&d);
-    ck_assert_int_eq(skel_scene_ik(s, &d), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_ik_desc(s, &d), SKEL_OK);
     return d;
 }
 
@@ -153,7 +153,7 @@ START_TEST(settings_are_read) {
     SAME(d.ik->stiffness, 0, 0, 0, 0, 0.25, 0.25, 0);
     near(d.ik->posture, ((const double[]){1, 0, 0, 0, 70 * DEGREE, -10 * DEGREE, 0, 1}), 8, 1e-15);
     double middle[8];
-    ck_assert_int_eq(skel_scene_middle(s, middle), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_middle_q(s, middle), SKEL_OK);
     same(d.ik->posture, middle, 8);
     skel_scene_destroy(s);
 }
@@ -185,7 +185,7 @@ START_TEST(defaults_are_those_of_the_engine) {
     s = parsed(words_of_ik);
     const skel_ik_motion_desc words = desc_of(s);
     double middle[8];
-    skel_scene_middle(s, middle);
+    skel_scene_get_middle_q(s, middle);
     same(words.seed, middle, 8);
     SAME(words.ik->posture, 1, 0, 0, 0, 0, 0, 0, 0);
     SAME(words.ik->max_step, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08);
@@ -418,8 +418,8 @@ END_TEST
 START_TEST(a_bake_does_not_notice) {
     skel_scene *plain = parsed(""), *goals = parsed(k_goals);
     skel_bake *a = NULL, *b = NULL;
-    ck_assert_int_eq(skel_bake_start(plain, &a, NULL), SKEL_OK);
-    ck_assert_int_eq(skel_bake_start(goals, &b, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_scene_bake_start(plain, &a, NULL), SKEL_OK);
+    ck_assert_int_eq(skel_scene_bake_start(goals, &b, NULL), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(a, -1), SKEL_OK);
     ck_assert_int_eq(skel_bake_advance(b, -1), SKEL_OK);
     ck_assert_int_eq(skel_bake_samples_done(b), 10);
@@ -456,17 +456,17 @@ START_TEST(wrong_calls_are_refused) {
     skel_ik_motion_desc d;
     double q[8];
     skel_ik_motion_desc_init(&d);
-    ck_assert_int_eq(skel_scene_ik(NULL, &d), SKEL_E_ARGUMENT);
-    ck_assert_int_eq(skel_scene_ik(s, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_get_ik_desc(NULL, &d), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_get_ik_desc(s, NULL), SKEL_E_ARGUMENT);
     d.struct_size = 0;
-    ck_assert_int_eq(skel_scene_ik(s, &d), SKEL_E_STRUCT_SIZE);
+    ck_assert_int_eq(skel_scene_get_ik_desc(s, &d), SKEL_E_STRUCT_SIZE);
     d.struct_size = offsetof(skel_ik_motion_desc, sample_rate); /* an older caller's */
     d.sample_rate = 7;
-    ck_assert_int_eq(skel_scene_ik(s, &d), SKEL_OK);
+    ck_assert_int_eq(skel_scene_get_ik_desc(s, &d), SKEL_OK);
     ck_assert_double_eq(d.sample_rate, 7);
     ck_assert_uint_eq(d.struct_size, offsetof(skel_ik_motion_desc, sample_rate));
-    ck_assert_int_eq(skel_scene_middle(NULL, q), SKEL_E_ARGUMENT);
-    ck_assert_int_eq(skel_scene_middle(s, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_get_middle_q(NULL, q), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_get_middle_q(s, NULL), SKEL_E_ARGUMENT);
     ck_assert_ptr_null(skel_scene_goal_name(NULL, 0));
     skel_scene_destroy(s);
 }

@@ -40,7 +40,7 @@ static void motions(worker *w) {
     for (int32_t k = SKEL_INTEGRATOR_RK4; k <= SKEL_INTEGRATOR_CONSERVING; ++k) {
         skel_bake_desc desc = {.struct_size = sizeof desc};
         skel_bake *bake = NULL;
-        count(w, skel_scene_bake_desc(w->scene, &desc));
+        count(w, skel_scene_get_bake_desc(w->scene, &desc));
         desc.integrator = k;
         desc.sample_count = SAMPLES;
         count(w, skel_bake_start(&desc, &bake, NULL));
@@ -71,7 +71,7 @@ static void solves(worker *w) {
     desc.goal_stride = sizeof goal;
     desc.max_restarts = 1;
     count(w, skel_ik_create(&desc, &ik, NULL));
-    count(w, skel_scene_middle(w->scene, q));
+    count(w, skel_scene_get_middle_q(w->scene, q));
     count(w, skel_ik_solve(ik, q, NULL, NULL));
     skel_ik_destroy(ik);
 }

@@ -92,7 +92,7 @@ static int read_frames(const call *c, const skel_scene *scene, skel_bake_desc *d
 /* What the scene says, with what the call says over it. */
 static int read_desc(const call *c, const skel_scene *scene, skel_bake_desc *desc, int32_t *start) {
     skel_bake_desc_init(desc);
-    skel_scene_bake_desc(scene, desc);
+    skel_scene_get_bake_desc(scene, desc);
     *start = skel_scene_frame_start(scene);
     int code = cli_number("--fps", c->fps, 1, &desc->sample_rate);
     if (code == CLI_DONE) code = cli_number("--tolerance", c->tolerance, 1, &desc->tolerance);
@@ -170,7 +170,7 @@ static int bake_and_write(const call *c, const skel_scene *scene, const skel_bak
     cli_warn_dynamics(c->file, scene);
     if (mimic_warning(source.model, mimic)) cli_warn(c->file, mimic);
     if (status < 0) {
-        skel_bake_error(bake, &err);
+        skel_bake_get_error(bake, &err);
         source.failed = err.text;
         code = cli_error(CLI_FAILED, c->file, "%s", err.text);
     }

@@ -88,7 +88,7 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
                      skel_ik_desc *ik, skel_goal_desc *goal, double **seed) {
     int32_t which = -1, start;
     skel_ik_motion_desc_init(d);
-    skel_scene_ik(scene, d);
+    skel_scene_get_ik_desc(scene, d);
     *ik = *d->ik;
     d->ik = ik;
     start = (int32_t)d->start;
@@ -113,7 +113,7 @@ static int read_desc(const call *c, const skel_scene *scene, skel_ik_motion_desc
     if (which != 1) return CLI_DONE;
     *seed = calloc((size_t)skel_model_q_count(ik->model) + 1, sizeof **seed);
     if (!*seed) return cli_error(CLI_FAILED, NULL, "out of memory");
-    skel_scene_middle(scene, *seed);
+    skel_scene_get_middle_q(scene, *seed);
     d->seed = *seed;
     return CLI_DONE;
 }

@@ -427,7 +427,7 @@ static int count_flagged(const motion *m, int32_t bits) {
 static double weight_of(const motion *m) {
     double mass = 0, g[3];
     skel_body_desc b;
-    skel_model_gravity(m->model, g);
+    skel_model_get_gravity(m->model, g);
     for (int32_t i = 0; i < m->nb; ++i) {
         skel_body_desc_init(&b);
         skel_model_get_body(m->model, i, &b);

@@ -157,7 +157,7 @@ static int fill_mimics(const skel_scene *scene, const char *text, double *q) {
     for (int32_t k = 0; k < skel_model_joint_count(model); ++k) {
         const int32_t end =
             k + 1 < skel_model_joint_count(model) ? skel_model_joint_q_offset(model, k + 1) : n;
-        if (skel_model_joint_leader(model, k, NULL, NULL) >= 0) continue;
+        if (skel_model_mimic_source(model, k, NULL, NULL) >= 0) continue;
         for (int32_t i = skel_model_joint_q_offset(model, k); i < end; ++i) q[i] = given[taken++];
     }
     free(given);

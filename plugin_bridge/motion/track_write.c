@@ -74,7 +74,7 @@ static void put_drifts(text_buffer *t, const skel_bake_summary *sum, const char 
 int mimic_warning(const skel_model *model, char text[256]) {
     const int32_t n = skel_model_mimic_count(model);
     for (int32_t i = 0; n > 0 && i < skel_model_joint_count(model); ++i) {
-        const int32_t of = skel_model_joint_leader(model, i, NULL, NULL);
+        const int32_t of = skel_model_mimic_source(model, i, NULL, NULL);
         const int more = n - 1;
         char others[48] = "";
         if (of < 0) continue;
@@ -118,7 +118,7 @@ static skel_bake_summary summary_of(const skel_bake *bake) {
 static skel_report_row row_of(const skel_bake *bake, int32_t sample) {
     skel_report_row row = {0};
     row.struct_size = sizeof row;
-    skel_bake_report(bake, sample, &row);
+    skel_bake_get_report(bake, sample, &row);
     return row;
 }
 

@@ -229,7 +229,7 @@ static void fill_row(chain *c, int32_t i) {
 
 /* Whether the joint of row i goes with one that is no row. */
 static bool goes_elsewhere(const chain *c, int32_t i) {
-    const int32_t of = skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, NULL, NULL);
+    const int32_t of = skel_model_mimic_source(c->model, c->doc.joints[i].row.joint, NULL, NULL);
     return of >= 0 && !c->doc.joints[i].mimic.of;
 }
 
@@ -238,7 +238,7 @@ static void fill_mimics(chain *c) {
     for (int32_t i = 0; i < c->doc.count; ++i) {
         scene_mimic *m = &c->doc.joints[i].mimic;
         const int32_t of =
-            skel_model_joint_leader(c->model, c->doc.joints[i].row.joint, &m->factor, &m->offset);
+            skel_model_mimic_source(c->model, c->doc.joints[i].row.joint, &m->factor, &m->offset);
         for (int32_t k = 0; of >= 0 && k < c->doc.count; ++k)
             if (c->doc.joints[k].row.joint == of) m->of = c->doc.joints[k].name;
     }

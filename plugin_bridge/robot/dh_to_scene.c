@@ -273,7 +273,8 @@ void dh_build(document *doc, const dh_doc *d, skel_scene *s) {
         skel_body_desc_init(&bodies[i]);
         skel_joint_desc_init(&joints[i]);
     }
-    const skel_status filled = skel_dh_fill(dh, bodies, sizeof *bodies, joints, sizeof *joints);
+    const skel_status filled =
+        skel_dh_get_descs(dh, bodies, sizeof *bodies, joints, sizeof *joints);
     skel_dh_destroy(dh);
     if (filled != SKEL_OK) {
         robot_note(doc, SKEL_E_DOCUMENT,

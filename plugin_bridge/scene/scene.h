@@ -46,7 +46,6 @@ typedef struct scene_ik_note {
     bool given;                      /* the document has `ik` */
 } scene_ik_note;
 
-/* The bake desc comes first: a pointer to a scene is a pointer to a skel_bake_desc. */
 struct skel_scene {
     skel_bake_desc bake;
     skel_model *model;

@@ -249,7 +249,7 @@ static void fill_q(scene_reader *r, skel_scene *s, int32_t kind, double **q) {
     *q = scene_keep(r, s, (size_t)skel_model_q_count(s->model) + 1, sizeof **q);
     if (!*q) return;
     if (kind == SCENE_Q_MIDDLE) {
-        skel_scene_middle(s, *q);
+        skel_scene_get_middle_q(s, *q);
     } else if (skel_state_create(s->model, &state, NULL) == SKEL_OK) {
         skel_state_get_q(state, *q);
         skel_state_destroy(state);
@@ -287,7 +287,7 @@ void scene_ik_finish(scene_reader *r, skel_scene *s) {
 
 /* ---- public --------------------------------------------------------------------------------- */
 
-skel_status skel_scene_ik(const skel_scene *scene, skel_ik_motion_desc *desc) {
+skel_status skel_scene_get_ik_desc(const skel_scene *scene, skel_ik_motion_desc *desc) {
     if (!scene || !desc) return SKEL_E_ARGUMENT;
     const uint32_t size = desc->struct_size;
     if (size < sizeof size) return SKEL_E_STRUCT_SIZE;
@@ -302,7 +302,7 @@ const char *skel_scene_goal_name(const skel_scene *scene, int32_t goal) {
     return scene->ik.names[goal] ? scene->ik.names[goal] : "";
 }
 
-skel_status skel_scene_middle(const skel_scene *scene, double *q) {
+skel_status skel_scene_get_middle_q(const skel_scene *scene, double *q) {
     if (!scene || !q) return SKEL_E_ARGUMENT;
     for (int32_t i = 0; i < skel_model_joint_count(scene->model); ++i) {
         skel_joint_desc j;

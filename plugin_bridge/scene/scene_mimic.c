@@ -105,7 +105,7 @@ void scene_read_mimics(scene_reader *r) {
 void scene_check_mimics(scene_reader *r, const skel_model *model, const double *q) {
     for (int32_t i = 0; i < r->joint_count; ++i) {
         double factor, offset;
-        const int32_t of = skel_model_joint_leader(model, i, &factor, &offset);
+        const int32_t of = skel_model_mimic_source(model, i, &factor, &offset);
         if (of < 0) continue;
         const double now = q[skel_model_joint_q_offset(model, i)];
         const double must = factor * q[skel_model_joint_q_offset(model, of)] + offset;

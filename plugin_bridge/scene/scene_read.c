@@ -368,7 +368,11 @@ const char *skel_scene_name(const skel_scene *scene) {
     return scene ? scene->name : "";
 }
 
-skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_desc *desc) {
+skel_status skel_scene_bake_start(const skel_scene *scene, skel_bake **out, skel_error *err) {
+    return skel_bake_start(scene ? &scene->bake : NULL, out, err);
+}
+
+skel_status skel_scene_get_bake_desc(const skel_scene *scene, skel_bake_desc *desc) {
     if (!scene || !desc) return SKEL_E_ARGUMENT;
     const uint32_t size = desc->struct_size;
     if (size < sizeof size) return SKEL_E_STRUCT_SIZE;

@@ -374,7 +374,7 @@ static void put_scene(text_buffer *t, const skel_scene *s) {
     double gravity[3] = {0};
     /* wobbling masses are the last bodies, and have a list of their own */
     const int32_t nb = skel_model_body_count(s->model) - skel_model_wobble_count(s->model);
-    skel_model_gravity(s->model, gravity);
+    skel_model_get_gravity(s->model, gravity);
     text_add(t, "{\n  \"format\": \"skel-scene/1\",\n");
     if (s->name[0]) {
         text_add(t, "  \"name\": ");

@@ -39,7 +39,8 @@ class Bake(Job):
 
         # The settings of the scene, then those that are given.
         desc = make(lib, _ffi.BakeDesc)
-        check_status(lib, lib.skel_scene_bake_desc(scene._p, C.byref(desc)))
+        check_status(lib, lib.skel_scene_get_bake_desc(scene._p, C.byref(desc)))
+        desc.model = scene._model
         desc.sample_count = end - start + 1
         for name, value in (("sample_rate", fps), ("step", step), ("tolerance", tolerance),
                             ("preroll", preroll)):
@@ -66,7 +67,7 @@ class Bake(Job):
         status = self._lib.skel_bake_advance(self._p, max_ms)
         if status < 0:
             error = make(self._lib, _ffi.Error)
-            self._lib.skel_bake_error(self._p, C.byref(error))
+            self._lib.skel_bake_get_error(self._p, C.byref(error))
             check_status(self._lib, status, error)
         return status != _ffi.MORE
 
@@ -88,7 +89,7 @@ class Bake(Job):
     def report(self, sample: int) -> dict[str, Any]:
         """Energies, works, momenta and joint errors at one sample, as skel_report_row."""
         row = make(self._lib, _ffi.ReportRow)
-        check_status(self._lib, self._lib.skel_bake_report(self._p, sample, C.byref(row)))
+        check_status(self._lib, self._lib.skel_bake_get_report(self._p, sample, C.byref(row)))
         return plain(row)
 
     @property

@@ -156,7 +156,7 @@ class Scene(Closing):
     def gravity(self) -> list[float]:
         """x y z [m/s^2]."""
         gravity = (C.c_double * 3)()
-        self._lib.skel_model_gravity(self._model, gravity)
+        self._lib.skel_model_get_gravity(self._model, gravity)
         return list(gravity)
 
     @property
@@ -197,7 +197,7 @@ class Scene(Closing):
         offset. A source is no mimic joint itself: chains are followed to their end."""
         found, factor, offset = {}, (C.c_double * 1)(), (C.c_double * 1)()
         for joint in range(self.joint_count):
-            source = self._lib.skel_model_joint_leader(self._model, joint, factor, offset)
+            source = self._lib.skel_model_mimic_source(self._model, joint, factor, offset)
             if source >= 0:
                 found[joint] = (source, factor[0], offset[0])
         return found
@@ -218,7 +218,7 @@ class Scene(Closing):
     def middle(self) -> array[float]:
         """Joint coordinates in the middle of the limits; zero (no rotation) without limits."""
         q, pointer = zeros(self.q_count)
-        check_status(self._lib, self._lib.skel_scene_middle(self._p, pointer))
+        check_status(self._lib, self._lib.skel_scene_get_middle_q(self._p, pointer))
         return q
 
     def ik(self, **overrides: Any) -> IkMotion:

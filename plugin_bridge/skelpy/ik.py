@@ -124,7 +124,7 @@ def _apply_settings(desc: _ffi.IkDesc, scene: Scene, keep: list[Any],
 def _scene_desc(scene: Scene) -> _ffi.IkMotionDesc:
     """The goals and settings of the scene."""
     desc = make(scene._lib, _ffi.IkMotionDesc)
-    check_status(scene._lib, scene._lib.skel_scene_ik(scene._p, C.byref(desc)))
+    check_status(scene._lib, scene._lib.skel_scene_get_ik_desc(scene._p, C.byref(desc)))
     return desc
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union, cast
+from typing import (Any, Dict, Iterator, List, Mapping, Optional, Sequence, Type, TypeVar, Union,
+                    cast)
 
 FORMAT = "skel-scene/1"
 Numbers = Sequence[float]
@@ -206,14 +207,22 @@ class Scene:
     def to_json(self) -> str:
         """The document as text with one line per body, joint and so on. Equal scenes give equal
         bytes."""
-        lines = []
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text of to_json in pieces, one per body or joint: long curves take time."""
+        mark = "{\n"
         for key, value in self.to_dict().items():
-            if key in _LISTS:
-                items = ",\n".join("    " + _line(item) for item in value)
-                lines.append(f'  "{key}": [\n{items}\n  ]')
-            else:
-                lines.append(f'  "{key}": {_line(value)}')
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+            yield f'{mark}  "{key}": '
+            mark = ",\n"
+            if key not in _LISTS:
+                yield _line(value)
+                continue
+            yield "[\n"
+            for k, item in enumerate(value):
+                yield (",\n    " if k else "    ") + _line(item)
+            yield "\n  ]"
+        yield "\n}\n"
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Scene:

@@ -27,7 +27,7 @@ def enable():
     import addon_utils
     addon = addon_utils.enable("skel", default_set=False)
     addon.unregister()
-    for module in (addon.panel, addon.panel_ik, addon.panel_robots):
+    for module in (addon.panels, addon.panels_ik, addon.panels_robots):
         for cls in module.CLASSES:
             if issubclass(cls, bpy.types.Panel) and cls.__name__ != "SKEL_PT_none":
                 cls.bl_options = set() if cls.__name__ in OPEN else {"DEFAULT_CLOSED"}

@@ -66,11 +66,11 @@ def keys_once():
     ob, skel = loose_chain(65), common.addon()
     wave = [0.01 * math.sin(0.1 * f) for f in range(1000)]
     frames = list(range(1, 1001))
-    channels = [skel.convert.Channel(f'pose.bones["link{k}"].{name}', index, f"link{k}",
-                                     skel.convert.pairs(frames, wave))
+    channels = [skel.keys.Channel(f'pose.bones["link{k}"].{name}', index, f"link{k}",
+                                  skel.keys.interleave(frames, wave))
                 for k in range(65) for name, width in (("location", 3), ("rotation_quaternion", 4))
                 for index in range(width)]
-    ours, _ = cpu(lambda: skel.pipeline.run(skel.bl_write.write(ob, channels, "NEW", "x")))
+    ours, _ = cpu(lambda: skel.work.run(skel.write.write_channels(ob, channels, "NEW", "x")))
     return ours, nla_bake(ob, 1000)
 
 
@@ -109,7 +109,7 @@ def bake_once(preset, step):
     ob = character()
     ob.skel.preset, ob.skel.step, ob.skel.ground = preset, step, preset == "RAGDOLL"
     ours, _ = cpu(bpy.ops.skel.bake_physics)
-    inside = common.addon().ops.REPORTS[ob.name]["summary"]["wall_seconds"]
+    inside = common.report_of(ob).summary["wall_seconds"]
     return ours, inside, nla_bake(ob, 250)
 
 
@@ -160,7 +160,7 @@ def chain_ours():
     for bone in ob.pose.bones:
         bone.skel.limits = "NONE"
     seconds, _ = cpu(bpy.ops.skel.bake_physics)
-    summary = common.addon().ops.REPORTS[ob.name]["summary"]
+    summary = common.report_of(ob).summary
     return seconds, summary["joint_gap"], summary["energy_drift"]
 
 

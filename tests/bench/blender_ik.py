@@ -149,9 +149,9 @@ def bench(name, make, turn, check):
     ob.skel_ik.smooth, ob.skel_ik.posture = False, False
     bpy.context.view_layer.objects.active = ob
     ours = min(cpu(bpy.ops.skel.bake_ik)[0] for _ in range(3))
-    report = common.addon().ik.REPORTS[ob.name]
+    report = common.ik_report_of(ob)
     our_count, our_worst = solved(ob, tip, matrices, turn)
-    solver, their_solver = report["us"] * COUNT * 1e-6, max(theirs - plain, 1e-9)
+    solver, their_solver = report.microseconds * COUNT * 1e-6, max(theirs - plain, 1e-9)
     print(f"{name}: Blender {100 * their_count / COUNT:.1f} % solved, worst {their_worst:.2g} m, "
           f"{theirs:.3f} s, solver {1e3 * their_solver / COUNT:.3f} ms a target")
     print(f"{name}: Skel    {100 * our_count / COUNT:.1f} % solved, worst {our_worst:.2g} m, "

@@ -41,7 +41,7 @@ static receipt fall(int seed, int steps, double seconds) {
     scene_demand(skel_bake_start(&d, &b, &err), &err);
     r.failed = skel_bake_advance(b, -1) != SKEL_OK;
     r.cpu = (double)(clock() - start) / CLOCKS_PER_SEC;
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     skel_bake_get_summary(b, &sum);
     r.gap = sum.joint_gap, r.gain = sum.energy_gain, r.depth = sum.contact_depth;
     r.limit = sum.limit_violation * DEGREES;

@@ -402,7 +402,7 @@ static void run_skel(const scene *s, const method *how, result *r) {
     desc.sample_rate = RATE, desc.sample_count = LAST + 1;
     const double start = cpu_ms();
     skel_status status = skel_bake_start(&desc, &b, &err);
-    if (status >= 0 && (status = skel_bake_advance(b, -1)) < 0) skel_bake_error(b, &err);
+    if (status >= 0 && (status = skel_bake_advance(b, -1)) < 0) skel_bake_get_error(b, &err);
     const double ms = (cpu_ms() - start) / SECONDS;
     if (status == SKEL_OK) {
         memcpy(r->early, skel_bake_poses(b) + EARLY * nb * 7, bytes);

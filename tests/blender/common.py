@@ -52,8 +52,42 @@ def enable():
     return loaded
 
 
+class Addon:
+    """The modules of the add-on by their names, whatever folder they are in."""
+
+    def __getattr__(self, name):
+        package = os.environ.get("SKEL_MODULE", "skel")
+        for folder in ("core", "blender", "ui"):
+            if f"{package}.{folder}.{name}" in sys.modules:
+                return sys.modules[f"{package}.{folder}.{name}"]
+        return getattr(sys.modules[package], name)
+
+
 def addon():
-    return sys.modules[os.environ.get("SKEL_MODULE", "skel")]
+    return Addon()
+
+
+def report_of(ob):
+    """The report of the armature's last bake."""
+    return addon().operators.REPORTS.get(ob)
+
+
+def ik_report_of(ob):
+    return addon().operators_ik.REPORTS.get(ob)
+
+
+def read_shot(ob, first, last, step=1, **settings):
+    """The shot of an armature, without samples."""
+    return addon().read.ShotReader(bpy.context.scene, ob, first, last, step, **settings).shot
+
+
+def read_plan(ob, first, last, step=1, **settings):
+    """Generator: the plan of an armature's shot, as the operator has it."""
+    skel = addon()
+    reader = skel.read.ShotReader(bpy.context.scene, ob, first, last, step, **settings)
+    roles = skel.roles.plan_roles(reader.shot)
+    shot = yield from reader.sample(reader.shot, *skel.roles.frames_needed(reader.shot, roles))
+    return skel.plan.make_plan(shot, roles)
 
 
 def add_armature(rows, name="figure", scale=1.0):
@@ -114,7 +148,7 @@ def dump_action(action):
     out = []
     for bag in bags:
         for curve in bag.fcurves:
-            keys = addon().bl_write.read_keys(curve.keyframe_points)
+            keys = addon().write.read_keys(curve.keyframe_points)
             out.append((curve.data_path, curve.array_index, curve.group.name if curve.group else "",
                         {name: numbers.tobytes() for name, numbers in keys.items()}))
     return out

@@ -26,12 +26,13 @@ assert argument in bpy.context.preferences.addons, f"{argument} is not switched 
 skel = sys.modules[argument]
 where = os.path.realpath(skel.__file__)
 assert where.startswith(os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])), where
-assert skel.binding.skelpy.version().count(".") == 2
-library = os.path.realpath(skel.binding.skelpy.library.find())
+binding = common.addon().binding
+assert binding.skelpy.version().count(".") == 2
+library = os.path.realpath(binding.skelpy.library.find())
 if source == ["wheel"]:
     home = os.path.realpath(os.environ["BLENDER_USER_RESOURCES"])
     assert library.startswith(home) and "site-packages" in library, library
-    assert skel.binding.skelpy.__name__ == "skelpy", skel.binding.skelpy
+    assert common.addon().binding.skelpy.__name__ == "skelpy", common.addon().binding.skelpy
 else:
     assert library.startswith(os.path.dirname(where)), library
 common.chain(4)

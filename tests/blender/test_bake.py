@@ -26,21 +26,19 @@ def askew(ob):
     return worst
 
 
-def result_of(ob, **wins):
-    """The pipeline's own result for the armature, as the operator would have it."""
+def result_of(ob, **settings):
+    """(shot, plan, document) of the armature, as the operator would have them."""
     skel = common.addon()
-    first, last = skel.bl_read.frame_range(bpy.context.scene, ob)
+    first, last = skel.read.frame_range(bpy.context.scene, ob)
     with skel.takes.source(ob):
-        shot = skel.bl_read.read_shot(bpy.context.scene, ob, first, last, ob.skel.frame_step,
-                                      **wins)
-        skel.pipeline.run(skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot)))
-    built, text = skel.pipeline.run(skel.pipeline.prepare(shot))
-    return shot, built, text
+        plan = skel.work.run(common.read_plan(ob, first, last, ob.skel.frame_step, **settings))
+    build, _scene = skel.work.run(skel.bake.prepare(plan))
+    return plan.shot, plan, build.document().to_json()
 
 
 def bone_line(skel, pose, offset):
     """Head of a bone, and its y axis, from the pose of its body: plain Python, no rounding."""
-    c = skel.convert
+    c = skel.algebra
     head = [p + d for p, d in zip(pose[:3], c.q_rotate(pose[3:7], offset[:3]))]
     turn = c.q_mul(pose[3:7], offset[3:])
     return head, c.q_rotate(turn, (0, 1, 0)), c.q_rotate(turn, (1, 0, 0))
@@ -73,16 +71,16 @@ class Baked(unittest.TestCase):
 
     def compare(self, ob, bound=EXACT, **options):
         """Bakes by hand and by button; the largest difference in parts of a bone's length."""
-        shot, built, text = result_of(ob)
+        shot, plan, text = result_of(ob)
         job = self.skel.binding.skelpy.bake(text)
         self.bake(ob, **options)
         worst, unit = (0.0, '', ''), self.scene.unit_settings.scale_length
         for n, frame in enumerate(range(shot.frame_start, shot.frame_end + 1, shot.frame_step)):
             self.scene.frame_set(frame)
-            for i in built.parts:
+            for i in plan.own_bodies:
                 bone = ob.pose.bones[shot.bones[i].name]
                 pose = job.pose(n, bone.name)
-                head, y, x = bone_line(self.skel, pose, built.bones[i].offset)
+                head, y, x = bone_line(self.skel, pose, plan.bones[i].offset)
                 got_head, got_y, got_x = in_world(ob, bone)
                 length = bone.bone.length * ob.matrix_world.median_scale * unit
                 off = math.dist(head, [unit * v for v in got_head]) / length
@@ -92,7 +90,7 @@ class Baked(unittest.TestCase):
             self.id().rsplit(".", 1)[-1], *worst))
         worst = worst[0]
         self.assertLess(worst, bound + 2 * askew(ob))
-        self.assertLess(self.skel.ops.REPORTS[ob.name]["plays"], 2 * (bound + 2 * askew(ob)))
+        self.assertLess(common.report_of(ob).playback_error, 2 * (bound + 2 * askew(ob)))
         return worst
 
     def figure(self):
@@ -191,10 +189,10 @@ class Physics(Baked):
         self.assertLess(at[2]["head"].translation.z, 0.5)
         moved = max((at[1][n].translation - at[2][n].translation).length for n in at[2])
         self.assertLess(moved, 0.05)
-        report = self.skel.ops.REPORTS[ob.name]
-        self.assertLess(report["summary"]["energy_drift"], 1e-6)
-        self.assertLess(report["summary"]["joint_gap"], 1e-6)
-        self.assertTrue(all(isinstance(v, str) for row in self.skel.panel.rows_of(report)
+        report = common.report_of(ob)
+        self.assertLess(report.summary["energy_drift"], 1e-6)
+        self.assertLess(report.summary["joint_gap"], 1e-6)
+        self.assertTrue(all(isinstance(v, str) for row in self.skel.panels.rows_of(report)
                             for v in row))
 
     def test_start_moving(self):
@@ -362,19 +360,19 @@ class Physics(Baked):
         ob.skel.ground = False
         self.scene.frame_end = 40
         collection, mesh = bpy.data.collections.new("things"), bpy.data.meshes.new("ball")
-        points, faces = self.skel.convert_robot.sphere(0.5)
+        points, faces = self.skel.robot_shapes.sphere(0.5)
         mesh.from_pydata(points, [], faces)
         ball = bpy.data.objects.new("ball", mesh)
         collection.objects.link(ball)
         ob.skel.obstacles = collection
         bpy.context.view_layer.update()
-        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        shot = common.read_shot(ob, 1, 40)
         self.assertEqual([c.kind for c in shot.colliders], ["SPHERE"])
         self.bake(ob)
         self.assertLess(common.bone_matrices(ob, [40])[0]["link1"].translation.z, 0.3)
         ball.scale = (1, 1, 1.5)
         bpy.context.view_layer.update()
-        shot = self.skel.bl_read.read_shot(self.scene, ob, 1, 40)
+        shot = common.read_shot(ob, 1, 40)
         self.assertEqual([c.kind for c in shot.colliders], ["BOX"])
 
     def test_same_motion_at_any_frame_rate(self):
@@ -404,14 +402,16 @@ class Physics(Baked):
         skin.modifiers.new("a", "ARMATURE").object = ob
         bpy.context.view_layer.update()
         ob.skel.mass_from = "MESH"
-        shot, built, _text = result_of(ob)
-        body = built.scene.body("thigh.L")
+        body = self.document(ob).body("thigh.L")
         area = 0.5 * 16 * 0.1 ** 2 * math.sin(math.pi / 8)
         self.assertAlmostEqual(body.mass, 1000 * area * 0.43, delta=0.01 * body.mass)
         self.assertAlmostEqual(body.shape["radius"], 0.1, delta=0.02)
         ob.skel.total_mass = 75
-        _shot, built, _text = result_of(ob)
-        self.assertAlmostEqual(sum(b.mass for b in built.scene.bodies), 75, places=6)
+        bodies = self.document(ob).bodies
+        self.assertAlmostEqual(sum(body.mass for body in bodies), 75, places=6)
+
+    def document(self, ob):
+        return self.skel.binding.scene.Scene.from_json(result_of(ob)[2])
 
 
 if __name__ == "__main__":

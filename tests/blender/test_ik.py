@@ -69,24 +69,25 @@ class Ik(unittest.TestCase):
         return left, right
 
     def result_of(self, ob, first=1, last=30):
-        shot = self.skel.bl_read.read_ik(self.scene, ob, first, last)
-        self.skel.pipeline.run(self.skel.bl_read.sample_ik(shot, ob, range(first, last + 1)))
-        built = self.skel.convert_ik.build(shot)
-        scene = self.skel.binding.skelpy.Scene.from_json(built.scene.to_json())
-        return shot, built, scene, self.skel.convert_ik.motion_of(shot, built, scene).run()
+        run, goals = self.skel.work.run, self.skel.read_goals
+        shot = goals.read_ik(self.scene, ob, first, last)
+        shot = run(goals.sample_ik(shot, ob, range(first, last + 1)))
+        plan = run(self.skel.ik_build.plan_ik(shot))
+        scene = self.skel.binding.skelpy.Scene.from_json(plan.scene.to_json())
+        return shot, plan, scene, self.skel.ik_solve.start_motion(plan, scene).run()
 
     def compare(self, ob):
         """Every frame and bone beside the engine's poses; the largest difference in parts of a
         bone's length."""
         shot, built, _scene, motion = self.result_of(ob)
         self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
-        worst, bodies = (0.0, "", ""), len(built.body_of)
+        worst, bodies = (0.0, "", ""), built.body_count
         unit = self.scene.unit_settings.scale_length
         for n, frame in enumerate(shot.shot.frames):
             self.scene.frame_set(frame)
-            for i in built.parts:
+            for i in built.own_bodies:
                 bone = ob.pose.bones[shot.shot.bones[i].name]
-                k = 7 * (n * bodies + built.body_of[bone.name])
+                k = 7 * (n * bodies + built.body_index[bone.name])
                 head, y, x = bone_line(self.skel, list(motion.poses[k:k + 7]),
                                        built.bones[i].offset)
                 got_head, got_y, got_x = in_world(ob, bone)
@@ -123,8 +124,8 @@ class Ik(unittest.TestCase):
             hand = (self.place(ob) @ ob.pose.bones["hand.L"].matrix).to_quaternion()
             turn = hand.rotation_difference(self.place(left).to_quaternion()).angle
             self.assertLess(min(turn, 2 * math.pi - turn), 2e-3)
-        report = self.skel.ik.REPORTS[ob.name]
-        self.assertEqual(report["missed"], [])
+        report = common.ik_report_of(ob)
+        self.assertEqual(report.missed, [])
 
     def test_each_mode(self):
         for mode in common.MODES:
@@ -196,7 +197,7 @@ class Ik(unittest.TestCase):
                     s.goals[1].target, s.goals[1].target_bone = self.copy_of(ob), "head"
                     self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
                     self.assertLess(self.off(was, self.matrices(ob)), 2e-4)
-                    self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+                    self.assertEqual(common.ik_report_of(ob).missed, [])
 
     def copy_of(self, ob):
         """Another armature that goes as this one does."""
@@ -224,7 +225,7 @@ class Ik(unittest.TestCase):
         left = empty("left", (0.45, -0.3, 1.1), (0.3, -0.4, 1.4))
         add_goal(ob, "forearm.L", left, chain=4)
         self.assertEqual(bpy.ops.skel.bake_ik(), {"FINISHED"})
-        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertEqual(common.ik_report_of(ob).missed, [])
         now = self.matrices(ob)
         self.assertLess(self.off(was, now, ["pelvis", "thigh.L", "shin.R", "foot.R"]), 1e-5)
         self.assertGreater(self.off(was, now, ["forearm.L"]), 0.05)
@@ -246,7 +247,7 @@ class Ik(unittest.TestCase):
         """Joints of a robot that are keyed, slides too, under a goal for the place alone."""
         bpy.ops.skel.import_robot(preset="stanford", shapes=False)
         ob = bpy.context.view_layer.objects.active
-        bones = self.skel.bl_read.joint_bones(ob)
+        bones = self.skel.read_robots.joint_bones(ob)
         self.scene.tool_settings.use_keyframe_insert_auto = True
         for frame, values in ((1, "0 0.3 0.4 0 0.5 0"), (30, "1 0.8 0.7 2 -0.4 3")):
             self.scene.frame_set(frame)
@@ -281,57 +282,56 @@ class Ik(unittest.TestCase):
             self.scene.frame_set(frame)
             off = (self.end(ob, "tool") - self.place(target).translation).length
             self.assertLess(off, 2e-5, frame)
-            rows.append({bone.name: self.skel.bl_read.joint_value(bone)
-                         for bone in self.skel.bl_read.joint_bones(ob)})
-        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+            rows.append({bone.name: self.skel.read_robots.joint_value(bone)
+                         for bone in self.skel.read_robots.joint_bones(ob)})
+        self.assertEqual(common.ik_report_of(ob).missed, [])
         return rows
 
     def told_by_panel(self, ob):
         return [(label, value) for label, value, _icon in
-                self.skel.panel_ik.rows_of(self.skel.ik.REPORTS[ob.name])]
+                self.skel.panels_ik.rows_of(common.ik_report_of(ob))]
 
     def test_first_frame_moves_or_is_held(self):
         """Free, the first frame is moved, and all say so; held, it is where posing it puts it."""
         ob, target = self.panda()
         self.assertFalse(ob.skel_ik.hold_start)
-        rows, report = self.baked_joints(ob, target), self.skel.ik.REPORTS[ob.name]
+        rows, report = self.baked_joints(ob, target), common.ik_report_of(ob)
         step = max(abs(b[name] - a[name]) for a, b in zip(rows, rows[1:]) for name in a)
-        print(f"Panda: largest step {step:.4f} rad, frame 1 moved by {report['moved']}")
+        print(f"Panda: largest step {step:.4f} rad, frame 1 moved by {report.moved}")
         self.assertLessEqual(step, 0.15)
-        self.assertEqual((report["jumps"], report["moved"]["frame"]), ([], 1))
-        moved = report["moved"]
-        size, words_of = self.skel.convert_ik.size_of(moved), self.skel.convert_ik.words_of
-        self.assertIn(f". Frame 1 was moved by {size} ('{moved['bone']}') so that the motion has "
-                      "no jump; turn on Hold Start to keep it", words_of(report))
-        self.assertIn(("Frame 1 moved", f"{moved['bone']}, {size}"), self.told_by_panel(ob))
+        self.assertEqual((report.jumps, report.moved.frame), ([], 1))
+        moved = report.moved
+        self.assertIn(f". Frame 1 was moved by {moved.words} ('{moved.bone}') so that the motion "
+                      "has no jump; turn on Hold Start to keep it", report.words)
+        self.assertIn(("Frame 1 moved", f"{moved.bone}, {moved.words}"), self.told_by_panel(ob))
 
         # The first frame alone, and then with its pose held. The report has the largest difference.
-        for bone in self.skel.bl_read.joint_bones(ob):
+        for bone in self.skel.read_robots.joint_bones(ob):
             bone.rotation_euler = (0, 0, 0)
         ob.animation_data_clear()
         bpy.ops.skel.solve_ik()
-        first = {name: self.skel.bl_read.joint_value(ob.pose.bones[name]) for name in rows[0]}
+        first = {name: self.skel.read_robots.joint_value(ob.pose.bones[name]) for name in rows[0]}
         off = {name: abs(first[name] - rows[0][name]) for name in first}
-        self.assertEqual(max(off, key=off.get), moved["bone"])
-        self.assertAlmostEqual(off[moved["bone"]], moved["size"], 4)
-        for bone in self.skel.bl_read.joint_bones(ob):
+        self.assertEqual(max(off, key=off.get), moved.bone)
+        self.assertAlmostEqual(off[moved.bone], moved.size, 4)
+        for bone in self.skel.read_robots.joint_bones(ob):
             bone.rotation_euler = (0, 0, 0)
         ob.skel_ik.hold_start = True
-        held, report = self.baked_joints(ob, target), self.skel.ik.REPORTS[ob.name]
+        held, report = self.baked_joints(ob, target), common.ik_report_of(ob)
         for name, angle in first.items():
             self.assertAlmostEqual(held[0][name], angle, 4)
-        told = {jump["frame"]: jump for jump in report["jumps"]}
+        told = {jump.frame: jump for jump in report.jumps}
         for frame, (before, now) in enumerate(zip(held, held[1:]), 2):
             steps = {name: abs(now[name] - before[name]) for name in now}
             name = max(steps, key=steps.get)
             if frame in told:
-                self.assertEqual(name, told[frame]["bone"])
-                self.assertAlmostEqual(steps[name], told[frame]["size"], 4)
+                self.assertEqual(name, told[frame].bone)
+                self.assertAlmostEqual(steps[name], told[frame].size, 4)
                 self.assertIn(("Jumps", f"frame {frame}"), self.told_by_panel(ob))
             else:
                 self.assertLessEqual(steps[name], 0.15, frame)
-        self.assertIsNone(report["moved"])
-        self.assertNotIn("Hold Start", words_of(report))
+        self.assertIsNone(report.moved)
+        self.assertNotIn("Hold Start", report.words)
         self.assertFalse(ob.skel_ik.bl_rna.properties["hold_start"].is_animatable)
 
     def test_limits_locks_and_stiffness(self):
@@ -347,9 +347,9 @@ class Ik(unittest.TestCase):
         target.location = (0.2, 0.5, 2.0)                       # beyond the limits
         bpy.context.view_layer.update()
         bpy.ops.skel.solve_ik()
-        report = self.skel.ik.REPORTS[ob.name]
-        self.assertEqual(report["missed"], [1])
-        self.assertTrue(any(name.startswith("link") for name in report["limits"]))
+        report = common.ik_report_of(ob)
+        self.assertEqual(report.missed, [1])
+        self.assertTrue(any(name.startswith("link") for name in report.limits))
         for bone in ob.pose.bones:
             angles = bone.matrix_basis.to_euler()
             self.assertLess(max(abs(angles.x), abs(angles.y)), 1e-5)
@@ -369,7 +369,7 @@ class Ik(unittest.TestCase):
         target = empty("target", (1.0, 0.2, 2.3))
         add_goal(ob, "link2", target)
         self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
-        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertEqual(common.ik_report_of(ob).missed, [])
         self.assertLess((self.end(ob, "link2") - target.location).length, 1e-4)
 
     def test_limits_that_goals_do_not_obey_are_muted(self):
@@ -396,7 +396,7 @@ class Ik(unittest.TestCase):
             for c in bone.constraints:
                 self.assertEqual(c.mute, c.name == "goes", (bone.name, c.type))
         self.scene.frame_set(2)
-        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertEqual(common.ik_report_of(ob).missed, [])
         self.assertLess((self.end(ob, "hand.L") - target.location).length, 1e-4)
 
     def test_solve_keys_only_when_asked(self):
@@ -451,10 +451,10 @@ class Ik(unittest.TestCase):
 
     def work(self, ob):
         """What the operator's generator does, to be stopped half way."""
-        shot = self.skel.bl_read.read_ik(self.scene, ob, 1, 30)
-        yield from self.skel.bl_read.sample_ik(shot, ob, range(1, 31))
-        result = yield from self.skel.convert_ik.solve(shot)
-        yield from self.skel.bl_write.write(ob, result.channels, "NEW", "x")
+        shot = self.skel.read_goals.read_ik(self.scene, ob, 1, 30)
+        shot = yield from self.skel.read_goals.sample_ik(shot, ob, range(1, 31))
+        result = yield from self.skel.ik_solve.solve(shot)
+        yield from self.skel.write.write_channels(ob, result.channels, "NEW", "x")
 
     def test_undo(self):
         ob = self.figure()
@@ -491,7 +491,7 @@ class Ik(unittest.TestCase):
         goal.use_orientation = True
         self.assertEqual(bpy.ops.skel.keep_angle(), {"FINISHED"})
         self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
-        self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+        self.assertEqual(common.ik_report_of(ob).missed, [])
         self.assertEqual(bpy.ops.skel.remove_goal(), {"FINISHED"})
         limb = ob.pose.bones["forearm.R"].constraints.new("IK")
         limb.target, limb.chain_count = empty("t", (-0.4, -0.2, 1.1)), 2
@@ -565,12 +565,13 @@ class Ik(unittest.TestCase):
                 off = (self.end(ob, "hand.L") -
                        self.place(ob.skel_ik.goals[1].target).translation).length
                 self.assertLess(off, 1e-5)
-        wanted = self.skel.pipeline.Wanted(None, None, [1, 2], [0, 1], None)
-        wanted.targets = [self.skel.convert_ik.Aimed("reach", ("x", ""), [[0.0] * 16] * 2, 0.01)]
+        playback = self.skel.playback
+        targets = [playback.ExpectedTarget("reach", ("x", ""), [[0.0] * 16] * 2, 0.01)]
         moved = [0.0] * 12 + [0.3, 0.4, 0.0, 1.0]
-        words = self.skel.pipeline.gone_from(wanted, [[[0.0] * 16], [moved]])
+        words = playback.warn_of_moved_targets(targets, [1, 2], [[[0.0] * 16], [moved]])
         self.assertRegex(words[0], "goal 'reach' moves with the bones.*frame 2 it is 0.5 units")
-        self.assertEqual(self.skel.pipeline.gone_from(wanted, [[[0.0] * 16]] * 2), [])
+        still = [[[0.0] * 16]] * 2
+        self.assertEqual(playback.warn_of_moved_targets(targets, [1, 2], still), [])
 
     def test_targets_of_rigid_bodies_are_refused(self):
         ob = self.figure(modes=False)
@@ -583,7 +584,8 @@ class Ik(unittest.TestCase):
         ball.parent = mesh
         add_goal(ob, "hand.L", ball, chain=3)
         bpy.context.view_layer.objects.active = ob
-        with self.assertRaisesRegex(RuntimeError, "'ball' is moved by rigid bodies .'mesh'"):
+        words = "'ball' is moved by the rigid body simulation .'mesh'"
+        with self.assertRaisesRegex(RuntimeError, words):
             bpy.ops.skel.bake_ik()
 
     def test_squeezed_and_growing_bones_are_refused(self):
@@ -591,14 +593,15 @@ class Ik(unittest.TestCase):
         add_goal(ob, "hand.L", empty("t", (0.5, -0.2, 1.3)), chain=3)
         arm = ob.pose.bones["upper_arm.L"]
         arm.scale = (1, 1.4, 1)
-        with self.assertRaisesRegex(RuntimeError, "'upper_arm.L' at frame 1 by .1, 1.4, 1., not"):
+        words = "'upper_arm.L' is scaled by .1, 1.4, 1. at frame 1, not"
+        with self.assertRaisesRegex(RuntimeError, words):
             bpy.ops.skel.bake_ik()
         arm.scale = (1, 1, 1)
         for frame, size in ((1, 1.0), (10, 1.5)):
             ob.pose.bones["pelvis"].scale = (size, size, size)
             ob.pose.bones["pelvis"].keyframe_insert("scale", frame=frame)
         self.scene.frame_set(1)
-        with self.assertRaisesRegex(RuntimeError, "do not grow"):
+        with self.assertRaisesRegex(RuntimeError, "cannot grow"):
             bpy.ops.skel.bake_ik()
 
     def test_mirrored_targets_have_places(self):
@@ -664,7 +667,7 @@ class Ik(unittest.TestCase):
     def test_what_cannot_move_is_said(self):
         ob = self.figure(modes=False)
         goal = add_goal(ob, "hand.L", ob, target_bone="hand.L", chain=2)
-        with self.assertRaisesRegex(RuntimeError, "on its own bone"):
+        with self.assertRaisesRegex(RuntimeError, "moves with its own bone"):
             bpy.ops.skel.solve_ik()
         goal.target = empty("t", (0.5, -0.2, 1.3))
         for name in ("hand.L", "forearm.L"):
@@ -746,8 +749,8 @@ class Ik(unittest.TestCase):
 
     def test_everything_has_a_tooltip(self):
         skel = self.skel
-        groups = [cls for module in (skel.props, skel.ops, skel.ik, skel.robots)
-                  for cls in module.CLASSES]
+        modules = (skel.properties, skel.operators, skel.operators_ik, skel.operators_robots)
+        groups = [cls for module in modules for cls in module.CLASSES]
         self.assertGreater(len(groups), 15)
         known = {"rna_type", "name", "filter_glob", *bpy.types.Operator.bl_rna.properties.keys()}
         for group in groups:
@@ -766,7 +769,7 @@ class Ik(unittest.TestCase):
                 self.setUp()
                 bpy.ops.skel.import_robot(preset=name, shapes=False)
                 ob = bpy.context.view_layer.objects.active
-                count = len(self.skel.bl_read.joint_bones(ob))
+                count = len(self.skel.read_robots.joint_bones(ob))
                 bpy.ops.skel.set_joints(values=" ".join(["0.3", "0.6", "-0.5", "0.4", "0.7", "0.2"
                                                          ][:count]))
                 target = empty("target", (0, 0, 0))
@@ -776,7 +779,7 @@ class Ik(unittest.TestCase):
                 add_goal(ob, "tool", target, end="HEAD", use_orientation=True)
                 bpy.context.view_layer.update()
                 self.assertEqual(bpy.ops.skel.solve_ik(), {"FINISHED"})
-                self.assertEqual(self.skel.ik.REPORTS[ob.name]["missed"], [])
+                self.assertEqual(common.ik_report_of(ob).missed, [])
                 got = ob.matrix_world @ ob.pose.bones["tool"].matrix
                 self.assertLess((got.translation - wanted.translation).length, 2e-5)
 
@@ -790,8 +793,8 @@ class Ik(unittest.TestCase):
 
     def values(self, ob):
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        return {bone.name: self.skel.bl_read.joint_value(now.pose.bones[bone.name])
-                for bone in self.skel.bl_read.joint_bones(ob)}
+        return {bone.name: self.skel.read_robots.joint_value(now.pose.bones[bone.name])
+                for bone in self.skel.read_robots.joint_bones(ob)}
 
     def test_joints_of_robots_keep_their_turns(self):
         """Beyond half a turn a pose does not tell the joint's value; what goes along depends on

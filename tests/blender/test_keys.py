@@ -46,7 +46,7 @@ class Keys(unittest.TestCase):
         return ob
 
     def keys(self, ob, action=None):
-        read = self.skel.bl_write.read_keys
+        read = self.skel.write.read_keys
         return {name: read(curve.keyframe_points)
                 for name, curve in common.curves(ob, action).items()}
 
@@ -151,11 +151,11 @@ class Keys(unittest.TestCase):
         """Heads of all bones at frame 9, as the engine has them."""
         from test_bake import bone_line
         from mathutils import Vector
-        shot, built, text = result_of(ob)
+        shot, plan, text = result_of(ob)
         job = self.skel.binding.skelpy.bake(text)
         return {shot.bones[i].name: Vector(bone_line(
-            self.skel, job.pose(8, shot.bones[i].name), built.bones[i].offset)[0])
-            for i in built.parts}
+            self.skel, job.pose(8, shot.bones[i].name), plan.bones[i].offset)[0])
+            for i in plan.own_bodies}
 
     def test_only_chosen_bones_and_channels(self):
         ob = self.figure()
@@ -197,7 +197,7 @@ class Keys(unittest.TestCase):
         points, count = curve.keyframe_points, len(keys) // 2
         self.skel.compat.resize_keys(points, count)
         points.foreach_set("co", keys)
-        points.foreach_set("interpolation", [self.skel.bl_write.LINEAR] * count)
+        points.foreach_set("interpolation", [self.skel.write.LINEAR] * count)
         curve.update()
 
     def both_ways(self, keys, old=()):
@@ -214,14 +214,15 @@ class Keys(unittest.TestCase):
                 key.handle_left_type = key.handle_right_type = kind
             compat.use_action(ob, action)
             if ours:
-                channel = self.skel.convert.Channel(curve.data_path, 1, "link0", keys)
-                self.skel.pipeline.run(self.skel.bl_write.write(ob, [channel], "CURRENT", name))
+                channel = self.skel.keys.Channel(curve.data_path, 1, "link0", keys)
+                write = self.skel.write.write_channels
+                self.skel.work.run(write(ob, [channel], "CURRENT", name))
             else:
                 self.by_update(curve, keys)
             (curve,) = compat.curves_of(action, ob)
             low, high = min(keys[0::2]), max(keys[0::2])
             found.append((
-                {k: v.tobytes() for k, v in self.skel.bl_write.read_keys(
+                {k: v.tobytes() for k, v in self.skel.write.read_keys(
                     curve.keyframe_points).items()},
                 (curve.extrapolation, curve.auto_smoothing, curve.group.name),
                 [curve.evaluate(low - 2 + n * (high - low + 4) / 97) for n in range(98)]))
@@ -236,14 +237,14 @@ class Keys(unittest.TestCase):
                  "twice": [n // 2 for n in range(40)], "two": [1, 9], "one": [5],
                  "mixed": [(7 * n) % 40 for n in range(40)]}
         for name, frames in cases.items():
-            keys = self.skel.convert.pairs(frames, wave[:len(frames)])
+            keys = self.skel.keys.interleave(frames, wave[:len(frames)])
             for values in (wave, [0.5] * 40, [1e-6 * v for v in wave]):
                 keys[1::2] = array("f", values[:len(frames)])
                 ours, plain = self.both_ways(keys)
                 self.assertEqual(ours, plain, name)
 
     def test_same_as_by_update_over_old_keys(self):
-        keys = self.skel.convert.pairs(range(1, 13), [math.sin(n) for n in range(12)])
+        keys = self.skel.keys.interleave(range(1, 13), [math.sin(n) for n in range(12)])
         kinds = ("FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED")
         for count in (1, 5, 12):
             old = [(1 + n, 0.1 * n * n, kinds[n % 5]) for n in range(count)]
@@ -271,10 +272,9 @@ class Keys(unittest.TestCase):
         skel, stages = self.skel, []
 
         def work():
-            shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
-            yield from skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot))
-            result = yield from skel.pipeline.bake(shot)
-            yield from skel.bl_write.write(ob, result.channels, "NEW", "x")
+            plan = yield from common.read_plan(ob, 1, 12)
+            result = yield from skel.bake.bake(plan)
+            yield from skel.write.write_channels(ob, result.channels, "NEW", "x")
 
         for _fraction, words in work():
             stages.append(words)
@@ -290,7 +290,8 @@ class Keys(unittest.TestCase):
                     self.assertLess(left, times, words)
                     self.undo_new(ob)
                 self.assertEqual(common.dump_file(), before, (words, times))
-        self.assertTrue({"reading", "simulating", "writing keys"} <= set(stages), stages)
+        wanted = {"reading the animation", "simulating", "writing keys"}
+        self.assertTrue(wanted <= set(stages), stages)
 
     def undo_new(self, ob):
         new = ob.animation_data.action
@@ -311,7 +312,7 @@ class Keys(unittest.TestCase):
         ob = self.figure()
         ob.scale = (1, 1.2, 1)
         bpy.context.view_layer.update()
-        self.refused("not alike along all axes")
+        self.refused("not the same along all axes")
         ob.scale = (-1, -1, -1)
         bpy.context.view_layer.update()
         self.refused("mirrored")
@@ -324,7 +325,7 @@ class Keys(unittest.TestCase):
         ob = self.figure()
         self.refused("starts at", frame_start=5, frame_end=5)
         ob.skel.channels = set()
-        self.refused("Nothing to write")
+        self.refused("nothing to write")
         ob.skel.channels = {"ROTATION"}
         for bone in ob.pose.bones:
             bone.skel.role = "NONE"
@@ -546,7 +547,7 @@ class Keys(unittest.TestCase):
             for prop in owner.properties:
                 if prop.identifier not in ("rna_type", "name"):
                     self.assertTrue(prop.description, prop.identifier)
-        for cls in self.skel.ops.CLASSES:
+        for cls in self.skel.operators.CLASSES:
             rna = getattr(bpy.ops.skel, cls.bl_idname.partition(".")[2]).get_rna_type()
             self.assertTrue(rna.description, cls.__name__)
             for prop in rna.properties:

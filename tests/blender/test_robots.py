@@ -72,10 +72,10 @@ def random_q(rng, bones, unit=1.0):
 def frames_of(skelpy, scene, q):
     """{frame: pose in the world} by the library."""
     poses, out = skelpy.fk(scene, q), {}
-    robot = common.addon().convert_robot
+    compose = common.addon().algebra.compose
     for name, (body, pose) in scene.named_frames.items():
         host = list(poses[7 * body:7 * body + 7]) if body >= 0 else [0, 0, 0, 1, 0, 0, 0]
-        out[name] = robot.compose(host, pose)
+        out[name] = compose(host, pose)
     return out
 
 
@@ -102,7 +102,7 @@ class Robots(unittest.TestCase):
 
     def compare(self, ob, scene, names, reach):
         """Worst (distance in parts of the reach, angle) of frames at random joints."""
-        worst, bones = (0.0, 0.0), self.skel.bl_read.joint_bones(ob)
+        worst, bones = (0.0, 0.0), self.skel.read_robots.joint_bones(ob)
         for _ in range(POSES):
             q = random_q(self.rng, bones)
             self.assertEqual(set_joints(q), {"FINISHED"})
@@ -117,14 +117,14 @@ class Robots(unittest.TestCase):
         return worst
 
     def test_every_bundled_robot(self):
-        names = list(self.skel.convert_robot.bundled())
+        names = list(self.skel.robot_import.bundled_robots())
         self.assertEqual(len(names), 26)
         for name in names:
             with self.subTest(robot=name):
                 self.setUp()
                 ob = self.bring(preset=name)
-                reach = self.skel.bl_read.robot_data(ob)["reach"]
-                scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()[name])
+                reach = self.skel.read_robots.robot_data(ob)["reach"]
+                scene = self.skelpy.Scene.from_file(self.skel.robot_import.bundled_robots()[name])
                 off, angle = self.compare(ob, scene, ["tool"], reach)
                 tables = []
                 for convention in ("standard", "modified"):
@@ -153,7 +153,7 @@ class Robots(unittest.TestCase):
 
     def masses_off(self, scene, again, q, reach):
         """Masses, centres and inertias in the world, of links that have them: relative."""
-        worst, robot = 0.0, self.skel.convert_robot
+        worst, algebra = 0.0, self.skel.algebra
         first, second = ([body for body in json.loads(each.to_json())["bodies"]]
                          for each in (scene, again))
         poses = [self.skelpy.fk(each, q) for each in (scene, again)]
@@ -163,7 +163,7 @@ class Robots(unittest.TestCase):
             if a.get("estimated") == "mass" or "mass" not in a:     # no numbers of a document
                 continue
             at = [list(each[7 * k:7 * k + 7]) for each in poses]
-            one, two = (robot.turned(body["inertia"], pose[3:])
+            one, two = (algebra.rotate_inertia(body["inertia"], pose[3:])
                         for body, pose in ((a, at[0]), (b, at[1])))
             size = a["mass"] * reach ** 2
             worst = max(worst, abs(a["mass"] - b["mass"]) / a["mass"],
@@ -188,11 +188,12 @@ class Robots(unittest.TestCase):
     def test_limits_stop_and_named_poses(self):
         ob = self.bring(preset="puma560")
         self.assertEqual(bpy.ops.skel.set_joints(values="99 0 0 0 0 0"), {"FINISHED"})
-        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link1"]), 2.7925268, 5)
+        value = self.skel.read_robots.joint_value(ob.pose.bones["link1"])
+        self.assertAlmostEqual(value, 2.7925268, 5)
         self.assertEqual(bpy.ops.skel.set_joints(pose="qr"), {"FINISHED"})
         self.assertAlmostEqual(ob.pose.bones["link3"].skel_angle, -math.pi / 2, 5)
         ob.pose.bones["link3"].skel_angle = 0.25
-        self.assertAlmostEqual(self.skel.bl_read.joint_value(ob.pose.bones["link3"]), 0.25, 6)
+        self.assertAlmostEqual(self.skel.read_robots.joint_value(ob.pose.bones["link3"]), 0.25, 6)
         with self.assertRaises(RuntimeError):
             bpy.ops.skel.set_joints(pose="nowhere")
         with self.assertRaises(RuntimeError):
@@ -202,7 +203,7 @@ class Robots(unittest.TestCase):
         ob = self.bring(filepath=URDF)
         scene = self.skelpy.Scene.from_file(URDF)
         names = ["base", "mount", "flange", "tcp"]
-        off, angle = self.compare(ob, scene, names, self.skel.bl_read.robot_data(ob)["reach"])
+        off, angle = self.compare(ob, scene, names, self.skel.read_robots.robot_data(ob)["reach"])
         print(f"features.urdf: frames off by {off:.1e} of the reach, {angle:.1e} rad")
         self.assertLess(off, EXACT)
         self.assertIn("package://features", ob.pose.bones["trunk"]["meshes"])
@@ -269,8 +270,8 @@ class Robots(unittest.TestCase):
     def joints(self, ob):
         """Coordinates of all joints, as they play."""
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        return [self.skel.bl_read.joint_value(now.pose.bones[bone.name])
-                for bone in self.skel.bl_read.joint_bones(ob)]
+        return [self.skel.read_robots.joint_value(now.pose.bones[bone.name])
+                for bone in self.skel.read_robots.joint_bones(ob)]
 
     def near(self, got, wanted, places=5):
         for a, b in zip(got, wanted):
@@ -409,7 +410,7 @@ class Robots(unittest.TestCase):
         ob.skel.friction = 0.0
         self.scene.frame_end = 6
         self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
-        warnings = self.skel.ops.REPORTS[ob.name]["warnings"]
+        warnings = common.report_of(ob).warnings
         self.assertEqual([w for w in warnings if "mimics" in w],
                          ["joint 'right' mimics 'left' (and 1 more like it): dynamics has no such "
                           "constraint, it moves on its own"])
@@ -432,7 +433,7 @@ class Robots(unittest.TestCase):
             ob = self.bring(filepath=path)
             if axis == "0 0 1":                 # a = 1 rad/s²
                 bone = ob.pose.bones["l1"]
-                name, index, sign = self.skel.bl_read.joint_channel(bone)
+                name, index, sign = self.skel.read_robots.joint_channel(bone)
                 for frame in range(1, 21):
                     getattr(bone, name)[index] = sign * 0.5 * ((frame - 1) / 24) ** 2
                     bone.keyframe_insert(name, index=index, frame=frame)
@@ -477,7 +478,7 @@ class Robots(unittest.TestCase):
     def reported(self, path, preset="NONE"):
         """What the import reports."""
         operator = unittest.mock.Mock(preset=preset, filepath=path)
-        self.skel.robots.SKEL_OT_import_robot.run(operator, bpy.context)
+        self.skel.operators_robots.SKEL_OT_import_robot.run(operator, bpy.context)
         return [call.args for call in operator.report.call_args_list]
 
     def test_prefixes_that_nothing_declares(self):
@@ -525,7 +526,7 @@ class Robots(unittest.TestCase):
                 self.setUp()
                 self.scene.frame_end = 3
                 ob = self.bring(preset=name)
-                with open(self.skel.convert_robot.bundled()[name], encoding="utf-8") as file:
+                with open(self.skel.robot_import.bundled_robots()[name], encoding="utf-8") as file:
                     rows = json.load(file)["joints"]
                 bodies = {body["name"]: body for body in self.exported()["bodies"]}
                 for row in rows:
@@ -534,8 +535,8 @@ class Robots(unittest.TestCase):
                     if "mass" in row:
                         self.assertEqual(body["mass"], row["mass"])
         self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
-        report = self.skel.ops.REPORTS[ob.name]
-        for said in (report["warnings"], report["loud"]):
+        report = common.report_of(ob)
+        for said in (report.warnings, report.warnings):
             self.assertEqual(sum("inertia is an estimate" in words for words in said), 1, said)
 
     def test_torques_of_a_ur5(self):
@@ -547,7 +548,7 @@ class Robots(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.inverse_dynamics(frame_start=1, frame_end=9, filepath=out),
                          {"FINISHED"})
         head, *rows = [line.split(",") for line in self.text_of(out).splitlines()]
-        with self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()["ur5"]) as scene, \
+        with self.skelpy.Scene.from_file(self.skel.robot_import.bundled_robots()["ur5"]) as scene, \
                 self.skelpy.State(scene) as state:
             state.q = q
             must = list(state.inverse_dynamics([0.0] * 18, [0.0] * 18)[0])
@@ -587,7 +588,7 @@ class Robots(unittest.TestCase):
                 with self.subTest(name=name), self.assertRaisesRegex(
                         RuntimeError, f"'{owner.name}': the property '{name}' must be"):
                     run()
-            self.skel.panel_robots.SKEL_PT_joints.draw(panel, bpy.context)
+            self.skel.panels_robots.SKEL_PT_joints.draw(panel, bpy.context)
             said = panel.columns().column().label.call_args.kwargs["text"]
             self.assertIn(f"'{name}' must be", said)
             del owner[name]
@@ -598,12 +599,12 @@ class Robots(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.export_urdf(filepath=path), {"FINISHED"})
 
     def test_a_failure_leaves_nothing(self):
-        path, write = self.gripper()[0], self.skel.bl_write
+        path, write = self.gripper()[0], self.skel.write_robots
         bpy.ops.object.mode_set(mode="POSE")
         before, active = write._blocks(), bpy.context.view_layer.objects.active
         for name in ("_add_bones", "_add_mimics", "_add_visuals"):
             with self.subTest(step=name), unittest.mock.patch.object(
-                    write, name, side_effect=self.skel.convert.Refused("no more")), \
+                    write, name, side_effect=self.skel.errors.UserError("no more")), \
                     self.assertRaisesRegex(RuntimeError, "no more"):
                 bpy.ops.skel.import_robot(filepath=path)
             self.assertEqual(write._blocks(), before)
@@ -612,10 +613,10 @@ class Robots(unittest.TestCase):
     def test_prismatic_unit_scale_and_moved_object(self):
         self.scene.unit_settings.scale_length = 0.01
         ob = self.bring(preset="stanford")
-        reach = self.skel.bl_read.robot_data(ob)["reach"]
-        scene = self.skelpy.Scene.from_file(self.skel.convert_robot.bundled()["stanford"])
+        reach = self.skel.read_robots.robot_data(ob)["reach"]
+        scene = self.skelpy.Scene.from_file(self.skel.robot_import.bundled_robots()["stanford"])
         ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Translation((100, 20, 3))
-        q = random_q(self.rng, self.skel.bl_read.joint_bones(ob), 0.01)
+        q = random_q(self.rng, self.skel.read_robots.joint_bones(ob), 0.01)
         set_joints(q)
         now = ob.evaluated_get(bpy.context.evaluated_depsgraph_get())
         got = now.pose.bones["tool"].matrix.translation * 0.01
@@ -650,7 +651,7 @@ class Robots(unittest.TestCase):
             if tool:
                 self.assertLess(math.dist(frames_of(self.skelpy, made, q)["tool"][:3],
                                           frames_of(self.skelpy, scene, q)["tool0"][:3]), EXACT)
-            with self.assertRaisesRegex(RuntimeError, "No joint leads to 'base'"):
+            with self.assertRaisesRegex(RuntimeError, "No joint moves 'base'"):
                 bpy.ops.skel.extract_dh(tip="base")
             self.assertEqual(len(ob.pose.bones), 4 if tool else 3)
 
@@ -675,7 +676,7 @@ class Robots(unittest.TestCase):
 
             operator = unittest.mock.Mock(convention="standard", tip="", filepath=path, **given)
             operator.properties.is_property_set = given.__contains__
-            said = self.skel.robots.SKEL_OT_extract_dh.run(operator, bpy.context)
+            said = self.skel.operators_robots.SKEL_OT_extract_dh.run(operator, bpy.context)
             ((kinds, warning),) = [call.args for call in operator.report.call_args_list]
             self.assertEqual(kinds, {"WARNING"})
             self.assertRegex(warning, f"the axes of 'j1' and 'j2' are .*{words}.* .Snap ")

@@ -63,16 +63,16 @@ class Survey(Baked):
         return thing
 
     def collider(self):
-        return self.skel.bl_read.read_shot(self.scene, self.ob, 1, 8).colliders[0]
+        return common.read_shot(self.ob, 1, 8).colliders[0]
 
     def warnings(self):
         bpy.context.view_layer.objects.active = self.ob
         self.bake(self.ob)
-        return self.skel.ops.REPORTS[self.ob.name]["warnings"]
+        return list(common.report_of(self.ob).warnings)
 
     def told(self, *words):
         found = [each for each in self.warnings() if all(word in each for word in words)]
-        self.assertEqual(len(found), 1, self.skel.ops.REPORTS[self.ob.name]["warnings"])
+        self.assertEqual(len(found), 1, common.report_of(self.ob).warnings)
 
     def test_nothing_to_tell(self):
         self.obstacle(box_mesh(8, 8, 1))
@@ -100,7 +100,7 @@ class Survey(Baked):
 
     def test_prop(self):
         self.prop("hand.L")
-        self.told("'sword'", "'hand.L'", "no weight")
+        self.told("'sword'", "'hand.L'", "no mass")
 
     def test_prop_of_a_bone_that_is_not_simulated(self):
         self.prop("hand.L")
@@ -179,7 +179,7 @@ class Survey(Baked):
 
     def test_narrow_plane(self):
         self.obstacle(plane_mesh(0.5))
-        self.told("The plane 'thing' is 0.5 m wide", "without end")
+        self.told("The plane 'thing' is 0.5 m wide", "infinite plane")
 
     def test_bone_that_starts_inside(self):
         self.obstacle(box_mesh(4, 4, 1), location=(0, 0, 0))

@@ -373,14 +373,15 @@ class Takes(Baking):
             gone = entry.source.name
             bpy.data.actions.remove(entry.source)
             self.bake(target=target)
-            words = [w for w in self.skel.ops.REPORTS["figure"]["warnings"] if f"'{gone}'" in w]
+            report = common.report_of(bpy.data.objects["figure"])
+            words = [w for w in report.warnings if f"'{gone}'" in w]
             self.assertEqual(len(words), 1, target)
-            self.assertIn("is gone", words[0])
+            self.assertIn("was deleted", words[0])
             once = self.keys(ob)
             self.bake(target=target)            # what was left is the source now
             self.assertEqual(self.keys(ob), once)
-            self.assertFalse([w for w in self.skel.ops.REPORTS["figure"]["warnings"]
-                              if "is gone" in w])
+            self.assertFalse([w for w in common.report_of(bpy.data.objects["figure"]).warnings
+                              if "was deleted" in w])
 
     # ---- undo, Esc, copies ----
 
@@ -427,14 +428,14 @@ class Takes(Baking):
 
             def work(ob=ob, target=target, skel=skel):
                 with skel.takes.source(ob):
-                    shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
-                    yield from skel.bl_read.sample(shot, ob, *skel.convert.frames_needed(shot))
-                result = yield from skel.pipeline.bake(shot)
+                    plan = yield from common.read_plan(ob, 1, 12)
+                result = yield from skel.bake.bake(plan)
                 # Keys that go into the current action cannot be stopped any more.
                 if target != "CURRENT":
-                    yield from skel.takes.write(ob, result, target, "x")
+                    yield from skel.takes.write_take(ob, result.channels, target, "x")
 
-            for words in ("reading", "reading the animation", "simulating", "writing keys"):
+            for words in ("reading the animation", "building the scene", "simulating",
+                          "writing keys"):
                 for times in (1, 5):
                     job, left = work(), times
                     while left > 0 and (step := next(job, None)):
@@ -480,8 +481,8 @@ class Takes(Baking):
         for curve in strip.channelbag(action.slots[0]).fcurves:
             bag = strip.channelbag(slot, ensure=True)
             twin = bag.fcurves.new(curve.data_path, index=curve.array_index)
-            self.skel.bl_write.set_keys(twin.keyframe_points,
-                                        self.skel.bl_write.read_keys(curve.keyframe_points))
+            self.skel.write.set_keys(twin.keyframe_points,
+                                     self.skel.write.read_keys(curve.keyframe_points))
         second = first.copy()
         second.name = "second"
         self.scene.collection.objects.link(second)
@@ -631,11 +632,10 @@ class OverTime(Baking):
             self.keyed(ob, (10, 8.0), (15, 0.0))
             before = common.dump_file()
             with skel.takes.source(ob):
-                shot = skel.bl_read.read_shot(self.scene, ob, 1, 12)
-                skel.pipeline.run(skel.bl_read.sample(
-                    shot, ob, *skel.convert.frames_needed(shot)))
-            self.assertEqual(len(shot.follow_at[""]), 12)
-            job = skel.takes.write(ob, skel.pipeline.run(skel.pipeline.bake(shot)), "NEW", "x")
+                plan = skel.work.run(common.read_plan(ob, 1, 12))
+            self.assertEqual(len(plan.shot.follow_at[""]), 12)
+            result = skel.work.run(skel.bake.bake(plan))
+            job = skel.takes.write_take(ob, result.channels, "NEW", "x")
             next(job)
             self.assertNotEqual(common.dump_file(), before)
             job.close()
@@ -688,8 +688,8 @@ class OverTime(Baking):
         curves = self.skel.compat.Curves(ob.animation_data.action, ob)
         for path in (*paths, "skel.follow", "skel_ik.goals[0].weight"):
             curves.new(path, 0, "").keyframe_points.insert(1, 0.5)
-        shots = (self.skel.bl_read.read_shot(self.scene, ob, 1, 12),
-                 self.skel.bl_read.read_ik(self.scene, ob, 1, 12).shot)
+        shots = (common.read_shot(ob, 1, 12),
+                 self.skel.read_goals.read_ik(self.scene, ob, 1, 12).shot)
         for words in [shot.warnings for shot in shots]:
             self.assertEqual(len(words), 3, words)
             for path in paths:

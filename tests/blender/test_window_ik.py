@@ -32,7 +32,7 @@ def setup():
         goal = figure.skel_ik.goals.add()
         goal.name, goal.bone, goal.target, goal.chain = side, f"hand.{side}", target, 5
     scene.frame_set(1)
-    window.watch(common.addon().ik.SKEL_OT_bake_ik)
+    window.watch(common.addon().operators_ik.SKEL_OT_bake_ik)
     with bpy.context.temp_override(**window.view()):
         bpy.ops.skel.import_robot(preset="ur5")
         bpy.context.view_layer.objects.active = figure
@@ -52,11 +52,12 @@ def start():
 def watch_panels():
     """Counts how often each panel draws; a panel that fails is a failure of the test."""
     addon = common.addon()
-    for module in (addon.panel_ik, addon.panel_robots):
+    for module in (addon.panels_ik, addon.panels_robots):
         for cls in module.CLASSES:
             if issubclass(cls, bpy.types.Panel):
                 cls.draw = counted(cls)
-    for module, closed in ((addon.panel_ik, "SKEL_PT_ik"), (addon.panel_robots, "SKEL_PT_robots")):
+    for module, closed in ((addon.panels_ik, "SKEL_PT_ik"),
+                           (addon.panels_robots, "SKEL_PT_robots")):
         module.unregister()                         # opened, so that it draws
         getattr(module, closed).bl_options = set()
         module.register()

@@ -161,7 +161,7 @@ static skel_status bake(const fault_case *c, fault_output *out) {
     skel_bake *bake = NULL;
     skel_bake_desc desc = {.struct_size = sizeof desc};
     skel_status status = parse(c->document, &scene);
-    if (status == SKEL_OK) status = skel_scene_bake_desc(scene, &desc);
+    if (status == SKEL_OK) status = skel_scene_get_bake_desc(scene, &desc);
     if (status == SKEL_OK) {
         desc.integrator = c->option;
         desc.sample_count = SAMPLES;
@@ -214,7 +214,7 @@ static skel_status ik_motion(const fault_case *c, fault_output *out) {
     skel_ik_motion *motion = NULL;
     skel_ik_motion_desc desc = {.struct_size = sizeof desc};
     skel_status status = parse(c->document, &scene);
-    if (status == SKEL_OK) status = skel_scene_ik(scene, &desc);
+    if (status == SKEL_OK) status = skel_scene_get_ik_desc(scene, &desc);
     if (status == SKEL_OK) status = skel_ik_motion_start(&desc, &motion, NULL);
     for (int32_t k = 0; k < SAMPLES && (status == SKEL_OK || status == SKEL_MORE); ++k)
         status = skel_ik_motion_advance(motion, 0);
@@ -246,7 +246,7 @@ static skel_status ik_pose(const fault_case *c, fault_output *out) {
         desc.goal_stride = sizeof goal;
         status = skel_ik_create(&desc, &ik, NULL);
     }
-    if (status == SKEL_OK) status = skel_scene_middle(scene, q);
+    if (status == SKEL_OK) status = skel_scene_get_middle_q(scene, q);
     if (status == SKEL_OK) status = skel_ik_solve(ik, q, NULL, NULL);
     if (status == SKEL_OK)
         output_add(out, q, (size_t)skel_model_q_count(skel_scene_model(scene)) * sizeof *q);

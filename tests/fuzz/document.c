@@ -174,7 +174,7 @@ void fuzz_rewrite_table(const char *text, size_t length) {
 static void bake_a_little(const skel_scene *scene, size_t nb) {
     skel_bake_desc desc = {.struct_size = sizeof desc};
     skel_bake *bake = NULL;
-    FUZZ_REQUIRE(skel_scene_bake_desc(scene, &desc) == SKEL_OK, "bake desc");
+    FUZZ_REQUIRE(skel_scene_get_bake_desc(scene, &desc) == SKEL_OK, "bake desc");
     if (desc.sample_count > BAKE_SAMPLES_MAX) desc.sample_count = BAKE_SAMPLES_MAX;
     if (skel_bake_start(&desc, &bake, NULL) != SKEL_OK) return;
 
@@ -190,7 +190,7 @@ static void bake_a_little(const skel_scene *scene, size_t nb) {
 static void solve_a_little(const skel_scene *scene, size_t nb) {
     skel_ik_motion_desc desc = {.struct_size = sizeof desc};
     skel_ik_motion *motion = NULL;
-    if (skel_scene_ik(scene, &desc) != SKEL_OK || desc.sample_count > 1000) return;
+    if (skel_scene_get_ik_desc(scene, &desc) != SKEL_OK || desc.sample_count > 1000) return;
     skel_ik_desc ik = *desc.ik;
     ik.max_restarts = 1;
     desc.ik = &ik;

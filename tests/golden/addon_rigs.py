@@ -7,26 +7,40 @@ import json
 import math
 from array import array
 
-import canonical
-
 
 class Addon:
-    """The modules and the types of the add-on that the rigs need."""
+    """The modules and the types of the add-on that the rigs need. Shots are drafts that can be
+    changed; they are frozen for the add-on."""
 
     def __init__(self):
-        from test_addon import load
-        self.ik = load("convert_ik")
-        self.convert, self.pipeline = self.ik.convert, self.ik.pipeline
-        self.robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
+        import test_addon
+        self.test, self.core = test_addon, test_addon.core
+        self.thaw, self.Settings = test_addon.thaw, self.core.shot.Settings
+        self.import_robot = self.core.robot_import.import_robot
+        self.axes_of = lambda bone: bone.orientation
+
+    def bone(self, *values, **fields):
+        """A bone with settings that do not depend on the defaults of the panel."""
+        settings = self.core.shot.BoneSettings(limit_low=-0.8, limit_high=0.8, cone=0.8, twist=0.4)
+        return self.thaw(self.core.shot.BoneShot(*values, settings=settings, **fields))
+
+    def shot(self, name, bones, **fields):
+        shot = self.thaw(self.core.shot.Shot(name, (), **fields))
+        shot.bones = bones
+        return shot
+
+    def frames_needed(self, shot):
+        return self.test.frames_needed(shot)
 
     def bake(self, shot):
-        return self.pipeline.run(self.pipeline.bake(shot))
+        return self.core.work.run(self.test.bake(shot))
 
     def inverse(self, shot):
-        return self.pipeline.run(self.pipeline.inverse(self.pipeline.for_inverse(shot)))
+        free = self.core.torques.free_shot(self.test.freeze(shot))
+        return self.core.work.run(self.core.torques.find_torques(self.test.plan_of(free)))
 
     def solve(self, shot):
-        return self.pipeline.run(self.ik.solve(shot))
+        return self.core.work.run(self.core.ik_solve.solve(self.test.freeze(shot)))
 
 
 STILL = [1.0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
@@ -71,7 +85,7 @@ HUMANOID = {
 def with_samples(addon, shot, pose, every=False):
     """Puts samples of the frames in that are needed, or of every frame: `pose` gives the matrices
     of the bones at a time."""
-    frames, before = addon.convert.frames_needed(shot)
+    frames, before = addon.frames_needed(shot)
     if every:
         frames = list(range(shot.frame_start, shot.frame_end + 1))
     shot.frames, shot.before = frames, before
@@ -86,22 +100,21 @@ def with_samples(addon, shot, pose, every=False):
 
 def chain_shot(addon, frames, **settings):
     """Five level links along x."""
-    convert = addon.convert
-    bones = [convert.BoneShot(f"link{k}", k - 1, 0.3, matrix((k * 0.3, 0, 2), ALONG_X),
-                              connected=k > 0) for k in range(5)]
-    shot = convert.Shot("chain", bones, frame_end=frames,
-                        settings=convert.Settings(ground=False, **settings))
+    bones = [addon.bone(f"link{k}", k - 1, 0.3, matrix((k * 0.3, 0, 2), ALONG_X), connected=k > 0)
+             for k in range(5)]
+    shot = addon.shot("chain", bones, frame_end=frames,
+                      settings=addon.Settings(ground=False, **settings))
     return with_samples(addon, shot, lambda _time: [bone.rest for bone in bones])
 
 
 def humanoid_shot(addon, preset, every=False):
     """A standing figure whose bones all sway, on a ground."""
-    convert, names = addon.convert, list(HUMANOID)
-    bones = [convert.BoneShot(name, names.index(parent) if parent else -1, length,
-                              matrix(head, turn))
+    names = list(HUMANOID)
+    bones = [addon.bone(name, names.index(parent) if parent else -1, length,
+                        matrix(head, turn))
              for name, (parent, head, turn, length) in HUMANOID.items()]
-    shot = convert.Shot("humanoid", bones, frame_end=24, animated=True,
-                        settings=convert.Settings(preset=preset, ground=True))
+    shot = addon.shot("humanoid", bones, frame_end=24, animated=True,
+                      settings=addon.Settings(preset=preset, ground=True))
 
     def pose(time):
         """Every bone turns about its head by a little of the time."""
@@ -122,27 +135,29 @@ def ik_shot(addon, frames=12):
     target = array("f")
     for k in range(frames):
         target.extend(matrix((0.9, 0.1 + 0.03 * k, 2.3 - 0.002 * k * k), (1, 0, 0, 0)))
-    goal = addon.ik.GoalShot("goal", bone="link4", target=target, weight=[1.0] * frames)
-    return addon.ik.IkShot(shot, [addon.ik.JointShot() for _ in shot.bones], [goal])
+    goal = addon.core.ik_shot.GoalShot("goal", bone="link4", target=target, weight=[1.0] * frames)
+    ik = addon.thaw(addon.core.ik_shot.IkShot(None, (), (goal,)))
+    ik.shot, ik.joints = shot, [addon.core.ik_shot.JointShot() for _ in shot.bones]
+    return ik
 
 
 def robot_shot(addon, text, frames=9):
     """An imported robot at rest."""
-    convert, made = addon.convert, addon.robot.robot_of(text)
+    made = addon.import_robot(text)
     index, bones = {bone.name: k for k, bone in enumerate(made.bones)}, []
     for bone in made.bones:
         said = {"joint_type": "fixed", "robot_frame": 1} if bone.frame else \
             {"joint": bone.joint, "joint_type": bone.kind, "joint_axis": bone.axis,
              "joint_sign": int(bone.sign), "mass": bone.mass, "com": bone.com,
              "inertia": bone.inertia, "mass_estimated": bone.estimated}
-        bones.append(convert.BoneShot(
+        bones.append(addon.bone(
             bone.name, index.get(bone.parent, -1), math.dist(bone.head, bone.tail),
-            matrix(bone.head, addon.robot.axes_of(bone)),
-            robot=addon.robot.robot_shot(bone.name, said)))
+            matrix(bone.head, addon.axes_of(bone)),
+            robot=addon.core.robot_properties.read_robot_bone(bone.name, said)))
         bones[-1].settings.mass = array("f", [bone.mass])[0]
         bones[-1].locked = "XYZ".replace(bone.axis, "") if bone.kind == "hinge" else "XYZ"
-    shot = convert.Shot("robot", bones, frame_end=frames)
-    shot.frames, shot.settings.ground = list(range(1, frames + 1)), False
+    shot = addon.shot("robot", bones, frame_end=frames, settings=addon.Settings(ground=False))
+    shot.frames = list(range(1, frames + 1))
     shot.poses = array("f", [v for bone in bones for v in bone.rest]) * frames
     shot.objects = array("f", STILL) * frames
     shot.basis = array("f", STILL) * (len(bones) * frames)
@@ -150,10 +165,8 @@ def robot_shot(addon, text, frames=9):
 
 
 def written(result):
-    """Names, places and values of all channels, and the scene that they come from."""
-    text = getattr(result, "text", None)
-    return [[[c.path, c.index, c.group, c.keys] for c in result.channels],
-            canonical.of_json(text) if text else None]
+    """Names, places and values of all channels."""
+    return [[c.path, c.index, c.group, c.keys] for c in result.channels]
 
 
 def items(robots):
@@ -162,11 +175,11 @@ def items(robots):
     puma = (robots / "puma560.json").read_text(encoding="utf-8")
 
     def table(convention):
-        bones = [addon.robot.ChainBone(
-            bone.name, bone.parent, bone.head, addon.robot.axes_of(bone), 0.1, bone.kind,
+        bones = [addon.core.robot_export.ChainBone(
+            bone.name, bone.parent, bone.head, addon.axes_of(bone), 0.1, bone.kind,
             bone.axis, bone.sign, bone.limits, bone.joint, bone.frame, bone.mass, bone.com,
-            bone.inertia, bone.estimated) for bone in addon.robot.robot_of(puma).bones]
-        return json.loads(addon.robot.table_of("puma", bones, "tool", convention).text)
+            bone.inertia, bone.estimated) for bone in addon.import_robot(puma).bones]
+        return json.loads(addon.core.robot_export.table_of("puma", bones, "tool", convention).text)
 
     for preset in ("TAIL", "RAGDOLL"):
         yield f"addon/chain/{preset.lower()}", \

@@ -15,12 +15,11 @@ import unittest
 from unittest import mock
 
 import common
-from test_addon import ADDON, load
+from test_addon import ADDON, UserError, core
 from test_csv import FORMULAS, PLAIN
 
-pipeline = load("pipeline")
-convert = pipeline.convert
-robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
+save, quote_csv = core.files.save, core.files.quote_csv
+properties, shapes = core.robot_properties, core.robot_shapes
 DEEP = "[" * 100000
 
 
@@ -43,13 +42,13 @@ class Folder(unittest.TestCase):
 class Saving(Folder):
     def test_a_file_and_its_mode(self):
         path = self.folder / "out.json"
-        pipeline.save(str(path), "äöü\n")
+        save(str(path), "äöü\n")
         self.assertEqual(path.read_bytes(), "äöü\n".encode())
         ordinary = self.put("ordinary")
         self.assertEqual(stat.S_IMODE(path.stat().st_mode),
                          stat.S_IMODE(ordinary.stat().st_mode))
         path.chmod(0o640)
-        pipeline.save(path, "new")
+        save(path, "new")
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o640)
         self.assertEqual(self.left(), ["ordinary", "out.json"])
 
@@ -58,14 +57,14 @@ class Saving(Folder):
         mine, victim = self.put("a.json.part", b"mine"), self.put("victim", b"precious")
         (self.folder / "b.json.part").symlink_to(victim)
         for name in ("a.json", "b.json"):
-            pipeline.save(self.folder / name, "text")
+            save(self.folder / name, "text")
         self.assertEqual((mine.read_bytes(), victim.read_bytes()), (b"mine", b"precious"))
 
     def test_a_link_stays_one(self):
         target = self.folder / "target.json"
         (self.folder / "link.json").symlink_to("target.json")
         for text in ("one", "two"):                     # it is not there before the first
-            pipeline.save(self.folder / "link.json", text)
+            save(self.folder / "link.json", text)
             self.assertTrue((self.folder / "link.json").is_symlink())
             self.assertEqual(target.read_text(), text)
 
@@ -73,7 +72,7 @@ class Saving(Folder):
         calls = []
         with mock.patch.object(os, "fsync", lambda _handle: calls.append("fsync")), \
                 mock.patch.object(os, "replace", lambda *_paths: calls.append("replace")):
-            pipeline.save(self.folder / "out", "text")
+            save(self.folder / "out", "text")
         self.assertEqual(calls, ["fsync", "replace"])
 
     def test_a_failure_leaves_the_old_file_and_names_it(self):
@@ -81,18 +80,18 @@ class Saving(Folder):
         for name in ("fsync", "replace"):
             with mock.patch.object(os, name, side_effect=OSError(28, "No space left on device")), \
                     self.assertRaises(OSError) as caught:
-                pipeline.save(str(path), "new")
+                save(str(path), "new")
             self.assertEqual((caught.exception.errno, caught.exception.filename), (28, str(path)))
         with self.assertRaises(UnicodeEncodeError):
-            pipeline.save(str(path), "\ud800")
+            save(str(path), "\ud800")
         self.assertEqual((self.left(), path.read_bytes()), (["out.json"], b"old"))
         with self.assertRaisesRegex(FileNotFoundError, "no/out.json"):
-            pipeline.save(str(self.folder / "no" / "out.json"), "x")
-        with self.assertRaisesRegex(OSError, "is no file that could be replaced"):
-            pipeline.save(str(self.folder), "x")
+            save(str(self.folder / "no" / "out.json"), "x")
+        with self.assertRaisesRegex(OSError, "is not a file that can be replaced"):
+            save(str(self.folder), "x")
 
     def test_names_as_long_as_names_can_be(self):
-        pipeline.save(self.folder / ("n" * 255), "x")
+        save(self.folder / ("n" * 255), "x")
         self.assertEqual(self.left(), ["n" * 255])
 
 
@@ -101,22 +100,21 @@ class Nested(unittest.TestCase):
 
     def test_tracks(self):
         for text in (DEEP, '{"position": ' + DEEP, "{", "nonsense"):
-            with self.assertRaisesRegex(convert.Refused, "^The file is not JSON: "):
-                pipeline.track_frames(text, 24)
+            with self.assertRaisesRegex(UserError, "^The file is not JSON: "):
+                core.track.track_frames(text, 24)
 
     def test_properties_and_documents(self):
-        with self.assertRaisesRegex(convert.Refused, "'skel_robot' must be JSON like"):
-            robot.robot_words("arm", DEEP)
-        with self.assertRaisesRegex(convert.Refused, "joint_mimic"):
-            robot._check(robot._mimic_of("bone", DEEP)["joint"] is not None, "bone",
-                         "joint_mimic", "JSON")
-        self.assertEqual(robot._rows(DEEP), {})
-        with self.assertRaises(robot.skelpy.SkelError):
-            robot.robot_of(DEEP)
+        with self.assertRaisesRegex(UserError, "'skel_robot' must be JSON like"):
+            properties.read_robot_data("arm", DEEP)
+        with self.assertRaisesRegex(UserError, "joint_mimic"):
+            properties._mimic_of("bone", DEEP)
+        self.assertEqual(core.robot_import._dh_rows(DEEP), {})
+        with self.assertRaises(core.binding.skelpy.SkelError):
+            core.robot_import.import_robot(DEEP)
 
     def test_scenes_of_skelpy(self):
         with self.assertRaisesRegex(ValueError, "nested too deeply"):
-            robot.documents.Scene.from_json(DEEP)
+            core.binding.scene.Scene.from_json(DEEP)
 
 
 class Meshes(Folder):
@@ -128,7 +126,7 @@ class Meshes(Folder):
         self.urdf.mkdir()
 
     def find(self, filename):
-        return robot.find_mesh(filename, str(self.urdf))
+        return shapes.find_mesh(filename, str(self.urdf))
 
     def test_the_package_around_the_urdf(self):
         """With package.xml, and without it by the name of the folder."""
@@ -139,7 +137,7 @@ class Meshes(Folder):
                              "package://renamed/meshes/a.stl", str(self.mesh),
                              f"file://{self.mesh}", "package://x/urdf/../meshes/a.stl"):
                 self.assertEqual(self.find(filename), str(self.mesh), filename)
-            self.assertEqual(robot.find_mesh("../../meshes/a.stl", str(deeper)), str(self.mesh))
+            self.assertEqual(shapes.find_mesh("../../meshes/a.stl", str(deeper)), str(self.mesh))
             self.assertIsNone(self.find("../meshes/none.stl"))
             self.assertIsNone(self.find("package://other/meshes/none.stl"))
             self.put("src/arm_description/package.xml")
@@ -152,7 +150,7 @@ class Meshes(Folder):
                          "package://arm_description//../../secret.stl",
                          "model://arm_description/meshes/../../../secret.stl", "link.stl",
                          "file:///etc/passwd", "../../../../../../../../../etc/passwd"):
-            with self.assertRaisesRegex(convert.Refused, "leads out of the robot's package"):
+            with self.assertRaisesRegex(UserError, "lies outside the robot's package"):
                 self.find(filename)
         for folder in ("src", self.folder.name):        # a folder above is no package by its name
             self.assertIsNone(self.find(f"package://{folder}/secret.stl"))
@@ -160,9 +158,9 @@ class Meshes(Folder):
     def test_a_urdf_alone_has_its_own_folder(self):
         inside = self.put("alone/meshes/b.stl")
         folder = str(self.folder / "alone")
-        self.assertEqual(robot.find_mesh("meshes/b.stl", folder), str(inside))
-        with self.assertRaises(convert.Refused):
-            robot.find_mesh("../secret.stl", folder)
+        self.assertEqual(shapes.find_mesh("meshes/b.stl", folder), str(inside))
+        with self.assertRaises(UserError):
+            shapes.find_mesh("../secret.stl", folder)
 
     def test_other_packages(self):
         """Only what is a package, and only by its name."""
@@ -171,26 +169,26 @@ class Meshes(Folder):
         self.put("src/gripper/package.xml")
         self.assertEqual(self.find("package://gripper/meshes/g.stl"), str(other))
         for filename in ("package://gripper/../../secret.stl", "../../gripper/meshes/g.stl"):
-            with self.assertRaises(convert.Refused):
+            with self.assertRaises(UserError):
                 self.find(filename)
 
     def test_a_size(self):
         with open(self.mesh, "r+b") as file:
-            file.truncate(robot.MESH_BYTES_MAX)         # a hole: it takes no room
+            file.truncate(shapes.MESH_BYTES_MAX)         # a hole: it takes no room
             self.assertEqual(self.find("../meshes/a.stl"), str(self.mesh))
-            file.truncate(robot.MESH_BYTES_MAX + 1)
-        with self.assertRaisesRegex(convert.Refused, "'../meshes/a.stl' has 256 MiB; at most 256"):
+            file.truncate(shapes.MESH_BYTES_MAX + 1)
+        with self.assertRaisesRegex(UserError, "'../meshes/a.stl' has 256 MiB; at most 256"):
             self.find("../meshes/a.stl")
 
 
 class Cells(unittest.TestCase):
     def test_names_are_no_formulas(self):
         for name in (*FORMULAS, "\t=1", "\rx", *PLAIN):
-            text = pipeline._quote(name)
+            text = quote_csv(name)
             (cell,), = csv.reader(io.StringIO(text, newline=""))
             guarded = name in FORMULAS or name[0] in "\t\r"
             self.assertEqual(cell, "'" + name if guarded else name)
-        self.assertEqual(pipeline._quote("frame"), "frame")
+        self.assertEqual(quote_csv("frame"), "frame")
 
 
 class Library(Folder):
@@ -206,9 +204,11 @@ class Library(Folder):
         package = self.folder / "skel"
         shutil.copytree(common.ROOT / "plugin_bridge" / "skelpy", package / "skelpy",
                         ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ADDON / "binding.py", package)
-        (package / "__init__.py").write_text("")
-        program = "from skel import binding; print(binding.skelpy.version())"
+        (package / "core").mkdir()
+        shutil.copy(ADDON / "core" / "binding.py", package / "core")
+        for folder in (package, package / "core"):
+            (folder / "__init__.py").write_text("")
+        program = "from skel.core import binding; print(binding.skelpy.version())"
         done = self.run_with(program, self.folder)
         self.assertNotEqual(done.returncode, 0)         # no library at all: not that of SKEL_LIB
         self.assertIn("libskel.so is neither in", done.stderr)
@@ -216,7 +216,7 @@ class Library(Folder):
         shutil.copy(common.LIB, package / "skelpy" / "libskel.so")
         done = self.run_with(program, self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.strip(), robot.skelpy.version())
+        self.assertEqual(done.stdout.strip(), core.binding.skelpy.version())
 
     def test_skelpy_alone_reads_it(self):
         done = self.run_with("import skelpy; skelpy.version()", common.ROOT / "plugin_bridge")

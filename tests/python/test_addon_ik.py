@@ -12,21 +12,21 @@ import unittest.mock
 from array import array
 
 import common
-from test_addon import ADDON, ALONG_X, load, matrix
+from test_addon import (ALONG_X, STILL, UserError, algebra, build, core, draft_bone, freeze,
+                        matrix, plan_of, run, skelpy, thaw)
 
-convert_ik = load("convert_ik")
-convert, pipeline = convert_ik.convert, convert_ik.pipeline
-skelpy, STILL = convert_ik.skelpy, convert_ik.rigs.STILL
-robot = __import__("skel.convert_robot", fromlist=["convert_robot"])
 ROBOTS = common.SAMPLES / "robots"
+shapes, properties = core.robot_shapes, core.robot_properties
+ChainBone = core.robot_export.ChainBone
+table_of, tip_of = core.robot_export.table_of, core.robot_export.tip_of
 
 
 def chain_shot(count=4, frames=1, length=0.3, **goal):
     """Level links along x; the last one's tail is to reach a place."""
-    bones = [convert.BoneShot(f"link{k}", k - 1, length, matrix((k * length, 0, 2), ALONG_X),
-                              connected=k > 0) for k in range(count)]
-    shot = convert.Shot("chain", bones, frame_end=frames)
-    shot.frames = list(range(1, frames + 1))
+    bones = [draft_bone(f"link{k}", k - 1, length, matrix((k * length, 0, 2), ALONG_X),
+                        connected=k > 0) for k in range(count)]
+    shot = thaw(core.shot.Shot("chain", (), frame_end=frames))
+    shot.bones, shot.frames = bones, list(range(1, frames + 1))
     one = array("f", [v for bone in bones for v in bone.rest])
     shot.poses, shot.objects = one * frames, array("f", STILL) * frames
     shot.basis = array("f", STILL) * (count * frames)
@@ -34,19 +34,29 @@ def chain_shot(count=4, frames=1, length=0.3, **goal):
     for n in range(frames):
         targets.extend(matrix((0.8, 0.1 + 0.4 * n / max(1, frames - 1), 2.3), (1, 0, 0, 0)))
     fields = {"bone": f"link{count - 1}", "target": targets, "weight": [1.0] * frames, **goal}
-    return convert_ik.IkShot(shot, [convert_ik.JointShot() for _ in bones],
-                             [convert_ik.GoalShot("goal", **fields)])
+    ik = thaw(core.ik_shot.IkShot(None, (), ()))
+    ik.shot, ik.joints = shot, [thaw(core.ik_shot.JointShot()) for _ in bones]
+    ik.goals = [thaw(core.ik_shot.GoalShot("goal", **fields))]
+    return ik
+
+
+def plan_ik(ik):
+    return run(core.ik_build.plan_ik(freeze(ik)))
+
+
+def solve(ik):
+    return run(core.ik_solve.solve(freeze(ik)))
 
 
 def ends(ik):
     """Where the tip ends, frame by frame, by the library's own poses."""
-    built = convert_ik.build(ik)
-    with skelpy.Scene.from_json(built.scene.to_json()) as scene:
+    plan = plan_ik(ik)
+    with skelpy.Scene.from_json(plan.scene.to_json()) as scene:
         motion = scene.ik()
-        k, width = 7 * built.body_of[ik.goals[0].bone], 7 * len(built.body_of)
+        k, width = 7 * plan.body_index[ik.goals[0].bone], 7 * plan.body_count
         half = ik.shot.bones[-1].length / 2
         rows = [list(motion.poses[n + k:n + k + 7]) for n in range(0, len(motion.poses), width)]
-    return [robot.add(row[:3], convert.q_rotate(row[3:], (0, half, 0))) for row in rows]
+    return [algebra.add(row[:3], algebra.q_rotate(row[3:], (0, half, 0))) for row in rows]
 
 
 def masses(scene, q):
@@ -54,21 +64,15 @@ def masses(scene, q):
     poses, out = skelpy.fk(scene, q), []
     for k, body in enumerate(json.loads(scene.to_json())["bodies"]):
         pose = list(poses[7 * k:7 * k + 7])
-        out.append([body["mass"], *pose[:3], *robot.turned(body["inertia"], pose[3:])])
+        out.append([body["mass"], *pose[:3], *algebra.rotate_inertia(body["inertia"], pose[3:])])
     return out
 
 
 class Goals(unittest.TestCase):
-    def test_no_bpy_in_pure_modules(self):
-        for name in ("convert_ik", "convert_robot"):
-            text = (ADDON / f"{name}.py").read_text(encoding="utf-8")
-            self.assertNotIn("import bpy", text)
-            self.assertNotIn("mathutils", text)
-
     def test_reaches_frame_by_frame(self):
         ik = chain_shot(frames=8)
-        result = pipeline.run(convert_ik.solve(ik))
-        self.assertEqual(result.report["missed"], [])
+        result = solve(ik)
+        self.assertEqual(result.report.missed, [])
         names = {(c.path, c.index) for c in result.channels}
         self.assertEqual(names, {(f'pose.bones["link{k}"].rotation_quaternion', i)
                                  for k in range(4) for i in range(4)})
@@ -82,17 +86,17 @@ class Goals(unittest.TestCase):
         for outer in ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"):
             for _ in range(20):
                 q = [rng.gauss(0, 1) for _ in range(4)]
-                q = [v / convert.norm(q) for v in q]
-                for angles in convert_ik.angles_of(q, outer):
+                q = [v / algebra.norm(q) for v in q]
+                for angles in core.ik_joints.angles_of(q, outer):
                     back = (1.0, 0.0, 0.0, 0.0)
                     for axis, angle in zip(outer, angles):
-                        back = convert.q_mul(back, convert.q_about(convert.AXES[axis], angle))
+                        back = algebra.q_mul(back, algebra.q_about(algebra.AXES[axis], angle))
                     dot = sum(a * b for a, b in zip(q, back))
                     self.assertAlmostEqual(abs(dot), 1.0, 9)
             for angle in (math.pi / 2, -math.pi / 2):          # gimbal
-                q = convert.q_mul(convert.q_about(convert.AXES[outer[0]], 0.4),
-                                  convert.q_about(convert.AXES[outer[1]], angle))
-                first, _other = convert_ik.angles_of(q, outer)
+                q = algebra.q_mul(algebra.q_about(algebra.AXES[outer[0]], 0.4),
+                                  algebra.q_about(algebra.AXES[outer[1]], angle))
+                first, _other = core.ik_joints.angles_of(q, outer)
                 self.assertAlmostEqual(first[0], 0.4, 6)
                 self.assertAlmostEqual(first[1], angle, 6)
 
@@ -101,47 +105,47 @@ class Goals(unittest.TestCase):
         ik.shot.bones[1].limits = {"X": (-0.5, 0.5), "Z": (-0.2, 1.0)}
         ik.shot.bones[1].locked = "Y"
         ik.joints[1].order = "XYZ"
-        built = convert_ik.build(ik)
+        built = plan_ik(ik)
         names = [joint.name for joint in built.scene.joints]
         self.assertEqual(names, ["link0", "link1.Z", "link1.X"])
         self.assertEqual(built.scene.joints[1].limits, [-0.2, 1.0])
         self.assertEqual({row[1] for row in built.limits}, {"X", "Z"})
-        report = pipeline.run(convert_ik.solve(ik)).report
-        self.assertEqual(report["frames"], 1)
+        report = solve(ik).report
+        self.assertEqual(report.frame_count, 1)
 
     def test_hinge_row_stands_as_the_bone_does(self):
         """A turned bone with limits begins where it is, locked axes and all."""
         ik = chain_shot(2)
-        turn = convert.q_mul(convert.q_about((0, 0, 1), 0.3), convert.q_mul(
-            convert.q_about((0, 1, 0), -0.2), convert.q_about((1, 0, 0), 0.5)))
-        now = matrix((0.3, 0, 2), convert.q_mul(ALONG_X, turn))
+        turn = algebra.q_mul(algebra.q_about((0, 0, 1), 0.3), algebra.q_mul(
+            algebra.q_about((0, 1, 0), -0.2), algebra.q_about((1, 0, 0), 0.5)))
+        now = matrix((0.3, 0, 2), algebra.q_mul(ALONG_X, turn))
         ik.shot.poses[16:32] = array("f", now)
         ik.shot.bones[1].limits = {"X": (-1, 1)}
         ik.shot.bones[1].locked = "YZ"
-        built = convert_ik.build(ik)
+        built = plan_ik(ik)
         with skelpy.Scene.from_json(built.scene.to_json()) as scene, skelpy.State(scene) as state:
-            k = 7 * built.body_of["link1"]
+            k = 7 * built.body_index["link1"]
             got = list(state.poses[k + 3:k + 7])
-        wanted = convert.q_mul(ALONG_X, turn)
+        wanted = algebra.q_mul(ALONG_X, turn)
         self.assertAlmostEqual(abs(sum(a * b for a, b in zip(got, wanted))), 1.0, 6)
 
     def test_root_and_chain_length(self):
         ik = chain_shot(5, chain=2)
-        turns, roots = convert_ik.moving(ik)
-        self.assertEqual((turns, roots), ({3, 4}, {}))
+        moving = core.ik_shot.moving_bones(freeze(ik))
+        self.assertEqual((moving.turns, moving.roots), ({3, 4}, {}))
         ik = chain_shot(5)
-        self.assertEqual(convert_ik.moving(ik)[1], {0: "TURNS"})
-        ik.root = "HELD"
-        self.assertEqual(convert_ik.moving(ik)[0], {1, 2, 3, 4})
+        self.assertEqual(core.ik_shot.moving_bones(freeze(ik)).roots, {0: "TURNS"})
+        ik.settings.root = "HELD"
+        self.assertEqual(core.ik_shot.moving_bones(freeze(ik)).turns, {1, 2, 3, 4})
 
     def test_words_that_help(self):
         for change, words in (({"bone": "nobody"}, "nobody"), ({"target": None}, "no target"),
                               ({"position": False}, "neither")):
-            with self.assertRaisesRegex(convert.Refused, words):
-                convert_ik.build(chain_shot(**change))
+            with self.assertRaisesRegex(UserError, words):
+                plan_ik(chain_shot(**change))
         ik = chain_shot(1, pole=array("f", STILL))
-        with self.assertRaisesRegex(convert.Refused, "two bones"):
-            convert_ik.build(ik)
+        with self.assertRaisesRegex(UserError, "two bones"):
+            plan_ik(ik)
 
     def test_jumps_are_named(self):
         """A hinge whose limits leave a gap of 2 degrees follows a target across it: it has to
@@ -153,16 +157,16 @@ class Goals(unittest.TestCase):
         ik.shot.bones[0].locked = "XY"
         ik.goals[0].target = array("f")
         for n in range(frames):
-            turn = convert.q_about((0, 0, 1), math.radians(151.5 + 3 * n))
-            tip = convert.q_rotate(convert.q_mul(ALONG_X, turn), (0, 0.3, 0))
+            turn = algebra.q_about((0, 0, 1), math.radians(151.5 + 3 * n))
+            tip = algebra.q_rotate(algebra.q_mul(ALONG_X, turn), (0, 0.3, 0))
             ik.goals[0].target.extend(matrix((tip[0], tip[1], 2 + tip[2]), (1, 0, 0, 0)))
 
-        report = pipeline.run(convert_ik.solve(ik)).report
-        self.assertEqual(report["missed"], [])
-        (jump,) = report["jumps"]
-        self.assertEqual((jump["frame"], jump["bone"], jump["unit"]), (21, "link0", "rad"))
-        self.assertAlmostEqual(math.degrees(jump["size"]), 357, 3)
-        self.assertEqual(convert_ik.words_of(report),
+        report = solve(ik).report
+        self.assertEqual(report.missed, [])
+        (jump,) = report.jumps
+        self.assertEqual((jump.frame, jump.bone, jump.unit), (21, "link0", "rad"))
+        self.assertAlmostEqual(math.degrees(jump.size), 357, 3)
+        self.assertEqual(report.words,
                          "all goals reached; 'link0' jumps by 357 degrees at frame 21")
 
     def test_a_motion_that_follows_its_target_has_no_jumps(self):
@@ -171,49 +175,47 @@ class Goals(unittest.TestCase):
             ik = chain_shot(frames=20)
             for n in range(11, 20):
                 ik.goals[0].target[16 * n + 14] -= drop
-            report = pipeline.run(convert_ik.solve(ik)).report
-            self.assertEqual((report["jumps"], report["moved"]), ([], None))
-            self.assertEqual(convert_ik.words_of(report), "all goals reached")
+            report = solve(ik).report
+            self.assertEqual((report.jumps, report.moved), ([], None))
+            self.assertEqual(report.words, "all goals reached")
 
     def test_words_of_jumps_and_of_a_moved_start(self):
         """The bone has Blender's name; a free root that shifts is told in metres."""
         ik = chain_shot(2, frames=3)
-        ik.root = "MOVES"
+        ik.settings.root = "MOVES"
         ik.shot.bones[0].name = "world"
-        convert_ik.name_bodies(ik.shot, ik.goals)
-        built = convert_ik.build(ik)
+        built = run(core.ik_build.plan_ik(core.ik_shot.with_body_names(freeze(ik))))
         root = {"frame": 2, "joint": "world", "size": 0.25, "unit": "m"}
         tip = {"frame": 3, "joint": "link1", "size": math.radians(21), "unit": "rad"}
         motion = unittest.mock.Mock(jumps=[root, tip, tip, tip, tip], start_moved=None)
-        jumps, moved = convert_ik.steps_of(ik, built, motion)
-        self.assertEqual([jump["bone"] for jump in jumps[:2]], ["world", "link1"])
-        report = {"missed": [], "jumps": jumps, "moved": moved}
-        self.assertEqual(convert_ik.words_of(report), "all goals reached; 'world' jumps by 0.25 m "
-                         "at frame 2" + 2 * "; 'link1' jumps by 21 degrees at frame 3" +
+        steps_of, jump_words = core.ik_solve.steps_of, core.ik_solve.jump_words
+        jumps, moved = steps_of(built, motion)
+        self.assertEqual([jump.bone for jump in jumps[:2]], ["world", "link1"])
+        self.assertEqual(jump_words(jumps, moved), "; 'world' jumps by 0.25 m at frame 2" +
+                         2 * "; 'link1' jumps by 21 degrees at frame 3" +
                          "; there are 2 more jumps")
 
         motion = unittest.mock.Mock(jumps=[], start_moved={**tip, "frame": 1})
-        jumps, moved = convert_ik.steps_of(ik, built, motion)
-        self.assertEqual(convert_ik.words_of({"missed": [], "jumps": jumps, "moved": moved}),
-                         "all goals reached. Frame 1 was moved by 21 degrees ('link1') so that the "
+        self.assertEqual(jump_words(*steps_of(built, motion)),
+                         ". Frame 1 was moved by 21 degrees ('link1') so that the "
                          "motion has no jump; turn on Hold Start to keep it")
         motion.start_moved["size"] = 1e-4           # less than can be seen
-        self.assertIsNone(convert_ik.steps_of(ik, built, motion)[1])
+        self.assertIsNone(steps_of(built, motion)[1])
 
     def test_a_held_start_is_for_motions(self):
         for frames, smooth, start in ((3, True, "held"), (3, False, None), (1, True, None)):
             ik = chain_shot(frames=frames)
-            ik.hold_start, ik.smooth = True, smooth
-            self.assertEqual(convert_ik.build(ik).scene.ik.start, start)
+            ik.settings.hold_start, ik.settings.smooth = True, smooth
+            self.assertEqual(plan_ik(ik).scene.ik.start, start)
 
     def test_out_of_reach_says_so(self):
         ik = chain_shot(3, frames=4)
         for k in (12, 13, 14):
             ik.goals[0].target[k + 32::16] = array("f", [9.0, 9.0])
-        report = pipeline.run(convert_ik.solve(ik)).report
-        self.assertEqual(report["missed"], [3, 4])
-        self.assertGreater(report["distance"], 10)
-        self.assertEqual(report["worst_goal"], "goal")
+        report = solve(ik).report
+        self.assertEqual(report.missed, [3, 4])
+        self.assertGreater(report.distance, 10)
+        self.assertEqual(report.worst_goal, "goal")
 
 
 class Animated(unittest.TestCase):
@@ -223,7 +225,7 @@ class Animated(unittest.TestCase):
         """The last link turns about an axis of its own, by turn(frame)."""
         ik = chain_shot(4, frames, **goal)
         for n in range(frames):
-            q = convert.q_mul(ALONG_X, turn(n))
+            q = algebra.q_mul(ALONG_X, turn(n))
             k = 16 * (4 * n + 3)
             ik.shot.poses[k:k + 16] = array("f", matrix((0.9, 0, 2), q))
             ik.shot.basis[k:k + 16] = array("f", matrix((0, 0, 0), turn(n)))
@@ -231,24 +233,24 @@ class Animated(unittest.TestCase):
 
     def keys(self, ik, bone):
         """[frame][4] of a bone that turns by quaternions."""
-        result = pipeline.run(convert_ik.solve(ik))
+        result = solve(ik)
         rows = {c.index: c.keys[1::2] for c in result.channels if c.group == bone}
         return list(zip(*(rows[k] for k in range(4)))), result.report
 
     def twist(self, n):
-        return convert.q_about((0, 1, 0), 0.2 * n)
+        return algebra.q_about((0, 1, 0), 0.2 * n)
 
     def test_off_is_the_animation(self):
         ik = self.shot(self.twist, weight=[0.0] * 12)
         keys, report = self.keys(ik, "link3")
-        self.assertEqual(report["missed"], [])
+        self.assertEqual(report.missed, [])
         for n, key in enumerate(keys):
             self.assertAlmostEqual(abs(sum(a * b for a, b in zip(key, self.twist(n)))), 1.0, 6)
 
     def test_twist_of_the_tip_is_free(self):
         keys, report = self.keys(self.shot(self.twist), "link3")
-        self.assertEqual(report["missed"], [])
-        turned = [convert.twist_about(key, (0, 1, 0)) for key in keys]
+        self.assertEqual(report.missed, [])
+        turned = [algebra.twist_about(key, (0, 1, 0)) for key in keys]
         steps = [math.remainder(b - a, 2 * math.pi) for a, b in zip(turned, turned[1:])]
         for step in steps:
             self.assertAlmostEqual(step, 0.2, 1)
@@ -256,36 +258,36 @@ class Animated(unittest.TestCase):
     def test_locked_but_animated_is_a_held_joint(self):
         ik = self.shot(self.twist)
         ik.shot.bones[3].locked = "XY"
-        built = convert_ik.build(ik)
+        built = plan_ik(ik)
         names = {joint.name for joint in built.scene.joints}
         self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Y", "link3.Z"})
         self.assertEqual(built.scene.ik.stiffness, {"link3.Y": 1.0})
         keys, report = self.keys(ik, "link3")
         for n, key in enumerate(keys):
-            angles = min(convert_ik.angles_of(key, "ZYX"), key=lambda a: abs(a[2]))
+            angles = min(core.ik_joints.angles_of(key, "ZYX"), key=lambda a: abs(a[2]))
             self.assertAlmostEqual(angles[2], 0.0, 5)
         still = self.shot(lambda n: self.twist(3))
         still.shot.bones[3].locked = "XY"
-        names = {joint.name for joint in convert_ik.build(still).scene.joints}
+        names = {joint.name for joint in plan_ik(still).scene.joints}
         self.assertEqual({n for n in names if n.startswith("link3")}, {"link3.Z"})
 
     def test_angles_go_on_beyond_a_turn(self):
-        turns = [convert.q_about((0, 0, 1), 0.5 * n) for n in range(30)]
-        bone = convert.BoneShot("b", -1, 1.0, STILL)
+        turns = [algebra.q_about((0, 0, 1), 0.5 * n) for n in range(30)]
+        bone = core.shot.BoneShot("b", -1, 1.0, STILL)
         row = None
         for n, turn in enumerate(turns):
-            row = convert_ik.angles_after(turn, "ZYX", bone, row)
+            row = core.ik_joints.angles_after(turn, "ZYX", bone, row)
             self.assertAlmostEqual(row[0], 0.5 * n, 6)
 
     def test_a_head_that_moves_is_a_held_slide(self):
-        ik = self.shot(lambda n: convert_ik.IDENTITY)
+        ik = self.shot(lambda n: algebra.IDENTITY)
         ik.shot.bones[3].connected = False
         for n in range(12):
             ik.shot.poses[16 * (4 * n + 3) + 14] += 0.01 * n
-        built = convert_ik.build(ik)
+        built = plan_ik(ik)
         self.assertEqual(built.scene.ik.stiffness, {"link3.moveZ": 1.0})
         with skelpy.Scene.from_json(built.scene.to_json()) as scene:
-            motion = convert_ik.motion_of(ik, built, scene).run()
+            motion = core.ik_solve.start_motion(built, scene).run()
             self.assertTrue(motion.reached)
             q = motion.q[scene.joint_q_offset(scene.find_joint("link3.moveZ"))::scene.q_count]
         for n, value in enumerate(q):
@@ -299,30 +301,30 @@ class Robots(unittest.TestCase):
         self.assertEqual(len(paths), 26)
         for path in paths:
             text = path.read_text(encoding="utf-8")
-            made = robot.robot_of(text, path.stem)
+            made = core.robot_import.import_robot(text, path.stem)
             links = [bone for bone in made.bones if not bone.frame]
             self.assertEqual(len(links), len(json.loads(text)["joints"]), path.stem)
             with skelpy.Scene.from_json(text) as scene:
-                tree = robot._Tree(json.loads(scene.to_json()),
-                                   skelpy.fk(scene, [0.0] * scene.q_count))
+                tree = core.robot_import.RobotTree.of(json.loads(scene.to_json()),
+                                                      skelpy.fk(scene, [0.0] * scene.q_count))
             for bone in links:
                 start, axis = tree.axis_of(bone.name)
-                off = robot.sub(bone.head, start)
-                self.assertLess(convert.norm(convert.cross(off, axis)), 1e-9, path.stem)
-                along = robot.sub(bone.tail, bone.head)
-                self.assertGreater(convert.norm(along), 1e-5 * made.reach)
-                cosine = robot.dot(along, axis) / convert.norm(along)
+                off = algebra.sub(bone.head, start)
+                self.assertLess(algebra.norm(algebra.cross(off, axis)), 1e-9, path.stem)
+                along = algebra.sub(bone.tail, bone.head)
+                self.assertGreater(algebra.norm(along), 1e-5 * made.reach)
+                cosine = algebra.dot(along, axis) / algebra.norm(along)
                 self.assertAlmostEqual(cosine, 0.0 if bone.axis == "Z" else bone.sign, 6)
 
     def test_table_comes_back(self):
         text = (ROBOTS / "puma560.json").read_text(encoding="utf-8")
-        made, rng = robot.robot_of(text), random.Random(1)
-        bones = [robot.ChainBone(bone.name, bone.parent, bone.head, robot.axes_of(bone), 0.1,
-                                 bone.kind, bone.axis, bone.sign, bone.limits, bone.joint,
-                                 bone.frame, bone.mass, bone.com, bone.inertia, bone.estimated)
+        made, rng = core.robot_import.import_robot(text), random.Random(1)
+        bones = [ChainBone(bone.name, bone.parent, bone.head, bone.orientation, 0.1,
+                           bone.kind, bone.axis, bone.sign, bone.limits, bone.joint,
+                           bone.frame, bone.mass, bone.com, bone.inertia, bone.estimated)
                  for bone in made.bones]
         for convention in ("standard", "modified"):
-            table = robot.table_of("puma", bones, "tool", convention).text
+            table = table_of("puma", bones, "tool", convention).text
             with skelpy.Scene.from_json(text) as a, skelpy.Scene.from_json(table) as b:
                 for _ in range(5):
                     q = [rng.uniform(-2, 2) for _ in range(6)]
@@ -335,20 +337,21 @@ class Robots(unittest.TestCase):
     def robot_shot(self, text):
         """An imported robot at rest, as Blender would hold it: numbers of bones in single
         precision, custom properties in double."""
-        made = robot.robot_of(text)
+        made = core.robot_import.import_robot(text)
         index, bones = {bone.name: k for k, bone in enumerate(made.bones)}, []
         for bone in made.bones:
             said = {"joint_type": "fixed", "robot_frame": 1} if bone.frame else \
                 {"joint": bone.joint, "joint_type": bone.kind, "joint_axis": bone.axis,
                  "joint_sign": int(bone.sign), "mass": bone.mass, "com": bone.com,
                  "inertia": bone.inertia, "mass_estimated": bone.estimated}
-            bones.append(convert.BoneShot(
+            bones.append(draft_bone(
                 bone.name, index.get(bone.parent, -1), math.dist(bone.head, bone.tail),
-                matrix(bone.head, robot.axes_of(bone)), robot=robot.robot_shot(bone.name, said)))
+                matrix(bone.head, bone.orientation),
+                robot=properties.read_robot_bone(bone.name, said)))
             bones[-1].settings.mass = array("f", [bone.mass])[0]
             bones[-1].locked = "XYZ".replace(bone.axis, "") if bone.kind == "hinge" else "XYZ"
-        shot = convert.Shot("robot", bones, frame_end=9)
-        shot.frames, shot.settings.ground = list(range(1, 10)), False
+        shot = thaw(core.shot.Shot("robot", (), frame_end=9))
+        shot.bones, shot.frames, shot.settings.ground = bones, list(range(1, 10)), False
         shot.poses = array("f", [v for bone in bones for v in bone.rest]) * 9
         shot.objects = array("f", STILL) * 9
         shot.basis = array("f", STILL) * (len(bones) * 9)
@@ -359,7 +362,7 @@ class Robots(unittest.TestCase):
         for name in ("ur5", "franka_panda", "ur3e", "ur10e"):
             text = (ROBOTS / f"{name}.json").read_text(encoding="utf-8")
             shot = self.robot_shot(text)
-            bodies = {body.name: body for body in convert.build(shot).scene.bodies}
+            bodies = {body.name: body for body in build(shot).scene.bodies}
             for row in json.loads(text)["joints"]:
                 body = bodies[row["link"]]
                 self.assertEqual(body.estimated, "inertia" if "mass" in row else "mass")
@@ -373,41 +376,36 @@ class Robots(unittest.TestCase):
         with skelpy.Scene.from_json(text) as scene, skelpy.State(scene) as state:
             state.q = [0.0] * 6
             must = list(state.inverse_dynamics([0.0] * 18, [0.0] * 18)[0])
-        job = pipeline.inverse(pipeline.for_inverse(self.robot_shot(text)))
-        while True:
-            try:
-                next(job)
-            except StopIteration as done:
-                report = done.value.report
-                break
-        head, *rows = [line.split(",") for line in report["table"]]
+        free = thaw(core.torques.free_shot(freeze(self.robot_shot(text))))
+        result = run(core.torques.find_torques(plan_of(free)))
+        head, *rows = [line.split(",") for line in result.table]
         joints = [k for k, name in enumerate(head) if name.endswith(".torque")]
         self.assertEqual(len(joints), 6)
         self.assertGreater(max(map(abs, must)), 40.0)
         for k, tau in zip(joints, must):
             self.assertAlmostEqual(float(rows[4][k]), tau, 4)
-        self.assertEqual(len(report["warnings"]), 1)
-        self.assertIn("inertia is an estimate, not the robot's own", report["warnings"][0])
+        self.assertEqual(len(result.warnings), 1)
+        self.assertIn("inertia is an estimate, not the robot's own", result.warnings[0])
 
     def test_a_mass_of_the_users_own(self):
         shot = self.robot_shot((ROBOTS / "ur3.json").read_text(encoding="utf-8"))
         shot.bones[1].settings.mass = 2.5
-        bodies = convert.build(shot).scene.bodies
+        bodies = build(shot).scene.bodies
         self.assertEqual([body.estimated for body in bodies[:3]], ["mass", "inertia", "mass"])
         self.assertEqual(bodies[1].mass, 2.5)
 
     def test_tables_tell_their_cost(self):
         """The first two axes are 1e-4 rad off parallel, and their common normal is 5 km away."""
-        tilt = convert.q_about((1, 0, 0), 1e-4)
-        aside = convert.q_mul(tilt, convert.q_about((0, 1, 0), 0.5 * math.pi))
-        bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z"),
-                 robot.ChainBone("b", "a", (0, 0.5, 0), tilt, 0.4, "hinge", "Z"),
-                 robot.ChainBone("c", "b", (0, 0.9, 0), aside, 0.1, "hinge", "Z")]
+        tilt = algebra.q_about((1, 0, 0), 1e-4)
+        aside = algebra.q_mul(tilt, algebra.q_about((0, 1, 0), 0.5 * math.pi))
+        bones = [ChainBone("a", "", (0, 0, 0), algebra.IDENTITY, 0.5, "hinge", "Z"),
+                 ChainBone("b", "a", (0, 0.5, 0), tilt, 0.4, "hinge", "Z"),
+                 ChainBone("c", "b", (0, 0.9, 0), aside, 0.1, "hinge", "Z")]
         for snap, longest, words in (
                 (None, 0.51, "were read as parallel: .* .Snap 1e-05 keeps them apart"),
                 (1e-5, 5001, "so round no number .* .Snap 0.00011 reads them as parallel"),
                 (1e-3, 0.51, None)):
-            table = robot.table_of("three", bones, "c", "standard", snap=snap)
+            table = table_of("three", bones, "c", "standard", snap=snap)
             receipt = json.loads(table.text)["receipt"]
             self.assertTrue(0.9 * longest < receipt["longest"] < longest, receipt)
             self.assertEqual(len(table.warnings), words is not None)
@@ -418,12 +416,12 @@ class Robots(unittest.TestCase):
 
     def test_masses_of_other_bones(self):
         """A mass of a bone is that of its capsule, in its middle."""
-        bones = [robot.ChainBone("a", "", (0, 0, 0), robot.UNIT, 0.5, "hinge", "Z", mass=2.0),
-                 robot.ChainBone("b", "a", (0, 0.5, 0), robot.UNIT, 0.4, "hinge", "Z")]
-        rows = json.loads(robot.table_of("two", bones, "b", "standard").text)["joints"]
+        bones = [ChainBone("a", "", (0, 0, 0), algebra.IDENTITY, 0.5, "hinge", "Z", mass=2.0),
+                 ChainBone("b", "a", (0, 0.5, 0), algebra.IDENTITY, 0.4, "hinge", "Z")]
+        rows = json.loads(table_of("two", bones, "b", "standard").text)["joints"]
         self.assertNotIn("mass", rows[1])
         self.assertEqual(rows[0]["mass"], 2.0)
-        length, r = convert.capsule_of(0.5, 0.0)
+        length, r = core.bodies.capsule_of(0.5, 0.0)
         rod, ball = 2 * length / (length + 4 * r / 3), 2 * (4 * r / 3) / (length + 4 * r / 3)
         across = rod * (r * r / 4 + length ** 2 / 12) + \
             ball * (0.4 * r * r + length ** 2 / 4 + 3 / 8 * length * r)
@@ -431,27 +429,27 @@ class Robots(unittest.TestCase):
         self.assertAlmostEqual(math.dist(rows[0]["com"], (0, 0, 0)), 0.25, 9)
 
     def test_joint_numbers(self):
-        self.assertEqual(robot.parse_joints("1, 2 ;3", "abc"), {"a": 1, "b": 2, "c": 3})
-        self.assertAlmostEqual(robot.parse_joints("90 1", "ab", {"a"})["a"], math.pi / 2)
+        self.assertEqual(properties.parse_joints("1, 2 ;3", "abc"), {"a": 1, "b": 2, "c": 3})
+        self.assertAlmostEqual(properties.parse_joints("90 1", "ab", {"a"})["a"], math.pi / 2)
         for text, words in (("1 2", "has 3 joints, but 2 numbers"), ("1 2 x", "not numbers"),
                             ("1 2 nan", "finite")):
-            with self.assertRaisesRegex(convert.Refused, words):
-                robot.parse_joints(text, "abc")
-        mimics = {"b": {"joint": "a", "multiplier": -1, "offset": 0.5}}
+            with self.assertRaisesRegex(UserError, words):
+                properties.parse_joints(text, "abc")
+        mimics = {"b": core.shot.Mimic("a", -1, 0.5)}
         for text in ("2 7", "2 0 7"):
-            q = robot.parse_joints(text, "abc", (), mimics)
-            self.assertEqual(robot.apply_mimics(mimics, q), {"a": 2.0, "b": -1.5, "c": 7.0})
-        with self.assertRaisesRegex(convert.Refused, "3 joints .2 without"):
-            robot.parse_joints("1", "abc", (), mimics)
+            q = properties.parse_joints(text, "abc", (), mimics)
+            self.assertEqual(properties.apply_mimics(mimics, q), {"a": 2.0, "b": -1.5, "c": 7.0})
+        with self.assertRaisesRegex(UserError, "3 joints .2 without"):
+            properties.parse_joints("1", "abc", (), mimics)
 
     def test_visuals_and_meshes(self):
         text = (common.ROOT / "tests" / "data" / "urdf" / "features.urdf").read_text("utf-8")
-        visuals = robot.visuals_of(text)
+        visuals = shapes.visuals_of(text)
         self.assertEqual([v.link for v in visuals], ["trunk", "arm_left"])
         self.assertEqual(visuals[0].filename, "package://features/meshes/trunk & co.dae")
         self.assertEqual(visuals[0].color, [0.5, 0.5, 0.5, 1])
-        four = robot.visuals_of('<robot><link name="a"><visual><geometry><mesh filename="m.stl" '
-                                'scale="2 3 4 1"/></geometry></visual></link></robot>')
+        four = shapes.visuals_of('<robot><link name="a"><visual><geometry><mesh filename="m.stl" '
+                                 'scale="2 3 4 1"/></geometry></visual></link></robot>')
         self.assertEqual(four[0].size, [2.0, 3.0, 4.0])
         with tempfile.TemporaryDirectory() as folder:
             deep = os.path.join(folder, "features", "urdf")
@@ -462,15 +460,15 @@ class Robots(unittest.TestCase):
             with open(path, "wb") as file:
                 file.write(bytes(80) + struct.pack("<I", 1) +
                            struct.pack("<12fH", 0, 0, 1, *corners, 0))
-            found = robot.find_mesh("package://features/meshes/a.stl", deep)
+            found = shapes.find_mesh("package://features/meshes/a.stl", deep)
             self.assertTrue(os.path.samefile(found, path))
-            self.assertIsNone(robot.find_mesh("package://features/meshes/b.stl", deep))
-            points, faces = robot.read_mesh(found)
+            self.assertIsNone(shapes.find_mesh("package://features/meshes/b.stl", deep))
+            points, faces = shapes.read_mesh(found)
             self.assertEqual((len(points), faces), (3, [[0, 1, 2]]))
             path = os.path.join(deep, "b.obj")
             with open(path, "w", encoding="ascii") as file:
                 file.write("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1/1 2/2 4/3 -2\n")
-            self.assertEqual(robot.read_mesh(path)[1], [[0, 1, 3, 2]])
+            self.assertEqual(shapes.read_mesh(path)[1], [[0, 1, 3, 2]])
 
     def test_followers_rest_at_zero(self):
         """What a joint goes with is added by its driver, not by the bones' rest."""
@@ -479,10 +477,10 @@ class Robots(unittest.TestCase):
         text = "<robot name='m'>" + link + joint % ("p", "continuous", "a", "") + joint % (
             "r", "prismatic", "b", '<origin xyz="0.3 0 0.2"/><limit lower="-1" upper="1"/>'
             '<mimic joint="p" multiplier="0.1" offset="0.05"/>') + "</robot>"
-        made = robot.robot_of(text)
+        made = core.robot_import.import_robot(text)
         self.assertEqual(made.links["b"][:3], [0.3, 0.0, 0.2])
         self.assertEqual({bone.joint: bone.mimic for bone in made.bones if bone.mimic},
-                         {"r": {"joint": "p", "multiplier": 0.1, "offset": 0.05}})
+                         {"r": core.shot.Mimic("p", 0.1, 0.05)})
 
     def test_properties_that_were_edited(self):
         """What they must be is said, with the bone and the property."""
@@ -490,11 +488,11 @@ class Robots(unittest.TestCase):
                 "joint_limits": [-1, 2.5], "joint_drive": [0, 3], "mass": 2,
                 "com": [0, 1, 2], "inertia": [1] * 6,
                 "joint_mimic": '{"joint": "k", "multiplier": 2, "offset": 0}'}
-        shot = robot.robot_shot("b", good)
+        shot = properties.read_robot_bone("b", good)
         self.assertEqual((shot.kind, shot.axis, shot.sign, shot.limits, shot.mass),
                          ("hinge", "Y", -1.0, (-1.0, 2.5), 2.0))
-        self.assertEqual(shot.mimic, {"joint": "k", "multiplier": 2.0, "offset": 0.0})
-        self.assertIsNone(robot.robot_shot("b", {"joint": "j"}))
+        self.assertEqual(shot.mimic, core.shot.Mimic("k", 2.0, 0.0))
+        self.assertIsNone(properties.read_robot_bone("b", {"joint": "j"}))
         wrong = {"joint": ("", 5), "joint_type": ("", 5, "Hinge"), "joint_axis": ("x", "", 2),
                  "joint_sign": (0, -5, "a", [1]), "mass": ("a", -1, math.nan, [1]),
                  "joint_drive": ("ab", [1], [-1, 0]),
@@ -506,18 +504,18 @@ class Robots(unittest.TestCase):
         for name, values in wrong.items():
             for value in values:
                 with self.subTest(name=name, value=value), \
-                        self.assertRaisesRegex(convert.Refused, f"bone 'b'.*'{name}' must be"):
-                    robot.robot_shot("b", {**good, name: value})
-        self.assertEqual(robot.robot_words("a", '{"joints": ["j"]}'), {"joints": ["j"]})
+                        self.assertRaisesRegex(UserError, f"bone 'b'.*'{name}' must be"):
+                    properties.read_robot_bone("b", {**good, name: value})
+        self.assertEqual(properties.read_robot_data("a", '{"joints": ["j"]}'), {"joints": ["j"]})
         for text in ("", "[]", 5, "5", "null", '{"joints": "ab"}', '{"joints": [1]}',
                      '{"poses": []}', '{"poses": {"a": 1}}', '{"poses": {"a": ["x"]}}'):
             with self.subTest(text=text), \
-                    self.assertRaisesRegex(convert.Refused, "armature 'a'.*'skel_robot' must be"):
-                robot.robot_words("a", text)
+                    self.assertRaisesRegex(UserError, "armature 'a'.*'skel_robot' must be"):
+                properties.read_robot_data("a", text)
 
     def test_where_a_chain_ends(self):
         def bones(*rows):
-            return [robot.ChainBone(name, parent, kind=kind, frame=kind == "frame")
+            return [ChainBone(name, parent, kind=kind, frame=kind == "frame")
                     for name, parent, kind in rows]
         arm = (("l1", "", "hinge"), ("l2", "l1", "slide"))
         for more, tip in (((), "l2"), ((("base", "", "frame"),), "l2"),
@@ -528,23 +526,23 @@ class Robots(unittest.TestCase):
                           ((("flange", "l2", "fixed"),), "flange"),
                           ((("f1", "l2", "slide"), ("f2", "l2", "slide"), ("tool", "l2", "frame")),
                            "tool")):
-            self.assertEqual(robot.tip_of(bones(*arm, *more)), tip)
-        self.assertEqual(robot.tip_of(bones(*arm), "l1"), "l1")
+            self.assertEqual(tip_of(bones(*arm, *more)), tip)
+        self.assertEqual(tip_of(bones(*arm), "l1"), "l1")
         base = ("base", "", "fixed")
-        for given, wanted, words in (((base, *arm), "base", "No joint leads to 'base'"),
+        for given, wanted, words in (((base, *arm), "base", "No joint moves 'base'"),
                                      (arm, "x", "no bone 'x'"),
                                      ((base,), "", "no joint that moves"),
                                      ((*arm, ("l3", "l1", "hinge")), "", "several ends .l2, l3.")):
-            with self.assertRaisesRegex(convert.Refused, words):
-                robot.tip_of(bones(*given), wanted)
+            with self.assertRaisesRegex(UserError, words):
+                tip_of(bones(*given), wanted)
 
     def test_loops_are_refused(self):
-        with self.assertRaisesRegex(convert.Refused, "loop"):
-            robot.robot_of(common.sample("four_bar"))
+        with self.assertRaisesRegex(UserError, "loop"):
+            core.robot_import.import_robot(common.sample("four_bar"))
 
     def test_shapes_are_closed(self):
         """Every edge belongs to two faces, which walk it opposite ways."""
-        for _points, faces in (robot.cylinder(1, 2), robot.box((1, 2, 3)), robot.sphere(1)):
+        for _points, faces in (shapes.cylinder(1, 2), shapes.box((1, 2, 3)), shapes.sphere(1)):
             edges = [(a, b) for face in faces for a, b in zip(face, (*face[1:], face[0]))]
             self.assertEqual(len(edges), len(set(edges)))
             self.assertEqual(set(edges), {(b, a) for a, b in edges})
@@ -553,7 +551,7 @@ class Robots(unittest.TestCase):
 def tool(scene, q):
     body, pose = scene.named_frames["tool"]
     host = list(skelpy.fk(scene, q)[7 * body:7 * body + 7])
-    return robot.compose(host, pose)[:3]
+    return algebra.compose(host, pose)[:3]
 
 
 if __name__ == "__main__":

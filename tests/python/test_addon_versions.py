@@ -29,6 +29,9 @@ def load(world):
     skel = sys.modules["skel"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(skel)
     skel.register()
+    for name, module in list(sys.modules.items()):      # by their names, whatever their folder
+        if name.startswith("skel.") and name.count(".") == 2:
+            setattr(skel, name.rsplit(".", 1)[1], module)
     return skel
 
 
@@ -90,7 +93,7 @@ class Operators(unittest.TestCase):
     def test_bake_ik(self, world, skel):
         ob, place = world.chain(4), (0.7, 0.4, 2.3)
         self.target(world, ob, place)
-        words = self.run_it(skel.ik.SKEL_OT_bake_ik, world)
+        words = self.run_it(skel.operators_ik.SKEL_OT_bake_ik, world)
         self.assertIn("all goals reached", words)
         curves = self.curves(world, ob)
         self.assertEqual(len(curves), 16)
@@ -110,7 +113,7 @@ class Operators(unittest.TestCase):
             bone.keyframe_insert("rotation_quaternion", frame=frame)
         was, action = [self.tip(world, ob, f) for f in range(1, 11)], ob.animation_data.action
         self.target(world, ob, (5, 5, 5), weight=0.0)
-        self.run_it(skel.ik.SKEL_OT_bake_ik, world)
+        self.run_it(skel.operators_ik.SKEL_OT_bake_ik, world)
         self.assertIsNot(ob.animation_data.action, action)
         for frame, place in enumerate(was, 1):
             self.assertLess(math.dist(self.tip(world, ob, frame), place), 1e-5)
@@ -120,13 +123,13 @@ class Operators(unittest.TestCase):
     def test_solve_ik(self, world, skel):
         ob, place = world.chain(4), (0.6, -0.3, 1.8)
         goal = self.target(world, ob, place, use_orientation=True)
-        self.run_it(skel.ik.SKEL_OT_keep_angle, world)
+        self.run_it(skel.operators_ik.SKEL_OT_keep_angle, world)
         self.assertEqual(len(goal.offset), 4)
-        self.run_it(skel.ik.SKEL_OT_solve_ik, world)
+        self.run_it(skel.operators_ik.SKEL_OT_solve_ik, world)
         self.assertIsNone(ob.animation_data)
         self.assertLess(math.dist(self.tip(world, ob, 1), place), 2e-5)
         world.scene.tool_settings.use_keyframe_insert_auto = True
-        self.run_it(skel.ik.SKEL_OT_solve_ik, world)
+        self.run_it(skel.operators_ik.SKEL_OT_solve_ik, world)
         self.assertEqual(len(self.curves(world, ob)), 16)
 
     @every_version
@@ -134,41 +137,41 @@ class Operators(unittest.TestCase):
         ob = world.chain(2)
         world.context.active_pose_bone = ob.pose.bones["link1"]
         for kind in ("REACH", "LOOK", "CENTRE"):
-            self.run_it(skel.ik.SKEL_OT_add_goal, world, kind=kind)
+            self.run_it(skel.operators_ik.SKEL_OT_add_goal, world, kind=kind)
         self.assertEqual([g.kind for g in ob.skel_ik.goals], ["REACH", "LOOK", "CENTRE"])
         place = ob.skel_ik.goals[0].target.matrix_world.translation
         self.assertLess(math.dist(place, (0.6, 0, 2)), 1e-9)
-        self.run_it(skel.ik.SKEL_OT_remove_goal, world)
+        self.run_it(skel.operators_ik.SKEL_OT_remove_goal, world)
         self.assertEqual(len(ob.skel_ik.goals), 2)
         with self.assertRaises(TypeError):
-            skel.ik.SKEL_OT_add_goal(kind="GRASP")
+            skel.operators_ik.SKEL_OT_add_goal(kind="GRASP")
 
     @every_version
     def test_robot(self, world, skel):
         """Imported, moved with keys, reached, and its table given back."""
-        words = self.run_it(skel.robots.SKEL_OT_import_robot, world, preset="stanford")
+        words = self.run_it(skel.operators_robots.SKEL_OT_import_robot, world, preset="stanford")
         self.assertIn("6 joints", words)
         ob = world.context.object = world.context.view_layer.objects.active
         world.scene.tool_settings.use_keyframe_insert_auto = True
         for frame, values in ((1, "0 0.3 0.4 0 0.5 0"), (10, "1 0.8 0.5 0.3 -0.4 1")):
             world.scene.frame_set(frame)
-            self.run_it(skel.robots.SKEL_OT_set_joints, world, values=values)
+            self.run_it(skel.operators_robots.SKEL_OT_set_joints, world, values=values)
         self.assertEqual(len(self.curves(world, ob)), 6)
-        bones = skel.bl_read.joint_bones(ob)
+        bones = skel.read_robots.joint_bones(ob)
         bones[0].skel_angle = 99.0
         self.assertAlmostEqual(bones[0].skel_angle, bones[0]["joint_limits"][1])
         was = [self.tip(world, ob, frame, "tool") for frame in (1, 5, 10)]
         self.target(world, ob, was[1], bone="tool", end="TAIL")
-        self.run_it(skel.ik.SKEL_OT_bake_ik, world)
+        self.run_it(skel.operators_ik.SKEL_OT_bake_ik, world)
         for frame in (1, 5, 10):
             self.assertLess(math.dist(self.tip(world, ob, frame, "tool"), was[1]), 2e-5)
-        words = self.run_it(skel.robots.SKEL_OT_extract_dh, world, convention="modified")
+        words = self.run_it(skel.operators_robots.SKEL_OT_extract_dh, world, convention="modified")
         table = json.loads(world.bpy.data.texts[words.split("'")[1]].as_string())
         self.assertEqual([j["type"] for j in table["joints"]],
                          ["revolute"] * 2 + ["prismatic"] + ["revolute"] * 3)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "robot.urdf")
-            self.run_it(skel.robots.SKEL_OT_export_urdf, world, filepath=str(path))
+            self.run_it(skel.operators_robots.SKEL_OT_export_urdf, world, filepath=str(path))
             self.assertIn("<robot", path.read_text(encoding="utf-8"))
 
     @every_version
@@ -179,12 +182,12 @@ class Operators(unittest.TestCase):
             path.parent.mkdir()
             path.write_text('<robot name="arm"><link name="a"><visual><geometry><mesh filename='
                             '"../secret.stl"/></geometry></visual></link></robot>')
-            operator = skel.robots.SKEL_OT_import_robot(preset="NONE", filepath=str(path),
-                                                        shapes=True)
+            operator = skel.operators_robots.SKEL_OT_import_robot(preset="NONE", filepath=str(path),
+                                                                  shapes=True)
             self.assertEqual(operator.execute(world.context), {"FINISHED"}, operator.words)
         told = [words for level, words in operator.words if "WARNING" in level]
         self.assertEqual(len(told), 1)
-        self.assertIn("arm.urdf: mesh '../secret.stl' leads out of the robot's package", told[0])
+        self.assertIn("arm.urdf: mesh '../secret.stl' lies outside the robot's package", told[0])
 
     @every_version
     def test_torques_and_files(self, world, skel):
@@ -192,22 +195,22 @@ class Operators(unittest.TestCase):
         ob = world.chain(2)
         with tempfile.TemporaryDirectory() as folder:
             table, scene = Path(folder, "t.csv"), Path(folder, "s.json")
-            self.run_it(skel.ops.SKEL_OT_inverse_dynamics, world, filepath=str(table))
+            self.run_it(skel.operators.SKEL_OT_inverse_dynamics, world, filepath=str(table))
             self.assertEqual(len(table.read_text(encoding="utf-8").splitlines()), 11)
             paths = {path for path, _index in self.curves(world, ob)}
             self.assertIn('pose.bones["link1"]["skel_power"]', paths)
             self.assertIn("skel_power", ob.pose.bones["link1"])
-            self.run_it(skel.ops.SKEL_OT_export_scene, world, filepath=str(scene))
+            self.run_it(skel.operators.SKEL_OT_export_scene, world, filepath=str(scene))
             self.assertEqual(len(json.loads(scene.read_text())["bodies"]), 2)
-        self.assertFalse(skel.ops.SKEL_OT_save_report.poll(world.context))
-        self.run_it(skel.ops.SKEL_OT_bake_physics, world, target="NLA")
+        self.assertFalse(skel.operators.SKEL_OT_save_report.poll(world.context))
+        self.run_it(skel.operators.SKEL_OT_bake_physics, world, target="NLA")
         self.assertEqual(len(ob.animation_data.nla_tracks), 2)
         with tempfile.TemporaryDirectory() as folder:
             for name in ("r.csv", "r.json"):
-                self.run_it(skel.ops.SKEL_OT_save_report, world, filepath=f"{folder}/{name}")
+                self.run_it(skel.operators.SKEL_OT_save_report, world, filepath=f"{folder}/{name}")
             self.assertEqual(len(Path(folder, "r.csv").read_text().splitlines()), 11)
             self.assertEqual(len(json.loads(Path(folder, "r.json").read_text())["frames"]), 10)
-            operator = skel.ops.SKEL_OT_save_report(filepath=f"{folder}/r.txt")
+            operator = skel.operators.SKEL_OT_save_report(filepath=f"{folder}/r.txt")
             self.assertEqual(operator.execute(world.context), {"CANCELLED"})
             self.assertIn("must end in .csv or .json", operator.words[-1][1])
 
@@ -236,7 +239,7 @@ class Operators(unittest.TestCase):
             source, found = ob.animation_data.action, []
             before = self.keys(source, ob.animation_data.action_slot)
             for _ in range(3):
-                self.run_it(skel.ops.SKEL_OT_bake_physics, world, target=target)
+                self.run_it(skel.operators.SKEL_OT_bake_physics, world, target=target)
                 data = ob.animation_data
                 playing = data if data.action else data.nla_tracks[-1].strips[0]
                 self.assertEqual(playing.action_slot.identifier, f"OB{target}")
@@ -260,7 +263,7 @@ class Operators(unittest.TestCase):
         for _ in range(2):
             for ob in (first, second):
                 world.context.object = ob
-                self.run_it(skel.ops.SKEL_OT_bake_physics, world, target="CURRENT")
+                self.run_it(skel.operators.SKEL_OT_bake_physics, world, target="CURRENT")
             found.append([self.keys(action, each) for each in action.slots])
         self.assertEqual(found[0], found[1])
         self.assertEqual(len(action.skel_takes), 2)
@@ -274,14 +277,14 @@ class Operators(unittest.TestCase):
         holder = ob.pose.bones[2] if world.version >= (5, 0) else ob.data.bones[2]
         self.assertTrue(holder.select)
         ob.skel.only_selected = True
-        self.run_it(skel.ops.SKEL_OT_bake_physics, world)
+        self.run_it(skel.operators.SKEL_OT_bake_physics, world)
         groups = {path.split('"')[1] for path, _index in self.curves(world, ob)}
         self.assertEqual(groups, {"link2"})
 
     @every_version
     def test_words(self, world, skel):
         world.chain(2)
-        operator = skel.ik.SKEL_OT_bake_ik()
+        operator = skel.operators_ik.SKEL_OT_bake_ik()
         self.assertEqual(operator.execute(world.context), {"CANCELLED"})
         self.assertIn("no goal", operator.words[-1][1])
 

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     skel_ik_motion_desc desc;
     skel_ik_motion_desc_init(&desc);
     if (skel_scene_parse(json, length, &scene, NULL) < 0) return 1;
-    if (skel_scene_ik(scene, &desc) < 0) return 2;
+    if (skel_scene_get_ik_desc(scene, &desc) < 0) return 2;
     if (skel_ik_motion_start(&desc, &motion, NULL) < 0) return 3;
     if (skel_ik_motion_advance(motion, -1) != SKEL_OK) return 4;
     const int n = skel_ik_motion_sample_count(motion) * skel_model_q_count(desc.ik->model);

@@ -29,14 +29,14 @@ static inline skel_bake *bake_all(const scene *s, int32_t integrator, double tol
     d.sample_rate = rate, d.sample_count = samples;
     ck_assert_msg(skel_bake_start(&d, &b, &err) == SKEL_OK, "%s", err.text);
     const skel_status status = skel_bake_advance(b, -1);
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     ck_assert_msg(status == SKEL_OK, "%s", err.text);
     return b;
 }
 
 static inline skel_report_row bake_report(const skel_bake *b, int32_t sample) {
     skel_report_row row = {.struct_size = sizeof row};
-    ck_assert_int_eq(skel_bake_report(b, sample, &row), SKEL_OK);
+    ck_assert_int_eq(skel_bake_get_report(b, sample, &row), SKEL_OK);
     return row;
 }
 

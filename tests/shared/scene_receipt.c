@@ -17,7 +17,7 @@ static int all_finite(const double *x, size_t count) {
 /* The energy of a fall of all bodies by the size of the scene: what energies are measured by. */
 static double fall_energy(const random_scene *s) {
     double mass = 0, gravity[3];
-    skel_model_gravity(s->scene.model, gravity);
+    skel_model_get_gravity(s->scene.model, gravity);
     for (int32_t i = 0; i < skel_model_body_count(s->scene.model); ++i) {
         skel_body_desc b = {.struct_size = sizeof b};
         scene_demand(skel_model_get_body(s->scene.model, i, &b), NULL);
@@ -31,7 +31,7 @@ static double rise_of(const skel_bake *b) {
     double start = 0, rise = 0;
     for (int32_t k = 0; k < skel_bake_samples_done(b); ++k) {
         skel_report_row row = {.struct_size = sizeof row};
-        scene_demand(skel_bake_report(b, k, &row), NULL);
+        scene_demand(skel_bake_get_report(b, k, &row), NULL);
         if (k == 0) start = row.kinetic + row.potential;
         rise = fmax(rise, row.kinetic + row.potential - start);
     }
@@ -63,7 +63,7 @@ scene_receipt scene_receipt_of(const random_scene *s, double seconds) {
 
     const size_t done = (size_t)skel_bake_samples_done(b);
     const size_t nb = (size_t)skel_model_body_count(s->scene.model);
-    skel_bake_error(b, &err);
+    skel_bake_get_error(b, &err);
     skel_bake_get_summary(b, &sum);
     r.is_finite = all_finite(skel_bake_poses(b), 7 * done * nb) &&
                   all_finite(skel_bake_velocities(b), 6 * done * nb);

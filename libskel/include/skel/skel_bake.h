@@ -37,22 +37,22 @@ SKEL_API void skel_bake_desc_init_sized(skel_bake_desc *desc, size_t size);
 /** A bake belongs to one thread at a time. Destroying it early is how to cancel. */
 typedef struct skel_bake skel_bake;
 
-/** scene_or_desc: a skel_scene (its model must outlive the bake) or a skel_bake_desc. Takes all the
-    memory the bake will need. On failure *out is NULL. err may be NULL. */
-SKEL_API skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err);
+/** Starts a bake and takes all the memory that it will need. A scene starts its own bake by
+    skel_scene_bake_start. On failure *out is NULL. err may be NULL. */
+SKEL_API skel_status skel_bake_start(const skel_bake_desc *desc, skel_bake **out, skel_error *err);
 SKEL_API void skel_bake_destroy(skel_bake *bake); /**< NULL is fine */
 
 /** Works for about max_ms milliseconds (0: one step, or one part of a step that must be done in
     parts; negative: to the end). SKEL_MORE while there
     is more to do, SKEL_OK when all samples are there, < 0 when the bake failed; then
-    skel_bake_error says why and the samples done so far stay readable. */
+    skel_bake_get_error says why and the samples done so far stay readable. */
 SKEL_API skel_status skel_bake_advance(skel_bake *bake, double max_ms);
 /** 0 to 1. */
 SKEL_API double skel_bake_progress(const skel_bake *bake);
 /** Number of samples that are there. */
 SKEL_API int32_t skel_bake_samples_done(const skel_bake *bake);
 /** Why the bake failed. Set err->struct_size first. */
-SKEL_API void skel_bake_error(const skel_bake *bake, skel_error *err);
+SKEL_API void skel_bake_get_error(const skel_bake *bake, skel_error *err);
 
 /* Results, owned by the bake; the first skel_bake_samples_done samples are filled, and finite. */
 /** [sample][body][7]: x y z, w x y z. Consecutive quaternions of a body have a positive dot. */
@@ -62,7 +62,8 @@ SKEL_API const double *skel_bake_velocities(const skel_bake *bake);
 /** [sample][skel_model_q_count]. */
 SKEL_API const double *skel_bake_q(const skel_bake *bake);
 /** The receipt of one sample. Set row->struct_size first. */
-SKEL_API skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_row *row);
+SKEL_API skel_status skel_bake_get_report(const skel_bake *bake, int32_t sample,
+                                          skel_report_row *row);
 
 /** The receipt of the whole bake so far. Drifts are relative where the name does not say a unit. */
 typedef struct skel_bake_summary {

@@ -128,8 +128,9 @@ SKEL_API skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames
     lie body_stride and joint_stride bytes apart, sizeof as the caller sees it. Body i is placed at
     frame i for q = 0, joint i leads to it from body i - 1, the first from the world. Sets type,
     parent, child and both frames of the joints; pose of the bodies; nothing else. */
-SKEL_API skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
-                                  skel_joint_desc *joints, size_t joint_stride);
+SKEL_API skel_status skel_dh_get_descs(const skel_dh *dh, skel_body_desc *bodies,
+                                       size_t body_stride, skel_joint_desc *joints,
+                                       size_t joint_stride);
 
 /** Axes in the world at q = 0. */
 typedef struct skel_dh_axes_desc {

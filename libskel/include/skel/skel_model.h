@@ -276,14 +276,14 @@ SKEL_API int32_t skel_model_joint_q_offset(const skel_model *model, int32_t join
 SKEL_API int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint);
 /** The joint that this one goes with in the end, where that one goes with none itself: q of the
     joint = *multiplier q of the leader + *offset (either may be NULL). -1: it goes with none. */
-SKEL_API int32_t skel_model_joint_leader(const skel_model *model, int32_t joint, double *multiplier,
+SKEL_API int32_t skel_model_mimic_source(const skel_model *model, int32_t joint, double *multiplier,
                                          double *offset);
 /** Number of joints that go with another. */
 SKEL_API int32_t skel_model_mimic_count(const skel_model *model);
 /** Gives every joint of q that goes with another the coordinate it must have. */
 SKEL_API skel_status skel_model_apply_mimic(const skel_model *model, double *q);
 /** Gravity of the desc [m/s^2]. */
-SKEL_API void skel_model_gravity(const skel_model *model, double gravity[3]);
+SKEL_API void skel_model_get_gravity(const skel_model *model, double gravity[3]);
 /** What the model was made of, every body placed; pointers stay the model's. Set struct_size. */
 SKEL_API skel_status skel_model_get_body(const skel_model *model, int32_t body,
                                          skel_body_desc *out);

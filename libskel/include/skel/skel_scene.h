@@ -42,8 +42,12 @@ SKEL_API skel_status skel_scene_write(const skel_scene *scene, char *text, size_
 SKEL_API const skel_model *skel_scene_model(const skel_scene *scene);
 /** The name in the document. Owned by the scene. */
 SKEL_API const char *skel_scene_name(const skel_scene *scene);
-/** What skel_bake_start would use; pointers stay the scene's. Set struct_size first. */
-SKEL_API skel_status skel_scene_bake_desc(const skel_scene *scene, skel_bake_desc *desc);
+/** Starts the bake that the document describes. The scene must outlive it. See skel_bake_start. */
+SKEL_API skel_status skel_scene_bake_start(const skel_scene *scene, skel_bake **out,
+                                           skel_error *err);
+/** Copies the document's bake settings to *desc; what its pointers point to stays the scene's. Set
+    struct_size first. */
+SKEL_API skel_status skel_scene_get_bake_desc(const skel_scene *scene, skel_bake_desc *desc);
 /** Frames per second. */
 SKEL_API double skel_scene_fps(const skel_scene *scene);
 /** Number of the first frame. */
@@ -54,12 +58,12 @@ SKEL_API int32_t skel_scene_frame_end(const skel_scene *scene);
 /* Inverse kinematics: what `goals` and `ik` of the document say. */
 /** What skel_ik_motion_start takes, as the document has it; pointers stay the scene's, goals are
     desc->ik->goals. Sample k is frame skel_scene_frame_start + k. Set struct_size first. */
-SKEL_API skel_status skel_scene_ik(const skel_scene *scene, skel_ik_motion_desc *desc);
+SKEL_API skel_status skel_scene_get_ik_desc(const skel_scene *scene, skel_ik_motion_desc *desc);
 /** Owned by the scene; "" where the goal has no name, NULL where there is no such goal. */
 SKEL_API const char *skel_scene_goal_name(const skel_scene *scene, int32_t goal);
 /** Joint coordinates (q_count) in the middle of the limits; zero (ball: no turn) where there are
     none. */
-SKEL_API skel_status skel_scene_middle(const skel_scene *scene, double *q);
+SKEL_API skel_status skel_scene_get_middle_q(const skel_scene *scene, double *q);
 
 #ifdef __cplusplus
 }

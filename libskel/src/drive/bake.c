@@ -1,59 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bake. Fixed steps go on a grid of their own, t0 + n h, with samples in between by a shorter
-   step on a copy; adams and bdf choose their steps, with samples in between by their interpolation.
-   Neither ever sees the sample rate: 24 and 120 samples a second show one motion. */
+/* Simulation over time with samples at an even rate. Integrators with fixed steps advance on a grid
+   t0 + n h; a sample between two grid points is a shorter step on a copy of the state. adams and
+   bdf choose their own steps; their samples are interpolated. The steps do not depend on the sample
+   rate, so 24 and 120 samples per second show the same motion. */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/clock.h"
 #include "base/desc.h"
 #include "base/error.h"
-#include "integrate/step.h"
 #include "integrate/impact.h"
+#include "integrate/step.h"
+#include "model/joint_kind.h"
 
 #include <skel/skel_bake.h>
 
 #include <stdio.h>
 #include <string.h>
 
-#define EULER_STEP (1.0 / 3840)     /* [s] */
-#define DEFAULT_STEP (1.0 / 960)    /* [s] */
-#define CONSERVING_STEP (1.0 / 240) /* [s] */
-#define SAME_TIME 1e-9              /* of a step: a sample this near a grid point is on it */
-#define WARNINGS_MAX 32
-#define LONGEST 1e7    /* [s]: four months of motion */
-#define STEPS_MAX 1e12 /* more would not end */
-#define WARNING_ROOM 240
-#define QUIET 1e-3 /* of the speed of a fall by the size: what counts as rest */
-#define NOTEWORTHY                                                                                 \
-    1e-6 /* of the size, and of the speed of a fall from it: corrections of the start
-                            that the user should know. Single-precision animation stays below. */
-#define NOT_PASSIVE 1e-3 /* of the energy: a rise that is no rounding */
+#define BAKE_STEP_EULER_S (1.0 / 3840)
+#define BAKE_STEP_RK4_S (1.0 / 960)
+#define BAKE_STEP_CONSERVING_S (1.0 / 240)
+#define BAKE_TIME_TOL 1e-9 /* relative to a step: a sample this close to a grid point is on it */
+#define BAKE_DURATION_MAX_S 1e7 /* four months */
+#define BAKE_STEPS_MAX 1e12
+#define BAKE_BYTES_MAX 1e15
+#define BAKE_WARNINGS_MAX 32
+#define BAKE_WARNING_LENGTH 240 /* [characters] */
+#define BAKE_REST_SPEED 1e-3    /* relative to the speed of a fall by the length scale */
+/* Corrections of the start beyond this produce a warning; relative to the length scale, and to the
+   speed of a fall from it. Animation in single precision stays below. */
+#define BAKE_CORRECTION_MIN 1e-6
+#define BAKE_ENERGY_GAIN_MAX 1e-3 /* relative: a larger gain is not rounding */
 
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
 _Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, rest_time) + 8,
                "tail padding");
-#define SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
+#define BAKE_SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
 struct skel_bake {
     skel_allocator allocator;
     const skel_model *m;
     skel_state *state;  /* on the grid */
     skel_state *sample; /* between grid points */
-    skel__cvode *cvode; /* of adams and bdf; else NULL */
+    skel__run run;      /* of both states */
+    skel__cvode *cvode; /* adams and bdf; otherwise NULL */
     int32_t integrator, solver;
-    double h, rate;
-    double t0, from;      /* of the first sample, and of the first step */
-    uint64_t steps;       /* done on the grid */
+    double h, rate;       /* step [s], samples per second [Hz] */
+    double t0, from;      /* times of the first sample and of the first step [s] */
+    uint64_t steps;       /* taken on the grid */
     uint32_t count, done; /* samples */
     double *poses, *velocities, *q;
     skel_report_row *rows;
-    double energy_scale, momentum_scale, angular_scale;
-    int has_warned; /* of energy */
-    double lowest;  /* energy less what was put in, so far */
+    double energy_scale, momentum_scale, angular_scale; /* [J], [N s], [N m s] */
+    int has_checked_gain;
+    double lowest_energy; /* [J] lowest energy minus supplied work so far */
     skel_bake_summary summary;
     skel_error error;
-    uint32_t unsaid; /* warnings for which there was no room */
-    char warnings[WARNINGS_MAX][WARNING_ROOM];
+    uint32_t omitted_warnings; /* beyond BAKE_WARNINGS_MAX */
+    char warnings[BAKE_WARNINGS_MAX][BAKE_WARNING_LENGTH];
 };
 
 static const skel_bake_desc k_bake = {
@@ -66,37 +70,46 @@ void skel_bake_desc_init_sized(skel_bake_desc *desc, size_t size) {
 /* ---- start ---- */
 
 static skel_status check_desc(const skel_bake_desc *d, skel_error *err) {
+    /* The model and the methods. */
     if (!d->model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
     if (d->state && skel_state_model(d->state) != d->model)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "state: belongs to another model");
     if (skel__integrator_choice(d->model, d->integrator, d->step > 0) < 0)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "integrator: is %d, which names none",
-                          d->integrator);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "integrator: is %d, must be SKEL_INTEGRATOR_*", d->integrator);
     if (!skel_solver_name(d->solver))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "solver: is %d, which names none",
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "solver: is %d, must be SKEL_SOLVER_*",
                           d->solver);
+
+    /* The times. */
     if (d->sample_count < 1 || d->sample_count > INT32_MAX)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
                           "sample_count: is %u, must be 1 to 2147483647", d->sample_count);
     if (!(d->sample_rate > 0) || !isfinite(d->sample_rate))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "sample_rate: is %g, must be > 0",
-                          d->sample_rate);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "sample_rate: is %g Hz, must be finite and > 0", d->sample_rate);
     if (!(d->step >= 0) || !isfinite(d->step))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "step: is %g, must be >= 0", d->step);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "step: is %g s, must be finite and >= 0",
+                          d->step);
     if (!(d->preroll >= 0) || !isfinite(d->preroll))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "preroll: is %g, must be >= 0", d->preroll);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "preroll: is %g s, must be finite and >= 0",
+                          d->preroll);
+
+    /* The duration. */
     const double seconds = (d->sample_count - 1) / d->sample_rate + d->preroll;
-    if (!(seconds <= LONGEST))
+    if (!(seconds <= BAKE_DURATION_MAX_S))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "sample_rate and preroll: make %g s, must make at most %g s", seconds,
-                          LONGEST);
-    if (d->step > 0 && !(seconds / d->step <= STEPS_MAX))
+                          "sample_count, sample_rate and preroll: the duration is %g s, must be "
+                          "at most %g s",
+                          seconds, BAKE_DURATION_MAX_S);
+    if (d->step > 0 && !(seconds / d->step <= BAKE_STEPS_MAX))
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "step: is %g s, which makes %g steps; must make at most %g", d->step,
-                          seconds / d->step, STEPS_MAX);
+                          "step: is %g s, which results in %g steps; must be at most %g steps",
+                          d->step, seconds / d->step, BAKE_STEPS_MAX);
     return skel_model_check_dynamics(d->model, err);
 }
 
+/* Counts (base NULL) or carves the memory of a bake. */
 static size_t layout(const skel_bake_desc *d, void *base, skel_bake **out) {
     const size_t n = d->sample_count, nb = (size_t)d->model->nb, nq = (size_t)d->model->nq;
     skel__carver c = {base, 0};
@@ -105,71 +118,80 @@ static size_t layout(const skel_bake_desc *d, void *base, skel_bake **out) {
     double *velocities = skel__carve(&c, n * nb * 6, sizeof(double));
     double *q = skel__carve(&c, n * nq, sizeof(double));
     void *rows = skel__carve(&c, n, sizeof(skel_report_row));
+
     if (b) {
-        b->poses = poses, b->velocities = velocities, b->q = q, b->rows = rows;
+        b->poses = poses;
+        b->velocities = velocities;
+        b->q = q;
+        b->rows = rows;
         *out = b;
     }
     return c.used;
 }
 
-/* Room for a warning; the last place says that there are more. */
+/* Memory for the next warning, or NULL: the last warning then says how many were omitted. */
 static char *next_warning(skel_bake *b) {
-    if (b->summary.warning_count < WARNINGS_MAX) return b->warnings[b->summary.warning_count++];
-    snprintf(b->warnings[WARNINGS_MAX - 1], WARNING_ROOM, "and %u more", ++b->unsaid + 1);
+    if (b->summary.warning_count < BAKE_WARNINGS_MAX)
+        return b->warnings[b->summary.warning_count++];
+    snprintf(b->warnings[BAKE_WARNINGS_MAX - 1], BAKE_WARNING_LENGTH, "and %u more",
+             ++b->omitted_warnings + 1);
     return NULL;
 }
 
 static void warn(skel_bake *b, const char *text, double value) {
     char *at = next_warning(b);
-    if (at) snprintf(at, WARNING_ROOM, text, value);
+    if (at) snprintf(at, BAKE_WARNING_LENGTH, text, value);
 }
 
-/* Settings that the integrator in effect does not look at. */
+/* Warns of settings that the chosen integrator ignores. */
 static void warn_unused(skel_bake *b, const skel_bake_desc *d) {
     const char *name = skel_integrator_name(b->integrator);
-    if (skel__chooses_steps(b->integrator) && d->step > 0) {
-        char *at = next_warning(b);
-        if (at)
-            snprintf(at, WARNING_ROOM,
-                     "step: %g s has no effect: the integrator '%s' chooses its steps by the "
-                     "tolerance, which is %g; set that, or use integrator 'rk4'",
-                     d->step, name, d->tolerance);
-    }
-    if (!skel__chooses_steps(b->integrator) && d->tolerance != k_bake.tolerance) {
-        char *at = next_warning(b);
-        if (at)
-            snprintf(at, WARNING_ROOM,
-                     "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; "
-                     "use integrator 'adams', or a shorter step",
-                     d->tolerance, name, b->h);
-    }
-    if (b->integrator == SKEL_INTEGRATOR_CONSERVING && d->solver != k_bake.solver) {
-        char *at = next_warning(b);
-        if (at)
-            snprintf(
-                at, WARNING_ROOM,
-                "solver: '%s' has no effect: the integrator '%s' solves its own equations; use "
-                "integrator 'rk4' or 'adams'",
-                skel_solver_name(d->solver), name);
-    }
+    const int chooses_steps = skel__chooses_steps(b->integrator);
+    const int ignores_step = chooses_steps && d->step > 0;
+    const int ignores_tolerance = !chooses_steps && d->tolerance != k_bake.tolerance;
+    const int ignores_solver =
+        b->integrator == SKEL_INTEGRATOR_CONSERVING && d->solver != k_bake.solver;
+    char *at;
+
+    at = ignores_step ? next_warning(b) : NULL;
+    if (at)
+        snprintf(at, BAKE_WARNING_LENGTH,
+                 "step: %g s has no effect: the integrator '%s' chooses its steps by the "
+                 "tolerance, which is %g; set that, or use integrator 'rk4'",
+                 d->step, name, d->tolerance);
+
+    at = ignores_tolerance ? next_warning(b) : NULL;
+    if (at)
+        snprintf(at, BAKE_WARNING_LENGTH,
+                 "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; use "
+                 "integrator 'adams', or a shorter step",
+                 d->tolerance, name, b->h);
+
+    at = ignores_solver ? next_warning(b) : NULL;
+    if (at)
+        snprintf(at, BAKE_WARNING_LENGTH,
+                 "solver: '%s' has no effect: the integrator '%s' solves its own equations; use "
+                 "integrator 'rk4' or 'adams'",
+                 skel_solver_name(d->solver), name);
 }
 
-/* Loop joints with rows that other joints imply: solved without harm, but the user should know. */
-static void warn_implied(skel_bake *b) {
+/* Warns of loop joints with redundant constraint rows. They do no harm, but may be unintended. */
+static void warn_redundant(skel_bake *b) {
     const skel_state *s = b->state;
     for (int32_t k = 0; k < b->m->nl; ++k) {
         const int32_t implied = skel__loop_implied(s, k);
         char *at = implied > 0 ? next_warning(b) : NULL;
         if (at)
             snprintf(
-                at, WARNING_ROOM,
-                "joint '%s' closes a loop; %d of its %d conditions are implied by other joints "
-                "and were regularised",
+                at, BAKE_WARNING_LENGTH,
+                "joint '%s' closes a loop; %d of its %d constraint rows are redundant with those "
+                "of other joints and were regularised",
                 b->m->joint[s->loop_joint[k]].name, implied, s->loop_rows[k].count);
     }
 }
 
-/* A pair that overlaps at the start is taken to be meant so and never touches. */
+/* Warns of bodies that overlap at the start. The library assumes that this is intended and lets
+   such a pair never touch. */
 static void warn_overlap(skel_bake *b) {
     const skel_model *m = b->m;
     char *at = m->overlap_count > 0 ? next_warning(b) : NULL;
@@ -179,39 +201,44 @@ static void warn_overlap(skel_bake *b) {
     if (m->overlap_count > 1)
         snprintf(more, sizeof more, " (and %d more pairs like it)", m->overlap_count - 1);
 
-    snprintf(at, WARNING_ROOM,
+    snprintf(at, BAKE_WARNING_LENGTH,
              "'%s' and '%s' overlap at the start, so they pass through each other%s; move them "
              "apart, or make one of them smaller",
              m->body[m->overlap_first[0]].name, m->body[m->overlap_first[1]].name, more);
 }
 
-/* The start must satisfy [HAK (1), (2)]; what had to be moved for that is said. */
-static skel_status settle(skel_bake *b, skel_error *err) {
+/* Projects the start onto the joints [HAK (1), (2)] and warns of large corrections. */
+static skel_status project_start(skel_bake *b, skel_error *err) {
     double gap = 0, speed = 0;
     const skel_status status = skel_state_project(b->state, &gap, &speed, err);
     if (status != SKEL_OK) return status;
-    if (gap > NOTEWORTHY * b->m->length_scale)
-        warn(b, "the joints stood open by %.3g m at the start; the bodies were moved together",
-             gap);
-    if (speed > NOTEWORTHY * sqrt(b->m->gravity_norm * b->m->length_scale))
-        warn(b, "the start velocities broke the joints by %.3g m/s; they were projected", speed);
-    if (skel__event_count(b->m) > 0)
-        skel__event_states_start(b->state); /* the first sample knows them */
-    if (b->m->nl > 0) warn_implied(b);
+
+    if (gap > BAKE_CORRECTION_MIN * b->m->length_scale)
+        warn(
+            b,
+            "the joints had gaps of up to %.3g m at the start; the bodies were moved to close them",
+            gap);
+    if (speed > BAKE_CORRECTION_MIN * sqrt(b->m->gravity_norm * b->m->length_scale))
+        warn(b, "the start velocities violated the joints by %.3g m/s; they were projected", speed);
+
+    /* The report of the first sample needs the event states. */
+    if (skel__event_count(b->m) > 0) skel__event_states_start(b->state);
+
+    if (b->m->nl > 0) warn_redundant(b);
     if (b->m->pairs_left_out)
-        warn(b, "too many bodies: they do not touch each other unless `collide` says so", 0);
+        warn(b, "too many bodies: they pass through each other unless `collide` is set", 0);
     warn_overlap(b);
     return SKEL_OK;
 }
 
-static double step_of(const skel_bake_desc *d, int32_t integrator) {
+static double step_length(const skel_bake_desc *d, int32_t integrator) {
     if (skel__chooses_steps(integrator)) return 0;
     if (d->step > 0) return d->step;
-    if (integrator == SKEL_INTEGRATOR_EULER) return EULER_STEP;
-    return integrator == SKEL_INTEGRATOR_CONSERVING ? CONSERVING_STEP : DEFAULT_STEP;
+    if (integrator == SKEL_INTEGRATOR_EULER) return BAKE_STEP_EULER_S;
+    return integrator == SKEL_INTEGRATOR_CONSERVING ? BAKE_STEP_CONSERVING_S : BAKE_STEP_RK4_S;
 }
 
-static skel_status begin_by_tolerance(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
+static skel_status start_cvode(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
     const skel_status status =
         skel__cvode_create(b->m, b->integrator, b->solver, d->tolerance, &b->cvode, err);
     return status == SKEL_OK ? skel__cvode_start(b->cvode, b->state, err) : status;
@@ -223,73 +250,84 @@ static skel_status reserve(skel_bake *b, skel_error *err) {
     return skel__step_reserve(b->sample, b->integrator, b->solver, err);
 }
 
-/* AUTO goes by the start: an integrator that stiff friction would stop gives way to another. */
-static skel_status mind_friction(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
+/* If joint friction makes the start too stiff for the integrator that AUTO chose, takes another. */
+static skel_status adapt_to_friction(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
     if (d->integrator != SKEL_INTEGRATOR_AUTO) return SKEL_OK;
     const int32_t better = skel__integrator_for_friction(b->state, b->integrator, b->h);
     if (better == b->integrator) return SKEL_OK;
 
     b->integrator = better;
-    b->h = step_of(d, better);
+    b->h = step_length(d, better);
     b->summary.integrator = better;
     b->summary.step = b->h;
     return reserve(b, err);
 }
 
-static skel_status begin(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
+static skel_status initialise(skel_bake *b, const skel_bake_desc *d, skel_error *err) {
     b->m = d->model;
     b->integrator = skel__integrator_choice(d->model, d->integrator, d->step > 0);
     b->solver = d->solver;
-    b->h = step_of(d, b->integrator);
+    b->h = step_length(d, b->integrator);
     b->rate = d->sample_rate;
     b->count = d->sample_count;
     skel_error_init(&b->error);
+
     skel_status status = skel_state_create(d->model, &b->state, err);
     if (status == SKEL_OK) status = skel_state_create(d->model, &b->sample, err);
     if (status == SKEL_OK) status = reserve(b, err);
     if (status != SKEL_OK) return status;
+    b->run.deadline = INFINITY;
+    b->state->run = &b->run;
+    b->sample->run = &b->run;
+
+    /* A preroll simulates the time before the first sample; driven bodies rest until their curves
+       begin. */
     if (d->state) skel_state_copy(b->state, d->state);
     b->state->sum = (skel__power){0};
     b->t0 = b->state->t;
     b->from = b->t0 - d->preroll;
-    if (d->preroll > 0) skel_state_set_time(b->state, b->from); /* driven bodies wait there */
+    if (d->preroll > 0) skel_state_set_time(b->state, b->from);
     b->summary = (skel_bake_summary){.struct_size = (uint32_t)sizeof b->summary,
                                      .integrator = b->integrator,
                                      .solver = b->solver,
                                      .step = b->h};
-    status = settle(b, err);
-    if (status == SKEL_OK) status = mind_friction(b, d, err);
-    if (status == SKEL_OK && skel__chooses_steps(b->integrator))
-        status = begin_by_tolerance(b, d, err);
+
+    status = project_start(b, err);
+    if (status == SKEL_OK) status = adapt_to_friction(b, d, err);
+    if (status == SKEL_OK && skel__chooses_steps(b->integrator)) status = start_cvode(b, d, err);
     if (status == SKEL_OK) warn_unused(b, d);
     return status;
 }
 
-skel_status skel_bake_start(const void *scene_or_desc, skel_bake **out, skel_error *err) {
+skel_status skel_bake_start(const skel_bake_desc *desc, skel_bake **out, skel_error *err) {
     skel_bake_desc d = k_bake;
     skel_bake *b = NULL;
     skel_allocator allocator;
     if (out) *out = NULL;
-    if (!out || !scene_or_desc)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
-    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), scene_or_desc) !=
-        SKEL_OK)
+
+    /* The arguments. */
+    if (!out || !desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
+    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                           "struct_size: must be set by skel_bake_desc_init");
     skel_status status = check_desc(&d, err);
     if (status != SKEL_OK) return status;
     if (skel__allocator_import(&allocator, d.allocator ? d.allocator : &d.model->allocator) !=
         SKEL_OK)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "allocator: is not complete");
-    const double wanted = 8.0 * d.sample_count * (13.0 * d.model->nb + d.model->nq + 32.0);
-    void *block = wanted < 1e15 ? skel__alloc(&allocator, layout(&d, NULL, NULL)) : NULL;
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "allocator: lacks a function, must have all of them");
+
+    /* One block for the bake and all samples. */
+    const double bytes = 8.0 * d.sample_count * (13.0 * d.model->nb + d.model->nq + 32.0);
+    void *block = bytes < BAKE_BYTES_MAX ? skel__alloc(&allocator, layout(&d, NULL, NULL)) : NULL;
     if (!block)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1,
                           "no memory for %u samples of %d bodies (%.3g MB)", d.sample_count,
-                          d.model->nb, wanted * 1e-6);
+                          d.model->nb, bytes * 1e-6);
     layout(&d, block, &b);
     b->allocator = allocator;
-    status = begin(b, &d, err);
+
+    status = initialise(b, &d, err);
     if (status == SKEL_OK)
         *out = b;
     else
@@ -308,17 +346,20 @@ void skel_bake_destroy(skel_bake *bake) {
 
 /* ---- samples ---- */
 
-/* Joint coordinates run on: no jump by a turn, no flip of a quaternion's sign. */
+/* Makes joint coordinates continuous: no jump by a full turn, no change of a quaternion's sign. */
 static void make_continuous_q(const skel_model *m, const double *before, double *q) {
     const double turn = SKEL__TURN;
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
         const double *a = before + j->q_offset;
         double *b = q + j->q_offset;
-        if (j->type == SKEL_JOINT_BALL && q_dot(q_of(a), q_of(b)) < 0) q_to(q_neg(q_of(b)), b);
-        if (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_UNIVERSAL) continue;
-        for (int32_t c = 0; c < skel__joint_nq(j->type); ++c)
-            b[c] += turn * nearbyint((a[c] - b[c]) / turn);
+        const skel_joint_kind *kind = &skel__joint_kinds[j->type];
+
+        if (kind->q_kind[0] == SKEL_COORDINATE_QUATERNION && q_dot(q_of(a), q_of(b)) < 0)
+            q_to(q_neg(q_of(b)), b);
+        for (int32_t c = 0; c < kind->q_count; ++c)
+            if (kind->q_kind[c] == SKEL_COORDINATE_ANGLE)
+                b[c] += turn * nearbyint((a[c] - b[c]) / turn);
     }
 }
 
@@ -329,88 +370,101 @@ static void make_continuous_poses(int32_t nb, const double *before, double *pose
     }
 }
 
-static double balance(const double *now, const double *start, const double *impulse,
-                      const double *impulse_at_start) {
+/* |change of a momentum minus impulse| since the start. */
+static double imbalance(const double *now, const double *start, const double *impulse,
+                        const double *impulse_at_start) {
     double d[3];
     for (int k = 0; k < 3; ++k) d[k] = now[k] - start[k] - (impulse[k] - impulse_at_start[k]);
     return v3_norm(v3_of(d));
 }
 
-static void raise_to(double *largest, double value) {
+static void update_max(double *largest, double value) {
     if (value > *largest) *largest = value;
 }
 
-/* Sizes against which drifts are relative. */
+/* Updates the scales to which drifts are relative. At rest they are a small part of the momentum
+   and energy of a fall by the length scale. */
 static void measure_scales(skel_bake *b, const skel_state *s, const skel_report_row *row) {
-    /* at rest, drifts are relative to a small part of what would be motion: a fall by its size */
     const double speed = sqrt(b->m->length_scale * (v3_norm(b->m->gravity) + b->m->length_scale));
-    double linear = 0, angular = 0, weight = 0, far = 0;
+    double linear = 0, angular = 0, mass = 0, far = 0;
     for (int32_t k = 0; k < b->m->nd; ++k) {
         const int32_t i = b->m->order[k];
         const skel__kin *x = &s->x[i];
         const double mv = b->m->body[i].mass * v3_norm(x->v);
         linear += mv;
-        weight += b->m->body[i].mass;
+        mass += b->m->body[i].mass;
         far = fmax(far, v3_norm(x->p));
         angular += v3_norm(x->p) * mv + v3_norm(m3_mulv(b->m->body[i].inertia, x->w));
     }
-    raise_to(&b->momentum_scale, fmax(linear, QUIET * weight * speed));
-    raise_to(&b->angular_scale, fmax(angular, QUIET * weight * speed * (b->m->length_scale + far)));
-    raise_to(&b->energy_scale, QUIET * QUIET * weight * speed * speed);
-    raise_to(&b->energy_scale, row->kinetic);
-    raise_to(&b->energy_scale, fabs(row->work_motor));
-    raise_to(&b->energy_scale, fabs(row->work_friction));
-    raise_to(&b->energy_scale, fabs(row->work_load));
-    raise_to(&b->energy_scale, fabs(row->work_drive));
-    raise_to(&b->energy_scale, fabs(row->work_contact));
+
+    /* Momenta, then energy with the works as well. */
+    update_max(&b->momentum_scale, fmax(linear, BAKE_REST_SPEED * mass * speed));
+    update_max(&b->angular_scale,
+               fmax(angular, BAKE_REST_SPEED * mass * speed * (b->m->length_scale + far)));
+
+    update_max(&b->energy_scale, BAKE_REST_SPEED * BAKE_REST_SPEED * mass * speed * speed);
+    update_max(&b->energy_scale, row->kinetic);
+    update_max(&b->energy_scale, fabs(row->work_motor));
+    update_max(&b->energy_scale, fabs(row->work_friction));
+    update_max(&b->energy_scale, fabs(row->work_load));
+    update_max(&b->energy_scale, fabs(row->work_drive));
+    update_max(&b->energy_scale, fabs(row->work_contact));
 }
 
-/* What motors, loads and drives put in, and what friction and contacts took out. */
-static double work_given(const skel_report_row *row) {
+/* Work that motors, loads and drives supplied [J]. */
+static double work_supplied(const skel_report_row *row) {
     return row->work_motor + row->work_load + row->work_drive;
 }
-static double work_of(const skel_report_row *row) {
-    return work_given(row) + row->work_friction + row->work_contact;
+/* The same plus the work of friction and contacts, which is negative [J]. */
+static double total_work(const skel_report_row *row) {
+    return work_supplied(row) + row->work_friction + row->work_contact;
 }
 
 static void update_summary(skel_bake *b, const skel_state *s) {
     const skel_report_row *row = &b->rows[b->done], *first = &b->rows[0];
     skel_bake_summary *sum = &b->summary;
-    const double work = work_of(row) - work_of(first); /* a preroll has done some */
+    const double work = total_work(row) - total_work(first); /* a preroll does work before */
     const double gain = row->kinetic + row->potential - first->kinetic - first->potential;
     measure_scales(b, s, row);
-    /* kept absolute here; divided by the scales when asked for */
-    raise_to(&sum->energy_drift, fabs(gain - work));
-    raise_to(&sum->momentum_drift,
-             balance(row->momentum, first->momentum, row->impulse, first->impulse));
-    raise_to(&sum->angular_momentum_drift, balance(row->angular_momentum, first->angular_momentum,
-                                                   row->angular_impulse, first->angular_impulse));
-    raise_to(&sum->joint_gap, row->joint_gap);
-    raise_to(&sum->misalignment, row->misalignment);
-    raise_to(&sum->limit_violation, row->limit_violation);
-    raise_to(&sum->contact_depth, row->contact_depth);
-    const double free = row->kinetic + row->potential - work_given(row); /* falls where passive */
-    if (b->done == 0 || free < b->lowest) b->lowest = free;
-    raise_to(&sum->energy_gain, free - b->lowest);
+
+    /* Drifts are absolute here; skel_bake_get_summary divides them by the scales. */
+    update_max(&sum->energy_drift, fabs(gain - work));
+    update_max(&sum->momentum_drift,
+               imbalance(row->momentum, first->momentum, row->impulse, first->impulse));
+    update_max(&sum->angular_momentum_drift,
+               imbalance(row->angular_momentum, first->angular_momentum, row->angular_impulse,
+                         first->angular_impulse));
+    update_max(&sum->joint_gap, row->joint_gap);
+    update_max(&sum->misalignment, row->misalignment);
+    update_max(&sum->limit_violation, row->limit_violation);
+    update_max(&sum->contact_depth, row->contact_depth);
+
+    /* Energy minus supplied work must never rise. */
+    const double passive = row->kinetic + row->potential - work_supplied(row);
+    if (b->done == 0 || passive < b->lowest_energy) b->lowest_energy = passive;
+    update_max(&sum->energy_gain, passive - b->lowest_energy);
 }
 
-/* The grounds' force after a step: the largest is for the receipt. */
-static void note_ground(skel_bake *b, double t, double force) {
+/* Updates the largest ground force [N] and its time [s]. */
+static void update_ground_peak(skel_bake *b, double t, double force) {
     if (!(force > b->summary.peak_ground_force)) return;
     b->summary.peak_ground_force = force;
     b->summary.peak_ground_time = t;
 }
 
+/* Writes the sample and its report row. Returns whether all numbers are finite. */
 static int record(skel_bake *b, const skel_state *s) {
     const size_t nb = (size_t)b->m->nb, nq = (size_t)b->m->nq, k = b->done;
     double *poses = b->poses + k * nb * 7, *q = b->q + k * nq;
     skel_state_get_poses(s, poses);
     skel_state_get_velocities(s, b->velocities + k * nb * 6);
     skel__q_of(b->m, s->x, q);
+
     if (k > 0) {
         make_continuous_poses(b->m->nb, poses - nb * 7, poses);
         make_continuous_q(b->m, q - nq, q);
     }
+
     skel__measure(s, &b->rows[k]);
     if (!isfinite(b->rows[k].kinetic + b->rows[k].potential) || !all_finite(poses, 7 * nb) ||
         !all_finite(b->velocities + k * nb * 6, 6 * nb) || !all_finite(q, nq))
@@ -421,99 +475,107 @@ static int record(skel_bake *b, const skel_state *s) {
     return 1;
 }
 
-/* A sample is kept if its numbers are numbers. */
 static skel_status take_sample(skel_bake *b, const skel_state *s) {
     if (record(b, s)) return SKEL_OK;
-    return skel__fail(&b->error, SKEL_E_DIVERGED, -1, -1,
-                      "t = %.6g s: the motion left all bounds; use conserving, or a shorter step",
-                      s->t);
+    return skel__fail(
+        &b->error, SKEL_E_DIVERGED, -1, -1,
+        "t = %.6g s: the motion diverged; use the integrator conserving, or a shorter step", s->t);
 }
 
-/* What a passive scene cannot do; once. */
-static void warn_gain(skel_bake *b) {
-    if (b->done < b->count || b->has_warned || b->energy_scale <= 0) return;
+/* Warns once, at the end, if energy rose without work being supplied. */
+static void check_energy_gain(skel_bake *b) {
+    if (b->done < b->count || b->has_checked_gain || b->energy_scale <= 0) return;
     const double gain = b->summary.energy_gain / b->energy_scale;
-    if (gain > NOT_PASSIVE)
-        warn(b, "energy rose by %.3g of what there was: the step is too long for this integrator",
+    if (gain > BAKE_ENERGY_GAIN_MAX)
+        warn(b,
+             "the energy rose by %.3g of its scale without any work being supplied: the step is "
+             "too long for this integrator",
              gain);
-    b->has_warned = 1;
+    b->has_checked_gain = 1;
 }
 
-/* ---- work ---- */
+/* ---- advance ---- */
 
-/* A sample or a step. The first sample is the start itself. */
-static skel_status work_by_tolerance(skel_bake *b) {
+/* Takes the next sample, or a step if the sample lies ahead. The first sample is the start itself.
+   */
+static skel_status advance_by_tolerance(skel_bake *b) {
     const double t = b->t0 + b->done / b->rate;
     if (t > skel__cvode_time(b->cvode)) {
         const skel_status status = skel__cvode_step(b->cvode, INFINITY, &b->error);
         double at;
-        const double push = skel__cvode_ground_force(b->cvode, &at);
-        note_ground(b, at, push);
+        const double force = skel__cvode_ground_force(b->cvode, &at);
+        update_ground_peak(b, at, force);
         return status;
     }
+
     if (b->done == 0 && b->from == b->t0) return take_sample(b, b->state);
     const skel_status status = skel__cvode_at(b->cvode, t, b->sample);
     return status == SKEL_OK ? take_sample(b, b->sample) : status;
 }
 
-/* The same on the grid, whose time is set, not added up, so that rounding does not gather. */
-static skel_status work_on_grid(skel_bake *b) {
+/* The same on the grid. Its times are t0 + n h, not sums of h, so that rounding does not
+   accumulate. */
+static skel_status advance_on_grid(skel_bake *b) {
     const double to_sample = b->t0 + b->done / b->rate - b->state->t;
-    const int goes_on = b->state->is_step_in_progress;
-    skel_status status = SKEL_OK;
-    if (to_sample <= SAME_TIME * b->h && !goes_on) {
-        status = take_sample(b, b->state);
-    } else if (to_sample < (1.0 - SAME_TIME) * b->h && !goes_on) {
-        if (!b->sample->is_step_in_progress) skel_state_copy(b->sample, b->state);
-        status = skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
-        if (status == SKEL_OK) status = take_sample(b, b->sample);
-    } else {
-        status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
-        if (status == SKEL_OK) b->state->t = b->from + (double)++b->steps * b->h;
-        if (status == SKEL_OK)
-            note_ground(b, b->state->ground_force_peak_time, b->state->ground_force_peak);
+    const int is_resumed = skel__is_step_in_progress(b->state);
+
+    /* The sample is on the grid point. */
+    if (to_sample <= BAKE_TIME_TOL * b->h && !is_resumed) return take_sample(b, b->state);
+
+    /* The sample lies within the next step: a shorter step of the copy. */
+    if (to_sample < (1.0 - BAKE_TIME_TOL) * b->h && !is_resumed) {
+        if (!skel__is_step_in_progress(b->sample)) skel_state_copy(b->sample, b->state);
+        const skel_status status =
+            skel__step(b->sample, b->integrator, b->solver, to_sample, &b->error);
+        return status == SKEL_OK ? take_sample(b, b->sample) : status;
     }
-    return status;
+
+    const skel_status status = skel__step(b->state, b->integrator, b->solver, b->h, &b->error);
+    if (status != SKEL_OK) return status;
+    ++b->steps;
+    b->state->t = b->from + (double)b->steps * b->h;
+    update_ground_peak(b, b->state->ground_force_peak_time, b->state->ground_force_peak);
+    return SKEL_OK;
 }
 
 skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     if (!bake) return SKEL_E_ARGUMENT;
     const double start = skel__now_ms();
-    const int endless = max_ms < 0;
+    const int has_deadline = !(max_ms < 0);
     double spent = 0;
-    for (int k = 0; k < 2; ++k) {
-        skel_state *s = k == 0 ? bake->state : bake->sample;
-        s->has_deadline = !endless;
-        s->deadline = start + (max_ms > 0 ? max_ms : 0); /* a NaN is one step */
-    }
+
+    /* A long step may stop at the deadline and be resumed. A NaN is a deadline of now: one step. */
+    bake->run.deadline = has_deadline ? start + (max_ms > 0 ? max_ms : 0) : INFINITY;
+
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
-        const skel_status status = bake->cvode ? work_by_tolerance(bake) : work_on_grid(bake);
+        const skel_status status = bake->cvode ? advance_by_tolerance(bake) : advance_on_grid(bake);
         if (status != SKEL_OK && status != SKEL_MORE) bake->error.status = status;
         spent = skel__now_ms() - start;
-        if (!endless && !(spent < max_ms)) break;
+        if (has_deadline && !(spent < max_ms)) break;
     }
+
     bake->summary.wall_seconds += 1e-3 * spent;
-    warn_gain(bake);
+    check_energy_gain(bake);
     if (bake->error.status != SKEL_OK) return bake->error.status;
     return bake->done < bake->count ? SKEL_MORE : SKEL_OK;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 double skel_bake_progress(const skel_bake *bake) {
     if (!bake) return 0;
     if (bake->done >= bake->count) return 1;
     const double total = (bake->count - 1) / bake->rate + bake->t0 - bake->from;
     const double t = bake->cvode ? skel__cvode_time(bake->cvode) : bake->state->t;
-    const double part = total > 0 ? (t - bake->from) / total : 0;
-    return part < 1 ? part : 1;
+    const double share = total > 0 ? (t - bake->from) / total : 0;
+    return share < 1 ? share : 1;
 }
 
 int32_t skel_bake_samples_done(const skel_bake *bake) {
     return bake ? (int32_t)bake->done : 0;
 }
 
-void skel_bake_error(const skel_bake *bake, skel_error *err) {
+void skel_bake_get_error(const skel_bake *bake, skel_error *err) {
     if (bake && err) skel__desc_export(err, &bake->error, sizeof bake->error, sizeof bake->error);
 }
 
@@ -527,22 +589,27 @@ const double *skel_bake_q(const skel_bake *bake) {
     return bake ? bake->q : NULL;
 }
 
-skel_status skel_bake_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
+skel_status skel_bake_get_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
     if (!bake || !row || sample < 0 || sample >= (int32_t)bake->done) return SKEL_E_ARGUMENT;
     return skel__desc_export(row, &bake->rows[sample], sizeof *row, SKEL__ROW_V1);
 }
 
+/* Numbers of steps and evaluations; the tables are indexed by the integrator. */
 static void count_work(const skel_bake *b, skel_bake_summary *s) {
-    static const int32_t order[] = {0, 1, 4, 0, 0, 2}, evaluations[] = {0, 1, 4, 0, 0, 0};
+    static const int32_t order[] = {0, 1, 4, 0, 0, 2};
+    static const int32_t evaluations[] = {0, 1, 4, 0, 0, 0};
     s->steps = (double)b->steps;
     s->evaluations = s->steps * evaluations[b->integrator];
     skel__conserving_counts(b->state, &s->rejected_steps, &s->evaluations);
     s->rest_time = skel__conserving_sleep_time(b->state);
     s->last_order = b->steps > 0 ? order[b->integrator] : 0;
     if (!b->cvode) return;
+
     const skel__cvode_counts c = skel__cvode_counted(b->cvode);
-    s->steps = c.steps, s->rejected_steps = c.rejected;
-    s->evaluations = c.evaluations, s->last_order = c.last_order;
+    s->steps = c.steps;
+    s->rejected_steps = c.rejected;
+    s->evaluations = c.evaluations;
+    s->last_order = c.last_order;
 }
 
 static double relative(double drift, double scale) {
@@ -557,7 +624,7 @@ skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summ
     s.energy_gain = relative(s.energy_gain, bake->energy_scale);
     s.momentum_drift = relative(s.momentum_drift, bake->momentum_scale);
     s.angular_momentum_drift = relative(s.angular_momentum_drift, bake->angular_scale);
-    return skel__desc_export(summary, &s, sizeof s, SUMMARY_V1);
+    return skel__desc_export(summary, &s, sizeof s, BAKE_SUMMARY_V1);
 }
 
 const char *skel_bake_warning(const skel_bake *bake, int32_t index) {

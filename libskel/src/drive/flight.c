@@ -1,39 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Free flight from pose to pose [RUD ch. 5]. Joint coordinates q(t) are given; in the axes of the
-   root, with I the inertia of the whole about its centre of mass and h the angular momentum of the
-   joints' own motion,
+/* Free flight from pose to pose [RUD ch. 5]. The joint coordinates q(t) are given. In the axes of
+   the root, with I the inertia of the skeleton about its centre of mass and h the angular momentum
+   of the joint motion,
      L = R (I(q) w + h(q, q')) = const,   R' = R [w]   =>   w = I^-1 (R^T L - h).
-   Three numbers L, three of the landing: log(R_to^T R(T; L)) = 0.
-   Integration: within a step R = R_n exp(phi), phi' = J^-1(phi) w (math/rotation.h), by Gauss'
-   collocation with four stages, order eight [Munthe-Kaas 1999; Hairer, Lubich, Wanner IV.8]. I^-1
-   and h do not depend on L: they are tabled once.
-   Shooting: damped Newton; where it fails, continuation from what can be solved at once: a ball
-   that turns as far (inertia), or no momentum at all (angle). */
+   The three components of L are found from the three equations of the landing,
+     log(R_to^T R(T; L)) = 0.
+   Integration: within a step R = R_n exp(phi) and phi' = J^-1(phi) w (math/rotation.h), by Gauss
+   collocation with four stages, which is of order eight [Munthe-Kaas 1999; Hairer, Lubich, Wanner
+   IV.8]. I^-1 and h do not depend on L and are tabulated once. Shooting: damped Newton iteration.
+   If it fails, continuation from a flight whose solution is known: of a sphere that turns as far
+   (by inertia), or without angular momentum (by angle). */
 #include "base/alloc.h"
 #include "base/carve.h"
 #include "base/desc.h"
 #include "base/error.h"
 #include "math/rotation.h"
 #include "integrate/reduced.h"
+#include "model/joint_kind.h"
 
 #include <skel/skel_flight.h>
 
 #include <string.h>
 
-#define STAGES 4
-#define STAGE_ITERATIONS 60
-#define LEAST_STEPS 24.0
-#define STEPS_PER_TURN 24.0
-#define FINEST 32 /* times as many steps as at first */
-#define MOST_STEPS 4194304.0
-#define NEWTON_MOST 40
-#define NEWTON_FEW 10    /* beside the solution that is followed */
-#define NEWTON_SUM 400   /* for one way to a branch */
-#define CLOSE 1e-13      /* [rad]: rounding of a long flight */
-#define NO_TURN 1e-3     /* [rad]: a turn below it has no direction to go by */
-#define SMALLEST_WAY 256 /* parts that a continuation may fall into */
-#define JUMP 1.0         /* [rad]: a larger change of the unknowns is another branch */
-#define MOST_SAMPLES 1e7
+#define FLIGHT_STAGES 4
+#define FLIGHT_STAGE_ITERATIONS_MAX 60
+#define FLIGHT_STAGE_TOL 1e-15         /* relative to the angular velocity */
+#define FLIGHT_STAGE_TOL_STALLED 1e-13 /* the same if the iteration no longer improves */
+#define FLIGHT_STAGE_TURN_MAX 3.0      /* [rad] per step: phi must stay below half a turn */
+#define FLIGHT_STEPS_MIN 24.0
+#define FLIGHT_STEPS_PER_TURN 24.0
+#define FLIGHT_REFINEMENT_MAX 32 /* times the first number of steps */
+#define FLIGHT_STEPS_MAX 4194304.0
+#define FLIGHT_SAMPLES_MAX 1e7
+#define FLIGHT_TURNS_MAX 1000
+#define FLIGHT_NEWTON_MAX 40
+#define FLIGHT_NEWTON_NEAR_MAX 10   /* from the prediction of a continuation */
+#define FLIGHT_NEWTON_TOTAL_MAX 400 /* in one continuation */
+#define FLIGHT_DAMPING_TRIALS 12
+#define FLIGHT_DAMPING_MIN 1e-4 /* first damping; grows and shrinks by FLIGHT_DAMPING_FACTOR */
+#define FLIGHT_DAMPING_FACTOR 8
+#define FLIGHT_DAMPING_OFF 1e-6 /* a smaller damping becomes zero */
+#define FLIGHT_DETERMINANT_MIN 1e-14
+#define FLIGHT_ANGLE_TOL 1e-13              /* [rad] rounding of a long flight */
+#define FLIGHT_ANGLE_SOLVED 1e-6            /* [rad] a flight that misses by less is a solution */
+#define FLIGHT_ANGLE_CONTINUED 1e-7         /* [rad] the same for the members of a continuation */
+#define FLIGHT_TURN_MIN 1e-3                /* [rad] a smaller turn does not define a direction */
+#define FLIGHT_CONTINUATION_MIN (1.0 / 256) /* shortest part of a continuation */
+#define FLIGHT_JUMP_MAX 1.0 /* [rad] a larger change of the unknowns is another branch */
+#define FLIGHT_AXIS_ITERATIONS 200
 
 _Static_assert(sizeof(skel_flight_desc) == offsetof(skel_flight_desc, allocator) + sizeof(void *),
                "tail padding");
@@ -53,71 +67,78 @@ struct skel_flight {
     double *poses, *velocities, *q;
 };
 
-/* The whole as it is shaped at one time, in the root's axes. */
+/* Inertia and joint motion of the skeleton at one time, in the axes of the root. */
 typedef struct shape {
-    m3 inverse; /* of the inertia about the centre of mass */
-    v3 h;       /* angular momentum of the joints' motion */
+    m3 inverse; /* of the inertia about the centre of mass [1/(kg m^2)] */
+    v3 h;       /* angular momentum of the joint motion [N m s] */
 } shape;
 
-typedef struct shot {
+/* The boundary value problem and its workspace. */
+typedef struct shooting {
     const skel_model *m;
     skel__reduced r;
     skel_state *s;
-    double *y;       /* reduced coordinates, see reduced.h */
-    double *q0, *q1; /* (nq) joint coordinates of both ends */
-    quat from, to;   /* of the root */
-    v3 c0, c1, v0;   /* centre of mass, and its velocity at take-off */
-    double duration, rate;
-    double inertia;         /* [kg m^2] that makes a rotation vector of L T / inertia */
-    int32_t samples, parts; /* intervals between samples are cut in so many steps */
+    double *y;              /* reduced coordinates, see reduced.h */
+    double *q0, *q1;        /* (nq) joint coordinates at take-off and landing */
+    quat from, to;          /* orientations of the root */
+    v3 c0, c1, v0;          /* centre of mass [m], and its velocity at take-off [m/s] */
+    double duration, rate;  /* [s], [Hz] */
+    double inertia;         /* [kg m^2] scale: L T / inertia is a rotation vector */
+    int32_t samples, parts; /* intervals between samples; steps per interval */
     int32_t steps;
-    shape *table; /* (steps x STAGES) */
-    double ball;  /* 0: as it is .. 1: a ball of that inertia, for continuation */
+    shape *table;        /* (steps x FLIGHT_STAGES) */
+    double sphere_share; /* continuation: 0 the skeleton .. 1 a sphere of that inertia */
     int32_t iterations;
-    double c[STAGES], a[STAGES][STAGES], b[STAGES];
-} shot;
+    double c[FLIGHT_STAGES], a[FLIGHT_STAGES][FLIGHT_STAGES], b[FLIGHT_STAGES];
+} shooting;
 
-/* ---- Gauss' method ---- */
+/* ---- Gauss collocation ---- */
 
-/* Row of the method from its order conditions: sum_j x_j c_j^(k-1) = upper^k / k, k = 1..4. */
+/* A row of the coefficients from the order conditions sum_j x_j c_j^(k-1) = upper^k / k, k = 1..4,
+   by Gauss-Jordan elimination. The nodes increase, so that no pivot is small. */
 static void collocate(const double *c, double upper, double *x) {
-    double m[STAGES][STAGES + 1];
-    for (int k = 0; k < STAGES; ++k) {
-        for (int j = 0; j < STAGES; ++j) m[k][j] = pow(c[j], k);
-        m[k][STAGES] = pow(upper, k + 1) / (k + 1);
+    double m[FLIGHT_STAGES][FLIGHT_STAGES + 1];
+    for (int k = 0; k < FLIGHT_STAGES; ++k) {
+        for (int j = 0; j < FLIGHT_STAGES; ++j) m[k][j] = pow(c[j], k);
+        m[k][FLIGHT_STAGES] = pow(upper, k + 1) / (k + 1);
     }
-    for (int p = 0; p < STAGES; ++p) /* the nodes are ordered: no pivot is small */
-        for (int k = 0; k < STAGES; ++k) {
+
+    for (int p = 0; p < FLIGHT_STAGES; ++p)
+        for (int k = 0; k < FLIGHT_STAGES; ++k) {
             if (k == p) continue;
             const double f = m[k][p] / m[p][p];
-            for (int j = p; j <= STAGES; ++j) m[k][j] -= f * m[p][j];
+            for (int j = p; j <= FLIGHT_STAGES; ++j) m[k][j] -= f * m[p][j];
         }
-    for (int p = 0; p < STAGES; ++p) x[p] = m[p][STAGES] / m[p][p];
+    for (int p = 0; p < FLIGHT_STAGES; ++p) x[p] = m[p][FLIGHT_STAGES] / m[p][p];
 }
 
-static void prepare_method(shot *f) {
+static void prepare_method(shooting *f) {
     const double one = sqrt(3.0 / 7 - 2.0 / 7 * sqrt(1.2)),
                  two = sqrt(3.0 / 7 + 2.0 / 7 * sqrt(1.2));
-    const double node[STAGES] = {-two, -one, one, two}; /* of Legendre's polynomial */
-    for (int k = 0; k < STAGES; ++k) f->c[k] = 0.5 + 0.5 * node[k];
-    for (int k = 0; k < STAGES; ++k) collocate(f->c, f->c[k], f->a[k]);
+    const double node[FLIGHT_STAGES] = {-two, -one, one, two}; /* zeros of Legendre's polynomial */
+    for (int k = 0; k < FLIGHT_STAGES; ++k) f->c[k] = 0.5 + 0.5 * node[k];
+    for (int k = 0; k < FLIGHT_STAGES; ++k) collocate(f->c, f->c[k], f->a[k]);
     collocate(f->c, 1.0, f->b);
 }
 
-/* ---- the joints' path ---- */
+/* ---- motion of the joints ---- */
 
-/* Minimum jerk: s = 10 u^3 - 15 u^4 + 6 u^5, at rest at both ends. */
-static void path_at(const shot *f, double t, double *q, double *qd) {
+/* Joint coordinates and velocities at t, with minimum jerk and at rest at both ends:
+     s = 10 u^3 - 15 u^4 + 6 u^5,   u = t / T. */
+static void path_at(const shooting *f, double t, double *q, double *qd) {
     const double u = t / f->duration, s = u * u * u * (10 + u * (6 * u - 15));
     const double rate = 30 * u * u * (1 - u) * (1 - u) / f->duration;
+
     for (int32_t e = 0; e < f->m->nj; ++e) {
         const skel__joint *j = &f->m->joint[e];
         const double *q0 = f->q0 + j->q_offset, *q1 = f->q1 + j->q_offset;
         double *at = q + j->q_offset, *speed = qd + j->v_offset;
-        if (j->type == SKEL_JOINT_BALL) { /* about one axis, so the rate is the angular velocity */
-            const v3 way = q_log(q_mul(q_conj(q_of(q0)), q_of(q1)));
-            q_to(q_mul(q_of(q0), q_exp(v3_scale(way, s))), at);
-            v3_to(v3_scale(way, rate), speed);
+
+        /* A ball turns about a fixed axis, so the rate of the rotation vector is omega. */
+        if (skel__joint_kinds[j->type].q_kind[0] == SKEL_COORDINATE_QUATERNION) {
+            const v3 turn = q_log(q_mul(q_conj(q_of(q0)), q_of(q1)));
+            q_to(q_mul(q_of(q0), q_exp(v3_scale(turn, s))), at);
+            v3_to(v3_scale(turn, rate), speed);
             continue;
         }
         for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
@@ -127,35 +148,42 @@ static void path_at(const shot *f, double t, double *q, double *qd) {
     }
 }
 
-/* Angles go the short way round, unless limits say which turn they are of. */
-static void match_turns(shot *f) {
+/* Makes angles take the shortest path, unless limits define their range. */
+static void match_turns(shooting *f) {
     for (int32_t e = 0; e < f->m->nj; ++e) {
         const skel__joint *j = &f->m->joint[e];
-        if (j->limits.is_set || (j->type != SKEL_JOINT_HINGE && j->type != SKEL_JOINT_UNIVERSAL))
-            continue;
-        for (int32_t c = 0; c < skel__joint_nv(j->type); ++c) {
+        const skel_joint_kind *kind = &skel__joint_kinds[j->type];
+        if (j->limits.is_set) continue;
+
+        for (int32_t c = 0; c < kind->q_count; ++c) {
+            if (kind->q_kind[c] != SKEL_COORDINATE_ANGLE) continue;
             double *q = f->q1 + j->q_offset + c;
             *q -= SKEL__TURN * nearbyint((*q - f->q0[j->q_offset + c]) / SKEL__TURN);
         }
     }
 }
 
-/* s->x of joints at t and a root and centre of mass as given. */
-static void place(shot *f, double t, v3 c, quat root, v3 speed, v3 spin) {
-    double *at = f->y + f->r.at_pose, *rate = f->y + f->r.at_speed;
+/* Sets the state to the joint coordinates at t, with the given centre of mass c, orientation of the
+   root, velocity of the centre and angular velocity of the root (body axes). */
+static void set_state(shooting *f, double t, v3 c, quat root, v3 speed, v3 spin) {
+    double *at = f->y + f->r.at_pose, *rate = f->y + f->r.at_velocity;
     path_at(f, t, f->y, f->y + f->r.at_qd);
-    v3_to(c, at), q_to(root, at + 3);
-    v3_to(speed, rate), v3_to(spin, rate + 3);
+    v3_to(c, at);
+    q_to(root, at + 3);
+    v3_to(speed, rate);
+    v3_to(spin, rate + 3);
     skel__reduced_unpack(&f->r, f->y, t, SKEL__AFTER, f->s);
 }
 
-/* Angular momentum about the centre of mass, which lies at the origin and rests. */
-static shape shape_at(shot *f, double t) {
+/* Inertia and angular momentum about the centre of mass, which rests at the origin:
+     I = sum (R J R^T + m [p]^T [p]),   h = sum (m p x v + R J R^T w). */
+static shape shape_at(shooting *f, double t) {
     const skel_model *m = f->m;
     const v3 none = {0, 0, 0};
     m3 sum = m3_zero();
     shape out = {.h = none};
-    place(f, t, none, q_identity(), none, none);
+    set_state(f, t, none, q_identity(), none, none);
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         const skel__kin *x = &f->s->x[i];
@@ -171,77 +199,94 @@ static shape shape_at(shot *f, double t) {
 
 /* ---- integration ---- */
 
-static double sample_time(const shot *f, int32_t k) {
+static double sample_time(const shooting *f, int32_t k) {
     return k >= f->samples ? f->duration : (double)k / f->rate;
 }
 
-/* From sample to sample, the last interval to the landing; each in `parts` steps. */
-static void fill_table(shot *f) {
+/* Fills the table at all stages. The intervals lie between samples, the last one ends at the
+   landing, and each is divided into `parts` steps. */
+static void fill_table(shooting *f) {
     for (int32_t k = 0; k < f->steps; ++k) {
         const double from = sample_time(f, k / f->parts), to = sample_time(f, k / f->parts + 1);
         const double h = (to - from) / f->parts, t = from + (k % f->parts) * h;
-        for (int e = 0; e < STAGES; ++e)
-            f->table[(size_t)k * STAGES + (size_t)e] = shape_at(f, t + f->c[e] * h);
+        for (int e = 0; e < FLIGHT_STAGES; ++e)
+            f->table[(size_t)k * FLIGHT_STAGES + (size_t)e] = shape_at(f, t + f->c[e] * h);
     }
 }
 
-static v3 spin_of(const shot *f, const shape *at, v3 momentum) {
+/* w = I^-1 (momentum - h), momentum in the axes of the root. In a continuation, x of the sphere:
+     w = x momentum / inertia + (1 - x) I^-1 (momentum - (1 - x) h). */
+static v3 angular_velocity(const shooting *f, const shape *at, v3 momentum) {
     const v3 w = m3_mulv(at->inverse, v3_sub(momentum, at->h));
-    if (f->ball == 0) return w;
-    return v3_mad(v3_scale(momentum, f->ball / f->inertia), 1.0 - f->ball,
-                  m3_mulv(at->inverse, v3_mad(momentum, f->ball - 1.0, at->h)));
+    if (f->sphere_share == 0) return w;
+    return v3_mad(v3_scale(momentum, f->sphere_share / f->inertia), 1.0 - f->sphere_share,
+                  m3_mulv(at->inverse, v3_mad(momentum, f->sphere_share - 1.0, at->h)));
 }
 
-/* phi at the end of a step from R, and the integral of omega in the axes of R; 0 where the stages
-   do not converge: the step is too long. */
-static int step(const shot *f, const shape *at, v3 back, double h, v3 *phi, v3 *turned) {
-    v3 k[STAGES], w[STAGES]; /* phi', and omega in the axes of R */
+/* One step from R: phi at its end, and the integral of omega in the axes of R. `back` is R^T L. The
+   stages are found by fixed-point iteration. Returns 0 if it does not converge, because the step is
+   too long. */
+static int step(const shooting *f, const shape *at, v3 back, double h, v3 *phi, v3 *turned) {
+    v3 k[FLIGHT_STAGES], w[FLIGHT_STAGES]; /* phi', and omega in the axes of R */
     double change = INFINITY, before = INFINITY;
-    for (int e = 0; e < STAGES; ++e) k[e] = spin_of(f, &at[e], back);
+    for (int e = 0; e < FLIGHT_STAGES; ++e) k[e] = angular_velocity(f, &at[e], back);
+
     for (int n = 0;; ++n) {
         double size = 0;
-        before = change, change = 0;
-        for (int e = 0; e < STAGES; ++e) {
+        before = change;
+        change = 0;
+        for (int e = 0; e < FLIGHT_STAGES; ++e) {
             v3 p = {0, 0, 0};
-            for (int j = 0; j < STAGES; ++j) p = v3_mad(p, h * f->a[e][j], k[j]);
+            for (int j = 0; j < FLIGHT_STAGES; ++j) p = v3_mad(p, h * f->a[e][j], k[j]);
             const quat turn = q_exp(p);
-            const v3 own = spin_of(f, &at[e], q_rotate(q_conj(turn), back));
+            const v3 own = angular_velocity(f, &at[e], q_rotate(q_conj(turn), back));
             const v3 now = q_jacobian_solve(p, own);
             w[e] = q_rotate(turn, own);
             change = fmax(change, v3_norm(v3_sub(now, k[e])));
             size = fmax(size, v3_norm(now));
             k[e] = now;
         }
-        if (change <= 1e-15 * size || (change >= before && change < 1e-13 * size)) break;
-        if (!isfinite(change) || n == STAGE_ITERATIONS || h * size > 3.0) return 0;
+
+        const int has_stalled = change >= before;
+        if (change <= FLIGHT_STAGE_TOL * size) break;
+        if (has_stalled && change < FLIGHT_STAGE_TOL_STALLED * size) break;
+        if (!isfinite(change) || n == FLIGHT_STAGE_ITERATIONS_MAX ||
+            h * size > FLIGHT_STAGE_TURN_MAX)
+            return 0;
     }
-    *phi = *turned = (v3){0, 0, 0};
-    for (int e = 0; e < STAGES; ++e) {
+
+    *phi = (v3){0, 0, 0};
+    *turned = (v3){0, 0, 0};
+    for (int e = 0; e < FLIGHT_STAGES; ++e) {
         *phi = v3_mad(*phi, h * f->b[e], k[e]);
         *turned = v3_mad(*turned, h * f->b[e], w[e]);
     }
     return 1;
 }
 
+/* Result of the integration over the whole flight. */
 typedef struct arrival {
-    quat r;
-    v3 turned; /* integral of omega, world */
-    int good;
+    quat r;            /* orientation of the root */
+    v3 turned;         /* integral of omega [rad], world */
+    int has_converged; /* all steps were short enough */
 } arrival;
 
-/* `at_sample` (samples + 1, may be NULL): orientations at the samples and the landing. */
-static arrival fly(const shot *f, v3 l, quat *at_sample) {
+/* Integrates the flight with angular momentum l. at_sample (samples + 1, may be NULL) gets the
+   orientations at the samples and at the landing. */
+static arrival integrate(const shooting *f, v3 l, quat *at_sample) {
     arrival out = {f->from, {0, 0, 0}, 1};
     for (int32_t k = 0; k < f->steps; ++k) {
         const int32_t sample = k / f->parts;
         const double h = (sample_time(f, sample + 1) - sample_time(f, sample)) / f->parts;
         v3 phi, turn;
         if (at_sample && k % f->parts == 0) at_sample[sample] = out.r;
+
         const v3 back = q_rotate(q_conj(out.r), l);
-        if (!step(f, &f->table[(size_t)k * STAGES], back, h, &phi, &turn)) {
-            out.good = 0;
+        if (!step(f, &f->table[(size_t)k * FLIGHT_STAGES], back, h, &phi, &turn)) {
+            out.has_converged = 0;
             return out;
         }
+
         out.turned = v3_add(out.turned, q_rotate(out.r, turn));
         out.r = q_unit(q_mul(out.r, q_exp(phi)));
     }
@@ -251,186 +296,249 @@ static arrival fly(const shot *f, v3 l, quat *at_sample) {
 
 /* ---- shooting ---- */
 
-/* Unknown: u = L T / inertia, a rotation vector of about the size of the turn. */
-static v3 momentum_of(const shot *f, v3 u) {
+/* L of the unknown u = L T / inertia, a rotation vector of about the size of the turn. */
+static v3 momentum_of(const shooting *f, v3 u) {
     return v3_scale(u, f->inertia / f->duration);
 }
 
-static int miss(shot *f, v3 u, quat target, v3 *out) {
-    const arrival a = fly(f, momentum_of(f, u), NULL);
-    if (a.good) *out = q_log(q_mul(q_conj(target), a.r));
-    return a.good;
+/* Rotation vector from the target to the orientation at the end [rad]; 0: the flight has none. */
+static int landing_error(shooting *f, v3 u, quat target, v3 *out) {
+    const arrival a = integrate(f, momentum_of(f, u), NULL);
+    if (a.has_converged) *out = q_log(q_mul(q_conj(target), a.r));
+    return a.has_converged;
 }
 
-static int jacobian(shot *f, v3 u, quat target, m3 *out) {
+/* Derivative of the landing error by u, by central differences. */
+static int jacobian(shooting *f, v3 u, quat target, m3 *out) {
     const double h = 1e-6 * (1.0 + v3_norm(u));
-    m3 t; /* rows: columns of the answer */
+    m3 t; /* the transposed Jacobian */
     for (int c = 0; c < 3; ++c) {
         const v3 e = {c == 0 ? h : 0, c == 1 ? h : 0, c == 2 ? h : 0};
         v3 up, down;
-        if (!miss(f, v3_add(u, e), target, &up) || !miss(f, v3_sub(u, e), target, &down)) return 0;
+
+        if (!landing_error(f, v3_add(u, e), target, &up) ||
+            !landing_error(f, v3_sub(u, e), target, &down))
+            return 0;
         t.r[c] = v3_scale(v3_sub(up, down), 0.5 / h);
     }
     *out = m3_transpose(t);
     return 1;
 }
 
-/* Levenberg and Marquardt: (J^T J + mu) d = -J^T r. Returns what is missed at *u in the end. */
-static double newton(shot *f, quat target, double enough, int most, v3 *u) {
+/* One iteration of Levenberg and Marquardt, (J^T J + mu) d = -J^T r, with increasing mu until the
+   error r decreases. Returns 0 if it does not. */
+static int improve(shooting *f, quat target, const m3 *j, double *mu, v3 *u, v3 *r) {
+    for (int trial = 0; trial < FLIGHT_DAMPING_TRIALS; ++trial) {
+        const m3 a = m3_add(m3_symmetric(m3_tmul(*j, *j)), m3_diagonal(*mu));
+
+        if (m3_det(a) > FLIGHT_DETERMINANT_MIN) {
+            const v3 next = v3_sub(*u, m3_mulv(m3_inverse(a), m3_tmulv(*j, *r)));
+            v3 error;
+            if (landing_error(f, next, target, &error) && v3_norm(error) < v3_norm(*r)) {
+                *u = next;
+                *r = error;
+                return 1;
+            }
+        }
+
+        *mu = fmax(FLIGHT_DAMPING_MIN, FLIGHT_DAMPING_FACTOR * *mu);
+    }
+    return 0;
+}
+
+/* Damped Newton iteration from *u. Returns the landing error at the end [rad]. */
+static double newton(shooting *f, quat target, double tolerance, int most, v3 *u) {
     v3 r;
     double mu = 0;
-    if (!miss(f, *u, target, &r)) return INFINITY;
-    for (int n = 0; n < most && v3_norm(r) > enough; ++n) {
+    if (!landing_error(f, *u, target, &r)) return INFINITY;
+
+    for (int n = 0; n < most && v3_norm(r) > tolerance; ++n) {
         m3 j;
         if (!jacobian(f, *u, target, &j)) break;
         ++f->iterations;
-        int better = 0;
-        for (int trial = 0; trial < 12 && !better; ++trial) {
-            const m3 a = m3_add(m3_symmetric(m3_tmul(j, j)), m3_diagonal(mu));
-            v3 next, left;
-            if (m3_det(a) > 1e-14) {
-                next = v3_sub(*u, m3_mulv(m3_inverse(a), m3_tmulv(j, r)));
-                better = miss(f, next, target, &left) && v3_norm(left) < v3_norm(r);
-            }
-            if (better)
-                *u = next, r = left;
-            else
-                mu = fmax(1e-4, 8 * mu);
-        }
-        if (!better) break;
-        mu = mu < 1e-6 ? 0 : mu / 8;
+        if (!improve(f, target, &j, &mu, u, &r)) break;
+        mu = mu < FLIGHT_DAMPING_OFF ? 0 : mu / FLIGHT_DAMPING_FACTOR;
     }
     return v3_norm(r);
 }
 
-/* A family of flights whose member 0 is solved by `u` and whose member 1 is the one we want. */
+/* A family of flights for continuation. The solution of member 0 is known; member 1 is the wanted
+   flight. */
 typedef struct family {
-    int by_inertia; /* a ball becomes the skeleton; else the target turns from `start` on by psi */
+    int by_inertia; /* 1: a sphere becomes the skeleton; 0: the target turns from `start` by psi */
     quat start;
     v3 psi;
 } family;
 
-static quat enter(shot *f, const family *way, double x) {
-    f->ball = way->by_inertia ? 1.0 - x : 0.0;
-    return way->by_inertia ? f->to : q_mul(way->start, q_exp(v3_scale(way->psi, x)));
+/* Selects member x and returns its target. */
+static quat select_member(shooting *f, const family *members, double x) {
+    f->sphere_share = members->by_inertia ? 1.0 - x : 0.0;
+    return members->by_inertia ? f->to : q_mul(members->start, q_exp(v3_scale(members->psi, x)));
 }
 
-/* Follows the solution from member 0 to 1, each guess on the line through the two before. */
-static double follow(shot *f, const family *way, v3 *u, double first) {
-    double x = 0, last = 0, part = first, left = INFINITY;
-    const int32_t budget = f->iterations + NEWTON_SUM;
+/* Continues the solution *u from member 0 to member 1. Every prediction lies on the line through
+   the two solutions before. `first` is the first part of the family. Returns the landing error
+   [rad]; infinite: the continuation failed. */
+static double continue_family(shooting *f, const family *members, v3 *u, double first) {
+    double x = 0, last = 0, part = first, error = INFINITY;
+    const int32_t budget = f->iterations + FLIGHT_NEWTON_TOTAL_MAX;
     v3 here = *u, before = *u;
+
     while (x < 1.0) {
         const double next = fmin(1.0, x + part);
         const double slope = x > last ? (next - x) / (x - last) : 0;
         const v3 guess = v3_mad(here, slope, v3_sub(here, before));
+        const double tolerance = next < 1.0 ? FLIGHT_ANGLE_CONTINUED : FLIGHT_ANGLE_TOL;
         v3 found = guess;
-        left = newton(f, enter(f, way, next), next < 1.0 ? 1e-7 : CLOSE, NEWTON_FEW, &found);
-        if (left < 1e-6 && v3_norm(v3_sub(found, guess)) < JUMP) {
-            last = x, before = here;
-            x = next, here = found;
+        error =
+            newton(f, select_member(f, members, next), tolerance, FLIGHT_NEWTON_NEAR_MAX, &found);
+
+        /* Accepted: the next part is longer. */
+        if (error < FLIGHT_ANGLE_SOLVED && v3_norm(v3_sub(found, guess)) < FLIGHT_JUMP_MAX) {
+            last = x;
+            before = here;
+            x = next;
+            here = found;
             part *= 1.5;
-        } else if ((part *= 0.5) < 1.0 / SMALLEST_WAY || f->iterations > budget) {
-            left = INFINITY;
+            continue;
+        }
+
+        part *= 0.5;
+        if (part < FLIGHT_CONTINUATION_MIN || f->iterations > budget) {
+            error = INFINITY;
             break;
         }
     }
-    f->ball = 0;
+    f->sphere_share = 0;
     *u = here;
-    return left;
+    return error;
 }
 
 /* ---- branches ---- */
 
+/* A solution of the shooting problem; there is one for every number of whole turns. */
 typedef struct branch {
     v3 u;
-    double left;   /* [rad] missed */
-    double turned; /* [rad] about the momentum */
+    double error;  /* [rad] at the landing */
+    double turned; /* [rad] about the angular momentum */
 } branch;
 
-/* The short way from `from` to `to` in the root's axes at take-off, its direction, and its sense
-   after `about` (body axes). */
-static v3 short_way(const shot *f, quat from, v3 about, v3 *axis) {
+/* The shortest rotation from `from` to the landing, in the axes of the root at take-off, and its
+   axis. `about` (body axes) decides its sense. If the rotation is tiny, *axis is the direction of
+   `about`, or stays as it is. */
+static v3 shortest_turn(const shooting *f, quat from, v3 about, v3 *axis) {
     const v3 phi = q_log(q_mul(q_conj(from), f->to));
-    const double t = v3_norm(phi), wish = v3_norm(about);
-    if (t < NO_TURN) {
-        *axis = wish > 0 ? v3_scale(about, 1 / wish) : *axis;
+    const double t = v3_norm(phi), length = v3_norm(about);
+    if (t < FLIGHT_TURN_MIN) {
+        if (length > 0) *axis = v3_scale(about, 1 / length);
         return phi;
     }
+
     *axis = v3_scale(phi, 1 / t);
     if (v3_dot(*axis, about) >= 0) return phi;
     *axis = v3_neg(*axis);
     return v3_scale(*axis, SKEL__TURN - t);
 }
 
-/* Whether a flight turns as far as a ball would that turns by `want` (world): about its momentum,
-   and whole turns in the same sense; limbs that swing may turn it without any momentum. */
-static int turns_as(const shot *f, branch *b, v3 want) {
-    const v3 l = momentum_of(f, b->u), turned = fly(f, l, NULL).turned;
+/* Whether a flight turns as far as a sphere that turns by `want` (world): about its angular
+   momentum, within half a turn, and whole turns in the same sense. Swinging limbs may turn the
+   skeleton without any angular momentum. */
+static int has_wanted_turns(const shooting *f, branch *b, v3 want) {
+    const v3 l = momentum_of(f, b->u), turned = integrate(f, l, NULL).turned;
     const double size = v3_norm(b->u);
-    if (size < CLOSE) return 1;
+    if (size < FLIGHT_ANGLE_TOL) return 1;
+
     b->turned = v3_dot(turned, b->u) / size;
     const double angle = v3_norm(want);
     if (angle > 0.5 * SKEL__TURN && v3_dot(b->u, want) < -0.5 * size * angle) return 0;
     return fabs(b->turned - angle) < 0.5 * SKEL__TURN;
 }
 
-/* Tries one number of whole turns by three ways; the first that turns far enough counts. */
-static branch try_turns(shot *f, v3 about, v3 axis, int32_t turns) {
-    const shape start = shape_at(f, 0);
-    const v3 way = short_way(f, f->from, about, &axis);
-    const v3 want = v3_mad(way, turns * SKEL__TURN, axis);
-    branch best = {{0, 0, 0}, INFINITY, 0};
-    for (int k = 0; k < 3; ++k) {
-        family member = {k == 1, f->from, {0, 0, 0}};
-        branch b = {q_rotate(f->from, want), INFINITY, 0};
-        if (k == 0) { /* as if it were rigid */
-            const v3 l = m3_mulv(m3_inverse(start.inverse), want);
-            b.u = v3_scale(q_rotate(f->from, l), 1 / f->inertia);
-            b.left = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
-        } else if (k == 1) {
-            b.left = follow(f, &member, &b.u, 0.25);
-        } else { /* what the joints alone do, then more and more momentum */
-            v3 main_axis = axis;
-            const arrival still = fly(f, (v3){0, 0, 0}, NULL);
-            if (!still.good) continue;
-            member.start = still.r;
-            member.psi =
-                v3_mad(short_way(f, still.r, about, &main_axis), turns * SKEL__TURN, main_axis);
-            b.u = (v3){0, 0, 0};
-            b.left = follow(f, &member, &b.u, fmin(1.0, 0.5 / (1e-3 + v3_norm(member.psi))));
-        }
-        if (b.left < 1e-6 && turns_as(f, &b, q_rotate(f->from, want))) return b;
-    }
-    return best;
+/* First attempt: Newton iteration from the momentum of a rigid skeleton. */
+static branch try_rigid(shooting *f, const shape *start, v3 want) {
+    branch b = {{0, 0, 0}, INFINITY, 0};
+    const v3 l = m3_mulv(m3_inverse(start->inverse), want);
+    b.u = v3_scale(q_rotate(f->from, l), 1 / f->inertia);
+    b.error = newton(f, f->to, FLIGHT_ANGLE_TOL, FLIGHT_NEWTON_MAX, &b.u);
+    return b;
 }
 
-/* ---- setting up ---- */
+/* Second attempt: continuation from a sphere that turns as far. */
+static branch try_by_inertia(shooting *f, v3 want) {
+    const family members = {1, f->from, {0, 0, 0}};
+    branch b = {q_rotate(f->from, want), INFINITY, 0};
+    b.error = continue_family(f, &members, &b.u, 0.25);
+    return b;
+}
 
+/* Third attempt: continuation from the flight without angular momentum, by the angle. */
+static branch try_by_angle(shooting *f, v3 about, v3 axis, int32_t turns) {
+    branch b = {{0, 0, 0}, INFINITY, 0};
+    const arrival still = integrate(f, (v3){0, 0, 0}, NULL);
+    if (!still.has_converged) return b;
+
+    const v3 turn = shortest_turn(f, still.r, about, &axis);
+    const family members = {0, still.r, v3_mad(turn, turns * SKEL__TURN, axis)};
+    const double first = fmin(1.0, 0.5 / (1e-3 + v3_norm(members.psi)));
+    b.error = continue_family(f, &members, &b.u, first);
+    return b;
+}
+
+/* The solution with that number of whole turns; its error is infinite if none of the attempts found
+   a flight that turns as far as wanted. */
+static branch try_turns(shooting *f, v3 about, v3 axis, int32_t turns) {
+    const shape start = shape_at(f, 0);
+    const v3 turn = shortest_turn(f, f->from, about, &axis);
+    const v3 want = v3_mad(turn, turns * SKEL__TURN, axis);
+    const branch none = {{0, 0, 0}, INFINITY, 0};
+
+    for (int k = 0; k < 3; ++k) {
+        branch b = none;
+        if (k == 0)
+            b = try_rigid(f, &start, want);
+        else if (k == 1)
+            b = try_by_inertia(f, want);
+        else
+            b = try_by_angle(f, about, axis, turns);
+        if (b.error < FLIGHT_ANGLE_SOLVED && has_wanted_turns(f, &b, q_rotate(f->from, want)))
+            return b;
+    }
+    return none;
+}
+
+/* ---- preparation ---- */
+
+/* A flight needs exactly one free skeleton without loops. */
 static skel_status check_model(const skel_model *m, skel_error *err) {
     int32_t root = -1;
     if (m->nl > 0)
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
                           "joints[%d]: '%s' closes a loop; a flight needs a tree", m->loop[0],
                           m->joint[m->loop[0]].name);
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
+
         if (m->body[i].root < 0)
             return skel__fail(err, SKEL_E_UNSUPPORTED, i, -1,
-                              "bodies[%d]: '%s' hangs from the world or from a fixed or driven "
-                              "body; a flight needs one free skeleton alone",
+                              "bodies[%d]: '%s' is attached to the world or to a fixed or driven "
+                              "body; a flight needs one free skeleton",
                               i, m->body[i].name);
         if (root >= 0 && m->body[i].root != root)
             return skel__fail(err, SKEL_E_UNSUPPORTED, i, -1,
-                              "bodies[%d]: '%s' does not hang together with '%s'; a flight needs "
-                              "one free skeleton alone",
+                              "bodies[%d]: '%s' is not connected with '%s' by joints; a flight "
+                              "needs one free skeleton",
                               i, m->body[i].name, m->body[root].name);
         root = m->body[i].root;
     }
-    if (root < 0) return skel__fail(err, SKEL_E_UNSUPPORTED, -1, -1, "bodies: none is free to fly");
+
+    if (root < 0)
+        return skel__fail(err, SKEL_E_UNSUPPORTED, -1, -1,
+                          "bodies: none is free, a flight needs one free skeleton");
     return skel_model_check_dynamics(m, err);
 }
 
+/* Whether forces act that a flight ignores. */
 static int has_loads(const skel_model *m) {
     if (m->nf > 0 || m->has_frame) return 1;
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -441,14 +549,18 @@ static int has_loads(const skel_model *m) {
     return 0;
 }
 
-/* Joint coordinates of an end, its root, and the centre of mass with the joints closed. */
-static skel_status read_end(shot *f, const double *poses, const char *name, double *q, quat *root,
-                            v3 *c, skel_flight_summary *sum, skel_error *err) {
+/* Reads the take-off or landing: joint coordinates, orientation of the root, and the centre of mass
+   after the joints are closed. */
+static skel_status read_end(shooting *f, const double *poses, const char *name, double *q,
+                            quat *root, v3 *c, skel_flight_summary *sum, skel_error *err) {
     const skel_model *m = f->m;
     double mass = 0;
     if (skel_state_set_poses(f->s, poses) != SKEL_OK)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "%s: is NULL, or a number is not finite, or a quaternion is zero", name);
+                          "%s: is NULL or not a pose; numbers must be finite, quaternions not zero",
+                          name);
+
+    /* The joint coordinates, and the gaps of the given poses. */
     for (int32_t e = 0; e < m->nj; ++e) {
         const skel__joint *j = &m->joint[e];
         const skel__misfit gap =
@@ -457,6 +569,8 @@ static skel_status read_end(shot *f, const double *poses, const char *name, doub
         sum->joint_gap = fmax(sum->joint_gap, gap.gap);
         sum->misalignment = fmax(sum->misalignment, gap.angle);
     }
+
+    /* The centre of mass after forward kinematics. */
     skel__fk(m, q, f->s->x);
     *root = f->s->x[f->r.root[0]].q;
     *c = (v3){0, 0, 0};
@@ -469,28 +583,32 @@ static skel_status read_end(shot *f, const double *poses, const char *name, doub
     return SKEL_OK;
 }
 
-/* Where whole turns have no direction of their own: the axis of the largest inertia, which is the
-   one that a spin keeps to. By power iteration; a ball keeps its x axis. */
-static v3 main_axis(const shape *start) {
+/* Axis of the largest moment of inertia, by power iteration. Whole turns without another direction
+   are about it, because rotation about it is stable. For a sphere the result is about the x axis.
+   */
+static v3 largest_axis(const shape *start) {
     const m3 inertia = m3_inverse(start->inverse);
     v3 x = {1, 1e-3, 1e-6};
-    for (int k = 0; k < 200; ++k) {
+    for (int k = 0; k < FLIGHT_AXIS_ITERATIONS; ++k) {
         x = m3_mulv(inertia, x);
         x = v3_scale(x, 1 / v3_norm(x));
     }
     return x;
 }
 
-static skel_status take_table(shot *f, const skel_allocator *allocator, int32_t parts,
-                              skel_error *err) {
+/* Allocates and fills the table for `parts` steps per interval. */
+static skel_status resize_table(shooting *f, const skel_allocator *allocator, int32_t parts,
+                                skel_error *err) {
     const double steps = (double)f->samples * parts;
     skel__free(allocator, f->table);
     f->table = NULL;
-    if (steps < MOST_STEPS)
-        f->table = skel__alloc(allocator, (size_t)steps * STAGES * sizeof *f->table);
+
+    if (steps < FLIGHT_STEPS_MAX)
+        f->table = skel__alloc(allocator, (size_t)steps * FLIGHT_STAGES * sizeof *f->table);
     if (!f->table)
         return skel__fail(err, SKEL_E_MEMORY, -1, -1, "no memory for a flight of %.0f steps",
                           steps);
+
     f->parts = parts;
     f->steps = (int32_t)steps;
     fill_table(f);
@@ -499,89 +617,113 @@ static skel_status take_table(shot *f, const skel_allocator *allocator, int32_t 
 
 /* ---- solving ---- */
 
-static branch find(shot *f, const skel_flight_desc *d, int32_t *turns) {
+/* The solution with the wanted number of turns. If the caller gave none, the one with the smallest
+   angular momentum of 0 and -1 turns. */
+static branch find_branch(shooting *f, const skel_flight_desc *d, int32_t *turns) {
     const shape start = shape_at(f, 0);
     const v3 about = q_rotate(q_conj(f->from), v3_of(d->about));
-    const v3 axis = main_axis(&start);
+    const v3 axis = largest_axis(&start);
     if (d->has_turns) {
         *turns = d->turns;
         return try_turns(f, about, axis, d->turns);
     }
-    const branch one = try_turns(f, about, axis, 0);
-    if (v3_norm(about) > 0) return *turns = 0, one;
-    const branch other = try_turns(f, about, axis, -1);
-    const int back = other.left < 1e-6 && !(one.left < 1e-6 && v3_norm(one.u) <= v3_norm(other.u));
-    *turns = back ? -1 : 0;
-    return back ? other : one;
+
+    *turns = 0;
+    const branch forward = try_turns(f, about, axis, 0);
+    if (v3_norm(about) > 0) return forward;
+
+    const branch backward = try_turns(f, about, axis, -1);
+    const int is_forward_best =
+        forward.error < FLIGHT_ANGLE_SOLVED && v3_norm(forward.u) <= v3_norm(backward.u);
+    if (!(backward.error < FLIGHT_ANGLE_SOLVED) || is_forward_best) return forward;
+    *turns = -1;
+    return backward;
 }
 
-/* Finer and finer until half the step changes nothing any more. */
-static skel_status solve(shot *f, const skel_flight_desc *d, const skel_allocator *allocator,
+/* Solves with ever shorter steps, until halving the step no longer changes the landing. */
+static skel_status solve(shooting *f, const skel_flight_desc *d, const skel_allocator *allocator,
                          skel_flight_summary *sum, branch *out, skel_error *err) {
     const double turns = d->has_turns ? fabs((double)d->turns) : 0.0;
-    const double least = fmax(LEAST_STEPS, STEPS_PER_TURN * (turns + 1));
+    const double least = fmax(FLIGHT_STEPS_MIN, FLIGHT_STEPS_PER_TURN * (turns + 1));
     int32_t parts = (int32_t)ceil(least / f->samples);
     branch b = {{0, 0, 0}, INFINITY, 0};
+
     for (double change = INFINITY, before;; parts *= 2) {
-        skel_status status = take_table(f, allocator, parts, err);
+        skel_status status = resize_table(f, allocator, parts, err);
         if (status != SKEL_OK) return status;
-        if (!(b.left < 1e-6)) b = find(f, d, &sum->turns);
-        if (!(b.left < 1e-6)) {
-            if (parts * (double)f->samples < 2 * least) continue; /* steps may have been too long */
-            return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
-                              "found no take-off that leads from the one pose to the other in %g s "
-                              "with %d whole turns",
-                              f->duration, sum->turns);
+
+        /* If there is no solution, the steps may have been too long. */
+        if (!(b.error < FLIGHT_ANGLE_SOLVED)) b = find_branch(f, d, &sum->turns);
+        if (!(b.error < FLIGHT_ANGLE_SOLVED)) {
+            if (parts * (double)f->samples < 2 * least) continue;
+            return skel__fail(
+                err, SKEL_E_DIVERGED, -1, -1,
+                "found no flight from take-off to landing in %g s with %d whole turns; try "
+                "another duration or number of turns",
+                f->duration, sum->turns);
         }
-        b.left = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
-        const quat coarse = fly(f, momentum_of(f, b.u), NULL).r;
+        b.error = newton(f, f->to, FLIGHT_ANGLE_TOL, FLIGHT_NEWTON_MAX, &b.u);
+        const quat coarse = integrate(f, momentum_of(f, b.u), NULL).r;
         sum->steps = f->steps;
-        status = take_table(f, allocator, 2 * parts, err);
+
+        /* The same flight with half the step. */
+        status = resize_table(f, allocator, 2 * parts, err);
         if (status != SKEL_OK) return status;
-        const arrival fine = fly(f, momentum_of(f, b.u), NULL);
+        const arrival fine = integrate(f, momentum_of(f, b.u), NULL);
         before = change;
-        change = fine.good ? v3_norm(q_log(q_mul(q_conj(coarse), fine.r))) : INFINITY;
+        change = fine.has_converged ? v3_norm(q_log(q_mul(q_conj(coarse), fine.r))) : INFINITY;
         sum->integration_error = change;
+        const int is_rounding = change > 0.25 * before;
         if (change < 0.1 * d->tolerance) break;
-        if (change > 0.25 * before && change < d->tolerance) break; /* rounding is all there is */
-        if (f->steps > FINEST * least)
+        if (is_rounding && change < d->tolerance) break;
+        if (f->steps > FLIGHT_REFINEMENT_MAX * least)
             return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
-                              "steps of %.3g s still change the landing by %.3g rad",
-                              f->duration / f->steps, change);
+                              "the landing still changes by %.3g rad with steps of %.3g s; use a "
+                              "larger tolerance",
+                              change, f->duration / f->steps);
     }
-    b.left = newton(f, f->to, CLOSE, NEWTON_MOST, &b.u);
+
+    b.error = newton(f, f->to, FLIGHT_ANGLE_TOL, FLIGHT_NEWTON_MAX, &b.u);
     *out = b;
     sum->steps = f->steps;
-    if (b.left <= d->tolerance) return SKEL_OK;
-    return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
-                      "missed the landing by %.3g rad, more than %.3g", b.left, d->tolerance);
+    if (b.error <= d->tolerance) return SKEL_OK;
+    return skel__fail(
+        err, SKEL_E_DIVERGED, -1, -1,
+        "the flight misses the landing by %.3g rad, more than the tolerance of %.3g rad", b.error,
+        d->tolerance);
 }
 
-/* ---- answer ---- */
+/* ---- result ---- */
 
-static void place_sample(shot *f, double t, quat r, v3 l) {
+/* Sets the state at t, with orientation r and angular momentum l:
+     c = c0 + v0 t + g t^2 / 2,   v = v0 + g t,   w = I^-1 (R^T l - h). */
+static void set_sample_state(shooting *f, double t, quat r, v3 l) {
     const shape at = shape_at(f, t);
     const v3 g = f->m->gravity;
     const v3 w = m3_mulv(at.inverse, v3_sub(q_rotate(q_conj(r), l), at.h));
-    place(f, t, v3_mad(v3_mad(f->c0, t, f->v0), 0.5 * t * t, g), r, v3_mad(f->v0, t, g), w);
+    set_state(f, t, v3_mad(v3_mad(f->c0, t, f->v0), 0.5 * t * t, g), r, v3_mad(f->v0, t, g), w);
 }
 
-static void write_samples(shot *f, v3 l, const quat *at, const double *to, skel_flight *out) {
+/* Writes the samples, and the largest distance of a body from its pose in `to` at the landing. */
+static void write_samples(shooting *f, v3 l, const quat *at, const double *to, skel_flight *out) {
     const skel_model *m = f->m;
     const size_t nb = (size_t)m->nb, nq = (size_t)m->nq;
     for (int32_t k = 0; k < out->n; ++k) {
         const double t = fmin((double)k / f->rate, f->duration);
         double *x = out->poses + (size_t)k * nb * 7;
-        place_sample(f, t, at[k], l);
+        set_sample_state(f, t, at[k], l);
         skel_state_get_poses(f->s, x);
         skel_state_get_velocities(f->s, out->velocities + (size_t)k * nb * 6);
-        for (size_t i = 0; k > 0 && i < nb; ++i) { /* continuous signs */
+
+        /* The signs of quaternions are continuous. */
+        for (size_t i = 0; k > 0 && i < nb; ++i) {
             double *q = x + 7 * i + 3;
             if (q_dot(q_of(q), q_of(q - 7 * nb)) < 0) q_to(q_neg(q_of(q)), q);
         }
         memcpy(out->q + (size_t)k * nq, f->y, nq * sizeof *out->q);
     }
-    place_sample(f, f->duration, at[f->samples], l);
+
+    set_sample_state(f, f->duration, at[f->samples], l);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         const skel__kin *x = &f->s->x[i];
@@ -598,9 +740,8 @@ static skel_status check_samples(const skel_model *m, const skel_flight *v, skel
         const int32_t body = (int32_t)(k % (size_t)m->nb);
         if (all_finite(v->poses + 7 * k, 7) && all_finite(v->velocities + 6 * k, 6)) continue;
         return skel__fail(err, SKEL_E_DIVERGED, body, -1,
-                          "the flight of bodies[%d] '%s' is beyond the range of numbers; bring the "
-                          "two poses nearer to each other and to the origin, or make the flight "
-                          "longer",
+                          "the flight of bodies[%d] '%s' overflows; move the two poses closer to "
+                          "each other and to the origin, or use a longer duration",
                           body, m->body[body].name);
     }
 
@@ -610,8 +751,8 @@ static skel_status check_samples(const skel_model *m, const skel_flight *v, skel
         isfinite(momentum + sum->residual_angle + sum->residual_distance))
         return SKEL_OK;
     return skel__fail(err, SKEL_E_DIVERGED, -1, -1,
-                      "the flight's joint coordinates or momentum are beyond the range of numbers; "
-                      "bring the two poses nearer to each other, or make the flight longer");
+                      "the joint coordinates or the momentum of the flight overflow; move the two "
+                      "poses closer to each other, or use a longer duration");
 }
 
 static skel_status import(const skel_flight_desc *desc, skel_flight_desc *d, skel_error *err) {
@@ -620,24 +761,29 @@ static skel_status import(const skel_flight_desc *desc, skel_flight_desc *d, ske
     if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
+
     if (!d->model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
-    if (!(d->duration > 0 && d->sample_rate > 0 && d->duration * d->sample_rate < MOST_SAMPLES))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
-                          "duration: is %g s at %g samples a second; both must be > 0 and make at "
-                          "most %.0f samples",
-                          d->duration, d->sample_rate, MOST_SAMPLES);
+    if (!(d->duration > 0 && d->sample_rate > 0 &&
+          d->duration * d->sample_rate < FLIGHT_SAMPLES_MAX))
+        return skel__fail(
+            err, SKEL_E_ARGUMENT, -1, -1,
+            "duration: is %g s at a sample_rate of %g Hz; both must be > 0 and result in at most "
+            "%.0f samples",
+            d->duration, d->sample_rate, FLIGHT_SAMPLES_MAX);
     if (!(d->tolerance > 0) || !isfinite(v3_norm(v3_of(d->about))))
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "tolerance or about: out of range");
-    if (d->turns < -1000 || d->turns > 1000)
-        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "turns: is %d, must be from -1000 to 1000",
-                          d->turns);
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1,
+                          "tolerance: is %g rad, must be > 0; about: must be finite", d->tolerance);
+    if (d->turns < -FLIGHT_TURNS_MAX || d->turns > FLIGHT_TURNS_MAX)
+        return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "turns: is %d, must be from %d to %d",
+                          d->turns, -FLIGHT_TURNS_MAX, FLIGHT_TURNS_MAX);
     return check_model(d->model, err);
 }
 
-static size_t work_layout(shot *at, void *base, quat **sample) {
+/* Counts (base NULL) or carves the workspace, and the memory of the result. */
+static size_t work_layout(shooting *at, void *base, quat **sample) {
     const size_t nq = (size_t)at->m->nq;
     skel__carver c = {base, 0};
-    at->y = skel__carve(&c, skel__reduced_room(at->m), sizeof *at->y);
+    at->y = skel__carve(&c, skel__reduced_length(at->m), sizeof *at->y);
     at->q0 = skel__carve(&c, nq, sizeof *at->q0);
     at->q1 = skel__carve(&c, nq, sizeof *at->q1);
     at->r.root = skel__carve(&c, (size_t)at->m->nd, sizeof *at->r.root);
@@ -658,7 +804,7 @@ static size_t layout(const skel_flight *at, const skel_model *m, void *base, ske
     return c.used;
 }
 
-static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_flight *out,
+static skel_status run(shooting *f, const skel_flight_desc *d, quat *sample, skel_flight *out,
                        skel_error *err) {
     branch b = {{0, 0, 0}, INFINITY, 0};
     skel_status status =
@@ -667,14 +813,18 @@ static skel_status run(shot *f, const skel_flight_desc *d, quat *sample, skel_fl
         status = read_end(f, d->landing, "landing", f->q1, &f->to, &f->c1, &out->sum, err);
     if (status != SKEL_OK) return status;
     match_turns(f);
+
+    /* The centre of mass falls freely: v0 = (c1 - c0) / T - g T / 2. */
     const v3 mean = v3_scale(v3_sub(f->c1, f->c0), 1 / f->duration);
     f->v0 = v3_mad(mean, -0.5 * f->duration, f->m->gravity);
+
     const m3 i = m3_inverse(shape_at(f, 0).inverse);
     f->inertia = m3_trace(i) / 3;
     status = solve(f, d, &out->allocator, &out->sum, &b, err);
     if (status != SKEL_OK) return status;
+
     const v3 l = momentum_of(f, b.u);
-    fly(f, l, sample);
+    integrate(f, l, sample);
     out->sum.turned = b.turned;
     out->sum.iterations = f->iterations;
     v3_to(l, out->sum.angular_momentum);
@@ -693,27 +843,36 @@ skel_status skel_flight_solve(const skel_flight_desc *desc, skel_flight **out, s
     *out = NULL;
     skel_status status = import(desc, &d, err);
     if (status != SKEL_OK) return status;
+
     skel_flight at = {.allocator = d.model->allocator};
     if (d.allocator) status = skel__allocator_import(&at.allocator, d.allocator);
-    if (status != SKEL_OK) return skel__fail(err, status, -1, -1, "allocator: is not valid");
+    if (status != SKEL_OK)
+        return skel__fail(err, status, -1, -1,
+                          "allocator: lacks a function, must have all of them");
+
+    /* The number of samples; a duration may be a whole number of intervals up to rounding. */
     const double whole = d.duration * d.sample_rate;
-    shot f = {.m = d.model, .duration = d.duration, .rate = d.sample_rate};
-    f.samples = (int32_t)ceil(whole * (1 - 1e-12)); /* a whole number up to rounding */
+    shooting f = {.m = d.model, .duration = d.duration, .rate = d.sample_rate};
+    f.samples = (int32_t)ceil(whole * (1 - 1e-12));
     if (f.samples < 1) f.samples = 1;
     at.n = (int32_t)floor(whole * (1 + 1e-12)) + 1;
     at.sum = (skel_flight_summary){.struct_size = sizeof at.sum, .has_loads = has_loads(d.model)};
+
+    /* The memory of the result, and a workspace. */
     quat *sample = NULL;
     skel_flight *v = NULL;
     void *block = skel__alloc(&at.allocator, layout(&at, d.model, NULL, NULL));
     void *work = skel__alloc(&at.allocator, work_layout(&f, NULL, &sample));
     if (block) layout(&at, d.model, block, &v);
     if (work) work_layout(&f, work, &sample);
+
     status = v && work ? skel_state_create(d.model, &f.s, err) : no_memory(err);
     if (status == SKEL_OK) {
         f.r = skel__reduced_of(d.model, f.r.root);
         prepare_method(&f);
         status = run(&f, &d, sample, v, err);
     }
+
     skel_state_destroy(f.s);
     skel__free(&at.allocator, f.table);
     skel__free(&at.allocator, work);

@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Articulated bodies: accelerations of the whole forest in O(n). World axes.
-   H_i = [a b; b^T d] is what the subtree of i shows at i: wrench = H (u; alpha). About the common
-   point of the joint to the tree parent p the child moves as
+/* Articulated-body algorithm [Featherstone]: accelerations of the whole forest in O(n), world axes.
+   H_i = [a b; b^T d] is the articulated inertia of the subtree of body i: wrench = H (u; alpha).
+   About the common point of the joint to the tree parent p, the child moves with
      (u; alpha)_i = (u; alpha)_p + S qdd + bias,
-   and S^T takes no reaction, so with h = H S, D = S^T h the subtree seen from p is
-     P = H - h D^-1 h^T,   force F - h D^-1 S^T F - P bias        (F applied wrench).
-   Inward pass: children before parents; outward pass: qdd = D^-1 (S^T F - h^T (U_p + bias)).
-   Moving a point: u at the point = a_centre + alpha x r = a_centre - [r] alpha.
-   The articulated inertia is made symmetric once per body: without that a ball chain of 110 links
-   is off by 8e7. */
+   and the joint transmits no force along S. With h = H S and D = S^T h, the subtree seen from p has
+     the inertia P = H - h D^-1 h^T,  the force F - h D^-1 S^T F - P bias     (F: applied wrench).
+   Inward pass, children before parents: P and forces. Outward pass:
+     qdd = D^-1 (S^T F - h^T (U_p + bias)).
+   Change of the reference point: u at the point r = a_centre + alpha x r = a_centre - [r] alpha.
+   The articulated inertia is made symmetric once per body. Otherwise rounding errors grow along a
+   chain, and reach 8e7 in a chain of 110 balls. */
 #include "dynamics/dynamics.h"
 
-/* D^-1 of a hinge or slide must exist: S^T H S > 0 for any inertia that is positive definite. */
-#define SINGULAR(d) (!((d) > 0) || !isfinite(d))
+/* D = S^T H S is positive for every positive definite inertia; otherwise D^-1 does not exist. */
+static int is_singular(double d) {
+    return !(d > 0) || !isfinite(d);
+}
 
 /* ---- geometry ---- */
 
-static void place(const skel_state *s, const skel__kin *x, int32_t i, skel__aba *t) {
+/* Levers to the common point and axes of freedom of the joint of body i. */
+static void set_geometry(const skel_state *s, const skel__kin *x, int32_t i, skel__aba *t) {
     const int32_t p = s->m->body[i].parent;
     const skel__joint *j = &s->m->joint[s->m->body[i].joint];
     const m3 *ep = j->reversed ? &j->eb : &j->ea; /* frame axes in the tree parent */
     const m3 *ec = j->reversed ? &j->ea : &j->eb; /* and in the child */
     t->rc = m3_mulv(s->r[i], j->reversed ? j->fa.p : j->fb.p);
     t->rp = m3_mulv(s->r[p], j->reversed ? j->fb.p : j->fa.p);
+
     switch (j->type) {
     case SKEL_JOINT_HINGE: t->s[0] = m3_mulv(s->r[p], ep->r[2]); break;
-    case SKEL_JOINT_SLIDE: /* the common point slides: it is the child's */
+    case SKEL_JOINT_SLIDE: /* the common point is the child's joint point, which slides */
         t->s[0] = m3_mulv(s->r[p], ep->r[2]);
         t->rp = v3_sub(v3_add(x[i].p, t->rc), x[p].p);
         break;
-    case SKEL_JOINT_UNIVERSAL: /* outer z is fixed in a, inner x in b, whoever is the tree parent */
+    case SKEL_JOINT_UNIVERSAL: /* outer z is fixed in a, inner x in b; either may be the parent */
         t->s[0] = m3_mulv(s->r[p], ep->r[j->reversed ? 0 : 2]);
         t->s[1] = m3_mulv(s->r[i], ec->r[j->reversed ? 2 : 0]);
         break;
@@ -44,7 +49,7 @@ static void load_inertia(const skel_state *s, int32_t i, skel__aba *t) {
     t->d = m3_conjugate(s->r[i], s->m->body[i].inertia);
 }
 
-/* From the centre to the common point: u = a - [r] alpha, so a = u + [r] alpha. */
+/* Moves H from the centre of mass to the common point: u = a - [r] alpha, so a = u + [r] alpha. */
 static void shift_to_joint(skel__aba *t) {
     const m3 x = m3_skew(t->rc), ax = m3_mul(t->a, x), xb = m3_tmul(x, t->b);
     t->b = m3_add(t->b, ax);
@@ -52,7 +57,7 @@ static void shift_to_joint(skel__aba *t) {
     t->d = m3_symmetric(t->d);
 }
 
-/* Adds P, which stands at the common point, to the parent's inertia about its centre. */
+/* Adds P, which is about the common point, to the parent's H, which is about its centre of mass. */
 static void add_to_parent(const skel__aba *t, skel__aba *parent) {
     const m3 y = m3_skew(t->rp), py = m3_mul(t->pa, y), yb = m3_tmul(y, t->pb);
     parent->a = m3_add(parent->a, t->pa);
@@ -61,14 +66,15 @@ static void add_to_parent(const skel__aba *t, skel__aba *parent) {
         m3_add(parent->d, m3_sub(m3_add(t->pd, m3_tmul(y, py)), m3_add(yb, m3_transpose(yb))));
 }
 
-/* ---- factor: one function per kind of freedom ---- */
+/* ---- factors D^-1 and P: one function per kind of freedom; each returns 0 if D is singular ---- */
 
 static int factor_one_axis(skel__aba *t, int slides) {
     const v3 z = t->s[0];
     t->hu[0] = m3_mulv(slides ? t->a : t->b, z);
     t->hw[0] = slides ? m3_tmulv(t->b, z) : m3_mulv(t->d, z);
     const double d = v3_dot(z, slides ? t->hu[0] : t->hw[0]);
-    if (SINGULAR(d)) return 0;
+    if (is_singular(d)) return 0;
+
     t->dinv[0] = 1.0 / d;
     t->pa = m3_sub_outer(t->a, t->dinv[0], t->hu[0], t->hu[0]);
     t->pb = m3_sub_outer(t->b, t->dinv[0], t->hu[0], t->hw[0]);
@@ -83,10 +89,17 @@ static int factor_universal(skel__aba *t) {
     }
     const double xx = v3_dot(t->s[0], t->hw[0]), yy = v3_dot(t->s[1], t->hw[1]);
     const double xy = v3_dot(t->s[0], t->hw[1]), det = xx * yy - xy * xy;
-    if (SINGULAR(det)) return 0;
-    t->dinv[0] = yy / det, t->dinv[1] = -xy / det, t->dinv[2] = xx / det;
-    t->pa = t->a, t->pb = t->b, t->pd = t->d;
-    for (int k = 0; k < 2; ++k) { /* H - h (D^-1 h^T), row k of D^-1 h^T */
+    if (is_singular(det)) return 0;
+
+    t->dinv[0] = yy / det;
+    t->dinv[1] = -xy / det;
+    t->dinv[2] = xx / det;
+
+    /* P = H - h (D^-1 h^T); gu and gw are row k of D^-1 h^T. */
+    t->pa = t->a;
+    t->pb = t->b;
+    t->pd = t->d;
+    for (int k = 0; k < 2; ++k) {
         const double *r = t->dinv + k;
         const v3 gu = v3_mad(v3_scale(t->hu[0], r[0]), r[1], t->hu[1]);
         const v3 gw = v3_mad(v3_scale(t->hw[0], r[0]), r[1], t->hw[1]);
@@ -94,29 +107,35 @@ static int factor_universal(skel__aba *t) {
         t->pb = m3_sub_outer(t->pb, 1.0, t->hu[k], gw);
         t->pd = m3_sub_outer(t->pd, 1.0, t->hw[k], gw);
     }
+
     t->pa = m3_symmetric(t->pa);
     t->pd = m3_symmetric(t->pd);
     return 1;
 }
 
+/* S spans all rotations: D = d, and only the force passes through the joint. */
 static int factor_ball(skel__aba *t) {
-    if (SINGULAR(m3_det(t->d))) return 0;
+    if (is_singular(m3_det(t->d))) return 0;
+
     t->di = m3_symmetric(m3_inverse(t->d));
     t->bd = m3_mul(t->b, t->di);
     t->pa = m3_symmetric(m3_sub(t->a, m3_mult(t->bd, t->b)));
-    t->pb = t->pd = (m3){0};
+    t->pb = (m3){0};
+    t->pd = (m3){0};
     return 1;
 }
 
-/* A free root: (a b; b^T d)^-1 by blocks. di inverts the Schur complement of a; pa = a^-1,
-   bd = b^T a^-1. */
+/* A free root: (a b; b^T d)^-1 by blocks. pa = a^-1, bd = b^T a^-1, and di is the inverse of the
+   Schur complement of a. */
 static int factor_root(skel__aba *t) {
-    if (SINGULAR(m3_det(t->a))) return 0;
+    if (is_singular(m3_det(t->a))) return 0;
+
     t->pa = m3_symmetric(m3_inverse(t->a));
     t->bd = m3_tmul(t->b, t->pa);
-    const m3 left = m3_symmetric(m3_sub(t->d, m3_mul(t->bd, t->b)));
-    if (SINGULAR(m3_det(left))) return 0;
-    t->di = m3_symmetric(m3_inverse(left));
+    const m3 complement = m3_symmetric(m3_sub(t->d, m3_mul(t->bd, t->b)));
+    if (is_singular(m3_det(complement))) return 0;
+
+    t->di = m3_symmetric(m3_inverse(complement));
     return 1;
 }
 
@@ -125,23 +144,33 @@ static int factor_body(const skel_state *s, int32_t i, skel__aba *t) {
     t->a = m3_symmetric(t->a);
     t->d = m3_symmetric(t->d);
     if (b->joint < 0) return factor_root(t);
+
     shift_to_joint(t);
     switch (s->m->joint[b->joint].type) {
     case SKEL_JOINT_HINGE: return factor_one_axis(t, 0);
     case SKEL_JOINT_SLIDE: return factor_one_axis(t, 1);
     case SKEL_JOINT_UNIVERSAL: return factor_universal(t);
     case SKEL_JOINT_BALL: return factor_ball(t);
-    default: t->pa = t->a, t->pb = t->b, t->pd = t->d; return 1;
+    default: break;
     }
+
+    /* Fixed: no freedom, P = H. */
+    t->pa = t->a;
+    t->pb = t->b;
+    t->pd = t->d;
+    return 1;
 }
 
 skel_status skel__aba_factor(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         load_inertia(s, i, &s->aba[i]);
-        if (m->body[i].joint >= 0) place(s, x, i, &s->aba[i]);
+        if (m->body[i].joint >= 0) set_geometry(s, x, i, &s->aba[i]);
     }
+
+    /* Children before parents. */
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k];
         if (!factor_body(s, i, &s->aba[i])) return SKEL_E_SINGULAR;
@@ -152,13 +181,14 @@ skel_status skel__aba_factor(skel_state *s, const skel__kin *x) {
 
 /* ---- bias of accelerations ---- */
 
-/* What remains of the child's acceleration when nobody accelerates: centripetal terms of both
-   levers, Coriolis of a slide, and the turning of the axes: d/dt of s_k qd_k. */
+/* Acceleration of the child if the parent and qd do not accelerate: centripetal terms of both levers,
+   the Coriolis term of a slide, and the rotation of the axes, d/dt of s_k qd_k. */
 void skel__aba_bias(skel_state *s, const skel__kin *x) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
+
         const skel__aba *t = &s->aba[i];
         const v3 wp = s->ww[p], wc = s->ww[i];
         const v3 spin = v3_sub(wc, wp);
@@ -171,7 +201,7 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
             c.v = v3_mad(c.v, 2.0 * v3_dot(slip, t->s[0]), v3_cross(wp, t->s[0]));
             break;
         }
-        case SKEL_JOINT_UNIVERSAL: /* s0 turns with the parent, s1 with the child */
+        case SKEL_JOINT_UNIVERSAL: /* s0 rotates with the parent, s1 with the child */
             c.w = v3_add(v3_scale(v3_cross(wp, t->s[0]), v3_dot(spin, t->s[0])),
                          v3_scale(v3_cross(wc, t->s[1]), v3_dot(spin, t->s[1])));
             break;
@@ -183,11 +213,12 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
 
 /* ---- solve ---- */
 
-/* D^-1 g, g the generalised forces along the axes. */
-static void along_axes(const skel__aba *t, int32_t type, const double g[2], double out[2]) {
+/* qdd = D^-1 g with the generalised forces g along the axes. */
+static void accelerate_axes(const skel__aba *t, int32_t type, const double g[2], double out[2]) {
     out[0] = t->dinv[0] * g[0];
     out[1] = 0;
     if (type != SKEL_JOINT_UNIVERSAL) return;
+
     out[0] += t->dinv[1] * g[1];
     out[1] = t->dinv[1] * g[0] + t->dinv[2] * g[1];
 }
@@ -208,9 +239,11 @@ static skel__wrench pass_inward(const skel__aba *t, int32_t type, skel__twist c)
     w.f = v3_sub(w.f, m3_mulv(t->pb, c.w));
     w.n = v3_sub(t->f.n, v3_add(m3_tmulv(t->pb, c.v), m3_mulv(t->pd, c.w)));
     if (type == SKEL_JOINT_FIXED) return w;
+
+    /* - h D^-1 S^T F */
     double g[2], qdd[2];
     generalised(t, type, g);
-    along_axes(t, type, g, qdd);
+    accelerate_axes(t, type, g, qdd);
     const int axes = type == SKEL_JOINT_UNIVERSAL ? 2 : 1;
     for (int k = 0; k < axes; ++k) {
         w.f = v3_mad(w.f, -qdd[k], t->hu[k]);
@@ -219,15 +252,19 @@ static skel__wrench pass_inward(const skel__aba *t, int32_t type, skel__twist c)
     return w;
 }
 
+/* Inward pass: applied wrenches of the subtrees, about the common points. */
 static void inward(skel_state *s) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) s->aba[m->order[k]].f = s->f[m->order[k]];
+
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k];
         skel__aba *t = &s->aba[i];
         if (m->body[i].joint < 0) continue;
+
         t->f.n = v3_sub(t->f.n, v3_cross(t->rc, t->f.f));
         if (!m->body[i].is_inner) continue;
+
         const skel__wrench w = pass_inward(t, m->joint[m->body[i].joint].type, s->bias[i]);
         skel__wrench *f = &s->aba[m->body[i].parent].f;
         f->f = v3_add(f->f, w.f);
@@ -236,23 +273,27 @@ static void inward(skel_state *s) {
 }
 
 static skel__twist solve_root(const skel__aba *t) {
-    const skel__wrench f = t->f; /* about the centre: a root has no joint to shift to */
+    const skel__wrench f = t->f; /* about the centre of mass: a root has no joint */
     skel__twist out;
     out.w = m3_mulv(t->di, v3_sub(f.n, m3_mulv(t->bd, f.f)));
     out.v = v3_sub(m3_mulv(t->pa, f.f), m3_tmulv(t->bd, out.w));
     return out;
 }
 
-/* (u; alpha) at the common point from the parent's, U = U_p + bias. */
+/* (u; alpha) of the child at the common point; u holds U_p + bias. */
 static skel__twist solve_joint(const skel__aba *t, int32_t type, skel__twist u) {
     if (type == SKEL_JOINT_BALL)
         return (skel__twist){u.v, m3_mulv(t->di, v3_sub(t->f.n, m3_tmulv(t->b, u.v)))};
     if (type == SKEL_JOINT_FIXED) return u;
+
+    /* qdd = D^-1 (S^T F - h^T u) */
     double g[2], qdd[2];
     generalised(t, type, g);
     g[0] -= v3_dot(t->hu[0], u.v) + v3_dot(t->hw[0], u.w);
     if (type == SKEL_JOINT_UNIVERSAL) g[1] -= v3_dot(t->hu[1], u.v) + v3_dot(t->hw[1], u.w);
-    along_axes(t, type, g, qdd);
+    accelerate_axes(t, type, g, qdd);
+
+    /* u + S qdd */
     if (type == SKEL_JOINT_SLIDE) return (skel__twist){v3_mad(u.v, qdd[0], t->s[0]), u.w};
     u.w = v3_mad(u.w, qdd[0], t->s[0]);
     if (type == SKEL_JOINT_UNIVERSAL) u.w = v3_mad(u.w, qdd[1], t->s[1]);
@@ -262,6 +303,8 @@ static skel__twist solve_joint(const skel__aba *t, int32_t type, skel__twist u) 
 void skel__aba_solve(skel_state *s) {
     const skel_model *m = s->m;
     inward(s);
+
+    /* Outward pass, parents before children. */
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         const skel__aba *t = &s->aba[i];
@@ -269,6 +312,7 @@ void skel__aba_solve(skel_state *s) {
             s->acc[i] = solve_root(t);
             continue;
         }
+
         const skel__twist u = {
             v3_add(v3_add(s->acc[p].v, v3_cross(s->acc[p].w, t->rp)), s->bias[i].v),
             v3_add(s->acc[p].w, s->bias[i].w)};

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Constraint rows of a joint on its two bodies, full rank by construction [ERRATA H5-H7].
-   With g = 0 the condition and world-axes accelerations (a; alpha):
-   - joint point:  g = p_a + r_a - p_b - r_b;           [1, -[r_a]], [-1, [r_b]]
-   - along u (slide, u fixed in a):  g = u.(o_a - o_b);  the lever on a reaches b's point
-   - axes:  g = e.z, e fixed in a and z in b;           n = e x z: [0, n], [0, -n]
+   The constraint is g = 0. Rows on the accelerations (a; alpha) of a and of b, world axes:
+   - joint point:  g = p_a + r_a - p_b - r_b;            [1, -[r_a]], [-1, [r_b]]
+   - along u (slide, u fixed in a):  g = u.(o_a - o_b);  the lever on a ends at b's joint point
+   - axes:  g = e.z, e fixed in a and z in b;            n = e x z: [0, n], [0, -n]
      gamma = -( (w_a x (w_a x e)).z + 2 (w_a x e).(w_b x z) + e.(w_b x (w_b x z)) )   [ERRATA H7]
-   These axis rows drift linearly where the printed ones of [HAK (3)] grow like cosh. */
+   The violation of these axis rows grows linearly in time, that of the rows printed in [HAK (3)]
+   like cosh. */
 #include "dynamics/dynamics.h"
 
 #include <string.h>
 
 static void set_row(skel__rows *rows, v3 la, v3 wa, v3 lb, v3 wb, double gamma, double g) {
     const int k = rows->count++;
-    v3_to(la, rows->ga + 6 * k), v3_to(wa, rows->ga + 6 * k + 3);
-    v3_to(lb, rows->gb + 6 * k), v3_to(wb, rows->gb + 6 * k + 3);
+    v3_to(la, rows->ga + 6 * k);
+    v3_to(wa, rows->ga + 6 * k + 3);
+    v3_to(lb, rows->gb + 6 * k);
+    v3_to(wb, rows->gb + 6 * k + 3);
     rows->gamma[k] = gamma;
     rows->g[k] = g;
 }
 
-/* Direction u of the joint point; arm_a reaches the point at which the row acts on a. */
+/* Row of the joint point along u; arm_a: from a's centre of mass to the point where it acts on a. */
 static void point_row(skel__rows *rows, v3 u, v3 arm_a, v3 rb, double gamma, double g) {
     set_row(rows, u, v3_cross(arm_a, u), v3_neg(u), v3_neg(v3_cross(rb, u)), gamma, g);
 }
@@ -59,10 +62,14 @@ void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel_
     const skel__joint *j = &s->m->joint[joint];
     const skel__joint_world g = skel__joint_at(s, x, j);
     rows->count = 0;
+
+    /* Rows of the joint point. */
     if (j->type == SKEL_JOINT_SLIDE)
         slide_rows(s, x, j, &g, rows);
     else
         point_rows(s, j, &g, rows);
+
+    /* Rows of the axes. */
     if (j->type == SKEL_JOINT_BALL) return;
     if (j->type == SKEL_JOINT_UNIVERSAL) {
         axis_row(s, j, g.ea[2], g.eb[0], rows);

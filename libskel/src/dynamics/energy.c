@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Energy, momentum and how well the joints hold: the receipt of a state, and the tests' oracle. */
+/* Energy, momenta and joint gaps of a state: its report row, which tests check as well. */
 #include "dynamics/dynamics.h"
 
 #include <string.h>
@@ -18,20 +18,22 @@ skel__momenta skel__momenta_of(const skel_state *s) {
     return sum;
 }
 
-static double over(double q, double low, double high) {
+/* Distance of q outside low .. high. */
+static double outside(double q, double low, double high) {
     return fmax(fmax(low - q, q - high), 0.0);
 }
 
 static double limit_violation(const skel__joint *j, const double *q) {
-    double c[2], worst = 0;
     if (!j->limits.is_set) return 0;
+
+    double c[2], worst = 0;
     const int32_t n = skel__joint_coordinates(j, q, c);
     for (int32_t k = 0; k < n; ++k)
-        worst = fmax(worst, over(c[k], j->limits.low[k], j->limits.high[k]));
+        worst = fmax(worst, outside(c[k], j->limits.low[k], j->limits.high[k]));
     return worst;
 }
 
-/* What springs, limits and stops of a joint store. */
+/* Energy [J] in the spring, limits and stops of a joint. */
 static double stored_in(const skel_state *s, int32_t joint, pose outer, pose inner) {
     const skel__joint *j = &s->m->joint[joint];
     skel__coordinate c[2];
@@ -52,8 +54,11 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     memset(row, 0, sizeof *row);
     row->struct_size = (uint32_t)sizeof *row;
     row->time = s->t;
-    if (m->ncand > 0 || m->nstop > 0) /* only its workspace is written */
-        skel__prepare((skel_state *)(uintptr_t)s, s->x);
+
+    /* Contacts and stops need rotations and angular velocities. */
+    if (m->ncand > 0 || m->nstop > 0) skel__prepare(s, s->x);
+
+    /* Potential energy, gaps of the joints and violations of their limits. */
     for (int32_t k = 0; k < m->nd; ++k)
         row->potential -= m->body[m->order[k]].mass * v3_dot(m->gravity, s->x[m->order[k]].p);
     for (int32_t k = 0; k < m->nj; ++k) {
@@ -70,6 +75,8 @@ void skel__measure(const skel_state *s, skel_report_row *row) {
     if (m->nw > 0) row->elastic += skel__wobble_energy(s, s->x);
     if (m->ncand > 0) skel__contact_measure(s, row);
     row->potential += row->elastic;
+
+    /* Kinetic energy, momenta, works and impulses. */
     row->kinetic = now.kinetic;
     v3_to(now.p, row->momentum);
     v3_to(now.l, row->angular_momentum);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kinematics: maximal <-> joint coordinates, both ways, for poses and velocities.
-   Along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
+/* Kinematics: joint coordinates to maximal coordinates and back, for poses and velocities.
+   Chain of frames along a joint [ERL]: world <- a <- outer frame <- motion(q) <- inner frame <- b. */
 #include "dynamics/dynamics.h"
 
-void skel__prepare(skel_state *s, const skel__kin *x) {
+void skel__prepare(const skel_state *s, const skel__kin *x) {
     for (int32_t i = 0; i < s->m->na; ++i) {
         s->r[i] = q_matrix(x[i].q);
         s->ww[i] = m3_mulv(s->r[i], x[i].w);
@@ -20,34 +20,51 @@ void skel__prescribe(skel_state *s, skel__kin *x, double t, skel__side side) {
     }
 }
 
-skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+/* ra, rb: rotation matrices of the joint's bodies a and b. */
+static inline skel__joint_world joint_between(const skel__kin *x, const skel__joint *j,
+                                              const m3 *ra, const m3 *rb) {
     skel__joint_world g;
-    g.ra = m3_mulv(s->r[j->a], j->fa.p);
-    g.rb = m3_mulv(s->r[j->b], j->fb.p);
+    g.ra = m3_mulv(*ra, j->fa.p);
+    g.rb = m3_mulv(*rb, j->fb.p);
     for (int k = 0; k < 3; ++k) {
-        g.ea[k] = m3_mulv(s->r[j->a], j->ea.r[k]);
-        g.eb[k] = m3_mulv(s->r[j->b], j->eb.r[k]);
+        g.ea[k] = m3_mulv(*ra, j->ea.r[k]);
+        g.eb[k] = m3_mulv(*rb, j->eb.r[k]);
     }
     g.gap = v3_sub(v3_add(x[j->a].p, g.ra), v3_add(x[j->b].p, g.rb));
     return g;
 }
 
-v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
-                    const skel__joint_world *g) {
-    const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre to b's joint point */
-    const v3 on_a = v3_add(x[j->a].v, v3_cross(s->ww[j->a], to_point));
-    const v3 on_b = v3_add(x[j->b].v, v3_cross(s->ww[j->b], g->rb));
+skel__joint_world skel__joint_at(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+    return joint_between(x, j, &s->r[j->a], &s->r[j->b]);
+}
+
+/* wa, wb: angular velocities of a and b, world axes. */
+static inline v3 slip_between(const skel__kin *x, const skel__joint *j, const skel__joint_world *g,
+                              v3 wa, v3 wb) {
+    const v3 to_point = v3_sub(g->ra, g->gap); /* from a's centre of mass to b's joint point */
+    const v3 on_a = v3_add(x[j->a].v, v3_cross(wa, to_point));
+    const v3 on_b = v3_add(x[j->b].v, v3_cross(wb, g->rb));
     return v3_sub(on_b, on_a);
 }
 
-static inline void place_all(const skel_model *m, const double *q, skel__kin *x, int obeys) {
+v3 skel__joint_slip(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                    const skel__joint_world *g) {
+    return slip_between(x, j, g, s->ww[j->a], s->ww[j->b]);
+}
+
+/* Poses of all bodies below their roots, parents before children. */
+static inline void place_all(const skel_model *m, const double *q, skel__kin *x, int with_mimics) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         if (m->body[i].joint < 0) continue;
+
+        /* Motion of the joint; a mimic joint takes its coordinate from its source joint. */
         const skel__joint *j = &m->joint[m->body[i].joint];
-        const double led = obeys && j->mimic_root >= 0 ? skel__mimic_q(m, j, q) : 0;
-        const double *own = obeys && j->mimic_root >= 0 ? &led : q + j->q_offset;
-        const pose move = skel__joint_pose(j, own);
+        const int is_mimic = with_mimics && j->mimic_root >= 0;
+        const double mimic_q = is_mimic ? skel__mimic_q(m, j, q) : 0;
+        const pose move = skel__joint_pose(j, is_mimic ? &mimic_q : q + j->q_offset);
+
+        /* Along the chain of frames, backward if the tree parent is the joint's child. */
         const pose start = j->reversed ? j->fb : j->fa, end = j->reversed ? j->fa : j->fb;
         const pose frame = pose_mul(skel__pose_of(x, m->body[i].parent), start);
         const pose other = pose_mul(frame, j->reversed ? pose_inverse(move) : move);
@@ -73,7 +90,7 @@ void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {
     }
 }
 
-/* Relative angular velocity b minus a, world, of the joint velocities qd. */
+/* Angular velocity of b relative to a, world axes, from the joint velocities qd. */
 static v3 spin_of(const skel__joint *j, const skel__joint_world *g, const double *qd) {
     switch (j->type) {
     case SKEL_JOINT_HINGE: return v3_scale(g->ea[2], qd[0]);
@@ -90,12 +107,17 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
+
         const skel__joint *j = &m->joint[m->body[i].joint];
         const double *rate = qd + j->v_offset;
         const skel__joint_world g = skel__joint_at(s, s->x, j);
         const double sign = j->reversed ? -1.0 : 1.0;
-        const v3 to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
+
+        /* Levers from the tree parent and from the child to the common point, b's joint point. */
+        const v3 to_b = v3_sub(g.ra, g.gap);
         const v3 rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
+
+        /* Velocity u of the common point, then of the child's centre of mass. */
         v3 u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp));
         s->ww[i] = v3_mad(s->ww[p], sign, spin_of(j, &g, rate));
         if (j->type == SKEL_JOINT_SLIDE) u = v3_mad(u, sign * rate[0], g.ea[2]);
@@ -104,18 +126,19 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
     }
 }
 
-void skel__qd_of(skel_state *s, double *qd) {
-    const skel_model *m = s->m;
-    skel__prepare(s, s->x);
+void skel__qd_of(const skel_model *m, const skel__kin *x, double *qd) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        const skel__joint_world g = skel__joint_at(s, s->x, j);
-        const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
+        const m3 ra = q_matrix(x[j->a].q), rb = q_matrix(x[j->b].q);
+        const v3 wa = m3_mulv(ra, x[j->a].w), wb = m3_mulv(rb, x[j->b].w);
+        const skel__joint_world g = joint_between(x, j, &ra, &rb);
+        const v3 spin = v3_sub(wb, wa);
         double *out = qd + j->v_offset;
+
         switch (j->type) {
         case SKEL_JOINT_HINGE: out[0] = v3_dot(spin, g.ea[2]); break;
-        case SKEL_JOINT_SLIDE: out[0] = v3_dot(skel__joint_slip(s, s->x, j, &g), g.ea[2]); break;
-        case SKEL_JOINT_UNIVERSAL: /* the two axes are perpendicular */
+        case SKEL_JOINT_SLIDE: out[0] = v3_dot(slip_between(x, j, &g, wa, wb), g.ea[2]); break;
+        case SKEL_JOINT_UNIVERSAL: /* its two axes are perpendicular */
             out[0] = v3_dot(spin, g.ea[2]);
             out[1] = v3_dot(spin, g.eb[0]);
             break;

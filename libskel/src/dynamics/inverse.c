@@ -2,9 +2,10 @@
 /* Inverse dynamics by Newton-Euler [RUD 4.4.1; Luh, Walker, Paul 1980], world axes.
    Inward, children before parents, with F the applied wrench of loads.c:
      W_i = (m a - F.f;  I alpha - F.n)_i + sum of W_k over the children k, moved to the centre of i
-   is what body i must get from its joint (a free root: from nowhere) beyond F, about its centre.
-   The share of it that a motor could give is S^T W; the bearing takes the rest. F.n holds the
-   gyroscopic torque and the joints' own friction, motors and springs. */
+   is the wrench that the joint must exert on body i beyond F, about its centre of mass. At a free
+   root no joint can exert it: there it is the residual. S^T W is the part that a motor can exert;
+   the bearing carries the rest. F.n includes the gyroscopic torque and the joints' own friction,
+   motors and springs. */
 #include "dynamics/inverse.h"
 #include "base/error.h"
 
@@ -14,13 +15,14 @@
 
 /* ---- outward: accelerations ---- */
 
-/* How b accelerates against a, beyond what it does as a part of a: the joint's axes times qdd, and
-   what the turning of the axes and of the slide (Coriolis) adds. Axes e turn with their body:
+/* Acceleration of b relative to a rigid extension of a: the joint's axes times qdd, plus the terms of
+   the rotating axes, and of a slide (Coriolis). An axis e rotates with its body:
    d/dt (e qd) = e qdd + (w x e) qd. */
 static skel__twist relative(const skel_state *s, const skel__joint *j, const skel__joint_world *g,
                             const double *qdd) {
     const v3 wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa), z = g->ea[2];
     skel__twist t = {{0, 0, 0}, {0, 0, 0}};
+
     switch (j->type) {
     case SKEL_JOINT_HINGE:
         t.w = v3_mad(v3_scale(z, qdd[0]), v3_dot(spin, z), v3_cross(wa, z));
@@ -45,7 +47,7 @@ static skel__twist relative(const skel_state *s, const skel__joint *j, const ske
     return t;
 }
 
-/* Acceleration of the point at r on body i, less that of its centre. */
+/* Acceleration of the point at r on body i, relative to its centre of mass. */
 static v3 at_point(const skel_state *s, int32_t i, v3 r) {
     return v3_add(v3_cross(s->acc[i].w, r), v3_centripetal(s->ww[i], r));
 }
@@ -56,12 +58,16 @@ void skel__fk_acceleration(skel_state *s, const double *qdd) {
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], p = m->body[i].parent;
         if (m->body[i].joint < 0) continue;
+
         const skel__joint *j = &m->joint[m->body[i].joint];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
         const double sign = j->reversed ? -1.0 : 1.0;
         const skel__twist t = relative(s, j, &g, qdd + j->v_offset);
-        const v3 to_b = v3_sub(g.ra, g.gap); /* a's centre to the common point */
+
+        /* Levers from the tree parent and from the child to the common point, b's joint point. */
+        const v3 to_b = v3_sub(g.ra, g.gap);
         const v3 rp = j->reversed ? g.rb : to_b, rc = j->reversed ? to_b : g.rb;
+
         s->acc[i].w = v3_mad(s->acc[p].w, sign, t.w);
         const v3 u = v3_mad(v3_add(s->acc[p].v, at_point(s, p, rp)), sign, t.v);
         s->acc[i].v = v3_sub(u, at_point(s, i, rc));
@@ -87,7 +93,7 @@ static void generalised(const skel__joint *j, const skel__joint_world *g, skel__
     }
 }
 
-/* What body i gets from its joint, as the joint sees it: on b, about b's joint point. */
+/* Wrench of the joint of body i on the joint's body b, about b's joint point. */
 static skel__wrench on_child(const skel_state *s, int32_t i, const skel__joint *j,
                              const skel__joint_world *g) {
     const double sign = j->reversed ? -1.0 : 1.0;
@@ -99,8 +105,8 @@ static skel__wrench on_child(const skel_state *s, int32_t i, const skel__joint *
 skel_status skel__inverse_check(const skel_model *m, skel_error *err) {
     if (m->nl > 0)
         return skel__fail(err, SKEL_E_UNSUPPORTED, -1, m->loop[0],
-                          "joints[%d]: '%s' closes a loop, and no motion tells how a loop shares "
-                          "its forces; inverse dynamics needs a tree",
+                          "joints[%d]: '%s' closes a loop, whose forces are indeterminate; inverse "
+                          "dynamics needs a tree",
                           m->loop[0], m->joint[m->loop[0]].name);
     return skel_model_check_dynamics(m, err);
 }
@@ -109,16 +115,20 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
     const skel_model *m = s->m;
     const skel_status status = skel__follow_prepare(s);
     if (status != SKEL_OK) return status;
+
+    /* Reactions without contacts. */
     skel__prepare(s, s->x);
     skel__loads_without_contacts(s, s->x, s->t, SKEL__AFTER);
     skel__reactions(s, s->x);
 
-    /* Contact forces are found from what the motion takes beyond the rest, and then applied. */
+    /* The reactions of the free roots determine the contact forces, which are then applied. */
     if (m->ncand > 0) {
         if (skel__contacts_reserve(s, m->ncand) != SKEL_OK) return SKEL_E_MEMORY;
         skel__contacts_solve(s);
         skel__reactions(s, s->x);
     }
+
+    /* Residuals of free roots; torques and wrenches of joints. */
     for (size_t k = 0; residual && k < 6 * (size_t)m->nb; ++k) residual[k] = 0;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], e = m->body[i].joint;
@@ -128,11 +138,13 @@ skel_status skel__inverse(skel_state *s, double *torque, double *wrench, double 
             v3_to(s->reaction[i].n, residual + 6 * (size_t)i + 3);
             continue;
         }
+
         const skel__joint *j = &m->joint[e];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
         const skel__wrench w = on_child(s, i, j, &g);
         generalised(j, &g, w, torque + j->v_offset);
         if (!wrench) continue;
+
         v3_to(v3_add(w.f, s->pair[e].f), wrench + 6 * (size_t)e);
         v3_to(v3_add(w.n, s->pair[e].n), wrench + 6 * (size_t)e + 3);
     }
@@ -180,9 +192,11 @@ skel_status skel_inverse_dynamics(skel_state *state, const double *linear, const
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an acceleration is not finite");
     skel_status status = skel__inverse_check(m, err);
     if (status != SKEL_OK) return status;
+
     for (int32_t i = 0; i < m->nb; ++i)
         state->acc[i] = (skel__twist){v3_of(linear + 3 * (size_t)i),
                                       q_rotate(state->x[i].q, v3_of(angular + 3 * (size_t)i))};
+
     status = skel__inverse(state, torque, wrench, residual);
     if (status != SKEL_OK)
         return skel__fail(err, status, -1, -1, "t = %g s: %s", state->t, skel_status_text(status));

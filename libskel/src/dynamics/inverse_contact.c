@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contact forces of a known motion. The motion of a skeleton with a free root gives six equations:
-   what contacts do to it must be the wrench r that its motion takes beyond all other forces. With
-   f the forces of all contacts, G their wrenches on the free roots (torques divided by a length
-   L), K the friction cones |f_t| <= mu f_n and f0 the forces that the contact law (push.c) gives
-   for the depths, the velocities and the bristles as far as they are known,
+   the contacts must exert the wrench r on it that its motion requires beyond all other forces. With
+     f    the forces of all contacts,
+     G    the map to their wrenches on the free roots (torques divided by a length L),
+     K    the friction cones |f_t| <= mu f_n,
+     f0   the forces of the contact law (contact_loads.c) for the penetrations, the velocities and
+          the tangential displacements as far as they are known,
+   the forces solve
      minimise  |f - f0|^2 / 2 + |r - G f|^2 / (2 eps)   over  f in K,   eps -> 0:
-   of the forces that leave the least unexplained, those nearest to the law. The dual is a convex
-   and once differentiable function of six numbers per free root, without constraints:
+   of all forces with the smallest residual they are the nearest to the law. The dual problem is
+   convex, once differentiable and unconstrained, with six unknowns l per free root:
      minimise  |P(f0 + G^T l)|^2 / 2 - r.l + eps |l - c|^2 / 2,   f = P(f0 + G^T l),
-   P the projection onto K. Newton's method with the generalised derivative of P solves it, the
-   systems by conjugate gradients with the 6 x 6 blocks of the roots as preconditioner: one
-   skeleton alone is solved exactly at once. c = 0 first, then c = l: a proximal iteration, after
-   which eps is not felt in the explained part. */
+   where P is the projection onto K. It is solved by Newton's method with the generalised derivative
+   of P. The linear systems are solved by conjugate gradients, with the 6 x 6 blocks of the roots as
+   preconditioner, which is exact for one skeleton alone. The proximal iteration starts with c = 0
+   and continues with c = l; afterwards eps has no influence where a solution without residual
+   exists. */
 #include "dynamics/inverse.h"
 #include "base/alloc.h"
 #include "base/carve.h"
@@ -20,17 +24,17 @@
 #include <float.h>
 #include <string.h>
 
-#define RESIDUAL_WEIGHT 1e-6 /* eps */
-#define PROXIMAL_STEPS 3
-#define NEWTON_STEPS_MAX 60
-#define NEWTON_TOL 1e-13 /* of the forces */
-#define SOLVED_TOL 1e-9  /* of the forces: a larger rest is worth a warning */
-#define SEARCH_STEPS_MAX 40
-#define SEARCH_SLOPE 0.5 /* of the slope at the start */
-#define CG_TOL 1e-12
-#define ROUNDING (64 * DBL_EPSILON)
-#define RIGID_SLACK 1e-6 /* of the reach: what rests on a rigid ground is no farther away */
-#define STICKS 0.99      /* of the cone: less is no slip */
+#define INVERSE_EPS 1e-6
+#define INVERSE_PROXIMAL_STEPS 3
+#define INVERSE_NEWTON_STEPS_MAX 60
+#define INVERSE_NEWTON_TOL 1e-13 /* relative to the forces */
+#define INVERSE_SOLVED_TOL 1e-9  /* relative to the forces: a larger gradient gives a warning */
+#define INVERSE_SEARCH_STEPS_MAX 40
+#define INVERSE_SEARCH_SLOPE 0.5 /* relative to the slope at the start */
+#define INVERSE_CG_TOL 1e-12
+#define INVERSE_ROUNDING (64 * DBL_EPSILON)
+#define INVERSE_RIGID_GAP 1e-6   /* relative to contact_length: still rests on a rigid ground */
+#define INVERSE_STICK_RATIO 0.99 /* tangential force / friction cone: below, the contact sticks */
 
 /* ---- memory ---- */
 
@@ -38,6 +42,7 @@ static size_t layout(const skel_model *m, int32_t capacity, void *base, skel__co
     const size_t nd = (size_t)m->nd, n = 6 * nd;
     skel__carver c = {base, 0};
     skel__contacts at = {.capacity = capacity};
+
     *out = skel__carve(&c, 1, sizeof **out);
     at.at = skel__carve(&c, (size_t)capacity, sizeof *at.at);
     at.block = skel__carve(&c, (size_t)m->nb, sizeof *at.block);
@@ -50,24 +55,26 @@ static size_t layout(const skel_model *m, int32_t capacity, void *base, skel__co
     at.direction = skel__carve(&c, n, sizeof(double));
     for (int k = 0; k < 4; ++k) at.cg[k] = skel__carve(&c, n, sizeof(double));
     at.factor = skel__carve(&c, 6 * n, sizeof(double));
+
     if (*out) **out = at;
     return c.used;
 }
 
 skel_status skel__contacts_reserve(skel_state *s, int32_t capacity) {
-    skel__contacts *c = NULL;
     if (s->contacts) return SKEL_OK;
+
+    skel__contacts *c = NULL;
     void *block = skel__alloc(&s->m->allocator, layout(s->m, capacity, NULL, &c));
     if (!block) return SKEL_E_MEMORY;
     layout(s->m, capacity, block, &s->contacts);
     return SKEL_OK;
 }
 
-/* ---- what touches ---- */
+/* ---- contacts of a pose ---- */
 
 static int touches(const skel_model *m, int32_t candidate, double gap) {
     const int is_rigid = m->ground[m->candidate[candidate].ground].is_rigid;
-    return gap < (is_rigid ? RIGID_SLACK * m->contact_length : 0);
+    return gap < (is_rigid ? INVERSE_RIGID_GAP * m->contact_length : 0);
 }
 
 int32_t skel__contacts_touching(const skel_state *s) {
@@ -81,8 +88,8 @@ int32_t skel__contacts_touching(const skel_state *s) {
     return count;
 }
 
-/* Whether a pin holds a body that hangs from this free root: its forces are not known, and contacts
-   must not be taken for them. */
+/* Whether a pin holds a body that hangs from this free root. The forces of the pin are not known, and
+   contact forces must not replace them. */
 static int is_pinned(const skel_state *s, int32_t root) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->npin; ++k) {
@@ -94,26 +101,30 @@ static int is_pinned(const skel_state *s, int32_t root) {
     return 0;
 }
 
-/* Number of the equations of the free root that a body hangs from; -1 where it has none. */
+/* Block of equations of the free root that a body hangs from; -1 if there is none. */
 static int32_t block_of(const skel_state *s, int32_t body) {
     skel__contacts *c = s->contacts;
     if (!skel__is_dynamic(s->m, body) || s->m->body[body].root < 0) return -1;
+
     const int32_t root = s->m->body[body].root;
     if (c->block[root] >= 0) return c->block[root];
     if (is_pinned(s, root)) return -1;
+
     c->root[c->blocks] = root;
     c->block[root] = c->blocks++;
     return c->block[root];
 }
 
+/* From the centre of mass of the block's root to the point, in units of contact_length. */
 static v3 arm_of(const skel_state *s, int32_t block, v3 point) {
     if (block < 0) return (v3){0, 0, 0};
     const v3 centre = s->x[s->contacts->root[block]].p;
     return v3_scale(v3_sub(point, centre), 1.0 / s->m->contact_length);
 }
 
-/* The bristle's displacement by now, from what is remembered of the sample before: the second half
-   of the trapezoidal rule (skel__contacts_remember has the first), or since it touched down. */
+/* Present tangential displacement, from the one after the previous sample: the second half of the
+   trapezoidal rule (skel__contacts_remember has done the first half). For a new contact, the
+   displacement since it touched down. */
 static v3 bristle_at(const skel_state *s, const skel__candidate *p, const skel__contact_point *t,
                      v3 velocity) {
     const v3 before = v3_of(s->internal + p->internal);
@@ -134,7 +145,7 @@ static void gather_one(skel_state *s, int32_t candidate, const skel__contact_poi
     c->axis[1] = v3_perpendicular(t->normal);
     c->axis[2] = v3_cross(c->axis[0], c->axis[1]);
 
-    /* The law's force with an empty bristle tells the contact point, and so the velocity there. */
+    /* The law without displacement gives the contact point, and so the velocity there. */
     (void)skel__contact_law(s, s->x, candidate, t, (v3){0, 0, 0}, &c->point);
     c->velocity = v3_sub(skel__velocity_at(s, s->x, c->i, c->point),
                          skel__velocity_at(s, s->x, c->other, c->point));
@@ -142,11 +153,12 @@ static void gather_one(skel_state *s, int32_t candidate, const skel__contact_poi
     const v3 force = skel__contact_law(s, s->x, candidate, t, c->bristle, &c->point);
     for (int k = 0; k < 3; ++k) c->law[k] = v3_dot(c->axis[k], force);
 
-    /* A force between two bodies of one skeleton does nothing to its root. */
+    /* A force between two bodies of one skeleton does not appear in the equations of its root. */
     c->block_i = block_of(s, c->i);
     c->block_other = block_of(s, c->other);
     if (c->block_i == c->block_other) {
-        c->block_i = c->block_other = -1;
+        c->block_i = -1;
+        c->block_other = -1;
         s->contacts->is_left_out = 1;
     }
     c->arm_i = arm_of(s, c->block_i, c->point);
@@ -157,7 +169,9 @@ static void gather(skel_state *s) {
     const skel_model *m = s->m;
     skel__contacts *c = s->contacts;
     skel__pair_filter scan = {0};
-    c->count = c->blocks = c->is_left_out = 0;
+    c->count = 0;
+    c->blocks = 0;
+    c->is_left_out = 0;
     for (int32_t i = 0; i < m->nb; ++i) c->block[i] = -1;
     for (int32_t k = 0; k < m->ncand && c->count < c->capacity; ++k) {
         if (skel__pair_is_far(&scan, m, &m->candidate[k], s->x, 0)) continue;
@@ -166,22 +180,25 @@ static void gather(skel_state *s) {
     }
 }
 
-/* ---- the cone ---- */
+/* ---- friction cone ---- */
 
-/* Projection of z onto |t| <= mu n, and its derivative where it is asked for. */
+/* Projection of z onto |t| <= mu n, and its derivative unless slope is NULL. */
 static void project(double mu, const double z[3], double f[3], double *slope) {
     const double t = sqrt(z[1] * z[1] + z[2] * z[2]);
     if (slope) memset(slope, 0, 9 * sizeof *slope);
 
-    if (t <= mu * z[0]) { /* inside: sticks */
+    /* Inside the cone: stick. */
+    if (t <= mu * z[0]) {
         memcpy(f, z, 3 * sizeof *f);
         if (slope) slope[0] = slope[4] = slope[8] = 1;
         return;
     }
-    f[0] = f[1] = f[2] = 0;
-    if (mu * t <= -z[0]) return; /* the polar cone: does not touch */
 
-    /* f = n (1, mu e), e the direction along the ground, n the projection onto (1, mu e) */
+    /* In the polar cone: no force. */
+    for (int k = 0; k < 3; ++k) f[k] = 0;
+    if (mu * t <= -z[0]) return;
+
+    /* f = n (1, mu e), with e the tangential direction and n the projection onto (1, mu e). */
     const double share = 1.0 / (1.0 + mu * mu);
     const double e[2] = {t > 0 ? z[1] / t : 0, t > 0 ? z[2] / t : 0};
     const double along[3] = {1, mu * e[0], mu * e[1]};
@@ -189,7 +206,7 @@ static void project(double mu, const double z[3], double f[3], double *slope) {
     for (int k = 0; k < 3; ++k) f[k] = n * along[k];
     if (!slope) return;
 
-    /* df = along (along . dz) share + mu n / t (across the direction) dz */
+    /* df = along (along . dz) share + mu n / t across (across . dz), across perpendicular to e. */
     const double turn = t > 0 ? mu * n / t : 0;
     const double across[3] = {0, -e[1], e[0]};
     for (int k = 0; k < 3; ++k)
@@ -199,8 +216,8 @@ static void project(double mu, const double z[3], double f[3], double *slope) {
 
 /* ---- products with G ---- */
 
-/* G^T l of one contact, in its axes: l_f + l_n x arm of i, less that of the other. */
-static void pull_back(const skel__contact *c, const double *l, double out[3]) {
+/* G^T l of one contact, in its axes: l_f + l_n x arm of i, minus the same of the other body. */
+static void multiply_transposed(const skel__contact *c, const double *l, double out[3]) {
     v3 u = {0, 0, 0};
     if (c->block_i >= 0) {
         const double *b = l + 6 * c->block_i;
@@ -224,7 +241,7 @@ static void add_wrench(double *to, v3 arm, double sign, v3 f) {
 }
 
 /* out += G f of one contact. */
-static void push_forward(const skel__contact *c, const double f[3], double *out) {
+static void add_product(const skel__contact *c, const double f[3], double *out) {
     const v3 world = in_world(c, f);
     if (c->block_i >= 0) add_wrench(out + 6 * c->block_i, c->arm_i, 1, world);
     if (c->block_other >= 0) add_wrench(out + 6 * c->block_other, c->arm_other, -1, world);
@@ -244,17 +261,17 @@ static double largest(const double *a, int32_t n) {
 
 /* ---- Newton's method on the dual ---- */
 
-/* Forces and gradient eps (l - c) + G f - r at l; with_slopes: the derivatives of P too. */
+/* Forces and gradient eps (l - c) + G f - r at l; with_slopes: also the derivatives of P. */
 static void evaluate(skel__contacts *c, const double *l, int with_slopes) {
     const int32_t n = 6 * c->blocks;
     for (int32_t k = 0; k < n; ++k) c->gradient[k] = c->weight * (l[k] - c->centre[k]) - c->need[k];
     for (int32_t k = 0; k < c->count; ++k) {
         skel__contact *at = &c->at[k];
         double z[3];
-        pull_back(at, l, z);
+        multiply_transposed(at, l, z);
         for (int e = 0; e < 3; ++e) z[e] += at->law[e];
         project(at->friction, z, at->force, with_slopes ? at->slope : NULL);
-        push_forward(at, at->force, c->gradient);
+        add_product(at, at->force, c->gradient);
     }
 }
 
@@ -264,18 +281,17 @@ static void multiply(const skel__contacts *c, const double *x, double *out) {
     for (int32_t k = 0; k < c->count; ++k) {
         const skel__contact *at = &c->at[k];
         double u[3], f[3];
-        pull_back(at, x, u);
+        multiply_transposed(at, x, u);
         for (int e = 0; e < 3; ++e)
             f[e] =
                 at->slope[3 * e] * u[0] + at->slope[3 * e + 1] * u[1] + at->slope[3 * e + 2] * u[2];
-        push_forward(at, f, out);
+        add_product(at, f, out);
     }
 }
 
-/* Adds what a contact brings to the diagonal block of one of its roots: the wrenches of unit
-   forces along its axes, weighted by P'. */
+/* Adds the part of a contact to the diagonal block G P' G^T of one of its roots. */
 static void add_block(double *a, const skel__contact *c, v3 arm) {
-    double g[3][6];
+    double g[3][6]; /* wrenches of unit forces along the axes */
     for (int k = 0; k < 3; ++k) {
         v3_to(c->axis[k], g[k]);
         v3_to(v3_cross(arm, c->axis[k]), g[k] + 3);
@@ -297,7 +313,7 @@ static void factor_blocks(skel__contacts *c) {
     for (int32_t b = 0; b < c->blocks; ++b) {
         double *a = c->factor + 36 * b;
         for (int k = 0; k < 6; ++k) a[7 * k] += c->weight;
-        skel__cholesky(a, 6); /* positive: eps is far above the rounding of numbers about 1 */
+        skel__cholesky(a, 6); /* positive definite: eps is far above rounding errors */
     }
 }
 
@@ -311,20 +327,23 @@ static void precondition(const skel__contacts *c, const double *x, double *out) 
 static void find_direction(skel__contacts *c) {
     const int32_t n = 6 * c->blocks;
     double *x = c->direction, *r = c->cg[0], *z = c->cg[1], *p = c->cg[2], *hp = c->cg[3];
+
     memset(x, 0, (size_t)n * sizeof *x);
     for (int32_t k = 0; k < n; ++k) r[k] = -c->gradient[k];
     precondition(c, r, z);
     memcpy(p, z, (size_t)n * sizeof *p);
     double rz = dot(r, z, n);
-    const double enough = CG_TOL * CG_TOL * rz;
+    const double enough = INVERSE_CG_TOL * INVERSE_CG_TOL * rz;
 
     for (int32_t step = 0; step < 2 * n && rz > enough; ++step) {
         multiply(c, p, hp);
-        const double bend = dot(p, hp, n);
-        if (!(bend > 0)) break;
-        const double way = rz / bend;
-        for (int32_t k = 0; k < n; ++k) x[k] += way * p[k];
-        for (int32_t k = 0; k < n; ++k) r[k] -= way * hp[k];
+        const double curvature = dot(p, hp, n);
+        if (!(curvature > 0)) break;
+
+        const double length = rz / curvature;
+        for (int32_t k = 0; k < n; ++k) x[k] += length * p[k];
+        for (int32_t k = 0; k < n; ++k) r[k] -= length * hp[k];
+
         precondition(c, r, z);
         const double before = rz;
         rz = dot(r, z, n);
@@ -332,40 +351,44 @@ static void find_direction(skel__contacts *c) {
     }
 }
 
-/* Slope of the dual along the direction at share `way` of it; leaves forces and gradient there. */
-static double slope_at(skel__contacts *c, double way) {
+/* Slope of the dual function along the direction after the fraction `share` of it. Forces and
+   gradient are those at that point. */
+static double slope_at(skel__contacts *c, double share) {
     const int32_t n = 6 * c->blocks;
-    for (int32_t k = 0; k < n; ++k) c->trial[k] = c->multiplier[k] + way * c->direction[k];
+    for (int32_t k = 0; k < n; ++k) c->trial[k] = c->multiplier[k] + share * c->direction[k];
     evaluate(c, c->trial, 0);
     return dot(c->gradient, c->direction, n);
 }
 
-/* Goes along the direction to where the slope, which only grows, is nearly zero: the whole way or,
-   where that is beyond the minimum, back by bisection. */
+/* Line search: along a direction the slope of a convex function grows. The full step is taken if the
+   slope there is small or still negative; otherwise bisection finds a point with a small slope. */
 static void search(skel__contacts *c) {
-    const double enough = -SEARCH_SLOPE * dot(c->gradient, c->direction, 6 * c->blocks);
+    const double enough = -INVERSE_SEARCH_SLOPE * dot(c->gradient, c->direction, 6 * c->blocks);
     double low = 0, high = 1, slope = slope_at(c, 1);
-    for (int step = 0; step < SEARCH_STEPS_MAX && fabs(slope) > enough; ++step) {
-        if (slope < 0 && high == 1 && low == 0) break; /* the whole way, and it still goes down */
-        const double way = 0.5 * (low + high);
-        slope = slope_at(c, way);
+
+    for (int step = 0; step < INVERSE_SEARCH_STEPS_MAX && fabs(slope) > enough; ++step) {
+        if (slope < 0 && high == 1 && low == 0) break;
+
+        const double share = 0.5 * (low + high);
+        slope = slope_at(c, share);
         if (slope > 0)
-            high = way;
+            high = share;
         else
-            low = way;
+            low = share;
     }
     memcpy(c->multiplier, c->trial, 6 * (size_t)c->blocks * sizeof *c->multiplier);
 }
 
-/* Returns what is left of the gradient beyond rounding: multipliers of what is unexplained are
-   large, and their rounding with them. */
+/* Returns the largest component of the gradient beyond rounding. If a residual remains, multipliers
+   are large, and so are their rounding errors. */
 static double newton(skel__contacts *c, double scale) {
     const int32_t n = 6 * c->blocks;
     double left = INFINITY;
-    for (int step = 0; step < NEWTON_STEPS_MAX; ++step) {
+    for (int step = 0; step < INVERSE_NEWTON_STEPS_MAX; ++step) {
         evaluate(c, c->multiplier, 1);
-        left = largest(c->gradient, n) - ROUNDING * largest(c->multiplier, n);
-        if (left <= NEWTON_TOL * scale) break;
+        left = largest(c->gradient, n) - INVERSE_ROUNDING * largest(c->multiplier, n);
+        if (left <= INVERSE_NEWTON_TOL * scale) break;
+
         factor_blocks(c);
         find_direction(c);
         search(c);
@@ -373,12 +396,13 @@ static double newton(skel__contacts *c, double scale) {
     return left;
 }
 
-/* From an easy problem (eps = 1) to the one that is meant, ten times nearer at a time. Multipliers
-   of what is unexplained grow as 1 / eps, the others hardly: of both guesses the better one. */
-static double follow_path(skel__contacts *c, double scale) {
+/* Continuation: from the easy problem with eps = 1 to INVERSE_EPS, by factors of 10. Multipliers of
+   equations with a residual grow as 1 / eps, the others hardly change: the start is the better one
+   of the old multipliers and ten times them. Then the proximal iteration. */
+static double continue_to_eps(skel__contacts *c, double scale) {
     const int32_t n = 6 * c->blocks;
     double left = 0;
-    for (c->weight = 1; c->weight > 0.5 * RESIDUAL_WEIGHT; c->weight *= 0.1) {
+    for (c->weight = 1; c->weight > 0.5 * INVERSE_EPS; c->weight *= 0.1) {
         evaluate(c, c->multiplier, 0);
         const double as_is = dot(c->gradient, c->gradient, n);
         for (int32_t k = 0; k < n; ++k) c->trial[k] = 10 * c->multiplier[k];
@@ -387,16 +411,18 @@ static double follow_path(skel__contacts *c, double scale) {
             memcpy(c->multiplier, c->trial, (size_t)n * sizeof *c->multiplier);
         left = newton(c, scale);
     }
-    c->weight = RESIDUAL_WEIGHT;
-    for (int k = 1; k < PROXIMAL_STEPS; ++k) {
+
+    c->weight = INVERSE_EPS;
+    for (int k = 1; k < INVERSE_PROXIMAL_STEPS; ++k) {
         memcpy(c->centre, c->multiplier, (size_t)n * sizeof *c->centre);
         left = newton(c, scale);
     }
     return left;
 }
 
-/* ---- the whole ---- */
+/* ---- solution ---- */
 
+/* r, from the reactions of the free roots. Returns the size of the forces [N]. */
 static double read_needs(const skel_state *s) {
     skel__contacts *c = s->contacts;
     double scale = 0;
@@ -409,7 +435,7 @@ static double read_needs(const skel_state *s) {
     return fmax(fmax(scale, s->m->weight), largest(c->need, 6 * c->blocks));
 }
 
-/* The force on body i, the opposite on the other: into s->f. */
+/* Adds the force to body i and its opposite to the other body, in s->f. */
 static void apply(skel_state *s, const skel__contact *c) {
     const v3 f = in_world(c, c->force);
     const int32_t body[2] = {c->i, c->other};
@@ -424,16 +450,18 @@ static void apply(skel_state *s, const skel__contact *c) {
 
 void skel__contacts_solve(skel_state *s) {
     skel__contacts *c = s->contacts;
+
     gather(s);
     const int32_t n = 6 * c->blocks;
     const double scale = read_needs(s);
     memset(c->multiplier, 0, (size_t)n * sizeof *c->multiplier);
     memset(c->centre, 0, (size_t)n * sizeof *c->centre);
-    evaluate(c, c->multiplier, 0); /* the law's own forces, where there is nothing to solve */
 
+    /* Without equations the forces are those of the law. */
+    evaluate(c, c->multiplier, 0);
     double left = 0;
-    if (n > 0) left = follow_path(c, scale);
-    c->is_solved = left <= SOLVED_TOL * scale;
+    if (n > 0) left = continue_to_eps(c, scale);
+    c->is_solved = left <= INVERSE_SOLVED_TOL * scale;
     for (int32_t k = 0; k < c->count; ++k) apply(s, &c->at[k]);
 }
 
@@ -441,18 +469,19 @@ v3 skel__contact_force_on(const skel__contact *c) {
     return in_world(c, c->force);
 }
 
-/* The bristle's displacement xi for the next sample, but for half a lapse of the velocity there.
-   k xi + e xi' = f holds whether it sticks or slips. Where it sticks for sure, xi' is the velocity
-   u, and the force found tells xi; the first half of the trapezoidal rule follows. Else xi as it
-   was carried on until now goes toward f / k, in closed form. */
+/* Tangential displacement xi for the next sample, without the half interval that bristle_at adds.
+   k xi + e xi' = f holds for stick and slip. If the contact surely sticks, xi' is the velocity u, the
+   force gives xi, and the first half of the trapezoidal rule is added. Otherwise the present xi
+   relaxes toward f / k, in closed form. */
 static v3 next_bristle(const skel_state *s, const skel__contact *c) {
     const skel__ground *g = &s->m->ground[s->m->candidate[c->candidate].ground];
     const double k = g->stick_k, e = skel__bristle_damping(g), h = s->contacts->lapse;
     const v3 u = v3_mad(c->velocity, -v3_dot(c->velocity, c->axis[0]), c->axis[0]);
     const v3 pull = v3_mad(in_world(c, c->force), -c->force[0], c->axis[0]);
-    const v3 end = v3_scale(pull, -1.0 / k); /* the force on i is against it */
-    if (v3_norm(pull) < STICKS * c->friction * c->force[0])
+    const v3 end = v3_scale(pull, -1.0 / k); /* the force on i is directed against xi */
+    if (v3_norm(pull) < INVERSE_STICK_RATIO * c->friction * c->force[0])
         return v3_mad(v3_mad(end, -e / k, u), 0.5 * h, u);
+
     const v3 xi = v3_mad(end, exp(-h * k / e), v3_sub(c->bristle, end));
     return v3_mad(xi, -0.5 * h, u);
 }

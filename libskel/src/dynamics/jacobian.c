@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The geometric Jacobian of a point: along the way from the body to its root, every joint velocity
-   turns it about its axis, or shifts it. */
+/* Geometric Jacobian of a point: every joint between the body and its root contributes a rotation
+   about its axis, or a translation along it. */
 #include "dynamics/dynamics.h"
 
 #include <skel/skel_ik.h>
@@ -13,16 +13,18 @@ static pose pose_at(const double *poses, int32_t body) {
     return (pose){v3_of(x), q_of(x + 3)};
 }
 
-/* Column c: the joint point turns with angular velocity w, or shifts along s. */
-static void put(double *j, int32_t nv, int32_t c, v3 linear, v3 angular) {
+/* Column c of the Jacobian. */
+static void set_column(double *j, int32_t nv, int32_t c, v3 linear, v3 angular) {
     const double column[6] = {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
     for (int32_t r = 0; r < 6; ++r) j[r * nv + c] = column[r];
 }
 
-static void turn(double *j, int32_t nv, int32_t c, v3 axis, v3 lever) {
-    put(j, nv, c, v3_cross(axis, lever), axis);
+/* Column of a rotation about the axis; lever: from the joint point to the point. */
+static void set_rotation(double *j, int32_t nv, int32_t c, v3 axis, v3 lever) {
+    set_column(j, nv, c, v3_cross(axis, lever), axis);
 }
 
+/* Columns of one joint. */
 static void add_joint(const skel_model *m, const skel__joint *joint, const double *poses, v3 point,
                       double *j) {
     const pose outer = pose_mul(pose_at(poses, joint->a), joint->fa);
@@ -31,23 +33,24 @@ static void add_joint(const skel_model *m, const skel__joint *joint, const doubl
     const m3 a = q_matrix(outer.q), b = q_matrix(inner.q);
     const v3 z = v3_scale(m3_column(a, 2), sign);
     const v3 lever = v3_sub(point, inner.p);
+
     switch (joint->type) {
-    case SKEL_JOINT_HINGE: turn(j, m->nv, joint->v_offset, z, lever); break;
-    case SKEL_JOINT_SLIDE: put(j, m->nv, joint->v_offset, z, (v3){0, 0, 0}); break;
+    case SKEL_JOINT_HINGE: set_rotation(j, m->nv, joint->v_offset, z, lever); break;
+    case SKEL_JOINT_SLIDE: set_column(j, m->nv, joint->v_offset, z, (v3){0, 0, 0}); break;
     case SKEL_JOINT_UNIVERSAL:
-        turn(j, m->nv, joint->v_offset, z, lever);
-        turn(j, m->nv, joint->v_offset + 1, v3_scale(m3_column(b, 0), sign), lever);
+        set_rotation(j, m->nv, joint->v_offset, z, lever);
+        set_rotation(j, m->nv, joint->v_offset + 1, v3_scale(m3_column(b, 0), sign), lever);
         break;
     case SKEL_JOINT_BALL:
         for (int k = 0; k < 3; ++k)
-            turn(j, m->nv, joint->v_offset + k, v3_scale(m3_column(b, k), sign), lever);
+            set_rotation(j, m->nv, joint->v_offset + k, v3_scale(m3_column(b, k), sign), lever);
         break;
     default: break;
     }
 }
 
-/* The velocity of a joint that goes with another is the other's: chain rule. */
-static void follow(const skel_model *m, const skel__joint *joint, double *j) {
+/* The velocity of a mimic joint is factor times the velocity of its source joint: chain rule. */
+static void apply_mimic(const skel_model *m, const skel__joint *joint, double *j) {
     for (int32_t r = 0; r < 6; ++r) {
         double *row = j + (size_t)r * (size_t)m->nv;
         row[m->joint[joint->mimic_root].v_offset] += joint->mimic_factor * row[joint->v_offset];
@@ -61,14 +64,18 @@ skel_status skel_jacobian(const skel_model *model, const double *poses, int32_t 
         return SKEL_E_ARGUMENT;
     for (int32_t i = 0; i < 7 * model->nb; ++i)
         if (!isfinite(poses[i])) return SKEL_E_ARGUMENT;
+
+    /* The point in the world. */
     const pose at = pose_at(poses, body);
     const v3 p = v3_add(at.p, q_rotate(at.q, v3_of(point)));
+
+    /* Joints on the path to the root, then mimic joints. */
     memset(jacobian, 0, 6 * (size_t)model->nv * sizeof *jacobian);
     for (int32_t i = body; skel__is_dynamic(model, i); i = model->body[i].parent)
         if (model->body[i].joint >= 0)
             add_joint(model, &model->joint[model->body[i].joint], poses, p, jacobian);
     for (int32_t k = 0; k < model->nmimic; ++k)
-        follow(model, &model->joint[model->mimic_joint[k]], jacobian);
+        apply_mimic(model, &model->joint[model->mimic_joint[k]], jacobian);
 
     /* A lever, or a chain of mimic factors, may overflow. */
     return all_finite(jacobian, 6 * (size_t)model->nv) ? SKEL_OK : SKEL_E_ARGUMENT;

@@ -122,6 +122,22 @@ static skel_status check_arrays(const skel_ik_desc *d, skel_error *err) {
     return SKEL_OK;
 }
 
+/* Poses are sums of levers: beyond this size they may overflow although all numbers are finite. */
+static skel_status check_extent(const skel_model *m, skel_error *err) {
+    if (!(m->length_scale <= FARTHEST))
+        return skel__fail(
+            err, SKEL_E_ARGUMENT, -1, -1,
+            "model: a lever or distance is longer than %g m, the largest that IK takes", FARTHEST);
+
+    for (int32_t i = 0; i < m->nb; ++i)
+        if (!(v3_norm(m->body[i].x0.p) <= FARTHEST))
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, i, -1,
+                "bodies[%d] '%s': is farther than %g m from the origin, which IK refuses", i,
+                m->body[i].name, FARTHEST);
+    return SKEL_OK;
+}
+
 static skel_status import(const skel_ik_desc *desc, skel_ik_desc *d, skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
     *d = k_desc;
@@ -129,6 +145,8 @@ static skel_status import(const skel_ik_desc *desc, skel_ik_desc *d, skel_error 
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
     if (!d->model) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "model: is NULL");
+    const skel_status extent = check_extent(d->model, err);
+    if (extent != SKEL_OK) return extent;
     if (d->goal_count > 0 && !d->goals)
         return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "goals: is NULL, goal_count is %u",
                           d->goal_count);

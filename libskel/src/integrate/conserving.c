@@ -16,6 +16,7 @@
 #include "base/carve.h"
 #include "base/clock.h"
 #include "integrate/impact.h"
+#include "integrate/integrator.h"
 
 #include <string.h>
 
@@ -139,6 +140,7 @@ static size_t layout(const skel_model *m, void *base, skel__conserving **out) {
 
 skel_status skel__conserving_reserve(skel_state *s) {
     if (s->em) return SKEL_OK;
+    if (skel__integrator_attach(s) != SKEL_OK) return SKEL_E_MEMORY;
     void *block = skel__alloc(&s->m->allocator, layout(s->m, NULL, NULL));
     if (!block) return SKEL_E_MEMORY;
     layout(s->m, block, &s->em);
@@ -499,7 +501,8 @@ static skel_status step_within(skel_state *s) {
     const double h = sub->step, shortest = h / (1 << SUBSTEP_HALVINGS_MAX), end = sub->end;
 
     for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
-        if (n > 0 && s->has_deadline && skel__now_ms() >= s->deadline) return SKEL_MORE;
+        if (n > 0 && s->run->deadline < INFINITY && skel__now_ms() >= s->run->deadline)
+            return SKEL_MORE;
 
         /* A short remainder is joined to the substep before it. */
         const double remaining = end - s->t;

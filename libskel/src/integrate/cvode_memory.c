@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* malloc has no argument that could name the block, so a pointer of the thread does. It is set only
-   while this thread is inside of a call to SUNDIALS; bakes in other threads have their own. */
+/* malloc has no argument for the block to allocate from, so a thread-local pointer holds it. It is
+   set only while this thread is inside a call to SUNDIALS; bakes in other threads have their own.
+   */
 #include "integrate/cvode_memory.h"
 #include "base/carve.h"
 
@@ -26,23 +27,24 @@ void *skel__sundials_malloc(size_t size) {
     skel__sundials_memory *m = in_use;
     if (!m || size > m->size - m->used) return NULL;
 
-    /* What is left is a multiple of the alignment: rounding up cannot pass it. */
-    void *place = m->base + m->used;
+    /* The remaining size is a multiple of the alignment: rounding up cannot exceed it. */
+    void *memory = m->base + m->used;
     m->used += (size + (SKEL__ALIGN - 1u)) / SKEL__ALIGN * SKEL__ALIGN;
-    return place;
+    return memory;
 }
 
 void *skel__sundials_calloc(size_t count, size_t size) {
     if (size > 0 && count > SIZE_MAX / size) return NULL;
 
-    void *place = skel__sundials_malloc(count * size);
-    if (place) memset(place, 0, count * size);
-    return place;
+    void *memory = skel__sundials_malloc(count * size);
+    if (memory) memset(memory, 0, count * size);
+    return memory;
 }
 
-/* Only SUNDIALS' sparse matrices ask for that, and nothing here makes one. */
+/* Only SUNDIALS' sparse matrices call realloc, and none is created here. */
 void *skel__sundials_realloc(void *memory, size_t size) {
-    (void)memory, (void)size;
+    (void)memory;
+    (void)size;
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations that CVODE 6 and its solvers ask of a vector, SUNDIALS user guide, "NVECTOR". A
-   result may be one of the operands, never a shifted one: a loop has no dependency between its
-   passes, which the compiler is told (ivdep). This file is compiled with loops in vector registers
+/* The vector operations of CVODE 6 and its solvers (SUNDIALS user guide, "NVECTOR"). A result may
+   be one of the operands but never overlaps one partially, so the iterations of a loop are
+   independent; a pragma tells the compiler. This file is compiled with loop vectorisation
    (libskel/CMakeLists.txt). */
 #include "integrate/cvode_vector.h"
 
@@ -9,17 +9,17 @@
 #include <string.h>
 
 #if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define CVODE_LOOP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define INDEPENDENT _Pragma("GCC ivdep")
+#define CVODE_LOOP_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* A serial vector, with what the pool needs to know behind it. */
+/* A serial vector, followed by the data of the pool. */
 typedef struct skel__pool_vector {
     struct _N_VectorContent_Serial serial; /* first: N_Vector's content points here */
     struct _generic_N_Vector vector;
     skel__vector_pool *pool;
-    double *memory; /* of its own numbers */
+    double *memory; /* of its numbers */
     int is_used;
 } skel__pool_vector;
 
@@ -35,7 +35,7 @@ static sunindextype length_of(N_Vector v) {
     return pooled(v)->serial.length;
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
 static skel__pool_vector *take(skel__vector_pool *pool, SUNContext context) {
     for (int32_t k = 0; k < pool->count; ++k) {
@@ -56,7 +56,7 @@ static N_Vector clone(N_Vector like) {
     return v ? &v->vector : NULL;
 }
 
-/* Its numbers will be elsewhere. */
+/* A vector whose numbers are set later by set_data. */
 static N_Vector clone_empty(N_Vector like) {
     skel__pool_vector *v = take(pooled(like)->pool, like->sunctx);
     if (!v) return NULL;
@@ -87,21 +87,21 @@ static void linear_sum(double a, N_Vector vx, double b, N_Vector vy, N_Vector vz
     const double *x = data_of(vx), *y = data_of(vy);
     double *z = data_of(vz);
 
-    /* The predictor adds and subtracts columns of Nordsieck's array all the time. */
+    /* Factors of 1 and -1 are frequent: the predictor adds columns of the Nordsieck array. */
     if (a == 1.0 && b == 1.0) {
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = x[i] + y[i];
     } else if (a == 1.0 && b == -1.0) {
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = x[i] - y[i];
     } else if (a == 1.0) {
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = x[i] + b * y[i];
     } else if (b == 1.0) {
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = a * x[i] + y[i];
     } else {
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = a * x[i] + b * y[i];
     }
 }
@@ -116,7 +116,7 @@ static void multiply(N_Vector vx, N_Vector vy, N_Vector vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx), *y = data_of(vy);
     double *z = data_of(vz);
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = x[i] * y[i];
 }
 
@@ -124,7 +124,7 @@ static void divide(N_Vector vx, N_Vector vy, N_Vector vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx), *y = data_of(vy);
     double *z = data_of(vz);
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = x[i] / y[i];
 }
 
@@ -136,7 +136,7 @@ static void scale(double c, N_Vector vx, N_Vector vz) {
         if (x != z) memcpy(z, x, (size_t)n * sizeof *z);
         return;
     }
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = c * x[i];
 }
 
@@ -144,7 +144,7 @@ static void absolute(N_Vector vx, N_Vector vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx);
     double *z = data_of(vz);
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = fabs(x[i]);
 }
 
@@ -152,7 +152,7 @@ static void invert(N_Vector vx, N_Vector vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx);
     double *z = data_of(vz);
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = 1.0 / x[i];
 }
 
@@ -160,36 +160,37 @@ static void add_constant(N_Vector vx, double b, N_Vector vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx);
     double *z = data_of(vz);
-    INDEPENDENT
+    CVODE_LOOP_INDEPENDENT
     for (sunindextype i = 0; i < n; ++i) z[i] = x[i] + b;
 }
 
-/* ---- sums: in four lanes, whose order is the same on every processor ---- */
+/* ---- sums: in four partial sums, whose order is the same on every processor ---- */
 
-#define LANES 4
+#define CVODE_LANES 4
 
 static double dot(N_Vector vx, N_Vector vy) {
-    const sunindextype n = length_of(vx), whole = n - n % LANES;
+    const sunindextype n = length_of(vx), whole = n - n % CVODE_LANES;
     const double *x = data_of(vx), *y = data_of(vy);
-    double lane[LANES] = {0};
-    for (sunindextype i = 0; i < whole; i += LANES)
-        for (int k = 0; k < LANES; ++k) lane[k] += x[i + k] * y[i + k];
+    double lane[CVODE_LANES] = {0};
+    for (sunindextype i = 0; i < whole; i += CVODE_LANES)
+        for (int k = 0; k < CVODE_LANES; ++k) lane[k] += x[i + k] * y[i + k];
     for (sunindextype i = whole; i < n; ++i) lane[i - whole] += x[i] * y[i];
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
 static double weighted_rms(N_Vector vx, N_Vector vw) {
-    const sunindextype n = length_of(vx), whole = n - n % LANES;
+    const sunindextype n = length_of(vx), whole = n - n % CVODE_LANES;
     const double *x = data_of(vx), *w = data_of(vw);
-    double lane[LANES] = {0};
-    for (sunindextype i = 0; i < whole; i += LANES)
-        for (int k = 0; k < LANES; ++k) {
-            const double part = x[i + k] * w[i + k];
-            lane[k] += part * part;
+    double lane[CVODE_LANES] = {0};
+    for (sunindextype i = 0; i < whole; i += CVODE_LANES)
+        for (int k = 0; k < CVODE_LANES; ++k) {
+            const double term = x[i + k] * w[i + k];
+            lane[k] += term * term;
         }
+
     for (sunindextype i = whole; i < n; ++i) {
-        const double part = x[i] * w[i];
-        lane[i - whole] += part * part;
+        const double term = x[i] * w[i];
+        lane[i - whole] += term * term;
     }
     return sqrt(((lane[0] + lane[1]) + (lane[2] + lane[3])) / (double)n);
 }
@@ -214,18 +215,19 @@ static double smallest(N_Vector vx) {
 
 /* ---- many vectors at once ---- */
 
-/* z = sum of c_k x_k, in the order of k; up to four of them in one pass over z. */
+/* z = sum of c_k x_k, in the order of k; up to four terms in one pass over z. */
 static int linear_combination(int count, double *c, N_Vector *vx, N_Vector vz) {
     const sunindextype n = length_of(vz);
     double *z = data_of(vz);
     int k = 0;
     if (count < 1) return -1;
 
+    /* The first terms set z, the others are added in pairs. */
     if (count >= 4) {
         const double *x0 = data_of(vx[0]), *x1 = data_of(vx[1]);
         const double *x2 = data_of(vx[2]), *x3 = data_of(vx[3]);
         const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i)
             z[i] = ((c0 * x0[i] + c1 * x1[i]) + c2 * x2[i]) + c3 * x3[i];
         k = 4;
@@ -237,14 +239,14 @@ static int linear_combination(int count, double *c, N_Vector *vx, N_Vector vz) {
     for (; k + 2 <= count; k += 2) {
         const double *x0 = data_of(vx[k]), *x1 = data_of(vx[k + 1]);
         const double c0 = c[k], c1 = c[k + 1];
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) z[i] = (z[i] + c0 * x0[i]) + c1 * x1[i];
     }
     if (k < count) linear_sum(1.0, vz, c[k], vx[k], vz);
     return 0;
 }
 
-/* z_k = a_k x + y_k; two of them in one pass over x. */
+/* z_k = a_k x + y_k; two results in one pass over x. */
 static int scale_add_multi(int count, double *a, N_Vector vx, N_Vector *vy, N_Vector *vz) {
     const sunindextype n = length_of(vx);
     const double *x = data_of(vx);
@@ -255,7 +257,7 @@ static int scale_add_multi(int count, double *a, N_Vector vx, N_Vector *vy, N_Ve
         const double *y0 = data_of(vy[k]), *y1 = data_of(vy[k + 1]);
         double *z0 = data_of(vz[k]), *z1 = data_of(vz[k + 1]);
         const double a0 = a[k], a1 = a[k + 1];
-        INDEPENDENT
+        CVODE_LOOP_INDEPENDENT
         for (sunindextype i = 0; i < n; ++i) {
             const double now = x[i];
             z0[i] = a0 * now + y0[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors for SUNDIALS (N_Vector) from a pool that is allocated once: cloning takes one, destroying
-   gives it back. Their content is that of SUNDIALS' serial vectors, so that its dense solver and
-   matrix take them; the operations are ours. */
+/* Vectors for SUNDIALS (N_Vector) from a pool that is allocated once: cloning takes a vector from
+   the pool, destroying returns it. Their content is that of SUNDIALS' serial vectors, which its
+   dense solver and matrix require; the operations are implemented in cvode_vector.c. */
 #ifndef SKEL_INTEGRATE_CVODE_VECTOR_H
 #define SKEL_INTEGRATE_CVODE_VECTOR_H
 
@@ -12,8 +12,8 @@
 typedef struct skel__vector_pool {
     struct _generic_N_Vector_Ops ops; /* shared by all vectors */
     struct skel__pool_vector *vectors;
-    int32_t count; /* of vectors */
-    int32_t used, most_used;
+    int32_t count;           /* vectors in the pool */
+    int32_t used, most_used; /* in use now, and at most so far */
 } skel__vector_pool;
 
 /* Counts or carves the memory of a pool of `count` vectors of n numbers (carve.h). */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Projection onto the joints, weighted by mass: minimise d^T M d / 2 with G d = -g. That is the
-   acceleration problem of aba.c with no forces and -g for a bias, so it costs one solve, and like
-   internal forces it changes neither the centre of mass nor the momenta. */
+/* Projection onto the joints, weighted by mass: minimise d^T M d / 2 subject to G d = -g. This is
+   the acceleration problem of aba.c without forces and with the bias -g, so it costs one solve.
+   Like internal forces, it changes neither the centre of mass nor the momenta. */
 #include "integrate/integrate.h"
+#include "model/joint_kind.h"
 
 #include <string.h>
 
-#define ROUNDING 1e-14 /* of size and distance from the origin: closed as well as can be */
-#define NEWTON_MAX 10
+#define PROJECTION_ROUNDING 1e-14 /* relative to L and the distance from the origin: closed */
+#define PROJECTION_ITERATIONS_MAX 10
+#define PROJECTION_RATE_MAX 0.5 /* of the gap per iteration: more is rounding, or divergence */
 
-/* The turn that takes the child's frame onto what the joint allows, seen from the tree parent. */
-static v3 turn_needed(const skel__joint *j, const skel__joint_world *g) {
+/* Small rotation of the tree child against its tree parent [rad] that aligns the joint. */
+static v3 rotation_error(const skel__joint *j, const skel__joint_world *g) {
     const v3 none = {0, 0, 0};
     v3 turn = none; /* of b relative to a */
+
     switch (j->type) {
     case SKEL_JOINT_HINGE: turn = v3_cross(g->eb[2], g->ea[2]); break;
     case SKEL_JOINT_UNIVERSAL: {
@@ -21,14 +24,16 @@ static v3 turn_needed(const skel__joint *j, const skel__joint_world *g) {
         break;
     }
     case SKEL_JOINT_BALL: return none;
-    default: /* all three axes: half the sum of e_b x e_a is the small turn */
+    default: /* no free angle: half the sum of e_b x e_a is the small rotation */
         for (int k = 0; k < 3; ++k) turn = v3_mad(turn, 0.5, v3_cross(g->eb[k], g->ea[k]));
         break;
     }
+
     return j->reversed ? v3_neg(turn) : turn;
 }
 
-/* Bias that closes the joints, and how far they are open. */
+/* Fills s->bias with the displacements that close the tree joints. Returns the largest gap or
+   misalignment, relative to the length scale and in radians. A NaN is returned as it is. */
 static double position_bias(skel_state *s) {
     const skel_model *m = s->m;
     double worst = 0;
@@ -37,62 +42,69 @@ static double position_bias(skel_state *s) {
         if (m->body[i].joint < 0) continue;
         const skel__joint *j = &m->joint[m->body[i].joint];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
-        v3 shut = g.gap; /* what b's point must move relative to a's */
-        if (j->type == SKEL_JOINT_SLIDE) shut = v3_mad(shut, -v3_dot(shut, g.ea[2]), g.ea[2]);
-        const v3 turn = turn_needed(j, &g);
+
+        /* Displacement of the joint point of b relative to that of a; a slide leaves its axis free.
+           */
+        v3 shift = g.gap;
+        if (j->type == SKEL_JOINT_SLIDE) shift = v3_mad(shift, -v3_dot(shift, g.ea[2]), g.ea[2]);
+        const v3 turn = rotation_error(j, &g);
+        s->bias[i] = (skel__twist){j->reversed ? v3_neg(shift) : shift, turn};
+
         const double scale = m->length_scale + v3_norm(s->x[i].p);
-        const double open = v3_norm(shut) / scale + v3_norm(turn);
-        if (!(open <= worst)) worst = open; /* a NaN wins */
-        s->bias[i] = (skel__twist){j->reversed ? v3_neg(shut) : shut, turn};
+        const double gap = v3_norm(shift) / scale + v3_norm(turn);
+        if (!(gap <= worst)) worst = gap;
     }
     return worst;
 }
 
-/* How far the loop joints are open, in the same units. */
-static double loops_open(const skel_state *s) {
+/* The largest gap or misalignment of the loop joints, in the same units. The rows of lengths come
+   first. */
+static double loop_gap(const skel_state *s) {
     double worst = 0;
     for (int32_t k = 0; k < s->nloop; ++k) {
         const skel__joint *j = &s->m->joint[s->loop_joint[k]];
-        const int lengths = j->type == SKEL_JOINT_SLIDE ? 2 : 3;
+        const int lengths = skel__joint_kinds[j->type].is_through_point ? 3 : 2;
         const double unit = s->m->length_scale + v3_norm(s->x[j->a].p);
         skel__rows rows;
+
         skel__rows_of(s, s->x, s->loop_joint[k], &rows);
         for (int r = 0; r < rows.count; ++r) {
-            const double e = fabs(rows.g[r]) / (r < lengths ? unit : 1.0);
-            if (!(e <= worst)) worst = e;
+            const double gap = fabs(rows.g[r]) / (r < lengths ? unit : 1.0);
+            if (!(gap <= worst)) worst = gap;
         }
     }
     return worst;
 }
 
+/* No applied forces; prescribed bodies do not move. */
 static void clear_forces(skel_state *s) {
     const skel_model *m = s->m;
     memset(s->f - 1, 0, ((size_t)m->na + 1) * sizeof *s->f);
     for (int32_t k = 0; k < m->np; ++k) s->acc[m->prescribed[k]] = (skel__twist){0};
 }
 
+/* Applies the displacements in s->acc to the poses. omega stays the same in body axes, so the
+   angular velocity in the world turns with the body; that is an effect of second order. */
 static void move(skel_state *s) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         s->x[i].p = v3_add(s->x[i].p, s->acc[i].v);
         s->x[i].q = q_unit(q_mul(q_exp(s->acc[i].w), s->x[i].q));
-        /* omega is in body axes: the world's angular velocity turns along, which is second order */
     }
 }
 
-double skel__close_joints(skel_state *s, double *left) {
-    double before = 0, open = 0;
+double skel__close_joints(skel_state *s, double *remaining) {
+    double before = 0, gap = 0;
     skel__prepare(s, s->x);
-    for (int step = 0; step <= NEWTON_MAX; ++step) {
-        const double now = fmax(position_bias(s), loops_open(s));
+    for (int step = 0; step <= PROJECTION_ITERATIONS_MAX; ++step) {
+        const double now = fmax(position_bias(s), loop_gap(s));
+        const int has_stalled = step > 0 && !(now < PROJECTION_RATE_MAX * gap);
         if (step == 0) before = now;
-        if (step > 0 && !(now < 0.5 * open)) {
-            open = now;
-            break; /* no longer getting better: rounding, or hopeless */
-        }
-        open = now;
-        if (open <= ROUNDING || step == NEWTON_MAX) break;
+        gap = now;
+        if (has_stalled || gap <= PROJECTION_ROUNDING || step == PROJECTION_ITERATIONS_MAX) break;
+
+        /* One Newton iteration. */
         if (skel__aba_factor(s, s->x) != SKEL_OK) break;
         clear_forces(s);
         skel__aba_solve(s);
@@ -101,11 +113,12 @@ double skel__close_joints(skel_state *s, double *left) {
         skel__prepare(s, s->x);
         s->is_factored = 0;
     }
-    *left = open;
+    *remaining = gap;
     return before;
 }
 
-/* Relative velocity that the joint does not allow, tree child against tree parent. */
+/* Fills s->bias with the relative velocities, of tree child against tree parent, that the joints do
+   not allow, with opposite sign. Returns the largest [m/s]; a NaN is returned as it is. */
 static double velocity_bias(skel_state *s) {
     const skel_model *m = s->m;
     double worst = 0;
@@ -116,6 +129,8 @@ static double velocity_bias(skel_state *s) {
         skel__twist c = {v3_sub(v3_add(s->x[p].v, v3_cross(s->ww[p], t->rp)),
                                 v3_add(s->x[i].v, v3_cross(s->ww[i], t->rc))),
                          v3_sub(s->ww[p], s->ww[i])};
+
+        /* The components along the free axes are allowed. */
         switch (m->joint[m->body[i].joint].type) {
         case SKEL_JOINT_BALL: c.w = (v3){0, 0, 0}; break;
         case SKEL_JOINT_SLIDE: c.v = v3_mad(c.v, -v3_dot(c.v, t->s[0]), t->s[0]); break;
@@ -124,9 +139,10 @@ static double velocity_bias(skel_state *s) {
         case SKEL_JOINT_HINGE: c.w = v3_mad(c.w, -v3_dot(c.w, t->s[0]), t->s[0]); break;
         default: break;
         }
-        const double wrong = fmax(v3_norm(c.v), v3_norm(c.w) * m->length_scale);
-        if (!(wrong <= worst)) worst = wrong;
         s->bias[i] = c;
+
+        const double speed = fmax(v3_norm(c.v), v3_norm(c.w) * m->length_scale);
+        if (!(speed <= worst)) worst = speed;
     }
     return worst;
 }
@@ -136,23 +152,26 @@ double skel__fit_velocities(skel_state *s) {
     skel__prepare(s, s->x);
     s->is_factored = skel__aba_factor(s, s->x) == SKEL_OK;
     if (!s->is_factored) return NAN;
-    double wrong = velocity_bias(s);
-    if (wrong == 0 && s->nloop == 0) return 0;
+    double violation = velocity_bias(s);
+    if (violation == 0 && s->nloop == 0) return 0;
+
     clear_forces(s);
     skel__aba_solve(s);
-    if (s->nloop > 0) wrong = fmax(wrong, skel__loops_solve(s, s->x, SKEL__LOOP_FIT));
+    if (s->nloop > 0) violation = fmax(violation, skel__loops_solve(s, s->x, SKEL__LOOP_FIT));
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
         s->x[i].v = v3_add(s->x[i].v, s->acc[i].v);
         s->x[i].w = v3_add(s->x[i].w, skel__body_axes(s, i, s->acc[i].w));
     }
-    return wrong;
+    return violation;
 }
 
-/* ---- jolts ---- */
+/* ---- velocity jumps ---- */
 
-/* The k-th time at which body i may jolt, or NAN behind the last. */
-static double jolt_time(const skel__body *b, uint32_t k) {
+/* The k-th time at which the velocity of the body may jump [s], or NAN after the last: both ends of
+   its curves, and the times of its pins. */
+static double jump_time(const skel__body *b, uint32_t k) {
     const skel_curve *curve[2] = {&b->position_curve, &b->orientation_curve};
     for (int e = 0; e < 2; ++e) {
         if (curve[e]->count == 0) continue;
@@ -164,9 +183,10 @@ static double jolt_time(const skel__body *b, uint32_t k) {
 }
 
 double skel__next_velocity_jump(const skel_model *m, double t, double end, double eps) {
-    for (int32_t e = 0; e < m->np; ++e) /* pins have their hidden prescribed body */
+    /* A pin has a prescribed body of its own, so pins are found here as well. */
+    for (int32_t e = 0; e < m->np; ++e)
         for (uint32_t k = 0;; ++k) {
-            const double at = jolt_time(&m->body[m->prescribed[e]], k);
+            const double at = jump_time(&m->body[m->prescribed[e]], k);
             if (isnan(at)) break;
             if (at > t + eps && at < end - eps) end = at;
         }
@@ -176,7 +196,7 @@ double skel__next_velocity_jump(const skel_model *m, double t, double end, doubl
 int skel__is_velocity_jump(const skel_model *m, double t, double eps) {
     for (int32_t e = 0; e < m->np; ++e)
         for (uint32_t k = 0;; ++k) {
-            const double at = jolt_time(&m->body[m->prescribed[e]], k);
+            const double at = jump_time(&m->body[m->prescribed[e]], k);
             if (isnan(at)) break;
             if (fabs(at - t) <= eps) return 1;
         }
@@ -184,12 +204,13 @@ int skel__is_velocity_jump(const skel_model *m, double t, double eps) {
 }
 
 skel_status skel__apply_velocity_jump(skel_state *s) {
-    const skel__momenta a = skel__momenta_of(s);
+    const skel__momenta before = skel__momenta_of(s);
     skel__prescribe(s, s->x, s->t, SKEL__AFTER);
     if (!isfinite(skel__fit_velocities(s))) return SKEL_E_SINGULAR;
-    const skel__momenta b = skel__momenta_of(s);
-    s->sum.drive += b.kinetic - a.kinetic;
-    s->sum.force = v3_add(s->sum.force, v3_sub(b.p, a.p));
-    s->sum.torque = v3_add(s->sum.torque, v3_sub(b.l, a.l));
+
+    const skel__momenta after = skel__momenta_of(s);
+    s->sum.drive += after.kinetic - before.kinetic;
+    s->sum.force = v3_add(s->sum.force, v3_sub(after.p, before.p));
+    s->sum.torque = v3_add(s->sum.torque, v3_sub(after.l, before.l));
     return SKEL_OK;
 }

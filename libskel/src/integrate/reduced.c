@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* y <-> maximal coordinates, and dy/dt from the accelerations of the bodies. The joint's rate is a
-   product of the relative motion with axes that turn with a (outer) or b (inner), so
-     d/dt (spin . e) = (alpha_b - alpha_a) . e + spin . (w x e),   w of the body e is fixed in. */
+/* Conversion between y and maximal coordinates, and dy/dt from the accelerations of the bodies. A
+   joint velocity is the product of the relative angular velocity with an axis e that is fixed in
+   body a (outer frame) or b (inner frame), so
+     d/dt (spin . e) = (alpha_b - alpha_a) . e + spin . (w x e),   w of the body of e. */
 #include "integrate/reduced.h"
+#include "model/joint_kind.h"
 
 skel__reduced skel__reduced_of(const skel_model *m, int32_t *root) {
     skel__reduced r = {.m = m, .root = root};
     for (int32_t k = 0; k < m->nd; ++k)
         if (m->body[m->order[k]].joint < 0) root[r.nr++] = m->order[k];
+
     r.at_pose = (size_t)m->nq;
     r.at_qd = r.at_pose + 7 * (size_t)r.nr;
-    r.at_speed = r.at_qd + (size_t)m->nv;
-    r.at_internal = r.at_speed + 6 * (size_t)r.nr;
+    r.at_velocity = r.at_qd + (size_t)m->nv;
+    r.at_internal = r.at_velocity + 6 * (size_t)r.nr;
     r.at_sum = r.at_internal + (size_t)m->ninternal;
     r.n = r.at_sum + SKEL__REDUCED_SUMS;
     return r;
 }
 
-size_t skel__reduced_room(const skel_model *m) {
+size_t skel__reduced_length(const skel_model *m) {
     size_t roots = 0;
     for (int32_t k = 0; k < m->nd; ++k) roots += m->body[m->order[k]].joint < 0;
     return (size_t)m->nq + (size_t)m->nv + 13 * roots + (size_t)m->ninternal + SKEL__REDUCED_SUMS;
@@ -26,24 +29,32 @@ size_t skel__reduced_room(const skel_model *m) {
 /* ---- y <-> state ---- */
 
 static void sums_to(const skel__power *s, double *out) {
-    out[0] = s->motor, out[1] = s->friction, out[2] = s->load, out[3] = s->drive;
+    out[0] = s->motor;
+    out[1] = s->friction;
+    out[2] = s->load;
+    out[3] = s->drive;
     v3_to(s->force, out + 4);
     v3_to(s->torque, out + 7);
     out[10] = s->contact;
 }
 
-/* Sums over what hangs from each free root, at the root's index: mass in bias.v.x, mass times
-   position (or the forces from outside) in reaction.f, mass times velocity in reaction.n. */
+/* Sums over the bodies of each free skeleton, stored at the index of its root: mass in bias.v.x,
+   mass times position (or, of_forces, the external forces) in reaction.f, momentum in reaction.n.
+   */
 static void sum_trees(skel_state *s, int of_forces) {
     const skel_model *m = s->m;
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], root = m->body[i].root;
         if (root < 0) continue;
         const double mass = m->body[i].mass;
-        if (i == root) { /* parents come first */
+
+        /* A root comes before its descendants in the order. */
+        if (i == root) {
             s->bias[i].v = (v3){0, 0, 0};
-            s->reaction[i].f = s->reaction[i].n = (v3){0, 0, 0};
+            s->reaction[i].f = (v3){0, 0, 0};
+            s->reaction[i].n = (v3){0, 0, 0};
         }
+
         const v3 first =
             of_forces ? v3_add(s->load[i].f, s->contact_wrench[i].f) : v3_scale(s->x[i].p, mass);
         s->bias[root].v.x += mass;
@@ -52,41 +63,48 @@ static void sum_trees(skel_state *s, int of_forces) {
     }
 }
 
-static v3 mean_of(const skel_state *s, int32_t root, v3 sum) {
+/* The sum divided by the mass of the root's skeleton. */
+static v3 per_mass(const skel_state *s, int32_t root, v3 sum) {
     return v3_scale(sum, 1.0 / s->bias[root].v.x);
 }
 
-static void copy_memory(const skel_model *m, const double *from, double *to) {
+static void copy_internal(const skel_model *m, const double *from, double *to) {
     for (int32_t k = 0; k < m->ninternal; ++k) to[k] = from[k];
 }
 
 void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y) {
     skel__q_of(r->m, s->x, y);
-    skel__qd_of(s, y + r->at_qd);
+    skel__qd_of(r->m, s->x, y + r->at_qd);
+
+    /* Free roots: the centre of mass and its velocity, orientation and omega of the root. */
     sum_trees(s, 0);
     for (int32_t k = 0; k < r->nr; ++k) {
         const int32_t i = r->root[k];
         const skel__kin *x = &s->x[i];
-        double *place = y + r->at_pose + 7 * (size_t)k;
-        double *speed = y + r->at_speed + 6 * (size_t)k;
-        v3_to(mean_of(s, i, s->reaction[i].f), place), q_to(x->q, place + 3);
-        v3_to(mean_of(s, i, s->reaction[i].n), speed), v3_to(x->w, speed + 3);
+        double *root_pose = y + r->at_pose + 7 * (size_t)k;
+        double *velocity = y + r->at_velocity + 6 * (size_t)k;
+        v3_to(per_mass(s, i, s->reaction[i].f), root_pose);
+        q_to(x->q, root_pose + 3);
+        v3_to(per_mass(s, i, s->reaction[i].n), velocity);
+        v3_to(x->w, velocity + 3);
     }
-    copy_memory(r->m, s->internal, y + r->at_internal);
+
+    copy_internal(r->m, s->internal, y + r->at_internal);
     sums_to(&s->sum, y + r->at_sum);
 }
 
-/* Roots stand at the origin; all is moved so that the centres of mass are where y has them. */
-static void move_trees(const skel__reduced *r, const double *y, skel_state *s) {
+/* The roots lie at the origin. Shifts every skeleton so that its centre of mass agrees with y. */
+static void shift_trees(const skel__reduced *r, const double *y, skel_state *s) {
     const skel_model *m = s->m;
     sum_trees(s, 0);
     for (int32_t k = 0; k < r->nr; ++k) {
         const int32_t i = r->root[k];
         const v3 c = v3_of(y + r->at_pose + 7 * (size_t)k);
-        const v3 v = v3_of(y + r->at_speed + 6 * (size_t)k);
-        s->reaction[i].f = v3_sub(c, mean_of(s, i, s->reaction[i].f));
-        s->reaction[i].n = v3_sub(v, mean_of(s, i, s->reaction[i].n));
+        const v3 v = v3_of(y + r->at_velocity + 6 * (size_t)k);
+        s->reaction[i].f = v3_sub(c, per_mass(s, i, s->reaction[i].f));
+        s->reaction[i].n = v3_sub(v, per_mass(s, i, s->reaction[i].n));
     }
+
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k], root = m->body[i].root;
         if (root < 0) continue;
@@ -101,13 +119,16 @@ void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, ske
     s->t = t;
     s->is_factored = 0;
     skel__prescribe(s, s->x, t, side);
+
+    /* Poses and velocities: roots at the origin, then along the tree, then shifted. */
     for (int32_t k = 0; k < r->nr; ++k)
         s->x[r->root[k]] = (skel__kin){.q = q_unit(q_of(y + r->at_pose + 7 * (size_t)k + 3)),
-                                       .w = v3_of(y + r->at_speed + 6 * (size_t)k + 3)};
+                                       .w = v3_of(y + r->at_velocity + 6 * (size_t)k + 3)};
     skel__fk(r->m, y, s->x);
     skel__fk_velocity(s, y + r->at_qd);
-    move_trees(r, y, s);
-    copy_memory(r->m, y + r->at_internal, s->internal);
+    shift_trees(r, y, s);
+
+    copy_internal(r->m, y + r->at_internal, s->internal);
     s->sum = (skel__power){.motor = sum[0],
                            .friction = sum[1],
                            .load = sum[2],
@@ -119,21 +140,21 @@ void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, ske
 
 /* ---- dy/dt ---- */
 
-/* dq/dt = q (0, w) / 2 keeps the length of q, so a length that is not 1 does not matter. */
-static void turn_rate(const double *q, const double *w, double *out) {
+/* dq/dt = q (0, w) / 2. It conserves the length of q, which need not be 1. */
+static void quaternion_rate(const double *q, const double *w, double *out) {
     const quat half = {0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]};
     q_to(q_mul(q_of(q), half), out);
 }
 
 static void joint_q_rate(int32_t type, const double *q, const double *qd, double *out) {
-    if (type == SKEL_JOINT_BALL)
-        turn_rate(q, qd, out);
+    if (skel__joint_kinds[type].q_kind[0] == SKEL_COORDINATE_QUATERNION)
+        quaternion_rate(q, qd, out);
     else
         for (int32_t c = 0; c < skel__joint_nv(type); ++c) out[c] = qd[c];
 }
 
-/* Acceleration of b's joint point seen from a, which slides along a's z. Coriolis' 2 w_a x slip is
-   at right angles to it. */
+/* Acceleration of the joint point of b relative to a, along the z axis of a. The Coriolis term
+   2 w_a x slip is perpendicular to that axis. */
 static double slide_acceleration(const skel_state *s, const skel__joint *j,
                                  const skel__joint_world *g) {
     const v3 to_point = v3_sub(g->ra, g->gap);
@@ -144,13 +165,15 @@ static double slide_acceleration(const skel_state *s, const skel__joint *j,
     return v3_dot(rel, g->ea[2]);
 }
 
+/* Joint accelerations by the formula of the head comment. */
 static void joint_acceleration(const skel_state *s, const skel__joint *j, double *out) {
     const skel__joint_world g = skel__joint_at(s, s->x, j);
     const v3 wa = s->ww[j->a], wb = s->ww[j->b];
     const v3 spin = v3_sub(wb, wa);
     const v3 alpha = v3_sub(s->acc[j->b].w, s->acc[j->a].w);
+
     switch (j->type) {
-    case SKEL_JOINT_HINGE: /* spin is along the axis: w x axis adds nothing */
+    case SKEL_JOINT_HINGE: /* spin is parallel to the axis: spin . (w x axis) = 0 */
         out[0] = v3_dot(alpha, g.ea[2]);
         break;
     case SKEL_JOINT_SLIDE: out[0] = slide_acceleration(s, j, &g); break;
@@ -172,25 +195,32 @@ skel_status skel__reduced_rate(const skel__reduced *r, const double *y, double t
     skel__reduced_unpack(r, y, t, side, s);
     const skel_status status = skel__accelerate(s, s->x, t, side, solver);
     if (status != SKEL_OK) return status;
+
+    /* Joints. */
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        const size_t at = (size_t)j->q_offset, vat = r->at_qd + (size_t)j->v_offset;
-        joint_q_rate(j->type, y + at, y + vat, rate + at);
-        joint_acceleration(s, j, rate + vat);
+        const size_t q = (size_t)j->q_offset, qd = r->at_qd + (size_t)j->v_offset;
+        joint_q_rate(j->type, y + q, y + qd, rate + q);
+        joint_acceleration(s, j, rate + qd);
     }
+
+    /* Free roots: c'' = g + external forces / mass. */
     sum_trees(s, 1);
     for (int32_t k = 0; k < r->nr; ++k) {
         const int32_t i = r->root[k];
-        const size_t place = r->at_pose + 7 * (size_t)k;
-        const size_t speed = r->at_speed + 6 * (size_t)k;
-        v3_to(v3_of(y + speed), rate + place);
-        turn_rate(y + place + 3, y + speed + 3, rate + place + 3);
-        v3_to(v3_add(m->gravity, mean_of(s, i, s->reaction[i].f)), rate + speed);
-        v3_to(skel__body_axes(s, i, s->acc[i].w), rate + speed + 3);
+        const size_t at_pose = r->at_pose + 7 * (size_t)k;
+        const size_t velocity = r->at_velocity + 6 * (size_t)k;
+        v3_to(v3_of(y + velocity), rate + at_pose);
+        quaternion_rate(y + at_pose + 3, y + velocity + 3, rate + at_pose + 3);
+        v3_to(v3_add(m->gravity, per_mass(s, i, s->reaction[i].f)), rate + velocity);
+        v3_to(skel__body_axes(s, i, s->acc[i].w), rate + velocity + 3);
     }
-    copy_memory(m, s->internal_rate_now, rate + r->at_internal);
+
+    /* Internal variables, works and impulses. */
+    copy_internal(m, s->internal_rate_now, rate + r->at_internal);
     const skel__power power = skel__power_of(s, s->x);
     sums_to(&power, rate + r->at_sum);
+
     double sum = 0;
     for (size_t k = 0; k < r->n; ++k) sum += fabs(rate[k]);
     return isfinite(sum) ? SKEL_OK : SKEL_E_DIVERGED;

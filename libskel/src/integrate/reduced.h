@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joint coordinates as one vector, for integrators that know nothing of bodies:
+/* Reduced coordinates as one vector, for general integrators:
      y = q of all joints | free roots: c, quaternion | qd of all joints | free roots: c', omega |
-         memory of contacts and muscles | works of motor, friction, load, drive | impulse,
-         angular impulse | work of contacts.
-   q and qd are the joints' own, whichever way the tree runs; omega is in body axes. c is the centre
-   of mass of all that hangs from the root, not the root's own: no joint force moves it, so the
-   total momentum of a free skeleton is kept to rounding, whatever the tolerance.
-   Forests only: a loop's joint has no coordinates that are free. */
+         internal variables of contacts and muscles | works of motor, friction, load, drive |
+         impulse, angular impulse | work of contacts.
+   q and qd are those of the joints, in whichever direction the tree runs; omega is in body axes. c
+   is the centre of mass of the root's whole skeleton. Joint forces do not move it, so the total
+   momentum of a free skeleton is conserved to rounding, whatever the tolerance is.
+   The model must be a forest: the coordinates of a loop joint are not independent. */
 #ifndef SKEL_INTEGRATE_REDUCED_H
 #define SKEL_INTEGRATE_REDUCED_H
 
@@ -17,23 +17,25 @@
 typedef struct skel__reduced {
     const skel_model *m;
     int32_t nr;    /* free roots */
-    int32_t *root; /* (nr), memory of the caller: at most nd */
-    size_t at_pose, at_qd, at_speed, at_internal, at_sum, n;
+    int32_t *root; /* (nr) their bodies; memory of the caller, at most nd numbers */
+    size_t at_pose, at_qd, at_velocity, at_internal, at_sum; /* offsets in y */
+    size_t n;                                                /* length of y */
 } skel__reduced;
 
-/* root: room for m->nd numbers. */
+/* The layout of y. root: memory for m->nd numbers. */
 skel__reduced skel__reduced_of(const skel_model *m, int32_t *root);
-/* The length of y: n of skel__reduced_of. */
-size_t skel__reduced_room(const skel_model *m);
+/* The length of y, which is n of skel__reduced_of. */
+size_t skel__reduced_length(const skel_model *m);
 
-/* y of s->x and s->sum, whose joints are closed. Uses the workspace of s. */
+/* Writes s->x, whose joints must be closed, s->internal and s->sum to y. Uses the workspace of s.
+   */
 void skel__reduced_pack(const skel__reduced *r, skel_state *s, double *y);
-/* s->x, s->sum of y; quaternions of any length count as unit; prescribed bodies stand where that
-   side of t says. */
+/* Sets s->x, s->internal and s->sum from y. Quaternions are normalised. Prescribed bodies get their
+   poses and velocities on the given side of t. */
 void skel__reduced_unpack(const skel__reduced *r, const double *y, double t, skel__side side,
                           skel_state *s);
-/* dy/dt. s is workspace and holds the state of y afterwards. SKEL_E_SINGULAR or SKEL_E_DIVERGED
-   where there is none. */
+/* dy/dt. s is workspace and holds the state of y afterwards. Returns SKEL_E_SINGULAR or
+   SKEL_E_DIVERGED if the derivative does not exist or is not finite. */
 skel_status skel__reduced_rate(const skel__reduced *r, const double *y, double t, skel__side side,
                                int32_t solver, skel_state *s, double *rate);
 

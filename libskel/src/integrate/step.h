@@ -8,15 +8,19 @@
 
 #define SKEL__ROW_V1 offsetof(skel_report_row, work_contact)
 
-/* AUTO resolved to the integrator that runs; -1 for a number that names none. has_step: the caller
-   chose the length of the steps. */
+/* The integrator that runs: AUTO is resolved, others are returned as they are; -1 if there is no
+   such integrator. has_step: the caller set the length of the steps. */
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step);
-/* Whether it chooses its steps by tolerance (integrate/cvode.c), which only a bake can. */
+/* Whether the integrator chooses its steps by tolerance (cvode.c). Only a bake can use it. */
 int skel__chooses_steps(int32_t integrator);
-/* The workspace of skel__step, taken once per state. */
+/* Allocates the workspace of skel__step, once per state. */
 skel_status skel__step_reserve(skel_state *s, int32_t integrator, int32_t solver, skel_error *err);
-/* skel_step without its checks: the hot path of a bake with fixed steps. */
+/* skel_step without its checks: the hot path of a bake with fixed steps. Returns SKEL_MORE if the
+   deadline of the state passed within the step; the next call resumes it. */
 skel_status skel__step(skel_state *s, int32_t integrator, int32_t solver, double h,
                        skel_error *err);
+
+/* Whether the last skel__step returned SKEL_MORE: the next call continues the same step. */
+int skel__is_step_in_progress(const skel_state *s);
 
 #endif

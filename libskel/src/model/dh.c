@@ -291,8 +291,8 @@ skel_status skel_dh_coordinates(const skel_dh *dh, const double *frames, double 
 /* motion(-q) = Rx(pi) motion(q) Rx(pi): a negative sign turns the joint's z round. */
 static const quat k_over = {0, 1, 0, 0};
 
-skel_status skel_dh_fill(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
-                         skel_joint_desc *joints, size_t joint_stride) {
+skel_status skel_dh_get_descs(const skel_dh *dh, skel_body_desc *bodies, size_t body_stride,
+                              skel_joint_desc *joints, size_t joint_stride) {
     const size_t body_least = offsetof(skel_body_desc, velocity);
     const size_t joint_least = offsetof(skel_joint_desc, q);
     if (!dh || !bodies || !joints) return SKEL_E_ARGUMENT;

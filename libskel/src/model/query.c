@@ -55,7 +55,7 @@ int32_t skel_model_joint_q_offset(const skel_model *model, int32_t joint) {
 int32_t skel_model_joint_dof_offset(const skel_model *model, int32_t joint) {
     return has_joint(model, joint) ? model->joint[joint].v_offset : -1;
 }
-int32_t skel_model_joint_leader(const skel_model *model, int32_t joint, double *multiplier,
+int32_t skel_model_mimic_source(const skel_model *model, int32_t joint, double *multiplier,
                                 double *offset) {
     if (!has_joint(model, joint) || model->joint[joint].mimic_root < 0) return -1;
     if (multiplier) *multiplier = model->joint[joint].mimic_factor;
@@ -70,7 +70,7 @@ skel_status skel_model_apply_mimic(const skel_model *model, double *q) {
     skel__mimic_apply(model, q);
     return SKEL_OK;
 }
-void skel_model_gravity(const skel_model *model, double gravity[3]) {
+void skel_model_get_gravity(const skel_model *model, double gravity[3]) {
     if (model && gravity) v3_to(model->gravity, gravity);
 }
 

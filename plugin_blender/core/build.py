@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scene of a plan as it stands at the first frame: bodies, joints, soft masses, obstacles.
+
+Motions over time are kept beside the document: a bake hands them to the library as arrays, and only
+an exported document contains them."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Dict, Mapping, Optional, Sequence, Tuple
+
+from .algebra import norm, pose_rows
+from .binding import edit, rig as rigs
+from .binding import scene as documents
+from .bodies import Size, body_sizes, make_body, make_soft_mass
+from .joints import add_mimics, make_joint
+from .obstacles import add_ground, add_obstacles, warn_of_planes, warn_of_props
+from .paths import path_fields, path_of, spring_fields, start_fields
+from .plan import Plan
+from .roles import Roles, warn_of_pieces
+
+WORLD_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+GRAVITY_DEFAULT = 9.81      # [m/s^2] that friction and softness are measured by without gravity
+
+
+@dataclass(frozen=True)
+class Motions:
+    """Motions over time, by the names of bodies and joints."""
+    paths: Mapping[str, edit.Path]                      # of driven bodies
+    springs: Mapping[str, edit.FollowSpring]            # of joints
+    velocities: Mapping[str, Sequence[float]]           # of bodies at the start, 6 numbers each
+
+
+@dataclass(frozen=True)
+class Build:
+    plan: Plan
+    scene: documents.Scene                  # at the first frame
+    motions: Motions
+    reader: rigs.Rig                        # gives the poses of bodies
+    warnings: Tuple[str, ...] = ()
+
+    def document(self) -> documents.Scene:
+        """The scene with its motions, to be exported."""
+        out, motions = copy.copy(self.scene), self.motions
+        out.bodies = [copy.copy(body) for body in self.scene.bodies]
+        out.joints = [copy.copy(joint) for joint in self.scene.joints]
+        for body in out.bodies:
+            if body.name in motions.paths:
+                body.curve = path_fields(motions.paths[body.name])
+            if body.name in motions.velocities:
+                numbers = motions.velocities[body.name]
+                body.velocity, body.angular_velocity = list(numbers[:3]), list(numbers[3:])
+        for joint in out.joints:
+            if joint.name in motions.springs:
+                joint.follow = spring_fields(motions.springs[joint.name])
+        return out
+
+
+def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
+               gravity: float) -> Tuple[str, ...]:
+    """Adds ground, bodies, joints and soft masses; returns warnings. The ground may reduce some of
+    the sizes."""
+    shot = plan.shot
+    warnings = warn_of_pieces(shot, Roles(plan.roles, plan.parents))
+    warnings += add_ground(plan, scene, sizes)
+    for i, role in enumerate(plan.roles):
+        if role == "NONE":
+            continue
+        pose, up = plan.start_pose(i), plan.parents[i].bone
+        if role == "SOFT":
+            parent = shot.bones[up].name
+            scene.wobble.append(make_soft_mass(shot, i, parent, sizes[i], pose, gravity))
+            continue
+        scene.bodies.append(make_body(shot, i, role, sizes[i], pose))
+
+        robot = shot.bones[i].robot
+        if up >= 0 and "DYNAMIC" in (role, plan.roles[up]):
+            joint = make_joint(shot, i, up, pose, plan.start_pose(up), sizes[i], gravity)
+            scene.joints.append(joint)
+        elif up < 0 and role == "DYNAMIC" and robot and robot.turns:
+            # The first joint of a robot may be one to the world.
+            scene.joints.append(make_joint(shot, i, up, pose, WORLD_POSE, sizes[i], gravity))
+    add_mimics(shot, scene)
+    return tuple(warnings)
+
+
+def _drive_bodies(plan: Plan, scene: documents.Scene, paths: Dict[str, edit.Path],
+                  reader: rigs.Rig) -> None:
+    """Gives a path to every animated body that moves."""
+    shot = plan.shot
+    driven = {shot.bones[i].name for i, role in enumerate(plan.roles) if role == "DRIVEN"}
+    if not driven or len(shot.frames) < 2:
+        return
+    poses = reader.poses(shot.poses, plan.body_count, shot.objects)
+    for body in scene.bodies:
+        if body.name in driven:
+            rows = pose_rows(poses, 7 * plan.body_count, 7 * plan.body_index[body.name])
+            if any(row != rows[0] for row in rows):
+                body.motion, paths[body.name] = "driven", path_of(rows, shot.sample_rate)
+
+
+def build_scene(plan: Plan, library: Optional[str] = None) -> Build:
+    """The scene of a plan, with the paths of driven bodies."""
+    shot, settings = plan.shot, plan.shot.settings
+    scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
+    sizes = body_sizes(shot, plan.roles)
+    warnings = _add_bones(plan, scene, sizes, norm(shot.gravity) or GRAVITY_DEFAULT)
+
+    paths: Dict[str, edit.Path] = {}
+    reader = plan.reader(library)
+    _drive_bodies(plan, scene, paths, reader)
+    planes = add_obstacles(shot, scene, paths, library)
+    warnings += (*warn_of_planes(plan, sizes, planes), *warn_of_props(plan))
+    for body in scene.bodies:
+        if body.name in paths:
+            body.position = body.orientation = None
+            body.curve = start_fields(paths[body.name])
+
+    count = len(range(shot.frame_start, shot.frame_end + 1, shot.frame_step))
+    scene.bake = documents.BakeSettings(
+        fps=shot.rate, frame_start=shot.frame_start, frame_end=shot.frame_start + count - 1,
+        integrator=settings.integrator, step=settings.step or None,
+        preroll=settings.preroll or None)
+    return Build(plan, scene, Motions(paths, {}, {}), reader, warnings)
+
+
+def with_motions(build: Build, springs: Mapping[str, edit.FollowSpring],
+                 velocities: Mapping[str, Sequence[float]],
+                 warnings: Sequence[str] = ()) -> Build:
+    return replace(build, motions=Motions(build.motions.paths, springs, velocities),
+                   warnings=(*build.warnings, *warnings))

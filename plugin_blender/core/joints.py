@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Joints of bones: type, axes, limits and friction.
+
+A joint comes from the robot's document, else from the limits and locks of the rig, else from the
+name of the bone and the bend of the rig at rest. Angles of the rig count from its rest pose, angles
+of the document from the first frame."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from .algebra import (AXES, Pose, Quaternion, Vector, Vector3, angle_about, cross, norm, q_about,
+                      q_conj, q_mul, q_of_matrix, q_rotate, twist_about)
+from .anatomy import (BALL_RANGES_DEG, HINGE_OVERSTRETCH, HINGE_RANGE, UNIVERSAL_RANGE, WIDE_RANGE,
+                      part_of)
+from .binding import rig as rigs
+from .binding import scene as documents
+from .bodies import BONE_IN_BODY, Size, point_in_body
+from .errors import UserError
+from .presets import PRESETS, follows
+from .shot import WORLD, BoneShot, RobotShot, Shot
+
+STRAIGHT = math.radians(3)          # a limb bent by less at rest shows no hinge axis
+LOCKED_RANGE = math.radians(1)      # an axis with a smaller range does not turn
+TWIST_LOCKED = 1e-3                 # [rad] limit to either side of a locked axis of a ball joint
+FRICTION_SHARE = 0.06               # of the torque that the weight of a bone has about its joint
+
+Range = Tuple[float, float]
+FORCE_NAMES = {"hinge": ["torque"], "slide": ["force"], "universal": ["tz", "tx"],
+               "ball": ["tx", "ty", "tz"], "fixed": []}     # as the command `skel inverse` has them
+
+
+@dataclass(frozen=True)
+class BallLimits:
+    """Of a ball joint: a cone about a direction, and twist; from rest."""
+    centre_x: float
+    centre_z: float
+    cone: float
+    twist: Range
+
+
+# ---- angles of the rig ----
+
+def rotation_from_rest(shot: Shot, i: int) -> Quaternion:
+    """The rotation of a bone from rest in the axes of its parent, at the first frame."""
+    bone, p = shot.bones[i], shot.bones[i].parent
+    now, rest = q_of_matrix(shot.poses[16 * i:16 * i + 16]), q_of_matrix(bone.rest)
+    if p < 0 or bone.flags & rigs.KEEPS_ROTATION:
+        return q_mul(q_conj(rest), now)
+    up, up_rest = q_of_matrix(shot.poses[16 * p:16 * p + 16]), q_of_matrix(shot.bones[p].rest)
+    return q_mul(q_conj(q_mul(up, q_mul(q_conj(up_rest), rest))), now)
+
+
+def _bend_at_rest(shot: Shot, i: int) -> Tuple[Vector3, float]:
+    """(axis in the bone, angle) by which a bone is bent against its parent at rest."""
+    bone, p = shot.bones[i], shot.bones[i].parent
+    if p < 0:
+        return AXES["X"], 0.0
+    rest = q_of_matrix(bone.rest)
+    up = q_rotate(q_conj(rest), q_rotate(q_of_matrix(shot.bones[p].rest), (0, 1, 0)))
+    axis = cross(up, (0, 1, 0))
+    return axis, math.atan2(norm(axis), up[1])
+
+
+def _free_axes(bone: BoneShot) -> Dict[str, Optional[Range]]:
+    """The axes about which the rig lets a bone turn, and their ranges (None: a whole turn)."""
+    free: Dict[str, Optional[Range]] = {}
+    for axis in "XYZ":
+        limits = bone.limits.get(axis)
+        if axis in bone.locked or limits and limits[1] - limits[0] < LOCKED_RANGE:
+            continue
+        free[axis] = limits if limits and limits[1] - limits[0] < 2 * math.pi else None
+    return free
+
+
+def _custom_range(bone: BoneShot) -> Range:
+    """The angles that the user has set."""
+    low, high = bone.settings.limit_low, bone.settings.limit_high
+    if low > high:
+        raise UserError(f"The joint of '{bone.blender_name}' turns from {math.degrees(low):.4g}° "
+                        f"to {math.degrees(high):.4g}°. Set From below To, in its panel")
+    return low, high
+
+
+# ---- joint types ----
+
+class _JointMaker:
+    """Sets type, axes and limits of the joint of one bone."""
+
+    def __init__(self, shot: Shot, i: int, joint: documents.Joint, pose: Pose, parent_pose: Pose,
+                 head: Vector) -> None:
+        self.shot, self.i, self.bone, self.joint = shot, i, shot.bones[i], joint
+        self.pose, self.parent_pose, self.head = pose, parent_pose, head
+        self.bone_axes = q_mul(pose[3:7], BONE_IN_BODY)     # of the bone in the world
+
+    def _hinge(self, axis: Vector, limits: Optional[Range]) -> None:
+        """About an axis of the bone, at the first frame."""
+        now = twist_about(rotation_from_rest(self.shot, self.i), axis)
+        self.joint.type = "hinge"
+        self.joint.axis = list(q_rotate(self.bone_axes, axis))
+        if limits:
+            self.joint.limits = [limits[0] - now, limits[1] - now]
+
+    def _universal(self, first: str, second: str, ranges: Sequence[Optional[Range]]) -> None:
+        """Turns about the first axis at rest, then about the second axis of the bone. A range of
+        a whole turn is no limit."""
+        basis = rotation_from_rest(self.shot, self.i)
+        now = [twist_about(basis, AXES[axis]) for axis in (first, second)]
+        self.joint.type = "universal"
+        self.joint.axis = list(q_rotate(q_mul(self.bone_axes, q_about(AXES[second], -now[1])),
+                                        AXES[first]))
+        self.joint.axis2 = list(q_rotate(self.bone_axes, AXES[second]))
+        if any(ranges):
+            self.joint.limits = [[span[0] - at, span[1] - at] if span else [-math.pi, math.pi]
+                                 for span, at in zip(ranges, now)]
+
+    def _ball(self, limits: Optional[BallLimits]) -> None:
+        if limits is None:
+            self.joint.anchor = list(self.head)
+            return
+
+        # The outer frame stands in the middle of the cone, the inner frame has the body's axes.
+        centre = q_mul(q_about(AXES["Z"], limits.centre_z), q_about(AXES["X"], limits.centre_x))
+        rest = q_mul(self.bone_axes, q_conj(rotation_from_rest(self.shot, self.i)))
+        middle = q_mul(q_mul(rest, centre), q_conj(BONE_IN_BODY))
+        back = q_conj(self.parent_pose[3:7])
+        self.joint.frames = [
+            {"position": self._head_in(self.parent_pose), "orientation": list(q_mul(back, middle))},
+            {"position": self._head_in(self.pose), "orientation": [1.0, 0.0, 0.0, 0.0]}]
+        self.joint.anchor = None
+        self.joint.limits = {"cone": min(limits.cone, math.pi), "twist": list(limits.twist)}
+
+    def _head_in(self, pose: Pose) -> List[float]:
+        return list(q_rotate(q_conj(pose[3:7]), [a - b for a, b in zip(self.head, pose[:3])]))
+
+    # ---- where they come from ----
+
+    def from_rig(self) -> None:
+        """The limits and locks of the rig."""
+        bone, free = self.bone, _free_axes(self.bone)
+        kind = bone.settings.joint
+        if kind == "AUTO":
+            kind = ("FIXED", "HINGE", "UNIVERSAL", "BALL")[len(free)]
+
+        if kind == "FIXED":
+            self.joint.type = "fixed"
+        elif kind == "HINGE":
+            named = bone.settings.axis
+            axis = named if named != "AUTO" else next(iter(free), "X")
+            self._hinge(AXES[axis], bone.limits.get(axis))
+        elif kind == "UNIVERSAL":
+            # The last Euler angle turns the others: it is the first axis.
+            both = (list(free) + [a for a in "XZ" if a not in free])[:2]
+            second, first = sorted(both, key=bone.order.index)
+            self._universal(first, second, [free.get(first), free.get(second)])
+        else:
+            self._ball(_ball_limits(free))
+
+    def from_robot(self, robot: RobotShot) -> None:
+        """The robot's document; coordinates of the scene are zero at the first frame."""
+        joint = self.joint
+        joint.type, joint.name = robot.kind if robot.turns else "fixed", robot.joint or joint.name
+        if robot.kind not in ("hinge", "slide"):
+            return
+        joint.axis = list(q_rotate(self.bone_axes, [robot.sign * v for v in AXES[robot.axis]]))
+        if robot.limits:
+            metres = self.shot.metres if robot.kind == "slide" else 1.0
+            now = robot_coordinate(self.shot, self.i)
+            joint.limits = [v * metres - now for v in robot.limits]
+
+    def from_anatomy(self) -> None:
+        """The name of the bone and the bend of the rig at rest, or what the user has set."""
+        bone, part = self.bone, part_of(self.shot.bones, self.i)
+        kind, limits = bone.settings.joint, bone.settings.limits
+        if self.shot.settings.preset == "TAIL":
+            part = "tail"
+        led = follows(self.shot, bone)      # the animation needs no guess at joint types
+        if kind == "AUTO":
+            kind = "HINGE" if part == "hinge" and not led else "BALL"
+            if not led and part != "tail" and _continues_parent(self.shot, self.i):
+                kind = "FIXED"
+
+        if kind == "FIXED":
+            self.joint.type = "fixed"
+        elif kind == "HINGE":
+            self._hinge_of_limb()
+        elif kind == "UNIVERSAL":
+            span = _custom_range(bone) if limits == "CUSTOM" else UNIVERSAL_RANGE
+            self._universal("X", "Z", [None if limits == "NONE" else span] * 2)
+        else:
+            cone, twist = (math.radians(a) for a in
+                           BALL_RANGES_DEG.get(part, BALL_RANGES_DEG["other"]))
+            if limits == "CUSTOM":
+                cone, twist = bone.settings.cone, bone.settings.twist
+            elif led:                       # wide, but the bone does not turn over
+                cone, twist = WIDE_RANGE
+            self._ball(None if limits == "NONE" else BallLimits(0.0, 0.0, cone, (-twist, twist)))
+
+    def _hinge_of_limb(self) -> None:
+        """Across the bend of the limb at rest; it bends further, and is straight at the other
+        end of its range."""
+        settings = self.bone.settings
+        axis, bend = _bend_at_rest(self.shot, self.i)
+        limits: Optional[Range] = (-bend, HINGE_RANGE - bend)
+        if settings.axis != "AUTO" or bend < STRAIGHT:
+            axis = AXES[settings.axis if settings.axis != "AUTO" else "X"]
+            limits = (-HINGE_OVERSTRETCH, HINGE_RANGE)
+        if settings.limits == "CUSTOM":
+            limits = _custom_range(self.bone)
+        self._hinge(axis, None if settings.limits == "NONE" else limits)
+
+
+def _ball_limits(free: Dict[str, Optional[Range]]) -> Optional[BallLimits]:
+    """The cone and the twist of the rig's limits. The cone is the larger of the two ranges; if one
+    of the two axes is free, it is the range of the other."""
+    spans = [free.get(axis) or (0.0, 0.0) for axis in "XZ"]
+    turns = (-math.pi, math.pi) if "Y" in free else (-TWIST_LOCKED, TWIST_LOCKED)
+    twist = free.get("Y") or turns
+    cone = max((high - low) / 2 for low, high in spans)
+    if not any(free.get(axis) for axis in "XZ"):
+        cone = math.pi if "X" in free or "Z" in free else TWIST_LOCKED
+    if cone >= math.pi and twist[1] - twist[0] >= 2 * math.pi:
+        return None
+    return BallLimits(sum(spans[0]) / 2, sum(spans[1]) / 2, cone, twist)
+
+
+def _continues_parent(shot: Shot, i: int) -> bool:
+    """Whether a bone is the second part of its parent, in line with it and of its name: Rigify
+    divides limbs."""
+    bone, up = shot.bones[i], shot.bones[shot.bones[i].parent]
+    stem = re.match(r"(DEF-.*)\.\d+$", bone.name)
+    return bool(stem and bone.connected and re.sub(r"\.\d+$", "", up.name) == stem[1] and
+                part_of(shot.bones, i) in ("hip", "shoulder", "hinge") and
+                _bend_at_rest(shot, i)[1] < STRAIGHT)
+
+
+# ---- the joint of a bone ----
+
+def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size: Size,
+               gravity: float) -> documents.Joint:
+    """The joint at a bone's head. Its friction is a share of the torque of the bone's weight. up:
+    the bone of the parent body; -1: the world."""
+    bone, settings = shot.bones[i], shot.settings
+    head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], point_in_body(shot, i)))]
+    joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=head,
+                            bodies=[shot.bones[up].name if up >= 0 else WORLD, bone.name])
+
+    maker = _JointMaker(shot, i, joint, pose, parent_pose, head)
+    if bone.robot and bone.settings.joint == "AUTO":
+        maker.from_robot(bone.robot)
+    elif (bone.limits or bone.locked) and bone.settings.limits not in ("CUSTOM", "NONE"):
+        maker.from_rig()
+    else:
+        maker.from_anatomy()
+
+    if joint.type == "fixed":
+        joint.anchor = list(pose[:3])
+        return joint
+    share = FRICTION_SHARE * PRESETS[settings.preset].friction * settings.friction * \
+        bone.settings.friction
+    joint.friction = share * size.mass * gravity * size.reach
+    return joint
+
+
+# ---- joints of robots ----
+
+def robot_coordinate(shot: Shot, i: int) -> float:
+    """The coordinate [rad or m] of a robot's joint at the first frame. Angles count whole turns if
+    the bone's rotation mode has angles."""
+    bone, robot = shot.bones[i], shot.bones[i].robot
+    assert robot is not None
+    axis = "XYZ".index(robot.axis)
+    if robot.kind == "hinge" and bone.rotation in (rigs.QUATERNION, rigs.AXIS_ANGLE):
+        return robot.sign * angle_about(q_of_matrix(shot.basis[16 * i:16 * i + 16]), axis)
+    if robot.kind == "hinge":
+        return robot.sign * bone.near[axis]
+    return robot.sign * shot.metres * shot.basis[16 * i + 12 + axis]
+
+
+def add_mimics(shot: Shot, scene: documents.Scene) -> None:
+    """Mimic joints, in coordinates that are zero at the first frame."""
+    joints = {joint.name: joint for joint in scene.joints}
+    at = {bone.robot.joint: i for i, bone in enumerate(shot.bones) if bone.robot}
+    for bone in shot.bones:
+        robot = bone.robot
+        if not robot or not robot.mimic or robot.joint not in joints or \
+                robot.mimic.joint not in joints:
+            continue
+        i, source = at[robot.joint], at[robot.mimic.joint]
+        source_robot = shot.bones[source].robot
+        assert source_robot is not None
+        mimic = robot.mimic.scaled(robot.kind, source_robot.kind, shot.object_scale)
+        shift = mimic.multiplier * robot_coordinate(shot, source) - robot_coordinate(shot, i)
+        joints[robot.joint].mimic = replace(mimic, offset=mimic.offset + shift).fields()

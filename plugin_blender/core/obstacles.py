@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ground and the obstacles of a scene, and warnings about bones that start inside them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Dict, List, Optional, Tuple
+
+from .algebra import Pose, Vector, dot, pose_rows, q_rotate
+from .binding import edit, rig as rigs
+from .binding import scene as documents
+from .bodies import Size
+from .paths import path_of
+from .plan import Plan
+from .rig import collider_name, moved_bones
+from .shot import Collider, Shot
+
+BELOW_TOL = 0.1             # of a bone's radius: how far below a plane it may start
+
+
+def _shape_of(collider: Collider) -> Optional[Dict[str, object]]:
+    """The shape of an obstacle in a document; a plane has none."""
+    size = list(collider.size)
+    if collider.kind == "PLANE":
+        return None
+    if collider.kind == "SPHERE":
+        return {"type": "sphere", "radius": max(size) / 2}
+    if collider.kind in ("CAPSULE", "CYLINDER"):
+        radius = max(size[0], size[1]) / 2
+        caps = 2 * radius if collider.kind == "CAPSULE" else 0.0
+        return {"type": collider.kind.lower(), "radius": radius,
+                "length": max(size[2] - caps, 1e-3 * radius)}
+    return {"type": "box", "size": size}
+
+
+def add_obstacles(shot: Shot, scene: documents.Scene, paths: Dict[str, edit.Path],
+                  library: Optional[str]) -> List[Tuple[str, documents.Ground]]:
+    """Adds the obstacles to the scene, and the paths of those that move. Returns (name, plane) of
+    those that are planes."""
+    planes = []
+    for collider in shot.colliders:
+        rig = rigs.Rig([rigs.Bone(rest=rigs.STILL, body=0)], shot.unit, library)
+        rows = pose_rows(rig.poses(collider.matrices, 1, rigs.STILL), 7, 0)
+        first, name = rows[0], collider_name(shot, collider)
+        if collider.kind == "PLANE":
+            scene.ground.append(documents.Ground(
+                point=first[:3], normal=list(q_rotate(first[3:7], (0, 0, 1))),
+                friction=shot.settings.ground_friction, body=name if collider.moves else None))
+            planes.append((collider.name, scene.ground[-1]))
+            if not collider.moves:
+                continue
+
+        body = documents.Body(name=name, shape=_shape_of(collider), motion="fixed",
+                              position=first[:3], orientation=first[3:])
+        if collider.moves:
+            body.motion, paths[name] = "driven", path_of(rows, shot.sample_rate)
+        scene.bodies.append(body)
+    return planes
+
+
+# ---- bones below a plane ----
+
+def _height(pose: Pose, size: Size, point: Vector, normal: Vector) -> float:
+    """The height [m] of the lower end of a capsule's axis above a plane."""
+    along = q_rotate(pose[3:7], (0, 0, size.length / 2))
+    return dot([a - b for a, b in zip(pose[:3], point)], normal) - abs(dot(along, normal))
+
+
+def _below(plan: Plan, sizes: Dict[int, Size],
+           plane: documents.Ground) -> List[Tuple[float, str]]:
+    """(height, bone): simulated bones that start below a plane."""
+    found = []
+    for i, size in sizes.items():
+        height = _height(plan.start_pose(i), size, plane.point or (), plane.normal or ())
+        if height < -BELOW_TOL * size.radius and plan.roles[i] == "DYNAMIC":
+            found.append((height, plan.shot.bones[i].blender_name))
+    return found
+
+
+def _warn_below(shot: Shot, below: List[Tuple[float, str]], what: str, remedy: str) -> List[str]:
+    if not below:
+        return []
+    low, name = min(below)
+    more = f" (and {len(below) - 1} more)" if len(below) > 1 else ""
+    return [f"The bone '{name}'{more} is {-low:.3g} m below {what} at frame {shot.frame_start} and "
+            f"will stay sunk. {remedy}"]
+
+
+def add_ground(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size]) -> List[str]:
+    """Adds the floor, which is level whatever the gravity is, and reduces the radius of bones that
+    would start in it. Returns warnings about bones that start below it."""
+    shot, settings = plan.shot, plan.shot.settings
+    if not settings.ground:
+        return []
+    floor = documents.Ground(
+        point=[0.0, 0.0, settings.ground_height * shot.unit], normal=[0.0, 0.0, 1.0],
+        friction=settings.ground_friction,
+        restitution=settings.bounce if settings.bounce > 0 else None)
+    scene.ground.insert(0, floor)
+
+    below = _below(plan, sizes, floor)
+    for i, size in sizes.items():
+        height = _height(plan.start_pose(i), size, floor.point or (), floor.normal or ())
+        robot = shot.bones[i].robot
+        if BELOW_TOL * size.radius < height < size.radius and not (robot and robot.inertia):
+            sizes[i] = replace(size, radius=height)
+    return _warn_below(shot, below, "the ground", "Lower Ground Height or raise the armature")
+
+
+def warn_of_planes(plan: Plan, sizes: Dict[int, Size],
+                   planes: List[Tuple[str, documents.Ground]]) -> List[str]:
+    """Bones that start behind a plane, and planes that have an edge in Blender only."""
+    shot, out = plan.shot, []
+    first = shot.bones[0].rest[12:15]
+    extent = shot.metres * max(math.dist(bone.rest[12:15], first) for bone in shot.bones)
+    widths = {c.name: sorted(c.size)[1] for c in shot.colliders if c.kind == "PLANE"}
+    for name, plane in planes:
+        out += _warn_below(shot, _below(plan, sizes, plane), f"the plane '{name}'",
+                           "Move the plane or the armature, or turn the plane over")
+        if widths[name] < extent:
+            out.append(f"The plane '{name}' is {widths[name]:.3g} m wide, but acts as an infinite "
+                       "plane. Give it some thickness if it must end at its edge")
+    return out
+
+
+def warn_of_props(plan: Plan) -> List[str]:
+    """Objects that are bound to bones which physics moves."""
+    shot = plan.shot
+    moved = {shot.bones[i].blender_name for i in moved_bones(shot, plan.roles)}
+    obstacles = {collider.name for collider in shot.colliders}
+    bound = [(name, bone) for name, bone in shot.props if bone in moved]
+    out = [f"The obstacle '{name}' is bound to the simulated bone '{bone}'. As an obstacle it "
+           "moves as it is animated, not as simulated: remove it from the collection"
+           for name, bone in bound if name in obstacles]
+
+    loose = [pair for pair in bound if pair[0] not in obstacles]
+    if loose:
+        name, bone = loose[0]
+        more = f" (and {len(loose) - 1} more objects)" if len(loose) > 1 else ""
+        out.append(f"'{name}'{more} moves with the bone '{bone}', but has no mass and does not "
+                   "collide. Add its mass to the bone's mass if it matters")
+    return out

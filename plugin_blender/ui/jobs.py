@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What operators share. Each polls, reads, calls the core, writes and reports.
+
+From a script, or without a window, they run to the end. From a button, long operators run in slices
+between the events of the window; Esc cancels them and leaves the file as it was."""
+
+import time
+import uuid
+from dataclasses import replace
+from typing import Any, Dict, Generator, List, Optional, Set, Tuple
+
+import bpy
+from bpy.props import IntProperty
+
+from ..blender import compat, read, stage
+from ..blender.rna import Armature, Context, Event, Scene
+from ..core import playback
+from ..core.bake import Result
+from ..core.binding import skelpy
+from ..core.errors import UserError
+from ..core.work import Work, run
+
+SLICE_S = 0.012                 # work between two redraws of the window
+FAILURES = (UserError, skelpy.SkelError, MemoryError, OSError, ValueError, ReferenceError)
+NAVIGATION = {"MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"}
+RUNNING: List["Slices"] = []    # the work that is done in slices; at most one
+Status = Set[str]
+
+
+def armature(context: Context) -> Optional[Armature]:
+    """The active armature, or the one that the active mesh is bound to."""
+    ob = context.object
+    if ob is not None and ob.type == "MESH":
+        found = ob.find_armature()
+        ob = found if found is not None else ob
+    return ob if ob is not None and ob.type == "ARMATURE" else None
+
+
+def find_armature(context: Context) -> Armature:
+    """The same, for operators whose poll has found one."""
+    ob = armature(context)
+    if ob is None:
+        raise UserError("Select an armature")
+    return ob
+
+
+def key_frame(scene: Scene) -> Optional[int]:
+    """The frame to key poses at: the current one if auto-keying is on, else None."""
+    return scene.frame_current if scene.tool_settings.use_keyframe_insert_auto else None
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error, with the names of files."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeDecodeError):
+        return "The file is not text in UTF-8"
+    if isinstance(error, ReferenceError):
+        return "The armature was deleted during the bake. Nothing was changed"
+    return str(error) or type(error).__name__
+
+
+def find_again(name: str) -> Armature:
+    """The armature that the work began with."""
+    ob = bpy.data.objects.get(name)
+    if ob is None:
+        raise UserError(f"The armature '{name}' was deleted or renamed during the bake. Nothing "
+                        "was changed")
+    return ob
+
+
+# ---- reports of the session ----
+
+class Reports:
+    """Reports of the last bakes of armatures, for as long as the session lasts. An armature knows
+    its report by a key in its settings, which survives renaming and undo."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group                     # property group of the object: skel or skel_ik
+        self._reports: Dict[str, Any] = {}
+
+    def put(self, ob: Armature, report: Any) -> None:
+        key = uuid.uuid4().hex
+        self._reports[key] = report
+        getattr(ob, self._group).report = key
+
+    def get(self, ob: Optional[Armature]) -> Any:
+        """The report of an armature; None if it has none."""
+        return self._reports.get(getattr(ob, self._group).report) if ob is not None else None
+
+    def clear(self) -> None:
+        self._reports.clear()
+
+
+# ---- polls ----
+
+def is_not_editing(cls: Any, context: Context) -> bool:
+    if context.mode == "EDIT_ARMATURE":
+        cls.poll_message_set("Leave Edit Mode first")
+    return context.mode != "EDIT_ARMATURE"
+
+
+class OnArmature:
+    @classmethod
+    def poll(cls: Any, context: Context) -> bool:
+        if armature(context) is None:
+            cls.poll_message_set("Select an armature first")
+            return False
+        return is_not_editing(cls, context)
+
+
+# ---- short and long operators ----
+
+class ShortOperator:
+    """Operators that are done at once: run(context) returns the message."""
+
+    report: Any
+
+    def run(self, context: Context) -> str:
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> Status:
+        try:
+            message = self.run(context)
+        except (*FAILURES, SyntaxError) as error:
+            self.report({"ERROR"}, message_of(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, message)
+        return {"FINISHED"}
+
+
+class Slices:
+    """Work that is done between the events of a window."""
+
+    def __init__(self, context: Context, job: Generator[Tuple[float, str], None, str]) -> None:
+        self.job, self.area, self.manager = job, context.area, context.window_manager
+        self.timer = self.manager.event_timer_add(0.01, window=context.window)
+        self.manager.progress_begin(0, 100)
+        RUNNING.append(self)
+
+    def show(self, fraction: float, words: str) -> None:
+        self.manager.progress_update(int(100 * fraction))
+        if self.area:
+            self.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc cancels)")
+
+    def end(self) -> None:
+        """Whatever has happened to the file or the window meanwhile."""
+        if self not in RUNNING:
+            return
+        RUNNING.remove(self)
+        self.job.close()
+        try:
+            self.manager.event_timer_remove(self.timer)
+            self.manager.progress_end()
+            if self.area:
+                self.area.header_text_set(None)
+        except ReferenceError:
+            pass                                # another file has been opened
+
+
+class LongOperator(OnArmature):
+    """Operators with a generator work(context) that yields (fraction, words) and returns the final
+    message. closing: it is past the point at which it can be cancelled."""
+
+    report: Any
+    closing = False
+    _slices: Optional[Slices] = None
+
+    def work(self, context: Context) -> Work[str]:
+        raise NotImplementedError
+
+    @classmethod
+    def poll(cls: Any, context: Context) -> bool:
+        if RUNNING:
+            cls.poll_message_set("Skel is baking. Press Esc to cancel")
+            return False
+        return super().poll(context)
+
+    def _fail(self, error: BaseException) -> Status:
+        self.report({"ERROR"}, message_of(error))
+        return {"CANCELLED"}
+
+    def execute(self, context: Context) -> Status:
+        try:
+            self.report({"INFO"}, run(self.work(context)))
+        except FAILURES as error:
+            return self._fail(error)
+        return {"FINISHED"}
+
+    def invoke(self, context: Context, _event: Event) -> Status:
+        window = context.window
+        if bpy.app.background or window is None or not compat.can_add_modal(window):
+            return self.execute(context)
+        self._slices = Slices(context, self.work(context))
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, _context: Context, event: Event) -> Status:
+        slices = self._slices
+        assert slices is not None
+        if event.type == "ESC" and not self.closing:
+            slices.end()
+            self.report({"WARNING"}, "Cancelled. Nothing was changed")
+            return {"CANCELLED"}
+        if event.type != "TIMER":               # the user may look around, but change nothing
+            return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
+
+        until = time.perf_counter() + SLICE_S
+        try:
+            fraction, words = next(slices.job)
+            while time.perf_counter() < until:
+                fraction, words = next(slices.job)
+        except StopIteration as stop:
+            slices.end()
+            self.report({"INFO"}, stop.value)
+            return {"FINISHED"}
+        except FAILURES as error:
+            slices.end()
+            return self._fail(error)
+        except Exception:
+            slices.end()
+            raise
+        slices.show(fraction, words)
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, _context: Context) -> None:
+        if self._slices is not None:
+            self._slices.end()
+
+
+class FrameRange:
+    """Frames as properties of an operator; those that are not set come from the armature."""
+
+    properties: Any
+    frame_start: IntProperty(name="Start", default=1, options={"SKIP_SAVE"},
+                             description="First frame")
+    frame_end: IntProperty(name="End", default=250, options={"SKIP_SAVE"},
+                           description="Last frame")
+    frame_step: IntProperty(name="Step", default=1, min=1, options={"SKIP_SAVE"},
+                            description="Frames between two keys")
+
+    def given(self, name: str, otherwise: Any) -> Any:
+        """The value of the call, else another one, which the redo panel then shows."""
+        if not self.properties.is_property_set(name):
+            setattr(self, name, otherwise)
+        return getattr(self, name)
+
+    def frames(self, context: Context, ob: Armature) -> Tuple[int, int, int]:
+        """(first, last, step)."""
+        first, last = read.frame_range(context.scene, ob)
+        return (self.given("frame_start", first), self.given("frame_end", last),
+                self.given("frame_step", ob.skel.frame_step))
+
+
+# ---- checking the keys ----
+
+def check_playback(ob: Armature, result: Result) -> Work[Tuple[float, List[str]]]:
+    """Generator: compares what plays with what was computed. Returns (the largest error, warnings
+    about it and about Blender's scene)."""
+    expected = result.expected
+    poses, objects, places = yield from stage.read_playback(
+        ob, expected.frames, [target.at for target in expected.targets])
+    errors = playback.playback_errors(expected, poses, objects)
+    moved = playback.warn_of_moved_targets(expected.targets, expected.frames, places)
+    return max(errors)[0], [*expected.plan.shot.warnings, *moved,
+                            *playback.warn_of_playback(errors)]
+
+
+def checked(report: Any, error: float, warnings: List[str]) -> Any:
+    """A bake report with the results of check_playback."""
+    return replace(report, playback_error=error, warnings=(*report.warnings, *warnings))

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sidebar tab "Skel", the preferences page and the menu of pose mode. They only draw."""
+
+from typing import Any, Iterator, Sequence, Tuple
+
+import bpy
+
+from ..blender import takes
+from ..blender.rna import Armature, Context, Layout, Scene
+from ..core.binding import skelpy
+from ..core.report import BakeReport
+from .jobs import armature, find_armature
+from .operators import REPORTS
+
+
+class SkelPanel:
+    bl_space_type, bl_region_type, bl_category = "VIEW_3D", "UI", "Skel"
+    layout: Layout
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return armature(context) is not None
+
+    def columns(self) -> Layout:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        return layout
+
+
+def draw_range(layout: Layout, ob: Armature, scene: Scene) -> None:
+    """The frame range: that of the scene, unless the armature has its own."""
+    layout.prop(ob.skel, "use_range")
+    column = layout.column(align=True)
+    owner = ob.skel if ob.skel.use_range else scene
+    column.enabled = ob.skel.use_range
+    column.prop(owner, "frame_start", text="Start")
+    column.prop(owner, "frame_end", text="End")
+
+
+def draw_source(layout: Layout, ob: Armature) -> None:
+    """If a take plays, the animation that the next bake starts from."""
+    name = takes.source_name(ob)
+    if name is not None:
+        layout.label(text=f"Source: {name or 'the pose'}", icon="ACTION")
+
+
+def draw_automatic(layout: Layout, owner: Any, *names: str) -> None:
+    """Numbers that are computed if they are 0 or negative: the label says so."""
+    for name in names:
+        value = getattr(owner, name)
+        automatic = value < 0 if name in ("follow", "damping") else value == 0
+        label = owner.bl_rna.properties[name].name
+        layout.prop(owner, name, text=f"{label} (auto)" if automatic else label)
+
+
+class SKEL_PT_none(SkelPanel, bpy.types.Panel):
+    bl_label, bl_idname = "Skel", "SKEL_PT_none"
+    bl_options = {"HIDE_HEADER"}
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return armature(context) is None
+
+    def draw(self, _context: Context) -> None:
+        self.layout.label(text="Select an armature", icon="ARMATURE_DATA")
+
+
+class SKEL_PT_physics(SkelPanel, bpy.types.Panel):
+    bl_label, bl_idname = "Physics", "SKEL_PT_physics"
+
+    def draw(self, context: Context) -> None:
+        layout, ob = self.columns(), find_armature(context)
+        s = ob.skel
+        layout.prop(s, "preset")
+        layout.prop(s, "only_selected")
+        layout.prop(s, "start_velocity")
+        layout.prop(s, "target")
+        draw_source(layout, ob)
+        draw_range(layout, ob, context.scene)
+        row = layout.row()
+        row.scale_y = 1.6
+        row.operator_context = "INVOKE_DEFAULT"
+        row.operator("skel.bake_physics", icon="PHYSICS")
+
+
+class _Child(SkelPanel):
+    bl_parent_id = "SKEL_PT_physics"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class SKEL_PT_ground(_Child, bpy.types.Panel):
+    bl_label = "Ground and Obstacles"
+    bl_options = set()
+
+    def draw(self, context: Context) -> None:
+        layout, s = self.columns(), find_armature(context).skel
+        layout.prop(s, "ground")
+        column = layout.column(align=True)
+        column.enabled = s.ground
+        column.prop(s, "ground_height")
+        column.prop(s, "bounce")
+        layout.prop(s, "obstacles")
+        layout.prop(s, "ground_friction")
+
+
+class SKEL_PT_masses(_Child, bpy.types.Panel):
+    bl_label = "Masses"
+
+    def draw(self, context: Context) -> None:
+        layout, s = self.columns(), find_armature(context).skel
+        layout.prop(s, "mass_from")
+        draw_automatic(layout, s, "total_mass")
+        column = layout.column()
+        column.enabled = s.total_mass == 0
+        column.prop(s, "density")
+
+
+class SKEL_PT_motion(_Child, bpy.types.Panel):
+    bl_label = "Dynamics"
+
+    def draw(self, context: Context) -> None:
+        layout, s = self.columns(), find_armature(context).skel
+        draw_automatic(layout, s, "follow", "damping")
+        layout.prop(s, "friction")
+        layout.prop(s, "preroll")
+        layout.prop(s, "integrator")
+        draw_automatic(layout, s, "step")
+
+
+class SKEL_PT_output(_Child, bpy.types.Panel):
+    bl_label = "Output"
+
+    def draw(self, context: Context) -> None:
+        layout, s = self.columns(), find_armature(context).skel
+        layout.prop(s, "channels")
+        layout.prop(s, "frame_step")
+        layout.prop(s, "mute_constraints")
+
+
+class SKEL_PT_bone(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Active Bone", "SKEL_PT_bone"
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return context.active_pose_bone is not None
+
+    def draw(self, context: Context) -> None:
+        layout, bone = self.columns(), context.active_pose_bone
+        s = bone.skel
+        layout.label(text=bone.name, icon="BONE_DATA")
+        layout.prop(s, "role")
+        column = layout.column()
+        column.enabled = s.role != "NONE"
+        draw_automatic(column, s, "mass", "radius")
+        if s.role == "SOFT":
+            column.prop(s, "softness")
+        else:
+            self.draw_joint(column, s)
+        layout.operator("skel.copy_settings", icon="COPYDOWN")
+
+    @staticmethod
+    def draw_joint(column: Layout, s: Any) -> None:
+        column.prop(s, "joint")
+        if s.joint == "HINGE":
+            column.prop(s, "axis")
+        column.prop(s, "limits")
+        if s.limits == "CUSTOM":
+            names = ("limit_low", "limit_high") if s.joint == "HINGE" else ("cone", "twist")
+            for name in names:
+                column.prop(s, name)
+        column.prop(s, "friction")
+        row = column.row(align=True)
+        draw_automatic(row, s, "follow")
+        row.operator("skel.key_follow", text="", icon="KEYFRAME")
+        column.prop(s, "collide")
+
+
+# ---- the report ----
+
+class SKEL_PT_report(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Bake Report", "SKEL_PT_report"
+    bl_options = set()
+
+    @classmethod
+    def poll(cls, context: Context) -> bool:
+        return REPORTS.get(armature(context)) is not None
+
+    def draw(self, context: Context) -> None:
+        report = REPORTS.get(armature(context))
+        column = self.layout.column(align=True)
+        if not report.warnings:
+            column.label(text="OK, no warnings", icon="CHECKMARK")
+        for warning in report.warnings:
+            column.label(text=warning, icon="ERROR")
+        self.layout.operator_context = "INVOKE_DEFAULT"
+        self.layout.operator("skel.save_report", icon="EXPORT")
+
+
+class SKEL_PT_report_details(SkelPanel, bpy.types.Panel):
+    bl_label, bl_parent_id = "Details", "SKEL_PT_report"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: Context) -> None:
+        column = self.layout.column(align=True)
+        for label, value in rows_of(REPORTS.get(armature(context))):
+            row = column.split(factor=0.5)
+            row.label(text=label)
+            row.label(text=value)
+
+
+def rows_of(report: BakeReport) -> Iterator[Tuple[str, str]]:
+    """The details of a report as pairs of text."""
+    s, first, last = report.summary, report.rows[0], report.rows[-1]
+
+    def size(vector: Sequence[float]) -> float:
+        return sum(x * x for x in vector) ** 0.5
+
+    def change(name: str, unit: str) -> str:
+        return f"{first[name]:.4g} to {last[name]:.4g} {unit}"
+
+    def change_of_size(name: str, unit: str) -> str:
+        return f"{size(first[name]):.2g} to {size(last[name]):.2g} {unit}"
+
+    yield "Frames", f"{report.frames[0]} to {report.frames[1]}"
+    yield "Kinetic energy", change("kinetic", "J")
+    yield "Potential energy", change("potential", "J")
+    yield "Friction loss", f"{-last['work_friction']:.4g} J"
+    yield "Contact loss", f"{-last['work_contact']:.4g} J"
+    yield "Energy error", f"{s['energy_drift']:.1e}, relative"
+    yield "Momentum", change_of_size("momentum", "kg m/s")
+    yield "Angular momentum", change_of_size("angular_momentum", "kg m²/s")
+    yield "Largest joint gap", f"{1000 * s['joint_gap']:.2g} mm"
+    if report.playback_error is not None:
+        yield "Largest key error", f"{report.playback_error:.1e} of length"
+    yield "Peak ground force", f"{s['peak_ground_force']:.4g} N"
+    if s["rest_time"] >= 0:
+        before = sum(row["time"] < s["rest_time"] for row in report.rows)
+        yield "At rest from", f"frame {report.frames[0] + before}"
+    yield "Solver", s["integrator"]
+    yield "Steps", f"{s['steps']:.0f}, in {s['wall_seconds']:.2f} s"
+
+
+class SKEL_PT_analysis(_Child, bpy.types.Panel):
+    bl_label, bl_idname = "Analysis and Export", "SKEL_PT_analysis"
+
+    def draw(self, context: Context) -> None:
+        layout = self.columns()
+        layout.prop(find_armature(context).skel, "cutoff")
+        layout.operator("skel.inverse_dynamics", icon="FCURVE")
+        layout.separator()
+        layout.operator("skel.export_scene", icon="EXPORT")
+        layout.operator("skel.import_track", icon="IMPORT")
+
+
+class SkelPreferences(bpy.types.AddonPreferences):
+    bl_idname = (__package__ or "").rpartition(".")[0]      # of the add-on, not of this folder
+
+    def draw(self, _context: Context) -> None:
+        column = self.layout.column()
+        try:
+            column.label(text=f"libskel {skelpy.version()}", icon="CHECKMARK")
+        except (OSError, RuntimeError) as error:
+            column.label(text=f"The library cannot be loaded: {error}", icon="ERROR")
+        column.label(text="Open the sidebar of the 3D view (N), choose the tab Skel, select an "
+                     "armature and press Bake Physics")
+
+
+def draw_menu(self: Any, context: Context) -> None:
+    if armature(context) is None:
+        return
+    layout = self.layout
+    layout.separator()
+    layout.operator_context = "INVOKE_DEFAULT"
+    layout.operator("skel.bake_physics", icon="PHYSICS")
+    layout.operator_menu_enum("skel.set_role", "role", text="Physics Role")
+
+
+CLASSES = (SKEL_PT_none, SKEL_PT_physics, SKEL_PT_ground, SKEL_PT_masses, SKEL_PT_motion,
+           SKEL_PT_output, SKEL_PT_bone, SKEL_PT_report, SKEL_PT_report_details,
+           SKEL_PT_analysis, SkelPreferences)
+_register, _unregister = bpy.utils.register_classes_factory(CLASSES)
+
+
+def register() -> None:
+    _register()
+    bpy.types.VIEW3D_MT_pose_context_menu.append(draw_menu)
+
+
+def unregister() -> None:
+    bpy.types.VIEW3D_MT_pose_context_menu.remove(draw_menu)
+    _unregister()
