@@ -139,9 +139,9 @@ static void random_block(rng *r, skel__lu *b) {
    along the axes u and, at the end, u1. */
 static void spell_out(const skel__lu *b, int forces, const v3 *u, const v3 *u1, skel__lu_full *to) {
     memset(to, 0, sizeof *to);
-    to->r = b->r;
+    to->rows = b->rows;
     to->is_coupled = b->is_coupled;
-    for (int k = 0; k < b->r; ++k)
+    for (int k = 0; k < b->rows; ++k)
         for (int side = 0; side < 2; ++side) { /* the child's, the parent's */
             const int at = side == 0 ? b->child : !b->child;
             const double sign = (at == 0 ? 1.0 : -1.0);
@@ -157,7 +157,7 @@ static void spell_out(const skel__lu *b, int forces, const v3 *u, const v3 *u1, 
             }
             double *w = side == 0 ? to->wb : to->wa, *g = side == 0 ? to->gb : to->ga;
             const double col[6] = {force.x, force.y, force.z, turn.x, turn.y, turn.z};
-            for (int e = 0; e < 6; ++e) w[e * b->r + k] = sign * col[e];
+            for (int e = 0; e < 6; ++e) w[e * b->rows + k] = sign * col[e];
             v3_to(v3_scale(force1, sign), g + 6 * k);
             v3_to(v3_scale(turn1, sign), g + 6 * k + 3);
         }
@@ -173,7 +173,7 @@ static void spell_slide(rng *r, skel__lu *b, skel__lu_full *to) {
         u[k] = v3_mad(unit, 0.2, random_vector(r));
         u1[k] = v3_mad(u[k], 0.05, random_vector(r));
     }
-    b->r = 5;
+    b->rows = 5;
     b->full = to;
     spell_out(b, 2, u, u1, to);
     for (int k = 0; k < 36 && b->is_coupled; ++k) {
@@ -201,7 +201,7 @@ static void solve_densely(const skel_model *m, const skel__lu *lu, const skel__l
     int first[BODIES], n = 6 * m->na;
     for (int32_t k = 0; k < m->nd; ++k) {
         first[m->order[k]] = n;
-        n += lu[m->order[k]].r;
+        n += lu[m->order[k]].rows;
     }
     memset(a, 0, sizeof a);
     memcpy(x, rho, 6 * (size_t)m->na * sizeof *x);
@@ -216,21 +216,21 @@ static void solve_densely(const skel_model *m, const skel__lu *lu, const skel__l
             *entry(a, n, 6 * i + row, 6 * p + col) = f->kba[at];
             *entry(a, n, 6 * p + row, 6 * i + col) = f->kab[at];
         }
-        for (int e = 0; e < 6 * lu[i].r; ++e) {
+        for (int e = 0; e < 6 * lu[i].rows; ++e) {
             const int row = e / 6, col = e % 6, at = first[i] + row;
             *entry(a, n, at, 6 * i + col) = f->gb[e];
-            *entry(a, n, 6 * i + col, at) = -f->wb[col * lu[i].r + row];
+            *entry(a, n, 6 * i + col, at) = -f->wb[col * lu[i].rows + row];
             x[at] = gamma[6 * i + row];
             if (p < 0) continue;
             *entry(a, n, at, 6 * p + col) = f->ga[e];
-            *entry(a, n, 6 * p + col, at) = -f->wa[col * lu[i].r + row];
+            *entry(a, n, 6 * p + col, at) = -f->wa[col * lu[i].rows + row];
         }
     }
     skel__solve(a, x, n);
     memcpy(y, x, 6 * (size_t)m->na * sizeof *y);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        memcpy(l + 6 * i, x + first[i], (size_t)lu[i].r * sizeof *l);
+        memcpy(l + 6 * i, x + first[i], (size_t)lu[i].rows * sizeof *l);
     }
 }
 
@@ -253,7 +253,7 @@ START_TEST(elimination) {
         const int32_t i = m->order[k];
         const int joint = m->body[i].joint;
         skel__lu *b = &quick.lu[i];
-        b->r = joint < 0 ? 0 : 3 + rng_int(&r, 4);
+        b->rows = joint < 0 ? 0 : 3 + rng_int(&r, 4);
         b->child = rng_int(&r, 2);
         b->is_coupled = joint >= 0 && m->body[i].is_inner && rng_int(&r, 2);
         random_block(&r, b);
@@ -280,7 +280,7 @@ START_TEST(elimination) {
             near1(quick.y[at], judge.y[at], 1e-9 * (1 + fabs(judge.y[at])));
             ck_assert_double_eq(quick.y[at], wide.y[at]);
             ck_assert_double_eq(quick.y[at], both.y[at]);
-            if (e >= quick.lu[m->order[k]].r) continue;
+            if (e >= quick.lu[m->order[k]].rows) continue;
             near1(quick.l[at], judge.l[at], 1e-9 * (1 + fabs(judge.l[at])));
             ck_assert_double_eq(quick.l[at], wide.l[at]);
             ck_assert_double_eq(quick.l[at], both.l[at]);
@@ -301,7 +301,7 @@ START_TEST(far_slides_stay_closed) {
     memset(lu, 0, sizeof lu);
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        lu[i].r = 5;
+        lu[i].rows = 5;
         lu[i].child = rng_int(&r, 2);
         random_block(&r, &lu[i]);
         for (int e = 0; k == 1 && e < SKEL__WIDE6; ++e) lu[i].a[e] *= 1e-4;
@@ -343,7 +343,7 @@ static void run_by(scene *s, const skel__sweeps *by, skel__kin *out) {
     skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_CONSERVING;
     ck_assert_int_eq(skel__conserving_reserve(s->state), SKEL_OK);
-    s->state->em->by = by;
+    s->state->em->sweeps = by;
     for (int k = 0; k < 240; ++k) ck_assert_int_eq(skel_step(s->state, &d, NULL), SKEL_OK);
     memcpy(out, s->state->x, (size_t)s->model->na * sizeof *out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sweeps and the elimination once more, compiled for processors with AVX2. */
+/* The loops over all bodies and the elimination, compiled again for processors with AVX2. */
 #define SKEL__WIDE
 /* NOLINTBEGIN(bugprone-suspicious-include) */
 #include "integrate/sweep.c"
