@@ -672,13 +672,14 @@ static skel_status fail_start(const skel__cvode *c, skel_status status, skel_err
 
 /* ---- start and restart ---- */
 
+/* Adds the steps, and those rejected by the error test or the corrector, since the last restart. */
 static void add_counts(const skel__cvode *c, skel__cvode_counts *sum) {
-    long steps = 0, wrong = 0, open = 0;
+    long steps = 0, inaccurate = 0, unsolved = 0;
     CVodeGetNumSteps(c->mem, &steps);
-    CVodeGetNumErrTestFails(c->mem, &wrong);
-    CVodeGetNumStepSolveFails(c->mem, &open);
+    CVodeGetNumErrTestFails(c->mem, &inaccurate);
+    CVodeGetNumStepSolveFails(c->mem, &unsolved);
     sum->steps += (double)steps;
-    sum->rejected += (double)(wrong + open);
+    sum->rejected += (double)(inaccurate + unsolved);
 }
 
 /* Longest step [s]; 0: no bound. Steps must not pass over events, nor over the history that muscles

@@ -57,13 +57,20 @@ static double position_bias(skel_state *s) {
     return worst;
 }
 
+/* Number of constraint rows of a kind that are lengths: three minus its free lengths. */
+static int length_row_count(const skel_joint_kind *kind) {
+    int count = 3;
+    for (int k = 0; k < kind->dof; ++k) count -= kind->dof_kind[k] == SKEL_COORDINATE_LENGTH;
+    return count;
+}
+
 /* The largest gap or misalignment of the loop joints, in the same units. The rows of lengths come
    first. */
 static double loop_gap(const skel_state *s) {
     double worst = 0;
     for (int32_t k = 0; k < s->nloop; ++k) {
         const skel__joint *j = &s->m->joint[s->loop_joint[k]];
-        const int lengths = skel__joint_kinds[j->type].is_through_point ? 3 : 2;
+        const int lengths = length_row_count(&skel__joint_kinds[j->type]);
         const double unit = s->m->length_scale + v3_norm(s->x[j->a].p);
         skel__rows rows;
 
