@@ -694,7 +694,7 @@ class Calls(Folder):
         wrong("--fps: is given twice", "bake", scene, "--fps=1", "--fps=2")
         wrong("--step: needs a value", "bake", scene, "--step")
         wrong("--end: is '1.5', must be a whole number", "bake", scene, "--end=1.5")
-        wrong("--end: is 0, must be at least the start", "bake", scene, "--end=0")
+        wrong("--end: is 0, must be at least the first frame", "bake", scene, "--end=0")
         wrong("--end: gives 1000000000 frames", "bake", scene, "--end=1000000000")
         wrong("--integrator: is 'magic', must be one of auto, euler, rk4, adams, bdf, conserving",
               "bake", scene, "--integrator=magic")
@@ -771,7 +771,7 @@ class Tools(Folder):
         self.scene.write_text(to_text(scene), encoding="utf-8")
         done = run("accel", self.scene)
         self.assertEqual(done.returncode, 0)
-        self.assertIn(b"warning: velocities broke the joints", done.stderr)
+        self.assertIn(b"warning: velocities violated the joints", done.stderr)
 
     def test_fk(self):
         given = json.loads(run("fk", self.scene).stdout)
@@ -794,7 +794,7 @@ class Tools(Folder):
         for q, text in (("1,2", "--q: has 2 numbers, must have 9: top 1, elbow 4, wrist 1, grip 2"),
                         ("", "--q: has 0 numbers, must have 9"),
                         ("0,1,0,0,0,x,0,0,0", "--q: number 6 is 'x', must be a number"),
-                        ("0,1,1,0,0,0,0,0,0", "--q: joint 'elbow' is a quaternion of length")):
+                        ("0,1,1,0,0,0,0,0,0", "--q: the quaternion of joint 'elbow' has length")):
             done = run("fk", self.scene, f"--q={q}")
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr.decode())

@@ -483,11 +483,11 @@ class Extraction(unittest.TestCase):
 
     def test_choices_are_in_the_notes(self):
         notes = " ".join(json.loads(skelpy.Scene.from_file(ROBOTS / "ur5.json").to_dh())["notes"])
-        for word in ("base holds", "tool holds", "intersects the next axis", "parallel to the next"):
+        for word in ("base holds", "tool holds", "intersects the next", "parallel to the next"):
             self.assertIn(word, notes)
         slides = skelpy.Scene.from_file(ROBOTS / "stanford.json")
         notes = " ".join(json.loads(slides.to_dh())["notes"])
-        self.assertIn("a slide has no place", notes)
+        self.assertIn("the axis of a slide has only a direction", notes)
 
     def test_ends_must_be_there(self):
         for arguments, text in ((("--tip", "nobody"), b"tip: is 'nobody', must be a body"),
