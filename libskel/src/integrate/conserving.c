@@ -415,7 +415,8 @@ static void commit(skel_state *s, double h, const skel__power *work) {
 
 /* One step of length h. A warm start that fails is followed by a cold start and, with loops, by a
    weaker regularisation. Returns 0 if all fail: the step is too long. */
-static int try_step(skel_state *s, double h) {
+static int try_step(skel_state *s, double h, void *unused) {
+    (void)unused;
     skel__conserving *em = s->em;
     const int tries = s->nloop > 0 ? 3 : 2;
 
@@ -481,18 +482,6 @@ static double limit_by_contacts(skel_state *s, double length, double step) {
     return next;
 }
 
-static int step_fn(skel_state *s, double h, void *data) {
-    (void)data;
-    return try_step(s, h);
-}
-
-/* One substep, which ends earlier at an impact; *done is the time that it took [s]. */
-static int try_substep(skel_state *s, double length, double *done) {
-    *done = length;
-    if (s->em->substep.impact_count > SUBSTEP_IMPACTS_MAX) return try_step(s, length);
-    return skel__step_until_impact(s, length, step_fn, NULL, done);
-}
-
 /* Continues to the end of the step in substeps. They are shorter while a contact is followed, and
    are halved if Newton's method fails. At a deadline it returns SKEL_MORE, after at least one
    substep. */
@@ -509,8 +498,12 @@ static skel_status step_within(skel_state *s) {
         double length = fmin(limit_by_contacts(s, fmin(sub->length, remaining), h), remaining);
         if (remaining < 1.5 * length) length = remaining;
 
-        double done;
-        if (try_substep(s, length, &done)) {
+        /* The substep ends earlier at an impact; after very many of them it passes through. */
+        double done = length;
+        const int is_done = sub->impact_count > SUBSTEP_IMPACTS_MAX
+                                ? try_step(s, length, NULL)
+                                : skel__step_until_impact(s, length, try_step, NULL, &done);
+        if (is_done) {
             skel__muscle_remember(s);
             if (skel__impacts(s) > 0) s->em->history_count = 0;
             sub->impact_count += done < length;
