@@ -294,7 +294,7 @@ START_TEST(tables_that_overflow_are_refused) {
     skel_error_init(&err);
     ck_assert_int_eq(skel_dh_convert(dh, SKEL_DH_MODIFIED, &to, &err), SKEL_E_ARGUMENT);
     ck_assert_ptr_null(to);
-    require_message(&err, "tool", "smaller lengths");
+    require_message(&err, "tool", "must be shorter");
 
     const double q = 0;
     double frames[14];

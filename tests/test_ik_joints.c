@@ -422,7 +422,7 @@ START_TEST(wrong_mimics_are_refused_by_name) {
     skel_ik_desc_init(&d), skel_error_init(&err);
     d.model = m, d.goals = &g, d.goal_count = 1;
     ck_assert_int_eq(skel_ik_create(&d, &ik, &err), SKEL_E_JOINT);
-    ck_assert_msg(strstr(err.text, "joints[0].limits: 'joint 0' and the joints that mimic it"),
+    ck_assert_msg(strstr(err.text, "joints[0].limits: the limits of 'joint 0' and of the joints"),
                   "%s", err.text);
     skel_model_destroy(m);
 }

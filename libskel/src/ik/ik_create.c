@@ -179,6 +179,17 @@ static skel_status check_extent(const skel_model *m, skel_error *err) {
                 err, SKEL_E_ARGUMENT, i, -1,
                 "bodies[%d] '%s': is farther than %g m from the origin, which IK refuses", i,
                 m->body[i].name, IK_COORDINATE_MAX);
+
+    for (int32_t k = 0; k < m->nmimic; ++k) {
+        const skel__joint *j = &m->joint[m->mimic_joint[k]];
+        if (!(fabs(j->mimic_factor) <= IK_COORDINATE_MAX &&
+              fabs(j->mimic_shift) <= IK_COORDINATE_MAX))
+            return skel__fail(
+                err, SKEL_E_ARGUMENT, -1, m->mimic_joint[k],
+                "joints[%d] '%s': mimics with the factor %g and the offset %g, must be "
+                "within %g",
+                m->mimic_joint[k], j->name, j->mimic_factor, j->mimic_shift, IK_COORDINATE_MAX);
+    }
     return SKEL_OK;
 }
 
