@@ -366,7 +366,7 @@ class Contacts(InFolder):
                                       r"that contacts cannot provide")
 
     def test_what_no_equation_tells_is_named(self):
-        """An arm that hangs from the world and rests on a table: its joint could carry it too."""
+        """An arm that attached to the world and rests on a table: its joint could carry it too."""
         scene = {"format": "skel-scene/1", "name": "arm",
                  "bodies": [{"name": "arm", "mass": 1, "inertia": [0.01, 0.01, 0.01],
                              "position": [0.5, 0, 0.05],
@@ -444,7 +444,7 @@ class Flight(InFolder):
         self.refused(skel(*base, "--to", "scene", "--time", "1", "--about", "1,2"), "--about")
         self.refused(skel(*base, "--to", "scene", "--time", "1", "-o", s), "overwritten")
         self.refused(skel("flight", SAMPLES / "pendulum.json", "--from", "scene", "--to", "scene",
-                          "--time", "1"), "hangs from the world")
+                          "--time", "1"), "attached to the world")
         late = skel(*base, "--to", "scene", "--time", "0.305", "--fps", "10")
         self.assertEqual(late.returncode, 0)
         self.assertIn("before the landing", late.stderr)
