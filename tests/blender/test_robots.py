@@ -679,7 +679,8 @@ class Robots(unittest.TestCase):
             said = self.skel.operators_robots.SKEL_OT_extract_dh.run(operator, bpy.context)
             ((kinds, warning),) = [call.args for call in operator.report.call_args_list]
             self.assertEqual(kinds, {"WARNING"})
-            self.assertRegex(warning, f"the axes of 'j1' and 'j2' deviate from parallel by .*{words}.* .Snap ")
+            self.assertRegex(
+                warning, f"the axes of 'j1' and 'j2' deviate from parallel .*{words}.* .Snap ")
             self.assertIn(f"'tool0': the tool is within {receipt['position_error']:.3g} m and "
                           f"{receipt['angle_error']:.3g} rad of its exact pose", said)
 
