@@ -148,7 +148,7 @@ START_TEST(a_urdf_stays_as_it_is) {
     ck_assert_str_eq(a, b);
     ck_assert_str_eq(scene, same);
     ck_assert_str_eq(scene, again);
-    ck_assert_int_eq(skel_scene_mimic_count(three), 1);
+    ck_assert_int_eq(skel_model_mimic_count(skel_scene_model(three)), 1);
     ck_assert_int_eq(skel_scene_frame_count(three), 11);
     skel_scene_destroy(one), skel_scene_destroy(two), skel_scene_destroy(three);
     free(text), free(a), free(b), free(scene), free(same), free(again);

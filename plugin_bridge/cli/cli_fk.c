@@ -86,7 +86,7 @@ static int read_without_mimics(const skel_scene *scene, const char *text, double
     }
     free(given);
 
-    skel_scene_apply_mimic(scene, q);
+    skel_model_apply_mimic(model, q);
     return code;
 }
 
@@ -116,7 +116,7 @@ static int read_coordinates(const skel_scene *scene, const char *text, const cha
 
     const int32_t count = count_numbers(text), all = skel_model_q_count(model);
     int code;
-    if (count == all - skel_scene_mimic_count(scene) && count != all)
+    if (count == all - skel_model_mimic_count(model) && count != all)
         code = read_without_mimics(scene, text, q);
     else if (count != all)
         return wrong_count(model, count);

@@ -145,33 +145,3 @@ void scene_put_mimic(text_buffer *t, const char *of, double factor, double offse
     text_number(t, offset);
     text_add(t, "}");
 }
-
-/* ---- public ---------------------------------------------------------------------------------- */
-
-int32_t skel_scene_mimic_count(const skel_scene *scene) {
-    return scene ? skel_model_mimic_count(scene->model) : 0;
-}
-
-skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
-                                 int32_t *of, double *factor, double *offset) {
-    if (mimic < 0 || mimic >= skel_scene_mimic_count(scene)) return SKEL_E_ARGUMENT;
-    skel_joint_desc j;
-    skel_joint_desc_init(&j);
-
-    /* The joint with `mimic` mimic joints before it. */
-    int32_t i = -1;
-    for (int32_t remaining = mimic; remaining >= 0;) {
-        skel_model_get_joint(scene->model, ++i, &j);
-        remaining -= j.mimic.source >= 0;
-    }
-
-    if (joint) *joint = i;
-    if (of) *of = j.mimic.source;
-    if (factor) *factor = j.mimic.multiplier;
-    if (offset) *offset = j.mimic.offset;
-    return SKEL_OK;
-}
-
-skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q) {
-    return scene ? skel_model_apply_mimic(scene->model, q) : SKEL_E_ARGUMENT;
-}

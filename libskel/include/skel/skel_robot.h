@@ -32,14 +32,6 @@ SKEL_API const char *skel_scene_pose_name(const skel_scene *scene, int32_t pose)
     of range. */
 SKEL_API const double *skel_scene_pose_q(const skel_scene *scene, int32_t pose);
 
-/** Number of mimic joints, see skel_joint_mimic. */
-SKEL_API int32_t skel_scene_mimic_count(const skel_scene *scene);
-/** Gives one mimic joint: q of *joint = *factor times q of *of + *offset [rad] or [m]. */
-SKEL_API skel_status skel_scene_get_mimic(const skel_scene *scene, int32_t mimic, int32_t *joint,
-                                          int32_t *of, double *factor, double *offset);
-/** Overwrites the coordinates of all mimic joints in q, as skel_model_apply_mimic does. */
-SKEL_API skel_status skel_scene_apply_mimic(const skel_scene *scene, double *q);
-
 /** A chain that is written as a table. */
 typedef struct skel_scene_dh_desc {
     uint32_t struct_size; /**< sizeof this struct in the caller */
