@@ -205,9 +205,11 @@ def solve(ik: IkShot, library: Optional[str] = None) -> Work[IkResult]:
     """Generator: solves the goals of every frame."""
     plan = yield from plan_ik(ik, library)
     yield 0.05, "building the scene"
-    text = plan.scene.to_json()
-    yield 0.07, "building the scene"
-    scene = skelpy.Scene.from_json(text, library)
+    pieces: List[str] = []
+    for piece in plan.scene.json_pieces():
+        pieces.append(piece)
+        yield 0.06, "building the scene"
+    scene = skelpy.Scene.from_json("".join(pieces), library)
     yield 0.1, "solving"
 
     shot = ik.shot
@@ -218,7 +220,9 @@ def solve(ik: IkShot, library: Optional[str] = None) -> Work[IkResult]:
             done = motion.advance(SLICE_MS)
             yield 0.1 + 0.75 * motion.progress, "solving"
         channels = yield from keys_of(plan, motion.poses, first, shot.frame_step, library)
+        yield 0.85, "solving"
         channels = _with_whole_turns(plan, scene, motion, channels)
+        yield 0.85, "solving"
         expected = expected_of(plan, motion.poses, first, shot.frame_step)
         expected = replace(expected, targets=_expected_targets(plan, expected.samples))
         yield 0.85, "solving"

@@ -664,16 +664,20 @@ static int solve(const call *c, const skel_scene *scene, const skel_track *track
     return code;
 }
 
+/* Whether the name of a format, as in --to or behind the dot of a file, is `format`. */
+static int is_format(const char *name, const char *format) {
+    return name && strcmp(name, format) == 0;
+}
+
 /* The format by --to, or by the name of the file; CSV for standard output. */
 static int pick_format(call *c) {
     const int is_file = c->out && strcmp(c->out, "-") != 0;
     const char *dot = is_file ? strrchr(c->out, '.') : NULL;
-    const char *name = "csv";
-    if (is_file) name = dot ? dot + 1 : "";
-    if (c->to) name = c->to;
+    const char *name = c->to;
+    if (!name && dot) name = dot + 1;
 
-    c->as_json = strcmp(name, "json") == 0;
-    if (c->as_json || strcmp(name, "csv") == 0) return CLI_DONE;
+    c->as_json = is_format(name, "json");
+    if (c->as_json || is_format(name, "csv") || (!c->to && !is_file)) return CLI_DONE;
     if (c->to) return cli_error(CLI_WRONG, NULL, "--to: is '%s', must be csv or json", c->to);
     return cli_error(CLI_WRONG, c->out, "must end in .csv or .json, or --to must be given");
 }
