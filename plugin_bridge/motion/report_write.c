@@ -174,6 +174,16 @@ static void put_frame(text_buffer *t, int32_t frame, const skel_report_row *row)
         {"limit_violation", row->limit_violation},
     };
 
+    const struct {
+        const char *name;
+        const double *value;
+    } momenta[] = {
+        {"momentum", row->momentum},
+        {"angular_momentum", row->angular_momentum},
+        {"impulse", row->impulse},
+        {"angular_impulse", row->angular_impulse},
+    };
+
     /* Energies and works [J]. */
     text_addf(t, "{\"frame\": %d, ", (int)frame);
     put_all(t, energies, sizeof energies / sizeof *energies);
@@ -182,14 +192,10 @@ static void put_frame(text_buffer *t, int32_t frame, const skel_report_row *row)
     text_add(t, "}, ");
 
     /* Momenta and impulses [N s], [N m s]. */
-    put_vector(t, "momentum", row->momentum);
-    text_add(t, ", ");
-    put_vector(t, "angular_momentum", row->angular_momentum);
-    text_add(t, ", ");
-    put_vector(t, "impulse", row->impulse);
-    text_add(t, ", ");
-    put_vector(t, "angular_impulse", row->angular_impulse);
-    text_add(t, ", ");
+    for (size_t k = 0; k < sizeof momenta / sizeof *momenta; ++k) {
+        put_vector(t, momenta[k].name, momenta[k].value);
+        text_add(t, ", ");
+    }
 
     /* Joints and contacts. */
     put_all(t, errors, sizeof errors / sizeof *errors);

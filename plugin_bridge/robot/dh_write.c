@@ -249,22 +249,39 @@ static skel_status rewrite_text(const char *table, size_t length, int32_t conven
     return rewrite(&w->d, convention, err);
 }
 
-skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention, int32_t is_csv,
-                            char *text, size_t capacity, size_t *needed, skel_error *err) {
+/* What is written of a table. */
+typedef enum output { OUTPUT_JSON, OUTPUT_CSV, OUTPUT_REPORT } output;
+
+static void put_output(text_buffer *t, const rewriting *w, output kind) {
+    switch (kind) {
+    case OUTPUT_JSON: dh_put(t, &w->d, w->s.robot); break;
+    case OUTPUT_CSV: dh_put_csv(t, &w->d, w->s.robot); break;
+    case OUTPUT_REPORT:
+        text_add(t, "receipt: ");
+        dh_put_accuracy(t, &w->d.receipt);
+        text_add(t, "\n");
+        break;
+    }
+}
+
+static skel_status write_table(const char *table, size_t length, int32_t convention, output kind,
+                               char *text, size_t capacity, size_t *needed, skel_error *err) {
     if (!table || (!text && capacity > 0) ||
         (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
         return SKEL_E_ARGUMENT;
+
     const doc_locale locale = doc_locale_enter();
     rewriting w = {0};
     document doc;
     text_buffer t = {0};
     skel_status status = rewrite_text(table, length, convention, &doc, &w, err);
-    if (status == SKEL_OK && is_csv)
-        dh_put_csv(&t, &w.d, w.s.robot);
-    else if (status == SKEL_OK)
-        dh_put(&t, &w.d, w.s.robot);
-    if (status == SKEL_OK)
-        status = scene_give_readable(&t, "the table", text, capacity, needed, err);
+    if (status == SKEL_OK) {
+        put_output(&t, &w, kind);
+        status = kind == OUTPUT_REPORT
+                     ? text_give(&t, text, capacity, needed)
+                     : scene_give_readable(&t, "the table", text, capacity, needed, err);
+    }
+
     text_free(&t);
     doc_close(&doc);
     robot_free(w.s.robot);
@@ -272,25 +289,13 @@ skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention
     return status;
 }
 
+skel_status skel_dh_rewrite(const char *table, size_t length, int32_t convention, int32_t is_csv,
+                            char *text, size_t capacity, size_t *needed, skel_error *err) {
+    return write_table(table, length, convention, is_csv ? OUTPUT_CSV : OUTPUT_JSON, text, capacity,
+                       needed, err);
+}
+
 skel_status skel_dh_rewrite_report(const char *table, size_t length, int32_t convention, char *text,
                                    size_t capacity, size_t *needed, skel_error *err) {
-    if (!table || (!text && capacity > 0) ||
-        (convention != SKEL_DH_STANDARD && convention != SKEL_DH_MODIFIED))
-        return SKEL_E_ARGUMENT;
-    const doc_locale locale = doc_locale_enter();
-    rewriting w = {0};
-    document doc;
-    text_buffer t = {0};
-    skel_status status = rewrite_text(table, length, convention, &doc, &w, err);
-    if (status == SKEL_OK) {
-        text_add(&t, "receipt: ");
-        dh_put_accuracy(&t, &w.d.receipt);
-        text_add(&t, "\n");
-        status = text_give(&t, text, capacity, needed);
-    }
-    text_free(&t);
-    doc_close(&doc);
-    robot_free(w.s.robot);
-    doc_locale_leave(locale);
-    return status;
+    return write_table(table, length, convention, OUTPUT_REPORT, text, capacity, needed, err);
 }

@@ -14,6 +14,7 @@
 
 #include <skel/skel_bake.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,41 +139,38 @@ static char *next_warning(skel_bake *b) {
     return NULL;
 }
 
-static void warn(skel_bake *b, const char *text, double value) {
+SKEL__PRINTF(2, 3) static void warn(skel_bake *b, const char *form, ...) {
     char *at = next_warning(b);
-    if (at) snprintf(at, BAKE_WARNING_LENGTH, text, value);
+    if (!at) return;
+
+    va_list args;
+    va_start(args, form);
+    vsnprintf(at, BAKE_WARNING_LENGTH, form, args);
+    va_end(args);
 }
 
 /* Warns of settings that the chosen integrator ignores. */
 static void warn_unused(skel_bake *b, const skel_bake_desc *d) {
     const char *name = skel_integrator_name(b->integrator);
     const int chooses_steps = skel__chooses_steps(b->integrator);
-    const int ignores_step = chooses_steps && d->step > 0;
-    const int ignores_tolerance = !chooses_steps && d->tolerance != k_bake.tolerance;
-    const int ignores_solver =
-        b->integrator == SKEL_INTEGRATOR_CONSERVING && d->solver != k_bake.solver;
-    char *at;
 
-    at = ignores_step ? next_warning(b) : NULL;
-    if (at)
-        snprintf(at, BAKE_WARNING_LENGTH,
-                 "step: %g s has no effect: the integrator '%s' chooses its steps by the "
-                 "tolerance, which is %g; set that, or use integrator 'rk4'",
-                 d->step, name, d->tolerance);
+    if (chooses_steps && d->step > 0)
+        warn(b,
+             "step: %g s has no effect: the integrator '%s' chooses its steps by the tolerance, "
+             "which is %g; set that, or use integrator 'rk4'",
+             d->step, name, d->tolerance);
 
-    at = ignores_tolerance ? next_warning(b) : NULL;
-    if (at)
-        snprintf(at, BAKE_WARNING_LENGTH,
-                 "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; use "
-                 "integrator 'adams', or a shorter step",
-                 d->tolerance, name, b->h);
+    if (!chooses_steps && d->tolerance != k_bake.tolerance)
+        warn(b,
+             "tolerance: %g has no effect: the integrator '%s' has fixed steps of %.6g s; use "
+             "integrator 'adams', or a shorter step",
+             d->tolerance, name, b->h);
 
-    at = ignores_solver ? next_warning(b) : NULL;
-    if (at)
-        snprintf(at, BAKE_WARNING_LENGTH,
-                 "solver: '%s' has no effect: the integrator '%s' solves its own equations; use "
-                 "integrator 'rk4' or 'adams'",
-                 skel_solver_name(d->solver), name);
+    if (b->integrator == SKEL_INTEGRATOR_CONSERVING && d->solver != k_bake.solver)
+        warn(b,
+             "solver: '%s' has no effect: the integrator '%s' solves its own equations; use "
+             "integrator 'rk4' or 'adams'",
+             skel_solver_name(d->solver), name);
 }
 
 /* Warns of loop joints with redundant constraint rows. They do no harm, but may be unintended. */
@@ -180,13 +178,11 @@ static void warn_redundant(skel_bake *b) {
     const skel_state *s = b->state;
     for (int32_t k = 0; k < b->m->nl; ++k) {
         const int32_t implied = skel__loop_implied(s, k);
-        char *at = implied > 0 ? next_warning(b) : NULL;
-        if (at)
-            snprintf(
-                at, BAKE_WARNING_LENGTH,
-                "joint '%s' closes a loop; %d of its %d constraint rows are redundant with those "
-                "of other joints and were regularised",
-                b->m->joint[s->loop_joint[k]].name, implied, s->loop_rows[k].count);
+        if (implied > 0)
+            warn(b,
+                 "joint '%s' closes a loop; %d of its %d constraint rows are redundant with those "
+                 "of other joints and were regularised",
+                 b->m->joint[s->loop_joint[k]].name, implied, s->loop_rows[k].count);
     }
 }
 
@@ -194,17 +190,16 @@ static void warn_redundant(skel_bake *b) {
    such a pair never touch. */
 static void warn_overlap(skel_bake *b) {
     const skel_model *m = b->m;
-    char *at = m->overlap_count > 0 ? next_warning(b) : NULL;
-    if (!at) return;
+    if (m->overlap_count == 0) return;
 
     char more[48] = "";
     if (m->overlap_count > 1)
         snprintf(more, sizeof more, " (and %d more pairs like it)", m->overlap_count - 1);
 
-    snprintf(at, BAKE_WARNING_LENGTH,
-             "'%s' and '%s' overlap at the start, so they pass through each other%s; move them "
-             "apart, or make one of them smaller",
-             m->body[m->overlap_first[0]].name, m->body[m->overlap_first[1]].name, more);
+    warn(b,
+         "'%s' and '%s' overlap at the start, so they pass through each other%s; move them "
+         "apart, or make one of them smaller",
+         m->body[m->overlap_first[0]].name, m->body[m->overlap_first[1]].name, more);
 }
 
 /* Projects the start onto the joints [HAK (1), (2)] and warns of large corrections. */
@@ -226,7 +221,7 @@ static skel_status project_start(skel_bake *b, skel_error *err) {
 
     if (b->m->nl > 0) warn_redundant(b);
     if (b->m->pairs_left_out)
-        warn(b, "too many bodies: they pass through each other unless `collide` is set", 0);
+        warn(b, "too many bodies: they pass through each other unless `collide` is set");
     warn_overlap(b);
     return SKEL_OK;
 }
