@@ -212,11 +212,12 @@ NO_CONST = re.compile(r"\(\w[\w ]*\*\)\s*\(uintptr_t\)")
 
 
 def check_macros():
-    """Macros of the engine and the bridge. A file that undefines a name may define it as it likes:
-    the name does not outlive its use."""
+    """Macros of the engine, the bridge and the tests. A file that undefines a name may define it as
+    it likes: the name does not outlive its use."""
     values = {}
     for path in paths():
-        inside = os.path.relpath(path, ROOT).split(os.sep)[0] in ("libskel", "plugin_bridge")
+        folder = os.path.relpath(path, ROOT).split(os.sep)[0]
+        inside = folder in ("libskel", "plugin_bridge", "tests")
         if not inside or not path.endswith((".c", ".h")):
             continue
         text = read(path)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_N 700
+#define CONSERVING_NUMBERS_MAX 700
 
 /* Worst of what should stay as it is, over a run. */
 typedef struct drift {
@@ -257,7 +257,7 @@ static void follow_at_30_hz(skel_body_desc *b, int nb, skel_joint_desc *j, int n
 }
 
 static double worst_turn(const skel_state *s) { /* largest joint angle away from the target */
-    double q[MAX_N], worst = 0;
+    double q[CONSERVING_NUMBERS_MAX], worst = 0;
     ck_assert_int_eq(skel_state_get_q(s, q), SKEL_OK);
     for (int32_t k = 0; k < s->m->nj; ++k) {
         const skel__joint *j = &s->m->joint[k];

@@ -261,15 +261,15 @@ END_TEST
 
 /* ---- a chain ---- */
 
-#define LINKS 40
+#define CONTACT_LINKS 40
 
 /* A straight chain of light links, above a ground. */
 static scene chain_over(void) {
-    static skel_body_desc b[LINKS];
-    static skel_joint_desc j[LINKS];
+    static skel_body_desc b[CONTACT_LINKS];
+    static skel_joint_desc j[CONTACT_LINKS];
     skel_ground_desc ground;
     skel_model_desc d;
-    for (int k = 0; k < LINKS; ++k) {
+    for (int k = 0; k < CONTACT_LINKS; ++k) {
         b[k] = body_of(SKEL_SHAPE_CAPSULE, 0.076, 0.012, 0, 0.04);
         b[k].position[0] = 0.1 * k, b[k].position[2] = 3;
         b[k].orientation[0] = b[k].orientation[2] = sqrt(0.5);
@@ -278,7 +278,7 @@ static scene chain_over(void) {
         j[k].parent_position[2] = 0.05, j[k].child_position[2] = -0.05, j[k].friction = 1e-3;
     }
     skel_ground_desc_init(&ground), skel_model_desc_init(&d);
-    d.bodies = b, d.body_count = LINKS, d.joints = j, d.joint_count = LINKS - 1;
+    d.bodies = b, d.body_count = CONTACT_LINKS, d.joints = j, d.joint_count = CONTACT_LINKS - 1;
     d.grounds = &ground, d.ground_count = 1;
     return build(&d);
 }
@@ -298,7 +298,7 @@ START_TEST(a_chain_falls_flat) {
     }
     ck_assert_double_lt(rise / fabs(total(&start)), 1e-9);
     ck_assert_double_lt(last.kinetic, 1e-6 * total(&start));
-    ck_assert_double_gt(last.contacts, LINKS);
+    ck_assert_double_gt(last.contacts, CONTACT_LINKS);
     scene_free(&s);
 }
 END_TEST
@@ -309,7 +309,7 @@ END_TEST
 START_TEST(lies_at_rest) {
     scene s = chain_over();
     skel_bake *b = bake_all(&s, CONSERVING, 0, 1.0 / 240, 24, 121);
-    const size_t row = 7 * (size_t)LINKS;
+    const size_t row = 7 * (size_t)CONTACT_LINKS;
     const double *last = skel_bake_poses(b) + 120 * row;
     skel_bake_summary sum = {.struct_size = sizeof sum};
     ck_assert_int_eq(skel_bake_get_summary(b, &sum), SKEL_OK);
@@ -320,7 +320,7 @@ START_TEST(lies_at_rest) {
     for (int k = (int)ceil(24 * sum.rest_time); k < 121; ++k) {
         ck_assert_mem_eq(skel_bake_poses(b) + (size_t)k * row, last, row * sizeof *last);
         ck_assert(bake_report(b, k).kinetic == 0);
-        ck_assert(bake_report(b, k).contacts > LINKS);
+        ck_assert(bake_report(b, k).contacts > CONTACT_LINKS);
     }
     skel_bake_destroy(b);
     scene_free(&s);

@@ -14,9 +14,9 @@
 
 #define MAX_ROWS 8
 #if defined(__SANITIZE_ADDRESS__)
-#define CHAINS 2000 /* what sanitizers look for shows in few */
+#define DH_CHAINS 2000 /* what sanitizers look for shows in few */
 #else
-#define CHAINS 10000
+#define DH_CHAINS 10000
 #endif
 #define POSES 20
 
@@ -302,7 +302,7 @@ static double there_and_back(rng *r, const chain *c, int32_t from, int32_t to, i
 /* Every chain is read in one convention and written in both. */
 static void many_chains(uint64_t seed, int32_t from, int rounded, double bound) {
     rng r = rng_seed(seed);
-    for (int k = 0; k < CHAINS / 4; ++k) {
+    for (int k = 0; k < DH_CHAINS / 4; ++k) {
         const chain c = random_chain(&r);
         for (int32_t to = SKEL_DH_STANDARD; to <= SKEL_DH_MODIFIED; ++to) {
             const double off = there_and_back(&r, &c, from, to, rounded);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_BODIES 16
+#define FIELD_BODIES_MAX 16
 #define PI 3.14159265358979323846
 #define SHAPES 6 /* SKEL_SHAPE_NONE to SKEL_SHAPE_ROD */
 
@@ -181,7 +181,7 @@ static scene frame_tree(int k) { /* the same at every call; joints that rub */
 /* The state as seen from a frame that moves as c says. */
 static void into_frame(scene *s, motion c, const outside *f) {
     const int32_t nb = skel_model_body_count(s->model);
-    double place[7 * MAX_BODIES], speed[6 * MAX_BODIES];
+    double place[7 * FIELD_BODIES_MAX], speed[6 * FIELD_BODIES_MAX];
     skel_state_get_poses(s->state, place), skel_state_get_velocities(s->state, speed);
     look_from(f, spin_at(c, 0), -1, nb, place, speed);
     skel_state_set_poses(s->state, place), skel_state_set_velocities(s->state, speed);
@@ -200,7 +200,7 @@ static double frame_run(int tree, motion c, int32_t integrator, int steps, doubl
     const outside end = frame_after(c, k_start, 1);
     scene s = frame_tree(tree);
     const int32_t nb = skel_model_body_count(s.model);
-    double speed[6 * MAX_BODIES], misfit;
+    double speed[6 * FIELD_BODIES_MAX], misfit;
     into_frame(&s, c, &k_start);
     if (steps > 0) {
         const skel_report_row a = report(s.state);
@@ -234,7 +234,7 @@ static void inertial_run(int tree, double *place) {
 START_TEST(the_frame_does_not_matter) { /* to whoever looks from outside */
     double worst = 0, energy = 0;
     for (int k = 0; k < 6; ++k) {
-        double seen[7 * MAX_BODIES], truth[7 * MAX_BODIES];
+        double seen[7 * FIELD_BODIES_MAX], truth[7 * FIELD_BODIES_MAX];
         inertial_run(k, truth);
         energy = fmax(energy, frame_run(k, k_motions[_i], SKEL_INTEGRATOR_ADAMS, 0, seen));
         worst = fmax(worst, pose_error(seen, truth, 5));
@@ -247,7 +247,7 @@ END_TEST
 
 START_TEST(frame_in_fixed_steps) {
     for (int k = 0; k < 4; ++k) {
-        double seen[7 * MAX_BODIES], truth[7 * MAX_BODIES], error[3];
+        double seen[7 * FIELD_BODIES_MAX], truth[7 * FIELD_BODIES_MAX], error[3];
         inertial_run(k, truth);
         for (int e = 0; e < 2; ++e) {
             const double energy =

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_N 160
+#define FK_NUMBERS_MAX 160
 
 static scene random_scene(rng *r, int k) {
     return scene_random_tree(r, (scene_options){.bodies = 2 + k % 20, .root = k % 4, .loads = 1});
@@ -25,7 +25,7 @@ START_TEST(q_there_and_back) {
     for (int k = 0; k < 100; ++k) {
         scene s = random_scene(&r, k);
         const int32_t n = skel_model_q_count(s.model), nb = skel_model_body_count(s.model);
-        double q[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
+        double q[FK_NUMBERS_MAX], back[FK_NUMBERS_MAX], one[FK_NUMBERS_MAX], two[FK_NUMBERS_MAX];
         ck_assert_int_eq(skel_state_get_q(s.state, q), SKEL_OK);
         skel_state_get_poses(s.state, one);
         ck_assert_int_eq(skel_state_set_q(s.state, q), SKEL_OK);
@@ -45,7 +45,7 @@ END_TEST
 
 START_TEST(zero_is_the_given_pose) { /* joints by frames that coincide: q = 0, fk(0) = the pose */
     scene s = scene_chain(5, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
-    double q[MAX_N] = {0}, poses[MAX_N];
+    double q[FK_NUMBERS_MAX] = {0}, poses[FK_NUMBERS_MAX];
     ck_assert_int_eq(skel_fk(s.model, q, poses), SKEL_OK);
     for (int k = 0; k < 5; ++k) {
         const double want[3] = {0, 0, -.1 - .2 * k};
@@ -60,7 +60,7 @@ START_TEST(qd_there_and_back) {
     for (int k = 0; k < 100; ++k) {
         scene s = random_scene(&r, k);
         const int32_t n = skel_model_dof(s.model), nb = skel_model_body_count(s.model);
-        double qd[MAX_N], back[MAX_N], one[MAX_N], two[MAX_N];
+        double qd[FK_NUMBERS_MAX], back[FK_NUMBERS_MAX], one[FK_NUMBERS_MAX], two[FK_NUMBERS_MAX];
         skel_state_get_qd(s.state, qd);
         skel_state_get_velocities(s.state, one);
         for (int32_t e = 0; e < n; ++e) back[e] = -qd[e];
@@ -96,7 +96,8 @@ START_TEST(velocities_are_derivatives) { /* the Jacobian against central differe
         scene s = scene_random_tree(
             &r, (scene_options){.bodies = 2 + k % 20,
                                 .root = k % 2 ? SCENE_ROOT_WORLD : SCENE_ROOT_FIXED});
-        double q[MAX_N], qd[MAX_N], moved[MAX_N], a[MAX_N], b[MAX_N], v[MAX_N], x[MAX_N];
+        double q[FK_NUMBERS_MAX], qd[FK_NUMBERS_MAX], moved[FK_NUMBERS_MAX], a[FK_NUMBERS_MAX],
+            b[FK_NUMBERS_MAX], v[FK_NUMBERS_MAX], x[FK_NUMBERS_MAX];
         skel_state_get_q(s.state, q);
         skel_state_get_qd(s.state, qd);
         skel_state_get_velocities(s.state, v);
@@ -122,7 +123,7 @@ START_TEST(projection_closes_and_keeps_momentum) {
     for (int k = 0; k < 40; ++k) {
         scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 3});
         const int32_t nb = skel_model_body_count(s.model);
-        double x[MAX_N], v[MAX_N], gap, speed;
+        double x[FK_NUMBERS_MAX], v[FK_NUMBERS_MAX], gap, speed;
         skel_report_row before = {.struct_size = sizeof before}, after = before;
         skel_state_get_poses(s.state, x);
         skel_state_get_velocities(s.state, v);
@@ -151,7 +152,7 @@ START_TEST(projection_keeps_angular_momentum) { /* velocities only: no body move
     for (int k = 0; k < 20; ++k) {
         scene s = scene_random_tree(&r, (scene_options){.bodies = 12});
         const int32_t nb = skel_model_body_count(s.model);
-        double v[MAX_N];
+        double v[FK_NUMBERS_MAX];
         skel_report_row before = {.struct_size = sizeof before}, after = before;
         skel_state_get_velocities(s.state, v);
         for (int32_t i = 0; i < 6 * nb; ++i) v[i] += rng_range(&r, -.5, .5);
@@ -169,7 +170,7 @@ END_TEST
 
 START_TEST(setters_refuse_nonsense) {
     scene s = scene_chain(2, SKEL_JOINT_HINGE, SKEL_JOINT_BALL, .2, NULL);
-    double bad[MAX_N] = {0}, good[MAX_N], same[MAX_N];
+    double bad[FK_NUMBERS_MAX] = {0}, good[FK_NUMBERS_MAX], same[FK_NUMBERS_MAX];
     skel_state_get_poses(s.state, good);
     ck_assert_int_eq(skel_state_set_poses(s.state, bad), SKEL_E_ARGUMENT); /* zero quaternions */
     bad[0] = NAN;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST 16
+#define IK_VECTORS_MAX 16
 
 /* Rows of a list of lists, one after the other. */
 static int matrix(const json_value *node, const char *name, double *out, int *columns) {
@@ -60,7 +60,7 @@ static skel_goal_desc planar_goal(int n, double last, const double target[2]) {
 }
 
 static void check_pinv(const double *a, int m, int n, const double *want, int rank) {
-    double copy[MOST * MOST], out[MOST * MOST], work[4096];
+    double copy[IK_VECTORS_MAX * IK_VECTORS_MAX], out[IK_VECTORS_MAX * IK_VECTORS_MAX], work[4096];
     ck_assert_uint_le(skel__pseudoinverse_work(m, n), 4096);
     memcpy(copy, a, (size_t)(m * n) * sizeof *a);
     const int32_t got = skel__pseudoinverse(copy, m, n, 1e-12, out, work);
@@ -72,8 +72,10 @@ static void check_pinv(const double *a, int m, int n, const double *want, int ra
 static void check_planar(const json_value *v, const char *iterates, int given,
                          const char *converged) {
     const int n = count_of(v, "l");
-    double root[2], l[MOST], start[MOST], target[2], jacobian[2 * MOST], inverse[2 * MOST];
-    double steps[8 * MOST], q[MOST], poses[7 * MOST], full[6 * MOST];
+    double root[2], l[IK_VECTORS_MAX], start[IK_VECTORS_MAX], target[2],
+        jacobian[2 * IK_VECTORS_MAX], inverse[2 * IK_VECTORS_MAX];
+    double steps[8 * IK_VECTORS_MAX], q[IK_VECTORS_MAX], poses[7 * IK_VECTORS_MAX],
+        full[6 * IK_VECTORS_MAX];
     int columns;
     skel_model *m;
     numbers(v, "P1", root, 2), numbers(v, "l", l, n), numbers(v, "phi0", start, n);
@@ -90,7 +92,7 @@ static void check_planar(const json_value *v, const char *iterates, int given,
     skel_goal_desc g = planar_goal(n, l[n - 1], target);
     follow_iterates(m, &g, start, steps + given * n, rows - given, n, q);
     if (converged) {
-        double limit[MOST];
+        double limit[IK_VECTORS_MAX];
         skel_ik *ik = newton(m, &g, 50);
         numbers(v, converged, limit, n);
         ck_assert_int_eq(skel_ik_solve(ik, q, NULL, NULL), SKEL_OK);
@@ -147,9 +149,9 @@ END_TEST
 /* The chain of modified DH rows (alpha, a, d, phi): Rx(alpha) Tx(a) Tz(d) Rz(phi), the joint moves
    along or about z. */
 static skel_model *spatial(const json_value *v, int n) {
-    static skel_body_desc body[MOST];
-    static skel_joint_desc joint[MOST];
-    static char name[MOST][2][16];
+    static skel_body_desc body[IK_VECTORS_MAX];
+    static skel_joint_desc joint[IK_VECTORS_MAX];
+    static char name[IK_VECTORS_MAX][2][16];
     skel_model_desc d;
     skel_model *m;
     skel_error err;
@@ -182,8 +184,9 @@ START_TEST(spatial_chains) {
     const json_value *v;
     JSON_EACH(v, get(g_vectors, "ik3d")) {
         const int n = count_of(v, "rows");
-        double start[MOST], q[MOST], poses[7 * MOST], want[6 * MOST], got[6 * MOST];
-        double inverse[3 * MOST], steps[3 * MOST], limit[MOST];
+        double start[IK_VECTORS_MAX], q[IK_VECTORS_MAX], poses[7 * IK_VECTORS_MAX],
+            want[6 * IK_VECTORS_MAX], got[6 * IK_VECTORS_MAX];
+        double inverse[3 * IK_VECTORS_MAX], steps[3 * IK_VECTORS_MAX], limit[IK_VECTORS_MAX];
         int columns;
         skel_model *m = spatial(v, n);
         numbers(v, "q0", start, n), numbers(v, "q_converged", limit, n);
@@ -211,7 +214,7 @@ END_TEST
 START_TEST(pseudoinverses) {
     const json_value *v;
     JSON_EACH(v, get(g_vectors, "pinv_exact")) {
-        double a[MOST * MOST], want[MOST * MOST];
+        double a[IK_VECTORS_MAX * IK_VECTORS_MAX], want[IK_VECTORS_MAX * IK_VECTORS_MAX];
         int n, columns;
         const int m = matrix(v, "A", a, &n);
         matrix(v, "pinv", want, &columns);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_N 400
+#define INTEGRATE_NUMBERS_MAX 400
 #define PI 3.14159265358979323846
 
 static double speed_scale(const scene *s) { /* sum of m |v| */
-    double v[MAX_N], sum = 0;
+    double v[INTEGRATE_NUMBERS_MAX], sum = 0;
     skel_state_get_velocities(s->state, v);
     for (int32_t i = 0; i < skel_model_body_count(s->model); ++i) {
         skel_body_desc b = {.struct_size = sizeof b};
@@ -56,7 +56,7 @@ START_TEST(linear_momentum_over_ten_seconds) {
 END_TEST
 
 static double pose_error(const scene *a, const scene *b) {
-    double x[MAX_N], y[MAX_N], worst = 0;
+    double x[INTEGRATE_NUMBERS_MAX], y[INTEGRATE_NUMBERS_MAX], worst = 0;
     skel_state_get_poses(a->state, x);
     skel_state_get_poses(b->state, y);
     for (int32_t i = 0; i < skel_model_body_count(a->model); ++i) {
@@ -349,7 +349,7 @@ END_TEST
 START_TEST(failure_leaves_the_state_alone) {
     rng r = rng_seed(80);
     scene s = scene_random_tree(&r, (scene_options){.bodies = 12, .spin = 40});
-    double before[MAX_N], after[MAX_N];
+    double before[INTEGRATE_NUMBERS_MAX], after[INTEGRATE_NUMBERS_MAX];
     skel_step_desc d;
     skel_error err;
     skel_error_init(&err), skel_step_desc_init(&d);

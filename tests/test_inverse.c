@@ -211,8 +211,8 @@ END_TEST
 /* ---- a motion of sines ---- */
 
 #define WAVES 3
-#define LINKS 8
-#define MAX_CHANNELS (6 + 3 * LINKS)
+#define INVERSE_LINKS 8
+#define MAX_CHANNELS (6 + 3 * INVERSE_LINKS)
 
 typedef struct wave {
     double size[WAVES], speed[WAVES], phase[WAVES];
@@ -263,7 +263,8 @@ static int32_t root_of(const skel_model *m) {
 /* Everything of the state at t, accelerations included. */
 static void pose_sines(const sines *s, double t, skel_state *x) {
     const skel_model *m = x->m;
-    double q[4 * LINKS], qd[3 * LINKS], qdd[3 * LINKS], p[3][3], turn[4], w[3], dw[3];
+    double q[4 * INVERSE_LINKS], qd[3 * INVERSE_LINKS], qdd[3 * INVERSE_LINKS], p[3][3], turn[4],
+        w[3], dw[3];
     for (int c = 0; c < 3; ++c) wave_at(&s->channel[c], t, p[c]);
     turn_at(s->channel + 3, t, turn, w, dw);
     const int32_t root = root_of(m);
@@ -294,26 +295,26 @@ static void pose_sines(const sines *s, double t, skel_state *x) {
 
 /* A spine with limbs: hinges, slides, balls and a universal joint, all with some friction. */
 static scene sines_tree(void) {
-    static const int type[LINKS - 1] = {SKEL_JOINT_BALL,  SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
-                                        SKEL_JOINT_HINGE, SKEL_JOINT_BALL,  SKEL_JOINT_UNIVERSAL,
-                                        SKEL_JOINT_HINGE};
-    static const int parent[LINKS - 1] = {0, 1, 2, 0, 4, 0, 6};
-    skel_body_desc bodies[LINKS];
-    skel_joint_desc joints[LINKS - 1];
+    static const int type[INVERSE_LINKS - 1] = {
+        SKEL_JOINT_BALL, SKEL_JOINT_HINGE,     SKEL_JOINT_SLIDE, SKEL_JOINT_HINGE,
+        SKEL_JOINT_BALL, SKEL_JOINT_UNIVERSAL, SKEL_JOINT_HINGE};
+    static const int parent[INVERSE_LINKS - 1] = {0, 1, 2, 0, 4, 0, 6};
+    skel_body_desc bodies[INVERSE_LINKS];
+    skel_joint_desc joints[INVERSE_LINKS - 1];
     skel_model_desc d;
     rng r = rng_seed(77);
     scene s;
     skel_error err;
     skel_error_init(&err);
     skel_model_desc_init(&d);
-    for (int k = 0; k < LINKS; ++k) {
+    for (int k = 0; k < INVERSE_LINKS; ++k) {
         const double size[3] = {k ? .15 : .5, k ? .2 : .5, .5};
         skel_body_desc_init(&bodies[k]);
         bodies[k].mass = k ? 1 : 20;
         bodies[k].unplaced = k > 0;
         skel_shape_inertia(SKEL_SHAPE_BOX, size, bodies[k].mass, bodies[k].inertia);
     }
-    for (int k = 0; k < LINKS - 1; ++k) {
+    for (int k = 0; k < INVERSE_LINKS - 1; ++k) {
         skel_joint_desc *j = &joints[k];
         skel_joint_desc_init(j);
         j->type = type[k], j->parent = parent[k], j->child = k + 1;
@@ -325,7 +326,8 @@ static scene sines_tree(void) {
         q_to(q_exp((v3){0, rng_range(&r, -2, 2), rng_range(&r, -2, 2)}), j->child_orientation);
         j->friction = 10; /* without it, forces that do not look at the motion let it go */
     }
-    d.bodies = bodies, d.body_count = LINKS, d.joints = joints, d.joint_count = LINKS - 1;
+    d.bodies = bodies, d.body_count = INVERSE_LINKS, d.joints = joints,
+    d.joint_count = INVERSE_LINKS - 1;
     ck_assert_msg(skel_model_create(&d, &s.model, &err) == SKEL_OK, "%s", err.text);
     ck_assert_int_eq(skel_state_create(s.model, &s.state, NULL), SKEL_OK);
     return s;
@@ -337,16 +339,16 @@ START_TEST(accelerations_are_the_second_derivative) { /* outward pass against di
     const sines f = random_sines(&r, .3);
     const double h = 1e-3;
     skel_state *x = s.state;
-    v3 p[5][LINKS], w[5][LINKS];
+    v3 p[5][INVERSE_LINKS], w[5][INVERSE_LINKS];
     for (int k = 0; k < 5; ++k) {
         pose_sines(&f, 1 + (k - 2) * h, x);
-        for (int i = 0; i < LINKS; ++i) p[k][i] = x->x[i].v, w[k][i] = x->ww[i];
+        for (int i = 0; i < INVERSE_LINKS; ++i) p[k][i] = x->x[i].v, w[k][i] = x->ww[i];
     }
     pose_sines(&f, 1, x);
-    for (int i = 0; i < LINKS; ++i) {
+    for (int i = 0; i < INVERSE_LINKS; ++i) {
         double a[6], b[6];
         for (int half = 0; half < 2; ++half) {
-            v3(*u)[LINKS] = half ? w : p;
+            v3(*u)[INVERSE_LINKS] = half ? w : p;
             const v3 near_it = v3_sub(u[3][i], u[1][i]), far = v3_sub(u[4][i], u[0][i]);
             v3_to(v3_scale(v3_mad(v3_scale(near_it, 8), -1, far), 1 / (12 * h)), a + 3 * half);
         }
@@ -409,14 +411,14 @@ static skel__kin moved(const skel__kin *x, double h, const rates *d) {
 /* RK4 in maximal coordinates, rotations as rotation vectors of the step; then onto the joints. */
 static void step_driven(skel_state *s, skel_state *exact, const sines *f, double h) {
     static const double at[4] = {0, .5, .5, 1}, share[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
-    rates k[LINKS] = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, sum[LINKS];
-    double torque[3 * LINKS], residual[6 * LINKS];
+    rates k[INVERSE_LINKS] = {{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, sum[INVERSE_LINKS];
+    double torque[3 * INVERSE_LINKS], residual[6 * INVERSE_LINKS];
     memset(sum, 0, sizeof sum);
     for (int e = 0; e < 4; ++e) {
-        for (int i = 0; i < LINKS; ++i) s->stage[i] = moved(&s->x[i], at[e] * h, &k[i]);
+        for (int i = 0; i < INVERSE_LINKS; ++i) s->stage[i] = moved(&s->x[i], at[e] * h, &k[i]);
         forces_at(f, s->t + at[e] * h, exact, torque, residual);
         drive(s, s->stage, s->t + at[e] * h, torque, residual);
-        for (int i = 0; i < LINKS; ++i) {
+        for (int i = 0; i < INVERSE_LINKS; ++i) {
             const v3 phi = q_log(q_mul(q_conj(s->x[i].q), s->stage[i].q));
             k[i] = (rates){s->stage[i].v, q_jacobian_solve(phi, s->stage[i].w), s->acc[i].v,
                            skel__body_axes(s, i, s->acc[i].w)};
@@ -426,7 +428,7 @@ static void step_driven(skel_state *s, skel_state *exact, const sines *f, double
             sum[i].w = v3_mad(sum[i].w, share[e], k[i].w);
         }
     }
-    for (int i = 0; i < LINKS; ++i) s->x[i] = moved(&s->x[i], h, &sum[i]);
+    for (int i = 0; i < INVERSE_LINKS; ++i) s->x[i] = moved(&s->x[i], h, &sum[i]);
     s->t += h, s->is_factored = 0;
     double left;
     skel__close_joints(s, &left);
@@ -445,7 +447,7 @@ START_TEST(forward_again_gives_the_motion) {
     for (int k = 0; k < 10000; ++k) {
         step_driven(s.state, exact, &f, h);
         pose_sines(&f, s.state->t, exact);
-        for (int i = 0; i < LINKS; ++i)
+        for (int i = 0; i < INVERSE_LINKS; ++i)
             worst = fmax(worst, v3_norm(v3_sub(exact->x[i].p, s.state->x[i].p)));
     }
     printf("forward again for 5 s: off by %.2g m\n", worst);
@@ -458,10 +460,10 @@ END_TEST
 /* ---- motions from keys ---- */
 
 static double *keys_of(const sines *f, skel_state *s, int n, double rate) {
-    double *x = numbers((size_t)n * LINKS * 7);
+    double *x = numbers((size_t)n * INVERSE_LINKS * 7);
     for (int k = 0; k < n; ++k) {
         pose_sines(f, k / rate, s);
-        skel_state_get_poses(s, x + (size_t)k * LINKS * 7);
+        skel_state_get_poses(s, x + (size_t)k * INVERSE_LINKS * 7);
     }
     return x;
 }
@@ -488,19 +490,19 @@ static errors compare_keys(const sines *f, scene *s, const skel_inverse *v, int 
                            int edge) {
     errors e = {0};
     const int32_t nv = skel_model_dof(s->model);
-    double size = 0, push = 0, torque[3 * LINKS], residual[6 * LINKS];
+    double size = 0, push = 0, torque[3 * INVERSE_LINKS], residual[6 * INVERSE_LINKS];
     for (int k = 0; k < n; ++k) {
         forces_at(f, k / rate, s->state, torque, residual);
         const double *given = skel_inverse_torque(v) + (size_t)k * (size_t)nv;
-        const double *rest = skel_inverse_residual(v) + (size_t)k * LINKS * 6;
+        const double *rest = skel_inverse_residual(v) + (size_t)k * INVERSE_LINKS * 6;
         const double off = max_difference(torque, given, (size_t)nv);
         size = fmax(size, max_abs(torque, (size_t)nv)),
-        push = fmax(push, max_abs(residual, 6 * LINKS));
+        push = fmax(push, max_abs(residual, 6 * INVERSE_LINKS));
         if (k < edge || k >= n - edge)
             e.end = fmax(e.end, off);
         else
             e.torque = fmax(e.torque, off);
-        e.residual = fmax(e.residual, max_difference(residual, rest, 6 * LINKS));
+        e.residual = fmax(e.residual, max_difference(residual, rest, 6 * INVERSE_LINKS));
     }
     e.torque /= size, e.end /= size, e.residual /= push;
     return e;
@@ -538,7 +540,7 @@ START_TEST(noise_is_found_and_filtered) {
     const double rate = 120;
     const int n = 601;
     double *x = keys_of(&f, s.state, n, rate);
-    for (size_t k = 0; k < (size_t)n * LINKS; ++k) {
+    for (size_t k = 0; k < (size_t)n * INVERSE_LINKS; ++k) {
         const v3 t = {rng_range(&noise, -1e-3, 1e-3), rng_range(&noise, -1e-3, 1e-3),
                       rng_range(&noise, -1e-3, 1e-3)};
         q_to(q_mul(q_of(x + 7 * k + 3), q_exp(t)), x + 7 * k + 3);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define RING 12
-#define MAX_N 120
+#define LOOPS_NUMBERS_MAX 120
 
 static const double k_y_axis[4] = {0.70710678118654752, -0.70710678118654752, 0, 0};
 
@@ -90,7 +90,7 @@ static scene build(int k) {
 START_TEST(solvers_agree) {
     scene s = build(_i);
     const size_t n = 3 * (size_t)s.model->nb;
-    double a[MAX_N], w[MAX_N], a2[MAX_N], w2[MAX_N];
+    double a[LOOPS_NUMBERS_MAX], w[LOOPS_NUMBERS_MAX], a2[LOOPS_NUMBERS_MAX], w2[LOOPS_NUMBERS_MAX];
     ck_assert_int_eq(s.model->nl, 1);
     for (int k = 0; k < 4; ++k) {
         ck_assert_int_eq(skel_accelerations(s.state, SKEL_SOLVER_TREE, a, w, NULL), SKEL_OK);

@@ -5,7 +5,7 @@
 #include "shared/scene_receipt.h"
 
 #define SECONDS 2.0
-#define SCENES 40
+#define RANDOM_SCENE_COUNT 40
 
 START_TEST(random_scenes) {
     random_scene s = scene_random((uint64_t)_i);
@@ -37,7 +37,7 @@ END_TEST
 /* Together the scenes hold all that they are to try. */
 START_TEST(nothing_is_missing) {
     int loops = 0, limits = 0, follows = 0, grounds = 0, wobbles = 0, drives = 0, passive = 0;
-    for (uint64_t seed = 0; seed < SCENES; ++seed) {
+    for (uint64_t seed = 0; seed < RANDOM_SCENE_COUNT; ++seed) {
         random_scene s = scene_random(seed);
         loops += s.loops > 0;
         limits += s.limits > 0;
@@ -49,7 +49,7 @@ START_TEST(nothing_is_missing) {
         scene_free(&s.scene);
     }
     ck_assert_int_ge(loops, 2);
-    ck_assert_int_ge(limits, SCENES / 2);
+    ck_assert_int_ge(limits, RANDOM_SCENE_COUNT / 2);
     ck_assert_int_ge(follows, 4);
     ck_assert_int_ge(grounds, 8);
     ck_assert_int_ge(wobbles, 3);
@@ -62,7 +62,7 @@ int main(void) {
     Suite *suite = suite_create("random scenes");
     TCase *one = tcase_create("all");
     tcase_set_timeout(one, 300);
-    tcase_add_loop_test(one, random_scenes, 0, SCENES);
+    tcase_add_loop_test(one, random_scenes, 0, RANDOM_SCENE_COUNT);
     tcase_add_test(one, same_seed_same_scene);
     tcase_add_test(one, nothing_is_missing);
     suite_add_tcase(suite, one);

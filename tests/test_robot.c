@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BODIES 8
-#define CHAINS 2000
+#define ROBOT_TEST_BODIES_MAX 8
+#define ROBOT_CHAINS 2000
 #define BREAKS 4000
 
 static const char *const k_robots[] = {"abb_irb120",
@@ -94,7 +94,7 @@ static char *table_of(const skel_scene *scene, int32_t convention, int32_t is_cs
 
 /* Where the tool is. */
 static pose tool_at(const skel_scene *s, const double *q) {
-    double x[7 * MAX_BODIES * 2], f[7];
+    double x[7 * ROBOT_TEST_BODIES_MAX * 2], f[7];
     int32_t body;
     ck_assert_int_eq(skel_fk(skel_scene_model(s), q, x), SKEL_OK);
     ck_assert_int_eq(skel_scene_get_frame(s, skel_scene_tool(s), &body, f), SKEL_OK);
@@ -117,8 +117,8 @@ START_TEST(every_robot_in_every_form) {
     forms[0] = written(one);
     for (int32_t k = 0; k < 4; ++k) forms[1 + k] = table_of(one, k & 1, k >> 1);
     forms[5] = urdf_of(one);
-    double q[MAX_BODIES];
-    for (int k = 0; k < MAX_BODIES; ++k) q[k] = rng_range(&r, -2, 2);
+    double q[ROBOT_TEST_BODIES_MAX];
+    for (int k = 0; k < ROBOT_TEST_BODIES_MAX; ++k) q[k] = rng_range(&r, -2, 2);
     for (int k = 0; k < 5; ++k) {
         skel_scene *two = parse(forms[k], strlen(forms[k]));
         ck_assert(distance(tool_at(one, q), tool_at(two, q)) < 1e-12);
@@ -168,8 +168,8 @@ static quat turn_about(int axis, double angle) {
 }
 
 static skel_model *random_chain(rng *r, int n) {
-    skel_body_desc b[MAX_BODIES];
-    skel_joint_desc j[MAX_BODIES];
+    skel_body_desc b[ROBOT_TEST_BODIES_MAX];
+    skel_joint_desc j[ROBOT_TEST_BODIES_MAX];
     skel_model_desc d;
     skel_model *model;
     skel_error err;
@@ -196,7 +196,7 @@ static skel_model *random_chain(rng *r, int n) {
 
 /* Random coordinates of the rows, and the model's q that mean the same. */
 static void same_q(rng *r, const skel_model *m, const skel_dh *dh, double *row_q, double *q) {
-    double angle[MAX_BODIES][3] = {{0}};
+    double angle[ROBOT_TEST_BODIES_MAX][3] = {{0}};
     for (int i = 0; i < skel_dh_row_count(dh); ++i) {
         skel_dh_row row;
         skel_dh_row_init(&row);
@@ -220,13 +220,14 @@ static void same_q(rng *r, const skel_model *m, const skel_dh *dh, double *row_q
 
 START_TEST(tables_of_all_joint_types) {
     rng r = rng_seed(61 + (uint64_t)_i);
-    for (int k = 0; k < CHAINS; ++k) {
-        const int n = 2 + rng_int(&r, MAX_BODIES - 1);
+    for (int k = 0; k < ROBOT_CHAINS; ++k) {
+        const int n = 2 + rng_int(&r, ROBOT_TEST_BODIES_MAX - 1);
         skel_model *m = random_chain(&r, n);
         skel_dh_chain_desc d;
         skel_dh *dh;
-        double row_q[3 * MAX_BODIES], q[4 * MAX_BODIES], x[7 * MAX_BODIES];
-        double frames[7 * (3 * MAX_BODIES + 1)];
+        double row_q[3 * ROBOT_TEST_BODIES_MAX], q[4 * ROBOT_TEST_BODIES_MAX],
+            x[7 * ROBOT_TEST_BODIES_MAX];
+        double frames[7 * (3 * ROBOT_TEST_BODIES_MAX + 1)];
         skel_dh_chain_desc_init(&d);
         d.convention = _i, d.tip = n - 1;
         random_frame(&r, d.tool, d.tool + 3);

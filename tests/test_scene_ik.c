@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEGREE (3.14159265358979323846 / 180.0)
+#define IK_DEGREE (3.14159265358979323846 / 180.0)
 
 /* An arm of every joint type on a fixed base; %s takes goals and ik. */
 static const char k_arm[] =
@@ -148,10 +148,11 @@ START_TEST(settings_are_read) {
     ck_assert_int_eq(d.ik->max_restarts, 0);
     SAME(&d.ik->tolerance, 1e-7);
     SAME(&d.ik->max_ms, 2.5);
-    SAME(d.seed, 0.6, 0, 0, 0.8, 30 * DEGREE, 5 * DEGREE, -6 * DEGREE, 0.5);
+    SAME(d.seed, 0.6, 0, 0, 0.8, 30 * IK_DEGREE, 5 * IK_DEGREE, -6 * IK_DEGREE, 0.5);
     SAME(d.ik->max_step, 3 * (1.0 / 25), 3 * (1.0 / 25), 3 * (1.0 / 25), 2.5 * (1.0 / 25), 0, 0, 0);
     SAME(d.ik->stiffness, 0, 0, 0, 0, 0.25, 0.25, 0);
-    near(d.ik->posture, ((const double[]){1, 0, 0, 0, 70 * DEGREE, -10 * DEGREE, 0, 1}), 8, 1e-15);
+    near(d.ik->posture, ((const double[]){1, 0, 0, 0, 70 * IK_DEGREE, -10 * IK_DEGREE, 0, 1}), 8,
+         1e-15);
     double middle[8];
     ck_assert_int_eq(skel_scene_get_middle_q(s, middle), SKEL_OK);
     same(d.ik->posture, middle, 8);

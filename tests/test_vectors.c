@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BODIES 32
+#define VECTORS_BODIES_MAX 32
 
 /* All numbers below node, row by row; nothing for null. */
 static double *flatten_into(const json_value *node, double *out) {
@@ -35,11 +35,14 @@ static m3 matrix_of(const double *a) {
 /* A tree of the file as a model: hinge where z is a unit vector, ball where it is zero [HAK]. */
 typedef struct tree {
     int nb, nj;
-    double m[MAX_BODIES], I[9 * MAX_BODIES], l[6 * MAX_BODIES], z[6 * MAX_BODIES];
-    double p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
-    double e[3 * MAX_BODIES], f[3 * MAX_BODIES], t[3 * MAX_BODIES], E[2 * MAX_BODIES];
-    skel_body_desc body[MAX_BODIES];
-    skel_joint_desc joint[MAX_BODIES];
+    double m[VECTORS_BODIES_MAX], I[9 * VECTORS_BODIES_MAX], l[6 * VECTORS_BODIES_MAX],
+        z[6 * VECTORS_BODIES_MAX];
+    double p[3 * VECTORS_BODIES_MAX], R[9 * VECTORS_BODIES_MAX], v[3 * VECTORS_BODIES_MAX],
+        w[3 * VECTORS_BODIES_MAX];
+    double e[3 * VECTORS_BODIES_MAX], f[3 * VECTORS_BODIES_MAX], t[3 * VECTORS_BODIES_MAX],
+        E[2 * VECTORS_BODIES_MAX];
+    skel_body_desc body[VECTORS_BODIES_MAX];
+    skel_joint_desc joint[VECTORS_BODIES_MAX];
     skel_model *model;
     skel_state *state;
 } tree;
@@ -130,7 +133,8 @@ START_TEST(hakenberg_accelerations) {
     const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
     tree *k = tree_load(c);
     const size_t n = 3 * (size_t)k->nb;
-    double a[3 * MAX_BODIES], dw[3 * MAX_BODIES], mine[3 * MAX_BODIES], turn[3 * MAX_BODIES];
+    double a[3 * VECTORS_BODIES_MAX], dw[3 * VECTORS_BODIES_MAX], mine[3 * VECTORS_BODIES_MAX],
+        turn[3 * VECTORS_BODIES_MAX];
     const int32_t solvers[3] = {SKEL_SOLVER_TREE, SKEL_SOLVER_PINV, SKEL_SOLVER_KKT};
     ck_assert_uint_eq(flatten(get(get(c, "out"), "a"), a), n);
     ck_assert_uint_eq(flatten(get(get(c, "out"), "dw"), dw), n);
@@ -148,8 +152,9 @@ START_TEST(hakenberg_euler_step) {
     const json_value *c = json_element(get(g_vectors, "hakenberg_trees"), _i);
     const json_value *e = get(get(c, "euler"), "sequential");
     tree *k = tree_load(c);
-    double p[3 * MAX_BODIES], R[9 * MAX_BODIES], v[3 * MAX_BODIES], w[3 * MAX_BODIES];
-    double poses[7 * MAX_BODIES], velocities[6 * MAX_BODIES];
+    double p[3 * VECTORS_BODIES_MAX], R[9 * VECTORS_BODIES_MAX], v[3 * VECTORS_BODIES_MAX],
+        w[3 * VECTORS_BODIES_MAX];
+    double poses[7 * VECTORS_BODIES_MAX], velocities[6 * VECTORS_BODIES_MAX];
     skel_step_desc d;
     skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_EULER, d.solver = SKEL_SOLVER_PINV;
@@ -251,7 +256,7 @@ START_TEST(reference_chain) {
         const double until = get(one, "t")->number;
         if (strcmp(get(one, "chain")->text, "C6 free") != 0 || until > 2) continue;
         tree *k = tree_load(get(r, "chain_free"));
-        double want[3], poses[7 * MAX_BODIES];
+        double want[3], poses[7 * VECTORS_BODIES_MAX];
         for (int n = 0; n < (int)(until * 1000 + .5); ++n)
             ck_assert_int_eq(skel_step(k->state, &d, NULL), SKEL_OK);
         flatten(get(one, "p_last"), want);

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-#define SECONDS 2
+#define MUJOCO_SECONDS 2
 #define RATE 20           /* samples a second; every step below divides 1/20 s */
 #define EARLY (RATE / 10) /* the sample at 0.1 s */
-#define LAST (SECONDS * RATE)
+#define LAST (MUJOCO_SECONDS * RATE)
 #define FINE (1.0 / 20000) /* the step of the reference [s] */
 #define REPEATS 7          /* the best of these counts */
 #define SAME_PHYSICS 1e-7  /* [m], between the engines after 0.1 s with the fine step */
@@ -371,7 +371,8 @@ static double drift_of(const scene *s, const double *poses, const double *veloci
 }
 
 static void run_mujoco(const scene *s, const method *how, mjModel *m, mjData *d, result *r) {
-    const int early = (int)lround(1.0 / (how->step * 10)), all = (int)lround(SECONDS / how->step);
+    const int early = (int)lround(1.0 / (how->step * 10)),
+              all = (int)lround(MUJOCO_SECONDS / how->step);
     double *v = must_alloc(6 * (size_t)s->nb, sizeof *v);
     m->opt.timestep = how->step;
     m->opt.integrator = how->integrator;
@@ -382,7 +383,7 @@ static void run_mujoco(const scene *s, const method *how, mjModel *m, mjData *d,
     get_bodies(s, m, d, r->early, v);
     const double again = cpu_ms();
     for (int n = early; n < all; ++n) mj_step(m, d);
-    const double ms = (cpu_ms() - again + middle - start) / SECONDS;
+    const double ms = (cpu_ms() - again + middle - start) / MUJOCO_SECONDS;
     get_bodies(s, m, d, r->final, v);
     r->drift = drift_of(s, r->final, v);
     if (ms < r->ms) r->ms = ms;
@@ -403,7 +404,7 @@ static void run_skel(const scene *s, const method *how, result *r) {
     const double start = cpu_ms();
     skel_status status = skel_bake_start(&desc, &b, &err);
     if (status >= 0 && (status = skel_bake_advance(b, -1)) < 0) skel_bake_get_error(b, &err);
-    const double ms = (cpu_ms() - start) / SECONDS;
+    const double ms = (cpu_ms() - start) / MUJOCO_SECONDS;
     if (status == SKEL_OK) {
         memcpy(r->early, skel_bake_poses(b) + EARLY * nb * 7, bytes);
         memcpy(r->final, skel_bake_poses(b) + LAST * nb * 7, bytes);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#define FRAMES_MAX 200
+#define BENCH_FRAMES_MAX 200
 #define STEP_MAX 0.15
 #define REACHED 1.8e-5 /* [m], [rad] */
 
@@ -26,7 +26,7 @@ typedef struct result {
 
 typedef struct targets {
     int frames;
-    double position[3 * FRAMES_MAX], orientation[4 * FRAMES_MAX], seed[CHAIN_MAX];
+    double position[3 * BENCH_FRAMES_MAX], orientation[4 * BENCH_FRAMES_MAX], seed[CHAIN_MAX];
 } targets;
 
 static double cpu(void) {
@@ -114,7 +114,7 @@ static void run(const chain *c, const targets *t, const char *how, result *r) {
 }
 
 static void joint_path(const chain *c, rng *r, targets *t) {
-    static double q[FRAMES_MAX * CHAIN_MAX];
+    static double q[BENCH_FRAMES_MAX * CHAIN_MAX];
     t->frames = 200;
     chain_path(c, r, t->frames, q);
     memcpy(t->seed, q, sizeof t->seed);

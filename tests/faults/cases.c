@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TEXT_MAX (256 * 1024)
-#define BODIES_MAX 40
+#define FAULTS_BODIES_MAX 40
 #define SAMPLES 4
 
 /* ---- documents ------------------------------------------------------------------------------- */
@@ -40,14 +40,14 @@ static document g_documents[] = {
 
 static char g_text[TEXT_MAX];
 
-static const document *document_of(const char *key) {
+static document *document_of(const char *key) {
     for (size_t i = 0; i < DOCUMENTS; ++i)
         if (strcmp(g_documents[i].key, key) == 0) return &g_documents[i];
     abort();
 }
 
 static void keep(const char *key, const char *text, size_t length) {
-    document *d = (document *)(uintptr_t)document_of(key);
+    document *d = document_of(key);
     d->text = malloc(length + 1);
     d->length = length;
     if (!d->text) abort();
@@ -131,7 +131,7 @@ static skel_status rewrite_table(const fault_case *c, fault_output *out) {
 }
 
 static skel_status write_edited(const fault_case *c, fault_output *out) {
-    static double force[SAMPLES * BODIES_MAX * 3], motor[SAMPLES * BODIES_MAX];
+    static double force[SAMPLES * FAULTS_BODIES_MAX * 3], motor[SAMPLES * FAULTS_BODIES_MAX];
     skel_scene *scene = NULL;
     size_t needed = 0;
     skel_scene_edit edit;
@@ -182,7 +182,7 @@ static skel_status bake(const fault_case *c, fault_output *out) {
 
 /* option: the solver; workspaces are taken at the first use. */
 static skel_status step(const fault_case *c, fault_output *out) {
-    static double x[BODIES_MAX * 7];
+    static double x[FAULTS_BODIES_MAX * 7];
     skel_scene *scene = NULL;
     skel_state *state = NULL;
     skel_step_desc desc;
@@ -193,7 +193,7 @@ static skel_status step(const fault_case *c, fault_output *out) {
     if (status == SKEL_OK) status = skel_state_create(skel_scene_model(scene), &state, NULL);
     if (status == SKEL_OK) status = skel_state_project(state, NULL, NULL, NULL);
     if (status == SKEL_OK)
-        status = skel_accelerations(state, c->option, x, x + 3 * BODIES_MAX, NULL);
+        status = skel_accelerations(state, c->option, x, x + 3 * FAULTS_BODIES_MAX, NULL);
     for (int32_t k = SKEL_INTEGRATOR_EULER; k <= SKEL_INTEGRATOR_CONSERVING; ++k) {
         if (k == SKEL_INTEGRATOR_ADAMS || k == SKEL_INTEGRATOR_BDF)
             continue; /* not of fixed steps */
@@ -229,7 +229,7 @@ static skel_status ik_motion(const fault_case *c, fault_output *out) {
 }
 
 static skel_status ik_pose(const fault_case *c, fault_output *out) {
-    static double q[BODIES_MAX * 4];
+    static double q[FAULTS_BODIES_MAX * 4];
     skel_scene *scene = NULL;
     skel_ik *ik = NULL;
     skel_goal_desc goal;

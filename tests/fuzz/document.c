@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define BAKE_SAMPLES_MAX 3
-#define BAKE_STEPS_MAX 20
+#define FUZZ_STEPS_MAX 20
 #define IK_SAMPLES_MAX 3
-#define BODIES_MAX 40 /* beyond this many a step is too slow to be worth its inputs */
+#define FUZZ_SCENE_BODIES_MAX 40 /* beyond this many a step is too slow to be worth its inputs */
 
 void fuzz_fail(const char *file, int line, const char *promise, const char *detail) {
     fprintf(stderr, "%s:%d: broken promise: %s (%s)\n", file, line, promise, detail);
@@ -179,7 +179,7 @@ static void bake_a_little(const skel_scene *scene, size_t nb) {
     if (skel_bake_start(&desc, &bake, NULL) != SKEL_OK) return;
 
     skel_status status = SKEL_MORE;
-    for (int32_t k = 0; k < BAKE_STEPS_MAX && status == SKEL_MORE; ++k)
+    for (int32_t k = 0; k < FUZZ_STEPS_MAX && status == SKEL_MORE; ++k)
         status = skel_bake_advance(bake, 0);
     const int32_t done = skel_bake_samples_done(bake);
     FUZZ_REQUIRE(done >= 0 && done <= (int32_t)desc.sample_count, "samples");
@@ -259,7 +259,7 @@ void fuzz_use_scene(const skel_scene *scene) {
     FUZZ_REQUIRE(skel_state_get_poses(state, poses) == SKEL_OK, "poses");
     FUZZ_REQUIRE(fuzz_finite(poses, 7 * nb), "poses of a model");
 
-    if (nb <= BODIES_MAX) {
+    if (nb <= FUZZ_SCENE_BODIES_MAX) {
         accelerate_a_little(model, state);
         move_a_little(model, state);
         bake_a_little(scene, nb);

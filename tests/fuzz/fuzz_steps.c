@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define STEPS 10
-#define BAKE_STEPS_MAX 20
+#define FUZZ_STEPS_MAX 20
 #define POSES_MAX (8 * 7)
 #define VELOCITIES_MAX (8 * 6)
 
@@ -64,7 +64,7 @@ static void bake_it(fuzz_bytes *b, const skel_model *model) {
     if (skel_bake_start(&desc, &bake, NULL) != SKEL_OK) return;
 
     skel_status status = SKEL_MORE;
-    for (int32_t k = 0; k < BAKE_STEPS_MAX && status == SKEL_MORE; ++k)
+    for (int32_t k = 0; k < FUZZ_STEPS_MAX && status == SKEL_MORE; ++k)
         status = skel_bake_advance(bake, 0);
     const size_t nb = (size_t)skel_model_body_count(model);
     const size_t done = (size_t)skel_bake_samples_done(bake);

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define FRAMES_MAX 100 /* of a motion whose forces are computed */
+#define FUZZ_FRAMES_MAX 100 /* of a motion whose forces are computed */
 
 /* Bodies "a" and "b": free with a hinge, fixed with a slide, free with a ball joint. */
 #define BODY_A "{'format': 'skel-scene/1', 'bodies': [{'name': 'a', "
@@ -19,7 +19,7 @@ static const char *const k_scenes[] = {
     BODY_A "'motion': 'fixed', " BODY_B "'slide', 'axis': [0, 0, 1]}]}",
     BODY_A BODY_B "'ball'}]}",
 };
-#define SCENES ((uint8_t)(sizeof k_scenes / sizeof *k_scenes))
+#define FUZZ_TRACK_SCENES ((uint8_t)(sizeof k_scenes / sizeof *k_scenes))
 
 /* Quotes are ' in C, so that JSON stays legible. */
 static skel_scene *scene_of(uint8_t choice) {
@@ -27,7 +27,8 @@ static skel_scene *scene_of(uint8_t choice) {
     skel_scene *scene = NULL;
     skel_error err;
     skel_error_init(&err);
-    const size_t length = (size_t)snprintf(text, sizeof text, "%s", k_scenes[choice % SCENES]);
+    const size_t length =
+        (size_t)snprintf(text, sizeof text, "%s", k_scenes[choice % FUZZ_TRACK_SCENES]);
     for (char *c = text; *c; ++c)
         if (*c == '\'') *c = '"';
     FUZZ_REQUIRE(skel_scene_parse(text, length, &scene, &err) == SKEL_OK, err.text);
@@ -43,7 +44,7 @@ static void forces_of(const skel_model *model, const skel_track *track) {
     desc.poses = skel_track_poses(track);
     desc.sample_count = (uint32_t)frames;
     desc.sample_rate = skel_track_fps(track);
-    if (frames > FRAMES_MAX || skel_inverse_create(&desc, &inverse, NULL) != SKEL_OK) return;
+    if (frames > FUZZ_FRAMES_MAX || skel_inverse_create(&desc, &inverse, NULL) != SKEL_OK) return;
 
     const size_t dof = (size_t)skel_model_dof(model);
     FUZZ_REQUIRE(fuzz_finite(skel_inverse_torque(inverse), (size_t)frames * dof), "torques");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define PI 3.14159265358979323846
-#define BODIES_MAX 8
+#define FUZZ_MODEL_BODIES_MAX 8
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -50,8 +50,8 @@ void fuzz_rotation(fuzz_bytes *b, double q[4]) {
 /* Times and values of curves, which the descs point into. */
 typedef struct curves {
     double time[4];
-    double value[BODIES_MAX][16];
-    char name[BODIES_MAX][8];
+    double value[FUZZ_MODEL_BODIES_MAX][16];
+    char name[FUZZ_MODEL_BODIES_MAX][8];
     double contact[3];
     double pinned[2];
 } curves;
@@ -140,7 +140,7 @@ static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc 
     if (d->type == SKEL_JOINT_FIXED) d->q[0] = d->q[1] = 0;
     if (d->type != SKEL_JOINT_UNIVERSAL && d->type != SKEL_JOINT_BALL) d->q[1] = 0;
     if (d->type != SKEL_JOINT_FIXED) add_forces(b, d);
-    const int32_t source = fuzz_choose(b, 2 * BODIES_MAX);
+    const int32_t source = fuzz_choose(b, 2 * FUZZ_MODEL_BODIES_MAX);
     if (source < i && slides_or_turns(d) && slides_or_turns(&joints[source])) {
         d->mimic.source = source;
         d->mimic.multiplier = fuzz_number(b);
@@ -173,15 +173,15 @@ static void make_field(fuzz_bytes *b, skel_field_desc *f) {
 
 skel_model *fuzz_model(fuzz_bytes *b) {
     curves c = {.time = {0, 0.01, 0.02, 0.5}, .pinned = {0.01, 0.03}};
-    skel_body_desc bodies[BODIES_MAX];
-    skel_joint_desc joints[BODIES_MAX + 1];
+    skel_body_desc bodies[FUZZ_MODEL_BODIES_MAX];
+    skel_joint_desc joints[FUZZ_MODEL_BODIES_MAX + 1];
     skel_ground_desc ground;
     skel_field_desc field;
     skel_model_desc desc;
     skel_model *model = NULL;
     skel_model_desc_init(&desc);
 
-    const int32_t nb = 1 + fuzz_choose(b, BODIES_MAX);
+    const int32_t nb = 1 + fuzz_choose(b, FUZZ_MODEL_BODIES_MAX);
     int32_t nj = 0;
     for (int32_t i = 0; i < nb; ++i) {
         make_body(b, i, &c, &bodies[i]);

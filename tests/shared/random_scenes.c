@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODIES_MAX 60
+#define RANDOM_BODIES_MAX 60
 #define WOBBLES_MAX 3
 #define SKELETONS_MAX 3
 #define LOOPS_MAX 3
-#define ALL_MAX (BODIES_MAX + WOBBLES_MAX)
-#define JOINTS_MAX (BODIES_MAX + LOOPS_MAX)
+#define ALL_MAX (RANDOM_BODIES_MAX + WOBBLES_MAX)
+#define JOINTS_MAX (RANDOM_BODIES_MAX + LOOPS_MAX)
 #define KNOTS 12 /* samples of a curve */
 #define GRAVITY 9.81
 
@@ -23,7 +23,7 @@ typedef struct draft {
     skel_ground_desc ground;
     skel_wobble_desc wobble[WOBBLES_MAX];
     skel_field_desc field;
-    int skeleton[BODIES_MAX];                  /* of each body */
+    int skeleton[RANDOM_BODIES_MAX];           /* of each body */
     int root[SKELETONS_MAX];                   /* its root */
     int freedom[SKELETONS_MAX];                /* degrees of freedom, less those of loops */
     double reach[ALL_MAX];                     /* of the shapes [m] */
@@ -425,7 +425,7 @@ random_scene scene_random(uint64_t seed) {
     draft *d = calloc(1, sizeof *d);
     if (!d) abort();
     d->r = rng_seed(seed + 1);
-    d->out.bodies = (int)log_range(d, 2, BODIES_MAX + 1);
+    d->out.bodies = (int)log_range(d, 2, RANDOM_BODIES_MAX + 1);
     d->out.size = log_range(d, 0.01, 100);
     d->out.mass_ratio = chance(d, 0.3) ? 10 : log_range(d, 1, 1e6);
     d->out.skeletons = chance(d, 0.5) ? 1 : 1 + rng_int(&d->r, SKELETONS_MAX);
