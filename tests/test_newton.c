@@ -343,7 +343,7 @@ static void run_by(scene *s, const skel__sweeps *by, skel__kin *out) {
     skel_step_desc_init(&d);
     d.integrator = SKEL_INTEGRATOR_CONSERVING;
     ck_assert_int_eq(skel__conserving_reserve(s->state), SKEL_OK);
-    s->state->em->sweeps = by;
+    s->state->integrator->conserving->sweeps = by;
     for (int k = 0; k < 240; ++k) ck_assert_int_eq(skel_step(s->state, &d, NULL), SKEL_OK);
     memcpy(out, s->state->x, (size_t)s->model->na * sizeof *out);
 }

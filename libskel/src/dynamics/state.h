@@ -207,12 +207,10 @@ struct skel_state {
         int stops_near_count;          /* joints that came near an inelastic stop; 1 if not known */
     };
 
-    /* Workspaces of the integrators. The layer integrate allocates and frees them; this layer only
-       calls integrator_destroy before the state is freed. */
+    /* Workspaces of the integrators (integrate/integrator.h). The layer integrate allocates and
+       frees them; this layer only calls integrator_destroy before the state is freed. */
     struct skel__integrator *integrator;
     void (*integrator_destroy)(skel_state *s);
-    struct skel__conserving *em;
-    struct skel__impact *impact;
 };
 
 typedef struct skel__variables skel__variables;

@@ -139,13 +139,13 @@ static size_t layout(const skel_model *m, void *base, skel__conserving **out) {
 }
 
 skel_status skel__conserving_reserve(skel_state *s) {
-    if (s->em) return SKEL_OK;
+    if (skel__has_conserving(s)) return SKEL_OK;
     if (skel__integrator_attach(s) != SKEL_OK) return SKEL_E_MEMORY;
     void *block = skel__alloc(&s->m->allocator, layout(s->m, NULL, NULL));
     if (!block) return SKEL_E_MEMORY;
-    layout(s->m, block, &s->em);
+    layout(s->m, block, &s->integrator->conserving);
 
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     skel__lu_full *full = em->full;
     memset(em->joint, 0, (size_t)(s->m->nj + s->m->npin) * sizeof *em->joint);
     for (int32_t k = 0; k < s->m->nd; ++k) {
@@ -166,7 +166,7 @@ skel_status skel__conserving_reserve(skel_state *s) {
 /* Sets the end poses of prescribed bodies, which are known, and the mean velocities that lead
    there: q0^-1 q1 is proportional to (1, h W / 2). */
 static void prescribe(const skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < s->m->np; ++k) {
         const int32_t i = s->m->prescribed[k];
@@ -203,7 +203,7 @@ static v3 extrapolate_vector(int n, v3 *const past[SKEL__CONSERVING_HISTORY], in
    same length. A cold start takes the present velocities and no impulses. */
 static void predict(const skel_state *s, double h, int is_warm) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     if (!is_warm || em->h != h) em->history_count = 0;
     const int n = em->history_count;
 
@@ -234,7 +234,7 @@ static void predict(const skel_state *s, double h, int is_warm) {
 /* Makes the present step the newest of the previous ones. The arrays of the oldest are reused. */
 static void push_history(skel_state *s, double h) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     v3 *w = em->w_past[SKEL__CONSERVING_HISTORY - 1];
     v3 *v = em->v_past[SKEL__CONSERVING_HISTORY - 1];
     double *lambda = em->lambda_past[SKEL__CONSERVING_HISTORY - 1];
@@ -259,7 +259,7 @@ static void push_history(skel_state *s, double h) {
 /* Adds the work and impulse of the joint's wrench on body i, if i is the world or prescribed. */
 static void account_anchor(const skel_state *s, int32_t i, double sign,
                            const skel__conserving_joint *e, skel__power *sum) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     if (skel__is_dynamic(s->m, i)) return;
 
     const v3 centre = skel__mean_centre(s, em, i);
@@ -272,7 +272,7 @@ static void account_anchor(const skel_state *s, int32_t i, double sign,
 
 static void account_joints(skel_state *s, double h, skel__power *sum) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         const skel__conserving_joint *e = &em->joint[k];
@@ -292,7 +292,7 @@ static void account_joints(skel_state *s, double h, skel__power *sum) {
 /* Work of loads and fields; impulses of these and of gravity. */
 static void account_loads(const skel_state *s, double h, skel__power *sum) {
     const skel_model *m = s->m;
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -322,7 +322,7 @@ static skel__power account(skel_state *s, double h) {
    Newton's method has stopped at a rotation of nearly half a turn, where W is lost in rounding. */
 static int is_energy_balanced(const skel_state *s, const skel__power *work) {
     const skel_model *m = s->m;
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     const double done =
         work->motor + work->friction + work->load + work->drive + work->contact - work->stored;
 
@@ -352,10 +352,11 @@ static int is_energy_balanced(const skel_state *s, const skel__power *work) {
 }
 
 static void note_stops(skel_state *s) {
+    const skel__conserving *em = s->integrator->conserving;
     s->stops_near_count = 0;
     for (int32_t k = 0; s->m->nstop > 0 && k < s->m->nj; ++k) {
-        const skel__conserving_joint *j = &s->em->joint[k];
-        if (s->em->start[k].is_plain_ball) continue;
+        const skel__conserving_joint *j = &em->joint[k];
+        if (em->start[k].is_plain_ball) continue;
 
         s->stops_near_count += j->is_near_stop;
         for (int e = 0; e < 4; ++e)
@@ -368,7 +369,7 @@ static void note_stops(skel_state *s) {
    exact whatever residual Newton's method has left. */
 static void commit_bodies(skel_state *s, double h) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
@@ -398,7 +399,8 @@ static void commit(skel_state *s, double h, const skel__power *work) {
     skel__power_add(&s->sum, 1.0, work);
     commit_bodies(s, h);
     push_history(s, h);
-    for (int32_t k = 0; k < m->ninternal; ++k) s->internal[k] = s->em->internal_end[k];
+    for (int32_t k = 0; k < m->ninternal; ++k)
+        s->internal[k] = s->integrator->conserving->internal_end[k];
     s->t += h;
     note_stops(s);
     s->is_factored = 0;
@@ -417,7 +419,7 @@ static void commit(skel_state *s, double h, const skel__power *work) {
    weaker regularisation. Returns 0 if all fail: the step is too long. */
 static int try_step(skel_state *s, double h, void *unused) {
     (void)unused;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const int tries = s->nloop > 0 ? 3 : 2;
 
     /* Everything that the start of the step determines. */
@@ -486,7 +488,8 @@ static double limit_by_contacts(skel_state *s, double length, double step) {
    are halved if Newton's method fails. At a deadline it returns SKEL_MORE, after at least one
    substep. */
 static skel_status step_within(skel_state *s) {
-    skel__conserving_substep *sub = &s->em->substep;
+    skel__conserving *em = s->integrator->conserving;
+    skel__conserving_substep *sub = &em->substep;
     const double h = sub->step, shortest = h / (1 << SUBSTEP_HALVINGS_MAX), end = sub->end;
 
     for (int n = 0; s->t < end - 1e-3 * shortest; ++n) {
@@ -505,12 +508,12 @@ static skel_status step_within(skel_state *s) {
                                 : skel__step_until_impact(s, length, try_step, NULL, &done);
         if (is_done) {
             skel__muscle_remember(s);
-            if (skel__impacts(s) > 0) s->em->history_count = 0;
+            if (skel__impacts(s) > 0) em->history_count = 0;
             sub->impact_count += done < length;
             sub->length = fmin(2.0 * fmax(sub->length, length), h);
         } else {
             sub->length = 0.5 * length;
-            s->em->rejected += 1;
+            em->rejected += 1;
             if (sub->length < shortest) return SKEL_E_DIVERGED;
         }
     }
@@ -521,16 +524,16 @@ static skel_status step_within(skel_state *s) {
 /* ---- functions of integrate.h ---- */
 
 void skel__conserving_forget(skel_state *s) {
-    if (s->em) s->em->history_count = 0;
+    if (skel__has_conserving(s)) s->integrator->conserving->history_count = 0;
 }
 
 int32_t skel__conserving_switch(skel_state *s) {
-    s->em->history_count = 0;
+    s->integrator->conserving->history_count = 0;
     return find_distant_pin(s);
 }
 
 skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     *body = -1;
     if (!em->substep.is_active && skel__conserving_is_asleep(s)) {
         s->t += h;
@@ -559,11 +562,13 @@ skel_status skel__step_conserving(skel_state *s, double h, int32_t *body) {
 
 const char *skel__conserving_worst(const skel_state *s) {
     if (s->m->nj + s->m->npin == 0) return s->m->body[0].name;
-    return s->m->joint[s->em->worst_joint].name;
+    return s->m->joint[s->integrator->conserving->worst_joint].name;
 }
 
 void skel__conserving_counts(const skel_state *s, double *rejected, double *evaluations) {
-    if (!s->em || s->em->evaluations == 0) return;
-    *rejected = s->em->rejected;
-    *evaluations = s->em->evaluations;
+    if (!skel__has_conserving(s)) return;
+    const skel__conserving *em = s->integrator->conserving;
+    if (em->evaluations == 0) return;
+    *rejected = em->rejected;
+    *evaluations = em->evaluations;
 }

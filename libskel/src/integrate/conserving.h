@@ -6,6 +6,7 @@
 #define SKEL_INTEGRATE_CONSERVING_H
 
 #include "integrate/integrate.h"
+#include "integrate/integrator.h"
 #include "integrate/tree_lu.h"
 #include "model/joint_kind.h"
 

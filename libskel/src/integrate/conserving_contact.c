@@ -145,7 +145,7 @@ static double approach_bound(const skel_state *s, const skel__candidate *p, doub
 }
 
 double skel__conserving_contacts_find(skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     double limit = h;
     skel__pair_filter filter = {0};
     em->contact_count = 0;
@@ -176,11 +176,12 @@ static int will_slip(int32_t history) {
 }
 
 void skel__conserving_contacts_begin(skel_state *s, double h) {
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        skel__conserving_contact *t = &s->em->contact[k];
+    const skel__conserving *em = s->integrator->conserving;
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        skel__conserving_contact *t = &em->contact[k];
         const skel__ground *g = ground_of(s->m, t->candidate);
 
-        t->slips = g->friction == 0 || will_slip(s->em->slip_history[t->candidate]);
+        t->slips = g->friction == 0 || will_slip(em->slip_history[t->candidate]);
         t->change_count = 0;
         t->has_prediction = 0;
 
@@ -237,7 +238,7 @@ static normal_law normal_over_step(const skel__ground *g, const skel__conserving
 /* The displacement D over the step, and the common point at which the force acts. */
 static v3 relative_displacement(const skel_state *s, const skel__conserving_contact *t, double h,
                                 v3 *point) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     const int32_t id[2] = {t->i, t->other};
     const v3 lever[2] = {t->lever_i, t->lever_j};
     const double radius[2] = {-t->radius_i, t->radius_j};
@@ -348,17 +349,17 @@ contact_over_step(const skel_state *s, const skel__conserving_contact *t, double
 static m3 motion_by_rotation(const skel_state *s, const skel__conserving_contact *t, int side,
                              double h) {
     const int32_t i = side == 0 ? t->i : t->other;
-    const v3 r1 = m3_mulv(s->em->r1[i], side == 0 ? t->lever_i : t->lever_j);
+    const v3 r1 = m3_mulv(s->integrator->conserving->r1[i], side == 0 ? t->lever_i : t->lever_j);
     const double radius = side == 0 ? -t->radius_i : t->radius_j;
     if (radius == 0) return m3_skew(v3_neg(r1));
 
-    const m3 roll =
-        m3_skew_times(v3_scale(t->normal, h * radius), skel__spin_derivative(s, s->em, i, h));
+    const m3 roll = m3_skew_times(v3_scale(t->normal, h * radius),
+                                  skel__spin_derivative(s, s->integrator->conserving, i, h));
     return m3_sub(m3_skew(v3_neg(r1)), roll);
 }
 
 static v3 mean_arm(const skel_state *s, int32_t i, v3 point) {
-    return v3_sub(point, skel__mean_centre(s, s->em, i));
+    return v3_sub(point, skel__mean_centre(s, s->integrator->conserving, i));
 }
 
 /* Adds to the diagonal block of body i (side 0) or of the other (side 1). With stiff = 0 only the
@@ -370,14 +371,14 @@ static void add_block(skel_state *s, const skel__conserving_contact *t, int side
 
     const m3 kp = m3_scale(stiff, h), kt = m3_mul(kp, motion_by_rotation(s, t, side, h));
     const v3 arm = mean_arm(s, i, t->now.point);
-    double *a = s->em->lu[i].a;
+    double *a = s->integrator->conserving->lu[i].a;
     skel__conserving_add3(a, 0, 0, m3_scale(kp, -1.0));
     skel__conserving_add3(a, 0, 3, m3_scale(kt, -1.0));
     skel__conserving_add3(a, 3, 0, m3_scale(m3_skew_times(arm, kp), -1.0));
     skel__conserving_add3(a, 3, 3, m3_scale(m3_skew_times(arm, kt), -1.0));
 
     /* d arm = theta x r1 / 2, so d(arm) x F = [F][r1] theta / 2; minus that on the other body. */
-    const v3 r1 = m3_mulv(s->em->r1[i], side == 0 ? t->lever_i : t->lever_j);
+    const v3 r1 = m3_mulv(s->integrator->conserving->r1[i], side == 0 ? t->lever_i : t->lever_j);
     const m3 by_arm = m3_skew_skew(t->now.force, r1);
     skel__conserving_add3(a, 3, 3, m3_scale(by_arm, (side == 0 ? -0.5 : 0.5) * h));
 }
@@ -385,7 +386,7 @@ static void add_block(skel_state *s, const skel__conserving_contact *t, int side
 /* Derivatives go to the diagonal blocks of the bodies. If both bodies are dynamic and there is
    room, they form a pair, which conserving_pairs.c couples. */
 static void add_derivatives(skel_state *s, const skel__conserving_contact *t, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const int are_both_dynamic = skel__is_dynamic(s->m, t->i) && skel__is_dynamic(s->m, t->other);
     const int is_pair = are_both_dynamic && em->pair_count < em->pair_capacity && s->nloop == 0;
     const m3 stiff = is_pair ? m3_zero() : t->now.derivative;
@@ -402,16 +403,17 @@ static void add_derivatives(skel_state *s, const skel__conserving_contact *t, do
 }
 
 static void add_impulse(skel_state *s, int32_t i, double h, v3 force, v3 point) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     em->j_lin[i] = v3_mad(em->j_lin[i], h, force);
     em->j_ang[i] = v3_mad(em->j_ang[i], h, v3_cross(mean_arm(s, i, point), force));
 }
 
 void skel__conserving_contacts_add(skel_state *s, double h, int with_derivatives) {
-    if (with_derivatives) s->em->pair_count = 0;
+    skel__conserving *em = s->integrator->conserving;
+    if (with_derivatives) em->pair_count = 0;
 
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        skel__conserving_contact *t = &s->em->contact[k];
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        skel__conserving_contact *t = &em->contact[k];
         t->now = contact_over_step(s, t, h);
         add_impulse(s, t->i, h, t->now.force, t->now.point);
         add_impulse(s, t->other, h, v3_neg(t->now.force), t->now.point);
@@ -428,7 +430,7 @@ static v3 displacement_correction(const skel_state *s, const skel__conserving_co
     for (int side = 0; side < 2; ++side) {
         const int32_t i = side == 0 ? t->i : t->other;
         if (!skel__is_dynamic(s->m, i)) continue;
-        const double *y = s->em->y + 6 * (size_t)i;
+        const double *y = s->integrator->conserving->y + 6 * (size_t)i;
         const v3 move = v3_add(v3_of(y), m3_mulv(motion_by_rotation(s, t, side, h), v3_of(y + 3)));
         d = v3_mad(d, side == 0 ? 1.0 : -1.0, move);
     }
@@ -439,10 +441,11 @@ static v3 displacement_correction(const skel_state *s, const skel__conserving_co
    trial force exceeds the bound after the correction slips, in the direction of that force. It
    sticks if the force is smaller, or if it would slip backwards. */
 int skel__conserving_contacts_predict(skel_state *s, double h) {
+    const skel__conserving *em = s->integrator->conserving;
     int count = 0;
 
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        skel__conserving_contact *t = &s->em->contact[k];
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        skel__conserving_contact *t = &em->contact[k];
         const skel__conserving_contact_force *e = &t->now;
         const double mu = ground_of(s->m, t->candidate)->friction;
         if (!(mu > 0) || t->change_count > CONTACT_CHANGES_MAX) continue;
@@ -467,15 +470,17 @@ int skel__conserving_contacts_predict(skel_state *s, double h) {
 }
 
 void skel__conserving_contacts_clear_prediction(skel_state *s) {
-    for (int32_t k = 0; k < s->em->contact_count; ++k) s->em->contact[k].has_prediction = 0;
+    const skel__conserving *em = s->integrator->conserving;
+    for (int32_t k = 0; k < em->contact_count; ++k) em->contact[k].has_prediction = 0;
 }
 
 /* Contacts that have changed too often stay as they are. */
 int skel__conserving_contacts_update_active_set(skel_state *s) {
+    const skel__conserving *em = s->integrator->conserving;
     int count = 0;
 
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        skel__conserving_contact *t = &s->em->contact[k];
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        skel__conserving_contact *t = &em->contact[k];
         const skel__conserving_contact_force *e = &t->now;
         if (!(ground_of(s->m, t->candidate)->friction > 0)) continue;
 
@@ -491,17 +496,18 @@ int skel__conserving_contacts_update_active_set(skel_state *s) {
 /* ---- end of the step ---- */
 
 void skel__conserving_contacts_end(skel_state *s) {
+    const skel__conserving *em = s->integrator->conserving;
     const skel_model *m = s->m;
 
     for (int32_t k = 0; k < m->ncand; ++k) {
-        s->stored_energy[k] = s->em->stored_energy_end[k];
+        s->stored_energy[k] = em->stored_energy_end[k];
         s->surface_offset[k] = 0;
     }
 
     /* The gap of a round shape at the end is not that of its tangent plane. The difference of the
        stored energies counts as work of the contact. */
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        const int32_t candidate = s->em->contact[k].candidate;
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        const int32_t candidate = em->contact[k].candidate;
         const skel__candidate *p = &m->candidate[candidate];
         const skel__contact_point t = skel__contact_point_at(s, s->x, candidate);
         const double offset = surface_offset(m, p, t.gap, s->stored_energy[candidate]);
@@ -518,7 +524,7 @@ void skel__conserving_contacts_end(skel_state *s) {
 /* Adds the work and impulse of a force that a prescribed body or the world exerts. */
 static void account_outside(const skel_state *s, int32_t from, double h, v3 force, v3 point,
                             skel__power *sum) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     if (skel__is_dynamic(s->m, from)) return;
 
     const v3 w = m3_mulv(s->r[from], em->w[from]);
@@ -531,6 +537,7 @@ static void account_outside(const skel_state *s, int32_t from, double h, v3 forc
 /* Lets all tangential displacements decay, as they do without contact: e xi' = -k xi, implicitly.
    Those of contacts are overwritten afterwards. */
 static void relax(skel_state *s, double h, skel__power *sum) {
+    const skel__conserving *em = s->integrator->conserving;
     for (int32_t k = 0; k < s->m->ncand; ++k) {
         const skel__candidate *p = &s->m->candidate[k];
         const skel__ground *g = &s->m->ground[p->ground];
@@ -538,8 +545,8 @@ static void relax(skel_state *s, double h, skel__power *sum) {
         const double e = skel__bristle_damping(g), keep = e / (e + g->stick_k * h);
         const double lost = 0.5 * g->stick_k * v3_dot(xi, xi) * (1.0 - keep * keep);
 
-        v3_to(v3_scale(xi, keep), s->em->internal_end + p->internal);
-        s->em->stored_energy_end[k] = 0;
+        v3_to(v3_scale(xi, keep), em->internal_end + p->internal);
+        em->stored_energy_end[k] = 0;
         sum->contact -= lost;
         sum->stored -= lost;
     }
@@ -548,7 +555,7 @@ static void relax(skel_state *s, double h, skel__power *sum) {
 /* Adds the work of a contact and writes its internal variables. */
 static void account_contact(skel_state *s, const skel__conserving_contact *t, double h,
                             skel__power *sum) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const skel__candidate *p = &s->m->candidate[t->candidate];
     const skel__ground *g = &s->m->ground[p->ground];
     const skel__conserving_contact_force *e = &t->now;
@@ -571,12 +578,13 @@ static void account_contact(skel_state *s, const skel__conserving_contact *t, do
 }
 
 void skel__conserving_contacts_account(skel_state *s, double h, skel__power *sum) {
+    const skel__conserving *em = s->integrator->conserving;
     v3 ground = {0, 0, 0};
     if (s->m->ncand == 0) return;
     relax(s, h, sum);
 
-    for (int32_t k = 0; k < s->em->contact_count; ++k) {
-        const skel__conserving_contact *t = &s->em->contact[k];
+    for (int32_t k = 0; k < em->contact_count; ++k) {
+        const skel__conserving_contact *t = &em->contact[k];
         account_contact(s, t, h, sum);
 
         /* Sum of the normal forces of grounds and prescribed bodies, for the report. */

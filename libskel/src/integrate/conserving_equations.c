@@ -8,13 +8,13 @@
 void skel__conserving_loads_begin(skel_state *s, double h) {
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k];
-        s->em->load[i] = skel__load_at(&s->m->body[i], s->t + 0.5 * h);
+        s->integrator->conserving->load[i] = skel__load_at(&s->m->body[i], s->t + 0.5 * h);
     }
 }
 
 /* Sets the impulses to those of gravity, external loads and fields. */
 static void apply_loads(const skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const int has_fields = skel__conserving_has_fields(s->m);
 
     for (int32_t k = 0; k < s->m->nd; ++k) {
@@ -91,7 +91,7 @@ static skel__conserving_blocks tree_blocks(const skel_model *m, skel__conserving
 static double add_joint(skel_state *s, int32_t joint, double h, skel__conserving_blocks *blocks,
                         double *gamma) {
     const skel__joint *j = &s->m->joint[joint];
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     skel__conserving_joint *e = &em->joint[joint];
 
     skel__conserving_joint_terms(s, em, joint, h, s->t + 0.5 * h, e, blocks);
@@ -104,7 +104,7 @@ static double add_joint(skel_state *s, int32_t joint, double h, skel__conserving
 static double add_tree_joint(skel_state *s, int32_t joint, int32_t child, double h,
                              int with_derivatives) {
     const skel__joint *j = &s->m->joint[joint];
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     double *gamma = em->gamma + 6 * (size_t)child;
     if (!with_derivatives) return add_joint(s, joint, h, NULL, gamma);
 
@@ -124,17 +124,18 @@ static double add_tree_joint(skel_state *s, int32_t joint, int32_t child, double
 
 static double add_loop_joint(skel_state *s, int32_t loop, double h, int with_derivatives) {
     const int32_t joint = s->loop_joint[loop];
-    double *gamma = s->em->loop[loop].gamma;
+    double *gamma = s->integrator->conserving->loop[loop].gamma;
     if (!with_derivatives) return add_joint(s, joint, h, NULL, gamma);
 
-    skel__conserving_blocks b = loop_blocks(s->m, s->em, &s->m->joint[joint], loop);
+    skel__conserving_blocks b =
+        loop_blocks(s->m, s->integrator->conserving, &s->m->joint[joint], loop);
     return add_joint(s, joint, h, &b, gamma);
 }
 
 /* Returns the largest violation. A violation that is not a number counts as the largest. */
 static double add_joints(skel_state *s, double h, int with_derivatives) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     double worst = em->sweeps->add_plain_balls(s, with_derivatives);
 
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -158,7 +159,7 @@ static double add_joints(skel_state *s, double h, int with_derivatives) {
 }
 
 double skel__conserving_equations(skel_state *s, double h, int with_derivatives) {
-    const skel__sweeps *sweeps = s->em->sweeps;
+    const skel__sweeps *sweeps = s->integrator->conserving->sweeps;
 
     sweeps->end_poses(s, h);
     apply_loads(s, h);

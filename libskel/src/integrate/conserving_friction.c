@@ -61,8 +61,8 @@ static double x_max(const skel__joint *j) {
 
 void skel__conserving_friction_begin(const skel_state *s, int32_t joint, double h) {
     const skel__joint *j = &s->m->joint[joint];
-    const skel__conserving_friction *f = &s->em->friction[joint];
-    skel__conserving_joint_start *at = &s->em->start[joint];
+    const skel__conserving_friction *f = &s->integrator->conserving->friction[joint];
+    skel__conserving_joint_start *at = &s->integrator->conserving->start[joint];
     const double unit = 0.5 * h * f->mobility_bound; /* bound of X / d */
 
     /* A stiffer friction would leave nothing but rounding of the other forces. */
@@ -88,7 +88,7 @@ void skel__conserving_friction_begin(const skel_state *s, int32_t joint, double 
 /* Adds a wrench, whose force acts at `point`, to the impulses and the residual of a body. Returns
    its work. */
 static double add_wrench(skel_state *s, int32_t i, double sign, v3 force, v3 torque, v3 point) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const v3 centre = skel__mean_centre(s, em, i);
     const v3 moment = v3_add(torque, v3_cross(v3_sub(point, centre), force));
     const v3 spin = m3_mulv(s->r[i], em->w[i]);
@@ -109,7 +109,7 @@ static double add_wrench(skel_state *s, int32_t i, double sign, v3 force, v3 tor
    exact. */
 void skel__conserving_friction_refine(skel_state *s) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = m->nd - 1; k >= 0; --k) {
         const int32_t i = m->order[k], joint = m->body[i].joint;

@@ -601,7 +601,7 @@ void skel__conserving_joints_begin(skel_state *s, double h) {
 
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         const skel__joint *j = &m->joint[k];
-        skel__conserving_joint_start *at = &s->em->start[k];
+        skel__conserving_joint_start *at = &s->integrator->conserving->start[k];
         at->is_plain_ball = is_plain_ball(m, k);
         at->is_inner_ball =
             at->is_plain_ball && skel__is_dynamic(m, j->a) && skel__is_dynamic(m, j->b);

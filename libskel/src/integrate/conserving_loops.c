@@ -41,7 +41,7 @@ static double row_times(const skel_model *m, int32_t i, const double *g, const d
 
 void skel__conserving_loops_respond(skel_state *s, double h) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const size_t n = 6 * (size_t)m->na;
     size_t at = 0;
 
@@ -71,7 +71,7 @@ void skel__conserving_loops_respond(skel_state *s, double h) {
 
 void skel__conserving_loops_solve(skel_state *s) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const size_t n = 6 * (size_t)m->na;
     int32_t at = 0;
 
@@ -102,7 +102,7 @@ void skel__conserving_loops_solve(skel_state *s) {
 }
 
 void skel__conserving_loops_correct(skel_state *s, double share) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     int32_t at = 0;
 
     for (int32_t l = 0; l < s->nloop; ++l) {

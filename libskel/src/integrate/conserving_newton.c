@@ -39,12 +39,12 @@ typedef struct residual {
 } residual;
 
 int skel__conserving_has_unilateral(const skel_state *s) {
-    return s->em->contact_count > 0 || s->m->has_joint_forces;
+    return s->integrator->conserving->contact_count > 0 || s->m->has_joint_forces;
 }
 
 static residual measure(const skel_state *s, double h, double violation) {
     const skel_model *m = s->m;
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     residual out = {violation, 0, 0};
 
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -86,7 +86,7 @@ static double rounding_of(const skel_state *s) {
 
 /* Solves for the correction, with new factors on request. Returns 0 if a block is singular. */
 static int solve(skel_state *s, double h, int factorise) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const skel__sweeps *sweeps = em->sweeps;
     const int is_tree = s->nloop == 0 && em->pair_count == 0;
 
@@ -109,7 +109,7 @@ static int solve(skel_state *s, double h, int factorise) {
    the corrected point differs without bound from the one that was used. */
 static void take_back(skel_state *s, double h, double share) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     skel__conserving_loops_correct(s, -share);
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -128,11 +128,11 @@ static void take_back(skel_state *s, double h, double share) {
 /* The correction of coordinate k of a joint. */
 static double coordinate_correction(const skel_state *s, int32_t joint, int k) {
     const skel__joint *j = &s->m->joint[joint];
-    const double *y = s->em->y;
+    const double *y = s->integrator->conserving->y;
     v3 rotation = {0, 0, 0};
     if (skel__is_dynamic(s->m, j->b)) rotation = v3_of(y + 6 * (size_t)j->b + 3);
     if (skel__is_dynamic(s->m, j->a)) rotation = v3_sub(rotation, v3_of(y + 6 * (size_t)j->a + 3));
-    return v3_dot(rotation, s->em->gradient[2 * joint + k]);
+    return v3_dot(rotation, s->integrator->conserving->gradient[2 * joint + k]);
 }
 
 static int32_t stop_count(const skel_state *s) {
@@ -141,7 +141,7 @@ static int32_t stop_count(const skel_state *s) {
 
 static void clear_stops(skel_state *s) {
     for (int32_t e = 0; e < stop_count(s); ++e)
-        s->em->stop_prediction[e] = (skel__stop_prediction){.on = -1};
+        s->integrator->conserving->stop_prediction[e] = (skel__stop_prediction){.on = -1};
 }
 
 /* Predicts which stops push after the correction, by linearisation. Returns how many predictions
@@ -149,7 +149,7 @@ static void clear_stops(skel_state *s) {
 static int predict_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; e < stop_count(s); ++e) {
-        skel__stop_prediction *p = &s->em->stop_prediction[e];
+        skel__stop_prediction *p = &s->integrator->conserving->stop_prediction[e];
         if (!p->is_used || p->on == 2) continue;
 
         const double sign = e % 2 ? 1.0 : -1.0; /* high stop, low stop */
@@ -166,7 +166,7 @@ static int predict_stops(skel_state *s) {
 static int update_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; e < stop_count(s); ++e) {
-        skel__stop_prediction *p = &s->em->stop_prediction[e];
+        skel__stop_prediction *p = &s->integrator->conserving->stop_prediction[e];
         if (!p->is_used || p->is_right) continue;
         p->on = 2;
         ++count;
@@ -277,7 +277,7 @@ static int apply(skel_state *s, double h, newton_state *n) {
     const double last_size = n->size;
 
     skel__conserving_loops_correct(s, 1.0);
-    n->size = s->em->sweeps->apply_correction(s, h);
+    n->size = s->integrator->conserving->sweeps->apply_correction(s, h);
     n->share = 1;
     skel__conserving_contacts_clear_prediction(s);
 
@@ -290,7 +290,7 @@ static int apply(skel_state *s, double h, newton_state *n) {
 }
 
 int skel__conserving_newton(skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     newton_state n = begin(s, h);
     clear_stops(s);
 

@@ -38,7 +38,7 @@ static v3 displacement(const skel__conserving_pair *p, const double *y) {
 }
 
 void skel__conserving_pairs_respond(skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const size_t n = 6 * (size_t)s->m->na;
 
     /* dlambda is free at this time and serves as the zero right-hand side of the tree joints. */
@@ -65,7 +65,7 @@ void skel__conserving_pairs_respond(skel_state *s, double h) {
 }
 
 void skel__conserving_pairs_solve(skel_state *s) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const size_t n = 6 * (size_t)s->m->na;
     const int32_t nz = 3 * em->pair_count;
 

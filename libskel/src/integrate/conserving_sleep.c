@@ -40,7 +40,7 @@ static double drift_of(const skel_state *s) {
 
     for (int32_t k = 0; k < m->nd; ++k) {
         const int32_t i = m->order[k];
-        const skel__kin *x = &s->x[i], *from = &s->em->sleep.x[i];
+        const skel__kin *x = &s->x[i], *from = &s->integrator->conserving->sleep.x[i];
         const double radius =
             m->body[i].bounding_radius > 0 ? m->body[i].bounding_radius : m->length_scale;
         const double angle = 2.0 * v3_norm(q_vec(q_mul(q_conj(from->q), x->q)));
@@ -56,7 +56,7 @@ static double window_of(const skel_model *m) {
 }
 
 static void begin_window(skel_state *s, double drift) {
-    skel__conserving_sleep *sleep = &s->em->sleep;
+    skel__conserving_sleep *sleep = &s->integrator->conserving->sleep;
     memcpy(sleep->x, s->x, (size_t)s->m->na * sizeof *sleep->x);
     sleep->window_end = s->t + window_of(s->m);
     sleep->drift = drift;
@@ -65,6 +65,7 @@ static void begin_window(skel_state *s, double drift) {
 
 /* Sets all velocities to zero. Kinetic energy and momenta go to the contacts. */
 static void fall_asleep(skel_state *s) {
+    skel__conserving *em = s->integrator->conserving;
     const skel__momenta now = skel__momenta_of(s);
     const v3 none = {0, 0, 0};
     for (int32_t k = 0; k < s->m->nd; ++k) {
@@ -79,13 +80,14 @@ static void fall_asleep(skel_state *s) {
     s->is_factored = 0;
 
     begin_window(s, 0);
-    s->em->sleep.is_asleep = 1;
-    s->em->sleep.since = s->t;
+    em->sleep.is_asleep = 1;
+    em->sleep.since = s->t;
     skel__conserving_forget(s);
 }
 
 void skel__conserving_sleep_watch(skel_state *s) {
-    skel__conserving_sleep *sleep = &s->em->sleep;
+    skel__conserving *em = s->integrator->conserving;
+    skel__conserving_sleep *sleep = &em->sleep;
     if (!sleep->can_sleep) {
         sleep->can_sleep = is_time_independent(s->m) ? 1 : -1;
         begin_window(s, INFINITY);
@@ -97,7 +99,7 @@ void skel__conserving_sleep_watch(skel_state *s) {
     const int is_still = drift <= SLEEP_DRIFT_MAX && sleep->drift <= SLEEP_DRIFT_MAX;
     const double energy_max = SLEEP_ENERGY_MAX * (s->m->weight * s->m->contact_length);
 
-    if (s->em->contact_count > 0 && is_still && is_decreasing &&
+    if (em->contact_count > 0 && is_still && is_decreasing &&
         skel__momenta_of(s).kinetic <= energy_max)
         fall_asleep(s);
     else
@@ -105,10 +107,10 @@ void skel__conserving_sleep_watch(skel_state *s) {
 }
 
 int skel__conserving_is_asleep(const skel_state *s) {
-    const skel__conserving_sleep *sleep = &s->em->sleep;
+    const skel__conserving_sleep *sleep = &s->integrator->conserving->sleep;
     return sleep->is_asleep && memcmp(sleep->x, s->x, (size_t)s->m->na * sizeof *sleep->x) == 0;
 }
 
 double skel__conserving_sleep_time(const skel_state *s) {
-    return s->em ? s->em->sleep.since : -1.0;
+    return skel__has_conserving(s) ? s->integrator->conserving->sleep.since : -1.0;
 }

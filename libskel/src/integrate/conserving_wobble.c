@@ -48,7 +48,7 @@ static void add_springs(const skel__wobble *w, v3 q0, v3 q1, double h, wobble_fo
 }
 
 static wobble_force wobble_over_step(const skel_state *s, const skel__wobble *w, double h) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
     const int32_t b = w->body, a = w->host;
     wobble_force out = {0};
 
@@ -82,7 +82,7 @@ static wobble_force wobble_over_step(const skel_state *s, const skel__wobble *w,
 /* dF = -A (dp_b - dp_a + [d1] theta_a) - [R1 f] theta_a / 2,   A = Rbar stiff R1^T,
    and on the host -F at the arm dbar. The residuals contain minus the impulses. */
 static void add_blocks(skel_state *s, const skel__wobble *w, const wobble_force *e, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const int32_t b = w->body, a = w->host;
     const int is_host_dynamic = skel__is_dynamic(s->m, a);
     skel__lu_full *to = em->lu[b].full;
@@ -118,7 +118,7 @@ static void add_blocks(skel_state *s, const skel__wobble *w, const wobble_force 
 }
 
 void skel__conserving_wobbles_add(skel_state *s, double h, int with_derivatives) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < s->m->nw; ++k) {
         const skel__wobble *w = &s->m->wobble[k];
@@ -134,7 +134,7 @@ void skel__conserving_wobbles_add(skel_state *s, double h, int with_derivatives)
 }
 
 void skel__conserving_wobbles_account(const skel_state *s, double h, skel__power *sum) {
-    const skel__conserving *em = s->em;
+    const skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < s->m->nw; ++k) {
         const skel__wobble *w = &s->m->wobble[k];

@@ -87,7 +87,7 @@ struct skel__impact {
 };
 
 skel_status skel__impact_reserve(skel_state *s) {
-    if (!skel__has_impacts(s->m) || s->impact) return SKEL_OK;
+    if (!skel__has_impacts(s->m) || skel__has_impact_workspace(s)) return SKEL_OK;
     if (skel__integrator_attach(s) != SKEL_OK) return SKEL_E_MEMORY;
     const size_t na = (size_t)s->m->na;
     skel__carver c = {NULL, 0};
@@ -107,14 +107,14 @@ skel_status skel__impact_reserve(skel_state *s) {
         if (!block) return SKEL_E_MEMORY;
         c = (skel__carver){block, 0};
     }
-    s->impact = to;
+    s->integrator->impact = to;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the second pass carves a block */
     memset(to->caught, 0, (size_t)skel__event_count(s->m) * sizeof *to->caught);
     return SKEL_OK;
 }
 
 static void go_back(skel_state *s) {
-    skel__variables_copy(&s->variables, &s->impact->saved);
+    skel__variables_copy(&s->variables, &s->integrator->impact->saved);
     s->is_factored = 0;
     skel__conserving_forget(s);
 }
@@ -264,7 +264,7 @@ void skel__stops_make_inelastic(skel_state *s) {
 }
 
 void skel__stop_note_caught(skel_state *s, int32_t event) {
-    s->impact->caught[event] = is_inelastic_stop(s, event);
+    s->integrator->impact->caught[event] = is_inelastic_stop(s, event);
 }
 
 /* Bracket of the first impact: `low` is the longest tried time without a crossing, `high` the
@@ -318,7 +318,7 @@ int skel__step_until_impact(skel_state *s, double h, skel__step_fn step, void *d
     *done = h;
     if (!skel__has_impacts(s->m) || has_only_inelastic_stops(s)) return step(s, h, data);
     skel__event_values(s, f.at_low);
-    skel__variables_copy(&s->impact->saved, &s->variables);
+    skel__variables_copy(&s->integrator->impact->saved, &s->variables);
 
     for (int n = 0; n < IMPACT_SEARCH_TRIES; ++n) {
         if (!step(s, length, data)) return 0;
@@ -521,7 +521,7 @@ static double slow_speed(const skel_model *m, const constraint *p) {
    impulse. Resting constraints count as well, because the stiff spring would only return a small
    speed; so do separating ones, because an impulse elsewhere may throw them back. */
 static int add_constraint(skel_state *s, constraint p, double value, double unit) {
-    struct skel__impact *im = s->impact;
+    struct skel__impact *im = s->integrator->impact;
     const int is_inelastic = is_inelastic_stop(s, p.event);
     int32_t *state = &s->event_state[p.event];
 
@@ -547,7 +547,7 @@ static int find_constraints(skel_state *s) {
     const skel_model *m = s->m;
     int fast = 0;
     double unit;
-    s->impact->count = 0;
+    s->integrator->impact->count = 0;
     if (m->has_rigid)
         skel__event_values(s, s->event_value);
     else
@@ -600,7 +600,7 @@ static void find_response(skel_state *s, const constraint *p, int r, skel__twist
 /* Fills u = G v, the responses and W = G M^-1 G^T. Returns 0 if the equations are singular. */
 static int build_system(skel_state *s) {
     const skel_model *m = s->m;
-    struct skel__impact *im = s->impact;
+    struct skel__impact *im = s->integrator->impact;
     const skel__twist none = {0};
 
     im->rows = 0;
@@ -783,7 +783,8 @@ static void solve(struct skel__impact *im) {
 static double work_of_drive(const skel_state *s, const constraint *p, int row) {
     v3 f = {0, 0, 0};
     if (p->rows == 1 || skel__is_dynamic(s->m, p->other)) return 0;
-    for (int r = 0; r < p->rows; ++r) f = v3_mad(f, s->impact->p[row + r], v3_of(p->ga[r]));
+    for (int r = 0; r < p->rows; ++r)
+        f = v3_mad(f, s->integrator->impact->p[row + r], v3_of(p->ga[r]));
     return v3_dot(f, skel__velocity_at(s, s->x, p->other, p->point));
 }
 
@@ -791,7 +792,7 @@ static double work_of_drive(const skel_state *s, const constraint *p, int row) {
    accounted for by their impulses; the rest is the work of stops and joints. */
 static void account(skel_state *s, const skel__momenta *before) {
     const skel__momenta after = skel__momenta_of(s);
-    const struct skel__impact *im = s->impact;
+    const struct skel__impact *im = s->integrator->impact;
     double contact = 0, drive = 0;
     int row = 0, is_driven = 0;
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
@@ -815,7 +816,7 @@ static void account(skel_state *s, const skel__momenta *before) {
 /* v += M^-1 G^T p for all dynamic bodies. */
 static void apply(skel_state *s) {
     const skel_model *m = s->m;
-    const struct skel__impact *im = s->impact;
+    const struct skel__impact *im = s->integrator->impact;
     skel__prepare(s, s->x);
     for (int r = 0; r < im->rows; ++r)
         for (int32_t k = 0; im->p[r] != 0 && k < m->nd; ++k) {
@@ -829,7 +830,7 @@ static void apply(skel_state *s) {
 
 /* Event states after the impact: a constraint that does not separate comes to rest. */
 static void update_states(skel_state *s) {
-    const struct skel__impact *im = s->impact;
+    const struct skel__impact *im = s->integrator->impact;
     int row = 0;
     for (int k = 0; k < im->count; row += im->at[k++].rows) {
         const constraint *p = &im->at[k];
@@ -850,13 +851,14 @@ static void update_states(skel_state *s) {
 
 int skel__impacts(skel_state *s) {
     int impacts = 0;
-    if (!s->impact) return 0;
+    if (!skel__has_impact_workspace(s)) return 0;
+    struct skel__impact *im = s->integrator->impact;
     if (has_only_inelastic_stops(s) && s->stops_near_count == 0) return 0;
 
     for (int n = 0; n < IMPACT_ROUNDS_MAX; ++n) {
         skel__prepare(s, s->x);
         const int fast = find_constraints(s);
-        s->impact->rows = 0;
+        im->rows = 0;
         const skel__momenta before = skel__momenta_of(s);
 
         /* Velocities that violate the joints slightly would let the joints do work. */
@@ -867,14 +869,14 @@ int skel__impacts(skel_state *s) {
 
         const int has_impact = fast > 0 && build_system(s);
         if (has_impact) {
-            solve(s->impact);
+            solve(im);
             apply(s);
             account(s, &before);
             ++impacts;
         }
         update_states(s);
-        if (!has_impact || s->impact->count < IMPACT_CONSTRAINTS_MAX) break;
+        if (!has_impact || im->count < IMPACT_CONSTRAINTS_MAX) break;
     }
-    memset(s->impact->caught, 0, (size_t)skel__event_count(s->m) * sizeof *s->impact->caught);
+    memset(im->caught, 0, (size_t)skel__event_count(s->m) * sizeof *im->caught);
     return impacts;
 }

@@ -5,8 +5,8 @@
 
 static void destroy(skel_state *s) {
     const skel_allocator *allocator = &s->m->allocator;
-    skel__free(allocator, s->em);
-    skel__free(allocator, s->impact);
+    skel__free(allocator, s->integrator->conserving);
+    skel__free(allocator, s->integrator->impact);
     skel__free(allocator, s->integrator);
 }
 

@@ -24,7 +24,7 @@ SKEL__INLINE tree_joint tree_joint_of(const skel__joint *j) {
    and the rotations. The velocity is computed from the rotation of the levers, not from positions:
    those are rounded far from the origin, and a short step would amplify that. */
 SKEL__INLINE void end_position(const skel_state *s, int32_t i, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     const tree_joint j = tree_joint_of(&s->m->joint[s->m->body[i].joint]);
     const w3 outer = w33_mulv(w33_from(&em->r1[j.parent]), j.on_parent);
     const w3 inner = w33_mulv(w33_from(&em->r1[i]), j.on_child);
@@ -38,7 +38,7 @@ SKEL__INLINE void end_position(const skel_state *s, int32_t i, double h) {
 /* Levers of the tree joints through a point at the start of the step: on the parent, on the
    child. */
 static void start_levers(const skel_state *s) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k], joint = s->m->body[i].joint;
@@ -50,7 +50,7 @@ static void start_levers(const skel_state *s) {
 }
 
 static void end_poses(const skel_state *s, double h) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     /* q1 = q0 (1, h W / 2), normalised */
     for (int32_t k = 0; k < s->m->nd; ++k) {
@@ -75,14 +75,15 @@ static void end_poses(const skel_state *s, double h) {
 
 /* The part of the angular equation in R1: R1 (2 I W - R0^T pi0) = R1 I (2 W - w0). */
 SKEL__INLINE w3 angular_term(const skel_state *s, int32_t i) {
+    const skel__conserving *em = s->integrator->conserving;
     const w33 inertia = w33_rows(&s->m->body[i].inertia); /* symmetric */
-    const w3 twice = w3_sub(w3_scale(w3_from(&s->em->w[i]), 2.0), w3_from(&s->x[i].w));
-    return w33_mulv(w33_from(&s->em->r1[i]), w33_mulv(inertia, twice));
+    const w3 twice = w3_sub(w3_scale(w3_from(&em->w[i]), 2.0), w3_from(&s->x[i].w));
+    return w33_mulv(w33_from(&em->r1[i]), w33_mulv(inertia, twice));
 }
 
 /* Minus the residuals: rho = (J - 2 m (v - v0), pi0 + J_ang - angular term). */
 static void set_residuals(const skel_state *s) {
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
 
     for (int32_t k = 0; k < s->m->nd; ++k) {
         const int32_t i = s->m->order[k];
@@ -96,11 +97,12 @@ static void set_residuals(const skel_state *s) {
 
 /* Sets the block of body i to the derivatives of its own equations and clears all couplings. */
 SKEL__INLINE void begin_block(const skel_state *s, int32_t i, double h) {
-    const w33 inertia = w33_rows(&s->m->body[i].inertia), r1 = w33_from(&s->em->r1[i]);
-    skel__lu *t = &s->em->lu[i];
+    const skel__conserving *em = s->integrator->conserving;
+    const w33 inertia = w33_rows(&s->m->body[i].inertia), r1 = w33_from(&em->r1[i]);
+    skel__lu *t = &em->lu[i];
 
     /* 2 R1 I E R1^T,   E = (1 + x x^T / 4 + [x] / 2) / h,   x = h W */
-    const w3 x = w3_scale(w3_from(&s->em->w[i]), h);
+    const w3 x = w3_scale(w3_from(&em->w[i]), h);
     const w33 e = w33_add(w33_add_outer(inertia, 0.25, w33_mulv(inertia, x), x),
                           w33_times_skew(inertia, w3_scale(x, 0.5)));
     const w33 d = w33_mul(r1, w33_mul(w33_scale(e, 2.0 / h), w33_transpose(r1)));
@@ -114,7 +116,7 @@ SKEL__INLINE void begin_block(const skel_state *s, int32_t i, double h) {
     t->kpc = m3_zero();
     t->kcp = m3_zero();
     if (t->full) memset(t->full, 0, offsetof(skel__lu_full, a));
-    if (skel__conserving_has_fields(s->m)) skel__conserving_field_derivative(s, s->em, i, h, t->a);
+    if (skel__conserving_has_fields(s->m)) skel__conserving_field_derivative(s, em, i, h, t->a);
 }
 
 static void begin_blocks(const skel_state *s, double h) {
@@ -170,7 +172,7 @@ SKEL__INLINE void set_ball_block(skel__lu *t, const skel__joint *j, const ball_s
 
 static double add_plain_balls(skel_state *s, int with_derivatives) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     double worst = 0, worst_unit = 1; /* largest gap / unit, as two numbers to avoid divisions */
 
     for (int32_t k = 0; k < m->nd; ++k) {
@@ -212,7 +214,7 @@ SKEL__INLINE w3 cayley_inverse(w3 x, w3 theta) {
 
 static double apply_correction(skel_state *s, double h) {
     const skel_model *m = s->m;
-    skel__conserving *em = s->em;
+    skel__conserving *em = s->integrator->conserving;
     double worst = 0; /* squared */
 
     for (int32_t k = 0; k < m->nd; ++k) {
