@@ -24,7 +24,8 @@ def run(*command):
 
 def check_exports(library, expected_file):
     table = run("nm", "-D", "--defined-only", library)
-    exported = {line.split()[-1] for line in table.splitlines()}
+    names = [line.split()[-1] for line in table.splitlines() if " A " not in line]
+    exported = {name.split("@")[0] for name in names}
     with open(expected_file, encoding="utf-8") as file:
         lines = file.read().split()
     expected = set(lines)
@@ -44,8 +45,12 @@ def check_dynamic(library):
     runpath = re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
     if runpath:
         yield f"run path is {runpath}, must be none"
-    if re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) != ["libskel.so.0"]:
-        yield "SONAME must be libskel.so.0"
+    major = ctypes.CDLL(library).skel_abi_version() >> 16
+    if re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) != [f"libskel.so.{major}"]:
+        yield f"SONAME must be libskel.so.{major}, the major version of the ABI"
+    nodes = set(re.findall(r" skel_\w+@@(\S+)", run("nm", "-D", "--defined-only", library)))
+    if nodes != {f"SKEL_{major}"}:
+        yield f"version nodes are {sorted(nodes)}, must be SKEL_{major}"
     if "TEXTREL" in dynamic:
         yield "has text relocations"
 

@@ -2,11 +2,13 @@
 /* The promises to a program that was compiled against other headers: texts for every status, and
    structs that grow at the end. tests/abi.txt and tests/python/test_ffi.py pin constants, sizes and
    offsets. */
+#include "base/desc.h"
 #include "shared/near.h"
 
 #include <skel/skel.h>
 
 #include <check.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,15 +219,40 @@ START_TEST(steps_and_bakes_are_sized_too) {
     ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);
     desc.tail[15] = 0;
-    desc.desc.struct_size = 64; /* before preroll */
-    ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_OK);
-    skel_bake_destroy(bake);
-    desc.desc.struct_size = 56;
+    desc.desc.struct_size = sizeof desc.desc - 8;
     ck_assert_int_eq(skel_bake_start(&desc.desc, &bake, NULL), SKEL_E_STRUCT_SIZE);
     ck_assert_ptr_null(bake);
 
     skel_state_destroy(state);
     skel_model_destroy(model);
+}
+END_TEST
+
+/* No public struct has grown yet; this one has. */
+typedef struct grown {
+    uint32_t struct_size;
+    int32_t first; /* of the first release */
+    double later;
+} grown;
+enum { GROWN_LEAST = offsetof(grown, later) };
+
+START_TEST(a_struct_that_has_grown_serves_old_callers) {
+    grown in = {.struct_size = GROWN_LEAST, .first = 3, .later = 4};
+    grown out = {.struct_size = sizeof out, .first = 1, .later = 2};
+    ck_assert_int_eq(skel__desc_import(&out, sizeof out, GROWN_LEAST, &in), SKEL_OK);
+    ck_assert_int_eq(out.first, 3);
+    ck_assert_double_eq(out.later, 2);
+    in.struct_size = GROWN_LEAST - 1;
+    ck_assert_int_eq(skel__desc_import(&out, sizeof out, GROWN_LEAST, &in), SKEL_E_STRUCT_SIZE);
+
+    /* Results: the old caller gets the fields that it knows. */
+    const grown full = {.struct_size = sizeof full, .first = 5, .later = 6};
+    ck_assert_int_eq(skel__desc_export(&in, &full, sizeof full, GROWN_LEAST), SKEL_E_STRUCT_SIZE);
+    in.struct_size = GROWN_LEAST;
+    ck_assert_int_eq(skel__desc_export(&in, &full, sizeof full, GROWN_LEAST), SKEL_OK);
+    ck_assert_uint_eq(in.struct_size, GROWN_LEAST);
+    ck_assert_int_eq(in.first, 5);
+    ck_assert_double_eq(in.later, 4);
 }
 END_TEST
 
@@ -254,6 +281,7 @@ int main(void) {
     tcase_add_test(tcase, a_later_caller_using_what_we_do_not_know_is_refused);
     tcase_add_test(tcase, a_desc_below_version_1_is_refused);
     tcase_add_test(tcase, steps_and_bakes_are_sized_too);
+    tcase_add_test(tcase, a_struct_that_has_grown_serves_old_callers);
     tcase_add_test(tcase, init_writes_no_byte_too_many);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

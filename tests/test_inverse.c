@@ -754,27 +754,26 @@ START_TEST(loops_are_refused) {
 }
 END_TEST
 
-START_TEST(an_old_caller_gets_its_part) { /* of a summary that has grown since */
+START_TEST(a_summary_that_is_too_small_is_refused) {
     skel_model *m = one_body();
-    skel_inverse_summary sum = {.struct_size = offsetof(skel_inverse_summary, residual_force)};
+    skel_inverse_summary sum = {.struct_size = sizeof sum};
     double x[7 * 12];
     for (int k = 0; k < 12; ++k)
         memcpy(x + 7 * k, (double[7]){.01 * k * k, 0, 0, 1, 0, 0, 0}, 7 * sizeof *x);
     skel_inverse *v = inverse_of(m, x, 12, 24, 0);
-    sum.residual_force = -7;
     ck_assert_int_eq(skel_inverse_get_summary(v, &sum), SKEL_OK);
     ck_assert_int_eq(sum.order, 8);
-    ck_assert_double_eq(sum.residual_force, -7);
     sum.struct_size -= 8;
     ck_assert_int_eq(skel_inverse_get_summary(v, &sum), SKEL_E_STRUCT_SIZE);
-    skel_inverse_destroy(v), skel_model_destroy(m);
+    skel_inverse_destroy(v);
+    skel_model_destroy(m);
 }
 END_TEST
 
 START_TEST(structs_stay_as_they_are) { /* part of the ABI */
     ck_assert_uint_eq(sizeof(skel_inverse_desc), 56);
     ck_assert_uint_eq(offsetof(skel_inverse_desc, cutoff), 40);
-    ck_assert_uint_eq(offsetof(skel_inverse_summary, residual_force), 72); /* its first version */
+    ck_assert_uint_eq(offsetof(skel_inverse_summary, residual_force), 72);
     ck_assert_uint_eq(sizeof(skel_inverse_summary), 104);
     ck_assert_uint_eq(sizeof(skel_inverse_contact), 104);
     ck_assert_uint_eq(offsetof(skel_inverse_contact, force), 64);
@@ -804,7 +803,7 @@ int main(void) {
     tcase_add_test(t, memory_is_the_callers);
     tcase_add_test(t, wrong_calls_are_refused);
     tcase_add_test(t, loops_are_refused);
-    tcase_add_test(t, an_old_caller_gets_its_part);
+    tcase_add_test(t, a_summary_that_is_too_small_is_refused);
     tcase_add_test(t, structs_stay_as_they_are);
     suite_add_tcase(suite, t);
     return run_suite(suite);

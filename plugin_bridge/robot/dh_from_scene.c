@@ -25,8 +25,6 @@ typedef struct chain {
     double snap;
 } chain;
 
-#define DH_DESC_BYTES_MIN offsetof(skel_scene_dh_desc, parallel_tolerance)
-
 void skel_scene_dh_desc_init_sized(skel_scene_dh_desc *desc, size_t size) {
     const skel_scene_dh_desc defaults = {
         .struct_size = (uint32_t)size, .snap = 1e-6, .parallel_tolerance = 1e-3};
@@ -541,13 +539,11 @@ static skel_status give(const skel_scene *scene, const skel_scene_dh_desc *desc,
                         char *text, size_t capacity, size_t *needed, skel_error *err) {
     skel_scene_dh_desc d;
     if (!scene || !desc || (!text && capacity > 0)) return SKEL_E_ARGUMENT;
-    if (desc->struct_size < DH_DESC_BYTES_MIN)
+    if (desc->struct_size < sizeof d)
         return doc_error_say(err, SKEL_E_STRUCT_SIZE, "struct_size: is %u, must be %u",
                              desc->struct_size, (unsigned)sizeof d);
 
-    /* A caller of an older version knows fewer fields; the others keep their defaults. */
-    skel_scene_dh_desc_init(&d);
-    memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
+    d = *desc;
 
     const doc_locale locale = doc_locale_enter();
     chain c = {.s = scene, .model = scene->model};

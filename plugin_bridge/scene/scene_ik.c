@@ -337,9 +337,8 @@ void scene_ik_finish(scene_reader *r, skel_scene *s) {
 skel_status skel_scene_get_ik_desc(const skel_scene *scene, skel_ik_motion_desc *desc) {
     if (!scene || !desc) return SKEL_E_ARGUMENT;
     const uint32_t size = desc->struct_size;
-    if (size < sizeof size) return SKEL_E_STRUCT_SIZE;
-    const skel_ik_motion_desc *motion = &scene->ik.motion;
-    memcpy(desc, motion, size < sizeof *motion ? size : sizeof *motion);
+    if (size < sizeof *desc) return SKEL_E_STRUCT_SIZE;
+    *desc = scene->ik.motion;
     desc->struct_size = size;
     return SKEL_OK;
 }

@@ -424,8 +424,8 @@ skel_status skel_scene_bake_start(const skel_scene *scene, skel_bake **out, skel
 skel_status skel_scene_get_bake_desc(const skel_scene *scene, skel_bake_desc *desc) {
     if (!scene || !desc) return SKEL_E_ARGUMENT;
     const uint32_t size = desc->struct_size;
-    if (size < sizeof size) return SKEL_E_STRUCT_SIZE;
-    memcpy(desc, &scene->bake, size < sizeof scene->bake ? size : sizeof scene->bake);
+    if (size < sizeof *desc) return SKEL_E_STRUCT_SIZE;
+    *desc = scene->bake;
     desc->struct_size = size;
     return SKEL_OK;
 }

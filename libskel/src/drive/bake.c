@@ -36,7 +36,6 @@
 _Static_assert(sizeof(skel_bake_desc) == offsetof(skel_bake_desc, preroll) + 8, "tail padding");
 _Static_assert(sizeof(skel_bake_summary) == offsetof(skel_bake_summary, rest_time) + 8,
                "tail padding");
-#define BAKE_SUMMARY_V1 offsetof(skel_bake_summary, rejected_steps)
 
 struct skel_bake {
     skel_allocator allocator;
@@ -302,7 +301,7 @@ skel_status skel_bake_start(const skel_bake_desc *desc, skel_bake **out, skel_er
 
     /* The arguments. */
     if (!out || !desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "an argument is NULL");
-    if (skel__desc_import(&d, sizeof d, offsetof(skel_bake_desc, preroll), desc) != SKEL_OK)
+    if (skel__desc_import(&d, sizeof d, sizeof d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1,
                           "struct_size: must be set by skel_bake_desc_init");
     skel_status status = check_desc(&d, err);
@@ -586,7 +585,7 @@ const double *skel_bake_q(const skel_bake *bake) {
 
 skel_status skel_bake_get_report(const skel_bake *bake, int32_t sample, skel_report_row *row) {
     if (!bake || !row || sample < 0 || sample >= (int32_t)bake->done) return SKEL_E_ARGUMENT;
-    return skel__desc_export(row, &bake->rows[sample], sizeof *row, SKEL__ROW_V1);
+    return skel__desc_export(row, &bake->rows[sample], sizeof *row, sizeof *row);
 }
 
 /* Numbers of steps and evaluations; the tables are indexed by the integrator. */
@@ -619,7 +618,7 @@ skel_status skel_bake_get_summary(const skel_bake *bake, skel_bake_summary *summ
     s.energy_gain = relative(s.energy_gain, bake->energy_scale);
     s.momentum_drift = relative(s.momentum_drift, bake->momentum_scale);
     s.angular_momentum_drift = relative(s.angular_momentum_drift, bake->angular_scale);
-    return skel__desc_export(summary, &s, sizeof s, BAKE_SUMMARY_V1);
+    return skel__desc_export(summary, &s, sizeof s, sizeof s);
 }
 
 const char *skel_bake_warning(const skel_bake *bake, int32_t index) {

@@ -12,7 +12,6 @@
 #define IK_MOTION_TRACKING_SHARE                                                                   \
     0.8                         /* of the progress; the rest is smoothing, if samples were lost */
 #define IK_MOTION_JUMP_TOL 1e-9 /* relative: a step this little too long is no jump */
-#define IK_MOTION_DESC_SIZE_V1 offsetof(skel_ik_motion_desc, causal)
 
 static const skel_ik_motion_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
 
@@ -80,7 +79,7 @@ static skel_status import(const skel_ik_motion_desc *desc, skel_ik_motion_desc *
                           skel_error *err) {
     if (!desc) return skel__fail(err, SKEL_E_ARGUMENT, -1, -1, "desc: is NULL");
     *d = k_desc;
-    if (skel__desc_import(d, sizeof *d, IK_MOTION_DESC_SIZE_V1, desc) != SKEL_OK)
+    if (skel__desc_import(d, sizeof *d, sizeof *d, desc) != SKEL_OK)
         return skel__fail(err, SKEL_E_STRUCT_SIZE, -1, -1, "struct_size: is %u, must be %u",
                           desc->struct_size, (unsigned)sizeof *d);
 

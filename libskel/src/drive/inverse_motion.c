@@ -45,7 +45,6 @@ _Static_assert(sizeof(skel_inverse_summary) == offsetof(skel_inverse_summary, la
                "tail padding");
 _Static_assert(sizeof(skel_inverse_contact) == offsetof(skel_inverse_contact, law) + 8,
                "tail padding");
-#define INVERSE_SUMMARY_V1 offsetof(skel_inverse_summary, residual_force)
 static const skel_inverse_desc k_desc = {.struct_size = sizeof k_desc, .sample_rate = 24};
 
 void skel_inverse_desc_init_sized(skel_inverse_desc *desc, size_t size) {
@@ -989,5 +988,5 @@ skel_status skel_inverse_get_state(const skel_inverse *inverse, int32_t sample, 
 
 skel_status skel_inverse_get_summary(const skel_inverse *inverse, skel_inverse_summary *summary) {
     if (!inverse || !summary) return SKEL_E_ARGUMENT;
-    return skel__desc_export(summary, &inverse->sum, sizeof inverse->sum, INVERSE_SUMMARY_V1);
+    return skel__desc_export(summary, &inverse->sum, sizeof inverse->sum, sizeof inverse->sum);
 }

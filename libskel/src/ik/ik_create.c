@@ -18,7 +18,6 @@
 #define IK_SLIDE_RANGE_MAX_LENGTHS 1e3 /* a slide that travels farther counts as unlimited */
 #define IK_HINGE_RANGE_MAX_TURNS 8.0   /* a hinge with a wider range counts as unlimited */
 #define IK_REACH_MARGIN 1.000001       /* of a chain's length, so that rounding excludes nothing */
-#define IK_GOAL_DESC_SIZE_V1 offsetof(skel_goal_desc, joints)
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body = SKEL_WORLD,
@@ -221,7 +220,7 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
     for (uint32_t k = 0; k < d->goal_count; ++k) {
         const char *in = (const char *)d->goals + (size_t)k * d->goal_stride;
         out[k] = k_goal;
-        if (skel__desc_import(&out[k], sizeof *out, IK_GOAL_DESC_SIZE_V1, in) != SKEL_OK)
+        if (skel__desc_import(&out[k], sizeof *out, sizeof *out, in) != SKEL_OK)
             return bad_goal(err, (int32_t)k, "struct_size: is not a size that this library knows");
 
         const skel_status status = check_goal(d->model, &out[k], (int32_t)k, err);

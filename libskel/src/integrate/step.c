@@ -288,5 +288,5 @@ skel_status skel_report(const skel_state *state, skel_report_row *row) {
     if (!state || !row) return SKEL_E_ARGUMENT;
     skel_report_row full;
     skel__measure(state, &full);
-    return skel__desc_export(row, &full, sizeof full, SKEL__ROW_V1);
+    return skel__desc_export(row, &full, sizeof full, sizeof full);
 }

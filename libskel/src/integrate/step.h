@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-#define SKEL__ROW_V1 offsetof(skel_report_row, work_contact)
-
 /* The integrator that runs: AUTO is resolved, others are returned as they are; -1 if there is no
    such integrator. has_step: the caller set the length of the steps. */
 int32_t skel__integrator_choice(const skel_model *m, int32_t integrator, int has_step);
