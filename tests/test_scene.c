@@ -1338,6 +1338,110 @@ START_TEST(wrong_calls_are_refused) {
 }
 END_TEST
 
+/* ---- values instead of a text ---- */
+
+enum { VALUES_MAX = 2000 };
+
+/* Appends the values of the tree to the list; returns its new length. */
+static uint32_t list_values(const json_value *node, skel_value *list, uint32_t count) {
+    ck_assert_uint_lt(count, VALUES_MAX);
+    list[count++] = (skel_value){.kind = (int32_t)node->kind,
+                                 .count = (uint32_t)node->count,
+                                 .name = node->name,
+                                 .text = node->text,
+                                 .number = node->number};
+    for (const json_value *c = node->child; c; c = c->next) count = list_values(c, list, count);
+    return count;
+}
+
+START_TEST(values_are_read_as_the_text_is) {
+    static skel_value list[VALUES_MAX];
+    char *text = quoted(k_documents[_i]);
+    char message[100];
+    json_tree tree = {0};
+    ck_assert_int_eq(json_parse(&tree, text, strlen(text), message, sizeof message), SKEL_OK);
+    const uint32_t count = list_values(tree.root, list, 0);
+
+    skel_scene *first = parsed(k_documents[_i]), *second = NULL;
+    ck_assert_int_eq(skel_scene_create(list, count, sizeof *list, &second, NULL), SKEL_OK);
+    char *one = written(first), *two = written(second);
+    ck_assert_str_eq(one, two);
+    same_bits(skel_scene_model(first), skel_scene_model(second));
+    same_world(skel_scene_model(first), skel_scene_model(second));
+
+    /* A list that is cut, or goes on, is refused. */
+    skel_scene *none = first;
+    for (uint32_t n = 0; n < count; ++n) {
+        ck_assert_int_eq(skel_scene_create(list, n, sizeof *list, &none, NULL), SKEL_E_ARGUMENT);
+        ck_assert_ptr_null(none);
+    }
+    ck_assert_int_eq(skel_scene_create(list, count + 1, sizeof *list, &none, NULL),
+                     SKEL_E_ARGUMENT);
+
+    json_free(&tree);
+    free(text);
+    free(one);
+    free(two);
+    skel_scene_destroy(first);
+    skel_scene_destroy(second);
+}
+END_TEST
+
+static void refused_values(const skel_value *list, uint32_t count, skel_status status,
+                           const char *part) {
+    skel_scene *scene = NULL;
+    skel_error err;
+    skel_error_init(&err);
+    ck_assert_int_eq(skel_scene_create(list, count, sizeof *list, &scene, &err), status);
+    ck_assert_ptr_null(scene);
+    ck_assert_msg(strstr(err.text, part) != NULL, "'%s' is not in '%s'", part, err.text);
+}
+
+START_TEST(wrong_values_are_refused) {
+    const skel_value object = {.kind = SKEL_VALUE_OBJECT, .count = 1};
+    const struct {
+        skel_value value;
+        const char *part;
+    } cases[] = {
+        {{.kind = 8, .name = "a"}, "values[1]: kind must be"},
+        {{.kind = -1, .name = "a"}, "values[1]: kind must be"},
+        {{.kind = SKEL_VALUE_NULL}, "values[1]: name must be"},
+        {{.kind = SKEL_VALUE_NULL, .name = "\xff"}, "values[1]: name must be"},
+        {{.kind = SKEL_VALUE_STRING, .name = "a"}, "values[1]: text is NULL"},
+        {{.kind = SKEL_VALUE_STRING, .name = "a", .text = "\xc3"}, "values[1]: text is NULL"},
+        {{.kind = SKEL_VALUE_NUMBERS, .name = "a", .count = 1}, "values[1]: numbers is NULL"},
+        {{.kind = SKEL_VALUE_ARRAY, .name = "a", .count = 1}, "values[2]: the list ends"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        const skel_value list[] = {object, cases[k].value};
+        refused_values(list, 2, SKEL_E_ARGUMENT, cases[k].part);
+    }
+
+    /* NaN is no number of a document. */
+    const skel_value gravity[] = {
+        {.kind = SKEL_VALUE_OBJECT, .count = 2},
+        {.kind = SKEL_VALUE_STRING, .name = "format", .text = "skel-scene/1"},
+        {.kind = SKEL_VALUE_NUMBERS,
+         .name = "gravity",
+         .count = 3,
+         .numbers = (double[]){0, 0, NAN}}};
+    refused_values(gravity, 3, SKEL_E_DOCUMENT, "gravity[2]: is too large for a double");
+
+    /* As deep as a text may be, and one level more. */
+    skel_value deep[JSON_MAX_DEPTH + 1];
+    for (int k = 0; k <= JSON_MAX_DEPTH; ++k)
+        deep[k] = (skel_value){.kind = SKEL_VALUE_ARRAY, .count = k < JSON_MAX_DEPTH};
+    refused_values(deep, JSON_MAX_DEPTH + 1, SKEL_E_TOO_LARGE, "deeper than 64 levels");
+    deep[JSON_MAX_DEPTH - 1].count = 0;
+    refused_values(deep, JSON_MAX_DEPTH, SKEL_E_DOCUMENT, "document: is [[");
+
+    skel_scene *scene = NULL;
+    ck_assert_int_eq(skel_scene_create(NULL, 0, sizeof object, &scene, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_create(&object, 1, sizeof object, NULL, NULL), SKEL_E_ARGUMENT);
+    ck_assert_int_eq(skel_scene_create(&object, 1, 8, &scene, NULL), SKEL_E_ARGUMENT);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("scene");
     TCase *tcase = tcase_create("scene");
@@ -1382,6 +1486,8 @@ int main(void) {
     tcase_add_test(tcase, many_errors_are_cut);
     tcase_add_test(tcase, errors_name_body_and_joint);
     tcase_add_test(tcase, wrong_calls_are_refused);
+    tcase_add_loop_test(tcase, values_are_read_as_the_text_is, 0, 3);
+    tcase_add_test(tcase, wrong_values_are_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -156,7 +156,7 @@ def prepare(plan: Plan, library: Optional[str] = None) -> Work[Tuple[Build, skel
     build = build_scene(plan, library)
     yield 0.05, "building the scene"
 
-    base = skelpy.Scene.from_json(build.scene.to_json(), library)
+    base = skelpy.Scene.from_document(build.scene, library)
     scene = base
     if build.motions.paths:
         scene = edit.edit_scene(base, paths=build.motions.paths)

@@ -205,11 +205,10 @@ def solve(ik: IkShot, library: Optional[str] = None) -> Work[IkResult]:
     """Generator: solves the goals of every frame."""
     plan = yield from plan_ik(ik, library)
     yield 0.05, "building the scene"
-    pieces: List[str] = []
-    for piece in plan.scene.json_pieces():
-        pieces.append(piece)
+    values = skelpy.DocumentValues(plan.scene)
+    for _ in values.advance():
         yield 0.06, "building the scene"
-    scene = skelpy.Scene.from_json("".join(pieces), library)
+    scene = skelpy.Scene.from_values(values, library)
     yield 0.1, "solving"
 
     shot = ik.shot

@@ -172,11 +172,10 @@ def table_of(name: str, bones: Sequence[ChainBone], tip: str, convention: str, c
     while at is not None:
         chain.insert(0, at)
         at = by_name.get(at.parent)
-    text = scene_of(name, chain, tip).to_json()
     options: Dict[str, Any] = {"snap": SNAP}
     if snap is not None:
         options = {"snap": snap, "parallel_tolerance": 0.0}
-    with skelpy.Scene.from_json(text, library) as scene:
+    with skelpy.Scene.from_document(scene_of(name, chain, tip), library) as scene:
         table = scene.to_dh(convention, csv=csv, **options)
         said = [line.partition(": ") for line in scene.dh_report(convention, **options)]
 
@@ -187,7 +186,7 @@ def table_of(name: str, bones: Sequence[ChainBone], tip: str, convention: str, c
 
 
 def urdf_of(name: str, bones: Sequence[ChainBone], library: Optional[str] = None) -> str:
-    with skelpy.Scene.from_json(scene_of(name, bones).to_json(), library) as scene:
+    with skelpy.Scene.from_document(scene_of(name, bones), library) as scene:
         return scene.to_urdf()
 
 

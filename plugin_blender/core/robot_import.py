@@ -296,7 +296,7 @@ def _zero_poses(text: str, library: Optional[str]) -> Sequence[float]:
     document = documents.Scene.from_json(text)
     for joint in document.joints:
         joint.mimic = None
-    with skelpy.Scene.from_json(document.to_json(), library) as scene:
+    with skelpy.Scene.from_document(document, library) as scene:
         q = [0.0] * scene.q_count
         for k, joint in enumerate(document.joints):
             if joint.type == "ball":

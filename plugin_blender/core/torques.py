@@ -89,7 +89,7 @@ def find_torques(plan: Plan, cutoff: float = 0.0,
     build, shot = build_scene(plan, library), plan.shot
     for joint in build.scene.joints:
         joint.limits = joint.mimic = None
-    scene = skelpy.Scene.from_json(build.scene.to_json(), library)
+    scene = skelpy.Scene.from_document(build.scene, library)
     if build.motions.paths:                 # the base of a robot may be animated
         scene = edit.edit_scene(scene, paths=build.motions.paths)
     yield 0.7, "reading the animation"

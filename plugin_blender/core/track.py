@@ -45,7 +45,7 @@ def import_track(plan: Plan, text: str, frames: Sequence[float],
                  library: Optional[str] = None) -> Work[Result]:
     """Generator: a skel-track/1 of this armature's scene as keys. frames: of track_frames."""
     # Only the names of the bodies and their order count here.
-    scene = skelpy.Scene.from_json(build_scene(plan, library).scene.to_json(), library)
+    scene = skelpy.Scene.from_document(build_scene(plan, library).scene, library)
     yield 0.2, "reading the track"
     track = rigs.Track(scene, text)
     if track.fps <= 0:

@@ -303,17 +303,31 @@ bool doc_start(document *doc) {
     return !doc->no_memory;
 }
 
+/* Notes the error of the tree, if there is one. */
+static bool take_tree(document *doc, skel_status status, const skel_error *err) {
+    if (status != SKEL_OK) {
+        doc_pass_on(doc, status, err);
+        return false;
+    }
+    doc->root = doc->tree.root;
+    return true;
+}
+
 bool doc_open(document *doc, const char *json, size_t length) {
     if (!doc_start(doc)) return false;
     skel_error err;
     skel_error_init(&err);
     const skel_status status = json_parse(&doc->tree, json, length, err.text, sizeof err.text);
-    if (status != SKEL_OK) {
-        doc_pass_on(doc, status, &err);
-        return false;
-    }
-    doc->root = doc->tree.root;
-    return true;
+    return take_tree(doc, status, &err);
+}
+
+bool doc_open_values(document *doc, const skel_value *values, uint32_t count, uint32_t stride) {
+    if (!doc_start(doc)) return false;
+    skel_error err;
+    skel_error_init(&err);
+    const skel_status status =
+        json_build(&doc->tree, values, count, stride, err.text, sizeof err.text);
+    return take_tree(doc, status, &err);
 }
 
 void doc_close(document *doc) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON document. Every problem is kept as "path: is X, must be Y". A reader returns false
-   and leaves *out unchanged if the value is missing or wrong. A wrong value is noted as a problem,
-   a missing value is not (see doc_need). */
+/* Reading a JSON document, or one that is given as values. Every problem is kept as "path: is X,
+   must be Y". A reader returns false and leaves *out unchanged if the value is missing or wrong. A
+   wrong value is noted as a problem, a missing value is not (see doc_need). */
 #ifndef BRIDGE_DOCUMENT_DOC_H
 #define BRIDGE_DOCUMENT_DOC_H
 
@@ -70,6 +70,8 @@ typedef enum doc_sign { DOC_ANY, DOC_POSITIVE, DOC_NOT_NEGATIVE } doc_sign;
 bool doc_start(document *doc);
 /** Checks and parses JSON. False: there is no root; the reason is noted, or no_memory is set. */
 bool doc_open(document *doc, const char *json, size_t length);
+/** The same of a document that is given as values (json_build). */
+bool doc_open_values(document *doc, const skel_value *values, uint32_t count, uint32_t stride);
 void doc_close(document *doc);
 /** Zeroed memory in a chain that starts at *blocks (NULL at first). NULL: out of memory. */
 void *doc_blocks_alloc(void **blocks, size_t count, size_t size);

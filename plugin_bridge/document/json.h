@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A JSON document as a tree. Parsing allocates one block for all values and one for all strings. It
-   has no state outside the tree, so several threads may parse at the same time. */
+/* A document as a tree of JSON values. Parsing allocates one block for all values and one for all
+   strings. It has no state outside the tree, so several threads may parse at the same time. */
 #ifndef BRIDGE_DOCUMENT_JSON_H
 #define BRIDGE_DOCUMENT_JSON_H
 
-#include <skel/skel_base.h>
+#include <skel/skel_scene.h>
 
 #include <stdbool.h>
 
@@ -27,7 +27,7 @@ typedef struct json_value {
     const char *text;         /* of a string, else NULL */
     double number;            /* infinite if the number is too large for a double */
     int32_t count;            /* of elements or members */
-    int32_t order;            /* of the value in the text, from 1 */
+    int32_t order;            /* of the value in the document, from 1 */
     json_kind kind;
 } json_value;
 
@@ -42,6 +42,11 @@ typedef struct json_tree {
     be C. */
 skel_status json_parse(json_tree *tree, const char *json, size_t length, char *message,
                        size_t size);
+/** Builds the tree of a document that is given as values (skel_scene_create). Names and texts stay
+    those of the caller. After SKEL_E_ARGUMENT or SKEL_E_TOO_LARGE, `message` has the index of the
+    value and the reason. After an error the tree is empty. */
+skel_status json_build(json_tree *tree, const skel_value *values, uint32_t count, uint32_t stride,
+                       char *message, size_t size);
 void json_free(json_tree *tree);
 
 /* Queries. node may be NULL, which has no kind. */

@@ -3,7 +3,6 @@
    */
 #include "document/json_scan.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,4 +247,16 @@ skel_status json_scan(const char *json, size_t length, uint32_t *values, char *m
     *values = s.values;
     if (s.status != SKEL_OK) locate(&s, start, message, size);
     return s.status;
+}
+
+bool json_is_utf8(const char *text) {
+    const unsigned char *start = (const unsigned char *)text;
+    scanner s = {start, start + strlen(text), NULL, SKEL_OK, 0, 0};
+    while (s.at < s.end) {
+        if (*s.at < 0x80)
+            ++s.at;
+        else if (!scan_utf8(&s))
+            return false;
+    }
+    return true;
 }

@@ -6,6 +6,8 @@
 
 #include <skel/skel_base.h>
 
+#include <stdbool.h>
+
 #define JSON_MAX_BYTES ((size_t)64 << 20)
 #define JSON_MAX_DEPTH 64
 #define JSON_MAX_VALUES 10000000u
@@ -15,5 +17,8 @@
     SKEL_E_TOO_LARGE: `message` has line, column and reason. */
 skel_status json_scan(const char *json, size_t length, uint32_t *values, char *message,
                       size_t size);
+
+/** Whether a zero-terminated string is valid UTF-8. */
+bool json_is_utf8(const char *text);
 
 #endif

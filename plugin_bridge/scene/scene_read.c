@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document skel-scene/1: it is read, checked and converted into a model and bake settings. Its
-   lists are read in scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c and scene_goals.c.
-   DH tables (dh_read.c, dh_csv.c) and URDF (urdf_read.c) are recognised here and become scenes,
-   too. */
+/* The document skel-scene/1, a text or values: it is read, checked and converted into a model and
+   bake settings. Its lists are read in scene_body.c, scene_joint.c, scene_wobble.c, scene_world.c
+   and scene_goals.c. DH tables (dh_read.c, dh_csv.c) and URDF (urdf_read.c) are recognised here and
+   become scenes, too. */
 #include "robot/robot.h"
 #include "document/kind.h"
 
@@ -299,8 +299,17 @@ static void read_json(scene_reader *r, skel_scene *s) {
     robot_read_robot(&r->doc, &at, s);
 }
 
-/* A document of any kind, which its first bytes tell. */
-static void read_any(scene_reader *r, const char *text, size_t length, skel_scene *s) {
+/* A document as the caller gives it: a text, or values. */
+typedef struct scene_source {
+    const char *text;
+    size_t length;
+    const skel_value *values; /* NULL: it is a text */
+    uint32_t count;
+    uint32_t stride;
+} scene_source;
+
+/* A text of any kind, which its first bytes tell. */
+static void read_text(scene_reader *r, const char *text, size_t length, skel_scene *s) {
     document *doc = &r->doc;
     const char *foreign = doc_foreign_bytes(text, length);
     if (foreign) {
@@ -321,11 +330,14 @@ static void read_any(scene_reader *r, const char *text, size_t length, skel_scen
 }
 
 /* NULL: the document has errors. The problems are in r->doc, sorted; the caller closes it. */
-static skel_scene *read_document(scene_reader *r, const char *text, size_t length) {
+static skel_scene *read_document(scene_reader *r, const scene_source *from) {
     *r = (scene_reader){0};
     r->gravity[2] = -9.81;
     skel_scene *s = scene_new();
-    read_any(r, text, length, s);
+    if (!from->values)
+        read_text(r, from->text, from->length, s);
+    else if (doc_open_values(&r->doc, from->values, from->count, from->stride) && s)
+        read_json(r, s);
 
     if (r->doc.problems) doc_sort(&r->doc);
     if (!s) r->doc.no_memory = true;
@@ -336,20 +348,35 @@ static skel_scene *read_document(scene_reader *r, const char *text, size_t lengt
 
 /* ---- public -------------------------------------------------------------------------------- */
 
+static skel_status create_scene(const scene_source *from, skel_scene **out, skel_error *err) {
+    const doc_locale locale = doc_locale_enter();
+    scene_reader r;
+    *out = read_document(&r, from);
+    const skel_status status = doc_result(&r.doc, err);
+    doc_close(&r.doc);
+    doc_locale_leave(locale);
+    return status;
+}
+
 skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out, skel_error *err) {
     if (out) *out = NULL;
     if (!json || !out) {
         doc_error_fill(err, SKEL_E_ARGUMENT, -1, -1, "skel_scene_parse: json or out is NULL");
         return SKEL_E_ARGUMENT;
     }
+    return create_scene(&(scene_source){.text = json, .length = length}, out, err);
+}
 
-    const doc_locale locale = doc_locale_enter();
-    scene_reader r;
-    *out = read_document(&r, json, length);
-    const skel_status status = doc_result(&r.doc, err);
-    doc_close(&r.doc);
-    doc_locale_leave(locale);
-    return status;
+skel_status skel_scene_create(const skel_value *values, uint32_t count, uint32_t stride,
+                              skel_scene **out, skel_error *err) {
+    if (out) *out = NULL;
+    if (!values || !out || stride < sizeof *values) {
+        doc_error_fill(err, SKEL_E_ARGUMENT, -1, -1,
+                       "skel_scene_create: values or out is NULL, or stride is too small");
+        return SKEL_E_ARGUMENT;
+    }
+    return create_scene(&(scene_source){.values = values, .count = count, .stride = stride}, out,
+                        err);
 }
 
 skel_status scene_give_readable(const text_buffer *t, const char *what, char *text, size_t capacity,
@@ -394,7 +421,7 @@ skel_status skel_scene_check(const char *json, size_t length, char *text, size_t
     const doc_locale locale = doc_locale_enter();
     scene_reader r;
     text_buffer lines = {0};
-    skel_scene *scene = read_document(&r, json, length);
+    skel_scene *scene = read_document(&r, &(scene_source){.text = json, .length = length});
     skel_status status = doc_result(&r.doc, NULL);
 
     list_problems(&r.doc, &lines);

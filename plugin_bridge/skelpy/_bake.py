@@ -117,5 +117,6 @@ class Bake(Job):
 def bake(scene_json: Union[str, bytes, document.Scene], library: Optional[Path] = None,
          **overrides: Any) -> Bake:
     """Bakes a document (text, or a skelpy.scene.Scene) to the end. Overrides as in Bake."""
-    text = scene_json if isinstance(scene_json, (str, bytes)) else scene_json.to_json()
-    return Bake(Scene.from_json(text, library), **overrides).run()
+    if isinstance(scene_json, document.Scene):
+        return Bake(Scene.from_document(scene_json, library), **overrides).run()
+    return Bake(Scene.from_json(scene_json, library), **overrides).run()

@@ -850,6 +850,30 @@ class RigDesc(C.Structure):
     ]
 
 
+# skel_scene.h
+VALUE_NULL = 0
+VALUE_FALSE = 1
+VALUE_TRUE = 2
+VALUE_NUMBER = 3
+VALUE_STRING = 4
+VALUE_ARRAY = 5
+VALUE_OBJECT = 6
+VALUE_NUMBERS = 7
+
+
+class Value(C.Structure):
+    """skel_value of skel_scene.h."""
+
+    _fields_ = [
+        ("kind", C.c_int32),
+        ("count", C.c_uint32),
+        ("name", C.c_char_p),
+        ("text", C.c_char_p),
+        ("numbers", C.POINTER(C.c_double)),
+        ("number", C.c_double),
+    ]
+
+
 class SceneDhDesc(C.Structure):
     """skel_scene_dh_desc of skel_robot.h."""
 
@@ -925,6 +949,7 @@ STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class
     "skel_bake_summary": BakeSummary,
     "skel_bone_desc": BoneDesc,
     "skel_rig_desc": RigDesc,
+    "skel_value": Value,
     "skel_scene_dh_desc": SceneDhDesc,
     "skel_scene_edit": SceneEdit,
 }
@@ -1119,6 +1144,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name: (result, *arguments)
     # skel_scene.h
     "skel_scene_parse": (C.c_int32, C.c_char_p, C.c_size_t, C.POINTER(C.c_void_p),
                          C.POINTER(Error)),
+    "skel_scene_create": (C.c_int32, C.POINTER(Value), C.c_uint32, C.c_uint32,
+                          C.POINTER(C.c_void_p), C.POINTER(Error)),
     "skel_scene_destroy": (None, C.c_void_p),
     "skel_scene_check": (C.c_int32, C.c_char_p, C.c_size_t, C.POINTER(C.c_char), C.c_size_t,
                          C.POINTER(C.c_size_t)),

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import ctypes as C
 from array import array
-from typing import Any, Optional, Union
+from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _ffi
 from ._arrays import zeros
 from ._handles import Closing, Owner, check_status, create, text_of
 from ._structs import make, plain
+from ._values import DocumentValues
 from .ik import IkMotion
 from .library import Path, load
+from .scene import Scene as Document
+from .scene import read_json
 
 DH_CONVENTIONS = {"standard": _ffi.DH_STANDARD, "modified": _ffi.DH_MODIFIED}
 
@@ -33,10 +36,34 @@ class Scene(Closing):
         return cls(create(lib, lib.skel_scene_parse, lib.skel_scene_destroy, data, len(data)), lib)
 
     @classmethod
+    def from_values(cls, values: DocumentValues, library: Optional[Path] = None) -> Scene:
+        """The scene of a document whose values are all converted."""
+        lib, listed = load(library), values.array()
+        return cls(create(lib, lib.skel_scene_create, lib.skel_scene_destroy, listed, len(listed),
+                          C.sizeof(_ffi.Value)), lib)
+
+    @classmethod
+    def from_document(cls, document: Union[Document, Mapping[str, Any]],
+                      library: Optional[Path] = None) -> Scene:
+        """The scene of a document that is given as dataclasses or as a dict. No JSON is written."""
+        values = DocumentValues(document)
+        for _ in values.advance():
+            pass
+        return cls.from_values(values, library)
+
+    @classmethod
     def from_file(cls, path: Path, library: Optional[Path] = None) -> Scene:
         """The scene of a file."""
         with open(path, "rb") as file:
             return cls.from_json(file.read(), library)
+
+    def with_goals(self, goals: Iterable[Mapping[str, Any]]) -> Scene:
+        """The same scene with other goals, which are dicts as in the document, and without settings
+        of inverse kinematics."""
+        document = read_json(self.to_json())
+        document.pop("ik", None)
+        document["goals"] = [dict(goal) for goal in goals]
+        return Scene.from_document(document, self._lib._name)
 
     # ---- as a text -------------------------------------------------------------------------------
 

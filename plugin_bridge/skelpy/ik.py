@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Inverse kinematics: one pose (Ik), or every frame of a scene (IkMotion).
 
-A goal is a dict with the fields of the document, for one frame:
-{"body": "hand", "position": [0.3, -0.4, 1.2]}.
+A goal is a dict with the fields of the document: {"body": "hand", "position": [0.3, -0.4, 1.2]}.
 """
 
 from __future__ import annotations
@@ -26,15 +25,10 @@ MODES = {"pose": _ffi.IK_POSE, "track": _ffi.IK_TRACK}
 METHODS = {"damped": _ffi.IK_DAMPED, "newton": _ffi.IK_NEWTON}
 ROOTS = {"held": _ffi.IK_ROOT_HELD, "shifts": _ffi.IK_ROOT_SHIFTS, "moves": _ffi.IK_ROOT_MOVES}
 STARTS = {"free": _ffi.IK_START_FREE, "held": _ffi.IK_START_HELD}
-KINDS = {"position": _ffi.GOAL_PLACE, "look_at": _ffi.GOAL_AIM, "pole": _ffi.GOAL_POLE,
-         "centre_of_mass": _ffi.GOAL_CENTRE}    # the field of the target: the kind of the goal
-AXES = {"x": _ffi.GOAL_X, "y": _ffi.GOAL_Y, "z": _ffi.GOAL_Z}
 
 _CHOICES = {"mode": MODES, "method": METHODS, "root": ROOTS}
 _NUMBERS = ("tolerance", "max_ms", "max_iterations", "max_restarts")
 _ARRAYS = ("stiffness", "max_step", "posture")
-_NOT_IN_GOALS = ("struct_size", "kind", "parts", "joint_count", "chain_depth", "chain_root",
-                 "reserved")
 
 
 def _choice(what: str, value: str, names: Mapping[str, int]) -> int:
@@ -43,62 +37,7 @@ def _choice(what: str, value: str, names: Mapping[str, int]) -> int:
     return names[value]
 
 
-# ---- goals and settings as structs ---------------------------------------------------------------
-
-def _target(fields: Goal) -> str:
-    """The field that holds the target. A goal with an orientation alone has none, but the kind of
-    "position"."""
-    found = [name for name in KINDS if name in fields]
-    if not found and "orientation" in fields:
-        return "position"
-    if len(found) != 1:
-        raise ValueError(f"a goal has one of {', '.join(KINDS)}, not {sorted(fields)}")
-    return found[0]
-
-
-def _restrict_joints(scene: Scene, desc: _ffi.GoalDesc, fields: dict[str, Any],
-                     keep: list[Any]) -> None:
-    """The fields `joints` and `chain`. The list of joints is kept alive in `keep`."""
-    joints, chain = fields.pop("joints", None), fields.pop("chain", None)
-    if joints is not None:
-        numbers = [_ffi.WORLD if name == "world" else scene.find_joint(name) for name in joints]
-        keep.append((C.c_int32 * len(numbers))(*numbers))
-        desc.joints = keep[-1]
-        desc.joint_count = len(numbers)
-    if isinstance(chain, str):
-        desc.chain_root = scene.find_body(chain)
-    elif chain is not None:
-        desc.chain_depth = chain
-
-
-def _goal(scene: Scene, goal: Goal, keep: list[Any]) -> _ffi.GoalDesc:
-    """The dict as skel_goal_desc."""
-    desc, fields = make(scene._lib, _ffi.GoalDesc), dict(goal)
-    target = _target(fields)
-    desc.kind = KINDS[target]
-    fields.pop("name", None)
-    _restrict_joints(scene, desc, fields, keep)
-
-    # Every kind of goal has its target in `position`.
-    if target in fields:
-        fields["position"] = fields.pop(target)
-        desc.parts = sum(_choice("axes", axis, AXES) for axis in fields.pop("axes", "xyz"))
-    if "orientation" in fields:
-        desc.parts |= _ffi.GOAL_ORIENTATION
-    if desc.kind in (_ffi.GOAL_AIM, _ffi.GOAL_POLE):
-        desc.parts = 0
-
-    for name in ("body", "relative_to", "from", "to"):
-        if name in fields:
-            setattr(desc, name, scene.find_body(fields.pop(name)))
-    kinds: dict[str, Any] = {name: kind for name, kind, *_ in _ffi.GoalDesc._fields_}
-    for name, value in fields.items():
-        if name not in kinds or name in _NOT_IN_GOALS:
-            raise ValueError(f"{name}: is not a field of a goal")
-        is_array = issubclass(kinds[name], C.Array)
-        setattr(desc, name, kinds[name](*value) if is_array else value)
-    return desc
-
+# ---- settings ------------------------------------------------------------------------------------
 
 def _apply_settings(desc: _ffi.IkDesc, scene: Scene, keep: list[Any],
                     settings: Mapping[str, Any]) -> None:
@@ -144,7 +83,8 @@ def _receipt(struct: _ffi.IkReceipt, residuals: Sequence[float]) -> Receipt:
 class Ik(Closing):
     """A solver for one pose of a scene.
 
-    goals: dicts; None: the goals of the scene at its first frame, with its settings.
+    goals: dicts as in the document; the settings of the scene do not apply to them. None: the goals
+    of the scene, with its settings. Of a list with a value per frame, the first value counts.
     settings: as in the document. stiffness and max_step have a number per degree of freedom,
     posture has q_count numbers."""
 
@@ -152,17 +92,10 @@ class Ik(Closing):
                  **settings: Any) -> None:
         lib = scene._lib
         keep: list[Any] = []
-        motion: Optional[_ffi.IkMotionDesc] = None
-        if goals is None:
-            motion = _scene_desc(scene)
-            desc = _ffi.IkDesc.from_buffer_copy(motion.ik.contents)
-        else:
-            desc = make(lib, _ffi.IkDesc, model=scene._model)
-            listed = [_goal(scene, goal, keep) for goal in goals]
-            keep.append((_ffi.GoalDesc * len(listed))(*listed))
-            desc.goals = keep[-1]
-            desc.goal_count = len(listed)
-        desc.goal_stride = C.sizeof(_ffi.GoalDesc)
+        if goals is not None:
+            scene = scene.with_goals(goals)
+        motion = _scene_desc(scene)
+        desc = _ffi.IkDesc.from_buffer_copy(motion.ik.contents)
         _apply_settings(desc, scene, keep, settings)
 
         self._lib = lib
@@ -174,8 +107,7 @@ class Ik(Closing):
         self.seed: Optional[array[float]] = None
         self._owner = create(lib, lib.skel_ik_create, lib.skel_ik_destroy, C.byref(desc),
                              needs=(scene._owner,))
-        if motion is not None:
-            self._start(motion)
+        self._start(motion)
 
     def _start(self, motion: _ffi.IkMotionDesc) -> None:
         """The targets, weights and seed of the first frame."""

@@ -83,6 +83,26 @@ static skel_status parse_and_write(const fault_case *c, fault_output *out) {
     return status;
 }
 
+/* A body that stands alone, as values. */
+static skel_status create_from_values(const fault_case *c, fault_output *out) {
+    static const double origin[3] = {0};
+    const skel_value values[] = {
+        {.kind = SKEL_VALUE_OBJECT, .count = 2},
+        {.kind = SKEL_VALUE_STRING, .name = "format", .text = "skel-scene/1"},
+        {.kind = SKEL_VALUE_ARRAY, .name = "bodies", .count = 1},
+        {.kind = SKEL_VALUE_OBJECT, .count = 2},
+        {.kind = SKEL_VALUE_STRING, .name = "name", .text = c->document},
+        {.kind = SKEL_VALUE_NUMBERS, .name = "position", .count = 3, .numbers = origin}};
+    const uint32_t count = sizeof values / sizeof *values;
+    skel_scene *scene = NULL;
+    size_t needed = 0;
+    skel_status status = skel_scene_create(values, count, sizeof *values, &scene, NULL);
+    if (status == SKEL_OK) status = skel_scene_write(scene, g_text, sizeof g_text, &needed);
+    if (status == SKEL_OK) output_add(out, g_text, needed);
+    skel_scene_destroy(scene);
+    return status;
+}
+
 /* All errors and warnings are the output. option: the status that the text deserves. */
 static skel_status check(const fault_case *c, fault_output *out) {
     static char lines[16384];
@@ -386,6 +406,7 @@ const fault_case fault_cases[] = {
     {"parse table", parse_and_write, "robot", 0},
     {"parse CSV", parse_and_write, "csv", 0},
     {"parse URDF", parse_and_write, "urdf", 0},
+    {"create from values", create_from_values, "pendulum", 0},
     {"check scene", check, "tree", 0},
     {"check table", check, "robot", 0},
     {"check CSV", check, "csv", 0},

@@ -45,7 +45,9 @@ def plan_ik(ik):
 
 
 def solve(ik):
-    return run(core.ik_solve.solve(freeze(ik)))
+    """Writes and reads no JSON."""
+    with common.no_json():
+        return run(core.ik_solve.solve(freeze(ik)))
 
 
 def ends(ik):

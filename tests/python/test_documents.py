@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import unittest
 
-from common import BIN, LIB, ROOT, SAMPLES
+from common import BIN, LIB, NAMES, ROOT, SAMPLES, SOLVED, sample, skelpy
 
 RICH = {
     "format": "skel-scene/1", "name": "rich", "gravity": [0, 0, -9.81], "angle_unit": "deg",
@@ -269,6 +269,18 @@ class EveryFieldWrong(unittest.TestCase):
                 with self.subTest(path=path, wrong=wrong):
                     self.refused(path, changed(self.scene, keys, wrong))
 
+    def test_values_say_the_same_as_a_text(self):
+        """skel_scene_create refuses what skel_scene_parse refuses, in the same words."""
+        for path, keys, value in places(self.scene):
+            for wrong in (None, True, -3, "x", [], {}, KeyError):
+                scene, said = changed(self.scene, keys, wrong), None
+                try:
+                    skelpy.Scene.from_document(scene).close()
+                except skelpy.SkelError as error:
+                    said = error.text
+                with self.subTest(path=path, value=value, wrong=wrong):
+                    self.assertEqual(said, parse(to_text(scene)))
+
     def test_number_that_no_double_holds(self):
         for path, keys, value in places(self.scene):
             if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -343,6 +355,24 @@ class EveryFieldWrong(unittest.TestCase):
                     self.assertEqual(done.returncode, 2)
                     self.assertEqual(done.stdout, b"")
                     self.assertIn(f"skel: -: {path}: is null, must be", done.stderr.decode())
+
+
+class Values(unittest.TestCase):
+    def test_samples_have_the_same_bits(self):
+        for name in (*NAMES, *SOLVED):
+            with skelpy.Scene.from_json(sample(name)) as a, \
+                    skelpy.Scene.from_document(json.loads(sample(name))) as b:
+                self.assertEqual(a.to_json(), b.to_json(), name)
+
+    def test_what_no_document_can_hold(self):
+        for wrong in (math.nan, math.inf, "a\0b", [1.0, -math.inf]):
+            with self.assertRaises(ValueError):
+                skelpy.Scene.from_document({**RICH, "name": wrong})
+
+    def test_a_negative_zero_is_zero(self):
+        """As in the text that dataclasses write."""
+        with skelpy.Scene.from_document({**RICH, "gravity": [-0.0, 0, -0.0]}) as scene:
+            self.assertEqual([math.copysign(1, x) for x in scene.gravity], [1, 1, 1])
 
 
 class EveryLooseFieldWrong(EveryFieldWrong):

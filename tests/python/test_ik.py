@@ -502,9 +502,9 @@ class Python(unittest.TestCase):
                 self.assertEqual({**receipt, "us": 0}, {**want["receipts"][0], "us": 0})
         for wrong in ({"body": "hand"}, {"body": "hand", "pole": [0, 0, 0], "look_at": [0, 0, 0]},
                       {"body": "hand", "position": [0, 0, 0], "wight": 2}):
-            with self.assertRaises(ValueError):
+            with self.assertRaisesRegex(skelpy.SkelError, r"^goals\[0\]"):
                 skelpy.Ik(self.scene, [wrong])
-        with self.assertRaises(KeyError):
+        with self.assertRaisesRegex(skelpy.SkelError, r"^goals\[0\]\.body: is \"foot\""):
             skelpy.Ik(self.scene, [{"body": "foot", "position": [0, 0, 0]}])
 
     def test_another_target(self):

@@ -16,12 +16,41 @@ extern "C" {
 /** A document that was read. It never changes. */
 typedef struct skel_scene skel_scene;
 
+/** Kinds of a value of a document, as in JSON. */
+enum {
+    SKEL_VALUE_NULL = 0,   /**< null */
+    SKEL_VALUE_FALSE = 1,  /**< false */
+    SKEL_VALUE_TRUE = 2,   /**< true */
+    SKEL_VALUE_NUMBER = 3, /**< `number` */
+    SKEL_VALUE_STRING = 4, /**< `text` */
+    SKEL_VALUE_ARRAY = 5,  /**< the next values, with all that they contain, are its elements */
+    SKEL_VALUE_OBJECT = 6, /**< the next values, with all that they contain, are its members */
+    SKEL_VALUE_NUMBERS = 7 /**< an array whose elements are all numbers: `numbers` */
+};
+
+/** A value of a document without its text, for skel_scene_create. */
+typedef struct skel_value {
+    int32_t kind;          /**< SKEL_VALUE_* */
+    uint32_t count;        /**< number of elements or members of an array or object, else 0 */
+    const char *name;      /**< name of a member of an object, UTF-8; otherwise NULL */
+    const char *text;      /**< SKEL_VALUE_STRING: UTF-8, zero-terminated */
+    const double *numbers; /**< SKEL_VALUE_NUMBERS: count numbers; NULL if count is 0 */
+    double number;         /**< SKEL_VALUE_NUMBER */
+} skel_value;
+
 /** Reads a scene document. json may also be a Denavit-Hartenberg table (skel-dh/1, CSV) or a URDF,
     see skel_robot.h. It has `length` bytes and need not be zero-terminated. On success the caller
     owns *out. On failure *out is NULL, and err->text begins with the path of the wrong field, as in
     "joints[3].axis: is [0, 0, 0], must not be zero". err may be NULL. */
 SKEL_API skel_status skel_scene_parse(const char *json, size_t length, skel_scene **out,
                                       skel_error *err);
+/** Reads a scene document that is given as values instead of JSON: the object of the document, then
+    its members, each of them before all that it contains. The result and the errors are those of
+    skel_scene_parse for the same document in JSON. The values are borrowed until the call returns;
+    stride is sizeof(skel_value) in the caller. SKEL_E_ARGUMENT: the values are no such list. err
+    may be NULL. */
+SKEL_API skel_status skel_scene_create(const skel_value *values, uint32_t count, uint32_t stride,
+                                       skel_scene **out, skel_error *err);
 SKEL_API void skel_scene_destroy(skel_scene *scene); /**< does nothing if NULL */
 
 /** Writes all errors and warnings of a document to the caller's buffer, one per line, as "error:
