@@ -392,9 +392,9 @@ START_TEST(follow_lets_go_smoothly) {
             const pose next = {{0, 0, 0}, q_exp((v3){0, 0, angle + eps})};
             const pose o[2] = {outer, outer}, i[2] = {here, next};
             const double want[8] = {type == SKEL_JOINT_BALL, 0, 0, 0, type == SKEL_JOINT_BALL};
-            const double now = skel__follow_error(&j, outer, here, want).z;
+            const double now = skel__follow_error(&j, outer, here, want).w.z;
             ck_assert_double_lt(fabs(now - last), 2e-2); /* no jump */
-            near1(skel__follow_change(&j, o, i, want).z, eps, 1e-12);
+            near1(skel__follow_change(&j, o, i, want).w.z, eps, 1e-12);
             if (angle < 2.4) near1(now, angle, 1e-12);
             last = now;
         }

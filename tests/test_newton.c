@@ -41,13 +41,13 @@ static void check_slopes(const skel__joint *j, frames f, frames start, const dou
     v3 e[2], c[2];
     const pose o[2] = {start.outer, f.outer}, i[2] = {start.inner, f.inner};
     skel__follow_error_slopes(j, f.outer, f.inner, want + 4, error);
-    skel__follow_change_slopes(j, f.outer, f.inner, skel__follow_change(j, o, i, want), change);
+    skel__follow_change_slopes(j, f.outer, f.inner, skel__follow_change(j, o, i, want).w, change);
     for (int k = 0; k < 2; ++k) {
         const double s = k == 0 ? eps : -eps;
         const frames g = turned(f, v3_scale(outer, s), v3_scale(inner, s));
         const pose p[2] = {start.outer, g.outer}, q[2] = {start.inner, g.inner};
-        e[k] = skel__follow_error(j, g.outer, g.inner, want + 4);
-        c[k] = skel__follow_change(j, p, q, want);
+        e[k] = skel__follow_error(j, g.outer, g.inner, want + 4).w;
+        c[k] = skel__follow_change(j, p, q, want).w;
     }
     const v3 de = v3_scale(v3_sub(e[0], e[1]), 0.5 / eps);
     const v3 dc = v3_scale(v3_sub(c[0], c[1]), 0.5 / eps);
@@ -176,6 +176,7 @@ static void spell_slide(rng *r, skel__lu *b, skel__lu_full *to) {
     b->rows = 5;
     b->full = to;
     spell_out(b, 2, u, u1, to);
+    to->length_rows = 2;
     for (int k = 0; k < 36 && b->is_coupled; ++k) {
         to->kab[wide6_at(k / 6, k % 6)] = rng_range(r, -0.3, 0.3);
         to->kba[wide6_at(k / 6, k % 6)] = rng_range(r, -0.3, 0.3);

@@ -14,7 +14,7 @@ from .algebra import norm, pose_rows
 from .binding import edit, rig as rigs
 from .binding import scene as documents
 from .bodies import Size, body_sizes, make_body, make_soft_mass
-from .joints import add_mimics, make_joint
+from .joints import CHOICES, add_mimics, make_joint
 from .obstacles import add_ground, add_obstacles, warn_of_planes, warn_of_props
 from .paths import path_fields, path_of, spring_fields, start_fields
 from .plan import Plan
@@ -74,12 +74,12 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
             continue
         scene.bodies.append(make_body(shot, i, role, sizes[i], pose))
 
-        robot = shot.bones[i].robot
+        robot, choice = shot.bones[i].robot, CHOICES[shot.bones[i].settings.joint]
         if up >= 0 and "DYNAMIC" in (role, plan.roles[up]):
             joint = make_joint(shot, i, up, pose, plan.start_pose(up), sizes[i], gravity)
             scene.joints.append(joint)
-        elif up < 0 and role == "DYNAMIC" and robot and robot.turns:
-            # The first joint of a robot may be one to the world.
+        elif up < 0 and role == "DYNAMIC" and (choice.on_root or robot and robot.turns):
+            # The first joint may be one to the world.
             scene.joints.append(make_joint(shot, i, up, pose, WORLD_POSE, sizes[i], gravity))
     add_mimics(shot, scene)
     return tuple(warnings)

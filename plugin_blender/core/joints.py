@@ -29,8 +29,27 @@ TWIST_LOCKED = 1e-3                 # [rad] limit to either side of a locked axi
 FRICTION_SHARE = 0.06               # of the torque that the weight of a bone has about its joint
 
 Range = Tuple[float, float]
-FORCE_NAMES = {"hinge": ["torque"], "slide": ["force"], "universal": ["tz", "tx"],
-               "ball": ["tx", "ty", "tz"], "fixed": []}     # as the command `skel inverse` has them
+
+
+@dataclass(frozen=True)
+class JointChoice:
+    """A joint type as the panel offers it."""
+    label: str
+    tip: str
+    settings: Tuple[str, ...] = ()                  # of the bone, besides the limits
+    limits: Tuple[str, ...] = ("cone", "twist")     # settings of custom limits
+    on_root: bool = False                           # a root bone has this joint to the world
+
+
+CHOICES = {
+    "AUTO": JointChoice("Automatic", "From the limits and locks of the bone. Without them from its "
+                        "name: knees and elbows are hinges, all others are ball joints"),
+    "BALL": JointChoice("Ball", "Turns in all directions"),
+    "HINGE": JointChoice("Hinge", "Turns about one axis", ("axis",), ("limit_low", "limit_high")),
+    "UNIVERSAL": JointChoice("Universal", "Turns about the X and Z axes of the bone, without "
+                             "twist"),
+    "FIXED": JointChoice("Fixed", "Does not turn"),
+}
 
 
 @dataclass(frozen=True)

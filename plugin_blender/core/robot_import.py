@@ -24,6 +24,7 @@ from .algebra import (IDENTITY, ORIGIN, Quaternion, Vector, Vector3, across, add
 from .binding import scene as documents
 from .binding import skelpy
 from .errors import UserError, parse_json
+from .robot_properties import JOINT_KINDS
 from .robot_shapes import Visual, visuals_of
 from .shot import Mimic
 
@@ -118,9 +119,9 @@ class RobotTree:
         if child in self.joint_of or child == "world":
             raise UserError(f"The joint '{joint['name']}' closes a loop. Only trees can become "
                             "armatures")
-        if joint["type"] == "universal":
-            raise UserError(f"The joint '{joint['name']}' is universal, which a bone cannot be. "
-                            "Make two hinges of it")
+        if joint["type"] not in JOINT_KINDS:
+            raise UserError(f"The joint '{joint['name']}' has the type {joint['type']}, which a "
+                            "robot's bone cannot have. Make hinges and slides of it")
         self.joint_of[child] = joint
         self.children[parent].append(child)
 

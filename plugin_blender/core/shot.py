@@ -27,8 +27,8 @@ def _no_samples() -> array[float]:
 class BoneSettings:
     """The settings of a bone. 0, negative numbers and "AUTO" leave the choice to the add-on."""
     role: str = "AUTO"                      # DYNAMIC, DRIVEN, PINNED, SOFT, NONE
-    joint: str = "AUTO"                     # BALL, HINGE, UNIVERSAL, FIXED
-    axis: str = "AUTO"                      # X, Y, Z of the bone: the axis of a hinge
+    joint: str = "AUTO"                     # a key of joints.CHOICES
+    axis: str = "AUTO"                      # X, Y, Z of the bone: the axis of the joint
     limits: str = "AUTO"                    # AUTO: from the rig; CUSTOM, NONE
     limit_low: float = math.radians(-45)    # of a hinge
     limit_high: float = math.radians(45)

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .bake import start_poses
 from .binding import edit, skelpy
 from .build import Build, build_scene
 from .files import quote_csv
-from .joints import FORCE_NAMES
 from .keys import Channel, escape, interleave
 from .plan import Plan
 from .shot import BoneShot, Shot
@@ -54,15 +53,24 @@ def _channel(bone: str, label: str, frames: Sequence[float], values: Sequence[fl
     return Channel(path, 0, bone, interleave(frames, values))
 
 
-def _table(build: Build, scene: skelpy.Scene, forces: skelpy.Inverse) -> List[str]:
+def _label(force: str) -> str:
+    """The custom property of a generalised force: "torque" to "skel_torque", "tx" to
+    "skel_torque_x", "fx" to "skel_force_x"."""
+    if force in ("torque", "force"):
+        return f"skel_{force}"
+    return f"skel_{'force' if force[0] == 'f' else 'torque'}_{force[1:]}"
+
+
+def _table(build: Build, scene: skelpy.Scene, forces: skelpy.Inverse,
+           kinds: Mapping[str, skelpy.JointKind]) -> List[str]:
     """Lines of CSV, with the columns of `skel inverse`."""
     shot, head = build.plan.shot, ["frame", "time"]
     columns: List[Sequence[float]] = []
     for k, joint in enumerate(build.scene.joints):
-        for n, name in enumerate(FORCE_NAMES[joint.type]):
+        for n, name in enumerate(kinds[joint.type].force_names):
             head.append(f"{joint.name}.{name}")
             columns.append(forces.torque[scene.joint_dof_offset(k) + n::scene.dof])
-        if FORCE_NAMES[joint.type]:
+        if kinds[joint.type].force_names:
             head.append(f"{joint.name}.power")
             columns.append(forces.power[k::scene.joint_count])
 
@@ -98,20 +106,21 @@ def find_torques(plan: Plan, cutoff: float = 0.0,
     forces = skelpy.Inverse(scene, poses, shot.sample_rate, cutoff)
     yield 0.8, "computing the torques"
 
+    kinds = skelpy.joint_kinds(library)
     channels: List[Channel] = []
     torque, power, stride = forces.torque, forces.power, shot.stride
     frames = shot.frames[::stride]
     names_of = {bone.name: bone.blender_name for bone in shot.bones}
     for k, joint in enumerate(build.scene.joints):
         bone, first = names_of[joint.bodies[1]], scene.joint_dof_offset(k)
-        names = FORCE_NAMES[joint.type]
+        names = kinds[joint.type].force_names
         for n, name in enumerate(names):
-            label = f"skel_{name}" if len(names) == 1 else f"skel_torque_{name[1:]}"
+            label = _label(name)
             values = torque[first + n::stride * scene.dof]
             channels.append(_channel(bone, label, frames, values))
         if names:
             values = power[k::stride * scene.joint_count]
             channels.append(_channel(bone, "skel_power", frames, values))
         yield 0.9, "writing curves"
-    return TorqueResult(channels, _table(build, scene, forces), forces.summary,
+    return TorqueResult(channels, _table(build, scene, forces, kinds), forces.summary,
                         tuple(scene.warnings))

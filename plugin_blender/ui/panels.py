@@ -8,6 +8,7 @@ import bpy
 from ..blender import takes
 from ..blender.rna import Armature, Context, Layout, Scene
 from ..core.binding import skelpy
+from ..core.joints import CHOICES
 from ..core.report import BakeReport
 from .jobs import armature, find_armature
 from .operators import REPORTS
@@ -161,13 +162,14 @@ class SKEL_PT_bone(_Child, bpy.types.Panel):
 
     @staticmethod
     def draw_joint(column: Layout, s: Any) -> None:
+        choice = CHOICES[s.joint]
         column.prop(s, "joint")
-        if s.joint == "HINGE":
-            column.prop(s, "axis")
-        column.prop(s, "limits")
-        if s.limits == "CUSTOM":
-            names = ("limit_low", "limit_high") if s.joint == "HINGE" else ("cone", "twist")
-            for name in names:
+        for name in choice.settings:
+            column.prop(s, name)
+        if choice.limits:
+            column.prop(s, "limits")
+        if choice.limits and s.limits == "CUSTOM":
+            for name in choice.limits:
                 column.prop(s, name)
         column.prop(s, "friction")
         row = column.row(align=True)

@@ -11,6 +11,7 @@ from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProp
 
 from ..blender import compat
 from ..blender.takes import TARGETS
+from ..core import joints
 from ..core.ik_shot import GoalShot, IkSettings
 from ..core.shot import BoneSettings, Settings
 
@@ -27,17 +28,10 @@ ROLES = (
     ("SOFT", "Soft", "The bone is a soft mass that wobbles on its parent bone"),
     ("NONE", "Not Simulated", "The bone follows its parent"),
 )
-JOINTS = (
-    ("AUTO", "Automatic", "From the limits and locks of the bone. Without them from its name: "
-     "knees and elbows are hinges, all others are ball joints"),
-    ("BALL", "Ball", "Turns in all directions"),
-    ("HINGE", "Hinge", "Turns about one axis"),
-    ("UNIVERSAL", "Universal", "Turns about the X and Z axes of the bone, without twist"),
-    ("FIXED", "Fixed", "Does not turn"),
-)
+JOINTS = tuple((name, choice.label, choice.tip) for name, choice in joints.CHOICES.items())
 AXES = (
-    ("AUTO", "Automatic", "The axis that the limits leave free. Without limits the axis of the "
-     "bend of the limb"),
+    ("AUTO", "Automatic", "The usual axis of the joint. Of a hinge: the axis that the limits leave "
+     "free, without limits the axis of the bend of the limb"),
     ("X", "X", "X axis of the bone"), ("Y", "Y", "Y axis of the bone, along its length"),
     ("Z", "Z", "Z axis of the bone"),
 )
@@ -94,17 +88,17 @@ class SkelBone(bpy.types.PropertyGroup):
     role: EnumProperty(name="Physics Role", items=ROLES, default=BONE.role, **SETTING,
                        description="What this bone does in the simulation")
     joint: EnumProperty(name="Joint", items=JOINTS, default=BONE.joint, **SETTING,
-                        description="How the bone turns at its head")
+                        description="How the bone moves at its head")
     axis: EnumProperty(name="Axis", items=AXES, default=BONE.axis, **SETTING,
-                       description="The axis of a hinge")
+                       description="The axis of the joint")
     limits: EnumProperty(name="Limits", items=LIMITS, default=BONE.limits, **SETTING,
                          description="How far the joint turns")
     limit_low: FloatProperty(name="From", subtype="ANGLE", default=BONE.limit_low, min=-math.pi,
                              max=math.pi, **SETTING,
-                             description="Lowest angle of a hinge, measured from the rest pose")
+                             description="Lowest angle of the joint, measured from the rest pose")
     limit_high: FloatProperty(name="To", subtype="ANGLE", default=BONE.limit_high, min=-math.pi,
                               max=math.pi, **SETTING,
-                              description="Highest angle of a hinge, measured from the rest pose")
+                              description="Highest angle of the joint, measured from the rest pose")
     cone: FloatProperty(name="Cone", subtype="ANGLE", default=BONE.cone, min=0.01, max=math.pi,
                         **SETTING, description="Largest angle between the bone and its rest "
                         "direction")

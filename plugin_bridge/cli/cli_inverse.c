@@ -42,21 +42,14 @@ static skel_joint_kind kind_of(const skel_model *model, int32_t joint) {
     return kind;
 }
 
-/* Names of the generalised forces of a joint, in the order of its velocities; NULL ends them. */
-static const char *const *column_names(const skel_model *model, int32_t joint) {
-    static const char *const none[] = {NULL};
-    static const char *const one_torque[] = {"torque", NULL};
-    static const char *const one_force[] = {"force", NULL};
-    static const char *const universal[] = {"tz", "tx", NULL}; /* outer z, inner x */
-    static const char *const ball[] = {"tx", "ty", "tz", NULL};
-    const skel_joint_kind kind = kind_of(model, joint);
-    if (kind.has_axis) return kind.dof_kind[0] == SKEL_COORDINATE_LENGTH ? one_force : one_torque;
-
-    switch (joint_of(model, joint).type) {
-    case SKEL_JOINT_UNIVERSAL: return universal;
-    case SKEL_JOINT_BALL: return ball;
-    default: return none;
-    }
+/* The name of generalised force k of a joint: "torque" or "force" if the joint has one velocity,
+   otherwise with the axis of velocity k, as "tz" or "fx". */
+static const char *column_name(const skel_joint_kind *kind, int32_t k) {
+    static const char *const torques[] = {"tx", "ty", "tz"};
+    static const char *const forces[] = {"fx", "fy", "fz"};
+    const int is_length = kind->dof_kind[k] == SKEL_COORDINATE_LENGTH;
+    if (kind->dof == 1) return is_length ? "force" : "torque";
+    return (is_length ? forces : torques)[kind->dof_axis[k]];
 }
 
 /* The k-th free root, or -1. */
@@ -112,9 +105,11 @@ static void put_csv_head(text_buffer *t, const motion *m) {
     static const char *const contact[] = {"contact.fx", "contact.fy", "contact.fz"};
 
     text_add(t, "frame,time");
-    for (int32_t j = 0; j < m->nj; ++j)
-        for (const char *const *c = column_names(m->model, j); *c; ++c)
-            put_head(t, skel_model_joint_name(m->model, j), *c);
+    for (int32_t j = 0; j < m->nj; ++j) {
+        const skel_joint_kind kind = kind_of(m->model, j);
+        for (int32_t k = 0; k < kind.dof; ++k)
+            put_head(t, skel_model_joint_name(m->model, j), column_name(&kind, k));
+    }
     for (int32_t j = 0; j < m->nj; ++j)
         if (kind_of(m->model, j).dof > 0) put_head(t, skel_model_joint_name(m->model, j), "power");
     for (int32_t k = 0; free_root(m, k) >= 0; ++k)
@@ -255,17 +250,15 @@ static void put_flagged(text_buffer *t, const char *name, const motion *m, int32
 static void put_joints(text_buffer *t, const motion *m) {
     text_add(t, ",\n  \"joints\": [");
     for (int32_t j = 0; j < m->nj; ++j) {
-        const char *between = "";
+        const skel_joint_kind kind = kind_of(m->model, j);
         text_add(t, j ? ",\n    {\"name\": " : "\n    {\"name\": ");
         text_string(t, skel_model_joint_name(m->model, j));
 
         const int first = (int)skel_model_joint_dof_offset(m->model, j);
         text_addf(t, ", \"dof\": %d, \"first\": %d, \"count\": %d, \"columns\": [", first, first,
-                  (int)kind_of(m->model, j).dof);
-        for (const char *const *c = column_names(m->model, j); *c; ++c) {
-            text_addf(t, "%s\"%s\"", between, *c);
-            between = ", ";
-        }
+                  (int)kind.dof);
+        for (int32_t k = 0; k < kind.dof; ++k)
+            text_addf(t, "%s\"%s\"", k ? ", " : "", column_name(&kind, k));
         text_add(t, "]}");
     }
     text_add(t, m->nj ? "\n  ]" : "]");
@@ -334,23 +327,33 @@ static void rotate(const double *a, const double *b, const double v[3], double o
     out[2] = c * v[2] + s * z + 2.0 * w * (x * v[1] - y * v[0]);
 }
 
-/* Torque of a universal or ball joint on its child in world axes [N m]. */
-static void world_torque(const skel_joint_desc *j, const double *poses, const double *torque,
-                         double out[3]) {
+/* The force (SKEL_COORDINATE_LENGTH) or torque (SKEL_COORDINATE_ANGLE) of a joint on its child in
+   world axes: the sum of e_k x_k over its velocities of that kind, where e_k is the axis of
+   velocity k and x_k its generalised force. */
+static void world_vector(const skel_joint_desc *j, const skel_joint_kind *kind, int32_t coordinate,
+                         const double *poses, const double *x, double out[3]) {
     static const double world[4] = {1, 0, 0, 0};
     const double *a = j->parent >= 0 ? poses + 7 * (size_t)j->parent + 3 : world;
     const double *b = j->child >= 0 ? poses + 7 * (size_t)j->child + 3 : world;
-    if (j->type == SKEL_JOINT_BALL) {
-        rotate(b, j->child_orientation, torque, out);
-        return;
+    double outer[3] = {0}, inner[3] = {0}, second[3];
+
+    for (int32_t k = 0; k < kind->dof; ++k) {
+        double *of = kind->dof_is_inner[k] ? inner : outer;
+        if (kind->dof_kind[k] == coordinate) of[kind->dof_axis[k]] = x[k];
     }
 
-    /* A universal joint turns about z of the outer frame and x of the inner frame. */
-    const double outer[3] = {0, 0, torque[0]}, inner[3] = {torque[1], 0, 0};
-    double second[3];
     rotate(a, j->parent_orientation, outer, out);
     rotate(b, j->child_orientation, inner, second);
-    for (int k = 0; k < 3; ++k) out[k] += second[k];
+    for (int e = 0; e < 3; ++e) out[e] += second[e];
+}
+
+/* From the centre of mass of a body to the origin of the joint's inner frame, in world axes [m]. */
+static void lever_arm(const skel_joint_desc *j, const double *poses, int32_t body, double out[3]) {
+    static const double identity[7] = {0, 0, 0, 1, 0, 0, 0};
+    const double *child = j->child >= 0 ? poses + 7 * (size_t)j->child : identity;
+    const double *from = poses + 7 * (size_t)body;
+    rotate(child + 3, identity + 3, j->child_position, out);
+    for (int e = 0; e < 3; ++e) out[e] += child[e] - from[e];
 }
 
 typedef struct curves {
@@ -380,27 +383,39 @@ static int create_curves(const motion *m, curves *c) {
     return c->motor && c->force && c->torque && c->poses && c->now && c->velocities;
 }
 
-/* The force of a joint: a motor if it acts along one axis, a pair of torques on both bodies if it
-   is a universal or ball joint. */
+/* Adds a force at the inner frame of a joint, and a torque, to the loads of a body. A load acts at
+   the centre of mass, about which the force has the torque r x F. */
+static void add_load(const motion *m, curves *c, size_t frame, const skel_joint_desc *j,
+                     int32_t body, double sign, const double force[3], const double torque[3]) {
+    if (body < 0) return;
+    const size_t at = (frame * (size_t)m->nb + (size_t)body) * 3;
+    double r[3];
+    lever_arm(j, c->now, body, r);
+    for (size_t e = 0; e < 3; ++e) {
+        const size_t f = (e + 1) % 3, g = (e + 2) % 3;
+        c->force[at + e] += sign * force[e];
+        c->torque[at + e] += sign * (torque[e] + r[f] * force[g] - r[g] * force[f]);
+    }
+}
+
+/* The force of a joint: a motor if the joint has one velocity, otherwise a pair of forces and
+   torques on both bodies. */
 static void add_joint(const motion *m, curves *c, int32_t f, int32_t joint) {
     const size_t at = (size_t)f;
     const skel_joint_desc j = joint_of(m->model, joint);
-    const double *torque = skel_inverse_torque(m->inverse) + at * (size_t)m->nv +
-                           skel_model_joint_dof_offset(m->model, joint);
-    double on_child[3];
+    const skel_joint_kind kind = kind_of(m->model, joint);
+    const double *x = skel_inverse_torque(m->inverse) + at * (size_t)m->nv +
+                      skel_model_joint_dof_offset(m->model, joint);
+    double force[3], torque[3];
 
     /* The torque of a motor acts on the parent, hence the sign. */
-    if (kind_of(m->model, joint).has_axis)
-        c->motor[at * (size_t)m->nj + (size_t)joint] = -torque[0];
-    if (j.type != SKEL_JOINT_UNIVERSAL && j.type != SKEL_JOINT_BALL) return;
+    if (kind.has_axis) c->motor[at * (size_t)m->nj + (size_t)joint] = -x[0];
+    if (kind.has_axis || kind.dof == 0) return;
 
-    world_torque(&j, c->now, torque, on_child);
-    for (int k = 0; k < 3; ++k) {
-        if (j.parent >= 0)
-            c->torque[(at * (size_t)m->nb + (size_t)j.parent) * 3 + (size_t)k] -= on_child[k];
-        if (j.child >= 0)
-            c->torque[(at * (size_t)m->nb + (size_t)j.child) * 3 + (size_t)k] += on_child[k];
-    }
+    world_vector(&j, &kind, SKEL_COORDINATE_LENGTH, c->now, x, force);
+    world_vector(&j, &kind, SKEL_COORDINATE_ANGLE, c->now, x, torque);
+    add_load(m, c, at, &j, j.parent, -1.0, force, torque);
+    add_load(m, c, at, &j, j.child, 1.0, force, torque);
 }
 
 static skel_status fill_curves(const motion *m, curves *c) {

@@ -40,10 +40,8 @@ static skel_joint_desc joint_of(const chain *c, int32_t joint) {
     return j;
 }
 
-static skel_joint_kind kind_of(const skel_joint_desc *joint) {
-    skel_joint_kind kind = {.struct_size = sizeof kind};
-    skel_joint_kind_get(joint->type, &kind);
-    return kind;
+static bool has_quaternion(const skel_joint_desc *joint) {
+    return scene_joint_kind(joint->type).q_kind[0] == SKEL_COORDINATE_QUATERNION;
 }
 
 static void body_pose(const chain *c, int32_t body, double out[7]) {
@@ -143,7 +141,7 @@ static bool find_islands(chain *c) {
         for (int32_t k = 0; k < nj; ++k) {
             const skel_joint_desc j = joint_of(c, k);
             int32_t *a = &c->island[j.parent + 1], *b = &c->island[j.child + 1];
-            if (kind_of(&j).dof > 0 || *a == *b) continue;
+            if (scene_joint_kind(j.type).dof > 0 || *a == *b) continue;
             const int32_t least = *a < *b ? *a : *b;
             *a = least;
             *b = least;
@@ -226,14 +224,9 @@ static bool has_estimate(const chain *c, int32_t island) {
 
 /* The name of a row: that of the joint, with the axis if the joint gives several rows. */
 static const char *row_name(chain *c, const skel_joint_desc *j, int32_t part) {
-    static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
-    if (j->type != SKEL_JOINT_BALL && j->type != SKEL_JOINT_UNIVERSAL)
-        return arena_string(&c->arena, j->name);
-    const size_t n = strlen(j->name) + 3;
+    const size_t n = strlen(j->name) + sizeof ".x";
     char *name = arena_alloc(&c->arena, n, 1);
-    if (name)
-        snprintf(name, n, "%s.%s", j->name,
-                 j->type == SKEL_JOINT_BALL ? ball[part] : universal[part]);
+    if (name) robot_part_name(j, part, name, n);
     return name;
 }
 
@@ -246,10 +239,9 @@ static void fill_row(chain *c, int32_t i) {
 
     j->name = row_name(c, &joint, part);
     j->link = j->name;
-    j->friction = joint.type == SKEL_JOINT_BALL ? 0.0 : joint.friction;
+    j->friction = has_quaternion(&joint) ? 0.0 : joint.friction;
 
-    /* The limits of a ball joint are a cone and a twist, not bounds of its three angles. */
-    if (joint.limits.is_set && joint.type != SKEL_JOINT_BALL) {
+    if (robot_has_range(&joint, part)) {
         j->has_limits = true;
         j->low = joint.limits.low[part];
         j->high = joint.limits.high[part];
@@ -354,8 +346,10 @@ static bool fill_links(chain *c) {
 static void fill_poses(chain *c) {
     const robot_data *r = c->s->robot;
     if (!r || r->pose_count == 0) return;
-    for (int32_t i = 0; i < c->doc.count; ++i)
-        if (joint_of(c, c->doc.joints[i].row.joint).type == SKEL_JOINT_BALL) return;
+    for (int32_t i = 0; i < c->doc.count; ++i) {
+        const skel_joint_desc j = joint_of(c, c->doc.joints[i].row.joint);
+        if (has_quaternion(&j)) return;
+    }
 
     c->doc.poses = arena_alloc(&c->arena, (size_t)r->pose_count, sizeof *c->doc.poses);
     for (int32_t k = 0; c->doc.poses && k < r->pose_count; ++k) {
@@ -418,10 +412,12 @@ static bool slides(const chain *c, int32_t i) {
     return c->doc.joints[i].row.type == SKEL_JOINT_SLIDE;
 }
 static bool of_ball(const chain *c, int32_t i) {
-    return joint_of(c, c->doc.joints[i].row.joint).type == SKEL_JOINT_BALL;
+    const skel_joint_desc j = joint_of(c, c->doc.joints[i].row.joint);
+    return has_quaternion(&j);
 }
-static bool of_universal(const chain *c, int32_t i) {
-    return joint_of(c, c->doc.joints[i].row.joint).type == SKEL_JOINT_UNIVERSAL;
+static bool of_several(const chain *c, int32_t i) {
+    const skel_joint_desc j = joint_of(c, c->doc.joints[i].row.joint);
+    return !has_quaternion(&j) && scene_joint_kind(j.type).dof > 1;
 }
 static bool is_last(const chain *c, int32_t i) {
     return i == c->doc.count - 1;
@@ -461,7 +457,7 @@ static bool write_notes(chain *c) {
               "a ball joint as three hinges about x, y, z of its outer frame, R = Rx Ry Rz; its "
               "limits are left out: ",
               of_ball);
-    note_rows(c, "a universal joint as two hinges: ", of_universal);
+    note_rows(c, "a joint with several coordinates has a row for each of them: ", of_several);
     note_rows(c, "mimics a joint outside of this chain, so it is free here: ", mimics_outside);
     note_pairs(c);
 

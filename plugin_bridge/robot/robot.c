@@ -133,6 +133,20 @@ void robot_note(document *doc, skel_status status, const char *form, ...) {
     doc_pass_on(doc, status, &err);
 }
 
+void robot_part_name(const skel_joint_desc *joint, int32_t k, char *out, size_t size) {
+    const skel_joint_kind kind = scene_joint_kind(joint->type);
+    if (kind.dof > 1)
+        snprintf(out, size, "%s.%c", joint->name, "xyz"[kind.dof_axis[k]]);
+    else
+        snprintf(out, size, "%s", joint->name);
+}
+
+bool robot_has_range(const skel_joint_desc *joint, int32_t k) {
+    const skel_joint_kind kind = scene_joint_kind(joint->type);
+    return joint->limits.is_set && kind.q_kind[0] != SKEL_COORDINATE_QUATERNION &&
+           k < kind.limit_count;
+}
+
 /* Translates a message of the engine: "bodies[3].inertia: ..." to "link 'elbow': inertia: ...". */
 static void pass_on(document *doc, skel_status status, const skel_error *err,
                     const skel_body_desc *bodies, const skel_joint_desc *joints) {

@@ -65,6 +65,13 @@ skel_status text_give(const text_buffer *t, char *text, size_t capacity, size_t 
 /** Whether the text is 1 to 255 bytes of UTF-8 without control characters. */
 bool robot_is_name(const char *text);
 
+/** The name of part k of a joint, which is its velocity k: that of the joint, with the axis if the
+    joint has several parts, as "hip.x". */
+void robot_part_name(const skel_joint_desc *joint, int32_t k, char *out, size_t size);
+/** Whether low[k] and high[k] of the limits are the range of part k. Those of a ball joint are a
+    cone and a twist. */
+bool robot_has_range(const skel_joint_desc *joint, int32_t k);
+
 /** Creates the model of the scene. Problems name the link or joint. */
 void scene_build(document *doc, skel_scene *s, const skel_body_desc *bodies, int32_t nb,
                  const skel_joint_desc *joints, int32_t nj);

@@ -118,13 +118,16 @@ int32_t names_put(name_table *names, const char *name, int32_t index);
 
 /** `time`: 1 to DOC_MAX_SAMPLES numbers, strictly increasing. */
 bool scene_read_times(document *doc, const doc_at *at, skel_curve *curve);
-/** As many samples of `width` numbers (1 to 4) as curve has times; width 4: unit quaternions. */
-bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_curve *curve);
+/** As many samples of `width` numbers (1 to 4) as curve has times; width 4: unit quaternions.
+    `must`: a sample of width 2 or 3 in words, as "[x, y, z]". */
+bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, const char *must,
+                        skel_curve *curve);
 /** {"time", "value"}. */
-bool scene_read_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve);
+bool scene_read_curve(document *doc, const doc_at *at, uint32_t width, const char *must,
+                      skel_curve *curve);
 /** {"time", "value", "interpolation"}; *smooth: the interpolation is cubic. */
-bool scene_read_smooth_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve,
-                             bool *smooth);
+bool scene_read_smooth_curve(document *doc, const doc_at *at, uint32_t width, const char *must,
+                             skel_curve *curve, bool *smooth);
 /** [x, y, z] or a curve. *smooth: the interpolation is cubic; NULL: the curve has no such field. */
 void scene_read_load(document *doc, const doc_at *at, double constant[3], skel_curve *curve,
                      bool *smooth);
@@ -137,6 +140,8 @@ bool scene_read_axis(document *doc, const doc_at *at, double out[3]);
 skel_joint_kind scene_joint_kind(int32_t type);
 /** NULL: there is no such type. */
 const char *scene_joint_type_name(int32_t type);
+/** The coordinates of a joint in words, as "[angle, angle]". */
+void scene_describe_q(const skel_joint_kind *kind, char *out, size_t size);
 /** Factor from the document's unit of a coordinate (SKEL_COORDINATE_*) to rad or m. */
 double scene_q_unit(const scene_reader *r, int32_t coordinate);
 /** The same for limits, which are angles if the coordinates are a quaternion. */

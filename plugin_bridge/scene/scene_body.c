@@ -163,8 +163,8 @@ static bool read_curve_fields(document *doc, const doc_at *at, skel_body_desc *b
     /* Both curves share their times. A curve that is missing or wrong is emptied again. */
     b->position_curve = time;
     b->orientation_curve = time;
-    const bool has_p = scene_read_samples(doc, &p, 3, &b->position_curve);
-    const bool has_o = scene_read_samples(doc, &o, 4, &b->orientation_curve);
+    const bool has_p = scene_read_samples(doc, &p, 3, "[x, y, z]", &b->position_curve);
+    const bool has_o = scene_read_samples(doc, &o, 4, NULL, &b->orientation_curve);
     if (!has_p) b->position_curve = (skel_curve){0};
     if (!has_o) b->orientation_curve = (skel_curve){0};
     return (has_p || !p.node) && (has_o || !o.node) && (has_p || has_o);

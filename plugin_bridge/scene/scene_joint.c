@@ -151,22 +151,32 @@ static bool needs_anchor(const skel_joint_kind *kind) {
     return false;
 }
 
-/* The joint frame in the world: z is the axis, x the second axis of a universal joint. */
+/* The number of velocities across z. axis2 is the x axis of the joint frame. It decides the motion
+   if the joint moves along or about one of x and y. With both of them it only decides which
+   coordinate is which, so that it may be left out. */
+static int32_t count_across(const skel_joint_kind *kind) {
+    int32_t count = 0;
+    for (int32_t k = 0; k < kind->dof; ++k) count += kind->dof_axis[k] != 2;
+    return count;
+}
+
+/* The joint frame in the world: z is the axis, x the second axis if the joint uses one. */
 static bool read_axes(document *doc, const doc_field_list *f, int32_t type, double q[4]) {
     const skel_joint_kind kind = scene_joint_kind(type);
-    const bool has_second = type == SKEL_JOINT_UNIVERSAL;
     const doc_at first = doc_member(f, J_AXIS);
     const doc_at second = doc_member(f, J_AXIS2);
     double z[3], x[3];
 
-    if (!has_second) refuse(doc, f, J_AXIS2, &kind);
     if (!has_direction(&kind)) {
+        refuse(doc, f, J_AXIS2, &kind);
         refuse(doc, f, J_AXIS, &kind);
         return true;
     }
+    const int32_t across = count_across(&kind);
+    if (across == 0) refuse(doc, f, J_AXIS2, &kind);
 
     const bool has_z = doc_need(doc, f, J_AXIS, "[x, y, z]") && scene_read_axis(doc, &first, z);
-    if (!has_second) {
+    if (across == 0 || (across == 2 && !second.node)) {
         if (has_z) frame_of_axis(z, NULL, q);
         return has_z;
     }
@@ -247,17 +257,6 @@ static void read_frames(scene_reader *r, const doc_field_list *f, skel_joint_des
 
 /* ---- coordinates and limits ---------------------------------------------------------------- */
 
-/* "[angle, angle]": what the coordinates of a joint are, for messages. */
-static void describe_q(const skel_joint_kind *kind, char *out, size_t size) {
-    size_t used = 0;
-    for (int32_t k = 0; k < kind->q_count && used < size; ++k) {
-        const bool is_length = kind->q_kind[k] == SKEL_COORDINATE_LENGTH;
-        used += (size_t)snprintf(out + used, size - used, "%s%s", k ? ", " : "[",
-                                 is_length ? "length" : "angle");
-    }
-    if (used < size) snprintf(out + used, size - used, "]");
-}
-
 static void read_q(scene_reader *r, const doc_field_list *f, skel_joint_desc *j,
                    scene_joint_note *note) {
     document *doc = &r->doc;
@@ -284,7 +283,7 @@ static void read_q(scene_reader *r, const doc_field_list *f, skel_joint_desc *j,
         note->has_q = doc_number(doc, &at, DOC_ANY, &j->q[0]);
     } else {
         char must[64];
-        describe_q(&kind, must, sizeof must);
+        scene_describe_q(&kind, must, sizeof must);
         note->has_q = doc_vector(doc, &at, kind.q_count, must, j->q);
     }
     for (int32_t k = 0; k < kind.q_count; ++k) j->q[k] *= scene_q_unit(r, kind.q_kind[k]);

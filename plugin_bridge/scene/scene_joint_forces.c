@@ -42,7 +42,7 @@ static void read_motor(document *doc, doc_at at, skel_joint_desc *j) {
         if (json_is_number(at.node) && at.node->number == 0.0) return;
         doc_wrong(doc, &at, "left out: only a joint with one degree of freedom has a motor");
     } else if (json_is_object(at.node)) {
-        scene_read_smooth_curve(doc, &at, 1, &j->motor_curve, &smooth);
+        scene_read_smooth_curve(doc, &at, 1, NULL, &j->motor_curve, &smooth);
         if (smooth) j->flags |= SKEL_FLAG_SMOOTH;
     } else if (json_is_number(at.node)) {
         doc_number(doc, &at, DOC_ANY, &j->motor);
@@ -61,7 +61,9 @@ static void read_target(scene_reader *r, const doc_at *at, skel_joint_desc *j) {
     const skel_joint_kind kind = scene_joint_kind(j->type);
     const uint32_t width = (uint32_t)kind.q_count;
     skel_curve curve = {0};
-    if (!at->node || !scene_read_curve(&r->doc, at, width, &curve)) return;
+    char must[64];
+    scene_describe_q(&kind, must, sizeof must);
+    if (!at->node || !scene_read_curve(&r->doc, at, width, must, &curve)) return;
 
     const size_t n = (size_t)curve.count * width;
     double *value = doc_alloc(&r->doc, n, sizeof *value);
@@ -79,7 +81,7 @@ static void read_weight(document *doc, const doc_at *at, skel_joint_desc *j) {
     if (!at->node) return;
 
     if (json_is_object(at->node)) {
-        if (!scene_read_curve(doc, at, 1, &weight)) return;
+        if (!scene_read_curve(doc, at, 1, NULL, &weight)) return;
     } else if (json_is_number(at->node)) {
         double *value = doc_alloc(doc, 1, sizeof *value);
         if (!value || !doc_number(doc, at, DOC_ANY, value)) return;

@@ -103,6 +103,16 @@ const char *scene_joint_type_name(int32_t type) {
     return scene_joint_kind(type).name;
 }
 
+void scene_describe_q(const skel_joint_kind *kind, char *out, size_t size) {
+    size_t used = 0;
+    for (int32_t k = 0; k < kind->q_count && used < size; ++k) {
+        const bool is_length = kind->q_kind[k] == SKEL_COORDINATE_LENGTH;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", k ? ", " : "[",
+                                 is_length ? "length" : "angle");
+    }
+    if (used < size) snprintf(out + used, size - used, "]");
+}
+
 double scene_q_unit(const scene_reader *r, int32_t coordinate) {
     return coordinate == SKEL_COORDINATE_ANGLE ? r->angle : 1.0;
 }
@@ -170,14 +180,15 @@ bool scene_read_times(document *doc, const doc_at *at, skel_curve *curve) {
     return good;
 }
 
-static bool read_sample(document *doc, const doc_at *at, uint32_t width, double *out) {
+static bool read_sample(document *doc, const doc_at *at, uint32_t width, const char *must,
+                        double *out) {
     if (width == 1) return doc_number(doc, at, DOC_ANY, out);
-    if (width == 2) return doc_vector(doc, at, 2, "[angle, angle]", out);
     if (width == 4) return doc_quaternion(doc, at, out);
-    return doc_vector(doc, at, 3, "[x, y, z]", out);
+    return doc_vector(doc, at, (int32_t)width, must, out);
 }
 
-bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_curve *curve) {
+bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, const char *must,
+                        skel_curve *curve) {
     int32_t n;
     if (!doc_array(doc, at, 0, DOC_MAX_SAMPLES, "an array, a value per time", &n)) return false;
     if ((uint32_t)n != curve->count) {
@@ -193,7 +204,7 @@ bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_cu
     const json_value *c;
     JSON_EACH(c, at->node) {
         const doc_at item = doc_element(at, i, c);
-        good = read_sample(doc, &item, width, value + (size_t)i * width) && good;
+        good = read_sample(doc, &item, width, must, value + (size_t)i * width) && good;
         ++i;
     }
     curve->value = value;
@@ -203,8 +214,8 @@ bool scene_read_samples(document *doc, const doc_at *at, uint32_t width, skel_cu
 }
 
 /* A curve. It may have `interpolation` only if smooth is not NULL. */
-static bool read_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve,
-                       bool *smooth) {
+static bool read_curve(document *doc, const doc_at *at, uint32_t width, const char *must,
+                       skel_curve *curve, bool *smooth) {
     enum { C_TIME, C_VALUE, C_INTERPOLATION };
     static const char *const names[] = {"linear", "cubic", NULL};
     static const doc_field k_linear_curve[] = {{"time"}, {"value"}, {NULL}};
@@ -226,25 +237,26 @@ static bool read_curve(document *doc, const doc_at *at, uint32_t width, skel_cur
     const doc_at time = doc_member(&f, C_TIME);
     const doc_at value = doc_member(&f, C_VALUE);
     if (!is_complete || !scene_read_times(doc, &time, &read)) return false;
-    if (!scene_read_samples(doc, &value, width, &read)) return false;
+    if (!scene_read_samples(doc, &value, width, must, &read)) return false;
     *curve = read;
     return true;
 }
 
-bool scene_read_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve) {
-    return read_curve(doc, at, width, curve, NULL);
+bool scene_read_curve(document *doc, const doc_at *at, uint32_t width, const char *must,
+                      skel_curve *curve) {
+    return read_curve(doc, at, width, must, curve, NULL);
 }
 
-bool scene_read_smooth_curve(document *doc, const doc_at *at, uint32_t width, skel_curve *curve,
-                             bool *smooth) {
-    return read_curve(doc, at, width, curve, smooth);
+bool scene_read_smooth_curve(document *doc, const doc_at *at, uint32_t width, const char *must,
+                             skel_curve *curve, bool *smooth) {
+    return read_curve(doc, at, width, must, curve, smooth);
 }
 
 void scene_read_load(document *doc, const doc_at *at, double constant[3], skel_curve *curve,
                      bool *smooth) {
     if (!at->node) return;
     if (json_is_object(at->node))
-        read_curve(doc, at, 3, curve, smooth);
+        read_curve(doc, at, 3, "[x, y, z]", curve, smooth);
     else
         doc_vector(doc, at, 3, "[x, y, z] or {\"time\", \"value\"}", constant);
 }

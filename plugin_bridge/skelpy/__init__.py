@@ -18,12 +18,14 @@ from ._bake import Bake, bake
 from ._flight import Flight, flight
 from ._handles import SkelError
 from ._inverse import Inverse, inverse
+from ._joint_kinds import JointKind, joint_kinds
 from ._parsed_scene import Scene, check
 from ._state import State, accelerations, fk
 from ._values import DocumentValues
 from .ik import Ik, IkMotion, jacobian
 from .library import ignore_environment, use_library, version
 
-__all__ = ["Bake", "DocumentValues", "Flight", "Ik", "IkMotion", "Inverse", "Scene", "SkelError",
-           "State", "accelerations", "bake", "check", "fk", "flight", "ignore_environment",
-           "inverse", "jacobian", "library", "use_library", "version"]
+__all__ = ["Bake", "DocumentValues", "Flight", "Ik", "IkMotion", "Inverse", "JointKind", "Scene",
+           "SkelError", "State", "accelerations", "bake", "check", "fk", "flight",
+           "ignore_environment", "inverse", "jacobian", "joint_kinds", "library", "use_library",
+           "version"]

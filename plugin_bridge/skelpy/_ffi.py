@@ -171,6 +171,8 @@ class JointKind(C.Structure):
         ("row_count", C.c_int32),
         ("q_kind", C.c_int32 * 4),
         ("dof_kind", C.c_int32 * 3),
+        ("dof_axis", C.c_int32 * 3),
+        ("dof_is_inner", C.c_int32 * 3),
         ("has_axis", C.c_int32),
         ("is_through_point", C.c_int32),
         ("limit_count", C.c_int32),

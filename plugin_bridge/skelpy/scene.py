@@ -49,11 +49,11 @@ class Body:
 @dataclass
 class Joint:
     name: str
-    type: str                               # "hinge", "slide", "universal", "ball", "fixed"
+    type: str                               # "hinge": one of skelpy.joint_kinds()
     bodies: Sequence[str]                   # parent, child; "world" for the world
     anchor: Optional[Numbers] = None        # at the given pose [m]
     axis: Optional[Numbers] = None          # at the given pose
-    axis2: Optional[Numbers] = None         # the second axis of a universal joint
+    axis2: Optional[Numbers] = None         # the second axis, if the type has one
     frames: Optional[Sequence[Dict[str, Any]]] = None  # instead of anchor and axis
     q: Any = None                           # joint coordinates at the given pose [rad] or [m]
     friction: Optional[float] = None        # damping [N m s/rad] or [N s/m]

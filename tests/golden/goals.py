@@ -5,14 +5,15 @@ chains serve the DH tables as well."""
 from draw import Draw
 
 COUNT = 72
+KIND_COUNT = 14         # chains of each joint type that has scenes of its own
 SHORT, LONG = 8, 60     # frames; gliding from one motion to another takes tens of them
 KINDS = ("position", "orientation", "both", "look_at", "pole", "centre_of_mass", "two")
 TREES = ("hinges", "balls", "mixed", "free", "branches")
 
 
 class Maker:
-    def __init__(self, number):
-        self.draw, self.number = Draw(5100 + number), number
+    def __init__(self, number, kinds=None, seed=5100):
+        self.draw, self.number, self.kinds = Draw(seed + number), number, kinds
         self.kind, self.tree = KINDS[number % 7], TREES[number % 5]
         self.links = 3 + self.draw.below(5)
         self.frames = LONG if number % 9 == 4 else SHORT
@@ -29,7 +30,7 @@ class Maker:
         if parent is None:
             return
         joint = {"name": f"to {name}", "type": kind, "bodies": [parent, name], "anchor": at}
-        if kind in ("hinge", "slide", "universal"):
+        if kind != "ball":
             joint["axis"] = draw.pick(([0, 0, 1], [0, 1, 0], draw.direction()))
         if kind == "universal":
             joint["axis"], joint["axis2"] = [0, 0, 1], [0, 1, 0]
@@ -46,7 +47,7 @@ class Maker:
 
     def chain(self):
         draw = self.draw
-        kinds = {"hinges": ("hinge",), "balls": ("ball",)}.get(
+        kinds = self.kinds or {"hinges": ("hinge",), "balls": ("ball",)}.get(
             self.tree, ("hinge", "slide", "universal", "ball"))
         for k in range(self.links):
             parent = f"link{k - 1}" if k else None if self.free else "world"
@@ -123,6 +124,11 @@ class Maker:
         self.scene["goals"], self.scene["ik"] = self.goals(), self.settings()
         self.scene["bake"] = {"fps": 24, "frame_end": self.frames}
         return self.scene
+
+
+def kind_scene(kind, number, seed):
+    """A chain in which every other joint is of one type."""
+    return Maker(number, (kind, "hinge"), seed).document()
 
 
 def scene(number):

@@ -16,6 +16,7 @@ command `skel`, of the library or of the add-on's pure modules:
     urdf/NAME/...     every tests/data/urdf/*.urdf: to a scene, to a DH table, and back
     scene/NNN/...     generated scenes (scenes.py): bake, accel by all solvers, inverse, convert
     goals/NNN/...     generated chains with goals (goals.py): ik in both modes, DH tables, URDF
+    kind/TYPE/...     the same two for one joint type each: scene/NNN and goals/NNN
     two_bone/...      the closed-form solutions of two bones
     addon/...         channels of three rigs (addon_rigs.py)
 
@@ -257,10 +258,21 @@ def jobs(program, library):
         yield f"scene/{number:03}", document(generated, scenes.scene(number))
     for number in range(goals.COUNT):
         yield f"goals/{number:03}", document(solved, goals.scene(number))
+    for name, given in kind_documents():
+        yield name, document(solved if "goals" in given else generated, given)
     yield "two_bone", lambda _folder: two_bones(library)
     import addon_rigs
     for name, work in addon_rigs.items(ROBOTS):
         yield name, lambda _folder, work=work: {"": work()}
+
+
+def kind_documents():
+    """(name of the group, document) of the joint types that have scenes of their own."""
+    for k, kind in enumerate(scenes.KINDS):
+        for number in range(scenes.KIND_COUNT):
+            yield f"kind/{kind}/scene/{number:03}", scenes.kind_scene(kind, number)
+        for number in range(goals.KIND_COUNT):
+            yield f"kind/{kind}/goals/{number:03}", goals.kind_scene(kind, number, 9000 + 100 * k)
 
 
 def results_of(name, work):
@@ -272,10 +284,11 @@ def results_of(name, work):
 def uncovered(exit_codes):
     """Features of the generated scenes that too few successful bakes have."""
     counts = {}
-    for number in range(scenes.COUNT):
-        document = scenes.scene(number)
+    named = [(f"scene/{number:03}", scenes.scene(number)) for number in range(scenes.COUNT)]
+    named += [(name, document) for name, document in kind_documents() if "goals" not in document]
+    for name, document in named:
         for feature in scenes.features(document):
-            good = exit_codes.get(f"scene/{number:03}/bake") == 0
+            good = exit_codes.get(f"{name}/bake") == 0
             counts[feature] = counts.get(feature, 0) + good
     return sorted(feature for feature, count in counts.items() if count < LEAST)
 

@@ -8,6 +8,9 @@ COUNT = 300
 INTEGRATORS = ("auto", "conserving", "rk4", "euler", "adams", "bdf")
 SOLVERS = ("tree", "kkt", "pinv")
 JOINTS = ("hinge", "slide", "universal", "ball", "fixed")
+LOOPS = ("ball", "ball", "ball", "universal", "hinge")
+KINDS = ()                      # joint types with scenes of their own; a new one is added here
+KIND_COUNT = 36                 # scenes of each
 RAD = 57.29577951308232         # degrees
 END = 13                        # frames: 0.5 s at 24 Hz
 
@@ -17,8 +20,8 @@ def middle(a, b):
 
 
 class Maker:
-    def __init__(self, number):
-        self.draw = Draw(1000 + number)
+    def __init__(self, number, joints=JOINTS, loops=LOOPS, seed=1000):
+        self.draw, self.joints, self.loop_joints = Draw(seed + number), joints, loops
         self.integrator = INTEGRATORS[number % 6]
         self.solver = SOLVERS[number // 6 % 3]
         self.degrees = self.draw.chance(0.15)
@@ -39,7 +42,7 @@ class Maker:
         return value * RAD if self.degrees else value
 
     def angle_or_length(self, kind, value):
-        return self.angle(value) if kind == "hinge" else 0.3 * value
+        return 0.3 * value if kind == "slide" else self.angle(value)
 
     # ---- bodies ----
 
@@ -129,7 +132,7 @@ class Maker:
     # ---- joints ----
 
     def joint(self, parent, child, anchor):
-        draw, kind = self.draw, self.draw.pick(JOINTS)
+        draw, kind = self.draw, self.draw.pick(self.joints)
         joint = {"name": f"joint{len(self.scene['joints'])}", "type": kind,
                  "bodies": [parent, child["name"]]}
         if parent in self.place and draw.chance(0.15):      # placed by the joint
@@ -143,7 +146,7 @@ class Maker:
                 joint["q"] = q[kind]
         else:
             joint["anchor"] = anchor
-            if kind in ("hinge", "slide", "universal"):
+            if kind not in ("ball", "fixed"):
                 joint["axis"] = draw.direction()
             if kind == "universal":
                 joint["axis2"] = draw.across(joint["axis"])
@@ -219,7 +222,7 @@ class Maker:
             return
         a = draw.below(len(names) - 2)
         pair = [names[a], names[a + 2 + draw.below(len(names) - a - 2)]]
-        joint = {"name": "loop", "type": draw.pick(("ball", "ball", "ball", "universal", "hinge")),
+        joint = {"name": "loop", "type": draw.pick(self.loop_joints),
                  "bodies": pair, "anchor": middle(*(self.place[name] for name in pair))}
         if joint["type"] != "ball":
             joint["axis"] = draw.direction()
@@ -321,6 +324,12 @@ class Maker:
 
 def scene(number):
     return Maker(number).document()
+
+
+def kind_scene(kind, number):
+    """A scene in which every other joint is of one type, and some loops close by it."""
+    return Maker(number, (kind, kind, kind, "hinge", "ball", "fixed"), (kind, "ball"),
+                 7000 + 1000 * KINDS.index(kind)).document()
 
 
 def features(document):

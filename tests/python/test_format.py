@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 import common
+from common import skelpy
 
 BRIDGE = common.ROOT / "plugin_bridge"
 FORMAT = common.ROOT / "plugin_bridge/FORMAT.md"
@@ -97,6 +98,14 @@ class Readers(unittest.TestCase):
         self.assertEqual(sorted(self.documented), sorted(known))
         for key, fields in known.items():
             self.assertEqual(sorted(self.documented[key]), sorted(fields), key)
+
+    def test_joint_types_are_those_of_the_library(self):
+        rows = next(rows for argument, rows in tables("fields") if argument.endswith(" k_joint"))
+        row = next(row for row in rows if row["field"] == "`type`")
+        kinds = skelpy.joint_kinds()
+        self.assertEqual(re.findall('"(.*?)"', row["type"]), list(kinds))
+        self.assertEqual([int(n) for n in re.findall(r"\d", row["meaning"])],
+                         [kind.dof for kind in kinds.values()])
 
     def test_each_field_has_a_type_and_a_default(self):
         for argument, rows in tables("fields"):

@@ -186,11 +186,12 @@ typedef struct skel_dh_chain_desc {
 SKEL_API void skel_dh_chain_desc_init_sized(skel_dh_chain_desc *desc, size_t size);
 /** Calls skel_dh_chain_desc_init_sized with the size of the caller's struct. */
 #define skel_dh_chain_desc_init(d) skel_dh_chain_desc_init_sized((d), sizeof *(d))
-/** Extracts the table of a chain from root to tip. A hinge or slide becomes one row with the same
-    q, a universal joint two rows, a ball joint three: rotations about x, y, z of its outer frame, R
-    = Rx Ry Rz. A fixed joint has no row. The axis of a joint that is passed from child to parent is
-    reversed. Joints outside the chain keep their initial q. On success the caller owns *out; on
-    failure *out is NULL. err may be NULL. */
+/** Extracts the table of a chain from root to tip. Every velocity of a joint becomes a row: that of
+    a hinge or slide one row with the same q, those of a ball joint three rotations about x, y, z of
+    its outer frame, R = Rx Ry Rz. A fixed joint has no row. The axis of a joint that is passed from
+    child to parent is reversed. Joints outside the chain keep their initial q. On success the
+    caller owns *out; on failure *out is NULL. err may be NULL. SKEL_E_UNSUPPORTED: a joint of the
+    chain turns about its axis and moves along it at once. */
 SKEL_API skel_status skel_dh_extract(const skel_model *model, const skel_dh_chain_desc *desc,
                                      skel_dh **out, skel_error *err);
 

@@ -39,6 +39,8 @@ typedef struct skel_joint_kind {
     int32_t row_count;        /**< number of constraint rows, 6 - dof */
     int32_t q_kind[4];        /**< SKEL_COORDINATE_* of each coordinate */
     int32_t dof_kind[3];      /**< SKEL_COORDINATE_ANGLE (rate in rad/s) or _LENGTH (m/s) */
+    int32_t dof_axis[3];      /**< axis of each velocity: 0 x, 1 y, 2 z ... */
+    int32_t dof_is_inner[3];  /**< ... of the outer (0) or the inner (1) frame */
     int32_t has_axis;         /**< 1: it has one coordinate; motor, spring, muscle and mimic
                                    are possible */
     int32_t is_through_point; /**< 1: the origins of outer and inner frame coincide */
@@ -147,7 +149,7 @@ typedef struct skel_joint_follow {
     skel_curve weight; /**< factor 0 to 1 of the spring over time, width 1; none: 1 */
 } skel_joint_follow;
 
-/** A spring and damper along q, hinge and slide only: the torque (slide: force) is
+/** A spring and damper along q, joints with one coordinate only: the torque (slide: force) is
     -stiffness (q - rest) - damping q'. */
 typedef struct skel_joint_spring {
     double stiffness; /**< [N m/rad] or [N/m] */
@@ -155,8 +157,8 @@ typedef struct skel_joint_spring {
     double rest;      /**< q at which the spring is relaxed [rad] or [m] */
 } skel_joint_spring;
 
-/** A muscle, hinge and slide only [RUD 4.8-4.10]: a torque Q >= 0 along q (side 1) or against it
-    (side -1), which grows while the muscle is stretched and shrinks while it shortens:
+/** A muscle, joints with one coordinate only [RUD 4.8-4.10]: a torque Q >= 0 along q (side 1) or
+    against it (side -1), which grows while the muscle is stretched and shrinks while it shortens:
       Q' = -growth p' (1 - Q / max) (1 + feedback (z' / impact_speed - 1)),   p = side q,
     where z' is the velocity of the skeleton's centre of mass against gravity `delay` seconds ago.
     On a slide Q is a force, with [N] and [m] instead of [N m] and [rad]. */
@@ -171,7 +173,7 @@ typedef struct skel_joint_muscle {
     int32_t reserved;    /**< 0 */
 } skel_joint_muscle;
 
-/** A mimic joint, hinge and slide only: q = multiplier q_source + offset. skel_fk,
+/** A mimic joint, joints with one coordinate only: q = multiplier q_source + offset. skel_fk,
     skel_state_set_q, skel_jacobian and inverse kinematics compute q of the joint from its source
     joint and ignore the value that the caller gives. Dynamics does not have this constraint: there
     the joint moves freely. */
@@ -197,8 +199,8 @@ typedef struct skel_joint_desc {
         mean no displacement for every type, also for a ball */
     double q[4];
     double friction; /**< viscous, >= 0 [N m s/rad], on a slide [N s/m] */
-    /** beta [N m] or [N], hinge and slide only: the torque acts on the parent about +z and on the
-        child about -z [HAK e_j] */
+    /** beta [N m] or [N], joints with one coordinate only: the torque acts on the parent about +z
+        and on the child about -z [HAK e_j] */
     double motor;
     skel_curve motor_curve;   /**< width 1 [N m] or [N], added to motor */
     int32_t flags;            /**< SKEL_FLAG_SMOOTH: motor_curve is cubic */

@@ -352,8 +352,7 @@ static void make_continuous_q(const skel_model *m, const double *before, double 
         if (kind->q_kind[0] == SKEL_COORDINATE_QUATERNION && q_dot(q_of(a), q_of(b)) < 0)
             q_to(q_neg(q_of(b)), b);
         for (int32_t c = 0; c < kind->q_count; ++c)
-            if (kind->q_kind[c] == SKEL_COORDINATE_ANGLE)
-                b[c] += turn * nearbyint((a[c] - b[c]) / turn);
+            if (skel__is_periodic(j, c)) b[c] += turn * nearbyint((a[c] - b[c]) / turn);
     }
 }
 

@@ -156,7 +156,7 @@ static void match_turns(shooting *f) {
         if (j->limits.is_set) continue;
 
         for (int32_t c = 0; c < kind->q_count; ++c) {
-            if (kind->q_kind[c] != SKEL_COORDINATE_ANGLE) continue;
+            if (!skel__is_periodic(j, c)) continue;
             double *q = f->q1 + j->q_offset + c;
             *q -= SKEL__TURN * nearbyint((*q - f->q0[j->q_offset + c]) / SKEL__TURN);
         }

@@ -320,7 +320,7 @@ static void carry_node(const skel__ik_node *n, const double *from, const double 
         return;
     }
     for (size_t j = 0; j < count; ++j) q[j] = before[j] + (to[j] - from[j]);
-    if (n->kind <= SKEL__NODE_SLIDE) q[0] = fmin(fmax(q[0], n->low), n->high);
+    if (n->kind == SKEL__NODE_AXIS) q[0] = fmin(fmax(q[0], n->low), n->high);
 }
 
 void skel__motion_carry(const skel_ik *ik, const double *a, const double *b, double *x) {
@@ -424,13 +424,12 @@ double skel__motion_step(const skel_ik *ik, const double *a, const double *b, sk
         if (n->column < 0 || n->source >= 0) continue;
 
         const double size = node_motion(n, a + n->x_offset, b + n->x_offset);
-        const int is_length = skel__ik_is_length(n);
-        const double step = is_length ? size / ik->problem.length : size;
+        const double step = size / skel__ik_unit(ik, n);
         if (!(step > most)) continue;
         most = step;
         if (!jump) continue;
         jump->joint = n->joint;
-        jump->is_length = is_length;
+        jump->is_length = skel__ik_is_length(n);
         jump->size = size;
     }
     return most;

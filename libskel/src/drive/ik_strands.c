@@ -244,8 +244,7 @@ static double next_random(skel__repair *r) {
 static void unwind(const skel_ik *ik, const double *near, double *x) {
     for (int32_t i = 0; i < ik->size.nodes; ++i) {
         const skel__ik_node *n = &ik->problem.node[i];
-        if (n->kind != SKEL__NODE_HINGE || n->column < 0 || n->source >= 0 || n->has_mimics)
-            continue;
+        if (!skel__ik_is_periodic(n) || n->column < 0 || n->source >= 0 || n->has_mimics) continue;
 
         double *q = x + n->x_offset;
         double turns = nearbyint((near[n->x_offset] - *q) / SKEL__TURN);
@@ -370,14 +369,14 @@ static void keep_fallbacks(skel_ik_motion *motion) {
     }
 }
 
-/* middle = hinges and slides in the middle of their limits, all others as tracked. */
+/* middle = axes in the middle of their limits, all others as tracked. */
 static void find_middle(skel_ik_motion *motion) {
     const skel_ik *ik = motion->probe.ik;
     double *x = motion->repair.middle.x;
     copy_pose(motion, x, motion->track.x_now);
     for (int32_t i = 0; i < ik->size.nodes; ++i) {
         const skel__ik_node *n = &ik->problem.node[i];
-        if (n->kind > SKEL__NODE_SLIDE || n->column < 0 || n->is_wide) continue;
+        if (n->kind != SKEL__NODE_AXIS || n->column < 0 || n->is_wide) continue;
         if (isfinite(n->low) && isfinite(n->high)) x[n->x_offset] = 0.5 * (n->low + n->high);
     }
     skel__mimic_apply(motion->model, x);

@@ -264,7 +264,7 @@ static void smooth(skel_inverse *v) {
         for (int32_t c = 0; c < kind->q_count; ++c) {
             const int is_length = kind->q_kind[c] == SKEL_COORDINATE_LENGTH;
             double *change = is_length ? &v->sum.filter_move : &v->sum.filter_shift;
-            if (!is_length) unwrap(q + c, nq, v->n);
+            if (skel__is_periodic(&m->joint[e], c)) unwrap(q + c, nq, v->n);
             if (has_filter) smooth_number(v, q + c, nq, change);
         }
     }

@@ -2,7 +2,8 @@
 /* Constraint rows of a joint on its two bodies, full rank by construction [ERRATA H5-H7].
    The constraint is g = 0. Rows on the accelerations (a; alpha) of a and of b, world axes:
    - joint point:  g = p_a + r_a - p_b - r_b;            [1, -[r_a]], [-1, [r_b]]
-   - along u (slide, u fixed in a):  g = u.(o_a - o_b);  the lever on a ends at b's joint point
+   - along u, fixed in a, of joints that are not through a point:  g = u.(o_a - o_b);  the lever
+     on a ends at b's joint point
    - axes:  g = e.z, e fixed in a and z in b;            n = e x z: [0, n], [0, -n]
      gamma = -( (w_a x (w_a x e)).z + 2 (w_a x e).(w_b x z) + e.(w_b x (w_b x z)) )   [ERRATA H7]
    The violation of these axis rows grows linearly in time, that of the rows printed in [HAK (3)]
@@ -34,18 +35,25 @@ static void point_rows(const skel_state *s, const skel__joint *j, const skel__jo
     point_row(rows, (v3){0, 0, 1}, g->ra, g->rb, gamma.z, g->gap.z);
 }
 
-static void slide_rows(const skel_state *s, const skel__kin *x, const skel__joint *j,
-                       const skel__joint_world *g, skel__rows *rows) {
+/* gamma of the row g = u.gap, u fixed in a. */
+static double gap_gamma(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                        const skel__joint_world *g, v3 u) {
     const v3 wa = s->ww[j->a], wb = s->ww[j->b];
-    const v3 arm = v3_sub(g->ra, g->gap);
     const v3 rate =
         v3_sub(v3_add(x[j->a].v, v3_cross(wa, g->ra)), v3_add(x[j->b].v, v3_cross(wb, g->rb)));
     const v3 turn = v3_sub(v3_centripetal(wa, g->ra), v3_centripetal(wb, g->rb));
-    for (int k = 0; k < 2; ++k) {
-        const v3 u = g->ea[k];
-        const double gamma = -(v3_dot(v3_centripetal(wa, u), g->gap) +
-                               2.0 * v3_dot(v3_cross(wa, u), rate) + v3_dot(u, turn));
-        point_row(rows, u, arm, g->rb, gamma, v3_dot(u, g->gap));
+    return -(v3_dot(v3_centripetal(wa, u), g->gap) + 2.0 * v3_dot(v3_cross(wa, u), rate) +
+             v3_dot(u, turn));
+}
+
+/* Rows of the axes u of the outer frame along which the joint points stay together. */
+static void lock_rows(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                      const skel__joint_world *g, skel__rows *rows) {
+    const v3 arm = v3_sub(g->ra, g->gap);
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
+    for (int k = 0; k < motion->lock_count; ++k) {
+        const v3 u = g->ea[motion->lock[k]];
+        point_row(rows, u, arm, g->rb, gap_gamma(s, x, j, g, u), v3_dot(u, g->gap));
     }
 }
 
@@ -63,19 +71,12 @@ void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel_
     const skel__joint_world g = skel__joint_at(s, x, j);
     rows->count = 0;
 
-    /* Rows of the joint point. */
-    if (j->type == SKEL_JOINT_SLIDE)
-        slide_rows(s, x, j, &g, rows);
-    else
+    if (skel__joint_kinds[j->type].is_through_point)
         point_rows(s, j, &g, rows);
+    else
+        lock_rows(s, x, j, &g, rows);
 
-    /* Rows of the axes. */
-    if (j->type == SKEL_JOINT_BALL) return;
-    if (j->type == SKEL_JOINT_UNIVERSAL) {
-        axis_row(s, j, g.ea[2], g.eb[0], rows);
-        return;
-    }
-    axis_row(s, j, g.ea[0], g.eb[2], rows);
-    axis_row(s, j, g.ea[1], g.eb[2], rows);
-    if (j->type != SKEL_JOINT_HINGE) axis_row(s, j, g.ea[0], g.eb[1], rows);
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
+    for (int k = 0; k < motion->pair_count; ++k)
+        axis_row(s, j, g.ea[motion->pair[k].outer], g.eb[motion->pair[k].inner], rows);
 }

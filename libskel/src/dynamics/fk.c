@@ -86,24 +86,8 @@ void skel__fk_with_mimics(const skel_model *m, const double *q, skel__kin *x) {
 void skel__q_of(const skel_model *m, const skel__kin *x, double *q) {
     for (int32_t k = 0; k < m->nj; ++k) {
         const skel__joint *j = &m->joint[k];
-        skel__joint_measure(j, pose_mul(skel__pose_of(x, j->a), j->fa),
-                            pose_mul(skel__pose_of(x, j->b), j->fb), q + j->q_offset);
+        skel__joint_q(x, j, q + j->q_offset);
     }
-}
-
-/* Frame and number of the axis of every joint velocity. The axes of a joint are perpendicular. */
-static const struct {
-    int is_inner, axis;
-} k_axes[SKEL__JOINT_KIND_COUNT][3] = {
-    [SKEL_JOINT_HINGE] = {{0, 2}},
-    [SKEL_JOINT_SLIDE] = {{0, 2}},
-    [SKEL_JOINT_UNIVERSAL] = {{0, 2}, {1, 0}},
-    [SKEL_JOINT_BALL] = {{1, 0}, {1, 1}, {1, 2}},
-};
-
-v3 skel__joint_axis(const skel__joint_world *g, int32_t type, int k) {
-    const v3 *frame = k_axes[type][k].is_inner ? g->eb : g->ea;
-    return frame[k_axes[type][k].axis];
 }
 
 void skel__fk_velocity(skel_state *s, const double *qd) {
@@ -125,11 +109,10 @@ void skel__fk_velocity(skel_state *s, const double *qd) {
         /* Velocity u of the common point, and angular velocity relative to the parent. */
         v3 u = v3_add(s->x[p].v, v3_cross(s->ww[p], rp)), spin = {0, 0, 0};
         for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c) {
-            const v3 axis = skel__joint_axis(&g, j->type, c);
-            if (skel__is_length(j->type, c))
-                u = v3_mad(u, sign * rate[c], axis);
-            else
-                spin = c == 0 ? v3_scale(axis, rate[c]) : v3_mad(spin, rate[c], axis);
+            const skel__joint_column s_c = skel__joint_column_of(j, g.ea, g.eb, c);
+            if (s_c.shift != 0) u = v3_mad(u, sign * s_c.shift * rate[c], s_c.axis);
+            if (s_c.turn != 0)
+                spin = c == 0 ? v3_scale(s_c.axis, rate[c]) : v3_mad(spin, rate[c], s_c.axis);
         }
 
         /* Velocities of the child. */
@@ -150,7 +133,7 @@ void skel__qd_of(const skel_model *m, const skel__kin *x, double *qd) {
 
         for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c) {
             const v3 rate = skel__is_length(j->type, c) ? slip_between(x, j, &g, wa, wb) : spin;
-            out[c] = v3_dot(rate, skel__joint_axis(&g, j->type, c));
+            out[c] = v3_dot(rate, skel__joint_column_of(j, g.ea, g.eb, c).axis);
         }
     }
 }

@@ -4,8 +4,10 @@
    first step, the torque is
      T = -weight D (w^2 e + 2 zeta w e'),   w = 2 pi f,
    where e is the rotation vector from the target to the pose. Every joint oscillates with the
-   frequency f, whether a finger or a leg hangs from it. follow.max bounds T smoothly. */
+   frequency f, whether a finger or a leg hangs from it. follow.max bounds T smoothly. Coordinates
+   that are lengths have the same law, with a displacement e and the mass of the composite body. */
 #include "dynamics/dynamics.h"
+#include "model/joint_kind.h"
 
 #define FOLLOW_FADE_ANGLE 2.4 /* [rad] error beyond which the spring becomes weaker */
 
@@ -48,46 +50,50 @@ static quat error_turn(pose outer, pose inner, const double *want) {
     return q_mul(q_mul(q_conj(outer.q), inner.q), q_conj(q_of(want)));
 }
 
-v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want) {
+/* Adds `value` times the axis of coordinate k to the displacement or to the rotation. */
+static void add_along(const skel__joint *j, int k, double value, v3 axis, skel__twist *to) {
+    v3 *part = skel__is_length(j->type, k) ? &to->v : &to->w;
+    const int is_first = k == 0 || k == skel__length_count(j->type);
+    *part = is_first ? v3_scale(axis, value) : v3_mad(*part, value, axis);
+}
+
+skel__twist skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want) {
+    skel__twist error = {{0, 0, 0}, {0, 0, 0}};
     if (j->type == SKEL_JOINT_BALL) {
         const v3 e = q_log(error_turn(outer, inner, want));
-        return q_rotate(outer.q, v3_scale(e, fade_of(v3_norm(e))));
+        error.w = q_rotate(outer.q, v3_scale(e, fade_of(v3_norm(e))));
+        return error;
     }
 
     /* Differences of the coordinates, along their axes. */
     double q[4] = {0};
     skel__joint_measure(j, outer, inner, q);
-    const v3 z = q_rotate(outer.q, (v3){0, 0, 1});
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: return v3_scale(z, faded(q[0] - want[0]));
-    case SKEL_JOINT_SLIDE: return v3_scale(z, q[0] - want[0]);
-    case SKEL_JOINT_UNIVERSAL:
-        return v3_mad(v3_scale(z, faded(q[0] - want[0])), faded(q[1] - want[1]),
-                      q_rotate(inner.q, (v3){1, 0, 0}));
-    default: return (v3){0, 0, 0};
+    for (int k = 0; k < skel__joint_nq(j->type); ++k) {
+        const double d = q[k] - want[k];
+        const v3 axis = skel__freedom_axis(j->type, outer.q, inner.q, k);
+        add_along(j, k, skel__is_periodic(j, k) ? faded(d) : d, axis, &error);
     }
+    return error;
 }
 
-v3 skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
-                       const double *want) {
+skel__twist skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
+                                const double *want) {
+    skel__twist change = {{0, 0, 0}, {0, 0, 0}};
     if (j->type == SKEL_JOINT_BALL) {
         const quat from = error_turn(outer[0], inner[0], want);
         const quat to = error_turn(outer[1], inner[1], want + 4);
-        return q_rotate(outer[1].q, q_log(q_mul(to, q_conj(from))));
+        change.w = q_rotate(outer[1].q, q_log(q_mul(to, q_conj(from))));
+        return change;
     }
 
     double q[2][4] = {{0}};
     for (int k = 0; k < 2; ++k) skel__joint_measure(j, outer[k], inner[k], q[k]);
-    const double d = q[1][0] - want[4] - q[0][0] + want[0];
-    const v3 z = q_rotate(outer[1].q, (v3){0, 0, 1});
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: return v3_scale(z, wrap(d));
-    case SKEL_JOINT_SLIDE: return v3_scale(z, d);
-    case SKEL_JOINT_UNIVERSAL:
-        return v3_mad(v3_scale(z, wrap(d)), wrap(q[1][1] - want[5] - q[0][1] + want[1]),
-                      q_rotate(inner[1].q, (v3){1, 0, 0}));
-    default: return (v3){0, 0, 0};
+    for (int k = 0; k < skel__joint_nq(j->type); ++k) {
+        const double d = q[1][k] - want[4 + k] - q[0][k] + want[k];
+        const v3 axis = skel__freedom_axis(j->type, outer[1].q, inner[1].q, k);
+        add_along(j, k, skel__is_periodic(j, k) ? wrap(d) : d, axis, &change);
     }
+    return change;
 }
 
 /* Derivative of the rotation vector e = log(E) by a small rotation on the left of E: the inverse of
@@ -136,10 +142,16 @@ void skel__follow_error_slopes(const skel__joint *j, pose outer, pose inner, con
 
     double q[4] = {0};
     skel__joint_measure(j, outer, inner, q);
-    const v3 axis[2] = {q_rotate(outer.q, (v3){0, 0, 1}), q_rotate(inner.q, (v3){1, 0, 0})};
-    for (int k = 0; k < (j->type == SKEL_JOINT_UNIVERSAL ? 2 : 1); ++k) {
-        const double a = wrap(q[k] - want[k]);
-        add_axis_slope(axis[k], faded(a), fade_of(a) + fabs(a) * fade_slope(a), k, out);
+    for (int k = skel__length_count(j->type); k < skel__joint_nq(j->type); ++k) {
+        const v3 axis = skel__freedom_axis(j->type, outer.q, inner.q, k);
+        const int is_inner = skel__joint_motions[j->type].freedom[k].is_inner;
+        const double d = q[k] - want[k];
+        if (!skel__is_periodic(j, k)) {
+            add_axis_slope(axis, d, 1.0, is_inner, out);
+            continue;
+        }
+        const double a = wrap(d);
+        add_axis_slope(axis, faded(a), fade_of(a) + fabs(a) * fade_slope(a), is_inner, out);
     }
 }
 
@@ -152,9 +164,11 @@ void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3
         return;
     }
 
-    const v3 axis[2] = {q_rotate(outer.q, (v3){0, 0, 1}), q_rotate(inner.q, (v3){1, 0, 0})};
-    for (int k = 0; k < (j->type == SKEL_JOINT_UNIVERSAL ? 2 : 1); ++k)
-        add_axis_slope(axis[k], v3_dot(axis[k], change), 1.0, k, out);
+    for (int k = skel__length_count(j->type); k < skel__joint_nq(j->type); ++k) {
+        const v3 axis = skel__freedom_axis(j->type, outer.q, inner.q, k);
+        const int is_inner = skel__joint_motions[j->type].freedom[k].is_inner;
+        add_axis_slope(axis, v3_dot(axis, change), 1.0, is_inner, out);
+    }
 }
 
 double skel__follow_weight(const skel__joint *j, double t) {
@@ -163,7 +177,7 @@ double skel__follow_weight(const skel__joint *j, double t) {
     return weight;
 }
 
-double skel__follow_torque_factor(const skel__joint *j, v3 pull) {
+double skel__follow_bound(const skel__joint *j, v3 pull) {
     if (j->follow.max <= 0) return 1.0;
     const double ratio = v3_norm(pull) / j->follow.max;
     return 1.0 / sqrt(1.0 + ratio * ratio);
@@ -177,8 +191,23 @@ m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint) {
     return m3_conjugate(r[skel__follow_body(s->m, &s->m->joint[joint])], s->follow_inertia[joint]);
 }
 
-v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, double t,
-                       skel__side side) {
+/* Velocity of the joint as the spring sees it: displacements along their axes, and rotation. */
+static skel__twist joint_rate(const skel_state *s, const skel__kin *x, const skel__joint *j) {
+    skel__twist rate = {{0, 0, 0}, v3_sub(s->ww[j->b], s->ww[j->a])};
+    const int lengths = skel__length_count(j->type);
+    if (lengths == 0) return rate;
+
+    const skel__joint_world g = skel__joint_at(s, x, j);
+    const v3 slip = skel__joint_slip(s, x, j, &g);
+    for (int k = 0; k < lengths; ++k) {
+        const v3 axis = skel__joint_column_of(j, g.ea, g.eb, k).axis;
+        add_along(j, k, v3_dot(slip, axis), axis, &rate);
+    }
+    return rate;
+}
+
+skel__wrench skel__follow_load(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                               skel__side side) {
     const skel__joint *j = &s->m->joint[joint];
     const double w = SKEL__TURN * j->follow.frequency;
     const pose outer = pose_mul(skel__pose_of(x, j->a), j->fa);
@@ -190,20 +219,27 @@ v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, d
     double want[8];
     skel__follow_target(j, t, want);
     skel__follow_target(j, t + h, want + 4);
-    const v3 e = skel__follow_error(j, outer, inner, want);
-    const v3 drift = v3_scale(skel__follow_change(j, outers, inners, want), 1.0 / h);
+    const skel__twist e = skel__follow_error(j, outer, inner, want);
+    const skel__twist drift = skel__follow_change(j, outers, inners, want);
+    const skel__twist rate = joint_rate(s, x, j);
 
-    /* Rate of the error by the motion of the joint. */
-    const skel__joint_world g = skel__joint_at(s, x, j);
-    const double along = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
-    const v3 turning = v3_sub(s->ww[j->b], s->ww[j->a]);
-    const v3 rate = j->type == SKEL_JOINT_SLIDE ? v3_scale(g.ea[2], along) : turning;
-
-    /* T = -weight D (w^2 e + 2 zeta w e'). */
-    const v3 swing = v3_mad(v3_scale(e, w * w), 2.0 * j->follow.damping * w, v3_add(rate, drift));
-    const v3 pull =
-        v3_scale(m3_mulv(skel__follow_inertia(s, s->r, joint), swing), -skel__follow_weight(j, t));
-    return v3_scale(pull, skel__follow_torque_factor(j, pull));
+    /* T = -weight D (w^2 e + 2 zeta w e'), for displacements and for rotations. */
+    const double damp = 2.0 * j->follow.damping * w, weight = skel__follow_weight(j, t);
+    const int lengths = skel__length_count(j->type);
+    skel__wrench pull = {{0, 0, 0}, {0, 0, 0}};
+    if (lengths > 0) {
+        const v3 speed = v3_add(rate.v, v3_scale(drift.v, 1.0 / h));
+        const v3 swing = v3_mad(v3_scale(e.v, w * w), damp, speed);
+        pull.f = v3_scale(v3_scale(swing, s->follow_mass[joint]), -weight);
+        pull.f = v3_scale(pull.f, skel__follow_bound(j, pull.f));
+    }
+    if (skel__has_rotations(j->type)) {
+        const v3 spin = v3_add(rate.w, v3_scale(drift.w, 1.0 / h));
+        const v3 swing = v3_mad(v3_scale(e.w, w * w), damp, spin);
+        pull.n = v3_scale(m3_mulv(skel__follow_inertia(s, s->r, joint), swing), -weight);
+        pull.n = v3_scale(pull.n, skel__follow_bound(j, pull.n));
+    }
+    return pull;
 }
 
 /* ---- composite bodies ---- */
@@ -228,14 +264,21 @@ static void composite_add(skel__composite *to, const skel__composite *one) {
     to->mass = mass;
 }
 
-/* Inertia of the composite body c about the joint, in the axes of body c. For a slide it is the
-   mass, the same along all axes. */
+/* Inertia of the composite body c about the joint, in the axes of body c. */
 static m3 composite_at_joint(const skel_state *s, const skel__joint *j, int32_t c) {
     const skel__composite *l = &s->composite[c];
     const v3 at = v3_add(s->x[c].p, m3_mulv(s->r[c], c == j->b ? j->fb.p : j->fa.p));
     const m3 x = m3_skew(v3_sub(l->centre, at));
-    const m3 d = m3_add(l->inertia, m3_scale(m3_tmul(x, x), l->mass));
-    if (j->type == SKEL_JOINT_SLIDE) return m3_diagonal(l->mass);
+    m3 d = m3_add(l->inertia, m3_scale(m3_tmul(x, x), l->mass));
+
+    /* A rotation that comes with a displacement moves the mass along its axis. */
+    for (int k = skel__length_count(j->type); k < skel__joint_nv(j->type); ++k) {
+        const double shift = skel__joint_shift(j, k);
+        if (shift == 0) continue;
+        const m3 *axes = c == j->b ? &j->eb : &j->ea;
+        const v3 axis = m3_mulv(s->r[c], axes->r[skel__joint_motions[j->type].freedom[k].axis]);
+        d = m3_sub_outer(d, -l->mass * shift * shift, axis, axis);
+    }
     return m3_symmetric(m3_mul(m3_tmul(s->r[c], d), s->r[c]));
 }
 
@@ -246,7 +289,7 @@ static double load_on_stop(const skel_state *s, int32_t joint, int32_t c) {
     const m3 d = s->follow_inertia[joint];
     const double mass = s->composite[c].mass;
     const double force = sqrt(s->m->weight * mass * s->m->gravity_norm);
-    if (s->m->joint[joint].type == SKEL_JOINT_SLIDE || !(mass > 0)) return force;
+    if (skel__is_length(s->m->joint[joint].type, 0) || !(mass > 0)) return force;
     return force * sqrt(m3_trace(d) / (3.0 * mass));
 }
 
@@ -282,6 +325,7 @@ skel_status skel__follow_prepare(skel_state *s) {
             if (s->composite[c].waiting > 0 && !is_cut) continue;
 
             s->follow_inertia[e] = composite_at_joint(s, &m->joint[e], c);
+            s->follow_mass[e] = s->composite[c].mass;
             s->stop_load[e] = load_on_stop(s, e, c);
             if (p >= 0) {
                 s->composite[p].waiting -= 1;

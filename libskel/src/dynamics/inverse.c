@@ -17,33 +17,33 @@
 /* ---- outward: accelerations ---- */
 
 /* Acceleration of b relative to a rigid extension of a: the joint's axes times qdd, plus the terms
-   of the rotating axes, and of a slide (Coriolis). An axis e rotates with its body:
-     d/dt (e qd) = e qdd + (w x e) qd. */
+   of the rotating axes. An axis e rotates with its body:
+     d/dt (e qd) = e qdd + (w x e) qd.
+   A point that moves along e has the same term once more (Coriolis). */
 static skel__twist relative(const skel_state *s, const skel__joint *j, const skel__joint_world *g,
                             const double *qdd) {
-    const v3 wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa), z = g->ea[2];
+    const v3 wa = s->ww[j->a], wb = s->ww[j->b], spin = v3_sub(wb, wa);
     skel__twist t = {{0, 0, 0}, {0, 0, 0}};
 
-    switch (j->type) {
-    case SKEL_JOINT_HINGE:
-        t.w = v3_mad(v3_scale(z, qdd[0]), v3_dot(spin, z), v3_cross(wa, z));
-        break;
-    case SKEL_JOINT_SLIDE: {
-        const double speed = v3_dot(skel__joint_slip(s, s->x, j, g), z);
-        t.v = v3_mad(v3_scale(z, qdd[0]), 2.0 * speed, v3_cross(wa, z));
-        break;
-    }
-    case SKEL_JOINT_UNIVERSAL: {
-        const v3 x = g->eb[0];
-        t.w = v3_mad(v3_scale(z, qdd[0]), v3_dot(spin, z), v3_cross(wa, z));
-        t.w = v3_add(t.w, v3_mad(v3_scale(x, qdd[1]), v3_dot(spin, x), v3_cross(wb, x)));
-        break;
-    }
-    case SKEL_JOINT_BALL:
+    /* The axes of a ball are fixed in b together: their terms add up to w_b x spin. */
+    if (j->type == SKEL_JOINT_BALL) {
         t.w = v3_cross(wb, spin);
         for (int c = 0; c < 3; ++c) t.w = v3_mad(t.w, qdd[c], g->eb[c]);
-        break;
-    default: break;
+        return t;
+    }
+
+    for (int c = 0; c < skel__joint_nv(j->type); ++c) {
+        const skel__joint_column k = skel__joint_column_of(j, g->ea, g->eb, c);
+        const v3 e = k.axis, swept = v3_cross(k.is_inner ? wb : wa, e);
+        if (k.shift != 0) {
+            const double speed = v3_dot(skel__joint_slip(s, s->x, j, g), e);
+            const v3 part = v3_mad(v3_scale(e, k.shift * qdd[c]), 2.0 * speed, swept);
+            t.v = c == 0 ? part : v3_add(t.v, part);
+        }
+        if (k.turn != 0) {
+            const v3 part = v3_mad(v3_scale(e, qdd[c]), v3_dot(spin, e), swept);
+            t.w = c == 0 ? part : v3_add(t.w, part);
+        }
     }
     return t;
 }
@@ -80,8 +80,12 @@ void skel__fk_acceleration(skel_state *s, const double *qdd) {
 /* S^T W of the wrench on b about the joint point, in the joint's own coordinates. */
 static void generalised(const skel__joint *j, const skel__joint_world *g, skel__wrench w,
                         double *out) {
-    for (int c = 0; c < skel__joint_kinds[j->type].dof; ++c)
-        out[c] = v3_dot(skel__joint_axis(g, j->type, c), skel__is_length(j->type, c) ? w.f : w.n);
+    for (int c = 0; c < skel__joint_nv(j->type); ++c) {
+        const skel__joint_column k = skel__joint_column_of(j, g->ea, g->eb, c);
+        const double force = k.shift != 0 ? k.shift * v3_dot(k.axis, w.f) : 0;
+        out[c] = k.turn != 0 ? v3_dot(k.axis, w.n) : force;
+        if (k.turn != 0 && k.shift != 0) out[c] += force;
+    }
 }
 
 /* Wrench of the joint of body i on the joint's body b, about b's joint point. */

@@ -19,11 +19,6 @@ static void set_column(double *j, int32_t nv, int32_t c, v3 linear, v3 angular) 
     for (int32_t r = 0; r < 6; ++r) j[r * nv + c] = column[r];
 }
 
-/* Column of a rotation about the axis; lever: from the joint point to the point. */
-static void set_rotation(double *j, int32_t nv, int32_t c, v3 axis, v3 lever) {
-    set_column(j, nv, c, v3_cross(axis, lever), axis);
-}
-
 /* Columns of one joint. */
 static void add_joint(const skel_model *m, const skel__joint *joint, const double *poses, v3 point,
                       double *j) {
@@ -31,21 +26,17 @@ static void add_joint(const skel_model *m, const skel__joint *joint, const doubl
     const pose inner = pose_mul(pose_at(poses, joint->b), joint->fb);
     const double sign = joint->reversed ? -1.0 : 1.0;
     const m3 a = q_matrix(outer.q), b = q_matrix(inner.q);
-    const v3 z = v3_scale(m3_column(a, 2), sign);
-    const v3 lever = v3_sub(point, inner.p);
+    const v3 ea[3] = {m3_column(a, 0), m3_column(a, 1), m3_column(a, 2)};
+    const v3 eb[3] = {m3_column(b, 0), m3_column(b, 1), m3_column(b, 2)};
+    const v3 lever = v3_sub(point, inner.p), none = {0, 0, 0};
 
-    switch (joint->type) {
-    case SKEL_JOINT_HINGE: set_rotation(j, m->nv, joint->v_offset, z, lever); break;
-    case SKEL_JOINT_SLIDE: set_column(j, m->nv, joint->v_offset, z, (v3){0, 0, 0}); break;
-    case SKEL_JOINT_UNIVERSAL:
-        set_rotation(j, m->nv, joint->v_offset, z, lever);
-        set_rotation(j, m->nv, joint->v_offset + 1, v3_scale(m3_column(b, 0), sign), lever);
-        break;
-    case SKEL_JOINT_BALL:
-        for (int k = 0; k < 3; ++k)
-            set_rotation(j, m->nv, joint->v_offset + k, v3_scale(m3_column(b, k), sign), lever);
-        break;
-    default: break;
+    for (int k = 0; k < skel__joint_nv(joint->type); ++k) {
+        const skel__joint_column column = skel__joint_column_of(joint, ea, eb, k);
+        const v3 axis = v3_scale(column.axis, sign);
+        v3 linear = v3_scale(axis, column.shift);
+        if (column.turn != 0) linear = v3_cross(axis, lever);
+        if (column.turn != 0 && column.shift != 0) linear = v3_mad(linear, column.shift, axis);
+        set_column(j, m->nv, joint->v_offset + k, linear, column.turn != 0 ? axis : none);
     }
 }
 

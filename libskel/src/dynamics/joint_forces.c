@@ -29,13 +29,15 @@ int32_t skel__coordinates_of(const skel__joint *j, pose outer, pose inner,
     double q[4] = {0}, c[2];
     skel__joint_measure(j, outer, inner, q);
     const int32_t n = skel__joint_coordinates(j, q, c);
-    const v3 z = q_rotate(outer.q, (v3){0, 0, 1});
-    out[0] = (skel__coordinate){c[0], z};
-    out[1] = (skel__coordinate){c[1], z};
-    if (j->type == SKEL_JOINT_UNIVERSAL) out[1].gradient = q_rotate(inner.q, (v3){1, 0, 0});
-    if (j->type != SKEL_JOINT_BALL) return n;
+    if (j->type != SKEL_JOINT_BALL) {
+        for (int k = 0; k < n; ++k)
+            out[k] = (skel__coordinate){c[k], skel__freedom_axis(j->type, outer.q, inner.q, k)};
+        return n;
+    }
 
     /* A ball has the cone angle and the twist about its limit axis. */
+    out[0].c = c[0];
+    out[1].c = c[1];
     const v3 axis = q_rotate(outer.q, j->limit_axis), moved = q_rotate(inner.q, j->limit_axis);
     const v3 across = v3_cross(axis, moved);
     const double sine = v3_norm(across), cosine = v3_dot(axis, moved);
@@ -58,9 +60,9 @@ void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inne
     by[0] = m3_zero();
     by[1] = m3_zero();
 
-    /* An axis is fixed in the outer frame; the second one of a universal, in the inner frame. */
+    /* An axis is fixed in the outer or in the inner frame. */
     if (j->type != SKEL_JOINT_BALL) {
-        const int frame = j->type == SKEL_JOINT_UNIVERSAL && k == 1;
+        const int frame = skel__joint_motions[j->type].freedom[k].is_inner;
         by[frame] = rotation_derivative(c->gradient);
         return;
     }
@@ -102,10 +104,10 @@ static double lighter_inertia(const skel_model *m, const skel__joint *j) {
 double skel__joint_force_inertia(const skel_state *s, const m3 *r, int32_t joint, v3 gradient) {
     const skel__joint *j = &s->m->joint[joint];
     const m3 d = s->follow_inertia[joint];
-    if (j->type == SKEL_JOINT_SLIDE) return d.r[0].x;
+    if (skel__is_length(j->type, 0)) return s->follow_mass[joint];
 
     const double most = STOP_INERTIA_RATIO_MAX * lighter_inertia(s->m, j);
-    if (j->type != SKEL_JOINT_HINGE) return fmin(m3_trace(d) / 3.0, most);
+    if (!skel__joint_kinds[j->type].has_axis) return fmin(m3_trace(d) / 3.0, most);
     const double about = v3_dot(gradient, m3_mulv(skel__follow_inertia(s, r, joint), gradient));
     return fmax(fmin(about, most), 1e-300);
 }
@@ -253,14 +255,18 @@ static side predicted_stop(stop p, double x0, double x1, double h, double inerti
     const side law = stop_over(p, x0, x1, h, inertia), line = stop_line(p, x0, x1, h, inertia);
     const int pushes = law.force > 0;
 
-    if (guess->on < 0) guess->on = pushes;
+    if (guess->mode == SKEL__STOP_UNKNOWN)
+        guess->mode = pushes ? SKEL__STOP_PUSHES : SKEL__STOP_OPEN;
     guess->is_used = 1;
-    guess->is_right = guess->on == 2 || (guess->on ? pushes && x1 > 0 : !pushes);
     guess->push = line.force;
     guess->slope = line.slope;
 
-    if (guess->on == 2 || guess->is_right) return law;
-    return guess->on ? line : (side){0};
+    guess->is_right = 1;
+    if (guess->mode == SKEL__STOP_PUSHES) guess->is_right = pushes && x1 > 0;
+    if (guess->mode == SKEL__STOP_OPEN) guess->is_right = !pushes;
+
+    if (guess->is_right) return law;
+    return guess->mode == SKEL__STOP_PUSHES ? line : (side){0};
 }
 
 /* ---- limits of both sides ---- */

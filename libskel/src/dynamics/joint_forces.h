@@ -18,11 +18,18 @@ void skel__coordinate_gradient_turns(const skel__joint *j, pose outer, pose inne
 skel__joint_force skel__joint_force_at(const skel_state *s, int32_t joint, int k, double c,
                                        double rate, double inertia, double t, double torque);
 
-/* Prediction whether a stop pushes over a step, as Newton's method supposes for its next
-   correction. The predicted force is a straight line: it continues beyond the points where the law
-   begins and ends. */
+/* What Newton's method supposes about a stop for its next correction. */
+typedef enum skel__stop_mode {
+    SKEL__STOP_OPEN,   /* the stop does not push */
+    SKEL__STOP_PUSHES, /* the stop pushes */
+    SKEL__STOP_BY_LAW, /* no prediction: the law itself is used */
+    SKEL__STOP_UNKNOWN /* not known yet: the law decides at the next evaluation */
+} skel__stop_mode;
+
+/* Prediction whether a stop pushes over a step. The predicted force is a straight line: it
+   continues beyond the points where the law begins and ends. */
 typedef struct skel__stop_prediction {
-    int on;             /* 1: it pushes; 0: it does not; -1: not known yet; 2: use the law itself */
+    skel__stop_mode mode;
     int is_used;        /* the joint has a stop, which is near */
     int is_right;       /* the law agrees with the prediction */
     double push, slope; /* the straight line's force, and its derivative by the penetration */
@@ -61,31 +68,32 @@ void skel__muscle_remember(skel_state *s);
 static inline int skel__needs_composites(const skel_model *m) {
     return m->has_follow || m->nstop > 0;
 }
-/* Computes s->follow_inertia and s->stop_load from the present pose, once. */
+/* Computes s->follow_inertia, s->follow_mass and s->stop_load from the present pose, once. */
 skel_status skel__follow_prepare(skel_state *s);
 /* Target coordinates at time t: linear between samples; ball quaternions are normalised. */
 void skel__follow_target(const skel__joint *j, double t, double q[4]);
-/* Rotation vector [rad] (slide: displacement [m]) from the target to the pose, world axes. */
-v3 skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want);
+/* Displacement [m] and rotation vector [rad] from the target to the pose, world axes. */
+skel__twist skel__follow_error(const skel__joint *j, pose outer, pose inner, const double *want);
 /* Change of that error between two times, along the shorter rotation, hence without jumps. want:
    the targets at both times, 4 numbers each. */
-v3 skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
-                       const double *want);
-/* Derivatives of the error, and of the change, by small rotations (world axes) at the end of the
-   outer frame, out[0], and of the inner frame, out[1]. Not for slides. */
+skel__twist skel__follow_change(const skel__joint *j, const pose outer[2], const pose inner[2],
+                                const double *want);
+/* Derivatives of the rotation vector of the error, and of that of the change, by small rotations
+   (world axes) at the end of the outer frame, out[0], and of the inner frame, out[1]. */
 void skel__follow_error_slopes(const skel__joint *j, pose outer, pose inner, const double *want,
                                m3 out[2]);
 void skel__follow_change_slopes(const skel__joint *j, pose outer, pose inner, v3 change, m3 out[2]);
 /* Weight of the spring at time t. */
 double skel__follow_weight(const skel__joint *j, double t);
-/* Factor that keeps the torque `pull` below follow.max. */
-double skel__follow_torque_factor(const skel__joint *j, v3 pull);
+/* Factor that keeps the force or torque `pull` below follow.max. */
+double skel__follow_bound(const skel__joint *j, v3 pull);
 /* The body that hangs from the joint: its child, or its parent if the child is prescribed. */
 int32_t skel__follow_body(const skel_model *m, const skel__joint *j);
-/* Inertia of the composite body, world axes. It rotates with that body; r: rotations of bodies. */
+/* Inertia of the composite body about the joint, world axes. It rotates with that body; r:
+   rotations of bodies. */
 m3 skel__follow_inertia(const skel_state *s, const m3 *r, int32_t joint);
-/* Torque [N m] (slide: force [N]) on b at the prepared pose; a gets the opposite. */
-v3 skel__follow_torque(const skel_state *s, const skel__kin *x, int32_t joint, double t,
-                       skel__side side);
+/* Wrench on b about its joint point at the prepared pose; a gets the opposite. */
+skel__wrench skel__follow_load(const skel_state *s, const skel__kin *x, int32_t joint, double t,
+                               skel__side side);
 
 #endif

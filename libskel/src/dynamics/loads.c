@@ -3,6 +3,7 @@
    joint's friction and motor, e_j = -mu (w_a - w_b) + beta z on body a, -e_j on body b [HAK e_j].
    Also the powers of these forces and of the driven bodies. */
 #include "dynamics/dynamics.h"
+#include "model/joint_kind.h"
 
 #include <string.h>
 
@@ -36,13 +37,14 @@ double skel__motor_at(const skel__joint *j, double t) {
     return beta;
 }
 
-/* Torque (slide: force) of limits, spring and muscle on b at the prepared pose. Adds their powers
-   to s->contact_power, and writes the rate of the muscle's torque to s->internal_rate_now. */
+/* Torque (along lengths: force) of limits, spring and muscle on b at the prepared pose. Adds their
+   powers to s->contact_power, and writes the rate of the muscle's torque to s->internal_rate_now.
+   */
 static v3 joint_force_on_b(skel_state *s, const skel__kin *x, int32_t joint, double t,
                            const skel__joint_world *g) {
     const skel__joint *j = &s->m->joint[joint];
-    const int slide = j->type == SKEL_JOINT_SLIDE;
-    const v3 rate = slide ? skel__joint_slip(s, x, j, g) : v3_sub(s->ww[j->b], s->ww[j->a]);
+    const v3 rate = skel__is_length(j->type, 0) ? skel__joint_slip(s, x, j, g)
+                                                : v3_sub(s->ww[j->b], s->ww[j->a]);
     skel__coordinate c[2];
     const int32_t n = skel__coordinates_of(j, pose_mul(skel__pose_of(x, j->a), j->fa),
                                            pose_mul(skel__pose_of(x, j->b), j->fb), c);
@@ -68,31 +70,38 @@ static v3 joint_force_on_b(skel_state *s, const skel__kin *x, int32_t joint, dou
 static skel__wrench pair_of(skel_state *s, const skel__kin *x, int32_t joint, double t,
                             skel__side side) {
     const skel__joint *j = &s->m->joint[joint];
-    const v3 none = {0, 0, 0};
-    if (!has_load(j)) return (skel__wrench){none, none};
+    skel__wrench sum = {{0, 0, 0}, {0, 0, 0}};
+    if (!has_load(j)) return sum;
 
-    const double beta = skel__motor_at(j, t);
+    /* Follow spring; limits, spring and muscle. */
     const skel__joint_world g = skel__joint_at(s, x, j);
-    v3 sum = j->follow.frequency > 0 ? skel__follow_torque(s, x, joint, t, side) : none;
+    if (j->follow.frequency > 0) sum = skel__follow_load(s, x, joint, t, side);
     if (skel__joint_has_forces(j)) {
+        v3 *part = skel__is_length(j->type, 0) ? &sum.f : &sum.n;
         s->pair_joint_force[joint] = joint_force_on_b(s, x, joint, t, &g);
-        sum = v3_add(sum, s->pair_joint_force[joint]);
+        *part = v3_add(*part, s->pair_joint_force[joint]);
     }
 
-    /* Friction and motor act along a slide, or as torques. */
-    if (j->type == SKEL_JOINT_SLIDE) {
-        const double speed = v3_dot(skel__joint_slip(s, x, j, &g), g.ea[2]);
-        return (skel__wrench){v3_mad(sum, -j->friction * speed - beta, g.ea[2]), none};
+    /* Friction and motor along displacements. Only joints with one coordinate have a motor. */
+    const double beta = skel__motor_at(j, t);
+    for (int k = 0; k < skel__length_count(j->type); ++k) {
+        const v3 axis = skel__joint_column_of(j, g.ea, g.eb, k).axis;
+        const double speed = v3_dot(skel__joint_slip(s, x, j, &g), axis);
+        sum.f = v3_mad(sum.f, -j->friction * speed - beta, axis);
     }
+    if (!skel__has_rotations(j->type)) return sum;
+
+    /* And about axes. */
     const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
-    return (skel__wrench){none, v3_mad(v3_mad(sum, -j->friction, spin), -beta, g.ea[2])};
+    sum.n = v3_mad(v3_mad(sum.n, -j->friction, spin), -beta, g.ea[2]);
+    return sum;
 }
 
 /* Adds the wrench e of the joint to b, and its opposite to a. */
 static void apply_pair(skel_state *s, const skel__kin *x, const skel__joint *j, skel__wrench e) {
     s->f[j->a].n = v3_sub(s->f[j->a].n, e.n);
     s->f[j->b].n = v3_add(s->f[j->b].n, e.n);
-    if (j->type != SKEL_JOINT_SLIDE) return;
+    if (skel__length_count(j->type) == 0) return;
 
     const skel__joint_world g = skel__joint_at(s, x, j);
     s->f[j->a].f = v3_sub(s->f[j->a].f, e.f);
@@ -238,12 +247,16 @@ skel__power skel__power_of(skel_state *s, const skel__kin *x) {
         const skel__joint_world g = skel__joint_at(s, x, j);
         const v3 spin = v3_sub(s->ww[j->b], s->ww[j->a]);
         const v3 slip = skel__joint_slip(s, x, j, &g);
-        const double along = v3_dot(slip, g.ea[2]);
-        const double rate2 = j->type == SKEL_JOINT_SLIDE ? along * along : v3_dot(spin, spin);
-        const double total =
-            v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip) -
-            v3_dot(s->pair_joint_force[k], j->type == SKEL_JOINT_SLIDE ? slip : spin);
-        const double friction = -j->friction * rate2;
+        const int lengths = skel__length_count(j->type);
+        double square = skel__has_rotations(j->type) ? v3_dot(spin, spin) : 0;
+        for (int c = 0; c < lengths; ++c) {
+            const double along = v3_dot(slip, skel__joint_column_of(j, g.ea, g.eb, c).axis);
+            square += along * along;
+        }
+
+        const double total = v3_dot(s->pair[k].n, spin) + v3_dot(s->pair[k].f, slip) -
+                             v3_dot(s->pair_joint_force[k], lengths > 0 ? slip : spin);
+        const double friction = -j->friction * square;
         w.friction += friction;
         w.motor += total - friction;
     }

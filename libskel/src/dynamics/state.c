@@ -27,6 +27,7 @@ static size_t layout_variables(const skel_model *m, void *base, skel_state *at) 
     at->slack = skel__carve(&c, ne, sizeof *at->slack);
     at->history = skel__carve(&c, (size_t)m->nmuscle, sizeof *at->history);
     at->follow_inertia = skel__carve(&c, composites, sizeof *at->follow_inertia);
+    at->follow_mass = skel__carve(&c, composites, sizeof *at->follow_mass);
     at->stop_load = skel__carve(&c, composites, sizeof *at->stop_load);
 
     at->array_bytes = c.used;

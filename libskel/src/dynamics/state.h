@@ -135,7 +135,7 @@ struct skel_state {
         int has_event_states;    /* event_state and slack are set (at the first step) */
         int has_stored_energy;   /* stored_energy is set (by an energy-momentum step) */
         int has_inelastic_stops; /* stops without restitution act within a step (impact.c) */
-        int has_follow_inertia;  /* follow_inertia and stop_load are set (at the first step) */
+        int has_follow_inertia;  /* follow_inertia, follow_mass, stop_load are set (first step) */
         void *arrays;            /* one block that holds the arrays below */
         size_t array_bytes;
     );
@@ -153,7 +153,9 @@ struct skel_state {
         int32_t *event_state;   /* (ne) of rigid candidates, stops and limiting torques */
         double *slack;          /* (ne) [m or rad] */
         skel__history *history; /* (nmuscle) */
-        m3 *follow_inertia;     /* (nj) of the composite body, child's axes (follow.c) */
+        m3 *follow_inertia;     /* (nj) [kg m^2] of the composite body about the joint, in its axes
+                                   (follow.c) */
+        double *follow_mass;    /* (nj) [kg] of the composite body */
         double *stop_load;      /* (nj) [N m or N] that may press on a stop */
     };
 

@@ -167,7 +167,7 @@ static double step_bound(const skel_ik *ik, const skel__ik_node *n) {
     if (ik->options.max_step && n->dof >= 0) most = ik->options.max_step[n->dof];
     if (!(ik->options.max_node_step > 0)) return most;
 
-    const double all = ik->options.max_node_step * (skel__ik_is_length(n) ? ik->problem.length : 1);
+    const double all = ik->options.max_node_step * skel__ik_unit(ik, n);
     return most > 0 ? fmin(most, all) : all;
 }
 
@@ -179,12 +179,12 @@ static void unwind_hinge(const skel__ik_node *n, double *q) {
     if (isfinite(near) && near >= n->low && near <= n->high) q[0] = near;
 }
 
-/* Brings a hinge or slide of the seed within its limits and sets the bounds of its column. */
-static void begin_scalar(skel_ik *ik, const skel__ik_node *n, double *q) {
+/* Brings an axis of the seed within its limits and sets the bounds of its column. */
+static void begin_axis(skel_ik *ik, const skel__ik_node *n, double *q) {
     const double most = step_bound(ik, n);
     if (n->source >= 0) return; /* mimic joints are recomputed from their sources */
 
-    if (n->kind == SKEL__NODE_HINGE && !n->has_mimics) unwind_hinge(n, q);
+    if (skel__ik_is_periodic(n) && !n->has_mimics) unwind_hinge(n, q);
     if (ik->options.method == SKEL_IK_DAMPED) q[0] = fmin(fmax(q[0], n->low), n->high);
 
     if (n->column < 0) return;
@@ -205,10 +205,10 @@ static void begin(skel_ik *ik) {
     for (int32_t i = 0; i < ik->size.nodes; ++i) {
         const skel__ik_node *n = &ik->problem.node[i];
         ik->bounds.node_step[i] = 0;
-        if (n->kind > SKEL__NODE_SLIDE)
-            begin_ball(ik, n, x + n->x_offset);
+        if (n->kind == SKEL__NODE_AXIS)
+            begin_axis(ik, n, x + n->x_offset);
         else
-            begin_scalar(ik, n, x + n->x_offset);
+            begin_ball(ik, n, x + n->x_offset);
     }
 
     /* A step of zero brings the moving balls within their cones. */
@@ -220,7 +220,7 @@ static void begin(skel_ik *ik) {
     /* Steps of balls and shifts are measured from the start, so their bounds are set last. */
     for (int32_t i = 0; i < ik->size.nodes; ++i) {
         const skel__ik_node *n = &ik->problem.node[i];
-        if (n->kind > SKEL__NODE_SLIDE) ik->bounds.node_step[i] = step_bound(ik, n);
+        if (n->kind != SKEL__NODE_AXIS) ik->bounds.node_step[i] = step_bound(ik, n);
     }
 }
 
@@ -258,7 +258,15 @@ static void place_bodies(const skel_ik *ik) {
     skel__fk(m, ik->iterate.x, kin);
 }
 
-/* Measures the coordinates of loop joints from the bodies. Angles keep the turn of the seed. */
+/* Whether coordinate k of the joint is an angle that is the same after a whole turn. */
+static int is_periodic(const skel__joint *j, int k) {
+    static const v3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    return skel__joint_kinds[j->type].q_kind[k] == SKEL_COORDINATE_ANGLE &&
+           skel__joint_column_of(j, axes, axes, k).shift == 0;
+}
+
+/* Measures the coordinates of loop joints from the bodies. Periodic angles keep the turn of the
+   seed. */
 static void measure_loops(skel_ik *ik) {
     const skel_model *m = ik->model;
     place_bodies(ik);
@@ -271,8 +279,7 @@ static void measure_loops(skel_ik *ik) {
                             pose_mul(skel__pose_of(ik->iterate.kin, j->b), j->fb), q);
 
         for (int i = 0; i < kind->q_count; ++i)
-            if (kind->q_kind[i] == SKEL_COORDINATE_ANGLE)
-                q[i] += SKEL__TURN * nearbyint((x[i] - q[i]) / SKEL__TURN);
+            if (is_periodic(j, i)) q[i] += SKEL__TURN * nearbyint((x[i] - q[i]) / SKEL__TURN);
         memcpy(x, q, (size_t)kind->q_count * sizeof *q);
     }
 }
@@ -375,7 +382,7 @@ skel_status skel_ik_solve(skel_ik *ik, double *q, skel_ik_receipt *receipt, skel
 
 /* Whether x lies on a limit of the node's joint. */
 static int is_at_limit(const skel_ik *ik, const skel__ik_node *n) {
-    if (n->kind <= SKEL__NODE_SLIDE) {
+    if (n->kind == SKEL__NODE_AXIS) {
         const double q = ik->iterate.x[n->x_offset];
         return q <= n->low || q >= n->high;
     }
@@ -454,10 +461,10 @@ skel_status skel_ik_get_residual(const skel_ik *ik, int32_t goal, double *distan
     for (int32_t k = 0; k < ik->size.tasks; ++k) {
         const skel__ik_task *t = &ik->problem.task[k];
         if (t->goal != goal) continue;
-        if (t->kind == SKEL__TASK_TURN || t->kind == SKEL__TASK_AIM)
-            largest_angle = fmax(largest_angle, t->error);
-        else
+        if (t->is_length)
             largest_distance = fmax(largest_distance, t->error);
+        else
+            largest_angle = fmax(largest_angle, t->error);
     }
 
     if (distance) *distance = largest_distance;

@@ -2,8 +2,8 @@
 /* Inverse kinematics: data structures and internal interface.
 
    The joints of the tree are represented by nodes. A node is a group of coordinates that move
-   together: a hinge, a slide, a ball, or the translation of a free root. Joints that do not move
-   are folded into the constant frames between the nodes. The goals and the loop joints are
+   together: one coordinate of a joint, a ball, or the translation of a free root. Joints that do
+   not move are folded into the constant frames between the nodes. The goals and the loop joints are
    represented by tasks. A task is a block of rows of the error vector e.
 
    Letters that all files of this folder use:
@@ -24,11 +24,16 @@
 
 /* The Hessian is used up to this number of columns; its cost grows with the third power. */
 #define SKEL__IK_HESSIAN_COLUMNS_MAX 96
+/* Largest unit of an axis that rotates and displaces [rad]. */
+#define SKEL__IK_UNIT_MAX_RAD 1e3
 
 /* ---- nodes ---- */
 
-/* Kinds of nodes. Those up to SLIDE have one coordinate. */
-enum { SKEL__NODE_HINGE, SKEL__NODE_SLIDE, SKEL__NODE_BALL, SKEL__NODE_SHIFT };
+enum {
+    SKEL__NODE_AXIS, /* one coordinate: rotation about z, displacement along z, or both */
+    SKEL__NODE_BALL, /* a quaternion */
+    SKEL__NODE_SHIFT /* the position of a free root */
+};
 
 typedef struct skel__ik_node {
     int32_t kind;     /* SKEL__NODE_* */
@@ -39,11 +44,13 @@ typedef struct skel__ik_node {
     int32_t joint;    /* -1: the node belongs to a free root */
     int32_t dof;      /* index in the model's joint velocities; -1: of a free root */
     double sign;      /* -1 if the tree passes the joint from its inner to its outer frame */
+    double turn;      /* rotation per unit of a column [rad]: 1, or 0 for lengths */
+    double shift;     /* displacement along the axis per unit of a column [m]; 0: none */
     pose frame;       /* frame before the node's own motion, relative to the parent or the base */
     m3 r;             /* orientation of `frame`; includes the pose of the base */
     v3 p;             /* position of `frame`; includes the pose of the base [m] */
-    double low, high; /* limits of a hinge [rad] or slide [m]; infinite if there are none */
-    int32_t is_wide;  /* hinge, slide: the limits are too far apart to draw seeds between them */
+    double low, high; /* limits of an axis [rad], [m]; infinite if there are none */
+    int32_t is_wide;  /* axis: the limits are too far apart to draw seeds between them */
     int32_t has_cone; /* ball: there are limits of swing and twist */
     double mobility;  /* 1 - stiffness: 0 does not move */
     /* Mimic joints. The columns of mimic nodes stand behind all others. */
@@ -60,7 +67,7 @@ typedef struct skel__ik_node {
 typedef struct skel__ik_node_pose {
     m3 r;
     v3 o;       /* origin [m] */
-    v3 axis[3]; /* rotation or translation axes, with the sign of the node; hinge, slide: one */
+    v3 axis[3]; /* rotation or translation axes, with the sign of the node; of AXIS one */
 } skel__ik_node_pose;
 
 /* A frame that is fixed to a node or to a base. */
@@ -94,8 +101,8 @@ enum {
     SKEL__TASK_POINT,  /* 3 rows, or those of the mask: distance of two points */
     SKEL__TASK_TURN,   /* 3 rows: rotation vector to the target orientation */
     SKEL__TASK_AIM,    /* 2 rows: rotation from an axis to the direction of a point */
-    SKEL__TASK_ALIGN,  /* 2 rows: rotation from an axis to an axis (hinge that closes a loop) */
-    SKEL__TASK_SQUARE, /* 1 row: cosine of two axes (universal joint that closes a loop) */
+    SKEL__TASK_ALIGN,  /* 2 rows: rotation from an axis to an axis (parallel axes of a loop) */
+    SKEL__TASK_SQUARE, /* 1 row: cosine of two axes (perpendicular axes of a loop) */
     SKEL__TASK_POLE,   /* 1 row: arc from an elbow to the plane of its pole */
     SKEL__TASK_CENTRE  /* 3 rows, or those of the mask: distance of the centre of mass */
 };
@@ -106,6 +113,7 @@ typedef struct skel__ik_task {
     int32_t level;             /* priority level; 0 is solved first */
     int32_t mask;              /* axes that count: SKEL_GOAL_X ... SKEL_GOAL_Z */
     int32_t row, rows;         /* first row in e, number of rows */
+    int32_t is_length;         /* the rows are distances [m]; otherwise angles [rad] or cosines */
     double length;             /* unit in which distances are weighed against angles [m] */
     double reach;              /* largest possible distance from the first node of the chain [m] */
     double weight;             /* weight of the goal */
@@ -152,15 +160,15 @@ typedef struct skel__ik_problem {
     skel_goal_desc *goal;           /* (goals) */
     int32_t *root;                  /* (roots) bodies */
     int32_t *column_node;           /* (columns) node that the column moves */
-    int32_t *column_x;              /* (columns) index in x of a hinge or slide; -1 otherwise */
+    int32_t *column_x;              /* (columns) index in x of an axis; -1 otherwise */
     double *column_scale;           /* (all_columns) units of x per unit of y */
     pose *base;                     /* (na + world) poses of roots and prescribed bodies */
     skel__ik_point_mass *base_mass; /* (na + world) masses that are fixed to a base */
-    double length;                  /* unit of length of slides and free roots [m] */
+    double length;                  /* unit of length of displacements [m] */
     double mass;                    /* mass whose centre a goal moves [kg] */
     int32_t has_centre;             /* some task concerns a centre of mass */
     int32_t has_limited_balls;      /* some ball has limits, of its own or of the step */
-    int32_t has_wide_slides;        /* some slide has no limits, or very distant ones */
+    int32_t has_wide_travel;        /* some displacement has no limits, or very distant ones */
     int32_t is_jacobian_full;       /* every task depends on all columns: no entry stays zero */
 } skel__ik_problem;
 
@@ -182,7 +190,7 @@ typedef struct skel__ik_options {
 
 /* Bounds of the present solve: limits, and largest steps from its start. */
 typedef struct skel__ik_bounds {
-    double *low, *high; /* (columns) of hinges and slides */
+    double *low, *high; /* (columns) of axes */
     double *node_step;  /* (nodes) largest motion of a ball [rad] or shift [m]; 0: no bound */
 } skel__ik_bounds;
 
@@ -292,7 +300,23 @@ static inline int skel__ik_is_late(const skel_ik *ik) {
 
 /* Whether the columns of the node are lengths; otherwise they are angles. */
 static inline int skel__ik_is_length(const skel__ik_node *n) {
-    return n->kind == SKEL__NODE_SLIDE || n->kind == SKEL__NODE_SHIFT;
+    return n->turn == 0;
+}
+
+/* Whether the node is an axis whose whole turns lead back to the same pose. */
+static inline int skel__ik_is_periodic(const skel__ik_node *n) {
+    return n->kind == SKEL__NODE_AXIS && n->shift == 0;
+}
+
+/* Motion of a node that counts as much as one radian of a hinge [rad], [m]: that radian, or a
+   displacement by the unit of length. If a node does both, the larger motion counts, so that a fine
+   thread travels as easily as a slide; but the columns of its rotation must not become so large
+   that rounding hides the other columns. */
+static inline double skel__ik_unit(const skel_ik *ik, const skel__ik_node *n) {
+    if (n->shift == 0) return 1;
+
+    const double far = ik->problem.length / fabs(n->shift);
+    return n->turn == 0 ? far : fmin(fmax(far, 1), SKEL__IK_UNIT_MAX_RAD);
 }
 
 /* ---- ik_nodes.c ---- */

@@ -7,10 +7,12 @@
 #include "base/carve.h"
 #include "base/error.h"
 #include "math/dense.h"
+#include "model/joint_kind.h"
 #include "ik/ik_build.h"
 
 #include <string.h>
 
+#define Z_AXIS 2                /* of a node */
 #define IK_MIMIC_LIMIT_TRIES 48 /* doublings of one unit in the last place */
 
 /* Bits of skel__ik_plan.allowed: a goal may move a node if both are set. */
@@ -22,7 +24,12 @@ enum { MARK_ELBOW = 1, MARK_FROM = 2, MARK_END = 4, MARK_TARGET = 8, MARK_POLE_A
 
 /* ---- nodes ---- */
 
-static const quat k_z_to_x = {0.70710678118654752440, 0, 0.70710678118654752440, 0};
+static const v3 k_axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+/* Rotations that turn the z axis to the x, y and z axis. */
+static const quat k_z_to_axis[3] = {{0.70710678118654752440, 0, 0.70710678118654752440, 0},
+                                    {0.70710678118654752440, -0.70710678118654752440, 0, 0},
+                                    {1, 0, 0, 0}};
 
 static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *on, pose frame) {
     p->node[p->nn] = (skel__ik_node){.kind = kind,
@@ -32,6 +39,8 @@ static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *o
                                      .joint = -1,
                                      .dof = -1,
                                      .sign = 1,
+                                     .turn = kind == SKEL__NODE_SHIFT ? 0 : 1,
+                                     .shift = kind == SKEL__NODE_SHIFT ? 1 : 0,
                                      .source = -1,
                                      .frame = frame,
                                      .low = -INFINITY,
@@ -40,50 +49,66 @@ static int32_t add_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *o
     return p->nn++;
 }
 
-/* Adds the node of coordinate `side` of a joint. */
+/* Adds the node of velocity `k` of a joint, or of all three of a ball. */
 static int32_t add_joint_node(skel__ik_plan *p, int32_t kind, const skel__ik_anchor *on, pose frame,
-                              int32_t joint, int32_t side) {
+                              int32_t joint, int32_t k) {
     const skel__joint *j = &p->m->joint[joint];
-    const int32_t k = add_node(p, kind, on, frame);
-    skel__ik_node *n = &p->node[k];
+    const int32_t node = add_node(p, kind, on, frame);
+    skel__ik_node *n = &p->node[node];
     n->joint = joint;
-    n->x_offset = j->q_offset + side;
-    n->dof = j->v_offset + side;
+    n->x_offset = j->q_offset + k;
+    n->dof = j->v_offset + k;
     n->sign = j->reversed ? -1 : 1;
     if (p->stiffness) n->mobility = 1 - p->stiffness[n->dof];
 
     if (j->limits.is_set && kind == SKEL__NODE_BALL) {
         n->has_cone = 1;
-    } else if (j->limits.is_set) {
-        n->low = j->limits.low[side];
-        n->high = j->limits.high[side];
+    } else if (j->limits.is_set && k < skel__joint_kinds[j->type].limit_count) {
+        n->low = j->limits.low[k];
+        n->high = j->limits.high[k];
     }
-    return k;
+    return node;
 }
 
 static skel__ik_anchor anchor_on(int32_t node, pose given) {
     return (skel__ik_anchor){.node = node, .base = -1, .given = given};
 }
 
-/* A universal joint Rz(q0) Rx(q1), or its inverse: two hinges, the second with z turned to x. */
-static skel__ik_anchor add_universal(skel__ik_plan *p, const skel__ik_anchor *on, pose outer,
-                                     int32_t joint, pose inner) {
-    const pose tilt = {{0, 0, 0}, k_z_to_x}, back = {{0, 0, 0}, q_conj(k_z_to_x)};
-    const int reversed = p->m->joint[joint].reversed;
-    const pose first_frame = reversed ? pose_mul(outer, tilt) : outer;
+/* Adds a node for every velocity of a joint, in the order of the coordinates, or backwards if the
+   tree passes the joint from its inner to its outer frame. A node moves about or along its own z
+   axis, which is turned to the axis of the velocity before it and back after it. The z axis needs
+   no turn, and a product with the identity would change the signs of zeros. `outer` leads from `on`
+   to the joint, `inner` from the joint to the body. Returns the frame of the body. */
+static skel__ik_anchor add_axes(skel__ik_plan *p, const skel__ik_anchor *on, pose outer,
+                                int32_t joint, pose inner) {
+    const skel__joint *j = &p->m->joint[joint];
+    const int count = skel__joint_kinds[j->type].dof;
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
+    const pose none = {{0, 0, 0}, q_identity()};
+    skel__ik_anchor at = *on;
+    pose before = outer; /* frame of the joint, relative to the node before */
+    int axis = -1;
 
-    const int32_t first = add_joint_node(p, SKEL__NODE_HINGE, on, first_frame, joint, reversed);
-    const skel__ik_anchor between = anchor_on(first, outer);
-    const int32_t second =
-        add_joint_node(p, SKEL__NODE_HINGE, &between, reversed ? back : tilt, joint, !reversed);
-    return anchor_on(second, reversed ? inner : pose_mul(back, inner));
+    for (int i = 0; i < count; ++i) {
+        const int k = j->reversed ? count - 1 - i : i;
+        axis = motion->freedom[k].axis;
+
+        const pose tilt = {{0, 0, 0}, k_z_to_axis[axis]}, back = {{0, 0, 0}, q_conj(tilt.q)};
+        const pose frame = axis == Z_AXIS ? before : pose_mul(before, tilt);
+        at = anchor_on(add_joint_node(p, SKEL__NODE_AXIS, &at, frame, joint, k), none);
+        before = axis == Z_AXIS ? none : back;
+
+        const skel__joint_column column = skel__joint_column_of(j, k_axes, k_axes, k);
+        p->node[at.node].turn = column.turn;
+        p->node[at.node].shift = column.shift;
+    }
+
+    at.given = axis == Z_AXIS ? inner : pose_mul(before, inner);
+    return at;
 }
 
-/* Adds the joint that attaches a body to its tree parent. */
+/* Adds the joint that attaches a body to its tree parent. A fixed joint has no node. */
 static void add_joint(skel__ik_plan *p, int32_t body) {
-    static const int32_t kind[] = {[SKEL_JOINT_HINGE] = SKEL__NODE_HINGE,
-                                   [SKEL_JOINT_SLIDE] = SKEL__NODE_SLIDE,
-                                   [SKEL_JOINT_BALL] = SKEL__NODE_BALL};
     const skel_model *m = p->m;
     const int32_t k = m->body[body].joint;
     const skel__joint *j = &m->joint[k];
@@ -93,14 +118,10 @@ static void add_joint(skel__ik_plan *p, int32_t body) {
     const pose outer = pose_mul(on.given, j->reversed ? j->fb : j->fa);
     const pose inner = pose_inverse(j->reversed ? j->fa : j->fb);
 
-    switch (j->type) {
-    case SKEL_JOINT_FIXED:
-        p->anchor[body] = on;
-        p->anchor[body].given = pose_mul(outer, inner);
-        break;
-    case SKEL_JOINT_UNIVERSAL: p->anchor[body] = add_universal(p, &on, outer, k, inner); break;
-    default: p->anchor[body] = anchor_on(add_joint_node(p, kind[j->type], &on, outer, k, 0), inner);
-    }
+    if (j->type == SKEL_JOINT_BALL)
+        p->anchor[body] = anchor_on(add_joint_node(p, SKEL__NODE_BALL, &on, outer, k, 0), inner);
+    else
+        p->anchor[body] = add_axes(p, &on, outer, k, inner);
 }
 
 /* A free root that may move has two nodes: a shift and a ball. */
@@ -215,6 +236,10 @@ static int32_t rows_of(int32_t kind, int32_t mask) {
     }
 }
 
+static int is_length(int32_t kind) {
+    return kind == SKEL__TASK_POINT || kind == SKEL__TASK_POLE || kind == SKEL__TASK_CENTRE;
+}
+
 static skel__ik_task *add_task(skel__ik_plan *p, int32_t kind, int32_t goal, int32_t level,
                                int32_t mask) {
     skel__ik_task *t = &p->task[p->nt++];
@@ -224,6 +249,7 @@ static skel__ik_task *add_task(skel__ik_plan *p, int32_t kind, int32_t goal, int
                          .level = level,
                          .mask = mask,
                          .rows = rows_of(kind, mask),
+                         .is_length = is_length(kind),
                          .weight = 1,
                          .at = world,
                          .to = world,
@@ -268,26 +294,32 @@ static void add_goal(skel__ik_plan *p, int32_t k, int32_t level) {
     for (int32_t i = first; i < p->nt; ++i) p->task[i].to = p->anchor[g->relative_to];
 }
 
-/* A loop joint: its two frames must coincide, except for the motion that its kind allows. */
+/* A loop joint: its two frames must coincide, except for the motion that its kind allows. The
+   position counts along the locked axes. The number of pairs of axes that stay perpendicular tells
+   the task of the orientation. */
 static void add_loop(skel__ik_plan *p, const skel__joint *j) {
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
     const int first = p->nt;
-    const v3 x = {1, 0, 0}, z = {0, 0, 1};
 
-    const int32_t across = SKEL_GOAL_X | SKEL_GOAL_Y;
-    const int slides = j->type == SKEL_JOINT_SLIDE;
-    add_task(p, SKEL__TASK_POINT, -1, 0, slides ? across : SKEL_GOAL_POSITION);
+    int32_t mask = skel__joint_kinds[j->type].is_through_point ? SKEL_GOAL_POSITION : 0;
+    for (int k = 0; k < motion->lock_count; ++k) mask |= 1 << motion->lock[k];
+    add_task(p, SKEL__TASK_POINT, -1, 0, mask);
 
-    if (j->type == SKEL_JOINT_FIXED || slides)
-        add_task(p, SKEL__TASK_TURN, -1, 0, SKEL_GOAL_POSITION);
-    if (j->type == SKEL_JOINT_HINGE) {
-        skel__ik_task *t = add_task(p, SKEL__TASK_ALIGN, -1, 0, 0);
-        t->axis = z;
-        t->to_axis = z;
-    }
-    if (j->type == SKEL_JOINT_UNIVERSAL) {
+    switch (motion->pair_count) {
+    case 0: break;
+    case 1: {
         skel__ik_task *t = add_task(p, SKEL__TASK_SQUARE, -1, 0, 0);
-        t->axis = x;
-        t->to_axis = z;
+        t->axis = k_axes[motion->pair[0].inner];
+        t->to_axis = k_axes[motion->pair[0].outer];
+        break;
+    }
+    case 2: {
+        skel__ik_task *t = add_task(p, SKEL__TASK_ALIGN, -1, 0, 0);
+        t->axis = k_axes[Z_AXIS];
+        t->to_axis = k_axes[Z_AXIS];
+        break;
+    }
+    default: add_task(p, SKEL__TASK_TURN, -1, 0, SKEL_GOAL_POSITION);
     }
 
     for (int32_t i = first; i < p->nt; ++i) {
@@ -322,7 +354,7 @@ static void mark_chain(const skel__ik_plan *p, int32_t node, int32_t bit) {
     for (int32_t i = node; i >= 0; i = p->node[i].parent) p->mark[i] |= bit;
 }
 
-/* Allows the nodes of a joint: one, or the two of a universal joint, which are adjacent. */
+/* Allows the nodes of a joint, which are adjacent. */
 static void allow_joint(const skel__ik_plan *p, int32_t joint) {
     const skel__joint *j = &p->m->joint[joint];
     int32_t i = p->anchor[j->reversed ? j->a : j->b].node;

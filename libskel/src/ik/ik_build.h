@@ -6,6 +6,9 @@
 
 #include "ik/ik.h"
 
+#define SKEL__IK_JOINT_NODES_MAX 3 /* nodes of one joint or free root */
+#define SKEL__IK_LOOP_TASKS_MAX 3  /* tasks of one loop joint */
+
 struct skel__ik_plan {
     const skel_model *m;
     skel_goal_desc *goal;
@@ -22,8 +25,8 @@ struct skel__ik_plan {
     int32_t kept;             /* nodes that enter the solver */
     int32_t columns;          /* columns of the Jacobian */
     int32_t mimic_columns;    /* columns of mimic nodes, behind the others */
-    skel__ik_node *node;      /* (2 nd + 1) */
-    skel__ik_task *task;      /* (2 goals + 2 loops + 1) */
+    skel__ik_node *node;      /* (nodes) */
+    skel__ik_task *task;      /* (2 goals, SKEL__IK_LOOP_TASKS_MAX per loop, 1) */
     skel__ik_anchor *anchor;  /* (na + world) frame of every body */
     int32_t *root;            /* (nodes) bodies that are free roots */
     int32_t *mark;            /* (nodes) bits: ends of the present task that the node moves */

@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define IK_GOALS_MAX 100000
-#define IK_COORDINATE_MAX 1e50         /* of targets and points; its square is still finite */
-#define IK_SLIDE_RANGE_MAX_LENGTHS 1e3 /* a slide that travels farther counts as unlimited */
-#define IK_HINGE_RANGE_MAX_TURNS 8.0   /* a hinge with a wider range counts as unlimited */
-#define IK_REACH_MARGIN 1.000001       /* of a chain's length, so that rounding excludes nothing */
+#define IK_COORDINATE_MAX 1e50       /* of targets and points; its square is still finite */
+#define IK_TRAVEL_MAX_LENGTHS 1e3    /* a joint that travels farther counts as unlimited */
+#define IK_HINGE_RANGE_MAX_TURNS 8.0 /* a hinge with a wider range counts as unlimited */
+#define IK_REACH_MARGIN 1.000001     /* of a chain's length, so that rounding excludes nothing */
 
 static const skel_goal_desc k_goal = {.struct_size = sizeof k_goal,
                                       .body = SKEL_WORLD,
@@ -242,8 +242,9 @@ static skel_status import_goals(const skel_ik_desc *d, skel_goal_desc *out, skel
 /* ---- memory ---- */
 
 static size_t plan_layout(skel__ik_plan *p, const skel_ik_desc *d, void *base) {
-    const size_t nodes = 2 * (size_t)d->model->nd + 1; /* a universal joint has two */
-    const size_t tasks = 2 * (size_t)d->goal_count + 2 * (size_t)d->model->nl + 1;
+    const size_t nodes = SKEL__IK_JOINT_NODES_MAX * (size_t)d->model->nd + 1;
+    const size_t tasks =
+        2 * (size_t)d->goal_count + SKEL__IK_LOOP_TASKS_MAX * (size_t)d->model->nl + 1;
     skel__carver c = {base, 0};
 
     p->goal = skel__carve(&c, d->goal_count, sizeof *p->goal);
@@ -431,7 +432,7 @@ static void index_columns(skel_ik *ik) {
 
         for (int k = 0; n->column >= 0 && n->source < 0 && k < skel__ik_columns(n); ++k) {
             ik->problem.column_node[n->column + k] = i;
-            ik->problem.column_x[n->column + k] = n->kind <= SKEL__NODE_SLIDE ? n->x_offset : -1;
+            ik->problem.column_x[n->column + k] = n->kind == SKEL__NODE_AXIS ? n->x_offset : -1;
         }
     }
 }
@@ -535,7 +536,7 @@ static void gather_masses(skel_ik *ik, const skel__ik_plan *p) {
 
 /* ---- lengths and scales ---- */
 
-/* Sum of the link lengths of a task's chain, without the travel of its slides. */
+/* Sum of the link lengths of a task's chain, without the travel of its joints. */
 static double link_lengths(const skel_ik *ik, const skel__ik_task *t) {
     const skel__ik_node *node = ik->problem.node;
     double sum = t->at.node >= 0 ? v3_norm(t->at.given.p) : 0;
@@ -545,9 +546,10 @@ static double link_lengths(const skel_ik *ik, const skel__ik_task *t) {
     return sum;
 }
 
-/* Largest travel of a slide; infinite without limits. */
+/* Largest displacement by a node [m]; infinite without limits. */
 static double travel_of(const skel__ik_node *n) {
-    return fmax(fabs(n->low), fabs(n->high));
+    if (n->shift == 0) return 0;
+    return fabs(n->shift) * fmax(fabs(n->low), fabs(n->high));
 }
 
 /* The unit of length of a task is the length of its own chain. It does not depend on other tasks,
@@ -557,19 +559,19 @@ static double travel_of(const skel__ik_node *n) {
 static double length_of(skel_ik *ik, skel__ik_task *t) {
     const double links = link_lengths(ik, t);
     const double size = ik->model->length_scale > 0 ? ik->model->length_scale : 1;
-    const double widest = IK_SLIDE_RANGE_MAX_LENGTHS * (links > 0 ? links : size);
+    const double widest = IK_TRAVEL_MAX_LENGTHS * (links > 0 ? links : size);
     double sum = links;
 
     for (int32_t i = t->at.node; i >= 0; i = ik->problem.node[i].parent) {
         skel__ik_node *n = &ik->problem.node[i];
         if (n->kind == SKEL__NODE_SHIFT) t->reach = INFINITY;
-        if (n->kind != SKEL__NODE_SLIDE) continue;
+        if (n->kind != SKEL__NODE_AXIS) continue;
 
         if (travel_of(n) <= widest) {
             sum += travel_of(n);
         } else {
             n->is_wide = 1;
-            ik->problem.has_wide_slides = 1;
+            ik->problem.has_wide_travel = 1;
             t->reach = INFINITY;
         }
     }
@@ -582,7 +584,7 @@ static void measure_lengths(skel_ik *ik) {
     const double widest = IK_HINGE_RANGE_MAX_TURNS * SKEL__TURN;
     for (int32_t i = 0; i < ik->size.nodes; ++i) {
         skel__ik_node *n = &ik->problem.node[i];
-        n->is_wide = n->kind == SKEL__NODE_HINGE && n->high - n->low > widest;
+        n->is_wide = skel__ik_is_periodic(n) && n->high - n->low > widest;
     }
 
     ik->problem.length = ik->size.tasks > 0 ? 0 : 1;
@@ -607,15 +609,12 @@ void skel__ik_set_scales(skel_ik *ik) {
 
     for (int32_t k = 0; k < ik->size.tasks; ++k) {
         skel__ik_task *t = &ik->problem.task[k];
-        const int is_length = t->kind == SKEL__TASK_POINT || t->kind == SKEL__TASK_POLE ||
-                              t->kind == SKEL__TASK_CENTRE;
-        t->scale = sqrt(t->weight) * (is_length && !has_units ? 1 / t->length : 1);
+        t->scale = sqrt(t->weight) * (t->is_length && !has_units ? 1 / t->length : 1);
     }
 
     for (int32_t c = 0; c < ik->size.columns; ++c) {
         const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
-        const double unit = skel__ik_is_length(n) && !has_units ? ik->problem.length : 1;
-        ik->problem.column_scale[c] = unit * n->mobility;
+        ik->problem.column_scale[c] = (has_units ? 1 : skel__ik_unit(ik, n)) * n->mobility;
     }
     skel__ik_scale_mimics(ik);
 }

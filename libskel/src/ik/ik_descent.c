@@ -21,13 +21,13 @@
 #define IK_RESTARTS_OUT_OF_REACH 20 /* if a target is farther away than its chain is long */
 #define IK_DAMPING_PER_ERROR2 0.02  /* damping of a step per |e|^2 */
 #define IK_DAMPING_MIN 1e-10
-#define IK_DESCENT_STEP_MAX 3.0  /* [rad], [length] */
-#define IK_PROGRESS_RATIO 0.7    /* |e|^2 must shrink by this factor to count as progress */
-#define IK_PATIENCE 3            /* steps without progress before the next seed */
-#define IK_PATIENCE_REDUNDANT 12 /* likewise for chains with many more columns than rows */
-#define IK_REDUNDANT_RATIO 3     /* columns per row of such chains */
-#define IK_SEEDS_SCREENED 4      /* seeds that are evaluated for one that is used */
-#define IK_FAR_LENGTHS 10.0      /* scaled error beyond which an unlimited slide approaches first */
+#define IK_DESCENT_STEP_MAX 3.0   /* [rad], [length] */
+#define IK_PROGRESS_RATIO 0.7     /* |e|^2 must shrink by this factor to count as progress */
+#define IK_PATIENCE 3             /* steps without progress before the next seed */
+#define IK_PATIENCE_REDUNDANT 12  /* likewise for chains with many more columns than rows */
+#define IK_REDUNDANT_RATIO 3      /* columns per row of such chains */
+#define IK_SEEDS_SCREENED 4       /* seeds that are evaluated for one that is used */
+#define IK_FAR_LENGTHS 10.0       /* scaled error beyond which unlimited travel comes first */
 #define IK_APPROACH_ITERATIONS 20 /* of this approach */
 /* Last digits. */
 #define IK_POLISH_RATIO 5e-5    /* of the tolerance: a residual that needs no polishing */
@@ -151,14 +151,14 @@ void skel__ik_seeds(skel_ik *ik) {
     }
 }
 
-/* Unlimited slides may have travelled far towards the target. Seeds are drawn around the position
-   to which the best descent has moved them. */
+/* Joints with unlimited travel may have moved far towards the target. Seeds are drawn around the
+   position to which the best descent has moved them. */
 static void centre_seed(const skel_ik *ik, double *x) {
-    if (!ik->problem.has_wide_slides) return;
+    if (!ik->problem.has_wide_travel) return;
 
     for (int32_t c = 0; c < ik->size.columns; ++c) {
         const skel__ik_node *n = node_of_column(ik, c);
-        if (n->kind != SKEL__NODE_SLIDE || !n->is_wide) continue;
+        if (skel__ik_is_periodic(n) || !n->is_wide) continue;
         const int32_t i = n->x_offset;
         const double at = x[i] + (ik->history.good[i] - ik->iterate.start[i]);
         x[i] = fmin(fmax(at, ik->bounds.low[c]), ik->bounds.high[c]);
@@ -262,7 +262,7 @@ static int escape(skel_ik *ik, int32_t m, double *e2) {
     double side = 0;
     for (int32_t c = 0; ik->history.has_good && c < ik->size.columns; ++c) {
         const skel__ik_node *n = node_of_column(ik, c);
-        if (n->kind > SKEL__NODE_SLIDE) continue;
+        if (n->kind != SKEL__NODE_AXIS) continue;
         side += direction[c] * (ik->history.good[n->x_offset] - ik->iterate.x[n->x_offset]);
     }
     const double sign = side < 0 ? -1 : 1;
@@ -413,7 +413,7 @@ static int is_out_of_reach(const skel_ik *ik, int32_t m) {
 
         int32_t first = t->at.node;
         while (first >= 0 && node[first].parent >= 0) first = node[first].parent;
-        if (first < 0 || node[first].kind > SKEL__NODE_BALL) continue;
+        if (first < 0 || node[first].kind == SKEL__NODE_SHIFT) continue;
 
         const v3 to = v3_add(t->to.p, m3_mulv(t->to.r, t->target));
         if (v3_norm(v3_sub(to, node[first].p)) > t->reach) return 1;
@@ -430,7 +430,7 @@ double skel__ik_search(skel_ik *ik, int32_t m, int32_t restarts) {
     for (int32_t c = 0; c < ik->size.columns; ++c) ik->iterate.seed[c] = 0.5;
     if (is_out_of_reach(ik, m) && restarts > IK_RESTARTS_OUT_OF_REACH)
         restarts = IK_RESTARTS_OUT_OF_REACH;
-    if (ik->problem.has_wide_slides &&
+    if (ik->problem.has_wide_travel &&
         skel__ik_errors(ik, ik->iterate.x, m) > IK_FAR_LENGTHS * IK_FAR_LENGTHS)
         skel__ik_downhill(ik, m, IK_APPROACH_ITERATIONS);
 
@@ -491,7 +491,7 @@ static double predict(skel_ik *ik, int32_t m) {
 static void bound_step(skel_ik *ik, double most) {
     for (int32_t c = 0; c < ik->size.columns; ++c) {
         const skel__ik_node *n = node_of_column(ik, c);
-        const double d = most * (skel__ik_is_length(n) ? ik->problem.length : 1);
+        const double d = most * skel__ik_unit(ik, n);
         if (ik->problem.column_x[c] >= 0) {
             const double q = ik->iterate.start[n->x_offset];
             ik->bounds.low[c] = fmax(n->low, q - d);

@@ -102,7 +102,7 @@ static void keep_rows(skel_ik *ik, int32_t m, int is_met) {
     }
 }
 
-/* Keeps the column of a hinge or slide that lies on a limit and would leave it. */
+/* Keeps the column of an axis that lies on a limit and would leave it. */
 static int32_t keep_scalar_limit(skel_ik *ik, int32_t c) {
     const double q = ik->iterate.x[ik->problem.column_x[c]], y = ik->step.y[c];
     const int passes_low = q <= ik->bounds.low[c] && y < -IK_LEVEL_SCALAR_STEP_MIN;
@@ -186,7 +186,7 @@ static void step_to_posture(skel_ik *ik) {
     project(ik, ik->step.y);
 }
 
-/* Fraction of y that keeps hinges and slides within their bounds. */
+/* Fraction of y that keeps axes within their bounds. */
 static double fraction_within_bounds(const skel_ik *ik) {
     const double longest = largest(ik->step.y, ik->size.columns);
     double part = longest > IK_LEVEL_STEP_MAX ? IK_LEVEL_STEP_MAX / longest : 1;

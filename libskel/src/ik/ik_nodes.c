@@ -27,16 +27,23 @@ static inline void carry(const skel_ik *ik, const skel__ik_node *n, m3 *f, v3 *o
     *o = v3_add(parent->o, m3_mulv(parent->r, n->p));
 }
 
-/* r = f Rz(sign q): the first two columns of f turn. */
-static inline void pose_hinge(const skel__ik_node *n, const double *q, m3 f,
-                              skel__ik_node_pose *at) {
-    const double angle = n->sign * q[0], c = cos(angle), s = sin(angle);
+/* r = f Rz(angle): the first two columns of f turn. */
+static inline m3 turned(m3 f, double angle) {
+    const double c = cos(angle), s = sin(angle);
+    m3 r;
     for (int k = 0; k < 3; ++k) {
-        at->r.r[k].x = c * f.r[k].x + s * f.r[k].y;
-        at->r.r[k].y = c * f.r[k].y - s * f.r[k].x;
-        at->r.r[k].z = f.r[k].z;
+        r.r[k].x = c * f.r[k].x + s * f.r[k].y;
+        r.r[k].y = c * f.r[k].y - s * f.r[k].x;
+        r.r[k].z = f.r[k].z;
     }
+    return r;
+}
+
+static inline void pose_axis(const skel__ik_node *n, const double *q, m3 f,
+                             skel__ik_node_pose *at) {
+    at->r = n->turn != 0 ? turned(f, n->sign * q[0]) : f;
     at->axis[0] = v3_scale(m3_column(f, 2), n->sign);
+    if (n->shift != 0) at->o = v3_mad(at->o, n->shift * q[0], at->axis[0]);
 }
 
 /* The axes are those of the inner frame. It is the frame after the motion, or, if the tree passes
@@ -58,12 +65,7 @@ void skel__ik_fk(skel_ik *ik, const double *x) {
         carry(ik, n, &f, &at->o);
 
         switch (n->kind) {
-        case SKEL__NODE_HINGE: pose_hinge(n, q, f, at); break;
-        case SKEL__NODE_SLIDE:
-            at->r = f;
-            at->axis[0] = v3_scale(m3_column(f, 2), n->sign);
-            at->o = v3_mad(at->o, q[0], at->axis[0]);
-            break;
+        case SKEL__NODE_AXIS: pose_axis(n, q, f, at); break;
         case SKEL__NODE_BALL: pose_ball(n, q, f, at); break;
         default: /* the position of a free root, in the world */
             at->r = f;
@@ -103,7 +105,7 @@ void skel__ik_rebase_anchor(const skel_ik *ik, skel__ik_anchor *a) {
 /* ---- limits ---- */
 
 int32_t skel__ik_columns(const skel__ik_node *n) {
-    return n->kind <= SKEL__NODE_SLIDE ? 1 : 3;
+    return n->kind == SKEL__NODE_AXIS ? 1 : 3;
 }
 
 int32_t skel__ik_coordinates(const skel__ik_node *n) {
@@ -348,11 +350,14 @@ static quat even_in_cone(const skel__joint *j, double a, double b, double c) {
     return q_mul(q_exp(lean), q_exp(v3_scale(j->limit_axis, low + c * (high - low))));
 }
 
-/* Range from which seeds of a hinge or slide are drawn. It is the range of its limits. If a limit
-   is missing, or the limits are very far apart, it is a range around the present coordinate q. */
+/* Range from which seeds of an axis are drawn. It is the range of its limits. If a limit is
+   missing, or the limits are very far apart, it is a range around the present coordinate q. If an
+   axis rotates and displaces, a local minimum may lie one turn from the solution, on either
+   side. */
 static void seed_range(const skel_ik *ik, const skel__ik_node *n, double q, double range[2]) {
     const double low = ik->bounds.low[n->column], high = ik->bounds.high[n->column];
-    const double wide = n->kind == SKEL__NODE_HINGE ? 0.5 * SKEL__TURN : ik->problem.length;
+    const double turn = skel__ik_is_periodic(n) ? 0.5 * SKEL__TURN : SKEL__TURN * n->turn;
+    const double wide = fmax(turn, skel__ik_unit(ik, n));
 
     if (n->is_wide) {
         range[0] = fmax(low, q - wide);
@@ -380,8 +385,7 @@ void skel__ik_place_seed(const skel_ik *ik, const double *u, const double *from,
         double *q = out + n->x_offset;
 
         switch (n->kind) {
-        case SKEL__NODE_HINGE:
-        case SKEL__NODE_SLIDE: {
+        case SKEL__NODE_AXIS: {
             double range[2];
             seed_range(ik, n, q[0], range);
             q[0] = range[0] + u[c] * (range[1] - range[0]);

@@ -72,7 +72,7 @@ static int32_t count_held(const skel_ik *ik) {
     return held;
 }
 
-/* Holds hinges and slides that lie on a limit and that the gradient would push beyond it. */
+/* Holds axes that lie on a limit and that the gradient would push beyond it. */
 static int32_t begin_scalars(skel_ik *ik, const double *x, const double *e, int32_t m) {
     int32_t held = 0;
     for (int32_t c = 0; c < ik->size.columns; ++c) {
@@ -212,14 +212,13 @@ static void subtract_column(double *e_rest, const double *col, double d, int32_t
 static double wrapped(const skel_ik *ik, int32_t c, double to) {
     const skel__ik_node *n = &ik->problem.node[ik->problem.column_node[c]];
     const double low = ik->bounds.low[c], high = ik->bounds.high[c];
-    if (ik->options.mode == SKEL_IK_TRACK || n->kind != SKEL__NODE_HINGE || n->has_mimics)
-        return to;
+    if (ik->options.mode == SKEL_IK_TRACK || !skel__ik_is_periodic(n) || n->has_mimics) return to;
     if (to > high && to - SKEL__TURN >= low) return to - SKEL__TURN;
     if (to < low && to + SKEL__TURN <= high) return to + SKEL__TURN;
     return to;
 }
 
-/* Puts the free hinges and slides that would leave their bounds onto them, for the fraction `part`
+/* Puts the free axes that would leave their bounds onto them, for the fraction `part`
    of the step. Returns their number. */
 static int32_t hold_scalars(skel_ik *ik, const double *x, int32_t m, double part) {
     int32_t count = 0;

@@ -2,7 +2,8 @@
 /* The tasks of inverse kinematics: errors e, geometric Jacobian J and, for goals in the world, the
    curvature. A step y leaves the errors e - J y. With a the axis of a column, o the origin of its
    node, p the point and R the orientation of the body, T the target orientation:
-     point  e = target - p     dp = a x (p - o) for a rotation, dp = a for a translation
+     point  e = target - p     dp = a x (p - o) for a rotation, dp = a for a translation,
+                               dp = a x (p - o) + shift a for both together
      turn   e = log(T R^T)     dw = a for a rotation
    The gradient of |log|^2 / 2 is exact with this J: e is an eigenvector of the map between angular
    velocities and the rates of a rotation vector. */
@@ -194,7 +195,9 @@ double skel__ik_errors(skel_ik *ik, const double *x, int32_t m) {
 
 /* Velocity of a point by column k of a node. */
 static v3 velocity_of(const skel__ik_node *n, const skel__ik_node_pose *at, int k, v3 point) {
-    return skel__ik_is_length(n) ? at->axis[k] : v3_cross(at->axis[k], v3_sub(point, at->o));
+    if (skel__ik_is_length(n)) return at->axis[k];
+    const v3 d = v3_cross(at->axis[k], v3_sub(point, at->o));
+    return n->shift == 0 ? d : v3_mad(d, n->shift, at->axis[k]);
 }
 
 /* Angular velocity by column k of a node. */
@@ -256,9 +259,10 @@ static v3 centre_velocity(const skel_ik *ik, const skel__ik_link *link, int k) {
     const skel__ik_node_pose *at = &ik->iterate.node_pose[link->node];
     const double *sum = ik->iterate.mass_sums + 4 * (size_t)link->node;
 
-    /* The node moves the mass of its subtree: sum m (a x (p - o)), or sum m a. */
-    const v3 lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
-    v3 d = skel__ik_is_length(n) ? v3_scale(at->axis[k], sum[0]) : v3_cross(at->axis[k], lever);
+    /* The node moves the mass of its subtree: sum m (a x (p - o)), and sum m a. */
+    const v3 a = at->axis[k], lever = v3_mad(v3_of(sum + 1), -sum[0], at->o);
+    v3 d = skel__ik_is_length(n) ? v3_scale(a, sum[0]) : v3_cross(a, lever);
+    if (!skel__ik_is_length(n) && n->shift != 0) d = v3_mad(d, n->shift * sum[0], a);
     d = v3_scale(d, 1 / ik->problem.mass);
     if (link->sign & 2) d = v3_sub(d, velocity_of(n, at, k, ik->iterate.centre));
     return d;

@@ -23,6 +23,14 @@ typedef struct skel__conserving_blocks {
     int is_coupled;                /* output: ab and ba are not zero */
 } skel__conserving_blocks;
 
+/* Friction of a joint's rotations or displacements over the step. */
+typedef struct skel__conserving_friction_start {
+    double coefficient;   /* bounded for this step [N m s] or [N s/m] */
+    int has_end_weight;   /* end_weight is not zero */
+    m3 end_weight;        /* K of conserving_friction.c, world axes */
+    int needs_refinement; /* rounding is visible in the impulse of the friction */
+} skel__conserving_friction_start;
+
 /* Quantities of a joint that are fixed by the start of the step. A "plain ball" is a ball joint of
    the spanning tree without friction, motor, limits, springs, muscle or follow spring. */
 typedef struct skel__conserving_joint_start {
@@ -32,22 +40,20 @@ typedef struct skel__conserving_joint_start {
     pose outer, inner;     /* joint frames in the world */
     skel__coordinate c[2]; /* coordinates that limits, spring and muscle act along */
     int32_t coordinate_count;
-    double inertia[2];    /* inertia [kg m^2, kg] that each coordinate moves */
-    double free_rotation; /* [rad] smaller rotations reach no stop; -1: forces act always */
-    double target[8];     /* follow spring: targets at the start (4) and at the end (4) */
-    v3 follow_error;      /* at the start [rad, m] */
-    double follow_weight; /* at the middle of the step */
+    double inertia[2];        /* inertia [kg m^2, kg] that each coordinate moves */
+    double free_rotation;     /* [rad] smaller rotations reach no stop; -1: forces act always */
+    double target[8];         /* follow spring: targets at the start (4) and at the end (4) */
+    skel__twist follow_error; /* at the start [m], [rad] */
+    double follow_weight;     /* at the middle of the step */
     m3 follow_inertia;
-    double friction;      /* friction coefficient, bounded for this step [N m s, N s/m] */
-    int has_end_weight;   /* end_weight is not zero */
-    m3 end_weight;        /* K of conserving_friction.c, world axes */
-    int needs_refinement; /* rounding is visible in the impulse of the friction */
+    skel__conserving_friction_start turn_friction, shift_friction; /* of rotations, displacements */
 } skel__conserving_joint_start;
 
-/* Relative velocity that a joint's friction causes per unit of torque (slide: of force). */
+/* Relative velocity of a and b that a joint's friction causes per unit of torque and of force. */
 typedef struct skel__conserving_friction {
-    m3 mobility[2];        /* of a and b, body axes */
-    double mobility_bound; /* upper bound of their sum */
+    m3 mobility[2];     /* rotations of a and b, body axes [1/(kg m^2)] */
+    double turn_bound;  /* upper bound of their sum */
+    double shift_bound; /* the same for displacements [1/kg] */
 } skel__conserving_friction;
 
 /* A joint over the step: its impulse on a, which acts at `point` (b gets the opposite), and its

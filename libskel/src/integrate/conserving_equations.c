@@ -117,18 +117,19 @@ static double add_tree_joint(skel_state *s, int32_t joint, int32_t child, double
     t->is_coupled = b.is_coupled && b.rotation_ab != NULL;
     if (t->full) {
         t->full->rows = t->rows;
+        t->full->length_rows = skel__joint_length_rows(j->type);
         t->full->is_coupled = b.is_coupled && b.ab != NULL;
     }
     return violation;
 }
 
 static double add_loop_joint(skel_state *s, int32_t loop, double h, int with_derivatives) {
+    skel__conserving *em = s->integrator->conserving;
     const int32_t joint = s->loop_joint[loop];
-    double *gamma = s->integrator->conserving->loop[loop].gamma;
+    double *gamma = em->loop[loop].gamma;
     if (!with_derivatives) return add_joint(s, joint, h, NULL, gamma);
 
-    skel__conserving_blocks b =
-        loop_blocks(s->m, s->integrator->conserving, &s->m->joint[joint], loop);
+    skel__conserving_blocks b = loop_blocks(s->m, em, &s->m->joint[joint], loop);
     return add_joint(s, joint, h, &b, gamma);
 }
 

@@ -9,12 +9,13 @@
 #include "integrate/conserving.h"
 
 /* Values of X. */
-#define FRICTION_X_SLOW 1e-3     /* below, K is left out */
-#define FRICTION_X_ROUNDED 1e3   /* above, the rounding of velocities is visible in the impulse */
-#define FRICTION_X_MAX 1e8       /* of rotations: a stiffer friction is a rigid joint */
-#define FRICTION_X_MAX_SLIDE 1e6 /* of slides, whose velocities are differences of positions */
-#define FRICTION_X_MAX_LOOP 1e5  /* of loops, whose coupling Newton's matrix lacks */
-#define FRICTION_X_BOUND 100.0   /* bound of X in K, which is almost 1 there */
+#define FRICTION_X_SLOW 1e-3   /* below, K is left out */
+#define FRICTION_X_ROUNDED 1e3 /* above, the rounding of velocities is visible in the impulse */
+#define FRICTION_X_MAX 1e8     /* of rotations: a stiffer friction is a rigid joint */
+#define FRICTION_X_MAX_SHIFT                                                                       \
+    1e6 /* of displacements: their velocities are differences of positions */
+#define FRICTION_X_MAX_LOOP 1e5 /* of loops, whose coupling Newton's matrix lacks */
+#define FRICTION_X_BOUND 100.0  /* bound of X in K, which is almost 1 there */
 
 /* Angular velocity by a unit torque of one side of the joint, with the joint point held. */
 static m3 rotational_mobility(const skel_model *m, int32_t i, v3 lever) {
@@ -24,7 +25,7 @@ static m3 rotational_mobility(const skel_model *m, int32_t i, v3 lever) {
     return m3_inverse(m3_add(b->inertia, m3_scale(m3_tmul(x, x), b->mass)));
 }
 
-static double sliding_mobility(const skel_model *m, int32_t i) {
+static double shift_mobility(const skel_model *m, int32_t i) {
     return skel__is_dynamic(m, i) ? 1.0 / m->body[i].mass : 0.0;
 }
 
@@ -32,14 +33,10 @@ void skel__conserving_friction_reserve(const skel_model *m, skel__conserving_fri
     for (int32_t k = 0; k < m->nj + m->npin; ++k) {
         const skel__joint *j = &m->joint[k];
         skel__conserving_friction *f = &friction[k];
-
-        if (j->type == SKEL_JOINT_SLIDE) {
-            f->mobility_bound = sliding_mobility(m, j->a) + sliding_mobility(m, j->b);
-            continue;
-        }
+        f->shift_bound = shift_mobility(m, j->a) + shift_mobility(m, j->b);
         f->mobility[0] = rotational_mobility(m, j->a, j->fa.p);
         f->mobility[1] = rotational_mobility(m, j->b, j->fb.p);
-        f->mobility_bound = m3_trace(f->mobility[0]) + m3_trace(f->mobility[1]);
+        f->turn_bound = m3_trace(f->mobility[0]) + m3_trace(f->mobility[1]);
     }
 }
 
@@ -53,36 +50,43 @@ static m3 end_weight_of(m3 x) {
     return m3_sub(one, m3_inverse(m3_add(one, m3_mul(bounded, bounded))));
 }
 
-/* X above which the friction coefficient is reduced. */
-static double x_max(const skel__joint *j) {
-    if (j->is_loop) return FRICTION_X_MAX_LOOP;
-    return j->type == SKEL_JOINT_SLIDE ? FRICTION_X_MAX_SLIDE : FRICTION_X_MAX;
+/* Bounds the coefficient so that X is at most x_max: a stiffer friction would leave nothing but
+   rounding of the other forces. unit: bound of X / d. Returns X. */
+static double set_coefficient(const skel__joint *j, double unit, double x_max,
+                              skel__conserving_friction_start *at) {
+    const double most = j->is_loop ? FRICTION_X_MAX_LOOP : x_max;
+    at->coefficient = j->friction * unit > most ? most / unit : j->friction;
+    const double x = at->coefficient * unit;
+    at->has_end_weight = x > FRICTION_X_SLOW;
+    at->needs_refinement = x > FRICTION_X_ROUNDED;
+    return x;
 }
 
 void skel__conserving_friction_begin(const skel_state *s, int32_t joint, double h) {
+    const skel__conserving *em = s->integrator->conserving;
     const skel__joint *j = &s->m->joint[joint];
-    const skel__conserving_friction *f = &s->integrator->conserving->friction[joint];
-    skel__conserving_joint_start *at = &s->integrator->conserving->start[joint];
-    const double unit = 0.5 * h * f->mobility_bound; /* bound of X / d */
+    const skel__conserving_friction *f = &em->friction[joint];
 
-    /* A stiffer friction would leave nothing but rounding of the other forces. */
-    const double most = x_max(j);
-    at->friction = j->friction * unit > most ? most / unit : j->friction;
-    const double x = at->friction * unit;
-    at->has_end_weight = x > FRICTION_X_SLOW;
-    at->needs_refinement = x > FRICTION_X_ROUNDED;
+    /* Displacements: their mobility is a scalar. */
+    skel__conserving_friction_start *at = &em->start[joint].shift_friction;
+    *at = (skel__conserving_friction_start){0};
+    if (skel__length_count(j->type) > 0) {
+        const double x = set_coefficient(j, 0.5 * h * f->shift_bound, FRICTION_X_MAX_SHIFT, at);
+        if (at->has_end_weight) at->end_weight = m3_diagonal(x * x / (1.0 + x * x));
+    }
+
+    /* Rotations. */
+    at = &em->start[joint].turn_friction;
+    *at = (skel__conserving_friction_start){0};
+    if (!skel__has_rotations(j->type)) return;
+    set_coefficient(j, 0.5 * h * f->turn_bound, FRICTION_X_MAX, at);
     if (!at->has_end_weight) return;
 
-    /* The mobility of a slide is a scalar. */
-    if (j->type == SKEL_JOINT_SLIDE) {
-        at->end_weight = m3_diagonal(x * x / (1.0 + x * x));
-        return;
-    }
     m3 mobility = m3_zero();
     if (skel__is_dynamic(s->m, j->a)) mobility = m3_conjugate(s->r[j->a], f->mobility[0]);
     if (skel__is_dynamic(s->m, j->b))
         mobility = m3_add(mobility, m3_conjugate(s->r[j->b], f->mobility[1]));
-    at->end_weight = end_weight_of(m3_scale(mobility, 0.5 * h * at->friction));
+    at->end_weight = end_weight_of(m3_scale(mobility, 0.5 * h * at->coefficient));
 }
 
 /* Adds a wrench, whose force acts at `point`, to the impulses and the residual of a body. Returns
@@ -103,6 +107,17 @@ static double add_wrench(skel_state *s, int32_t i, double sign, v3 force, v3 tor
     return work;
 }
 
+/* Adds a wrench to the impulse of a tree joint. The recorded wrench is the one on a. */
+static void refine_by(skel_state *s, int32_t joint, v3 force, v3 torque) {
+    const skel__joint *j = &s->m->joint[joint];
+    skel__conserving_joint *e = &s->integrator->conserving->joint[joint];
+    const double on_a = j->reversed ? -1.0 : 1.0;
+    e->force = v3_mad(e->force, on_a, force);
+    e->torque = v3_mad(e->torque, on_a, torque);
+    e->friction += add_wrench(s, j->a, on_a, force, torque, e->point);
+    e->friction += add_wrench(s, j->b, -on_a, force, torque, e->point);
+}
+
 /* A stiff friction multiplies the rounding of velocities, so that the error of its impulse would be
    visible in the momenta. The residual of the child body gives the error to all digits. It is
    passed on to the parent body, children before parents, so that the sum of the momenta stays
@@ -115,24 +130,20 @@ void skel__conserving_friction_refine(skel_state *s) {
         const int32_t i = m->order[k], joint = m->body[i].joint;
         if (joint < 0) continue;
         const skel__conserving_joint_start *start = &em->start[joint];
-        if (start->is_plain_ball || !start->needs_refinement) continue;
+        if (start->is_plain_ball) continue;
 
-        /* The friction of a slide acts along its mean axis alone. */
+        /* The friction of a displacement acts along its mean axis alone. */
         const skel__joint *j = &m->joint[joint];
         const double *rho = em->rho + 6 * (size_t)i;
-        v3 force = {0, 0, 0}, torque = {0, 0, 0};
-        if (j->type == SKEL_JOINT_SLIDE) {
-            const v3 axis = v3_add(start->e[0][2], m3_mulv(em->r1[j->a], j->ea.r[2]));
-            force = v3_scale(axis, v3_dot(v3_of(rho), axis) / v3_dot(axis, axis));
-        } else
-            torque = v3_of(rho + 3);
-
-        /* The recorded wrench is the one on a. */
-        skel__conserving_joint *e = &em->joint[joint];
-        const double on_a = j->reversed ? -1.0 : 1.0;
-        e->force = v3_mad(e->force, on_a, force);
-        e->torque = v3_mad(e->torque, on_a, torque);
-        e->friction += add_wrench(s, j->a, on_a, force, torque, e->point);
-        e->friction += add_wrench(s, j->b, -on_a, force, torque, e->point);
+        const v3 none = {0, 0, 0};
+        const int lengths =
+            start->shift_friction.needs_refinement ? skel__length_count(j->type) : 0;
+        for (int c = 0; c < lengths; ++c) {
+            const int n = skel__joint_motions[j->type].freedom[c].axis;
+            const v3 axis = v3_add(start->e[0][n], m3_mulv(em->r1[j->a], j->ea.r[n]));
+            const double share = v3_dot(v3_of(rho), axis) / v3_dot(axis, axis);
+            refine_by(s, joint, v3_scale(axis, share), none);
+        }
+        if (start->turn_friction.needs_refinement) refine_by(s, joint, none, v3_of(rho + 3));
     }
 }

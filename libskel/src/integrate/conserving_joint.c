@@ -4,7 +4,7 @@
      g(end) - g(start) = h (mean row) . (mean velocities)
    holds exactly, and a closed joint does no work:
    - through a point:  impulse c, arms rbar
-   - slide:            impulse sum_k c_k ubar_k, acting at the joint point of b
+   - locked axes u:    impulse sum_k c_k ubar_k, acting at the joint point of b
    - axes e (in a) and z (in b) that stay perpendicular:  torque d ebar x zbar
    Each wrench acts on both bodies at one common point, so angular momentum is conserved even before
    Newton's method has converged.
@@ -25,12 +25,14 @@ typedef struct joint_side {
     v3 p;                  /* mean centre of mass */
 } joint_side;
 
-/* The change over the step of a slide's coordinate x = z.(o_b - o_a), o the joint points, and its
-   derivative d x1 = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a. */
-typedef struct slide_motion {
+/* A displacement of the joint: the change over the step of x = z.(o_b - o_a), with o the joint
+   points and z the axis, and its derivative
+     d x1 = z1.(dp_b - dp_a) + (r_b1 x z1).theta_b - (arm1 x z1).theta_a. */
+typedef struct displacement {
+    int axis;      /* number of z in the outer frame */
     double change; /* [m] */
     v3 d[4];       /* by dp_a, theta_a, dp_b, theta_b */
-} slide_motion;
+} displacement;
 
 /* A joint over the step, as the functions below read it and add to it. */
 typedef struct joint_step {
@@ -41,14 +43,11 @@ typedef struct joint_step {
     int32_t index;
     double h, t; /* length of the step, time of its middle [s] */
     joint_side a, b;
-    slide_motion slide; /* set for slides alone */
+    int length_count;       /* velocities that are displacements */
+    displacement length[2]; /* those displacements */
     skel__conserving_joint *out;
     skel__conserving_blocks *to; /* NULL: no derivatives */
 } joint_step;
-
-static int is_slide(const skel__joint *j) {
-    return j->type == SKEL_JOINT_SLIDE;
-}
 
 /* The swing of a ball is not negative. It has no low stop. */
 static int is_swing(const skel__joint *j, int coordinate) {
@@ -128,36 +127,36 @@ static void add_force_derivative(skel__conserving_blocks *to, v3 force, v3 arm_a
     }
 }
 
-/* ---- constraints ---- */
+/* ---- motion over the step ---- */
 
-typedef struct axis_pair {
-    int a, b; /* axis of the outer frame that stays perpendicular to an axis of the inner frame */
-} axis_pair;
-
-/* Returns the number of pairs. Two or more of them keep the z axes of both frames parallel. */
-static int axis_pairs(int32_t type, axis_pair out[3]) {
-    switch (type) {
-    case SKEL_JOINT_UNIVERSAL: out[0] = (axis_pair){2, 0}; return 1;
-    case SKEL_JOINT_BALL: return 0;
-    default: break;
-    }
-    out[0] = (axis_pair){0, 2};
-    out[1] = (axis_pair){1, 2};
-    out[2] = (axis_pair){0, 1};
-    return type == SKEL_JOINT_HINGE ? 2 : 3;
+static pose outer_end(const joint_step *c) {
+    return pose_mul((pose){c->em->p1[c->j->a], c->em->q1[c->j->a]}, c->j->fa);
 }
+static pose inner_end(const joint_step *c) {
+    return pose_mul((pose){c->em->p1[c->j->b], c->em->q1[c->j->b]}, c->j->fb);
+}
+
+/* Mean angular velocity of a relative to b, world axes. */
+static v3 relative_spin(const joint_step *c) {
+    const skel_state *s = c->s;
+    const v3 *w = c->em->w;
+    return v3_sub(m3_mulv(s->r[c->j->a], w[c->j->a]), m3_mulv(s->r[c->j->b], w[c->j->b]));
+}
+
+/* ---- constraints ---- */
 
 /* Rows e1.z1 = 0 of perpendicular axes, with the torques d ebar x zbar. Returns their number. */
 static int add_axis_rows(const joint_step *c, const double *lambda) {
     skel__conserving_joint *out = c->out;
     skel__conserving_blocks *to = c->to;
-    axis_pair pairs[3];
-    const int count = axis_pairs(c->j->type, pairs), first = out->rows - count;
+    const skel__joint_motion *motion = &skel__joint_motions[c->j->type];
+    const int count = motion->pair_count, first = out->rows - count;
     const v3 none = {0, 0, 0};
 
     for (int k = 0; k < count; ++k) {
-        const v3 e = c->a.e[pairs[k].a], z = c->b.e[pairs[k].b];
-        const v3 e1 = c->a.e1[pairs[k].a], z1 = c->b.e1[pairs[k].b];
+        const int outer = motion->pair[k].outer, inner = motion->pair[k].inner;
+        const v3 e = c->a.e[outer], z = c->b.e[inner];
+        const v3 e1 = c->a.e1[outer], z1 = c->b.e1[inner];
         const v3 n = v3_cross(e, z), n1 = v3_cross(e1, z1);
         const double d = lambda[first + k];
         out->torque = v3_mad(out->torque, d, n);
@@ -209,9 +208,25 @@ static void add_point_rows(const joint_step *c, const double *lambda, v3 gap1) {
     skel__conserving_add3(to->bb, 3, 3, m3_skew_skew(half, b->r1));
 }
 
-/* Rows of a slide: the gap of the joint points has no component along x and y of the outer
-   frame. */
-static void add_slide_rows(const joint_step *c, const double *lambda, v3 gap1) {
+/* A difference of numbers of the size of x, faded out if it may be rounding alone. Otherwise the
+   division by a tiny rotation would push bodies at rest about. */
+static double beyond_rounding(double difference, double x) {
+    const double ratio = difference / (JOINT_CHANGE_ROUNDING * fmax(fabs(x), 1.0));
+    const double square = ratio * ratio;
+    return difference * (1.0 - 1.0 / (1.0 + square * square));
+}
+
+/* The mean gradient g of an angle that changed from `start` to `end` while b rotated relative to a,
+   corrected along the rotation so that g.rotation is exactly the change. */
+static v3 corrected_gradient(v3 g, v3 rotation, double start, double end) {
+    const double size = v3_dot(rotation, rotation);
+    const double error = beyond_rounding(end - start - v3_dot(g, rotation), end);
+    return size > JOINT_ROTATION_MIN_SQ ? v3_mad(g, error / size, rotation) : g;
+}
+
+/* Rows of a joint that is not through a point: the gap of the joint points has no component along
+   the locked axes of the outer frame. */
+static void add_lock_rows(const joint_step *c, const double *lambda, v3 gap1) {
     const joint_side *a = &c->a, *b = &c->b;
     skel__conserving_joint *out = c->out;
     skel__conserving_blocks *to = c->to;
@@ -219,8 +234,9 @@ static void add_slide_rows(const joint_step *c, const double *lambda, v3 gap1) {
     out->point = v3_add(b->p, b->r);
     const v3 arm_a = v3_sub(out->point, a->p), arm1 = v3_sub(a->r1, gap1);
 
-    for (int k = 0; k < 2; ++k) {
-        const v3 u = a->e[k], u1 = a->e1[k];
+    const skel__joint_motion *motion = &skel__joint_motions[c->j->type];
+    for (int k = 0; k < motion->lock_count; ++k) {
+        const v3 u = a->e[motion->lock[k]], u1 = a->e1[motion->lock[k]];
         force = v3_mad(force, lambda[k], u);
         force1 = v3_mad(force1, lambda[k], u1);
         out->g[k] = v3_dot(u1, gap1);
@@ -241,13 +257,6 @@ static void add_slide_rows(const joint_step *c, const double *lambda, v3 gap1) {
 
 /* ---- friction and motor ---- */
 
-/* Mean angular velocity of a relative to b, world axes. */
-static v3 relative_spin(const joint_step *c) {
-    const skel_state *s = c->s;
-    const v3 *w = c->em->w;
-    return v3_sub(m3_mulv(s->r[c->j->a], w[c->j->a]), m3_mulv(s->r[c->j->b], w[c->j->b]));
-}
-
 /* Mean angular velocity minus that at the start, world axes; prescribed bodies count as steady. */
 static v3 spin_change(const joint_step *c, int32_t i) {
     if (!skel__is_dynamic(c->s->m, i)) return (v3){0, 0, 0};
@@ -256,9 +265,9 @@ static v3 spin_change(const joint_step *c, int32_t i) {
 
 /* Friction against the relative angular velocity, and a motor torque beta about z of a. */
 static void add_rotational_load(const joint_step *c, double beta) {
-    const skel__conserving_joint_start *at = c->start;
+    const skel__conserving_friction_start *at = &c->start->turn_friction;
     skel__conserving_joint *out = c->out;
-    const double d = c->h * at->friction;
+    const double d = c->h * at->coefficient;
     const v3 spin = relative_spin(c);
 
     /* The friction acts against w + K (w - w0), see conserving_friction.c. */
@@ -268,13 +277,12 @@ static void add_rotational_load(const joint_step *c, double beta) {
         rate = v3_add(rate, m3_mulv(at->end_weight, change));
     }
     out->torque = v3_mad(out->torque, -d, rate);
-    out->friction = -d * v3_dot(rate, spin);
-    out->motor = 0;
+    out->friction += -d * v3_dot(rate, spin);
 
     /* Without a motor the axes of a ball are not set. */
     if (beta != 0) {
         out->torque = v3_mad(out->torque, c->h * beta, c->a.e[2]);
-        out->motor = c->h * beta * v3_dot(c->a.e[2], spin);
+        out->motor += c->h * beta * v3_dot(c->a.e[2], spin);
     }
     if (!c->to) return;
 
@@ -289,19 +297,24 @@ static void add_rotational_load(const joint_step *c, double beta) {
     add_torque_derivative(c->to, ta, m3_scale(qb, d));
 }
 
-/* gap = o_a - o_b, at the start and at the end. */
-static slide_motion slide_motion_of(const joint_side *a, const joint_side *b, v3 gap0, v3 gap1) {
-    const v3 z1 = a->e1[2], arm1 = v3_sub(a->r1, gap1);
-    return (slide_motion){.change = v3_dot(a->e0[2], gap0) - v3_dot(z1, gap1),
+/* Along an axis of the outer frame; gap = o_a - o_b, at the start and at the end. */
+static displacement displacement_of(const joint_side *a, const joint_side *b, int axis, v3 gap0,
+                                    v3 gap1) {
+    const v3 z1 = a->e1[axis], arm1 = v3_sub(a->r1, gap1);
+    return (displacement){.axis = axis,
+                          .change = v3_dot(a->e0[axis], gap0) - v3_dot(z1, gap1),
                           .d = {v3_neg(z1), v3_neg(v3_cross(arm1, z1)), z1, v3_cross(b->r1, z1)}};
 }
 
-/* Derivative of an impulse on a along z that grows by `stiff` with the slide's coordinate. */
-static void add_axial_derivative(const joint_step *c, v3 impulse, double stiff) {
+/* Derivative of an impulse on a along the axis z of the displacement x. The impulse grows by
+   `stiff` per unit of x. */
+static void add_axial_derivative(const joint_step *c, const displacement *x, v3 impulse,
+                                 double stiff) {
     const joint_side *a = &c->a, *b = &c->b;
+    const v3 z = a->e[x->axis], z1 = a->e1[x->axis];
     m3 f[4];
-    for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -stiff, a->e[2], c->slide.d[k]);
-    f[1] = m3_add(f[1], m3_scale(m3_skew(a->e1[2]), -0.5 * v3_dot(impulse, a->e[2])));
+    for (int k = 0; k < 4; ++k) f[k] = m3_sub_outer(m3_zero(), -stiff, z, x->d[k]);
+    f[1] = m3_add(f[1], m3_scale(m3_skew(z1), -0.5 * v3_dot(impulse, z)));
     add_force_derivative(c->to, impulse, v3_sub(v3_add(b->p, b->r), a->p), b, f);
 }
 
@@ -313,40 +326,34 @@ static void start_velocity(const joint_step *c, int32_t i, v3 *v, v3 *w) {
     *w = m3_mulv(c->s->r[i], is_dynamic ? c->s->x[i].w : c->em->w[i]);
 }
 
-/* Velocity of a slide at the start of the step: d/dt of z.(o_b - o_a). */
-static double start_slide_rate(const joint_step *c) {
+/* Velocity of a displacement at the start of the step: d/dt of z.(o_b - o_a). */
+static double start_displacement_rate(const joint_step *c, int axis) {
     v3 va, wa, vb, wb;
     start_velocity(c, c->j->a, &va, &wa);
     start_velocity(c, c->j->b, &vb, &wb);
     const v3 arm = v3_sub(v3_add(c->s->x[c->j->b].p, c->b.r0), c->s->x[c->j->a].p);
     const v3 ub = v3_add(vb, v3_cross(wb, c->b.r0)), ua = v3_add(va, v3_cross(wa, arm));
-    return v3_dot(c->a.e0[2], v3_sub(ub, ua));
+    return v3_dot(c->a.e0[axis], v3_sub(ub, ua));
 }
 
-/* Friction against the velocity of a slide, and a motor force beta along z of a. */
-static void add_slide_load(const joint_step *c, double beta) {
-    const skel__conserving_joint_start *at = c->start;
+/* Friction against the velocity of a displacement, and a motor force beta along its axis. */
+static void add_axial_load(const joint_step *c, const displacement *x, double beta) {
+    const skel__conserving_friction_start *at = &c->start->shift_friction;
     skel__conserving_joint *out = c->out;
     const double weight = at->has_end_weight ? at->end_weight.r[0].x : 0.0;
 
     /* The friction acts against w + K (w - w0), here multiplied by h. */
-    double rate = c->slide.change;
-    if (at->has_end_weight) rate += weight * (c->slide.change - c->h * start_slide_rate(c));
-    const v3 impulse = v3_scale(c->a.e[2], at->friction * rate + c->h * beta);
-    out->friction = -at->friction * rate * c->slide.change / c->h;
-    out->motor = -beta * c->slide.change;
+    double rate = x->change;
+    if (at->has_end_weight)
+        rate += weight * (x->change - c->h * start_displacement_rate(c, x->axis));
+    const v3 impulse = v3_scale(c->a.e[x->axis], at->coefficient * rate + c->h * beta);
+    out->friction += -at->coefficient * rate * x->change / c->h;
+    out->motor += -beta * x->change;
     out->force = v3_add(out->force, impulse);
-    if (c->to) add_axial_derivative(c, impulse, at->friction * (1.0 + weight));
+    if (c->to) add_axial_derivative(c, x, impulse, at->coefficient * (1.0 + weight));
 }
 
 /* ---- follow spring ---- */
-
-static pose outer_end(const joint_step *c) {
-    return pose_mul((pose){c->em->p1[c->j->a], c->em->q1[c->j->a]}, c->j->fa);
-}
-static pose inner_end(const joint_step *c) {
-    return pose_mul((pose){c->em->p1[c->j->b], c->em->q1[c->j->b]}, c->j->fb);
-}
 
 /* Weight of the end of the step in a spring of angular frequency w: 1/2 for a slow spring (second
    order, conserves energy), 1 for a fast one (no oscillation at any step length). */
@@ -362,13 +369,10 @@ static m3 rotation_derivative(m3 a, v3 x) {
 
 /* The follow spring over the step: impulse h weight bound D (w^2 e + 2 zeta w e'). */
 typedef struct follow_step {
-    pose outer[2], inner[2]; /* joint frames at the start and at the end */
-    double stiff, damp;      /* w^2 share; 2 zeta w / h */
-    m3 inertia, inertia1;    /* D, its mean and its end value */
-    v3 change;               /* change of the error over the step */
-    v3 acceleration;         /* w^2 e + 2 zeta w e' */
-    v3 full, impulse;        /* impulse on a without and with the bound of the torque */
-    double bound, factor;    /* of the torque; h weight bound */
+    pose outer[2], inner[2];  /* joint frames at the start and at the end */
+    double stiff, damp;       /* w^2 share; 2 zeta w / h */
+    skel__twist change;       /* change of the error over the step */
+    skel__twist acceleration; /* w^2 e + 2 zeta w e' */
 } follow_step;
 
 static follow_step follow_over_step(const joint_step *c) {
@@ -376,48 +380,85 @@ static follow_step follow_over_step(const joint_step *c) {
     const skel__conserving_joint_start *at = c->start;
     follow_step f = {.outer = {at->outer, outer_end(c)}, .inner = {at->inner, inner_end(c)}};
 
-    const v3 e1 = skel__follow_error(j, f.outer[1], f.inner[1], at->target + 4);
+    const skel__twist e0 = at->follow_error;
+    const skel__twist e1 = skel__follow_error(j, f.outer[1], f.inner[1], at->target + 4);
     const double w = SKEL__TURN * j->follow.frequency;
     const double share = spring_end_share(w, c->h);
     f.stiff = w * w * share;
     f.damp = 2.0 * j->follow.damping * w / c->h;
 
-    /* The inertia rotates with the body within the step. Along a straight rope it is almost zero,
-       across it that of everything that hangs there. An inertia with the axes of the start would
-       mix the two and twist the rope. */
-    f.inertia1 = skel__follow_inertia(c->s, c->em->r1, c->index);
-    f.inertia = m3_scale(m3_add(at->follow_inertia, f.inertia1), 0.5);
-
     f.change = skel__follow_change(j, f.outer, f.inner, at->target);
-    const v3 error = v3_mad(v3_scale(at->follow_error, 1.0 - share), share, e1);
-    f.acceleration = v3_add(v3_scale(error, w * w), v3_scale(f.change, f.damp));
-    f.full = v3_scale(m3_mulv(f.inertia, f.acceleration), c->h * at->follow_weight);
-    f.bound = skel__follow_torque_factor(j, v3_scale(f.full, 1.0 / c->h));
-    f.impulse = v3_scale(f.full, f.bound);
-    f.factor = c->h * at->follow_weight * f.bound;
+    const v3 shift = v3_mad(v3_scale(e0.v, 1.0 - share), share, e1.v);
+    const v3 rotation = v3_mad(v3_scale(e0.w, 1.0 - share), share, e1.w);
+    f.acceleration.v = v3_add(v3_scale(shift, w * w), v3_scale(f.change.v, f.damp));
+    f.acceleration.w = v3_add(v3_scale(rotation, w * w), v3_scale(f.change.w, f.damp));
     return f;
 }
 
-static void add_follow_derivative(const joint_step *c, const follow_step *f) {
+/* An impulse of the spring with the bound of its force or torque. */
+typedef struct bounded_impulse {
+    v3 full, impulse;     /* without and with the bound */
+    double bound, factor; /* bound; h weight bound */
+} bounded_impulse;
+
+static bounded_impulse bound_impulse(const joint_step *c, v3 inertia_times_acceleration) {
+    const double weight = c->h * c->start->follow_weight;
+    bounded_impulse p = {.full = v3_scale(inertia_times_acceleration, weight)};
+    p.bound = skel__follow_bound(c->j, v3_scale(p.full, 1.0 / c->h));
+    p.impulse = v3_scale(p.full, p.bound);
+    p.factor = weight * p.bound;
+    return p;
+}
+
+/* d (f / sqrt(1 + f^2/max^2)): smaller along f if f is near the bound. */
+static m3 bound_derivative(const joint_step *c, const bounded_impulse *p) {
+    const v3 u = v3_scale(p->full, p->bound / (c->h * c->j->follow.max));
+    return m3_sub_outer(m3_identity(), 1.0, u, u);
+}
+
+/* The spring along the displacements of the joint. */
+static void add_follow_force(const joint_step *c, const follow_step *f) {
+    skel__conserving_joint *out = c->out;
+    const double mass = c->s->follow_mass[c->index];
+    const bounded_impulse p = bound_impulse(c, v3_scale(f->acceleration.v, mass));
+
+    out->force = v3_add(out->force, p.impulse);
+    for (int k = 0; k < c->length_count; ++k) {
+        const displacement *x = &c->length[k];
+        const v3 z = c->a.e[x->axis];
+        out->motor -= v3_dot(p.impulse, z) * x->change / c->h;
+        if (!c->to) continue;
+        const v3 along = c->length_count == 1 ? p.impulse : v3_scale(z, v3_dot(p.impulse, z));
+        add_axial_derivative(c, x, along, p.factor * (f->stiff + f->damp) * mass);
+    }
+}
+
+/* The spring about the axes of the joint. The inertia rotates with the body within the step. Along
+   a straight rope it is almost zero, across it that of everything that hangs there. An inertia
+   with the axes of the start would mix the two and twist the rope. */
+static void add_follow_torque(const joint_step *c, const follow_step *f) {
     const skel__joint *j = c->j;
+    const m3 inertia1 = skel__follow_inertia(c->s, c->em->r1, c->index);
+    const m3 inertia = m3_scale(m3_add(c->start->follow_inertia, inertia1), 0.5);
+    const bounded_impulse p = bound_impulse(c, m3_mulv(inertia, f->acceleration.w));
+
+    c->out->torque = v3_add(c->out->torque, p.impulse);
+    c->out->motor += v3_dot(p.impulse, relative_spin(c));
+    if (!c->to) return;
+
     m3 by_error[2], by_change[2], stiff[2];
     skel__follow_error_slopes(j, f->outer[1], f->inner[1], c->start->target + 4, by_error);
-    skel__follow_change_slopes(j, f->outer[1], f->inner[1], f->change, by_change);
-
+    skel__follow_change_slopes(j, f->outer[1], f->inner[1], f->change.w, by_change);
     for (int e = 0; e < 2; ++e) {
         const m3 all = m3_add(m3_scale(by_error[e], f->stiff), m3_scale(by_change[e], f->damp));
-        stiff[e] = m3_scale(m3_mul(f->inertia, all), f->factor);
+        stiff[e] = m3_scale(m3_mul(inertia, all), p.factor);
 
         /* The inertia rotates with the body that follows. */
         if (skel__follow_body(c->s->m, j) == (e ? j->b : j->a)) {
-            const m3 by_axes = rotation_derivative(f->inertia1, f->acceleration);
-            stiff[e] = m3_add(stiff[e], m3_scale(by_axes, 0.5 * f->factor));
+            const m3 by_axes = rotation_derivative(inertia1, f->acceleration.w);
+            stiff[e] = m3_add(stiff[e], m3_scale(by_axes, 0.5 * p.factor));
         }
-
-        /* d (f / sqrt(1 + f^2/max^2)): smaller along f if f is near the bound. */
-        if (f->bound == 1.0) continue;
-        const v3 u = v3_scale(f->full, f->bound / (c->h * j->follow.max));
-        stiff[e] = m3_mul(m3_sub_outer(m3_identity(), 1.0, u, u), stiff[e]);
+        if (p.bound != 1.0) stiff[e] = m3_mul(bound_derivative(c, &p), stiff[e]);
     }
     add_torque_derivative(c->to, stiff[0], stiff[1]);
 }
@@ -425,18 +466,8 @@ static void add_follow_derivative(const joint_step *c, const follow_step *f) {
 /* Spring toward the animation, implicit in the error at the end of the step. */
 static void add_follow_load(const joint_step *c) {
     const follow_step f = follow_over_step(c);
-    skel__conserving_joint *out = c->out;
-
-    if (is_slide(c->j)) {
-        out->force = v3_add(out->force, f.impulse);
-        out->motor -= v3_dot(f.impulse, c->a.e[2]) * c->slide.change / c->h;
-        if (c->to)
-            add_axial_derivative(c, f.impulse, f.factor * (f.stiff + f.damp) * f.inertia.r[0].x);
-        return;
-    }
-    out->torque = v3_add(out->torque, f.impulse);
-    out->motor += v3_dot(f.impulse, relative_spin(c));
-    if (c->to) add_follow_derivative(c, &f);
+    if (c->length_count > 0) add_follow_force(c, &f);
+    if (skel__has_rotations(c->j->type)) add_follow_torque(c, &f);
 }
 
 /* ---- limits, spring and muscle ---- */
@@ -453,14 +484,6 @@ static int stops_reached(const skel_state *s, int32_t joint, int k, double start
     return is_low_reached | is_high_reached << 1;
 }
 
-/* A difference of numbers of the size of x, faded out if it may be rounding alone. Otherwise the
-   division by a tiny rotation would push bodies at rest about. */
-static double beyond_rounding(double difference, double x) {
-    const double ratio = difference / (JOINT_CHANGE_ROUNDING * fmax(fabs(x), 1.0));
-    const double square = ratio * ratio;
-    return difference * (1.0 - 1.0 / (1.0 + square * square));
-}
-
 /* Torque along the gradient of an angle, which went from c0 to c1 (`end`, without full turns) while
    the joint rotated by `rotation`. The mean gradient g is corrected along the rotation so that
    g.rotation is exactly the change of the coordinate. The work of the torque is then that of the
@@ -470,10 +493,7 @@ static void add_angle_force(const joint_step *c, const skel__joint_force *e, int
     const skel__coordinate *c0 = &c->start->c[k];
     if (e->force == 0 && e->slope == 0) return;
 
-    v3 g = mean(c0->gradient, c1->gradient);
-    const double size = v3_dot(rotation, rotation);
-    const double error = beyond_rounding(end - c0->c - v3_dot(g, rotation), end);
-    if (size > JOINT_ROTATION_MIN_SQ) g = v3_mad(g, error / size, rotation);
+    const v3 g = corrected_gradient(mean(c0->gradient, c1->gradient), rotation, c0->c, end);
     c->out->torque = v3_mad(c->out->torque, -c->h * e->force, g);
     if (!c->to) return;
 
@@ -511,11 +531,12 @@ static void add_joint_forces(const joint_step *c) {
         /* Angles change by less than half a turn in a step. */
         const double start = at->c[k].c;
         double end = c1[k].c;
-        if (!is_slide(j)) end -= SKEL__TURN * nearbyint((end - start) / SKEL__TURN);
+        const int is_length = skel__is_length(j->type, k);
+        if (!is_length) end -= SKEL__TURN * nearbyint((end - start) / SKEL__TURN);
 
         const skel__joint_force e =
             skel__joint_force_over(s, c->index, k, start, end, c->h, at->inertia[k], c->t, muscle,
-                                   is_slide(j) ? NULL : stop + 2 * k);
+                                   is_length ? NULL : stop + 2 * k);
         c->em->gradient[2 * c->index + k] = c1[k].gradient;
         out->stops_reached |= stops_reached(s, c->index, k, start, end) << (2 * k);
         out->friction += e.friction;
@@ -523,10 +544,10 @@ static void add_joint_forces(const joint_step *c) {
         out->stored += e.stored;
         if (k == 0 && j->muscle_index >= 0) c->em->internal_end[j->muscle_index] = e.internal;
 
-        if (is_slide(j)) {
-            const v3 impulse = v3_scale(c->a.e[2], -c->h * e.force);
+        if (is_length) {
+            const v3 impulse = v3_scale(c->a.e[c->length[k].axis], -c->h * e.force);
             out->force = v3_add(out->force, impulse);
-            if (c->to) add_axial_derivative(c, impulse, -c->h * e.slope);
+            if (c->to) add_axial_derivative(c, &c->length[k], impulse, -c->h * e.slope);
         } else
             add_angle_force(c, &e, k, rotation, &c1[k], end, frames);
     }
@@ -542,7 +563,7 @@ static double free_rotation(const skel_state *s, int32_t joint,
     const skel__joint *j = &s->m->joint[joint];
     const int acts_always =
         j->spring.stiffness > 0 || j->spring.damping > 0 || j->muscle_index >= 0;
-    if (is_slide(j) || !skel__has_stop(j) || acts_always) return -1;
+    if (skel__is_length(j->type, 0) || !skel__has_stop(j) || acts_always) return -1;
 
     double nearest = INFINITY;
     for (int k = 0; k < at->coordinate_count; ++k) {
@@ -634,6 +655,18 @@ static double violation_of(const joint_step *c, int axis_row_count, double size)
     return violation;
 }
 
+static void set_displacements(joint_step *c, v3 gap1) {
+    const skel_state *s = c->s;
+    const v3 on_a = v3_add(s->x[c->j->a].p, c->a.r0), on_b = v3_add(s->x[c->j->b].p, c->b.r0);
+    const v3 gap0 = v3_sub(on_a, on_b);
+
+    c->length_count = skel__length_count(c->j->type);
+    for (int k = 0; k < c->length_count; ++k) {
+        const int axis = skel__joint_motions[c->j->type].freedom[k].axis;
+        c->length[k] = displacement_of(&c->a, &c->b, axis, gap0, gap1);
+    }
+}
+
 void skel__conserving_joint_terms(const skel_state *s, const skel__conserving *em, int32_t joint,
                                   double h, double t, skel__conserving_joint *out,
                                   skel__conserving_blocks *blocks) {
@@ -655,25 +688,24 @@ void skel__conserving_joint_terms(const skel_state *s, const skel__conserving *e
     c.t = t;
     c.out = out;
     c.to = blocks;
+    c.length_count = 0;
     set_side(&c, 0, with_axes, &c.a);
     set_side(&c, 1, with_axes, &c.b);
 
     /* Constraints. */
     const v3 gap1 = v3_sub(v3_add(em->p1[j->a], c.a.r1), v3_add(em->p1[j->b], c.b.r1));
-    if (is_slide(j)) {
-        const v3 gap0 = v3_sub(v3_add(s->x[j->a].p, c.a.r0), v3_add(s->x[j->b].p, c.b.r0));
-        c.slide = slide_motion_of(&c.a, &c.b, gap0, gap1);
-        add_slide_rows(&c, lambda, gap1);
-    } else
+    if (skel__joint_kinds[j->type].is_through_point)
         add_point_rows(&c, lambda, gap1);
+    else {
+        set_displacements(&c, gap1);
+        add_lock_rows(&c, lambda, gap1);
+    }
     const int axis_row_count = add_axis_rows(&c, lambda);
 
     /* Forces along the free coordinates. */
     if (j->friction != 0 || beta != 0) {
-        if (is_slide(j))
-            add_slide_load(&c, beta);
-        else
-            add_rotational_load(&c, beta);
+        for (int k = 0; k < c.length_count; ++k) add_axial_load(&c, &c.length[k], beta);
+        if (skel__has_rotations(j->type)) add_rotational_load(&c, beta);
     }
     if (j->follow.frequency > 0) add_follow_load(&c);
     if (skel__joint_has_forces(j)) add_joint_forces(&c);

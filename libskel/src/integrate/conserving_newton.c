@@ -127,12 +127,13 @@ static void take_back(skel_state *s, double h, double share) {
 
 /* The correction of coordinate k of a joint. */
 static double coordinate_correction(const skel_state *s, int32_t joint, int k) {
+    const skel__conserving *em = s->integrator->conserving;
     const skel__joint *j = &s->m->joint[joint];
-    const double *y = s->integrator->conserving->y;
+    const double *y = em->y;
     v3 rotation = {0, 0, 0};
     if (skel__is_dynamic(s->m, j->b)) rotation = v3_of(y + 6 * (size_t)j->b + 3);
     if (skel__is_dynamic(s->m, j->a)) rotation = v3_sub(rotation, v3_of(y + 6 * (size_t)j->a + 3));
-    return v3_dot(rotation, s->integrator->conserving->gradient[2 * joint + k]);
+    return v3_dot(rotation, em->gradient[2 * joint + k]);
 }
 
 static int32_t stop_count(const skel_state *s) {
@@ -141,7 +142,8 @@ static int32_t stop_count(const skel_state *s) {
 
 static void clear_stops(skel_state *s) {
     for (int32_t e = 0; e < stop_count(s); ++e)
-        s->integrator->conserving->stop_prediction[e] = (skel__stop_prediction){.on = -1};
+        s->integrator->conserving->stop_prediction[e] =
+            (skel__stop_prediction){.mode = SKEL__STOP_UNKNOWN};
 }
 
 /* Predicts which stops push after the correction, by linearisation. Returns how many predictions
@@ -150,25 +152,26 @@ static int predict_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; e < stop_count(s); ++e) {
         skel__stop_prediction *p = &s->integrator->conserving->stop_prediction[e];
-        if (!p->is_used || p->on == 2) continue;
+        if (!p->is_used || p->mode == SKEL__STOP_BY_LAW) continue;
 
         const double sign = e % 2 ? 1.0 : -1.0; /* high stop, low stop */
         const double deeper = coordinate_correction(s, e / 4, e % 4 / 2) * sign;
-        const int on = p->push + p->slope * deeper > 0;
-        count += on != p->on;
-        p->on = on;
+        const int pushes = p->push + p->slope * deeper > 0;
+        const skel__stop_mode mode = pushes ? SKEL__STOP_PUSHES : SKEL__STOP_OPEN;
+        count += mode != p->mode;
+        p->mode = mode;
     }
     return count;
 }
 
-/* At a solution: stops whose force law contradicts the prediction follow the law (on = 2) from now
-   on. Returns their number. */
+/* At a solution: stops whose force law contradicts the prediction follow the law from now on.
+   Returns their number. */
 static int update_stops(skel_state *s) {
     int count = 0;
     for (int32_t e = 0; e < stop_count(s); ++e) {
         skel__stop_prediction *p = &s->integrator->conserving->stop_prediction[e];
         if (!p->is_used || p->is_right) continue;
-        p->on = 2;
+        p->mode = SKEL__STOP_BY_LAW;
         ++count;
     }
     return count;

@@ -972,6 +972,7 @@ static void copy_event_states(const skel__cvode *c, skel_state *out) {
 
     if (!s->has_follow_inertia) return;
     memcpy(out->follow_inertia, s->follow_inertia, nj * sizeof *out->follow_inertia);
+    memcpy(out->follow_mass, s->follow_mass, nj * sizeof *out->follow_mass);
     memcpy(out->stop_load, s->stop_load, nj * sizeof *out->stop_load);
     out->has_follow_inertia = 1;
 }

@@ -13,17 +13,18 @@
 
 /* Small rotation of the tree child against its tree parent [rad] that aligns the joint. */
 static v3 rotation_error(const skel__joint *j, const skel__joint_world *g) {
-    const v3 none = {0, 0, 0};
-    v3 turn = none; /* of b relative to a */
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
+    v3 turn = {0, 0, 0}; /* of b relative to a */
 
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: turn = v3_cross(g->eb[2], g->ea[2]); break;
-    case SKEL_JOINT_UNIVERSAL: {
-        const v3 n = v3_cross(g->eb[0], g->ea[2]);
-        turn = v3_scale(n, -v3_dot(g->eb[0], g->ea[2]) / v3_dot(n, n));
+    switch (motion->pair_count) {
+    case 0: return turn;
+    case 1: { /* one pair of axes stays perpendicular */
+        const v3 outer = g->ea[motion->pair[0].outer], inner = g->eb[motion->pair[0].inner];
+        const v3 n = v3_cross(inner, outer);
+        turn = v3_scale(n, -v3_dot(inner, outer) / v3_dot(n, n));
         break;
     }
-    case SKEL_JOINT_BALL: return none;
+    case 2: turn = v3_cross(g->eb[2], g->ea[2]); break; /* z stays parallel */
     default: /* no free angle: half the sum of e_b x e_a is the small rotation */
         for (int k = 0; k < 3; ++k) turn = v3_mad(turn, 0.5, v3_cross(g->eb[k], g->ea[k]));
         break;
@@ -43,10 +44,12 @@ static double position_bias(skel_state *s) {
         const skel__joint *j = &m->joint[m->body[i].joint];
         const skel__joint_world g = skel__joint_at(s, s->x, j);
 
-        /* Displacement of the joint point of b relative to that of a; a slide leaves its axis free.
-           */
+        /* Displacement of the joint point of b relative to that of a, without the free part. */
         v3 shift = g.gap;
-        if (j->type == SKEL_JOINT_SLIDE) shift = v3_mad(shift, -v3_dot(shift, g.ea[2]), g.ea[2]);
+        for (int c = 0; c < skel__joint_nv(j->type); ++c) {
+            const skel__joint_column free = skel__joint_column_of(j, g.ea, g.eb, c);
+            if (free.turn == 0) shift = v3_mad(shift, -v3_dot(shift, free.axis), free.axis);
+        }
         const v3 turn = rotation_error(j, &g);
         s->bias[i] = (skel__twist){j->reversed ? v3_neg(shift) : shift, turn};
 
@@ -124,6 +127,23 @@ double skel__close_joints(skel_state *s, double *remaining) {
     return before;
 }
 
+/* Takes the components along the freedoms of the joint out of c. */
+static skel__twist without_freedoms(const skel__joint *j, const skel__aba *t, skel__twist c) {
+    if (j->type == SKEL_JOINT_BALL) return (skel__twist){c.v, {0, 0, 0}};
+
+    for (int k = skel__joint_nv(j->type) - 1; k >= 0; --k) {
+        const v3 axis = t->s[k];
+        if (skel__joint_turn(j, k) == 0) {
+            c.v = v3_mad(c.v, -v3_dot(c.v, axis), axis);
+            continue;
+        }
+        const double rate = v3_dot(c.w, axis), shift = skel__joint_shift(j, k);
+        if (shift != 0) c.v = v3_mad(c.v, -shift * rate, axis);
+        c.w = v3_mad(c.w, -rate, axis);
+    }
+    return c;
+}
+
 /* Fills s->bias with the relative velocities, of tree child against tree parent, that the joints do
    not allow, with opposite sign. Returns the largest [m/s]; a NaN is returned as it is. */
 static double velocity_bias(skel_state *s) {
@@ -137,15 +157,7 @@ static double velocity_bias(skel_state *s) {
                                 v3_add(s->x[i].v, v3_cross(s->ww[i], t->rc))),
                          v3_sub(s->ww[p], s->ww[i])};
 
-        /* The components along the free axes are allowed. */
-        switch (m->joint[m->body[i].joint].type) {
-        case SKEL_JOINT_BALL: c.w = (v3){0, 0, 0}; break;
-        case SKEL_JOINT_SLIDE: c.v = v3_mad(c.v, -v3_dot(c.v, t->s[0]), t->s[0]); break;
-        case SKEL_JOINT_UNIVERSAL:
-            c.w = v3_mad(c.w, -v3_dot(c.w, t->s[1]), t->s[1]); /* fall through */
-        case SKEL_JOINT_HINGE: c.w = v3_mad(c.w, -v3_dot(c.w, t->s[0]), t->s[0]); break;
-        default: break;
-        }
+        c = without_freedoms(&m->joint[m->body[i].joint], t, c);
         s->bias[i] = c;
 
         const double speed = fmax(v3_norm(c.v), v3_norm(c.w) * m->length_scale);

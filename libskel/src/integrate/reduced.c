@@ -2,7 +2,8 @@
 /* Conversion between y and maximal coordinates, and dy/dt from the accelerations of the bodies. A
    joint velocity is the product of the relative angular velocity with an axis e that is fixed in
    body a (outer frame) or b (inner frame), so
-     d/dt (spin . e) = (alpha_b - alpha_a) . e + spin . (w x e),   w of the body of e. */
+     d/dt (spin . e) = (alpha_b - alpha_a) . e + spin . (w x e),   w of the body of e,
+   or that of the relative velocity of the joint points with an axis that is fixed in a. */
 #include "integrate/reduced.h"
 #include "model/joint_kind.h"
 
@@ -153,16 +154,17 @@ static void joint_q_rate(int32_t type, const double *q, const double *qd, double
         for (int32_t c = 0; c < skel__joint_nv(type); ++c) out[c] = qd[c];
 }
 
-/* Acceleration of the joint point of b relative to a, along the z axis of a. The Coriolis term
-   2 w_a x slip is perpendicular to that axis. */
-static double slide_acceleration(const skel_state *s, const skel__joint *j,
-                                 const skel__joint_world *g) {
+/* Acceleration of the joint point of b relative to the point of a at the same place, seen from a.
+   The Coriolis term 2 w_a x slip is perpendicular to the axis of the joint if it has only one. */
+static v3 point_acceleration(const skel_state *s, const skel__joint *j,
+                             const skel__joint_world *g) {
     const v3 to_point = v3_sub(g->ra, g->gap);
     const v3 wa = s->ww[j->a], wb = s->ww[j->b];
     const v3 on_a = v3_add(v3_cross(s->acc[j->a].w, to_point), v3_centripetal(wa, to_point));
     const v3 on_b = v3_add(v3_cross(s->acc[j->b].w, g->rb), v3_centripetal(wb, g->rb));
     const v3 rel = v3_sub(v3_add(s->acc[j->b].v, on_b), v3_add(s->acc[j->a].v, on_a));
-    return v3_dot(rel, g->ea[2]);
+    if (skel__joint_nv(j->type) == 1) return rel;
+    return v3_mad(rel, -2.0, v3_cross(wa, skel__joint_slip(s, s->x, j, g)));
 }
 
 /* Joint accelerations by the formula of the head comment. */
@@ -172,20 +174,16 @@ static void joint_acceleration(const skel_state *s, const skel__joint *j, double
     const v3 spin = v3_sub(wb, wa);
     const v3 alpha = v3_sub(s->acc[j->b].w, s->acc[j->a].w);
 
-    switch (j->type) {
-    case SKEL_JOINT_HINGE: /* spin is parallel to the axis: spin . (w x axis) = 0 */
-        out[0] = v3_dot(alpha, g.ea[2]);
-        break;
-    case SKEL_JOINT_SLIDE: out[0] = slide_acceleration(s, j, &g); break;
-    case SKEL_JOINT_UNIVERSAL:
-        out[0] = v3_dot(alpha, g.ea[2]) + v3_dot(spin, v3_cross(wa, g.ea[2]));
-        out[1] = v3_dot(alpha, g.eb[0]) + v3_dot(spin, v3_cross(wb, g.eb[0]));
-        break;
-    case SKEL_JOINT_BALL:
-        for (int c = 0; c < 3; ++c)
-            out[c] = v3_dot(alpha, g.eb[c]) + v3_dot(spin, v3_cross(wb, g.eb[c]));
-        break;
-    default: break;
+    /* If z of both frames stay parallel, spin is parallel to it: spin . (w x axis) = 0. */
+    const int is_parallel = skel__joint_motions[j->type].pair_count >= 2;
+    for (int c = 0; c < skel__joint_nv(j->type); ++c) {
+        const skel__joint_column k = skel__joint_column_of(j, g.ea, g.eb, c);
+        if (k.turn == 0) {
+            out[c] = v3_dot(point_acceleration(s, j, &g), k.axis);
+            continue;
+        }
+        out[c] = v3_dot(alpha, k.axis);
+        if (!is_parallel) out[c] += v3_dot(spin, v3_cross(k.is_inner ? wb : wa, k.axis));
     }
 }
 

@@ -6,29 +6,32 @@
      A_p y_p + K_pc y_c - W_p lambda = rho_p
      G_c y_c + G_p y_p               = gamma
    A free root has no joint. If the parent is the world or a prescribed body, its part is absent.
-   A joint is eliminated in terms of its free motion: joints through a point in tree_lu.c; slides,
-   and wobbling masses, which hang on springs alone, with full 6 x 6 blocks in tree_lu_full.c. */
+   A joint is eliminated in terms of its free motion: joints through a point in tree_lu.c; other
+   joints, and wobbling masses, which hang on springs alone, with full 6 x 6 blocks in
+   tree_lu_full.c. */
 #ifndef SKEL_INTEGRATE_TREE_LU_H
 #define SKEL_INTEGRATE_TREE_LU_H
 
 #include "math/wide.h"
 #include "model/model.h"
 
-/* A slide or a wobbling mass: b is the child, a the parent. Letters are those of tree_lu_full.c. */
+/* A joint that is not through a point, or a wobbling mass: b is the child, a the parent. Letters
+   are those of tree_lu_full.c; n = 6 - rows is the number of freedoms. */
 typedef struct skel__lu_full {
-    int rows;       /* of the joint; 0: a wobbling mass */
-    int is_coupled; /* kab, kba are not zero */
+    int rows;        /* of the joint; 0: a wobbling mass */
+    int length_rows; /* of the joint: those that are lengths. They come first. */
+    int is_coupled;  /* kab, kba are not zero */
     double kab[SKEL__WIDE6], kba[SKEL__WIDE6];
     double wa[36], wb[36]; /* 6 x rows */
     double ga[36], gb[36]; /* rows x 6 */
     /* factors (begin_block of sweep.c clears everything before them) */
-    double a[36];             /* A of a slide; A^-1 of a wobbling mass */
-    double q[36];             /* Q                 6 x 5 */
-    double l[36];             /* L                 5 x 6 */
-    double z_over_s[6];       /* z / s */
-    double t[6];              /* t */
+    double a[36];             /* A of a joint; A^-1 of a wobbling mass */
+    double q[36];             /* Q                 6 x rows */
+    double l[36];             /* L                 rows x 6 */
+    double z_over_s[36];      /* Z S^-1            6 x n */
+    double t[36];             /* T^T               n x 6 */
     double y_by_parent[36];   /* Y                 6 x 6 */
-    double l_by_parent[36];   /* Lambda            5 x 6 */
+    double l_by_parent[36];   /* Lambda            rows x 6 */
     double inverse_a_kba[36]; /* A^-1 K_ba */
     double kab_inverse_a[36]; /* K_ab A^-1 */
     double y0[6], l0[6];      /* of the present right-hand side */

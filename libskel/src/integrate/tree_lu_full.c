@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Block elimination of slides and of wobbling masses, which hang on springs alone; see tree_lu.h
-   for the system. b is the child, a the parent. A slide is eliminated in terms of its free motion,
-   as joints through a point are, so that its rows hold to rounding however far apart the bodies
-   are. With G_b R = 1, G_b z = 0, L W_b = 1, t^T W_b = 0 and s = t^T A_b z:
-     y_b = y_0 + Y y_a,           y_0 = Q gamma + z (t.rho_b) / s,   Q = R - z (t^T A_b R) / s
-     lambda = lambda_0 + Lambda y_a,   Y = -Q G_a - z (t^T K_ba) / s,   Lambda = L (A_b Y + K_ba)
+/* Block elimination of joints that are not through a point, and of wobbling masses, which hang on
+   springs alone; see tree_lu.h for the system. b is the child, a the parent. A joint is eliminated
+   in terms of its free motion, as joints through a point are, so that its rows hold to rounding
+   however far apart the bodies are. With G_b R = 1, G_b Z = 0, L W_b = 1, T^T W_b = 0 and
+   S = T^T A_b Z:
+     y_b = y_0 + Y y_a,           y_0 = Q gamma + Z S^-1 T^T rho_b,  Q = R - Z S^-1 (T^T A_b R)
+     lambda = lambda_0 + Lambda y_a,   Y = -Q G_a - Z S^-1 (T^T K_ba),  Lambda = L (A_b Y + K_ba)
      A_a += K_ab Y - W_a Lambda,       rho_a += W_a lambda_0 - K_ab y_0.
    A wobbling mass:  A_a -= K_ab A_b^-1 K_ba,   rho_a -= K_ab A_b^-1 rho_b. */
 #include "integrate/tree_lu.h"
@@ -72,16 +73,65 @@ static ALWAYS_INLINE int invert(double *a, int n) {
     return 1;
 }
 
-/* ---- slides ---- */
+/* X = B S^-1 for B of size m x n, in place, by Gaussian elimination with pivoting of the columns of
+   S. S is overwritten. Returns 0 if S is singular. */
+static ALWAYS_INLINE int divide_right(double *b, double *s, int m, int n) {
+    for (int k = 0; k < n; ++k) {
+        /* The largest entry of row k becomes the pivot. */
+        int p = k;
+        for (int c = k + 1; c < n; ++c)
+            if (fabs(s[k * n + c]) > fabs(s[k * n + p])) p = c;
+        if (!(fabs(s[k * n + p]) > 0)) return 0;
+        for (int r = 0; p != k && r < n; ++r) {
+            const double t = s[r * n + k];
+            s[r * n + k] = s[r * n + p];
+            s[r * n + p] = t;
+        }
+        for (int r = 0; p != k && r < m; ++r) {
+            const double t = b[r * n + k];
+            b[r * n + k] = b[r * n + p];
+            b[r * n + p] = t;
+        }
 
-/* The five rows or columns of a slide are two forces u at a lever, with the moments m, and three
-   torques n. This holds the vectors dual to (u_0, u_1, z), with the axis z = u_0 x u_1, and those
-   dual to n. */
-typedef struct slide_duals {
-    v3 u[3], n[3]; /* u[2] is dual to z */
-    v3 m[2];
-    v3 z;
-} slide_duals;
+        /* Eliminate the rest of row k by operations on columns. */
+        for (int c = k + 1; c < n; ++c) {
+            const double f = s[k * n + c] / s[k * n + k];
+            for (int r = k; r < n; ++r) s[r * n + c] -= f * s[r * n + k];
+            for (int r = 0; r < m; ++r) b[r * n + c] -= f * b[r * n + k];
+        }
+    }
+
+    /* S is lower triangular now: X_k = (B_k - sum of X_c S_ck over c > k) / S_kk. */
+    for (int k = n - 1; k >= 0; --k)
+        for (int r = 0; r < m; ++r) {
+            double x = b[r * n + k];
+            for (int c = k + 1; c < n; ++c) x -= b[r * n + c] * s[c * n + k];
+            b[r * n + k] = x / s[k * n + k];
+        }
+    return 1;
+}
+
+/* ---- joints ---- */
+
+/* A motion or a wrench: (shift; rotation) or (force; torque). */
+typedef struct six {
+    v3 force, torque;
+} six;
+
+/* The rows (or columns) of a joint are forces u at a lever, with the moments m, and torques n. Both
+   are completed to three directions: those added, at the end, are the free ones, perpendicular to
+   all others. */
+typedef struct joint_basis {
+    int forces, torques; /* number of rows of each */
+    v3 u[3], n[3];       /* directions, the free ones last */
+    v3 m[3];             /* moments of the forces */
+    v3 dual_u[3], dual_n[3];
+} joint_basis;
+
+static void complete(v3 v[3], int count) {
+    if (count == 1) v[1] = v3_perpendicular(v[0]);
+    if (count < 3) v[2] = v3_cross(v[0], v[1]);
+}
 
 static void duals_of_three(const v3 v[3], v3 out[3]) {
     for (int k = 0; k < 3; ++k) out[k] = v3_cross(v[(k + 1) % 3], v[(k + 2) % 3]);
@@ -89,94 +139,100 @@ static void duals_of_three(const v3 v[3], v3 out[3]) {
     for (int k = 0; k < 3; ++k) out[k] = v3_scale(out[k], over);
 }
 
-/* Duals of five 6-vectors. Entry c of vector k is at[k * by + c * step]. */
-static slide_duals duals_of(const double *at, int by, int step) {
-    v3 force[5], torque[5];
-    for (int k = 0; k < 5; ++k) {
+/* Of 6-vectors: entry c of vector k is at[k * by + c * step]. */
+static ALWAYS_INLINE joint_basis basis_of(const double *at, int by, int step, int rows,
+                                          int forces) {
+    joint_basis d = {.forces = forces, .torques = rows - forces};
+    for (int k = 0; k < rows; ++k) {
         const double *v = at + k * by;
-        force[k] = (v3){v[0], v[step], v[2 * step]};
-        torque[k] = (v3){v[3 * step], v[4 * step], v[5 * step]};
+        const v3 torque = {v[3 * step], v[4 * step], v[5 * step]};
+        if (k < forces) {
+            d.u[k] = (v3){v[0], v[step], v[2 * step]};
+            d.m[k] = torque;
+        } else
+            d.n[k - forces] = torque;
     }
 
-    slide_duals d;
-    d.z = v3_cross(force[0], force[1]);
-    d.m[0] = torque[0];
-    d.m[1] = torque[1];
-    const v3 u[3] = {force[0], force[1], d.z};
-    duals_of_three(u, d.u);
-    duals_of_three(torque + 2, d.n);
+    complete(d.u, d.forces);
+    complete(d.n, d.torques);
+    duals_of_three(d.u, d.dual_u);
+    duals_of_three(d.n, d.dual_n);
     return d;
 }
 
-/* R: motions without a part along z that satisfy unit gammas, G_b R = 1. */
-static void set_r(const slide_duals *d, double *r) {
-    for (int k = 0; k < 5; ++k) {
-        v3 shift = {0, 0, 0}, rotation = {0, 0, 0};
-        if (k < 2)
-            shift = d->u[k];
-        else {
-            rotation = d->n[k - 2];
-            for (int e = 0; e < 2; ++e) shift = v3_mad(shift, -v3_dot(d->m[e], rotation), d->u[e]);
-        }
-
-        const double v[6] = {shift.x, shift.y, shift.z, rotation.x, rotation.y, rotation.z};
-        for (int c = 0; c < 6; ++c) r[5 * c + k] = v[c];
-    }
+/* The 6-vector with the given torque part that the forces do not see. */
+static six with_torque(const joint_basis *d, v3 torque) {
+    six v = {{0, 0, 0}, torque};
+    for (int e = 0; e < d->forces; ++e)
+        v.force = v3_mad(v.force, -v3_dot(d->m[e], torque), d->dual_u[e]);
+    return v;
 }
 
-/* L: multipliers of a wrench, L W_b = 1. */
-static void set_l(const slide_duals *d, double *l) {
-    for (int k = 0; k < 5; ++k) {
-        v3 force = {0, 0, 0}, torque = {0, 0, 0};
-        if (k < 2)
-            force = d->u[k];
-        else {
-            torque = d->n[k - 2];
-            for (int e = 0; e < 2; ++e) force = v3_mad(force, -v3_dot(d->m[e], torque), d->u[e]);
-        }
-        v3_to(force, l + 6 * k);
-        v3_to(torque, l + 6 * k + 3);
-    }
+/* The vector that is dual to row k. */
+static six dual_of(const joint_basis *d, int k) {
+    if (k < d->forces) return (six){d->dual_u[k], {0, 0, 0}};
+    return with_torque(d, d->dual_n[k - d->forces]);
 }
 
-static int factor_slide(skel__lu_full *b, double *parent) {
-    const slide_duals rows = duals_of(b->gb, 6, 1), columns = duals_of(b->wb, 1, 5);
-    const double z[6] = {rows.z.x, rows.z.y, rows.z.z, 0, 0, 0};
-    double r[36], ta[6], product[36], sum[36], kab[36], kba[36];
+/* The k-th vector that is perpendicular to all rows: displacements, then rotations. */
+static six free_of(const joint_basis *d, int k) {
+    const int displacements = 3 - d->forces;
+    if (k < displacements) return (six){d->u[d->forces + k], {0, 0, 0}};
+    return with_torque(d, d->n[d->torques + k - displacements]);
+}
 
-    /* L and t of the columns; R and z of the rows; s = t^T A z */
-    set_r(&rows, r);
-    set_l(&columns, b->l);
-    memset(b->t, 0, sizeof b->t);
-    v3_to(columns.z, b->t);
-    multiply(b->t, b->a, ta, 1, 6, 6);
-    double s = 0;
-    for (int k = 0; k < 6; ++k) s += ta[k] * z[k];
-    if (!(fabs(s) > 0)) return 0;
+/* Writes v to column k of a matrix with `columns` columns, or to row k of one with 6. */
+static ALWAYS_INLINE void to_column(six v, int k, int columns, double *out) {
+    const double x[6] = {v.force.x, v.force.y, v.force.z, v.torque.x, v.torque.y, v.torque.z};
+    for (int c = 0; c < 6; ++c) out[columns * c + k] = x[c];
+}
+static void to_row(six v, int k, double *out) {
+    v3_to(v.force, out + 6 * k);
+    v3_to(v.torque, out + 6 * k + 3);
+}
 
-    /* Q = R - z (t^T A R) / s */
-    for (int k = 0; k < 6; ++k) b->z_over_s[k] = z[k] / s;
-    multiply(ta, r, product, 1, 6, 5);
-    for (int c = 0; c < 6; ++c)
-        for (int k = 0; k < 5; ++k) b->q[5 * c + k] = r[5 * c + k] - b->z_over_s[c] * product[k];
+static ALWAYS_INLINE int factor_joint(skel__lu_full *b, double *parent, int rows) {
+    const int n = 6 - rows;
+    const joint_basis row = basis_of(b->gb, 6, 1, rows, b->length_rows);
+    const joint_basis column = basis_of(b->wb, 1, rows, rows, b->length_rows);
+    double r[36], s[36], ta[36], product[36], sum[36], kab[36], kba[36];
+
+    /* R and Z of the rows; L and T of the columns; S = T^T A Z; Z S^-1 */
+    for (int k = 0; k < rows; ++k) {
+        to_column(dual_of(&row, k), k, rows, r);
+        to_row(dual_of(&column, k), k, b->l);
+    }
+    for (int k = 0; k < n; ++k) {
+        to_column(free_of(&row, k), k, n, b->z_over_s);
+        to_row(free_of(&column, k), k, b->t);
+    }
+    multiply(b->t, b->a, ta, n, 6, 6);
+    multiply(ta, b->z_over_s, s, n, 6, n);
+    if (!divide_right(b->z_over_s, s, 6, n)) return 0;
+
+    /* Q = R - Z S^-1 (T^T A R) */
+    multiply(ta, r, product, n, 6, rows);
+    multiply(b->z_over_s, product, b->q, 6, n, rows);
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all columns are set */
+    for (int k = 0; k < 6 * rows; ++k) b->q[k] = r[k] - b->q[k];
     if (!parent) return 1;
 
-    /* Y = -Q G_a - z (t^T K_ba) / s */
+    /* Y = -Q G_a - Z S^-1 (T^T K_ba) */
     double *y = b->y_by_parent;
     to_rows(b->kab, kab);
     to_rows(b->kba, kba);
-    multiply(b->q, b->ga, y, 6, 5, 6);
-    multiply(b->t, kba, product, 1, 6, 6);
-    for (int c = 0; c < 6; ++c)
-        for (int k = 0; k < 6; ++k) y[6 * c + k] = -y[6 * c + k] - b->z_over_s[c] * product[k];
+    multiply(b->q, b->ga, y, 6, rows, 6);
+    multiply(b->t, kba, product, n, 6, 6);
+    multiply(b->z_over_s, product, sum, 6, n, 6);
+    for (int k = 0; k < 36; ++k) y[k] = -y[k] - sum[k];
 
     /* Lambda = L (A Y + K_ba) */
     multiply(b->a, y, sum, 6, 6, 6);
     for (int k = 0; k < 36; ++k) sum[k] += kba[k];
-    multiply(b->l, sum, b->l_by_parent, 5, 6, 6);
+    multiply(b->l, sum, b->l_by_parent, rows, 6, 6);
 
     /* A_a += K_ab Y - W_a Lambda */
-    multiply(b->wa, b->l_by_parent, product, 6, 5, 6);
+    multiply(b->wa, b->l_by_parent, product, 6, rows, 6);
     add_rows(parent, -1.0, product);
     if (!b->is_coupled) return 1;
     multiply(kab, y, product, 6, 6, 6);
@@ -184,20 +240,22 @@ static int factor_slide(skel__lu_full *b, double *parent) {
     return 1;
 }
 
-/* y_0 = Q gamma + z (t.rho_b) / s,  lambda_0 = L (A y_0 - rho_b) */
-static void inward_slide(skel__lu_full *b, const double *rho, const double *gamma,
-                         double *rho_parent) {
-    double left[6], product[6], kab[36], t_rho = 0;
-    multiply(b->q, gamma, b->y0, 6, 5, 1);
-    for (int k = 0; k < 3; ++k) t_rho += b->t[k] * rho[k];
-    for (int k = 0; k < 6; ++k) b->y0[k] += b->z_over_s[k] * t_rho;
+/* y_0 = Q gamma + Z S^-1 (T^T rho_b),  lambda_0 = L (A y_0 - rho_b) */
+static ALWAYS_INLINE void inward_joint(skel__lu_full *b, const double *rho, const double *gamma,
+                                       double *rho_parent, int rows) {
+    const int n = 6 - rows;
+    double left[6], product[6], kab[36], t_rho[6];
+    multiply(b->q, gamma, b->y0, 6, rows, 1);
+    multiply(b->t, rho, t_rho, n, 6, 1);
+    multiply(b->z_over_s, t_rho, product, 6, n, 1);
+    for (int k = 0; k < 6; ++k) b->y0[k] += product[k];
     multiply(b->a, b->y0, left, 6, 6, 1);
     for (int k = 0; k < 6; ++k) left[k] -= rho[k];
-    multiply(b->l, left, b->l0, 5, 6, 1);
+    multiply(b->l, left, b->l0, rows, 6, 1);
     if (!rho_parent) return;
 
     /* rho_a += W_a lambda_0 - K_ab y_0 */
-    multiply(b->wa, b->l0, product, 6, 5, 1);
+    multiply(b->wa, b->l0, product, 6, rows, 1);
     for (int k = 0; k < 6; ++k) rho_parent[k] += product[k];
     if (!b->is_coupled) return;
     to_rows(b->kab, kab);
@@ -206,17 +264,17 @@ static void inward_slide(skel__lu_full *b, const double *rho, const double *gamm
 }
 
 /* y_b = y_0 + Y y_a,  lambda = lambda_0 + Lambda y_a */
-static void outward_slide(const skel__lu_full *b, const double *y_parent, double *y,
-                          double *lambda) {
+static ALWAYS_INLINE void outward_joint(const skel__lu_full *b, const double *y_parent, double *y,
+                                        double *lambda, int rows) {
     double product[6];
     memcpy(y, b->y0, sizeof b->y0);
-    memcpy(lambda, b->l0, 5 * sizeof *lambda);
+    memcpy(lambda, b->l0, (size_t)rows * sizeof *lambda);
     if (!y_parent) return;
 
     multiply(b->y_by_parent, y_parent, product, 6, 6, 1);
     for (int k = 0; k < 6; ++k) y[k] += product[k];
-    multiply(b->l_by_parent, y_parent, product, 5, 6, 1);
-    for (int k = 0; k < 5; ++k) lambda[k] += product[k];
+    multiply(b->l_by_parent, y_parent, product, rows, 6, 1);
+    for (int k = 0; k < rows; ++k) lambda[k] += product[k];
 }
 
 /* ---- wobbling masses ---- */
@@ -266,23 +324,31 @@ int skel__lu_invert(double *a) {
     return 1;
 }
 
+/* Joints with one freedom have a copy of each function with a constant number of rows. */
+#define ROWS_OF_ONE_FREEDOM 5
+
 int skel__lu_full_factor(const double *a, skel__lu_full *b, double *parent) {
     to_rows(a, b->a);
-    return b->rows > 0 ? factor_slide(b, parent) : factor_wobble(b, parent);
+    if (b->rows == ROWS_OF_ONE_FREEDOM) return factor_joint(b, parent, ROWS_OF_ONE_FREEDOM);
+    return b->rows > 0 ? factor_joint(b, parent, b->rows) : factor_wobble(b, parent);
 }
 
 void skel__lu_full_inward(skel__lu_full *b, const double *rho, const double *gamma,
                           double *rho_parent) {
-    if (b->rows > 0)
-        inward_slide(b, rho, gamma, rho_parent);
+    if (b->rows == ROWS_OF_ONE_FREEDOM)
+        inward_joint(b, rho, gamma, rho_parent, ROWS_OF_ONE_FREEDOM);
+    else if (b->rows > 0)
+        inward_joint(b, rho, gamma, rho_parent, b->rows);
     else
         inward_wobble(b, rho, rho_parent);
 }
 
 void skel__lu_full_outward(const skel__lu_full *b, const double *rho, const double *y_parent,
                            double *y, double *lambda) {
-    if (b->rows > 0)
-        outward_slide(b, y_parent, y, lambda);
+    if (b->rows == ROWS_OF_ONE_FREEDOM)
+        outward_joint(b, y_parent, y, lambda, ROWS_OF_ONE_FREEDOM);
+    else if (b->rows > 0)
+        outward_joint(b, y_parent, y, lambda, b->rows);
     else
         outward_wobble(b, rho, y_parent, y);
 }

@@ -259,7 +259,7 @@ static skel_status check_spring(skel__owner o, const skel_joint_desc *d, int has
                   {"spring.damping", d->spring.damping});
     SKEL__CHECK(skel__check_finite(o, "spring.rest", &d->spring.rest, 1));
     if ((d->spring.stiffness > 0 || d->spring.damping > 0) && !has_one_axis)
-        return fail(o, "spring: must be 0, only a hinge and a slide have one");
+        return fail(o, "spring: must be 0, only joints with one coordinate have one");
     return SKEL_OK;
 }
 
@@ -274,7 +274,7 @@ static skel_status check_muscle(skel__owner o, const skel_joint_desc *d, int has
 
     if (!(d->muscle.growth > 0)) return SKEL_OK;
     if (!has_one_axis)
-        return fail(o, "muscle.growth: must be 0, only a hinge and a slide have a muscle");
+        return fail(o, "muscle.growth: must be 0, only joints with one coordinate have a muscle");
     if (!(d->muscle.max > 0)) return fail(o, "muscle.max: is 0, must be > 0");
     if (d->muscle.start > d->muscle.max)
         return fail(o, "muscle.start: is %g, must be at most muscle.max, which is %g",
@@ -293,7 +293,7 @@ static skel_status check_joint_bodies(skel__owner o, int32_t nb, const skel_join
 
 skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_joint_desc *d) {
     if (!skel__is_joint_type(d->type))
-        return fail(o, "type: is %d, must be 0 to %d", d->type, SKEL__JOINT_KIND_COUNT - 1);
+        return fail(o, "type: is %d, must be 0 to %d", d->type, skel__joint_kind_count - 1);
     SKEL__CHECK(check_joint_bodies(o, body_count, d));
 
     SKEL__CHECK(skel__check_finite(o, "frames[0].position", d->parent_position, 3));
@@ -312,7 +312,7 @@ skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_join
     const int has_one_axis = skel__joint_kinds[d->type].has_axis;
     const int has_motor = d->motor != 0 || d->motor_curve.count > 0;
     if (has_motor && !has_one_axis)
-        return fail(o, "motor: must be 0, only a hinge and a slide have one");
+        return fail(o, "motor: must be 0, only joints with one coordinate have one");
 
     SKEL__CHECK(check_spring(o, d, has_one_axis));
     SKEL__CHECK(check_muscle(o, d, has_one_axis));

@@ -76,28 +76,41 @@ static int find_chain(const skel_model *m, int32_t root, int32_t tip, chain *c) 
     return 1;
 }
 
-/* The axes of a joint: z; z and x of a universal joint; x, y and z of a ball joint. If the chain
+/* The axes of a joint, at coordinates 0, where the outer and the inner frame coincide. If the chain
    runs against the direction of the joint, its motion is the inverse: the axes come in reverse
    order and with reversed directions. Returns their number. */
 static int32_t add_axes(const skel__joint *j, int32_t index, pose frame, int reversed,
                         skel__dh_axis *out) {
-    const v3 x = q_rotate(frame.q, (v3){1, 0, 0});
-    const v3 y = q_rotate(frame.q, (v3){0, 1, 0});
-    const v3 z = q_rotate(frame.q, (v3){0, 0, 1});
-    const v3 ball[] = {x, y, z};
-    const v3 other[] = {z, x};
-    const v3 *axis = j->type == SKEL_JOINT_BALL ? ball : other;
     const int32_t n = skel__joint_nv(j->type);
 
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = reversed ? n - 1 - k : k;
         out[k].point = frame.p;
-        out[k].direction = reversed ? v3_neg(axis[part]) : axis[part];
+        const v3 axis = skel__freedom_axis(j->type, frame.q, frame.q, part);
+        out[k].direction = reversed ? v3_neg(axis) : axis;
         out[k].type = skel__is_length(j->type, part) ? SKEL_JOINT_SLIDE : SKEL_JOINT_HINGE;
         out[k].joint = index;
         out[k].part = part;
     }
     return n;
+}
+
+/* Whether rows can represent the joint. A row turns about its axis or slides along it, so that a
+   joint that turns by 1 rad must not move its point. */
+static int is_representable(const skel__joint *j) {
+    static const double test[4] = {1, 0, 0, 0};
+    const skel_joint_kind *kind = &skel__joint_kinds[j->type];
+    if (!kind->has_axis || kind->dof_kind[0] == SKEL_COORDINATE_LENGTH) return 1;
+
+    const pose x = skel__joint_pose(j, test);
+    return v3_dot(x.p, x.p) == 0;
+}
+
+/* Returns the first joint of the chain that rows cannot represent, or -1. */
+static int32_t find_unrepresentable(const skel_model *m, const chain *c) {
+    for (int32_t i = 0; i < c->length; ++i)
+        if (!is_representable(&m->joint[c->joint[i]])) return c->joint[i];
+    return -1;
 }
 
 /* Goes along the chain with all joint coordinates at 0. x is the pose of the root and becomes that
@@ -157,6 +170,13 @@ static skel_status extract(const skel_model *m, const skel_dh_chain_desc *d,
         return skel__fail(err, SKEL_E_TREE, d->tip, -1,
                           "tip: no chain of joints connects '%s' to '%s'",
                           root < 0 ? "world" : m->body[root].name, m->body[d->tip].name);
+
+    const int32_t wrong = find_unrepresentable(m, &c);
+    if (wrong >= 0)
+        return skel__fail(err, SKEL_E_UNSUPPORTED, -1, wrong,
+                          "joints[%d]: '%s' is a %s joint, which a DH table cannot represent",
+                          wrong, m->joint[wrong].name,
+                          skel__joint_kinds[m->joint[wrong].type].name);
 
     pose x = skel__initial_pose(m, root);
     const int32_t n = find_axes(m, &c, root, &x, axes);

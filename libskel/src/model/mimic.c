@@ -17,8 +17,8 @@ static skel_status check_joint(const skel_model *m, int32_t j, int32_t mimic, sk
 
     if (!skel__joint_kinds[joint->type].has_axis)
         return skel__fail(err, SKEL_E_JOINT, -1, mimic,
-                          "joints[%d].mimic: '%s' is a %s joint, both joints must be a hinge or "
-                          "a slide",
+                          "joints[%d].mimic: '%s' is a %s joint, both joints must have one "
+                          "coordinate",
                           mimic, joint->name, skel__joint_kinds[joint->type].name);
     if (joint->is_loop)
         return skel__fail(err, SKEL_E_JOINT, -1, mimic,

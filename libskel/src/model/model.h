@@ -176,6 +176,27 @@ static inline int32_t skel__joint_rows(int32_t type) {
     return skel__joint_kinds[type].row_count;
 }
 
+/* Every freedom of a joint is a screw motion: at a unit velocity k, b moves along its axis by
+   skel__joint_shift [m/s] and rotates about it by skel__joint_turn [rad/s]. */
+static inline double skel__joint_shift(const skel__joint *j, int k) {
+    return skel__is_length(j->type, k) ? 1.0 : 0.0;
+}
+static inline double skel__joint_turn(const skel__joint *j, int k) {
+    return skel__is_length(j->type, k) ? 0.0 : 1.0;
+}
+/* Whether coordinate k is an angle that returns to the same pose after a full turn. */
+static inline int skel__is_periodic(const skel__joint *j, int k) {
+    return skel__joint_kinds[j->type].q_kind[k] == SKEL_COORDINATE_ANGLE &&
+           skel__joint_shift(j, k) == 0;
+}
+
+/* Axis of velocity k, in the axes that the orientations of the two frames lead to. */
+static inline v3 skel__freedom_axis(int32_t type, quat outer, quat inner, int k) {
+    static const v3 unit[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const skel__joint_motion *motion = &skel__joint_motions[type];
+    return q_rotate(motion->freedom[k].is_inner ? inner : outer, unit[motion->freedom[k].axis]);
+}
+
 /* Pose of the inner frame in the outer frame at the coordinates q. */
 pose skel__joint_pose(const skel__joint *j, const double *q);
 
