@@ -16,9 +16,20 @@ enum {
     URDF_CONTINUOUS,
     URDF_PRISMATIC,
     URDF_FIXED,
-    URDF_FLOATING, /* the child moves freely; only below the root */
-    URDF_SPHERICAL /* a ball joint; PyBullet reads it, ROS does not */
+    URDF_FLOATING,  /* the child moves freely; only below the root */
+    URDF_SPHERICAL, /* a ball joint; PyBullet reads it, ROS does not */
+    URDF_TYPE_COUNT
 };
+
+typedef struct urdf_type {
+    const char *name;
+    int32_t joint;    /* SKEL_JOINT_* of the model; a floating joint becomes none */
+    int32_t dof;      /* number of coordinates; only a joint with one can mimic another */
+    bool has_axis;    /* <axis> is used */
+    bool has_range;   /* lower and upper of <limit> bound the coordinate */
+    bool is_standard; /* ROS reads it */
+} urdf_type;
+extern const urdf_type urdf_types[URDF_TYPE_COUNT]; /* by URDF_* */
 
 typedef struct urdf_link {
     const char *name;

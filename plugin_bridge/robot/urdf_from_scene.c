@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a URDF document of a scene whose bodies form a tree: one link per body, one joint per
-   joint. The frame of a link lies on the axis of its joint, as URDF requires. Ball and universal
-   joints become hinges in series, with links without mass between them. */
+   joint. The frame of a link lies on the axis of its joint, as URDF requires. A joint with several
+   axes, for which URDF has no type, becomes hinges and slides in series, with links without mass
+   between them. */
 #include "robot/urdf.h"
+#include "robot/joint_graph.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -17,10 +19,12 @@ typedef struct maker {
     const skel_model *model;
     urdf_document *u;
     int32_t nb;
-    bool *is_root;      /* (nb + 1) index 0 is the world */
-    double (*frame)[7]; /* (nb + 1) the link's frame in the body's frame */
-    bool *has_link;     /* (nb + 1) the link was added */
-    bool has_world;     /* the document needs a link for the world */
+    robot_graph graph;
+    bool *is_root;           /* (nb + 1) index 0 is the world */
+    double (*frame)[7];      /* (nb + 1) the link's frame in the body's frame */
+    const double **own_pose; /* (nb + 1) pose of the named frame with the body's name; NULL: none */
+    bool *has_link;          /* (nb + 1) the link was added */
+    bool has_world;          /* the document needs a link for the world */
 } maker;
 
 static skel_body_desc body_of(const maker *m, int32_t i) {
@@ -150,8 +154,7 @@ typedef struct step {
 
 static step step_of(const maker *m, int32_t k, int32_t far) {
     step s = {.j = joint_of(m, k), .far = far, .index = k};
-    s.kind.struct_size = sizeof s.kind;
-    skel_joint_kind_get(s.j.type, &s.kind);
+    s.kind = scene_joint_kind(s.j.type);
 
     const double parent[7] = {s.j.parent_position[0],    s.j.parent_position[1],
                               s.j.parent_position[2],    s.j.parent_orientation[0],
@@ -174,22 +177,36 @@ static step step_of(const maker *m, int32_t k, int32_t far) {
    inner frame. Returns whether it lies on the joint's axis, as URDF requires. */
 static bool choose_frame(maker *m, const step *s) {
     double *out = m->frame[s->far + 1];
-    const robot_data *r = m->s->robot;
-    memcpy(out, s->inner, sizeof s->inner);
-    for (int32_t i = 0; r && i < r->frame_count; ++i) {
-        const robot_frame *f = &r->frames[i];
-        double x[7];
-        if (f->body != s->far || strcmp(f->name, link_name(m, s->far)) != 0) continue;
-        robot_pose_inverse(s->inner, x);
-        robot_pose_mul(x, f->pose, x);
+    const double *own = m->own_pose[s->far + 1];
+    double x[7];
+    memcpy(out, own ? own : s->inner, sizeof s->inner);
+    if (!own) return true;
+    robot_pose_inverse(s->inner, x);
+    robot_pose_mul(x, own, x);
 
-        /* A rotation needs the frame on the axis; several axes need it at their intersection. */
-        const bool rotates = s->kind.dof > 0 && s->kind.dof_kind[0] == SKEL_COORDINATE_ANGLE;
-        memcpy(out, f->pose, sizeof f->pose);
-        if (rotates && (fabs(x[0]) > URDF_ON_AXIS_M || fabs(x[1]) > URDF_ON_AXIS_M)) return false;
-        return !rotates || s->kind.has_axis || fabs(x[2]) <= URDF_ON_AXIS_M;
+    /* A rotation needs the frame on the axis; several axes need it at their intersection. */
+    bool rotates = false;
+    for (int32_t k = 0; k < s->kind.dof; ++k)
+        rotates = rotates || s->kind.dof_kind[k] == SKEL_COORDINATE_ANGLE;
+    if (rotates && (fabs(x[0]) > URDF_ON_AXIS_M || fabs(x[1]) > URDF_ON_AXIS_M)) return false;
+    return !rotates || s->kind.has_axis || fabs(x[2]) <= URDF_ON_AXIS_M;
+}
+
+/* The type of URDF with the motion of the joint; -1: there is none. */
+static int32_t type_of(const step *s) {
+    for (int32_t k = 0; k < URDF_TYPE_COUNT; ++k) {
+        const urdf_type *t = &urdf_types[k];
+        if (t->is_standard && t->joint == s->j.type && t->dof == s->kind.dof) return k;
     }
-    return true;
+    return -1;
+}
+
+/* Whether one joint of URDF represents the joint. If the joint has several axes, URDF must have its
+   type. URDF has no limits for such a type, and other coordinates if the tree passes the joint
+   backwards. */
+static bool is_one_joint(const step *s) {
+    if (s->kind.dof <= 1) return true;
+    return type_of(s) >= 0 && !s->j.limits.is_set && s->sense > 0.0;
 }
 
 /* Limits of the drive. URDF requires a number even if they are not known. */
@@ -198,11 +215,21 @@ static void set_drive(const robot_drive *d, urdf_joint *j) {
     j->effort = d && d->effort > 0.0 ? d->effort : URDF_NO_LIMIT;
 }
 
-static void set_limits(const maker *m, const step *s, int32_t part, urdf_joint *j) {
+/* Type, limits, damping and mimic of a joint that has one axis of the step, or all of them. */
+static void set_motion(const maker *m, const step *s, int32_t part, urdf_joint *j) {
     const robot_data *r = m->s->robot;
     const robot_drive *d = r && r->drives ? &r->drives[s->index] : NULL;
-    const bool has_bounds = s->j.limits.is_set && s->j.type != SKEL_JOINT_BALL;
-    const bool is_length = s->kind.dof_kind[0] == SKEL_COORDINATE_LENGTH;
+    const bool has_bounds = robot_has_range(&s->j, part);
+    const bool is_length = s->kind.dof_kind[part] == SKEL_COORDINATE_LENGTH;
+
+    if (s->j.friction > 0.0) {
+        j->has_dynamics = true;
+        j->damping = s->j.friction;
+    }
+    if (s->kind.dof > 1 && is_one_joint(s)) {
+        j->type = type_of(s);
+        return;
+    }
 
     if (is_length)
         j->type = URDF_PRISMATIC;
@@ -216,11 +243,6 @@ static void set_limits(const maker *m, const step *s, int32_t part, urdf_joint *
     j->has_upper = has_bounds;
     j->lower = has_bounds ? s->j.limits.low[part] : 0.0;
     j->upper = has_bounds ? s->j.limits.high[part] : 0.0;
-
-    if (s->j.friction > 0.0) {
-        j->has_dynamics = true;
-        j->damping = s->j.friction;
-    }
     if (s->j.mimic.source < 0) return;
 
     j->mimic_name = skel_model_joint_name(m->model, s->j.mimic.source);
@@ -246,23 +268,17 @@ static void add_axis(maker *m, const step *s, int32_t part, const double axis[3]
     for (int k = 0; k < 3; ++k) z[k] = s->sense * axis[k];
     scene_unrotate(to + 3, z, j->axis);
     j->has_axis = true;
-    set_limits(m, s, part, j);
+    set_motion(m, s, part, j);
 }
 
-/* Adds a joint. One with several axes becomes hinges in series, with links without mass between
-   them whose frame is the joint's. The last hinge leads to the link `last`, whose frame in the far
-   body is `frame`. */
+/* Adds a joint. If URDF has no type for its several axes, it becomes hinges and slides in series,
+   with links without mass between them whose frame is the joint's. The last of them leads to the
+   link `last`, whose frame in the far body is `frame`. */
 static void add_joint(maker *m, const step *s, const double frame[7], const char *last) {
-    static const double ex[3] = {1, 0, 0}, ey[3] = {0, 1, 0}, ez[3] = {0, 0, 1};
-    static const char *const ball[] = {"x", "y", "z"}, *const universal[] = {"z", "x"};
-    const double *const balls[] = {ex, ey, ez}, *const universals[] = {ez, ex};
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const double identity[7] = {0, 0, 0, 1};
-    const bool is_ball = s->j.type == SKEL_JOINT_BALL;
-    int32_t n = 1; /* number of hinges */
-    if (is_ball)
-        n = 3;
-    else if (s->j.type == SKEL_JOINT_UNIVERSAL)
-        n = 2;
+    const bool is_one = is_one_joint(s);
+    const int32_t n = is_one ? 1 : s->kind.dof;
     double from[7], to[7];
     char name[300], before[300], after[300];
 
@@ -275,12 +291,11 @@ static void add_joint(maker *m, const step *s, const double frame[7], const char
     snprintf(before, sizeof before, "%s", link_name(m, s->near));
     for (int32_t k = 0; k < n; ++k) {
         const int32_t part = s->sense > 0.0 ? k : n - 1 - k;
-        const double *axis = ez;
-        snprintf(name, sizeof name, "%s", s->j.name);
-        if (n > 1) {
-            axis = is_ball ? balls[part] : universals[part];
-            snprintf(name, sizeof name, "%s.%s", s->j.name, is_ball ? ball[part] : universal[part]);
-        }
+        const double *axis = axes[is_one ? 2 : s->kind.dof_axis[part]];
+        if (is_one)
+            snprintf(name, sizeof name, "%s", s->j.name);
+        else
+            robot_part_name(&s->j, part, name, sizeof name);
 
         snprintf(after, sizeof after, "%s", k + 1 < n ? name : last);
         if (k + 1 < n) new_link(m, after);
@@ -307,15 +322,21 @@ static void add_with_helper(maker *m, const step *s) {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* Finds the named frames that have the name of their body. */
+static void find_own_poses(maker *m) {
+    const robot_data *r = m->s->robot;
+    for (int32_t k = 0; r && k < r->frame_count; ++k) {
+        const robot_frame *f = &r->frames[k];
+        const double **own = &m->own_pose[f->body + 1];
+        if (!*own && strcmp(f->name, link_name(m, f->body)) == 0) *own = f->pose;
+    }
+}
+
 /* The frame of a root's link in its body: the named frame with its name, or the body's frame. */
 static void root_frame(maker *m, int32_t i) {
-    const robot_data *r = m->s->robot;
-    const double identity[7] = {0, 0, 0, 1};
-    memcpy(m->frame[i + 1], identity, sizeof identity);
-
-    for (int32_t k = 0; r && k < r->frame_count; ++k)
-        if (r->frames[k].body == i && strcmp(r->frames[k].name, link_name(m, i)) == 0)
-            memcpy(m->frame[i + 1], r->frames[k].pose, sizeof identity);
+    static const double identity[7] = {0, 0, 0, 1};
+    const double *own = m->own_pose[i + 1];
+    memcpy(m->frame[i + 1], own ? own : identity, sizeof identity);
 }
 
 static void root_pose(const maker *m, int32_t i, double x[7]) {
@@ -335,48 +356,26 @@ static bool needs_world(const maker *m, int32_t i) {
     return false;
 }
 
-/* Whether a body is the child of some joint. */
-static bool is_child(const maker *m, int32_t i) {
-    for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k)
-        if (joint_of(m, k).child == i) return true;
-    return false;
-}
-
-/* Marks all bodies that joints connect to marked ones. */
-static void spread(const maker *m, bool *reached) {
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
-            const skel_joint_desc j = joint_of(m, k);
-            bool *a = &reached[j.parent + 1], *b = &reached[j.child + 1];
-            const bool either = *a || *b;
-            grown = grown || *a != *b;
-            *a = either;
-            *b = either;
-        }
-    }
-}
-
 /* The roots are the fixed bodies, and one body of each part that is not connected to them or to the
    world: preferably one that is no child. */
 static bool mark_roots(maker *m) {
-    bool *reached = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *reached);
-    if (!reached) return false;
+    bool *is_reached = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *is_reached);
+    bool *is_child = arena_alloc(m->u->arena, (size_t)m->nb + 1, sizeof *is_child);
+    if (!is_reached || !is_child) return false;
 
-    reached[0] = true;
-    for (int32_t i = 0; i < m->nb; ++i)
-        if (body_of(m, i).motion == SKEL_MOTION_FIXED) {
-            m->is_root[i + 1] = true;
-            reached[i + 1] = true;
-        }
-    spread(m, reached);
+    for (int32_t k = 0; k < m->graph.joint_count; ++k) is_child[m->graph.ends[k][1]] = true;
+    robot_graph_reach(&m->graph, 0, is_reached);
+    for (int32_t i = 0; i < m->nb; ++i) {
+        if (body_of(m, i).motion != SKEL_MOTION_FIXED) continue;
+        m->is_root[i + 1] = true;
+        robot_graph_reach(&m->graph, i + 1, is_reached);
+    }
 
     for (int pass = 0; pass < 2; ++pass)
         for (int32_t i = 0; i < m->nb; ++i) {
-            if (reached[i + 1] || (pass == 0 && is_child(m, i))) continue;
+            if (is_reached[i + 1] || (pass == 0 && is_child[i + 1])) continue;
             m->is_root[i + 1] = true;
-            reached[i + 1] = true;
-            spread(m, reached);
+            robot_graph_reach(&m->graph, i + 1, is_reached);
         }
     return true;
 }
@@ -392,10 +391,7 @@ static skel_status find_roots(maker *m, skel_error *err) {
     }
 
     /* The world is a link if a joint or a named frame refers to it, or a root needs it. */
-    for (int32_t k = 0; k < skel_model_joint_count(m->model); ++k) {
-        const skel_joint_desc j = joint_of(m, k);
-        if (j.parent < 0 || j.child < 0) m->has_world = true;
-    }
+    if (m->graph.first[1] > 0) m->has_world = true;
     for (int32_t i = 0; m->s->robot && i < m->s->robot->frame_count; ++i)
         if (m->s->robot->frames[i].body < 0) m->has_world = true;
 
@@ -423,32 +419,30 @@ static void add_root(maker *m, int32_t i) {
 /* Grows the tree joint by joint. A joint between two bodies that are already in it closes a loop.
    */
 static skel_status grow(maker *m, skel_error *err) {
-    const int32_t nj = skel_model_joint_count(m->model);
-    bool *used = arena_alloc(m->u->arena, (size_t)nj + 1, sizeof *used);
-    if (!used) return SKEL_E_MEMORY;
+    robot_walk walk;
+    if (!robot_walk_start(&walk, &m->graph, m->u->arena)) return SKEL_E_MEMORY;
+    for (int32_t i = 0; i <= m->nb; ++i)
+        if (m->has_link[i]) robot_walk_enter(&walk, i);
 
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (int32_t k = 0; k < nj; ++k) {
-            const skel_joint_desc j = joint_of(m, k);
-            const bool a = m->has_link[j.parent + 1], b = m->has_link[j.child + 1];
-            if (used[k] || (!a && !b)) continue;
-            if (a && b)
-                return doc_error_say(
-                    err, SKEL_E_UNSUPPORTED,
-                    "joints[%d]: '%.60s' closes a loop, which URDF cannot represent", (int)k,
-                    j.name);
+    for (int32_t k = robot_walk_next(&walk); k >= 0; k = robot_walk_next(&walk)) {
+        const int32_t *ends = m->graph.ends[k];
+        if (m->has_link[ends[0]] && m->has_link[ends[1]])
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "joints[%d]: '%.60s' closes a loop, which URDF cannot represent",
+                                 (int)k, skel_model_joint_name(m->model, k));
 
-            const step s = step_of(m, k, a ? j.child : j.parent);
-            const bool is_near = choose_frame(m, &s);
-            add_link(m, s.far);
-            if (is_near)
-                add_joint(m, &s, m->frame[s.far + 1], link_name(m, s.far));
-            else
-                add_with_helper(m, &s);
-            used[k] = true;
-            grown = true;
-        }
+        const step s = step_of(m, k, (m->has_link[ends[0]] ? ends[1] : ends[0]) - 1);
+        if (s.kind.dof == 1 && type_of(&s) < 0)
+            return doc_error_say(err, SKEL_E_UNSUPPORTED,
+                                 "joints[%d]: '%.60s' is a %s joint, which URDF cannot represent",
+                                 (int)k, skel_model_joint_name(m->model, k), s.kind.name);
+        const bool is_near = choose_frame(m, &s);
+        add_link(m, s.far);
+        if (is_near)
+            add_joint(m, &s, m->frame[s.far + 1], link_name(m, s.far));
+        else
+            add_with_helper(m, &s);
+        robot_walk_enter(&walk, s.far + 1);
     }
 
     for (int32_t i = 0; i < m->nb; ++i)
@@ -486,9 +480,11 @@ skel_status urdf_make(const skel_scene *s, urdf_document *u, skel_error *err) {
     m.is_root = arena_alloc(u->arena, n, sizeof *m.is_root);
     m.has_link = arena_alloc(u->arena, n, sizeof *m.has_link);
     m.frame = arena_alloc(u->arena, n, sizeof *m.frame);
-    if (u->arena->failed) return SKEL_E_MEMORY;
+    m.own_pose = arena_alloc(u->arena, n, sizeof *m.own_pose);
+    if (!robot_graph_make(&m.graph, s->model, u->arena)) return SKEL_E_MEMORY;
 
     m.frame[0][3] = 1.0;
+    find_own_poses(&m);
     skel_status status = find_roots(&m, err);
     for (int32_t i = 0; status == SKEL_OK && i < m.nb; ++i)
         if (m.is_root[i + 1]) add_root(&m, i);

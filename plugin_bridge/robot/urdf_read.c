@@ -274,28 +274,37 @@ static void open_in_link(reader *r, const char *name, const char **attributes) {
 
 /* ---- joints ---------------------------------------------------------------------------------- */
 
+/* "revolute, continuous, ... or floating": the types that ROS reads. */
+static void list_types(char *out, size_t size) {
+    int32_t last = URDF_TYPE_COUNT - 1;
+    while (!urdf_types[last].is_standard) --last;
+
+    size_t used = 0;
+    for (int32_t k = 0; k <= last && used < size; ++k) {
+        const char *before = k == last ? " or " : ", ";
+        if (!urdf_types[k].is_standard) continue;
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", k ? before : "", urdf_types[k].name);
+    }
+}
+
 static void check_type(reader *r, const char *type) {
     const int32_t known = this_joint(r)->type;
+    char must[128];
+    list_types(must, sizeof must);
+
     if (known == URDF_SPHERICAL)
         warn(
             r,
             "type: is 'spherical', a dialect of PyBullet that ROS does not read: it becomes a ball "
             "joint");
-
     if (!type)
-        wrong(r, "type: is missing, must be revolute, continuous, prismatic or fixed");
-    else if (strcmp(type, "planar") == 0)
-        wrong(r,
-              "type: is '%s', which this version does not support, must be revolute, continuous, "
-              "prismatic or fixed",
-              type);
+        wrong(r, "type: is missing, must be %s", must);
     else if (known < 0)
-        wrong(r, "type: is '%.40s', must be revolute, continuous, prismatic or fixed", type);
+        wrong(r, "type: is '%.40s', must be %s", type, must);
 }
 
 static bool new_joint(reader *r, const char **attributes) {
-    static const char *const types[] = {"revolute", "continuous", "prismatic",
-                                        "fixed",    "floating",   "spherical"};
     urdf_document *u = r->u;
     const char *name = read_name(r, attributes, "joint", "name");
     const char *type = value_of(attributes, "type");
@@ -311,8 +320,8 @@ static bool new_joint(reader *r, const char **attributes) {
     r->at = JOINT;
     memset(r->seen, 0, sizeof r->seen);
 
-    for (int32_t k = 0; type && k < (int32_t)(sizeof types / sizeof *types); ++k)
-        if (strcmp(type, types[k]) == 0) this_joint(r)->type = k;
+    for (int32_t k = 0; type && k < URDF_TYPE_COUNT; ++k)
+        if (strcmp(type, urdf_types[k].name) == 0) this_joint(r)->type = k;
     check_type(r, type);
     return true;
 }
@@ -321,9 +330,10 @@ static void read_axis(reader *r, const char **attributes) {
     urdf_joint *j = this_joint(r);
     const char *text = value_of(attributes, "xyz");
     double x[3];
+    const bool needs_axis = j->type < 0 || urdf_types[j->type].has_axis;
 
     /* A joint without an axis does not need this element, so a wrong one is only a warning. */
-    if (j->type >= URDF_FIXED && (!text || urdf_numbers(text, x, 3) != 3)) {
+    if (!needs_axis && (!text || urdf_numbers(text, x, 3) != 3)) {
         warn(r,
              "axis: xyz: is %s%.48s%s, must be three numbers: ignored, since this joint has no "
              "axis",
@@ -334,7 +344,7 @@ static void read_axis(reader *r, const char **attributes) {
     j->has_axis = read_numbers(r, attributes, "axis", "xyz", 3, j->axis);
     if (!text) wrong(r, "axis: xyz: is missing, must be three numbers");
     const bool is_zero = j->axis[0] == 0.0 && j->axis[1] == 0.0 && j->axis[2] == 0.0;
-    if (is_zero && j->type < URDF_FIXED) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
+    if (is_zero && needs_axis) wrong(r, "axis: xyz: is 0 0 0, must not be zero");
 }
 
 static void read_limit(reader *r, const char **attributes) {

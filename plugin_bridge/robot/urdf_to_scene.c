@@ -206,7 +206,7 @@ static void put_frame(const builder *b, int32_t body, const double x[7], double 
 }
 
 static void set_limits(builder *b, const urdf_joint *j, skel_joint_desc *d) {
-    if (j->type == URDF_CONTINUOUS || j->type >= URDF_FIXED || j->is_locked) return;
+    if (!urdf_types[j->type].has_range || j->is_locked) return;
     if (j->lower > j->upper) {
         robot_note(b->doc, SKEL_OK,
                    "line %d: joint '%.60s': limit: lower: is %g, must be at most upper, which is "
@@ -241,8 +241,6 @@ static void set_limits(builder *b, const urdf_joint *j, skel_joint_desc *d) {
 
 /* A joint of the model, unless it connects links of the same body or leaves the child free. */
 static void add_joint(builder *b, int32_t k) {
-    static const int32_t types[] = {SKEL_JOINT_HINGE, SKEL_JOINT_HINGE, SKEL_JOINT_SLIDE,
-                                    SKEL_JOINT_FIXED, SKEL_JOINT_FIXED, SKEL_JOINT_BALL};
     urdf_joint *j = &b->u->joints[k];
     const int32_t parent = b->u->links[j->parent].body, child = b->u->links[j->child].body;
     skel_joint_desc *d = &b->joints[b->nj];
@@ -252,11 +250,11 @@ static void add_joint(builder *b, int32_t k) {
     /* The joint frame: z along the axis, at the frame of the child. */
     skel_joint_desc_init(d);
     const bool is_rigid = urdf_is_rigid(j);
-    if (j->type < URDF_FIXED) rotation_to_axis(j->axis, turn + 3);
+    if (urdf_types[j->type].has_axis) rotation_to_axis(j->axis, turn + 3);
     robot_pose_mul(b->u->links[j->child].world, turn, x);
 
     d->name = j->name;
-    d->type = is_rigid ? SKEL_JOINT_FIXED : types[j->type];
+    d->type = is_rigid ? SKEL_JOINT_FIXED : urdf_types[j->type].joint;
     d->parent = parent;
     d->child = child;
     put_frame(b, parent, x, d->parent_position, d->parent_orientation);

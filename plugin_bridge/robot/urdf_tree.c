@@ -102,10 +102,10 @@ static bool find_mimics(document *doc, urdf_document *u, const name_table *names
             wrong(doc, j, "mimic: joint", j->mimic_name, "another joint");
         else if (of < 0)
             warn(doc, j, "mimic: joint", j->mimic_name, "which is not a joint: this joint is free");
-        else if (u->joints[of].type > URDF_FIXED)
+        else if (urdf_types[u->joints[of].type].dof > 1)
             warn(doc, j, "mimic: joint", j->mimic_name,
                  "which has more than one coordinate: this joint is free");
-        else if (j->type < URDF_FIXED)
+        else if (urdf_types[j->type].dof == 1)
             j->mimic = of;
     }
 

@@ -79,10 +79,8 @@ static void put_limit(text_buffer *t, const urdf_joint *j) {
 }
 
 static void put_joint(text_buffer *t, const urdf_joint *j) {
-    static const char *const types[] = {"revolute", "continuous", "prismatic",
-                                        "fixed",    "floating",   "spherical"};
     put_named(t, "  <joint name=\"", j->name, "\"");
-    text_addf(t, " type=\"%s\">\n", types[j->type]);
+    text_addf(t, " type=\"%s\">\n", urdf_types[j->type].name);
     put_origin(t, "    ", j->xyz, j->rpy);
 
     put_named(t, "    <parent link=\"", j->parent_name, "\"/>\n");

@@ -64,8 +64,9 @@ SKEL_API skel_status skel_scene_write_dh(const skel_scene *scene, const skel_sce
 SKEL_API skel_status skel_scene_dh_report(const skel_scene *scene, const skel_scene_dh_desc *desc,
                                           char *text, size_t capacity, size_t *needed,
                                           skel_error *err);
-/** Writes the scene as URDF. The contents of a scene that was read from URDF are kept. Ball and
-    universal joints become hinges. SKEL_E_UNSUPPORTED: the scene has loops or driven bodies. */
+/** Writes the scene as URDF. The contents of a scene that was read from URDF are kept. A joint with
+    several velocities becomes hinges and slides if URDF has no type for it. SKEL_E_UNSUPPORTED: the
+    scene has loops, driven bodies, or a joint with one coordinate that URDF has no type for. */
 SKEL_API skel_status skel_scene_write_urdf(const skel_scene *scene, char *text, size_t capacity,
                                            size_t *needed, skel_error *err);
 /** Reads a table (skel-dh/1 or CSV, `length` bytes) and writes it in the given convention. */
