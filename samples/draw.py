@@ -439,8 +439,8 @@ def receipt(motion):
     summary = {**report, **report.get("summary", {})}
     if "integrator" in summary:
         step, steps = summary.get("step") or 0, summary.get("steps") or 0
-        words.append(summary["integrator"] + (f", step {step * 1000:.3g} ms" if step else
-                                              f", {steps:.0f} steps" if steps else ""))
+        counted = f", {steps:.0f} steps" if steps else ""
+        words.append(summary["integrator"] + (f", step {step * 1000:.3g} ms" if step else counted))
     if "energy_drift" in summary:
         words.append(f"energy drift {summary['energy_drift']:.1e}")
     if summary.get("joint_gap", 0) > 0:

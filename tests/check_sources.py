@@ -3,7 +3,8 @@
 """Rules of the sources that a script can check.
 
 check_sources.py                         licence line, length of lines and functions, stray words,
-                                         citations of documents that the repository lacks
+                                         citations of documents that the repository lacks,
+                                         comma statements, nested conditional expressions
 check_sources.py --format CLANG_FORMAT   formatting of all C files
 """
 import ast
@@ -233,10 +234,93 @@ def check_macros():
                     f"{name} has another value in {os.path.relpath(known[0], ROOT)}"
 
 
+# ---- statements: one on a line, and no conditional expression in another one --------------------
+
+TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
+                   r"|'(?:\\.|[^'\\\n])*'|^[ \t]*#(?:\\\n|[^\n])*", re.S | re.M)
+CONTROL = re.compile(r"\s*(?:if|for|while|switch|else|do)\b")
+PREFIX = re.compile(r"(?:(?:if|while|for|switch)\s*\(\)|else\b|do\b|case [^:]*:|\w+:)\s*")
+DECLARATION = re.compile(r"(?!return\b|goto\b)(?:\w+[\s*]+)+\w+\s*(?:$|[\[=,(:])")
+
+
+def without_text(text):
+    """C without comments, literals and directives; the lines stay."""
+    return TOKEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def statements(text):
+    """(line, statement) of C; what stands in brackets is left out."""
+    line, start, found, depth, in_function = 1, 1, "", 0, 0
+    for char in text:
+        line += char == "\n"
+        if depth > 0:
+            depth += (char in "([{") - (char in ")]}")
+            found += char if depth == 0 else ""
+            continue
+        head = found.strip()
+        is_value = head.endswith(("=", ",", "&", "return")) or \
+            head.endswith(")") and in_function > 0 and not CONTROL.match(head)
+        if char in "([" or char == "{" and is_value:
+            depth, found = 1, found + char
+        elif char in "{};":
+            in_function += (char == "{") - (char == "}")
+            if char == ";":
+                yield start, head
+            found = ""
+        else:
+            start = start if head else line
+            found += char
+
+
+def nested_conditionals(text):
+    """Lines of C with a conditional expression in an operand of another one."""
+    line, level = 1, [0]        # per bracket: conditional expressions that it stands in
+    outer = [0]                 # the same at its opening
+    for char in text:
+        line += char == "\n"
+        if char in "([":
+            outer.append(level[-1])
+            level.append(level[-1])
+        elif char == "{":
+            outer.append(0)
+            level.append(0)
+        elif char in ")]}" and len(level) > 1:
+            level.pop()
+            outer.pop()
+        elif char in ",;":
+            level[-1] = outer[-1]
+        elif char == "?":
+            if level[-1] > 0:
+                yield line
+            level[-1] += 1
+
+
+def check_statements():
+    """C of the library and the bridge; all Python."""
+    for path in paths():
+        folder = os.path.relpath(path, ROOT).split(os.sep)[0]
+        if path.endswith(".py"):
+            for node in ast.walk(ast.parse(read(path))):
+                inner = list(ast.walk(node))[1:] if isinstance(node, ast.IfExp) else []
+                if any(isinstance(each, ast.IfExp) for each in inner):
+                    yield path, node.lineno, "a conditional expression in another one"
+        if folder not in ("libskel", "plugin_bridge") or not path.endswith((".c", ".h")):
+            continue
+        text = without_text(read(path))
+        for number in nested_conditionals(text):
+            yield path, number, "a conditional expression in another one"
+        for number, statement in statements(text):
+            while PREFIX.match(statement):
+                statement = PREFIX.sub("", statement, count=1)
+            if "," in statement and not DECLARATION.match(statement):
+                yield path, number, "a comma between statements"
+
+
 def main():
     if sys.argv[1:2] == ["--format"]:
         return check_format(sys.argv[2])
-    problems = [*check_top(), *check_files(), *check_citations(), *check_macros()]
+    problems = [*check_top(), *check_files(), *check_citations(), *check_macros(),
+                *check_statements()]
     for path, number, problem in problems:
         print(f"{os.path.relpath(path, ROOT) if os.path.isabs(path) else path}:{number}: {problem}")
     return 1 if problems else 0

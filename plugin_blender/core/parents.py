@@ -68,7 +68,9 @@ class ParentBodies:
         tried = False
         for a in ancestors(self.bones, i):
             own = self.has_body(a)
-            k = a if own else -1 if self.bones[a].robot else self._coincident_body(a)
+            k = a if own else -1
+            if not own and not self.bones[a].robot:
+                k = self._coincident_body(a)
             tried = tried or k >= 0 and not own
             if k >= 0 and not (tried and self._is_attached(k, i)):
                 self._known[i] = Parent(k, not own)

@@ -52,8 +52,7 @@ def _capsule(head, tail, radius, around=16, rings=6):
     points, faces = [], []
     for k in range(2 * rings):
         low = k < rings
-        angle = (k - rings + (1 if low else 0)) / (rings - 1) * math.pi / 2 if low else \
-            (k - rings) / (rings - 1) * math.pi / 2
+        angle = (k - rings + (1 if low else 0)) / (rings - 1) * math.pi / 2
         height = radius * math.sin(angle) + (0 if low else axis.length)
         wide = max(radius * math.cos(angle), 1e-4)
         for n in range(around):

@@ -352,8 +352,8 @@ class Robots(unittest.TestCase):
             out = os.path.join(common.TEMP, "again.urdf")
             self.assertEqual(bpy.ops.skel.export_urdf(filepath=out, from_bones=True), {"FINISHED"})
             made = self.skelpy.Scene.from_file(out)
-            q = [(0.5 if p == "revolute" else 1.0) if name == "p" else 0.0
-                 for name in made.joint_names]
+            moved = 0.5 if p == "revolute" else 1.0
+            q = [moved if name == "p" else 0.0 for name in made.joint_names]
             pose = frames_of(self.skelpy, made, q)["rack"]
             self.assertLess(math.dist(pose[:3], now.matrix_world @ bone.head), 2 * EXACT)
             turn = turn_between(pose[3:], bone.matrix.to_quaternion().normalized())

@@ -50,7 +50,8 @@ class Maker:
         kinds = self.kinds or {"hinges": ("hinge",), "balls": ("ball",)}.get(
             self.tree, ("hinge", "slide", "universal", "ball"))
         for k in range(self.links):
-            parent = f"link{k - 1}" if k else None if self.free else "world"
+            root = None if self.free else "world"
+            parent = f"link{k - 1}" if k else root
             self.link(f"link{k}", parent, [0.2 * k, 0, 1], draw.pick(kinds))
         if self.tree == "branches":
             for k in range(2):

@@ -348,7 +348,7 @@ def features(document):
         if "limits" in joint and "limit_torque" not in joint:
             found.add("stop")
     for ground in document.get("ground", []):
-        found.add("rigid ground" if "restitution" in ground else
-                  "soft ground" if "law" in ground else "default ground")
+        soft = "soft ground" if "law" in ground else "default ground"
+        found.add("rigid ground" if "restitution" in ground else soft)
     found.update(field["type"] for field in document.get("forces", []))
     return found

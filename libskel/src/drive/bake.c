@@ -538,7 +538,8 @@ skel_status skel_bake_advance(skel_bake *bake, double max_ms) {
     double spent = 0;
 
     /* A long step may stop at the deadline and be resumed. A NaN is a deadline of now: one step. */
-    bake->run.deadline = has_deadline ? start + (max_ms > 0 ? max_ms : 0) : INFINITY;
+    const double budget = max_ms > 0 ? max_ms : 0;
+    bake->run.deadline = has_deadline ? start + budget : INFINITY;
 
     while (bake->error.status == SKEL_OK && bake->done < bake->count) {
         const skel_status status = bake->cvode ? advance_by_tolerance(bake) : advance_on_grid(bake);
