@@ -29,6 +29,7 @@ class BoneSettings:
     role: str = "AUTO"                      # DYNAMIC, DRIVEN, PINNED, SOFT, NONE
     joint: str = "AUTO"                     # a key of joints.CHOICES
     axis: str = "AUTO"                      # X, Y, Z of the bone: the axis of the joint
+    pitch: float = 0.1                      # of a screw: displacement per turn
     limits: str = "AUTO"                    # AUTO: from the rig; CUSTOM, NONE
     limit_low: float = math.radians(-45)    # of a hinge
     limit_high: float = math.radians(45)

@@ -91,6 +91,10 @@ class SkelBone(bpy.types.PropertyGroup):
                         description="How the bone moves at its head")
     axis: EnumProperty(name="Axis", items=AXES, default=BONE.axis, **SETTING,
                        description="The axis of the joint")
+    pitch: FloatProperty(name="Pitch", subtype="DISTANCE", default=BONE.pitch, soft_min=-1.0,
+                         soft_max=1.0, **SETTING,
+                         description="How far a screw moves along its axis in one turn. Negative: "
+                         "it moves back, as a left-handed thread does")
     limits: EnumProperty(name="Limits", items=LIMITS, default=BONE.limits, **SETTING,
                          description="How far the joint turns")
     limit_low: FloatProperty(name="From", subtype="ANGLE", default=BONE.limit_low, min=-math.pi,

@@ -256,6 +256,7 @@ static void put_joint(text_buffer *t, const skel_model *model, int32_t i) {
     put_body_name(t, model, j.child);
     text_add(t, "]");
     put_joint_frames(t, &j);
+    if (any(&j.pitch, 1)) put_number(t, ",\n     \"pitch\": ", j.pitch);
 
     /* Forces along the coordinates. */
     if (any(&j.friction, 1)) put_number(t, ",\n     \"friction\": ", j.friction);

@@ -291,6 +291,7 @@ class JointDesc(C.Structure):
         ("child_position", C.c_double * 3),
         ("child_orientation", C.c_double * 4),
         ("q", C.c_double * 4),
+        ("pitch", C.c_double),
         ("friction", C.c_double),
         ("motor", C.c_double),
         ("motor_curve", Curve),

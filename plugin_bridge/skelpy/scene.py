@@ -54,6 +54,7 @@ class Joint:
     anchor: Optional[Numbers] = None        # at the given pose [m]
     axis: Optional[Numbers] = None          # at the given pose
     axis2: Optional[Numbers] = None         # the second axis, if the type has one
+    pitch: Optional[float] = None           # of a screw: displacement per angle [m/rad]
     frames: Optional[Sequence[Dict[str, Any]]] = None  # instead of anchor and axis
     q: Any = None                           # joint coordinates at the given pose [rad] or [m]
     friction: Optional[float] = None        # damping [N m s/rad] or [N s/m]

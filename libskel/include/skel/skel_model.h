@@ -198,6 +198,7 @@ typedef struct skel_joint_desc {
     /** Joint coordinates at the initial pose, used if a body is `unplaced`. Four zeros (default)
         mean no displacement for every type, also for a ball */
     double q[4];
+    double pitch;    /**< displacement along z per angle [m/rad]; must be 0 */
     double friction; /**< viscous, >= 0 [N m s/rad], on a slide [N s/m] */
     /** beta [N m] or [N], joints with one coordinate only: the torque acts on the parent about +z
         and on the child about -z [HAK e_j] */

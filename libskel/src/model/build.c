@@ -318,6 +318,7 @@ static void copy_joint(build *b, int32_t i, const skel_joint_desc *d) {
     to->ea = m3_transpose(q_matrix(to->fa.q));
     to->eb = m3_transpose(q_matrix(to->fb.q));
 
+    to->pitch = d->pitch;
     to->friction = d->friction;
     to->motor = d->motor;
     to->motor_curve = copy_curve(b, &d->motor_curve);

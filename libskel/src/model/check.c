@@ -282,6 +282,11 @@ static skel_status check_muscle(skel__owner o, const skel_joint_desc *d, int has
     return SKEL_OK;
 }
 
+static skel_status check_pitch(skel__owner o, const skel_joint_desc *d) {
+    if (d->pitch == 0) return SKEL_OK;
+    return fail(o, "pitch: is %g m/rad, must be 0", d->pitch);
+}
+
 static skel_status check_joint_bodies(skel__owner o, int32_t nb, const skel_joint_desc *d) {
     if (d->parent < -1 || d->parent >= nb || d->child < -1 || d->child >= nb)
         return fail(o, "bodies: is [%d, %d], must be -1 (world) to %d", d->parent, d->child,
@@ -302,6 +307,7 @@ skel_status skel__check_joint(skel__owner o, int32_t body_count, const skel_join
     SKEL__CHECK(check_quaternion(o, "frames[1].orientation", d->child_orientation));
 
     SKEL__CHECK(skel__check_finite(o, "q", d->q, 4));
+    SKEL__CHECK(check_pitch(o, d));
     SKEL__CHECK(skel__check_finite(o, "friction", &d->friction, 1));
     SKEL__CHECK(skel__check_finite(o, "motor", &d->motor, 1));
     SKEL__CHECK(skel__check_curve(o, "motor_curve", &d->motor_curve, 1));

@@ -51,6 +51,7 @@ typedef struct skel__joint {
     int32_t q_offset, v_offset; /* index of its first coordinate and velocity */
     pose fa, fb;                /* outer frame in body axes of a, inner frame in those of b */
     m3 ea, eb;                  /* rows: x, y, z axes of those frames in body axes */
+    double pitch;               /* [m/rad] of a screw, otherwise 0 */
     double friction, motor;     /* [N m s] and [N m]; slide: [N s/m] and [N] */
     skel_curve motor_curve;
     int32_t is_smooth; /* motor_curve is cubic */
@@ -179,7 +180,7 @@ static inline int32_t skel__joint_rows(int32_t type) {
 /* Every freedom of a joint is a screw motion: at a unit velocity k, b moves along its axis by
    skel__joint_shift [m/s] and rotates about it by skel__joint_turn [rad/s]. */
 static inline double skel__joint_shift(const skel__joint *j, int k) {
-    return skel__is_length(j->type, k) ? 1.0 : 0.0;
+    return skel__is_length(j->type, k) ? 1.0 : j->pitch;
 }
 static inline double skel__joint_turn(const skel__joint *j, int k) {
     return skel__is_length(j->type, k) ? 0.0 : 1.0;

@@ -147,6 +147,7 @@ skel_status skel_model_get_joint(const skel_model *model, int32_t joint, skel_jo
     v3_to(j->fb.p, d.child_position);
     q_to(j->fb.q, d.child_orientation);
 
+    d.pitch = j->pitch;
     d.friction = j->friction;
     d.motor = j->motor;
     d.motor_curve = j->motor_curve;
