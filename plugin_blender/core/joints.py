@@ -49,6 +49,10 @@ CHOICES = {
     "UNIVERSAL": JointChoice("Universal", "Turns about the X and Z axes of the bone, without "
                              "twist"),
     "FIXED": JointChoice("Fixed", "Does not turn"),
+    "PLANAR": JointChoice("Planar", "Slides in a plane and turns in it, as a character of a side "
+                          "view does. Axis points out of the plane (automatic: X). On a bone "
+                          "without a parent, the plane stands still in the world",
+                          ("axis",), (), on_root=True),
 }
 
 
@@ -136,6 +140,12 @@ class _JointMaker:
             self.joint.limits = [[span[0] - at, span[1] - at] if span else [-math.pi, math.pi]
                                  for span, at in zip(ranges, now)]
 
+    def _planar(self) -> None:
+        """In the plane across an axis of the bone, at the first frame."""
+        axis = self.bone.settings.axis
+        self.joint.type = "planar"
+        self.joint.axis = list(q_rotate(self.bone_axes, AXES[axis if axis != "AUTO" else "X"]))
+
     def _ball(self, limits: Optional[BallLimits]) -> None:
         if limits is None:
             self.joint.anchor = list(self.head)
@@ -189,6 +199,14 @@ class _JointMaker:
             metres = self.shot.metres if robot.kind == "slide" else 1.0
             now = robot_coordinate(self.shot, self.i)
             joint.limits = [v * metres - now for v in robot.limits]
+
+    def from_choice(self) -> None:
+        """A joint that slides, which no rig suggests: the user has chosen it."""
+        bone = self.bone
+        if bone.connected:
+            raise UserError(f"The bone '{bone.blender_name}' cannot slide, because it is connected "
+                            "to its parent. Turn off Connected (Bone properties > Relations)")
+        self._planar()
 
     def from_anatomy(self) -> None:
         """The name of the bone and the bend of the rig at rest, or what the user has set."""
@@ -260,15 +278,18 @@ def _continues_parent(shot: Shot, i: int) -> bool:
 
 def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size: Size,
                gravity: float) -> documents.Joint:
-    """The joint at a bone's head. Its friction is a share of the torque of the bone's weight. up:
-    the bone of the parent body; -1: the world."""
+    """The joint at a bone's head. Its friction is a share of the torque of the bone's weight; a
+    plane that stands still in the world has none. up: the bone of the parent body; -1: the
+    world."""
     bone, settings = shot.bones[i], shot.settings
     head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], point_in_body(shot, i)))]
     joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=head,
                             bodies=[shot.bones[up].name if up >= 0 else WORLD, bone.name])
 
     maker = _JointMaker(shot, i, joint, pose, parent_pose, head)
-    if bone.robot and bone.settings.joint == "AUTO":
+    if CHOICES[bone.settings.joint].on_root:
+        maker.from_choice()
+    elif bone.robot and bone.settings.joint == "AUTO":
         maker.from_robot(bone.robot)
     elif (bone.limits or bone.locked) and bone.settings.limits not in ("CUSTOM", "NONE"):
         maker.from_rig()
@@ -277,6 +298,8 @@ def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size:
 
     if joint.type == "fixed":
         joint.anchor = list(pose[:3])
+        return joint
+    if joint.type == "planar" and up < 0:
         return joint
     share = FRICTION_SHARE * PRESETS[settings.preset].friction * settings.friction * \
         bone.settings.friction

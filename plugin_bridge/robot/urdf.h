@@ -18,6 +18,8 @@ enum {
     URDF_FIXED,
     URDF_FLOATING,  /* the child moves freely; only below the root */
     URDF_SPHERICAL, /* a ball joint; PyBullet reads it, ROS does not */
+    URDF_PLANAR,    /* moves in the plane across <axis> and turns about it; URDF does not specify
+                       x, which is turned with the smallest rotation of z to <axis> */
     URDF_TYPE_COUNT
 };
 

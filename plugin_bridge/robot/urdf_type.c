@@ -31,4 +31,10 @@ const urdf_type urdf_types[URDF_TYPE_COUNT] = {
                        .is_standard = true},
 
     [URDF_SPHERICAL] = {.name = "spherical", .joint = SKEL_JOINT_BALL, .dof = 3},
+
+    [URDF_PLANAR] = {.name = "planar",
+                     .joint = SKEL_JOINT_PLANAR,
+                     .dof = 3,
+                     .has_axis = true,
+                     .is_standard = true},
 };

@@ -246,6 +246,42 @@ class Physics(Baked):
         self.assertGreater(most["link1"], 0.19)     # it went all the way, and stopped
         self.assertGreater(most["link2"], 0.39)
 
+    def test_planar_root(self):
+        """It falls freely in its plane, and leaves it neither by moving nor by turning."""
+        ob = common.chain(2, 0.4)
+        ob.skel.ground, self.scene.frame_end = False, 20
+        root, axes = ob.pose.bones["link0"], ob.data.bones["link0"].matrix_local.to_3x3()
+        across = max(range(3), key=lambda k: abs(axes.col[k].y))
+        root.skel.joint, root.skel.axis = "PLANAR", "XYZ"[across]
+        self.compare(ob)
+        for frame in range(1, 21):
+            self.scene.frame_set(frame)
+            self.assertLess(abs(root.head.y), 1e-5)
+            self.assertGreater(abs(root.matrix.to_3x3().col[across].y), 1 - 1e-5)
+        self.assertAlmostEqual(root.head.z, 2 - 9.81 / 2 * (19 / 24) ** 2, delta=0.01)
+
+    def test_planar_child(self):
+        """It slides across its animated parent, which stands still, and gets keys of both kinds.
+        A connected bone cannot."""
+        ob = common.chain(2, 0.4)
+        ob.skel.preset, ob.skel.ground, self.scene.frame_end = "TAIL", False, 20
+        bone, axes = ob.pose.bones["link1"], ob.data.bones["link1"].matrix_local.to_3x3()
+        across = max(range(3), key=lambda k: abs(axes.col[k].y))
+        bone.skel.joint, bone.skel.axis = "PLANAR", "XYZ"[across]
+        with self.assertRaisesRegex(RuntimeError, "'link1' cannot slide.*Turn off Connected"):
+            bpy.ops.skel.bake_physics()
+
+        bpy.ops.object.mode_set(mode="EDIT")
+        ob.data.edit_bones["link1"].use_connect = False
+        bpy.ops.object.mode_set(mode="OBJECT")
+        self.compare(ob)
+        paths = {path for path, _index in common.curves(ob)}
+        self.assertIn('pose.bones["link1"].location', paths)
+        self.assertIn('pose.bones["link1"].rotation_quaternion', paths)
+        self.scene.frame_set(20)
+        self.assertLess(abs(bone.head.y), 1e-5)
+        self.assertLess(bone.head.z, 1.0)
+
     def test_tail_follows_its_root(self):
         ob = common.chain(6, 0.2)
         ob.skel.preset, ob.skel.ground = "TAIL", False

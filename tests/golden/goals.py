@@ -37,6 +37,7 @@ class Maker:
         if draw.chance(0.5):
             joint["limits"] = {"hinge": [-1.2, draw.between(0.5, 2)], "slide": [-0.1, 0.2],
                                "universal": [[-1, 1], [-1.5, 0.7]],
+                               "planar": [[-0.1, 0.2], [-0.3, 0.1]],
                                "ball": {"cone": 1.2, "twist": [-0.8, 0.8], "axis": [1, 0, 0]},
                                }[kind]
         same = [other["name"] for other in self.scene["joints"]

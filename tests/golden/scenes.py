@@ -9,7 +9,7 @@ INTEGRATORS = ("auto", "conserving", "rk4", "euler", "adams", "bdf")
 SOLVERS = ("tree", "kkt", "pinv")
 JOINTS = ("hinge", "slide", "universal", "ball", "fixed")
 LOOPS = ("ball", "ball", "ball", "universal", "hinge")
-KINDS = ()                      # joint types with scenes of their own; a new one is added here
+KINDS = ("planar",)             # joint types with scenes of their own; a new one is added here
 KIND_COUNT = 36                 # scenes of each
 RAD = 57.29577951308232         # degrees
 END = 13                        # frames: 0.5 s at 24 Hz
@@ -141,14 +141,15 @@ class Maker:
             joint["frames"] = [{"position": draw.vector(0.15), "orientation": draw.direction(4)},
                                {"position": draw.vector(0.15)}]
             q = {"hinge": self.angle(0.3), "slide": 0.05, "ball": draw.small_turn(0.3),
-                 "universal": [self.angle(0.2), self.angle(-0.4)]}
+                 "universal": [self.angle(0.2), self.angle(-0.4)],
+                 "planar": [0.05, -0.03, self.angle(0.3)]}
             if kind in q:
                 joint["q"] = q[kind]
         else:
             joint["anchor"] = anchor
             if kind not in ("ball", "fixed"):
                 joint["axis"] = draw.direction()
-            if kind == "universal":
+            if kind == "universal" or kind == "planar" and draw.chance(0.5):
                 joint["axis2"] = draw.across(joint["axis"])
         self.acts(joint, kind)
         self.scene["joints"].append(joint)
@@ -191,12 +192,14 @@ class Maker:
         elif kind == "universal":
             joint["limits"] = [[self.angle(-0.5), self.angle(0.5)],
                                [self.angle(-0.7), self.angle(0.4)]]
+        elif kind == "planar":
+            joint["limits"] = [[-draw.between(0.02, 0.2), 0.1], [-0.1, draw.between(0.02, 0.2)]]
         else:
             joint["limits"] = [self.angle_or_length(kind, -draw.between(0.1, 0.6)),
                                self.angle_or_length(kind, draw.between(0.4, 0.8))]
         if draw.chance(0.4):
             joint["limit_torque"] = {"a": 100, "b": 2, "c": 0.1, "d": draw.pick((0, 0.1)),
-                                     "on": 0.06 if kind == "slide" else self.angle(0.2)}
+                                     "on": 0.06 if kind in ("slide", "planar") else self.angle(0.2)}
         elif draw.chance(0.4):
             joint["limit_restitution"] = draw.between(0.2, 1)
 
@@ -212,6 +215,7 @@ class Maker:
         if draw.chance(0.7):
             value = {"ball": lambda: draw.small_turn(0.3),
                      "universal": lambda: [self.angle(draw.between(-0.3, 0.3)) for _ in range(2)],
+                     "planar": lambda: [*draw.vector(0.1)[:2], self.angle(draw.between(-1, 1))],
                      }.get(kind, lambda: self.angle_or_length(kind, draw.between(-0.3, 0.3)))
             follow["curve"] = {"time": [0, 0.2, 0.5], "value": [value() for _ in range(3)]}
 

@@ -368,6 +368,30 @@ class Pure(unittest.TestCase):
             joint = build(shot).scene.joints[0]
             self.assertEqual(joint.type, kind)
 
+    def test_planar_joint(self):
+        """Of a root to the world, without friction; of other bones to their parent. The axis is
+        the normal, X if the user names none."""
+        for axis, normal in (("AUTO", (0, -1, 0)), ("Y", (1, 0, 0)), ("Z", (0, 0, 1))):
+            shot = chain_shot(2)
+            settings = shot.bones[0].settings
+            settings.joint, settings.axis = "PLANAR", axis
+            joint = build(shot).scene.joints[0]
+            self.assertEqual((joint.type, list(joint.bodies), joint.friction, joint.limits),
+                             ("planar", ["world", "link0"], None, None))
+            for got, want in zip(joint.axis, normal):
+                self.assertAlmostEqual(got, want, places=6)
+            self.assertEqual(list(joint.anchor), [0, 0, 2])
+
+        shot.bones[0].settings.joint, shot.bones[1].settings.joint = "AUTO", "PLANAR"
+        with self.assertRaisesRegex(core.errors.UserError, "'link1' cannot slide.*Connected"):
+            build(shot)
+        shot.bones[1].connected = False
+        joint = build(shot).scene.joints[0]
+        self.assertEqual((joint.type, list(joint.bodies)), ("planar", ["link0", "link1"]))
+        self.assertGreater(joint.friction, 0)
+        data = document(shot)["joints"][0]
+        self.assertEqual(data["type"], "planar")
+
     def test_limbs_that_rigify_cuts_do_not_bend_there(self):
         for prefix, rest in (("DEF-", "fixed"), ("", "ball")):
             shot = chain_shot(5)

@@ -122,7 +122,6 @@ URDF = {  # name: (text, what the message must have)
                                     "<joint name='k' type='floating'><parent link='b'/>"
                                     "<child link='c'/></joint>"),
                                "line 5: joint 'k': type: is 'floating', must be another"),
-    "planar": (joint(ENDS, "planar"), "type: is 'planar', must be revolute, continuous"),
     "no parent": (joint('<child link="b"/>'), "joint 'j': parent: is missing"),
     "no child": (joint('<parent link="a"/>'), "joint 'j': child: is missing"),
     "parent without link": (joint('<parent/><child link="b"/>'), "parent: link: is missing"),

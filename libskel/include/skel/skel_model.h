@@ -21,7 +21,11 @@ enum {
     SKEL_JOINT_UNIVERSAL = 3, /**< 2 coordinates: angles about the outer z and the inner x [rad] */
     /** 4 coordinates: unit quaternion from inner to outer; 3 velocities: angular velocity of the
         inner relative to the outer frame, in inner axes [rad/s] */
-    SKEL_JOINT_BALL = 4
+    SKEL_JOINT_BALL = 4,
+    /** 3 coordinates: displacements along the outer x and y [m], and the angle about z [rad]. The
+        friction coefficient counts for all three, [N s/m] and [N m s/rad]; limits are those of the
+        displacements */
+    SKEL_JOINT_PLANAR = 5
 };
 
 /** Kinds of joint coordinates. */
@@ -119,7 +123,8 @@ typedef struct skel_body_desc {
 } skel_body_desc;
 
 /** Limits of a joint's coordinates. Hinge and slide: low[0] to high[0]. Universal: one pair per
-    coordinate. Ball: the cone's half angle high[0], and the twist low[1] to high[1] about `axis`.
+    coordinate. Planar: one pair for x and one for y. Ball: the cone's half angle high[0], and the
+    twist low[1] to high[1] about `axis`.
     At a limit the joint has a hard stop, or, if law_range > 0, the limiting torque of [RUD 4.2]
       (1 + law_d u) / (law_a s^law_b + law_c)
     if the distance s to the limit is below law_range, where u is the speed toward the limit. On a

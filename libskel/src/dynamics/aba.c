@@ -29,17 +29,22 @@ static void set_geometry(const skel_state *s, const skel__kin *x, int32_t i, ske
     t->rp = m3_mulv(s->r[p], j->reversed ? j->fb.p : j->fa.p);
 
     switch (j->type) {
-    case SKEL_JOINT_HINGE: t->s[0] = m3_mulv(s->r[p], ep->r[2]); break;
-    case SKEL_JOINT_SLIDE: /* the common point is the child's joint point, which slides */
-        t->s[0] = m3_mulv(s->r[p], ep->r[2]);
-        t->rp = v3_sub(v3_add(x[i].p, t->rc), x[p].p);
-        break;
+    case SKEL_JOINT_FIXED:
+    case SKEL_JOINT_BALL: return;
+    case SKEL_JOINT_HINGE: t->s[0] = m3_mulv(s->r[p], ep->r[2]); return;
     case SKEL_JOINT_UNIVERSAL: /* outer z is fixed in a, inner x in b; either may be the parent */
         t->s[0] = m3_mulv(s->r[p], ep->r[j->reversed ? 0 : 2]);
         t->s[1] = m3_mulv(s->r[i], ec->r[j->reversed ? 2 : 0]);
-        break;
+        return;
     default: break;
     }
+
+    /* The axes are fixed in the parent. If the joint has displacements, the common point is the
+       child's joint point. */
+    const skel__joint_motion *motion = &skel__joint_motions[j->type];
+    for (int k = 0; k < skel__joint_nv(j->type); ++k)
+        t->s[k] = m3_mulv(s->r[p], ep->r[motion->freedom[k].axis]);
+    if (!skel__joint_kinds[j->type].is_through_point) t->rp = v3_sub(v3_add(x[i].p, t->rc), x[p].p);
 }
 
 /* Inertia of the body alone. */
@@ -66,7 +71,7 @@ static void add_to_parent(const skel__aba *t, skel__aba *parent) {
         m3_add(parent->d, m3_sub(m3_add(t->pd, m3_tmul(y, py)), m3_add(yb, m3_transpose(yb))));
 }
 
-/* ---- factors D^-1 and P: one function per kind of freedom; 0 if D is singular ---- */
+/* ---- factors D^-1 and P; 0 if D is singular. The common kinds have a formula of their own ---- */
 
 static int factor_one_axis(skel__aba *t, int slides) {
     const v3 z = t->s[0];
@@ -82,6 +87,29 @@ static int factor_one_axis(skel__aba *t, int slides) {
     return 1;
 }
 
+/* The sum of h_l g_l over the n columns h_l, with up to three factors g. */
+static v3 combine(const v3 *h, int n, v3 g) {
+    v3 sum = v3_scale(h[0], g.x);
+    if (n > 1) sum = v3_mad(sum, g.y, h[1]);
+    if (n > 2) sum = v3_mad(sum, g.z, h[2]);
+    return sum;
+}
+
+/* P = H - h (D^-1 h^T) for n columns; gu and gw are row k of D^-1 h^T. */
+static void eliminate(skel__aba *t, int n, m3 inverse) {
+    t->pa = t->a;
+    t->pb = t->b;
+    t->pd = t->d;
+    for (int k = 0; k < n; ++k) {
+        const v3 gu = combine(t->hu, n, inverse.r[k]), gw = combine(t->hw, n, inverse.r[k]);
+        t->pa = m3_sub_outer(t->pa, 1.0, t->hu[k], gu);
+        t->pb = m3_sub_outer(t->pb, 1.0, t->hu[k], gw);
+        t->pd = m3_sub_outer(t->pd, 1.0, t->hw[k], gw);
+    }
+    t->pa = m3_symmetric(t->pa);
+    t->pd = m3_symmetric(t->pd);
+}
+
 static int factor_universal(skel__aba *t) {
     for (int k = 0; k < 2; ++k) {
         t->hu[k] = m3_mulv(t->b, t->s[k]);
@@ -95,21 +123,35 @@ static int factor_universal(skel__aba *t) {
     t->dinv[1] = -xy / det;
     t->dinv[2] = xx / det;
 
-    /* P = H - h (D^-1 h^T); gu and gw are row k of D^-1 h^T. */
-    t->pa = t->a;
-    t->pb = t->b;
-    t->pd = t->d;
-    for (int k = 0; k < 2; ++k) {
-        const double *r = t->dinv + k;
-        const v3 gu = v3_mad(v3_scale(t->hu[0], r[0]), r[1], t->hu[1]);
-        const v3 gw = v3_mad(v3_scale(t->hw[0], r[0]), r[1], t->hw[1]);
-        t->pa = m3_sub_outer(t->pa, 1.0, t->hu[k], gu);
-        t->pb = m3_sub_outer(t->pb, 1.0, t->hu[k], gw);
-        t->pd = m3_sub_outer(t->pd, 1.0, t->hw[k], gw);
-    }
+    const double *d = t->dinv;
+    eliminate(t, 2, (m3){{{d[0], d[1], 0}, {d[1], d[2], 0}, {0, 0, 0}}});
+    return 1;
+}
 
-    t->pa = m3_symmetric(t->pa);
-    t->pd = m3_symmetric(t->pd);
+/* Column k of S at the common point. */
+static skel__twist column_of(const skel__joint *j, const skel__aba *t, int k) {
+    return (skel__twist){v3_scale(t->s[k], skel__joint_shift(j, k)),
+                         v3_scale(t->s[k], skel__joint_turn(j, k))};
+}
+
+/* Up to three columns. Unused rows and columns of D are those of the identity. */
+static int factor_columns(const skel__joint *j, skel__aba *t) {
+    const int n = skel__joint_nv(j->type);
+    double d[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    for (int k = 0; k < n; ++k) {
+        const skel__twist c = column_of(j, t, k);
+        t->hu[k] = v3_add(m3_mulv(t->a, c.v), m3_mulv(t->b, c.w));
+        t->hw[k] = v3_add(m3_tmulv(t->b, c.v), m3_mulv(t->d, c.w));
+    }
+    for (int k = 0; k < n; ++k) {
+        const skel__twist c = column_of(j, t, k);
+        for (int l = 0; l < n; ++l) d[k][l] = v3_dot(c.v, t->hu[l]) + v3_dot(c.w, t->hw[l]);
+    }
+    const m3 dd = {{v3_of(d[0]), v3_of(d[1]), v3_of(d[2])}};
+    if (is_singular(m3_det(dd))) return 0;
+    t->di = m3_symmetric(m3_inverse(m3_symmetric(dd)));
+
+    eliminate(t, n, t->di);
     return 1;
 }
 
@@ -151,7 +193,8 @@ static int factor_body(const skel_state *s, int32_t i, skel__aba *t) {
     case SKEL_JOINT_SLIDE: return factor_one_axis(t, 1);
     case SKEL_JOINT_UNIVERSAL: return factor_universal(t);
     case SKEL_JOINT_BALL: return factor_ball(t);
-    default: break;
+    case SKEL_JOINT_FIXED: break;
+    default: return factor_columns(&s->m->joint[b->joint], t);
     }
 
     /* Fixed: no freedom, P = H. */
@@ -181,6 +224,24 @@ skel_status skel__aba_factor(skel_state *s, const skel__kin *x) {
 
 /* ---- bias of accelerations ---- */
 
+/* Adds the terms of axes that are fixed in the parent. */
+static void add_axis_bias(const skel_state *s, const skel__kin *x, int32_t i, skel__twist *c) {
+    const int32_t p = s->m->body[i].parent;
+    const skel__joint *j = &s->m->joint[s->m->body[i].joint];
+    const skel__aba *t = &s->aba[i];
+    const v3 wp = s->ww[p], wc = s->ww[i];
+
+    for (int k = 0; k < skel__joint_nv(j->type); ++k) {
+        const v3 swept = v3_cross(wp, t->s[k]);
+        if (skel__joint_shift(j, k) != 0) {
+            const v3 slip =
+                v3_sub(v3_add(x[i].v, v3_cross(wc, t->rc)), v3_add(x[p].v, v3_cross(wp, t->rp)));
+            c->v = v3_mad(c->v, 2.0 * v3_dot(slip, t->s[k]), swept);
+        }
+        if (skel__joint_turn(j, k) != 0) c->w = v3_scale(swept, v3_dot(v3_sub(wc, wp), t->s[k]));
+    }
+}
+
 /* Acceleration of the child if the parent and qd do not accelerate: centripetal terms of both
    levers, the Coriolis term of a slide, and the rotation of the axes, d/dt of s_k qd_k. */
 void skel__aba_bias(skel_state *s, const skel__kin *x) {
@@ -193,19 +254,16 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
         const v3 wp = s->ww[p], wc = s->ww[i];
         const v3 spin = v3_sub(wc, wp);
         skel__twist c = {v3_sub(v3_centripetal(wp, t->rp), v3_centripetal(wc, t->rc)), {0, 0, 0}};
-        switch (m->joint[m->body[i].joint].type) {
+        const skel__joint *j = &m->joint[m->body[i].joint];
+        switch (j->type) {
+        case SKEL_JOINT_FIXED:
+        case SKEL_JOINT_BALL: break;
         case SKEL_JOINT_HINGE: c.w = v3_scale(v3_cross(wp, t->s[0]), v3_dot(spin, t->s[0])); break;
-        case SKEL_JOINT_SLIDE: {
-            const v3 slip =
-                v3_sub(v3_add(x[i].v, v3_cross(wc, t->rc)), v3_add(x[p].v, v3_cross(wp, t->rp)));
-            c.v = v3_mad(c.v, 2.0 * v3_dot(slip, t->s[0]), v3_cross(wp, t->s[0]));
-            break;
-        }
         case SKEL_JOINT_UNIVERSAL: /* s0 rotates with the parent, s1 with the child */
             c.w = v3_add(v3_scale(v3_cross(wp, t->s[0]), v3_dot(spin, t->s[0])),
                          v3_scale(v3_cross(wc, t->s[1]), v3_dot(spin, t->s[1])));
             break;
-        default: break;
+        default: add_axis_bias(s, x, i, &c);
         }
         s->bias[i] = c;
     }
@@ -214,23 +272,37 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
 /* ---- solve ---- */
 
 /* qdd = D^-1 g with the generalised forces g along the axes. */
-static void accelerate_axes(const skel__aba *t, int32_t type, const double g[2], double out[2]) {
-    out[0] = t->dinv[0] * g[0];
-    out[1] = 0;
-    if (type != SKEL_JOINT_UNIVERSAL) return;
-
-    out[0] += t->dinv[1] * g[1];
-    out[1] = t->dinv[1] * g[0] + t->dinv[2] * g[1];
+static void accelerate_axes(const skel__aba *t, int32_t type, const double g[3], double out[3]) {
+    switch (type) {
+    case SKEL_JOINT_HINGE:
+    case SKEL_JOINT_SLIDE: out[0] = t->dinv[0] * g[0]; return;
+    case SKEL_JOINT_UNIVERSAL:
+        out[0] = t->dinv[0] * g[0] + t->dinv[1] * g[1];
+        out[1] = t->dinv[1] * g[0] + t->dinv[2] * g[1];
+        return;
+    default: v3_to(m3_mulv(t->di, v3_of(g)), out);
+    }
 }
 
 /* S^T F of the applied wrench. */
-static void generalised(const skel__aba *t, int32_t type, double out[2]) {
-    out[0] = v3_dot(t->s[0], type == SKEL_JOINT_SLIDE ? t->f.f : t->f.n);
-    out[1] = type == SKEL_JOINT_UNIVERSAL ? v3_dot(t->s[1], t->f.n) : 0;
+static void generalised(const skel__aba *t, const skel__joint *j, double out[3]) {
+    out[1] = 0;
+    out[2] = 0;
+    switch (j->type) {
+    case SKEL_JOINT_SLIDE: out[0] = v3_dot(t->s[0], t->f.f); return;
+    case SKEL_JOINT_UNIVERSAL: out[1] = v3_dot(t->s[1], t->f.n); /* fall through */
+    case SKEL_JOINT_HINGE: out[0] = v3_dot(t->s[0], t->f.n); return;
+    default: break;
+    }
+    for (int k = 0; k < skel__joint_nv(j->type); ++k) {
+        const skel__twist c = column_of(j, t, k);
+        out[k] = v3_dot(c.v, t->f.f) + v3_dot(c.w, t->f.n);
+    }
 }
 
 /* The wrench that passes through the joint to the parent: F - h D^-1 S^T F - P bias. */
-static skel__wrench pass_inward(const skel__aba *t, int32_t type, skel__twist c) {
+static skel__wrench pass_inward(const skel__aba *t, const skel__joint *j, skel__twist c) {
+    const int32_t type = j->type;
     skel__wrench w = {v3_sub(t->f.f, m3_mulv(t->pa, c.v)), {0, 0, 0}};
     if (type == SKEL_JOINT_BALL) {
         w.f = v3_sub(w.f, m3_mulv(t->bd, t->f.n));
@@ -241,10 +313,10 @@ static skel__wrench pass_inward(const skel__aba *t, int32_t type, skel__twist c)
     if (type == SKEL_JOINT_FIXED) return w;
 
     /* - h D^-1 S^T F */
-    double g[2], qdd[2];
-    generalised(t, type, g);
+    double g[3], qdd[3];
+    generalised(t, j, g);
     accelerate_axes(t, type, g, qdd);
-    const int axes = type == SKEL_JOINT_UNIVERSAL ? 2 : 1;
+    const int axes = skel__joint_nv(type);
     for (int k = 0; k < axes; ++k) {
         w.f = v3_mad(w.f, -qdd[k], t->hu[k]);
         w.n = v3_mad(w.n, -qdd[k], t->hw[k]);
@@ -265,7 +337,7 @@ static void inward(skel_state *s) {
         t->f.n = v3_sub(t->f.n, v3_cross(t->rc, t->f.f));
         if (!m->body[i].is_inner) continue;
 
-        const skel__wrench w = pass_inward(t, m->joint[m->body[i].joint].type, s->bias[i]);
+        const skel__wrench w = pass_inward(t, &m->joint[m->body[i].joint], s->bias[i]);
         skel__wrench *f = &s->aba[m->body[i].parent].f;
         f->f = v3_add(f->f, w.f);
         f->n = v3_add(f->n, v3_add(w.n, v3_cross(t->rp, w.f)));
@@ -281,22 +353,29 @@ static skel__twist solve_root(const skel__aba *t) {
 }
 
 /* (u; alpha) of the child at the common point; u holds U_p + bias. */
-static skel__twist solve_joint(const skel__aba *t, int32_t type, skel__twist u) {
+static skel__twist solve_joint(const skel__aba *t, const skel__joint *j, skel__twist u) {
+    const int32_t type = j->type;
     if (type == SKEL_JOINT_BALL)
         return (skel__twist){u.v, m3_mulv(t->di, v3_sub(t->f.n, m3_tmulv(t->b, u.v)))};
     if (type == SKEL_JOINT_FIXED) return u;
 
     /* qdd = D^-1 (S^T F - h^T u) */
-    double g[2], qdd[2];
-    generalised(t, type, g);
-    g[0] -= v3_dot(t->hu[0], u.v) + v3_dot(t->hw[0], u.w);
-    if (type == SKEL_JOINT_UNIVERSAL) g[1] -= v3_dot(t->hu[1], u.v) + v3_dot(t->hw[1], u.w);
+    double g[3], qdd[3];
+    const int axes = skel__joint_nv(type);
+    generalised(t, j, g);
+    for (int k = 0; k < axes; ++k) g[k] -= v3_dot(t->hu[k], u.v) + v3_dot(t->hw[k], u.w);
     accelerate_axes(t, type, g, qdd);
 
     /* u + S qdd */
-    if (type == SKEL_JOINT_SLIDE) return (skel__twist){v3_mad(u.v, qdd[0], t->s[0]), u.w};
-    u.w = v3_mad(u.w, qdd[0], t->s[0]);
-    if (type == SKEL_JOINT_UNIVERSAL) u.w = v3_mad(u.w, qdd[1], t->s[1]);
+    if (type == SKEL_JOINT_HINGE) {
+        u.w = v3_mad(u.w, qdd[0], t->s[0]);
+        return u;
+    }
+    for (int k = 0; k < axes; ++k) {
+        const double shift = skel__joint_shift(j, k);
+        if (shift != 0) u.v = v3_mad(u.v, shift * qdd[k], t->s[k]);
+        if (skel__joint_turn(j, k) != 0) u.w = v3_mad(u.w, qdd[k], t->s[k]);
+    }
     return u;
 }
 
@@ -316,7 +395,7 @@ void skel__aba_solve(skel_state *s) {
         const skel__twist u = {
             v3_add(v3_add(s->acc[p].v, v3_cross(s->acc[p].w, t->rp)), s->bias[i].v),
             v3_add(s->acc[p].w, s->bias[i].w)};
-        const skel__twist at = solve_joint(t, m->joint[m->body[i].joint].type, u);
+        const skel__twist at = solve_joint(t, &m->joint[m->body[i].joint], u);
         s->acc[i] = (skel__twist){v3_sub(at.v, v3_cross(at.w, t->rc)), at.w};
     }
 }

@@ -38,11 +38,11 @@ typedef struct skel__wrench {
 typedef struct skel__aba {
     m3 a, b, d;    /* force = a u + b alpha, torque = b^T u + d alpha */
     m3 pa, pb, pd; /* the same blocks as the tree parent sees them through the joint */
-    m3 di, bd;     /* ball and free root: inverse blocks */
+    m3 di, bd;     /* ball and free root: inverse blocks; other kinds: di = (S^T H S)^-1 */
     v3 rc, rp;     /* from the centres of mass of child and tree parent to the common point */
-    v3 s[2];       /* axes of freedom, world axes */
-    v3 hu[2], hw[2];
-    double dinv[3]; /* inverse of S^T H S: 1 number, or xx xy yy */
+    v3 s[3];       /* axes of freedom, world axes */
+    v3 hu[3], hw[3];
+    double dinv[3]; /* hinge, slide, universal: inverse of S^T H S, 1 number, or xx xy yy */
     skel__wrench f; /* applied, about the common point */
 } skel__aba;
 

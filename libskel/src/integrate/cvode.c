@@ -272,9 +272,14 @@ static double decay_rate(const skel_state *s, int32_t i) {
     case SKEL_JOINT_HINGE:
     case SKEL_JOINT_SLIDE: return j->friction * t->dinv[0];
     case SKEL_JOINT_UNIVERSAL: return j->friction * fmax(t->dinv[0], t->dinv[2]);
-    case SKEL_JOINT_BALL: return j->friction * fmax(t->di.r[0].x, fmax(t->di.r[1].y, t->di.r[2].z));
-    default: return 0;
+    case SKEL_JOINT_FIXED: return 0;
+    default: break;
     }
+
+    const double d[3] = {t->di.r[0].x, t->di.r[1].y, t->di.r[2].z};
+    double largest = 0;
+    for (int k = 0; k < 3 && k < skel__joint_nv(j->type); ++k) largest = fmax(largest, d[k]);
+    return j->friction * largest;
 }
 
 /* The body whose joint friction has the largest decay rate, or -1; *decay is that rate [1/s]. */

@@ -18,6 +18,7 @@ pose skel__joint_pose(const skel__joint *j, const double *q) {
         const quat r = q_of(q);
         return (pose){none, q_dot(r, r) > 0 ? q_unit(r) : one};
     }
+    case SKEL_JOINT_PLANAR: return (pose){{q[0], q[1], 0}, q_exp((v3){0, 0, q[2]})};
     default: return (pose){none, one};
     }
 }
@@ -53,6 +54,13 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
         e.angle = fabs(atan2(m.r[2].x, length2(m.r[0].x, m.r[1].x)));
         break;
     case SKEL_JOINT_BALL: q_to(r, q); break;
+    case SKEL_JOINT_PLANAR:
+        q[0] = rel.p.x;
+        q[1] = rel.p.y;
+        q[2] = 2.0 * atan2(r.z, r.w);
+        e.gap = fabs(rel.p.z);
+        e.angle = angle_between((v3){0, 0, 1}, m3_column(m, 2));
+        break;
     default: e.angle = v3_norm(q_log(r)); break;
     }
     return e;
@@ -73,6 +81,10 @@ int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[
     switch (j->type) {
     case SKEL_JOINT_HINGE: c[0] = near_middle(j, 0, q[0]); return 1;
     case SKEL_JOINT_SLIDE: c[0] = q[0]; return 1;
+    case SKEL_JOINT_PLANAR:
+        c[0] = q[0];
+        c[1] = q[1];
+        return 2;
     case SKEL_JOINT_UNIVERSAL:
         c[0] = near_middle(j, 0, q[0]);
         c[1] = near_middle(j, 1, q[1]);

@@ -54,6 +54,15 @@ const skel_joint_kind skel__joint_kinds[] = {
                          .dof_kind = {ANGLE, ANGLE, ANGLE},
                          .is_through_point = 1,
                          .limit_count = 2},
+
+    [SKEL_JOINT_PLANAR] = {.struct_size = sizeof(skel_joint_kind),
+                           .name = "planar",
+                           .q_count = 3,
+                           .dof = 3,
+                           .row_count = 3,
+                           .q_kind = {LENGTH, LENGTH, ANGLE},
+                           .dof_kind = {LENGTH, LENGTH, ANGLE},
+                           .limit_count = 2},
 };
 
 const int32_t skel__joint_kind_count =
@@ -73,6 +82,12 @@ const skel__joint_motion skel__joint_motions[] = {
     [SKEL_JOINT_UNIVERSAL] = {.freedom = {{0, 2}, {1, 0}}, .pair_count = 1, .pair = {{2, 0}}},
 
     [SKEL_JOINT_BALL] = {.freedom = {{1, 0}, {1, 1}, {1, 2}}},
+
+    [SKEL_JOINT_PLANAR] = {.freedom = {{0, 0}, {0, 1}, {0, 2}},
+                           .lock_count = 1,
+                           .lock = {2},
+                           .pair_count = 2,
+                           .pair = {{0, 2}, {1, 2}}},
 };
 
 _Static_assert(sizeof skel__joint_motions / sizeof *skel__joint_motions ==
