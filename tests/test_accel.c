@@ -164,9 +164,9 @@ int main(void) {
     Suite *suite = suite_create("accelerations");
     TCase *t = tcase_create("all");
     tcase_add_test(t, solvers_agree_on_random_trees);
-    tcase_add_loop_test(t, each_joint_type_alone, 0, SKEL_JOINT_PLANAR + 1);
+    tcase_add_loop_test(t, each_joint_type_alone, 0, SKEL_JOINT_SCREW + 1);
     tcase_add_test(t, long_ball_chain);
-    tcase_add_loop_test(t, joints_open_only_in_third_order, 0, SKEL_JOINT_PLANAR + 1);
+    tcase_add_loop_test(t, joints_open_only_in_third_order, 0, SKEL_JOINT_SCREW + 1);
     tcase_add_test(t, free_fall_is_free);
     tcase_add_test(t, missing_mass_is_named);
     suite_add_tcase(suite, t);

@@ -53,6 +53,9 @@ CHOICES = {
                           "view does. Axis points out of the plane (automatic: X). On a bone "
                           "without a parent, the plane stands still in the world",
                           ("axis",), (), on_root=True),
+    "SCREW": JointChoice("Screw", "Turns about an axis and moves along it at the same time, as a "
+                         "bolt in its nut does. Automatic axis: Y, along the bone",
+                         ("axis", "pitch"), ("limit_low", "limit_high"), on_root=True),
 }
 
 
@@ -146,6 +149,24 @@ class _JointMaker:
         self.joint.type = "planar"
         self.joint.axis = list(q_rotate(self.bone_axes, AXES[axis if axis != "AUTO" else "X"]))
 
+    def _screw(self) -> None:
+        """About an axis of the bone, at the first frame. Limits count from rest, over all turns
+        that the bone has moved along the axis until then."""
+        settings, shot = self.bone.settings, self.shot
+        if settings.pitch == 0:
+            raise UserError(f"The screw joint of '{self.bone.blender_name}' has a pitch of 0. Set "
+                            "Pitch to the distance of one turn, or choose a hinge")
+        axis = settings.axis if settings.axis != "AUTO" else "Y"
+        limits = self.bone.limits.get(axis) if settings.limits == "AUTO" else None
+        self._hinge(AXES[axis], _custom_range(self.bone) if settings.limits == "CUSTOM" else limits)
+        self.joint.type, self.joint.pitch = "screw", shot.metres * settings.pitch / (2 * math.pi)
+
+        now = twist_about(rotation_from_rest(shot, self.i), AXES[axis])
+        along = shot.basis[16 * self.i + 12 + "XYZ".index(axis)] / settings.pitch   # [turns]
+        turns = round(along - now / (2 * math.pi))
+        if self.joint.limits:
+            self.joint.limits = [angle - 2 * math.pi * turns for angle in self.joint.limits]
+
     def _ball(self, limits: Optional[BallLimits]) -> None:
         if limits is None:
             self.joint.anchor = list(self.head)
@@ -206,7 +227,10 @@ class _JointMaker:
         if bone.connected:
             raise UserError(f"The bone '{bone.blender_name}' cannot slide, because it is connected "
                             "to its parent. Turn off Connected (Bone properties > Relations)")
-        self._planar()
+        if bone.settings.joint == "SCREW":
+            self._screw()
+        else:
+            self._planar()
 
     def from_anatomy(self) -> None:
         """The name of the bone and the bend of the rig at rest, or what the user has set."""

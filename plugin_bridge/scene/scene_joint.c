@@ -17,6 +17,7 @@ enum {
     J_ANCHOR,
     J_AXIS,
     J_AXIS2,
+    J_PITCH,
     J_FRAMES,
     J_Q,
     J_FRICTION,
@@ -29,15 +30,13 @@ enum {
     J_MUSCLE,
     J_MIMIC /* read in scene_mimic.c, after all joints have names */
 };
-static const doc_field k_joint[] = {{"name"},         {"type"},
-                                    {"bodies"},       {"anchor"},
-                                    {"axis"},         {"axis2"},
-                                    {"frames"},       {"q"},
-                                    {"friction"},     {"motor"},
-                                    {"limits"},       {"follow"},
-                                    {"limit_torque"}, {"limit_restitution"},
-                                    {"spring"},       {"muscle"},
-                                    {"mimic"},        {NULL}};
+static const doc_field k_joint[] = {{"name"},     {"type"},         {"bodies"},
+                                    {"anchor"},   {"axis"},         {"axis2"},
+                                    {"pitch"},    {"frames"},       {"q"},
+                                    {"friction"}, {"motor"},        {"limits"},
+                                    {"follow"},   {"limit_torque"}, {"limit_restitution"},
+                                    {"spring"},   {"muscle"},       {"mimic"},
+                                    {NULL}};
 
 typedef struct pose {
     double p[3];
@@ -220,6 +219,22 @@ static void read_anchor(scene_reader *r, const doc_field_list *f, skel_joint_des
     frame_in_body(&child, anchor.p, q, j->child_position, j->child_orientation);
 }
 
+/* ---- screws -------------------------------------------------------------------------------- */
+
+/* Metres per angle; the angle has the unit of the document. */
+static void read_pitch(scene_reader *r, const doc_field_list *f, skel_joint_desc *j) {
+    const skel_joint_kind kind = scene_joint_kind(j->type);
+    const doc_at at = doc_member(f, J_PITCH);
+    if (j->type != SKEL_JOINT_SCREW) {
+        refuse(&r->doc, f, J_PITCH, &kind);
+        return;
+    }
+    if (!doc_need(&r->doc, f, J_PITCH, "a number other than 0: metres per angle")) return;
+    if (!doc_number(&r->doc, &at, DOC_ANY, &j->pitch)) return;
+    if (j->pitch == 0.0) doc_wrong(&r->doc, &at, "other than 0 (a hinge has no pitch)");
+    j->pitch /= r->angle;
+}
+
 /* ---- by frames ----------------------------------------------------------------------------- */
 
 static void read_frame(document *doc, const doc_at *at, double position[3], double orientation[4]) {
@@ -348,9 +363,10 @@ static bool read_cone(document *doc, const doc_at *at, double unit, skel_joint_d
     return has_cone && twist && axis;
 }
 
-/* Angles are only known up to full turns. */
+/* Angles are only known up to full turns, but that of a screw by its displacement. */
 static void warn_of_turns(document *doc, const doc_at *at, const skel_joint_desc *j) {
     const skel_joint_kind kind = scene_joint_kind(j->type);
+    if (j->type == SKEL_JOINT_SCREW) return;
     for (int32_t k = 0; k < kind.limit_count; ++k) {
         const double range = j->limits.high[k] - j->limits.low[k];
         if (kind.q_kind[k] == SKEL_COORDINATE_LENGTH) continue;
@@ -411,6 +427,7 @@ static void read_joint_body(scene_reader *r, const doc_field_list *f, int32_t i,
         read_frames(r, f, j, has_bodies);
     else
         read_anchor(r, f, j, has_bodies);
+    read_pitch(r, f, j);
     read_q(r, f, j, note);
     read_limits(r, f, j);
 

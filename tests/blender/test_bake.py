@@ -282,6 +282,28 @@ class Physics(Baked):
         self.assertLess(abs(bone.head.y), 1e-5)
         self.assertLess(bone.head.z, 1.0)
 
+    def test_screw(self):
+        """A nut runs down a vertical bolt: the distance is the angle times the pitch, over more
+        than a turn."""
+        rows = [("bolt", None, (0, 0, 2), (0, 0, 1), 0.0, False),
+                ("nut", "bolt", (0, 0, 1.9), (0, 0, 1.8), 0.0, False)]
+        ob = common.add_armature(rows)
+        ob.skel.preset, ob.skel.ground, self.scene.frame_end = "TAIL", False, 20
+        nut = ob.pose.bones["nut"]
+        nut.rotation_mode = "YXZ"
+        nut.skel.joint, nut.skel.pitch, nut.skel.friction = "SCREW", 2.0, 0.0
+        self.compare(ob)
+        angles = []
+        for frame in range(1, 21):
+            self.scene.frame_set(frame)
+            place = nut.matrix_basis.translation
+            angles.append(nut.rotation_euler.y)
+            self.assertLess(abs(place.x) + abs(place.z), 1e-4)
+            self.assertAlmostEqual(place.y, 2.0 * angles[-1] / (2 * math.pi), delta=1e-4)
+        self.assertEqual(angles, sorted(angles))
+        self.assertGreater(angles[-1], 2 * math.pi)
+        self.assertLess(nut.head.z, 1.5)
+
     def test_tail_follows_its_root(self):
         ob = common.chain(6, 0.2)
         ob.skel.preset, ob.skel.ground = "TAIL", False

@@ -32,12 +32,14 @@ class Maker:
         joint = {"name": f"to {name}", "type": kind, "bodies": [parent, name], "anchor": at}
         if kind != "ball":
             joint["axis"] = draw.pick(([0, 0, 1], [0, 1, 0], draw.direction()))
+        if kind == "screw":
+            joint["pitch"] = 0.03
         if kind == "universal":
             joint["axis"], joint["axis2"] = [0, 0, 1], [0, 1, 0]
         if draw.chance(0.5):
             joint["limits"] = {"hinge": [-1.2, draw.between(0.5, 2)], "slide": [-0.1, 0.2],
                                "universal": [[-1, 1], [-1.5, 0.7]],
-                               "planar": [[-0.1, 0.2], [-0.3, 0.1]],
+                               "planar": [[-0.1, 0.2], [-0.3, 0.1]], "screw": [-9, 12],
                                "ball": {"cone": 1.2, "twist": [-0.8, 0.8], "axis": [1, 0, 0]},
                                }[kind]
         same = [other["name"] for other in self.scene["joints"]

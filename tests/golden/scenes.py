@@ -9,7 +9,7 @@ INTEGRATORS = ("auto", "conserving", "rk4", "euler", "adams", "bdf")
 SOLVERS = ("tree", "kkt", "pinv")
 JOINTS = ("hinge", "slide", "universal", "ball", "fixed")
 LOOPS = ("ball", "ball", "ball", "universal", "hinge")
-KINDS = ("planar",)             # joint types with scenes of their own; a new one is added here
+KINDS = ("planar", "screw")     # joint types with scenes of their own; a new one is added here
 KIND_COUNT = 36                 # scenes of each
 RAD = 57.29577951308232         # degrees
 END = 13                        # frames: 0.5 s at 24 Hz
@@ -142,7 +142,7 @@ class Maker:
                                {"position": draw.vector(0.15)}]
             q = {"hinge": self.angle(0.3), "slide": 0.05, "ball": draw.small_turn(0.3),
                  "universal": [self.angle(0.2), self.angle(-0.4)],
-                 "planar": [0.05, -0.03, self.angle(0.3)]}
+                 "planar": [0.05, -0.03, self.angle(0.3)], "screw": self.angle(7.0)}
             if kind in q:
                 joint["q"] = q[kind]
         else:
@@ -151,6 +151,8 @@ class Maker:
                 joint["axis"] = draw.direction()
             if kind == "universal" or kind == "planar" and draw.chance(0.5):
                 joint["axis2"] = draw.across(joint["axis"])
+        if kind == "screw":         # in m per angle
+            joint["pitch"] = draw.pick((-0.05, 0.02, 0.1)) / self.angle(1.0)
         self.acts(joint, kind)
         self.scene["joints"].append(joint)
 
@@ -164,7 +166,7 @@ class Maker:
                 self.limits(joint, kind)
             if draw.chance(0.2):
                 self.follow(joint, kind)
-        if kind not in ("hinge", "slide"):
+        if kind not in ("hinge", "slide", "screw"):
             return
         if draw.chance(0.2):
             joint["motor"] = draw.pick((draw.between(-1, 1), self.curve(1, 1)))
@@ -230,6 +232,8 @@ class Maker:
                  "bodies": pair, "anchor": middle(*(self.place[name] for name in pair))}
         if joint["type"] != "ball":
             joint["axis"] = draw.direction()
+        if joint["type"] == "screw":
+            joint["pitch"] = 0.05 / self.angle(1.0)
         if joint["type"] == "universal":
             joint["axis2"] = draw.across(joint["axis"])
         self.scene["joints"].append(joint)

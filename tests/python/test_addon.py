@@ -392,6 +392,45 @@ class Pure(unittest.TestCase):
         data = document(shot)["joints"][0]
         self.assertEqual(data["type"], "planar")
 
+    def test_screw_joint(self):
+        """About the length of the bone, by a pitch per turn; limits count turns from rest."""
+        shot = chain_shot(2)
+        settings = shot.bones[1].settings
+        shot.bones[1].connected, settings.joint, settings.pitch = False, "SCREW", 0.5
+        settings.limits, settings.limit_low, settings.limit_high = "CUSTOM", -1.0, 2.0
+        joint = build(shot).scene.joints[0]
+        self.assertEqual((joint.type, list(joint.bodies)), ("screw", ["link0", "link1"]))
+        self.assertAlmostEqual(joint.pitch, 0.5 / (2 * math.pi))
+        for got, want in zip((*joint.axis, *joint.limits), (1, 0, 0, -1, 2)):
+            self.assertAlmostEqual(got, want, places=6)
+
+        shot.basis[16 + 13] = 2 * 0.5           # two turns along Y at the first frame
+        limits = build(shot).scene.joints[0].limits
+        self.assertAlmostEqual(limits[0], -1 - 4 * math.pi, places=5)
+        data = document(shot)["joints"][0]
+        self.assertEqual((data["type"], data["pitch"]), ("screw", joint.pitch))
+
+        settings.pitch = 0.0
+        with self.assertRaisesRegex(core.errors.UserError, "'link1' has a pitch of 0. Set Pitch"):
+            build(shot)
+
+    def test_keys_of_a_screw(self):
+        """Location and rotation, whose angle goes on after a turn."""
+        shot = chain_shot(2, preset="TAIL")
+        bone, angles = shot.bones[1], [0.5 * k for k in range(20)]
+        bone.connected, bone.rotation = False, rigs.YXZ
+        bone.settings.joint, bone.settings.pitch = "SCREW", 0.5
+        made = build(shot)
+        scene = skelpy.Scene.from_json(made.scene.to_json())
+        poses = [x for angle in angles for x in skelpy.fk(scene, [angle])]
+        keys = {(channel.path.rpartition(".")[2], channel.index): channel.keys[1::2]
+                for channel in run(core.keys.keys_of(made.plan, poses, 1, 1))}
+        for k, angle in enumerate(angles):
+            for name, along in (("location", 0.5 * angle / (2 * math.pi)),
+                                ("rotation_euler", angle)):
+                for index, want in enumerate((0, along, 0)):
+                    self.assertAlmostEqual(keys[name, index][k], want, delta=1e-5)
+
     def test_limbs_that_rigify_cuts_do_not_bend_there(self):
         for prefix, rest in (("DEF-", "fixed"), ("", "ball")):
             shot = chain_shot(5)

@@ -156,5 +156,69 @@ class Planar(Kinds):
         self.assertLess(table["receipt"]["position_error"], 1e-14)
 
 
+class Screw(Kinds):
+    JOINT = {"type": "screw", "anchor": [0, 0.2, 1], "axis": [0, 0, 1], "pitch": 0.1}
+
+    def test_coordinate(self):
+        """The angle about z, with a displacement along it; turns count."""
+        scene = read(self.JOINT)
+        self.assertEqual((scene.dof, scene.q_count), (2, 2))
+        for angle in (0.3, 0.3 + 4 * math.pi, -9.0):
+            got = pose(scene, [angle, 0])
+            self.near(got[:3], [0.1 * math.cos(angle), 0.2 + 0.1 * math.sin(angle),
+                                1 + 0.1 * angle])
+            self.same_turn(got[3:], [math.cos(angle / 2), 0, 0, math.sin(angle / 2)])
+
+    def test_turns_are_measured(self):
+        """A body that the joint places two turns away has these turns."""
+        text = document({"type": "screw", "pitch": 0.1, "q": 13.0, "frames": [{}, {}]})
+        text["joints"][1].update(frames=[{}, {}])
+        del text["joints"][1]["anchor"], text["joints"][1]["axis"]
+        for body in text["bodies"]:
+            del body["position"]
+        scene = skelpy.Scene.from_json(json.dumps(text))
+        self.near(self.rewritten(scene)["bodies"][0]["position"], [0, 0, 1.3])
+        self.assertAlmostEqual(skelpy.State(scene).q[0], 13.0, delta=1e-12)
+
+    def test_pitch(self):
+        """In metres per angle of the document."""
+        joint = {**self.JOINT, "pitch": 0.001, "limits": [-720, 1440]}
+        joint = self.rewritten(read(joint, angle_unit="deg"))["joints"][0]
+        self.assertEqual(joint["pitch"], 0.001 / (math.pi / 180))
+        self.near(joint["limits"], [-4 * math.pi, 8 * math.pi])
+        for pitch, words in ((0, "is 0, must be other than 0"), (1e-10, "is 1e-10 m/rad, must be"),
+                             ("x", "must be a number")):
+            self.assertIn(words, errors({**self.JOINT, "pitch": pitch}))
+        bare = {key: value for key, value in self.JOINT.items() if key != "pitch"}
+        self.assertIn("joints[0].pitch: is missing, must be a number other than 0", errors(bare))
+        self.assertIn("joints[0].pitch: is not a field of a hinge joint",
+                      errors({**self.JOINT, "type": "hinge"}))
+
+    def test_fields_of_one_axis(self):
+        """Those of a hinge; limits of many turns are no mistake."""
+        fields = {"motor": 1, "spring": {"stiffness": 1, "damping": 0.5, "rest": 7},
+                  "muscle": {"growth": 1, "max": 2}, "limits": [-20, 30], "friction": 0.5,
+                  "follow": {"stiffness": 1, "curve": {"time": [0, 1], "value": [0, 20]}}}
+        self.assertEqual(errors({**self.JOINT, **fields}), "")
+        made = self.rewritten(read({**self.JOINT, **fields}))["joints"][0]
+        for key in ("motor", "limits", "friction", "spring", "pitch"):
+            self.assertEqual(made[key], {**self.JOINT, **fields}[key])
+
+    def test_mimic(self):
+        text = document(self.JOINT)
+        text["joints"][1]["mimic"] = {"joint": "floor", "multiplier": 0.5}
+        scene = skelpy.Scene.from_json(json.dumps(text))
+        free = read(self.JOINT)
+        self.near(pose(scene, [2.0, 0.0], 1), pose(free, [2.0, 1.0], 1))
+
+    def test_no_table_and_no_urdf(self):
+        scene = read(self.JOINT)
+        for write, words in ((scene.to_urdf, "joints.0.: 'floor' is a screw joint, which URDF"),
+                             (lambda: scene.to_dh("standard"),
+                              "joints.0.: 'floor' is a screw joint, which a DH table cannot")):
+            with self.assertRaisesRegex(skelpy.SkelError, words):
+                write()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -113,7 +113,7 @@ static void random_root(rng *r, skel_body_desc *b, const scene_options *o, pool 
 }
 
 static int random_type(rng *r, int mask) {
-    const int kinds = mask >> 5 ? 6 : 5; /* a mask of old kinds gives the same trees as ever */
+    const int kinds = mask >> 5 ? 7 : 5; /* a mask of old kinds gives the same trees as ever */
     int type;
     do type = rng_int(r, kinds);
     while (mask && !(mask & (1 << type)));
@@ -134,6 +134,10 @@ static void random_joint(rng *r, skel_joint_desc *j, int known, int added, const
     for (int k = 0; k < 2; ++k) j->q[k] = rng_range(r, -1, 1);
     if (j->type == SKEL_JOINT_SLIDE) j->q[0] *= .2;
     if (j->type == SKEL_JOINT_PLANAR) j->q[2] = rng_range(r, -2, 2);
+    if (j->type == SKEL_JOINT_SCREW) {
+        j->q[0] *= 7; /* more than a turn */
+        j->pitch = rng_range(r, .02, .2) * (rng_unit(r) < .5 ? -1 : 1);
+    }
     if (j->type == SKEL_JOINT_BALL) random_quaternion(r, j->q);
     if (!o->loads) return;
     j->friction = rng_range(r, 0, .3);

@@ -344,8 +344,9 @@ SKEL_API const skel_ik_receipt *skel_ik_motion_receipts(const skel_ik_motion *mo
 SKEL_API const double *skel_ik_motion_residuals(const skel_ik_motion *motion);
 
 /** A jump: a joint moves farther from one sample to the next than mode TRACK intends. The bound is
-    0.15 rad, or 0.15 times the length of the chain for lengths; if the targets move
-    farther than that, the bound is their motion. */
+    0.15 rad, or 0.15 times the length of the chain for lengths; the angle of a screw may grow until
+    its displacement has that length, at most 150 rad. If the targets move farther than that, the
+    bound is their motion. */
 typedef struct skel_ik_jump {
     uint32_t struct_size; /**< sizeof this struct, as the caller was compiled */
     int32_t sample;       /**< index of the sample after the jump */

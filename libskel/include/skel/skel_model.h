@@ -25,7 +25,10 @@ enum {
     /** 3 coordinates: displacements along the outer x and y [m], and the angle about z [rad]. The
         friction coefficient counts for all three, [N s/m] and [N m s/rad]; limits are those of the
         displacements */
-    SKEL_JOINT_PLANAR = 5
+    SKEL_JOINT_PLANAR = 5,
+    /** 1 coordinate: angle about z [rad], over any number of turns. The child also moves along z,
+        by `pitch` times the angle */
+    SKEL_JOINT_SCREW = 6
 };
 
 /** Kinds of joint coordinates. */
@@ -122,7 +125,7 @@ typedef struct skel_body_desc {
     int32_t collide;        /**< SKEL_COLLIDE_* or a group > 0; default OTHERS */
 } skel_body_desc;
 
-/** Limits of a joint's coordinates. Hinge and slide: low[0] to high[0]. Universal: one pair per
+/** Limits of a joint's coordinates. Hinge, slide, screw: low[0] to high[0]. Universal: one pair per
     coordinate. Planar: one pair for x and one for y. Ball: the cone's half angle high[0], and the
     twist low[1] to high[1] about `axis`.
     At a limit the joint has a hard stop, or, if law_range > 0, the limiting torque of [RUD 4.2]
@@ -203,7 +206,7 @@ typedef struct skel_joint_desc {
     /** Joint coordinates at the initial pose, used if a body is `unplaced`. Four zeros (default)
         mean no displacement for every type, also for a ball */
     double q[4];
-    double pitch;    /**< displacement along z per angle [m/rad]; must be 0 */
+    double pitch;    /**< screw only: displacement along z per angle [m/rad], not 0 */
     double friction; /**< viscous, >= 0 [N m s/rad], on a slide [N s/m] */
     /** beta [N m] or [N], joints with one coordinate only: the torque acts on the parent about +z
         and on the child about -z [HAK e_j] */

@@ -46,6 +46,19 @@ static double gap_gamma(const skel_state *s, const skel__kin *x, const skel__joi
              v3_dot(u, turn));
 }
 
+/* The row of a screw's thread, with the axis z fixed in a and the angle q about it:
+     g = z.gap + pitch q,   q' = z.(w_b - w_a). */
+static void thread_row(const skel_state *s, const skel__kin *x, const skel__joint *j,
+                       const skel__joint_world *g, skel__rows *rows) {
+    const v3 z = g->ea[2], turn = v3_scale(z, j->pitch), arm = v3_sub(g->ra, g->gap);
+    const v3 wa = s->ww[j->a], spin = v3_sub(s->ww[j->b], wa);
+    double q[1];
+    skel__joint_q(x, j, q);
+    const double gamma = gap_gamma(s, x, j, g, z) - j->pitch * v3_dot(v3_cross(wa, z), spin);
+    set_row(rows, z, v3_sub(v3_cross(arm, z), turn), v3_neg(z), v3_sub(turn, v3_cross(g->rb, z)),
+            gamma, v3_dot(z, g->gap) + j->pitch * q[0]);
+}
+
 /* Rows of the axes u of the outer frame along which the joint points stay together. */
 static void lock_rows(const skel_state *s, const skel__kin *x, const skel__joint *j,
                       const skel__joint_world *g, skel__rows *rows) {
@@ -75,6 +88,7 @@ void skel__rows_of(const skel_state *s, const skel__kin *x, int32_t joint, skel_
         point_rows(s, j, &g, rows);
     else
         lock_rows(s, x, j, &g, rows);
+    if (j->pitch != 0) thread_row(s, x, j, &g, rows);
 
     const skel__joint_motion *motion = &skel__joint_motions[j->type];
     for (int k = 0; k < motion->pair_count; ++k)

@@ -103,6 +103,7 @@ enum {
     SKEL__TASK_AIM,    /* 2 rows: rotation from an axis to the direction of a point */
     SKEL__TASK_ALIGN,  /* 2 rows: rotation from an axis to an axis (parallel axes of a loop) */
     SKEL__TASK_SQUARE, /* 1 row: cosine of two axes (perpendicular axes of a loop) */
+    SKEL__TASK_THREAD, /* 1 row: displacement along z minus pitch times angle (screw of a loop) */
     SKEL__TASK_POLE,   /* 1 row: arc from an elbow to the plane of its pole */
     SKEL__TASK_CENTRE  /* 3 rows, or those of the mask: distance of the centre of mass */
 };
@@ -122,6 +123,7 @@ typedef struct skel__ik_task {
     skel__ik_anchor to;        /* frame in which the target is given */
     skel__ik_anchor from, end; /* POLE: the ends of the line */
     v3 axis, to_axis;          /* AIM, ALIGN, SQUARE: axes in the frames `at` and `to` */
+    double pitch;              /* THREAD: displacement per angle [m/rad] */
     v3 target;                 /* target position in the frame `to` [m] */
     m3 orientation;            /* target orientation in the frame `to` */
     int32_t first_link;        /* index in problem.link */

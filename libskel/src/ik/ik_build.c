@@ -231,13 +231,15 @@ static int32_t rows_of(int32_t kind, int32_t mask) {
     case SKEL__TASK_AIM:
     case SKEL__TASK_ALIGN: return 2;
     case SKEL__TASK_SQUARE:
+    case SKEL__TASK_THREAD:
     case SKEL__TASK_POLE: return 1;
     default: return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1);
     }
 }
 
 static int is_length(int32_t kind) {
-    return kind == SKEL__TASK_POINT || kind == SKEL__TASK_POLE || kind == SKEL__TASK_CENTRE;
+    return kind == SKEL__TASK_POINT || kind == SKEL__TASK_THREAD || kind == SKEL__TASK_POLE ||
+           kind == SKEL__TASK_CENTRE;
 }
 
 static skel__ik_task *add_task(skel__ik_plan *p, int32_t kind, int32_t goal, int32_t level,
@@ -321,6 +323,8 @@ static void add_loop(skel__ik_plan *p, const skel__joint *j) {
     }
     default: add_task(p, SKEL__TASK_TURN, -1, 0, SKEL_GOAL_POSITION);
     }
+
+    if (j->pitch != 0) add_task(p, SKEL__TASK_THREAD, -1, 0, 0)->pitch = j->pitch;
 
     for (int32_t i = first; i < p->nt; ++i) {
         p->task[i].at = offset(p->anchor[j->b], j->fb);

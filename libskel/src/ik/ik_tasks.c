@@ -14,6 +14,7 @@
 #define IK_PARALLEL_SIN 1e-9        /* sine below which two directions span no plane */
 #define IK_LOG_SIN_MIN 1e-5         /* below it the logarithm goes through a quaternion */
 #define IK_POLE_DISTANCE2_MIN 1e-24 /* [m^2]: an elbow or pole this near the line has no side */
+#define IK_THREAD_NORM2_MIN 1e-12   /* below it (half a turn of swing) a twist has no gradient */
 #define IK_TURN_SERIES_RAD 1e-4     /* below it 1 - (x/2) cot(x/2) is its series x^2 / 12 */
 
 /* ---- errors ---- */
@@ -87,6 +88,35 @@ static bend bend_of(v3 a_point, v3 b_point, v3 m_point, v3 p_point) {
                   .by_pole = by_s,
                   .by_end = tilt,
                   .by_from = v3_neg(v3_add(v3_add(by_w, by_s), tilt))};
+}
+
+/* The thread of a screw between the frames `to` and `at`. With d the distance of their origins and
+   R the rotation from `at` to `to`, in the axes of `to`, the error is
+     r = d.z - pitch angle, angle = atan2(N, D), N = R10 - R01, D = R00 + R11
+   An angular velocity w of `at` changes the angle at the rate
+     w . g, g = (N R21 - D R20, -D R21 - N R20, N^2 + D^2) / (N^2 + D^2)
+   The two frames do not tell the number of turns: the turn that is nearest to d.z counts. */
+typedef struct thread {
+    double r;        /* [m] */
+    v3 along, about; /* gradients of r by displacement and rotation of `at`, in the world */
+} thread;
+
+static thread thread_of(const skel__ik_task *t, skel__ik_frame at, skel__ik_frame to) {
+    const m3 rotation = m3_tmul(to.r, at.r);
+    const v3 x = rotation.r[0], y = rotation.r[1], z = rotation.r[2];
+    const double n = y.x - x.y, d = x.x + y.y, norm2 = n * n + d * d;
+
+    const v3 distance = m3_tmulv(to.r, v3_sub(at.p, to.p));
+    const double off = distance.z / t->pitch - atan2(n, d);
+
+    v3 g = {0, 0, 1};
+    if (norm2 > IK_THREAD_NORM2_MIN) {
+        g.x = (n * z.y - d * z.x) / norm2;
+        g.y = -(d * z.y + n * z.x) / norm2;
+    }
+    return (thread){.r = t->pitch * (off - SKEL__TURN * nearbyint(off / SKEL__TURN)),
+                    .along = m3_column(to.r, 2),
+                    .about = v3_scale(m3_mulv(to.r, g), -t->pitch)};
 }
 
 static bend bend_at(const skel_ik *ik, const skel__ik_task *t) {
@@ -174,6 +204,7 @@ static void error_of(skel_ik *ik, skel__ik_task *t) {
     }
     case SKEL__TASK_ALIGN: put_axis_error(t, axis, m3_mulv(to.r, t->to_axis), e, &t->error); break;
     case SKEL__TASK_SQUARE: put_scalar_error(t, v3_dot(axis, m3_mulv(to.r, t->to_axis)), e); break;
+    case SKEL__TASK_THREAD: put_scalar_error(t, thread_of(t, at, to).r, e); break;
     default: put_scalar_error(t, bend_at(ik, t).r, e);
     }
 }
@@ -213,6 +244,7 @@ typedef struct view {
     v3 x, y;       /* AIM, ALIGN: directions across d */
     double length; /* AIM: distance of the target [m] */
     bend pole;     /* POLE */
+    thread screw;  /* THREAD */
     v3 target;     /* in the world [m] */
 } view;
 
@@ -232,6 +264,8 @@ static view view_of(const skel_ik *ik, const skel__ik_task *t) {
         v.u = v3_cross(v.d, m3_mulv(v.to.r, t->to_axis));
     } else if (t->kind == SKEL__TASK_POLE) {
         v.pole = bend_at(ik, t);
+    } else if (t->kind == SKEL__TASK_THREAD) {
+        v.screw = thread_of(t, v.at, v.to);
     }
     return v;
 }
@@ -305,6 +339,10 @@ static void column_of(const skel_ik *ik, const skel__ik_task *t, const view *v,
         break;
     }
     case SKEL__TASK_SQUARE: out[0] = s * v3_dot(rotation_of(n, at, k), v->u); break;
+    case SKEL__TASK_THREAD:
+        out[0] = s * (v3_dot(velocity_of(n, at, k, v->at.p), v->screw.along) +
+                      v3_dot(rotation_of(n, at, k), v->screw.about));
+        break;
     default: out[0] = scale * pole_rate(ik, t, v, link, k);
     }
 }

@@ -6,6 +6,8 @@
    - through a point:  impulse c, arms rbar
    - locked axes u:    impulse sum_k c_k ubar_k, acting at the joint point of b
    - axes e (in a) and z (in b) that stay perpendicular:  torque d ebar x zbar
+   - thread of a screw:  impulse c zbar at the joint point of b, torque -c pitch G on a; G is the
+     mean gradient of the angle, corrected so that G.(rotation) is its change
    Each wrench acts on both bodies at one common point, so angular momentum is conserved even before
    Newton's method has converged.
    Derivatives are by (dp, theta) of the end pose, theta a small rotation in world axes:
@@ -224,6 +226,40 @@ static v3 corrected_gradient(v3 g, v3 rotation, double start, double end) {
     return size > JOINT_ROTATION_MIN_SQ ? v3_mad(g, error / size, rotation) : g;
 }
 
+/* The row z1.gap1 + pitch q1 = 0 of a screw's thread and its torque; the caller adds the force of
+   the multiplier d. */
+static void add_thread_row(const joint_step *c, double d, v3 gap1) {
+    const joint_side *a = &c->a, *b = &c->b;
+    const int k = skel__joint_motions[c->j->type].lock_count;
+    const double pitch = c->j->pitch;
+    skel__conserving_joint *out = c->out;
+    skel__conserving_blocks *to = c->to;
+
+    /* The angle changes by less than half a turn in a step. */
+    double start[1], end[1];
+    skel__joint_measure(c->j, c->start->outer, c->start->inner, start);
+    skel__joint_measure(c->j, outer_end(c), inner_end(c), end);
+    end[0] -= SKEL__TURN * nearbyint((end[0] - start[0]) / SKEL__TURN);
+    const double change = end[0] - start[0];
+    const v3 z = a->e[2], z1 = a->e1[2], rotation = v3_scale(relative_spin(c), -c->h);
+    const v3 turn = v3_scale(corrected_gradient(z, rotation, start[0], end[0]), pitch);
+    out->torque = v3_mad(out->torque, -d, turn);
+    out->g[k] = v3_dot(z1, gap1) + pitch * end[0];
+    if (!to) return;
+
+    const v3 arm = v3_sub(out->point, a->p), arm1 = v3_sub(a->r1, gap1);
+    const v3 turn1 = v3_scale(z1, pitch);
+    set_column(to->wa, out->rows, k, z, v3_sub(v3_cross(arm, z), turn));
+    set_column(to->wb, out->rows, k, v3_neg(z), v3_sub(turn, v3_cross(b->r, z)));
+    set_row(to->ga, k, z1, v3_sub(v3_cross(arm1, z1), turn1));
+    set_row(to->gb, k, v3_neg(z1), v3_sub(turn1, v3_cross(b->r1, z1)));
+
+    /* d G = theta_a x z1 / 2 - change / 6 z1 (z1.(theta_b - theta_a)), the second term by the
+       series of change / (2 tan(change / 2)). */
+    const m3 stiff = m3_sub_outer(m3_zero(), -d * pitch * change / 6.0, z1, z1);
+    add_torque_derivative(to, m3_sub(m3_scale(m3_skew(z1), 0.5 * d * pitch), stiff), stiff);
+}
+
 /* Rows of a joint that is not through a point: the gap of the joint points has no component along
    the locked axes of the outer frame. */
 static void add_lock_rows(const joint_step *c, const double *lambda, v3 gap1) {
@@ -246,6 +282,12 @@ static void add_lock_rows(const joint_step *c, const double *lambda, v3 gap1) {
         set_column(to->wb, out->rows, k, v3_neg(u), v3_neg(v3_cross(b->r, u)));
         set_row(to->ga, k, u1, v3_cross(arm1, u1));
         set_row(to->gb, k, v3_neg(u1), v3_neg(v3_cross(b->r1, u1)));
+    }
+    if (c->j->pitch != 0) {
+        const double d = lambda[motion->lock_count];
+        add_thread_row(c, d, gap1);
+        force = v3_mad(force, d, a->e[2]);
+        force1 = v3_mad(force1, d, a->e1[2]);
     }
     out->force = force;
     if (!to) return;

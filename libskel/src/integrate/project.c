@@ -50,6 +50,11 @@ static double position_bias(skel_state *s) {
             const skel__joint_column free = skel__joint_column_of(j, g.ea, g.eb, c);
             if (free.turn == 0) shift = v3_mad(shift, -v3_dot(shift, free.axis), free.axis);
         }
+        if (j->pitch != 0) {
+            double q[1];
+            skel__joint_q(s->x, j, q);
+            shift = v3_mad(shift, j->pitch * q[0], g.ea[2]);
+        }
         const v3 turn = rotation_error(j, &g);
         s->bias[i] = (skel__twist){j->reversed ? v3_neg(shift) : shift, turn};
 

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUATERNION_LENGTH_TOL 1e-3    /* largest difference from unit length */
-#define DIRECTION_LENGTH_TOL 1e-6     /* the same for a vector */
+#define SCREW_PITCH_MIN 1e-9       /* [m/rad] below it, rounding would decide the number of turns */
+#define SCREW_PITCH_MAX 1e9        /* [m/rad] */
+#define QUATERNION_LENGTH_TOL 1e-3 /* largest difference from unit length */
+#define DIRECTION_LENGTH_TOL 1e-6  /* the same for a vector */
 #define INERTIA_DETERMINANT_MIN 1e-14 /* relative to the product of the diagonal */
 #define MESSAGE_BYTES 400
 
@@ -282,9 +284,16 @@ static skel_status check_muscle(skel__owner o, const skel_joint_desc *d, int has
     return SKEL_OK;
 }
 
+/* A screw without a pitch would be a hinge. */
 static skel_status check_pitch(skel__owner o, const skel_joint_desc *d) {
-    if (d->pitch == 0) return SKEL_OK;
-    return fail(o, "pitch: is %g m/rad, must be 0", d->pitch);
+    if (d->type != SKEL_JOINT_SCREW) {
+        if (d->pitch == 0) return SKEL_OK;
+        return fail(o, "pitch: is %g m/rad, must be 0, only a screw has one", d->pitch);
+    }
+    const double size = fabs(d->pitch);
+    if (size >= SCREW_PITCH_MIN && size <= SCREW_PITCH_MAX) return SKEL_OK;
+    return fail(o, "pitch: is %g m/rad, must be %g to %g in absolute value", d->pitch,
+                SCREW_PITCH_MIN, SCREW_PITCH_MAX);
 }
 
 static skel_status check_joint_bodies(skel__owner o, int32_t nb, const skel_joint_desc *d) {

@@ -18,6 +18,7 @@ pose skel__joint_pose(const skel__joint *j, const double *q) {
         const quat r = q_of(q);
         return (pose){none, q_dot(r, r) > 0 ? q_unit(r) : one};
     }
+    case SKEL_JOINT_SCREW: return (pose){{0, 0, j->pitch * q[0]}, q_exp((v3){0, 0, q[0]})};
     case SKEL_JOINT_PLANAR: return (pose){{q[0], q[1], 0}, q_exp((v3){0, 0, q[2]})};
     default: return (pose){none, one};
     }
@@ -54,6 +55,13 @@ skel__misfit skel__joint_measure(const skel__joint *j, pose outer, pose inner, d
         e.angle = fabs(atan2(m.r[2].x, length2(m.r[0].x, m.r[1].x)));
         break;
     case SKEL_JOINT_BALL: q_to(r, q); break;
+    case SKEL_JOINT_SCREW: { /* the displacement tells the number of turns */
+        const double angle = 2.0 * atan2(r.z, r.w);
+        q[0] = angle + SKEL__TURN * nearbyint((rel.p.z / j->pitch - angle) / SKEL__TURN);
+        e.gap = v3_norm((v3){rel.p.x, rel.p.y, rel.p.z - j->pitch * q[0]});
+        e.angle = angle_between((v3){0, 0, 1}, m3_column(m, 2));
+        break;
+    }
     case SKEL_JOINT_PLANAR:
         q[0] = rel.p.x;
         q[1] = rel.p.y;
@@ -80,6 +88,7 @@ int32_t skel__joint_coordinates(const skel__joint *j, const double *q, double c[
 
     switch (j->type) {
     case SKEL_JOINT_HINGE: c[0] = near_middle(j, 0, q[0]); return 1;
+    case SKEL_JOINT_SCREW:
     case SKEL_JOINT_SLIDE: c[0] = q[0]; return 1;
     case SKEL_JOINT_PLANAR:
         c[0] = q[0];

@@ -63,6 +63,16 @@ const skel_joint_kind skel__joint_kinds[] = {
                            .q_kind = {LENGTH, LENGTH, ANGLE},
                            .dof_kind = {LENGTH, LENGTH, ANGLE},
                            .limit_count = 2},
+
+    [SKEL_JOINT_SCREW] = {.struct_size = sizeof(skel_joint_kind),
+                          .name = "screw",
+                          .q_count = 1,
+                          .dof = 1,
+                          .row_count = 5,
+                          .q_kind = {ANGLE},
+                          .dof_kind = {ANGLE},
+                          .has_axis = 1,
+                          .limit_count = 1},
 };
 
 const int32_t skel__joint_kind_count =
@@ -88,6 +98,12 @@ const skel__joint_motion skel__joint_motions[] = {
                            .lock = {2},
                            .pair_count = 2,
                            .pair = {{0, 2}, {1, 2}}},
+
+    [SKEL_JOINT_SCREW] = {.freedom = {{0, 2}},
+                          .lock_count = 2,
+                          .lock = {0, 1},
+                          .pair_count = 2,
+                          .pair = {{0, 2}, {1, 2}}},
 };
 
 _Static_assert(sizeof skel__joint_motions / sizeof *skel__joint_motions ==
