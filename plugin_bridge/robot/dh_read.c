@@ -154,7 +154,7 @@ static void read_masses(document *doc, const doc_field_list *f, const dh_doc *d,
 
     j->has_inertia = robot_inertia_definite(j->inertia);
     if (!j->has_inertia)
-        doc_wrong(doc, &inertia, "positive definite");
+        doc_wrong(doc, &inertia, "positive definite, with moments of like size");
     else if (!robot_inertia_real(j->inertia))
         doc_warn(doc, &inertia,
                  "one principal moment exceeds the sum of the other two: no solid has such an "

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smallest determinant of an inertia relative to the product of its diagonal; stricter than the
-   model, so that every inertia that passes is accepted. */
+/* Smallest determinant of an inertia relative to the cube of its mean moment. The mean moment is
+   the same in all axes, and its cube is at least the product of the diagonal. So the model, which
+   compares with that product and less strictly, accepts the inertia however it is rotated. */
 #define ROBOT_DEFINITE_TOL 1e-13
 #define ROBOT_GYRATION_TOL 1e-6 /* relative to the length: smaller radii are rounding errors */
 #define ROBOT_TRIANGLE_TOL 1e-9 /* relative to the trace */
@@ -67,13 +68,14 @@ void robot_inertia_rotate(const double q[4], const double i[6], double out[6]) {
     memcpy(out, all, sizeof all);
 }
 
-/* Sylvester's criterion: all leading minors are positive, the determinant relative to the diagonal.
- */
+/* Sylvester's criterion: all leading minors are positive, the determinant relative to the cube of
+   the mean moment. */
 static bool definite(const double m[6], double tolerance) {
     const double xx = m[0], yy = m[1], zz = m[2], xy = m[3], xz = m[4], yz = m[5];
+    const double mean = (xx + yy + zz) / 3.0;
     const double det =
         xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
-    return xx > 0.0 && xx * yy - xy * xy > 0.0 && det > tolerance * xx * yy * zz;
+    return xx > 0.0 && xx * yy - xy * xy > 0.0 && det > tolerance * mean * mean * mean;
 }
 
 bool robot_inertia_definite(const double i[6]) {

@@ -99,7 +99,7 @@ void robot_estimate_masses(document *doc, skel_scene *s, skel_body_desc *bodies,
 /** Parallel axis theorem: adds m (r^2 - r r^T), the inertia of a mass at the offset r. */
 void robot_inertia_add_offset(double mass, const double r[3], double inertia[6]);
 
-/** Whether the inertia (xx yy zz xy xz yz) [kg m^2] is positive definite. */
+/** Whether the inertia (xx yy zz xy xz yz) [kg m^2] is positive definite, whatever the axes. */
 bool robot_inertia_definite(const double i[6]);
 /** Whether it is larger than the rounding errors of a point mass: the radius of gyration about
     every axis exceeds a millionth of the length [m]. */

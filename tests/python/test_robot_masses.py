@@ -185,6 +185,24 @@ class Points(unittest.TestCase):
         self.assertLess(abs(found / must - 1), 3e-4)
         self.assertEqual(run("bake", "-", "--end", "24", input=text.encode()).returncode, 0)
 
+    def test_an_inertia_that_rotation_would_lose(self):
+        """Moments of very different size are lost to rounding in other axes. The scene that is
+        written must be one that is read; moments that a rotation keeps are kept."""
+        turned = 'xyz="0.4 0.0 0.3" rpy="0.3 -0.5 1.1"'
+        for moments, kept in (("1e300 2 0.0009", False), ("1 1e-8 1e-8", False),
+                              ("1 1 1e-9", True), ("1e-3 2e-3 3e-3", True)):
+            xx, yy, zz = moments.split()
+            text = self.text.replace('xyz="0.4 0.0 0.3"', turned).replace(
+                'ixx="0.0" iyy="0.0" izz="0.0"', f'ixx="{xx}" iyy="{yy}" izz="{zz}"')
+            with tempfile.TemporaryDirectory() as folder:
+                scene = pathlib.Path(folder, "scene.json")
+                done = run("convert", "-", scene, input=text.encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = run("check", scene)
+                self.assertEqual(done.returncode, 0, (moments, done.stdout))
+            said = run("check", "-", input=text.encode()).stdout.decode()
+            self.assertEqual("inertia: is not" in said, not kept, (moments, said))
+
     def test_an_inertia_of_rounding_errors(self):
         """Moments of 1e-20 kg m^2, as published files have them, are those of a point: a bake
         would end at them."""
