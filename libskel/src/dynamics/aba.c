@@ -272,9 +272,9 @@ void skel__aba_bias(skel_state *s, const skel__kin *x) {
 /* ---- solve ---- */
 
 /* qdd = D^-1 g with the generalised forces g along the axes. */
-static void accelerate_axes(const skel__aba *t, int32_t type, const double g[3], double out[3]) {
+static inline void accelerate_axes(const skel__aba *t, int32_t type, const double g[3],
+                                   double out[3]) {
     switch (type) {
-    case SKEL_JOINT_HINGE:
     case SKEL_JOINT_SLIDE: out[0] = t->dinv[0] * g[0]; return;
     case SKEL_JOINT_UNIVERSAL:
         out[0] = t->dinv[0] * g[0] + t->dinv[1] * g[1];
@@ -285,13 +285,15 @@ static void accelerate_axes(const skel__aba *t, int32_t type, const double g[3],
 }
 
 /* S^T F of the applied wrench. */
-static void generalised(const skel__aba *t, const skel__joint *j, double out[3]) {
+static inline void generalised(const skel__aba *t, const skel__joint *j, double out[3]) {
     out[1] = 0;
     out[2] = 0;
     switch (j->type) {
     case SKEL_JOINT_SLIDE: out[0] = v3_dot(t->s[0], t->f.f); return;
-    case SKEL_JOINT_UNIVERSAL: out[1] = v3_dot(t->s[1], t->f.n); /* fall through */
-    case SKEL_JOINT_HINGE: out[0] = v3_dot(t->s[0], t->f.n); return;
+    case SKEL_JOINT_UNIVERSAL:
+        out[0] = v3_dot(t->s[0], t->f.n);
+        out[1] = v3_dot(t->s[1], t->f.n);
+        return;
     default: break;
     }
     for (int k = 0; k < skel__joint_nv(j->type); ++k) {
@@ -312,7 +314,13 @@ static skel__wrench pass_inward(const skel__aba *t, const skel__joint *j, skel__
     w.n = v3_sub(t->f.n, v3_add(m3_tmulv(t->pb, c.v), m3_mulv(t->pd, c.w)));
     if (type == SKEL_JOINT_FIXED) return w;
 
-    /* - h D^-1 S^T F */
+    /* - h D^-1 S^T F, for the most common kind without a loop */
+    if (type == SKEL_JOINT_HINGE) {
+        const double qdd = t->dinv[0] * v3_dot(t->s[0], t->f.n);
+        w.f = v3_mad(w.f, -qdd, t->hu[0]);
+        w.n = v3_mad(w.n, -qdd, t->hw[0]);
+        return w;
+    }
     double g[3], qdd[3];
     generalised(t, j, g);
     accelerate_axes(t, type, g, qdd);
@@ -359,7 +367,13 @@ static skel__twist solve_joint(const skel__aba *t, const skel__joint *j, skel__t
         return (skel__twist){u.v, m3_mulv(t->di, v3_sub(t->f.n, m3_tmulv(t->b, u.v)))};
     if (type == SKEL_JOINT_FIXED) return u;
 
-    /* qdd = D^-1 (S^T F - h^T u) */
+    /* qdd = D^-1 (S^T F - h^T u), for the most common kind without a loop */
+    if (type == SKEL_JOINT_HINGE) {
+        double g = v3_dot(t->s[0], t->f.n);
+        g -= v3_dot(t->hu[0], u.v) + v3_dot(t->hw[0], u.w);
+        u.w = v3_mad(u.w, t->dinv[0] * g, t->s[0]);
+        return u;
+    }
     double g[3], qdd[3];
     const int axes = skel__joint_nv(type);
     generalised(t, j, g);
@@ -367,10 +381,6 @@ static skel__twist solve_joint(const skel__aba *t, const skel__joint *j, skel__t
     accelerate_axes(t, type, g, qdd);
 
     /* u + S qdd */
-    if (type == SKEL_JOINT_HINGE) {
-        u.w = v3_mad(u.w, qdd[0], t->s[0]);
-        return u;
-    }
     for (int k = 0; k < axes; ++k) {
         const double shift = skel__joint_shift(j, k);
         if (shift != 0) u.v = v3_mad(u.v, shift * qdd[k], t->s[k]);

@@ -150,7 +150,7 @@ static quat into_cone(const skel__joint *j, quat r) {
 }
 
 /* Rotation vector from one orientation to another, in inner axes. */
-static v3 rotation_between(quat from, quat to) {
+static inline v3 rotation_between(quat from, quat to) {
     return q_log(q_mul(q_conj(from), to));
 }
 
