@@ -122,6 +122,18 @@ static void add_forces(fuzz_bytes *b, skel_joint_desc *d) {
     }
 }
 
+/* The kinds that came later are reached from those with as many coordinates, so that the older
+   inputs of the corpus keep their meaning. */
+static void choose_later_kind(fuzz_bytes *b, skel_joint_desc *d) {
+    if (d->type == SKEL_JOINT_UNIVERSAL) {
+        d->type = SKEL_JOINT_PLANAR;
+        d->q[2] = fuzz_number(b);
+    } else if (d->type == SKEL_JOINT_HINGE) {
+        d->type = SKEL_JOINT_SCREW;
+        d->pitch = fuzz_number(b);
+    }
+}
+
 /* Joint i leads to its child from a body before it or from the world. */
 static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc *joints) {
     skel_joint_desc *d = &joints[i];
@@ -141,6 +153,7 @@ static void make_joint(fuzz_bytes *b, int32_t i, int32_t child, skel_joint_desc 
     if (d->type != SKEL_JOINT_UNIVERSAL && d->type != SKEL_JOINT_BALL) d->q[1] = 0;
     if (d->type != SKEL_JOINT_FIXED) add_forces(b, d);
     const int32_t source = fuzz_choose(b, 2 * FUZZ_MODEL_BODIES_MAX);
+    if (source == 2 * FUZZ_MODEL_BODIES_MAX - 1) choose_later_kind(b, d);
     if (source < i && slides_or_turns(d) && slides_or_turns(&joints[source])) {
         d->mimic.source = source;
         d->mimic.multiplier = fuzz_number(b);
