@@ -29,7 +29,8 @@ The hashes are the same for every working directory, locale and number of jobs, 
 wide vectors, by gcc at -O2 and by clang at -O1 (-ffp-contract=off). Apart from the sources they can
 change with:
 - libm (sin, cos, pow, ... are not correctly rounded), so with the C library and the machine's type,
-- LAPACK and SUNDIALS, which are linked in from the distribution's archives,
+- LAPACK and SUNDIALS, which are linked in from the distribution's archives (OpenBLAS has kernels
+  for each kind of processor: the plainest ones are chosen here),
 - Python's json and math only where the add-on computes in Python (math.sin is libm's, too).
 If all items differ on a new system and none on an old one, that is why: record them there with the
 sources of a commit that is known to be good, and compare afterwards.
@@ -55,6 +56,10 @@ ROOT = HERE.parents[1]
 SAMPLES, ROBOTS = ROOT / "samples", ROOT / "samples" / "robots"
 HASHES = HERE / "hashes.txt"
 LEAST = 5       # scenes that must bake with a feature, for the hashes to guard it
+
+# OpenBLAS chooses its kernels by the processor, and they add in different orders. The plainest
+# kernels run everywhere. The variable is read as the library is loaded, here and in children.
+os.environ["OPENBLAS_CORETYPE"] = "Prescott"
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "python"), str(ROOT / "plugin_bridge")]
