@@ -271,6 +271,49 @@ START_TEST(ik_refuses_models_too_large_for_sums_of_lengths) {
 }
 END_TEST
 
+/* Found by fuzzing: Newton's method without damping diverges. A slide along x that shall look along
+   x at a point beside it is better the farther away it is, and each step doubles the distance. */
+START_TEST(ik_without_damping_ends_before_it_leaves_the_numbers) {
+    const char *text = "{\"format\": \"skel-scene/1\", \"bodies\": ["
+                       "{\"name\": \"a\", \"mass\": 1, \"shape\": {\"type\": \"sphere\","
+                       " \"radius\": 1}, \"position\": [0, 0, 0]}], \"joints\": [{\"name\": \"j\", "
+                       "\"type\": \"slide\", \"bodies\": [\"world\", \"a\"],"
+                       " \"anchor\": [0, 0, 0], \"axis\": [1, 0, 0]}]}";
+    skel_scene *scene = NULL;
+    ck_assert_int_eq(skel_scene_parse(text, strlen(text), &scene, NULL), SKEL_OK);
+
+    skel_goal_desc goal;
+    skel_ik_desc desc;
+    skel_ik *ik = NULL;
+    skel_goal_desc_init(&goal);
+    goal.kind = SKEL_GOAL_AIM;
+    goal.body = 0;
+    goal.axis[0] = 1;
+    goal.axis[1] = goal.axis[2] = 0;
+    goal.position[1] = 1;
+    skel_ik_desc_init(&desc);
+    desc.model = skel_scene_model(scene);
+    desc.goals = &goal;
+    desc.goal_stride = sizeof goal;
+    desc.goal_count = 1;
+    desc.method = SKEL_IK_NEWTON;
+    desc.max_iterations = 5000;
+    desc.tolerance = 1e-300;
+    ck_assert_int_eq(skel_ik_create(&desc, &ik, NULL), SKEL_OK);
+
+    double q[4] = {-1}, pose[7];
+    skel_ik_receipt receipt = {.struct_size = sizeof receipt};
+    ck_assert_int_eq(skel_ik_solve(ik, q, &receipt, NULL), SKEL_OK);
+    ck_assert(fabs(q[0]) > 1e6 && fabs(q[0]) <= 1e50);
+    ck_assert(isfinite(receipt.residual));
+    ck_assert_int_eq(skel_ik_get_poses(ik, pose), SKEL_OK);
+    ck_assert(fabs(pose[0] - q[0]) <= 1e-9 * fabs(q[0]));
+
+    skel_ik_destroy(ik);
+    skel_scene_destroy(scene);
+}
+END_TEST
+
 /* ---- tables and robots ----------------------------------------------------------------------- */
 
 static skel_dh *table(double a, double tool, double base) {
@@ -365,6 +408,7 @@ int main(void) {
     tcase_add_test(t, mimic_joints_that_overflow_are_refused);
     tcase_add_test(t, quaternions_too_long_to_normalise_are_refused);
     tcase_add_test(t, ik_refuses_models_too_large_for_sums_of_lengths);
+    tcase_add_test(t, ik_without_damping_ends_before_it_leaves_the_numbers);
     tcase_add_test(t, tables_that_overflow_are_refused);
     tcase_add_test(t, a_table_that_could_not_be_read_again_is_not_written);
     tcase_add_test(t, a_urdf_that_could_not_be_read_again_is_not_written);

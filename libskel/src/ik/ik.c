@@ -314,7 +314,12 @@ static void newton(skel_ik *ik) {
             ik->bounds.low[c] = -INFINITY;
             ik->bounds.high[c] = INFINITY;
         }
-        skel__ik_step_within(ik, ik->iterate.x, y, ik->iterate.x);
+        skel__ik_step_within(ik, ik->iterate.x, y, ik->iterate.trial);
+
+        /* It can also diverge. The pose before it leaves the range of numbers is the answer. */
+        if (!skel__ik_is_sane(ik->iterate.trial, ik->size.coordinates)) return;
+        memcpy(ik->iterate.x, ik->iterate.trial,
+               (size_t)ik->size.coordinates * sizeof *ik->iterate.x);
         skel__ik_errors(ik, ik->iterate.x, ik->size.rows);
     }
 }
