@@ -9,8 +9,9 @@ Each target is a frame. Blender: an IK constraint with its defaults, frame_set t
 Skel: the whole of Bake IK (reading, solving every frame by itself, writing keys). Solved: within
 1 mm and 1 mrad in the evaluated armature. CPU seconds, the best of three; `solver` is what solving
 alone takes: of Blender frame_set with the constraint less frame_set without it.
---check fails where a target of ours is not solved or breaks a limit, or where solving takes more
-CPU time in each of three tries, for machines have moods.
+--check fails where a target of ours is not solved or breaks a limit, or where our solver takes more
+time than Blender's in each of three tries. The time of the whole bake is printed beside it, but not
+checked: it writes keys of every bone, which frame_set does not, and so the two are about equal.
 """
 
 import math
@@ -130,6 +131,26 @@ def frames():
         bpy.context.scene.frame_set(n + 1)
 
 
+def best_bake():
+    """CPU seconds (of Bake IK, of its solver alone), the best of three."""
+    motion = common.addon().ik_solve.skelpy.IkMotion
+    advance, spent = motion.advance, []
+
+    def timed(*arguments):
+        seconds, done = cpu(lambda: advance(*arguments))
+        spent[-1] += seconds
+        return done
+
+    motion.advance, whole = timed, []
+    try:
+        for _ in range(3):
+            spent.append(0.0)
+            whole.append(cpu(bpy.ops.skel.bake_ik)[0])
+    finally:
+        motion.advance = advance
+    return min(whole), min(spent)
+
+
 def bench(name, make, turn, check):
     scene = common.clear()
     scene.frame_start, scene.frame_end = 1, COUNT
@@ -148,17 +169,16 @@ def bench(name, make, turn, check):
     goal.name, goal.bone, goal.target, goal.use_orientation = tip, tip, target, turn
     ob.skel_ik.smooth, ob.skel_ik.posture = False, False
     bpy.context.view_layer.objects.active = ob
-    ours = min(cpu(bpy.ops.skel.bake_ik)[0] for _ in range(3))
-    report = common.ik_report_of(ob)
+    ours, solver = best_bake()
     our_count, our_worst = solved(ob, tip, matrices, turn)
-    solver, their_solver = report.microseconds * COUNT * 1e-6, max(theirs - plain, 1e-9)
+    their_solver = max(theirs - plain, 1e-9)
     print(f"{name}: Blender {100 * their_count / COUNT:.1f} % solved, worst {their_worst:.2g} m, "
           f"{theirs:.3f} s, solver {1e3 * their_solver / COUNT:.3f} ms a target")
     print(f"{name}: Skel    {100 * our_count / COUNT:.1f} % solved, worst {our_worst:.2g} m, "
           f"{ours:.3f} s, solver {1e3 * solver / COUNT:.3f} ms a target; "
           f"ratio {ours / theirs:.2f}, solver {solver / their_solver:.3f}")
     assert not check or our_count == COUNT and within_limits(ob), name
-    return ours / theirs
+    return solver / their_solver
 
 
 def main():
