@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The skeleton of bodies after bones were merged: parents, joints, ends, mirror pairs.
+
+Bodies have indices of their own, parents first."""
+
+from __future__ import annotations
+
+import math
+from typing import List, Optional, Sequence, Set, Tuple
+
+from .algebra import Vector, Vector3, dot, sub
+from .body_merge import Groups
+from .body_rest import Rest, mean_point, nearest_on, point3, unit
+from .shot import ancestors
+
+MIRROR_NEAR = 0.05          # of the size: distance of a joint from the mirror image of its partner
+MIRROR_SHARE = 0.7          # of the bodies must have a partner or lie on the plane
+MIRROR_PAIRS = 2
+TAILS_TRUE = 0.6            # of the bones with children end at a child
+TAIL_NEAR = 0.15            # of a bone's length: its tail is at a child
+TAIL_TURN = math.cos(math.radians(60))  # a leaf that turns more has no tail that can be trusted
+
+
+class Plane:
+    """The mirror plane: a coordinate axis and the place on it."""
+
+    def __init__(self, axis: int, at: float) -> None:
+        self.axis, self.at = axis, at
+
+    def mirror(self, p: Vector) -> Vector3:
+        return point3([2 * self.at - v if k == self.axis else v for k, v in enumerate(p)])
+
+    def turn(self, d: Vector) -> Vector3:
+        """The mirror image of a direction."""
+        return point3([-v if k == self.axis else v for k, v in enumerate(d)])
+
+    def side(self, p: Vector) -> float:
+        return p[self.axis] - self.at
+
+
+class Skeleton:
+    def __init__(self, rest: Rest, groups: Groups, up: Vector) -> None:
+        self.rest, self.groups, self.up = rest, groups, unit(up)
+        tops = groups.tops()
+        place = {top: n for n, top in enumerate(tops)}
+        self.tops = tops
+        self.members = [groups.members[i] for i in tops]
+        self.bone = [self._shown_by(i) for i in tops]
+        self.parent = [place[groups.parent[i]] if groups.parent[i] >= 0 else -1 for i in tops]
+        self.joint: List[Vector3] = [groups.joint[i] for i in tops]
+        self.children: List[List[int]] = [[place[k] for k in groups.children[i]] for i in tops]
+        self.words = [rest.words[i] for i in self.bone]
+
+        self.tails_true = self._are_tails_true()
+        self.end: List[Vector3] = []
+        for n in range(len(tops)):
+            self.end.append(self._end_of(n))
+        self.depth = [0.0] * len(tops)      # length of the longest way down a branch
+        for n in reversed(range(len(tops))):
+            self.depth[n] = self.link(n) + max((self.depth[k] for k in self.children[n]),
+                                               default=0.0)
+        self.plane, self.partner = self._find_mirror()
+
+    def __len__(self) -> int:
+        return len(self.tops)
+
+    def _shown_by(self, top: int) -> int:
+        """The bone whose keys show a body: one that the user has chosen, else the highest in the
+        armature's own hierarchy, so that the others follow it."""
+        rest, members = self.rest, self.groups.members[top]
+        chosen = [k for k in members if rest.forced[k]]
+        if chosen:
+            return chosen[0]
+        allowed = [k for k in ancestors(rest.bones, top) if k in members and not rest.refused[k]]
+        return allowed[-1] if allowed else top
+
+    # ---- ends ----
+
+    def _are_tails_true(self) -> bool:
+        """Whether bones point at their children: importers may leave them turned by 90 degrees."""
+        rest, good, total = self.rest, 0, 0
+        for i in self.groups.tree.order:
+            below = [k for k in rest.children[i] if rest.deforms[k]]
+            if below:
+                total += 1
+                near = TAIL_NEAR * rest.lengths[i]
+                good += any(nearest_on(rest.heads[k], rest.heads[i], rest.tails[i])[0] <= near and
+                            math.dist(rest.heads[k], rest.heads[i]) > near for k in below)
+        return good >= TAILS_TRUE * total
+
+    def target(self, n: int) -> Optional[Vector3]:
+        """The mean joint of the bodies that hang on a body."""
+        below = [self.joint[k] for k in self.children[n]]
+        return mean_point(below) if below else None
+
+    def _end_of(self, n: int) -> Vector3:
+        """The far end of a body. A leaf ends at its end marker or at the tips of its fingers, else
+        at its tail, if tails can be trusted, else it goes on as its parent does."""
+        rest, joint = self.rest, self.joint[n]
+        target = self.target(n)
+        if target is not None and math.dist(target, joint) > 1e-3 * rest.size:
+            return target
+        top = self.tops[n]
+        markers = [rest.heads[k] for k in rest.children[top]
+                   if k not in self.groups.tree.parent and rest.words[k].is_end]
+        if markers:
+            return mean_point(markers)
+
+        inside = set(self.members[n])
+        tips = [k for k in self.members[n] if k != top and
+                not any(c in inside for c in rest.children[k])]
+        if tips and self._has_digits(n):
+            return mean_point([rest.tails[k] for k in tips])
+        return self._end_of_leaf(n, top)
+
+    def _has_digits(self, n: int) -> bool:
+        return any(self.rest.words[k].part in ("finger", "toe") for k in self.members[n][1:])
+
+    def _end_of_leaf(self, n: int, top: int) -> Vector3:
+        rest, joint = self.rest, self.joint[n]
+        ends = sorted((rest.heads[top], rest.tails[top]), key=lambda p: math.dist(p, joint))
+        far = ends[1]
+        up = self.parent[n]
+        if self.tails_true or up < 0:
+            return far
+        along = unit(sub(joint, self.joint[up]))
+        length = math.dist(far, joint)
+        if dot(unit(sub(far, joint)), along) >= TAIL_TURN:
+            return far
+        if rest.words[top].part != "head":
+            length = min(length, math.dist(joint, self.joint[up]) or length)
+        return point3([joint[k] + length * along[k] for k in range(3)])
+
+    def direction(self, n: int) -> Vector3:
+        return unit(sub(self.end[n], self.joint[n]))
+
+    def link(self, n: int) -> float:
+        return math.dist(self.end[n], self.joint[n])
+
+    def height_of(self, p: Vector) -> float:
+        return dot(p, self.up)
+
+    # ---- mirror ----
+
+    def _find_mirror(self) -> Tuple[Optional[Plane], List[int]]:
+        """The plane for which most bodies have a partner, and the partners: the body itself on the
+        plane, -1 if there is none."""
+        best: Tuple[int, Optional[Plane], List[int]] = (0, None, [-1] * len(self))
+        level = [k for k in range(3) if abs(self.up[k]) < 0.5]
+        for axis in level:
+            values = sorted(p[axis] for p in self.joint)
+            for at in {values[len(values) // 2], self.joint[0][axis] if values else 0.0}:
+                plane = Plane(axis, at)
+                partner = self._partners(plane)
+                found = sum(k >= 0 for k in partner)
+                pairs = sum(k >= 0 and k != n for n, k in enumerate(partner)) // 2
+                if found > best[0] and pairs >= MIRROR_PAIRS and found >= MIRROR_SHARE * len(self):
+                    best = found, plane, partner
+        return best[1], best[2]
+
+    def _partners(self, plane: Plane) -> List[int]:
+        """From the roots down: a partner hangs on the partner of the parent, so that the links of a
+        level rope are no pairs."""
+        near, out = MIRROR_NEAR * self.rest.size, [-1] * len(self)
+        middle = [abs(plane.side(self.joint[n])) < near / 2 and
+                  abs(plane.side(self.end[n])) < near / 2 for n in range(len(self))]
+        roots = [n for n, up in enumerate(self.parent) if up < 0]
+        for n, up in enumerate(self.parent):
+            on_plane = up < 0 or out[up] == up
+            if out[n] >= 0 or not on_plane and out[up] < 0:
+                continue
+            if on_plane and middle[n]:
+                out[n] = n
+                continue
+            beside = roots if up < 0 else self.children[out[up]]
+            image, tip = plane.mirror(self.joint[n]), plane.mirror(self.end[n])
+            found = [(math.dist(image, self.joint[k]) + math.dist(tip, self.end[k]), k)
+                     for k in beside if k != n and out[k] < 0 and not (on_plane and middle[k]) and
+                     math.dist(image, self.joint[k]) <= near]
+            if found and min(found)[0] <= 2.5 * near:
+                k = min(found)[1]
+                out[n], out[k] = k, n
+        return out
+
+    def sides(self) -> List[str]:
+        """By name, else by the names of the bodies above, else by the mirror plane. Left is +x of a
+        figure that faces -y."""
+        out = [words.side for words in self.words]
+        for n, up in enumerate(self.parent):
+            if not out[n] and up >= 0 and self.partner[n] not in (-1, n):
+                out[n] = out[up]
+        sign = self._left_sign(out)
+        for n in range(len(self)):
+            if not out[n] and self.plane and self.partner[n] not in (-1, n):
+                out[n] = "L" if sign * self.plane.side(self.joint[n]) > 0 else "R"
+        return out
+
+    def _left_sign(self, sides: Sequence[str]) -> float:
+        """+1 if left is on the positive side of the mirror plane."""
+        if not self.plane:
+            return 1.0
+        votes = sum((1 if sides[n] == "L" else -1) * self.plane.side(self.joint[n])
+                    for n in range(len(self)) if sides[n])
+        return -1.0 if votes < 0 else 1.0
+
+    # ---- walks ----
+
+    def above(self, n: int) -> List[int]:
+        out = []
+        while self.parent[n] >= 0:
+            n = self.parent[n]
+            out.append(n)
+        return out
+
+    def below(self, n: int) -> List[int]:
+        """The bodies of a branch, its first body first."""
+        out = [n]
+        for k in out:
+            out += self.children[k]
+        return out
+
+    def chain(self, n: int) -> List[int]:
+        """A body and those that continue it, along the longest way."""
+        out = [n]
+        while self.children[out[-1]]:
+            out.append(max(self.children[out[-1]], key=lambda k: self.depth[k]))
+        return out
+
+    def tip_of(self, n: int) -> Vector3:
+        """The end of a branch."""
+        return self.end[self.chain(n)[-1]]
+
+    def middle_bodies(self) -> Set[int]:
+        return {n for n in range(len(self)) if self.partner[n] == n}
