@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who may include whom: the arrows of the house.
 
-libskel/src     base < math < model < contact < dynamics < integrate | ik < drive: a file includes
-                its own layer and those to the left; integrate and ik do not know each other
+libskel/src     base < math < model < contact < dynamics < integrate | ik | skin < drive: a file
+                includes its own layer and those to the left; integrate, ik and skin do not know
+                each other; skin needs base and math only
 libskel/include <stddef.h>, <stdint.h> and the public headers above it
 plugin_bridge   C: <skel/...>, its own headers, expat, libc. Python: the standard library
 samples         C: <skel/...>, libc
@@ -16,11 +17,12 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LAYERS = ["base", "math", "model", "contact", "dynamics", "integrate", "ik", "drive"]
-SEPARATE = {("integrate", "ik"), ("ik", "integrate")}
+LAYERS = ["base", "math", "model", "contact", "dynamics", "integrate", "ik", "skin", "drive"]
+SEPARATE = {("integrate", "ik"), ("ik", "integrate"),
+            *(("skin", layer) for layer in LAYERS[2:7])}
 PUBLIC = ["skel_base.h", "skel_world.h", "skel_model.h", "skel_dh.h", "skel_state.h",
           "skel_inverse.h", "skel_flight.h", "skel_ik.h", "skel_bake.h", "skel_channels.h",
-          "skel_scene.h", "skel_robot.h", "skel_track.h", "skel.h"]
+          "skel_fit.h", "skel_scene.h", "skel_robot.h", "skel_track.h", "skel.h"]
 C11 = {f"{name}.h" for name in """assert complex ctype errno fenv float inttypes limits locale math
     setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
     tgmath time""".split()}

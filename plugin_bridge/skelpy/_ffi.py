@@ -14,7 +14,7 @@ from typing import Any
 VERSION_MAJOR = 0
 VERSION_MINOR = 1
 VERSION_PATCH = 0
-ABI_VERSION = 65536
+ABI_VERSION = 65537
 OK = 0
 MORE = 1
 E_ARGUMENT = -1
@@ -855,6 +855,82 @@ class RigDesc(C.Structure):
     ]
 
 
+# skel_fit.h
+FIT_SAMPLES = 8000
+FIT_SAMPLES_MAX = 100000
+FIT_COUNT_MAX = 10000000
+FIT_WEIGHTS = 16
+
+
+class FitDesc(C.Structure):
+    """skel_fit_desc of skel_fit.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("vertex_count", C.c_uint32),
+        ("triangle_count", C.c_uint32),
+        ("bone_count", C.c_uint32),
+        ("sample_count", C.c_uint32),
+        ("reserved", C.c_uint32),
+        ("vertices", C.POINTER(C.c_double)),
+        ("triangles", C.POINTER(C.c_int32)),
+        ("offsets", C.POINTER(C.c_int32)),
+        ("bones", C.POINTER(C.c_int32)),
+        ("weights", C.POINTER(C.c_double)),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class FitInfo(C.Structure):
+    """skel_fit_info of skel_fit.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("is_closed", C.c_int32),
+        ("sample_count", C.c_uint32),
+        ("pair_count", C.c_uint32),
+        ("low", C.c_double * 3),
+        ("high", C.c_double * 3),
+        ("size", C.c_double),
+        ("area", C.c_double),
+        ("volume", C.c_double),
+    ]
+
+
+class FitShapeDesc(C.Structure):
+    """skel_fit_shape_desc of skel_fit.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("body", C.c_int32),
+        ("has_target", C.c_int32),
+        ("is_end", C.c_int32),
+        ("joint", C.c_double * 3),
+        ("target", C.c_double * 3),
+        ("radii", C.POINTER(C.c_double)),
+        ("radius_count", C.c_uint32),
+        ("reserved", C.c_uint32),
+    ]
+
+
+class FitShape(C.Structure):
+    """skel_fit_shape of skel_fit.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("shape", C.c_int32),
+        ("sample_count", C.c_uint32),
+        ("reserved", C.c_uint32),
+        ("position", C.c_double * 3),
+        ("orientation", C.c_double * 4),
+        ("size", C.c_double * 3),
+        ("residual", C.c_double),
+        ("cover", C.c_double),
+        ("inside", C.c_double),
+        ("volume", C.c_double),
+    ]
+
+
 # skel_scene.h
 VALUE_NULL = 0
 VALUE_FALSE = 1
@@ -954,6 +1030,10 @@ STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class
     "skel_bake_summary": BakeSummary,
     "skel_bone_desc": BoneDesc,
     "skel_rig_desc": RigDesc,
+    "skel_fit_desc": FitDesc,
+    "skel_fit_info": FitInfo,
+    "skel_fit_shape_desc": FitShapeDesc,
+    "skel_fit_shape": FitShape,
     "skel_value": Value,
     "skel_scene_dh_desc": SceneDhDesc,
     "skel_scene_edit": SceneEdit,
@@ -1146,6 +1226,24 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name: (result, *arguments)
                            C.POINTER(C.c_size_t), C.POINTER(Error)),
     "skel_rig_poses": (C.c_int32, C.POINTER(RigDesc), C.POINTER(C.c_double), C.POINTER(Error)),
     "skel_rig_joints": (C.c_int32, C.POINTER(RigDesc), C.POINTER(C.c_double), C.POINTER(Error)),
+    # skel_fit.h
+    "skel_fit_desc_init_sized": (None, C.POINTER(FitDesc), C.c_size_t),
+    "skel_fit_create": (C.c_int32, C.POINTER(FitDesc), C.POINTER(C.c_void_p), C.POINTER(Error)),
+    "skel_fit_destroy": (None, C.c_void_p),
+    "skel_fit_get_info": (C.c_int32, C.c_void_p, C.POINTER(FitInfo)),
+    "skel_fit_get_shares": (C.c_int32, C.c_void_p, C.POINTER(C.c_double)),
+    "skel_fit_get_shared": (C.c_int32, C.c_void_p, C.POINTER(C.c_int32), C.POINTER(C.c_double)),
+    "skel_fit_get_shared_middle": (C.c_int32, C.c_void_p, C.c_int32, C.c_int32,
+                                   C.POINTER(C.c_double), C.POINTER(C.c_double)),
+    "skel_fit_get_reach": (C.c_int32, C.c_void_p, C.POINTER(C.c_int32), C.c_uint32,
+                           C.POINTER(C.c_double), C.c_double, C.POINTER(C.c_double)),
+    "skel_fit_set_bodies": (C.c_int32, C.c_void_p, C.POINTER(C.c_int32), C.c_uint32,
+                            C.POINTER(Error)),
+    "skel_fit_shape_desc_init_sized": (None, C.POINTER(FitShapeDesc), C.c_size_t),
+    "skel_fit_solve_shape": (C.c_int32, C.c_void_p, C.POINTER(FitShapeDesc), C.POINTER(FitShape),
+                             C.POINTER(Error)),
+    "skel_fit_get_volumes": (C.c_int32, C.c_void_p, C.POINTER(C.c_double), C.POINTER(C.c_double),
+                             C.POINTER(C.c_double)),
     # skel_scene.h
     "skel_scene_parse": (C.c_int32, C.c_char_p, C.c_size_t, C.POINTER(C.c_void_p),
                          C.POINTER(Error)),

@@ -14,6 +14,7 @@
 #include <skel/skel_ik.h>
 #include <skel/skel_bake.h>
 #include <skel/skel_channels.h>
+#include <skel/skel_fit.h>
 #include <skel/skel_scene.h>
 #include <skel/skel_robot.h>
 #include <skel/skel_track.h>

@@ -32,7 +32,7 @@ extern "C" {
 #define SKEL_VERSION_PATCH 0 /**< changes with every other release */
 /** Version of the binary interface. The upper 16 bits change with incompatible changes, the lower
     16 bits with additions. */
-#define SKEL_ABI_VERSION 0x00010000u
+#define SKEL_ABI_VERSION 0x00010001u
 
 /** Status codes: name, value, text. The values never change. 0: success. Positive: a usable, but
     incomplete result. Negative: failure, there is no result. */
