@@ -324,7 +324,7 @@ class Graph:
 
     def _root(self, some: Sequence[int], links: Dict[int, List[Edge]]) -> int:
         """The top of the hierarchy if there is one; else the most central bone, of those that are
-        named spine or pelvis if there are any."""
+        named spine or pelvis if there are any, and of those the one that carries the thighs."""
         tops: Dict[int, int] = {}
         for i in some:
             tops.setdefault(self.hierarchy_pieces.find(i), i)
@@ -336,6 +336,9 @@ class Graph:
         if len(tops) > 1 and not (main and worst[top] <= MAIN_BRANCH):
             named = [i for i in some if self.rest.words[i].part in CENTRAL and
                      not self.rest.words[i].side]
+            carriers = [i for i in named if any(
+                self.rest.words[e.b if e.a == i else e.a].part == "thigh" for e in links[i])]
+            named = carriers or named
             top = min(named or some, key=lambda i: (round(worst[i], 6), i))
 
         # A bone that the user has refused cannot be a root: its heaviest neighbour is.

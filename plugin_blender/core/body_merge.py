@@ -18,7 +18,8 @@ IN_LINE = 0.985             # cosine: links of one limb
 TWIST_NEAR = 0.05           # from the line of the limb
 TWIST_FROM, TWIST_TO = 0.05, 0.95
 DETAIL = 0.065              # reach of a branch that is too small to matter
-DETAIL_NAMED = 0.12         # of a finger, a toe or a part of the face
+DETAIL_NAMED = 0.12         # of a finger or a toe
+DETAIL_FACE = 0.20          # of a part of the face: its skin may be that of the whole head
 DETAIL_KEPT = 0.025         # of a hand, a foot, a head or a limb
 CHAIN_LINKS = 4             # so many alike links are a chain, however small they are
 CHAIN_ALIKE = 2.0           # ratio of the lengths of alike links
@@ -252,6 +253,14 @@ def _is_on_line(groups: Groups, i: int, k: int) -> bool:
     return min(ends) <= 2 * TWIST_NEAR * math.dist(groups.joint[up], groups.joint[k])
 
 
+def _detail_limit(part: str) -> float:
+    if part == "face":
+        return DETAIL_FACE
+    if part in KEPT_PARTS:
+        return DETAIL_KEPT
+    return DETAIL_NAMED if part in SMALL_PARTS else DETAIL
+
+
 def _merge_details(groups: Groups) -> None:
     """Branches that are too small to matter. What hangs on a detail is a detail."""
     rest = groups.rest
@@ -259,8 +268,7 @@ def _merge_details(groups: Groups) -> None:
         if i not in groups.members or not groups.may_merge(i):
             continue
         part = groups.part(i)
-        limit = DETAIL_NAMED if part in SMALL_PARTS else DETAIL
-        limit = DETAIL_KEPT if part in KEPT_PARTS else limit
+        limit = _detail_limit(part)
         below = groups.subtree(i)
         if any(rest.forced[bone] for bone in groups.bones_below(i)):
             continue
@@ -280,8 +288,11 @@ def _merge_stubs(groups: Groups) -> None:
     for i in groups.tops():
         if i not in groups.members or not groups.may_merge(i) or groups.part(i) in NO_STUBS:
             continue
-        apart = math.dist(groups.joint[i], groups.joint[groups.parent[i]])
-        if apart > STUB_NEAR * rest.size or apart > STUB_LINK * groups.link(groups.parent[i]):
+        up = groups.parent[i]
+        apart = math.dist(groups.joint[i], groups.joint[up])
+        if groups.parent[up] < 0:           # a root has no joint: the heads are compared
+            apart = math.dist(rest.heads[i], rest.heads[up])
+        if apart > STUB_NEAR * rest.size or apart > STUB_LINK * groups.link(up):
             continue
         if groups.extent(i) < limit and not groups.in_chain(i):
             groups.merge(i, "stub at the joint of its parent")
@@ -301,9 +312,9 @@ def _merge_pads(groups: Groups) -> None:
                 not _is_hip(groups, i):
             groups.merge(i, "half of the pelvis")
         elif not groups.children[i] and len(groups.children[up]) > 1 and \
-                (words.part == "flesh" or paired[i] and words.part == "other"):
-            if words.part == "flesh" and not rest.whole_skin or _is_pad(groups, i, up):
-                groups.merge(i, "flesh on its parent")
+                (words.part == "flesh" or
+                 paired[i] and words.part == "other" and _is_pad(groups, i, up)):
+            groups.merge(i, "flesh on its parent")
 
 
 def _is_hip(groups: Groups, i: int) -> bool:

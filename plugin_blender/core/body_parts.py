@@ -35,6 +35,7 @@ class Parts:
         self._hips_and_shoulders()
         if skeleton.plane:
             self._by_place()
+        self._last_neck()
         self.creature = self._creature()
 
     # ---- words ----
@@ -47,7 +48,8 @@ class Parts:
         for word, limb in (("leg", LEG), ("arm", ARM)):
             if word in words.words and words.part == limb[0] and above in limb[:3]:
                 return limb[limb.index(above) + 1]
-        return words.part
+        return {"foot": "toe", "hand": "finger"}.get(words.part, words.part) \
+            if words.part == above else words.part
 
     def _hips_and_shoulders(self) -> None:
         """A hip with a knee below it is a thigh, a shoulder with an elbow below an upper arm."""
@@ -67,6 +69,14 @@ class Parts:
                 if len(named) >= 4 and s.link(chain[0]) < COLLAR_LINK * s.link(chain[1]):
                     for k, part in zip(chain, ("collar", *ARM)):
                         self.parts[k] = part
+
+    def _last_neck(self) -> None:
+        """If nothing is named head, the last neck is it."""
+        if "head" not in self.parts:
+            for n in range(len(self.parts)):
+                if self.parts[n] == "neck" and not any(
+                        self.parts[k] == "neck" for k in self.skeleton.children[n]):
+                    self.parts[n] = "head"
 
     # ---- place ----
 
@@ -104,11 +114,20 @@ class Parts:
                              ) -> Tuple[List[int], List[int]]:
         """Of two pairs of legs, the pair that hangs nearer to the root is behind."""
         s = self.skeleton
-        if arms or any(self.parts[n] in LEG for n in legs):
+        if arms:
             return legs, arms
         depth = {n: len(s.above(n)) for n in legs}
         nearest = min(depth.values(), default=0)
-        return ([n for n in legs if depth[n] == nearest], [n for n in legs if depth[n] > nearest])
+        hind = [n for n in legs if depth[n] == nearest]
+        front = [n for n in legs if depth[n] > nearest]
+
+        # The head, if a name tells it, is in front.
+        heads = [n for n, part in enumerate(self.parts) if part in ("head", "neck")]
+        if front and heads and hind and \
+                len(self._path(s.parent[hind[0]], heads[0])) < \
+                len(self._path(s.parent[front[0]], heads[0])):
+            return front, hind
+        return hind, front
 
     def _name_limb(self, first: int, names: Sequence[str]) -> None:
         s, chain = self.skeleton, self.skeleton.chain(first)
@@ -145,7 +164,7 @@ class Parts:
         path = self._path(hips, chest) if hips is not None and chest is not None else [start]
         for n in path:
             if self.parts[n] in ("other", "spine"):
-                self.parts[n] = "pelvis" if n == hips else "chest" if n == chest else "spine"
+                self.parts[n] = {hips: "pelvis", chest: "chest"}.get(n, "spine")
 
         for n in sorted(middle - set(path)):
             if self.parts[n] not in ("other", "spine") or any(k in s.below(n) for k in path):
@@ -163,7 +182,9 @@ class Parts:
         s = self.skeleton
         if any(self.parts[k] == "head" for k in s.above(n)):
             return "other"
-        return "neck" if any(s.partner[k] == k for k in s.children[n]) else "head"
+        goes_on = any(s.partner[k] in (-1, k) and self.parts[k] not in NO_LIMB
+                      for k in s.children[n])
+        return "neck" if goes_on else "head"
 
     def _carrier(self, limbs: Sequence[int]) -> Optional[int]:
         """The body of the middle that carries a pair of limbs; that of the first pair."""

@@ -54,6 +54,10 @@ COMPOUNDS = frozenset(
     "upperarm lowerarm lowarm forearm upperleg lowerleg lowleg upleg uparm forefoot forepaw "
     "hindfoot hindpaw hindleg frontleg foreleg lowerback upperchest collarbone".split())
 
+# The front legs of an animal are its arms.
+FRONT = frozenset(("front", "fore"))
+FRONT_PARTS = {"thigh": "upper_arm", "shin": "forearm", "foot": "hand", "toe": "finger"}
+
 # Words before which a side may stand without a gap: "leftleg", "rhand".
 LIMBS = ("upperarm|lowerarm|forearm|upperleg|lowerleg|upleg|shoulder|clavicle|thigh|ankle|elbow|"
          "wrist|calf|shin|knee|foot|hand|arm|leg|toe|hip")
@@ -110,5 +114,8 @@ def read_name(name: str) -> Words:
         known.append(PART_OF_WORD["finger"])
     if not whole.isdisjoint(TOES) and side:
         known.append(PART_OF_WORD["toe"])
+    part = min(known)[1] if known else "other"
+    if not whole.isdisjoint(FRONT):
+        part = FRONT_PARTS.get(part, part)
     last = next((word for word in reversed(words) if word not in SIDES), "")
-    return Words(whole, side, min(known)[1] if known else "other", last)
+    return Words(whole, side, part, last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rigs for the tests of the body plan: small readers of glTF and BVH, and rigs from lists of points.
+"""Rigs for the tests of the body plan: readers of glTF and BVH, and rigs from lists of points.
 
 Only what the files of the shared rigs need is read. Axes are turned from y up to z up, as Blender's
 importers do."""
