@@ -103,6 +103,7 @@ class Skin(Closing):
         self._owner = create(lib, lib.skel_fit_create, lib.skel_fit_destroy, C.byref(desc))
         self.bone_count = bone_count
         self.body_count = 0
+        self._measured: Optional[tuple[list[tuple[float, Point]], float]] = None
         self._read_info()
 
     def _read_info(self) -> None:
@@ -157,6 +158,7 @@ class Skin(Closing):
         status = self._lib.skel_fit_set_bodies(self._p, pointer, body_count, C.byref(error))
         check_status(self._lib, status, error)
         self.body_count = body_count
+        self._measured = None
 
     def shape(self, body: int, joint: Iterable[float], target: Optional[Iterable[float]] = None,
               leaf: bool = False, radii: Sequence[float] = ()) -> Optional[Shape]:
@@ -182,7 +184,7 @@ class Skin(Closing):
     def volumes(self) -> list[tuple[float, Point]]:
         """Volume and centre of mass of every body. Shells that overlap count once. See
         `open_share` if the mesh is not closed."""
-        return self._volumes()[0]
+        return list(self._volumes()[0])
 
     def open_share(self) -> float:
         """The share of vertical columns through the skin whose surfaces do not pair up. If it is
@@ -190,13 +192,16 @@ class Skin(Closing):
         return self._volumes()[1]
 
     def _volumes(self) -> tuple[list[tuple[float, Point]], float]:
-        volumes, p_volumes = zeros(self.body_count)
-        centres, p_centres = zeros(3 * self.body_count)
-        unpaired = C.c_double()
-        check_status(self._lib, self._lib.skel_fit_get_volumes(
-            self._p, p_volumes, p_centres, C.byref(unpaired)))
-        return ([(volume, _point(centres[3 * k:3 * k + 3])) for k, volume in enumerate(volumes)],
-                unpaired.value)
+        """The volumes and open_share, measured once after `assign`."""
+        if self._measured is None:
+            volumes, p_volumes = zeros(self.body_count)
+            centres, p_centres = zeros(3 * self.body_count)
+            unpaired = C.c_double()
+            check_status(self._lib, self._lib.skel_fit_get_volumes(
+                self._p, p_volumes, p_centres, C.byref(unpaired)))
+            points = [_point(centres[3 * k:3 * k + 3]) for k in range(self.body_count)]
+            self._measured = list(zip(volumes, points)), unpaired.value
+        return self._measured
 
 
 def _shape(found: _ffi.FitShape) -> Shape:

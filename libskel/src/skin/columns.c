@@ -3,8 +3,8 @@
 
    Vertical columns cut the skin. The crossings of a column with the triangles are exact in z. From
    below, the winding number changes by -1 where the surface faces up and by +1 where it faces down;
-   the pieces with a positive winding number are inside. They are cut to the length of a grid cell,
-   and each belongs to the body of the sample that is nearest to its middle.
+   the pieces with a positive winding number are inside. They are cut where another sample becomes
+   the nearest, and each belongs to the body of its sample.
 
    Whether a column passes a triangle is decided by its edges, in the plane z = 0: an edge from a to
    b counts if a.y <= y < b.y or b.y <= y < a.y, and if it lies at larger x. Its place x is computed
@@ -23,22 +23,25 @@
 /* Workspace of one call. */
 typedef struct columns {
     skel_fit *f;
-    v3 low, step;           /* corner and edges of a cell */
+    v3 low;                 /* corner of the bounding box */
+    double height;          /* of the bounding box */
+    double dx, dy;          /* edges of a column */
     double orientation;     /* -1: the mesh is turned inside out */
     int32_t *first;         /* (COLUMN_COUNT + 1) first crossing of a column */
     skel__keyed *crossings; /* key: z, value: 1 if the surface faces up, -1 if down */
     skel__keyed *buffer;    /* for sorting */
     int32_t total, deepest; /* crossings of all columns, and of one column at most */
-    skel__tree tree;        /* samples that have a body; the tags are leads */
-    int32_t guess;          /* nearest sample of the piece before */
+    v3 *points;             /* (2 x sample_count) of the next */
+    int32_t *tags;          /* (2 x sample_count) of the next */
+    skel__along along;      /* samples that have a body; the tags are leads */
     int32_t used, open;     /* columns with crossings; those that do not add up to zero */
 } columns;
 
 static double column_x(const columns *c, int32_t i) {
-    return c->low.x + (i + 0.5) * c->step.x;
+    return c->low.x + (i + 0.5) * c->dx;
 }
 static double column_y(const columns *c, int32_t j) {
-    return c->low.y + (j + 0.5) * c->step.y;
+    return c->low.y + (j + 0.5) * c->dy;
 }
 
 /* ---- crossings ---- */
@@ -73,7 +76,7 @@ static void cross_row(columns *c, const v3 p[3], const int32_t i[3], v3 normal, 
     const double from = fmin(x_up, x_down), to = fmax(x_up, x_down);
     const double z_low = fmin(p[0].z, fmin(p[1].z, p[2].z));
     const double z_high = fmax(p[0].z, fmax(p[1].z, p[2].z));
-    int32_t k = (int32_t)fmax(0, floor((from - c->low.x) / c->step.x - 1));
+    int32_t k = (int32_t)fmax(0, floor((from - c->low.x) / c->dx - 1));
     while (k < COLUMNS && column_x(c, k) < from) ++k;
     for (; k < COLUMNS && column_x(c, k) < to; ++k) {
         const double rise = normal.x * (column_x(c, k) - p[0].x) + normal.y * (y - p[0].y);
@@ -93,7 +96,7 @@ static int cross_mesh(columns *c) {
         const double y_low = fmin(p[0].y, fmin(p[1].y, p[2].y));
         const double y_high = fmax(p[0].y, fmax(p[1].y, p[2].y));
 
-        int32_t row = (int32_t)fmax(0, floor((y_low - c->low.y) / c->step.y - 1));
+        int32_t row = (int32_t)fmax(0, floor((y_low - c->low.y) / c->dy - 1));
         for (; row < COLUMNS && column_y(c, row) < y_high; ++row) cross_row(c, p, i, normal, row);
         if (c->total > CROSSINGS_MAX) return 0;
     }
@@ -102,23 +105,20 @@ static int cross_mesh(columns *c) {
 
 /* ---- pieces ---- */
 
-/* A piece of a column inside the skin. */
+/* Adds a piece of the present column inside the skin. */
 static void add_piece(columns *c, double x, double y, double from, double to) {
-    while (from < to) {
-        /* The end of the cell that the piece begins in. */
-        const double cell = floor((from - c->low.z) / c->step.z + 1e-9) + 1;
-        const double end = fmin(to, c->low.z + cell * c->step.z);
-        if (!(end > from)) return;
+    const skel__along *a = &c->along;
+    for (int32_t k = 0; k < a->used && a->parts[k].start < to; ++k) {
+        const double low = fmax(from, a->parts[k].start);
+        const double high = k + 1 < a->used ? fmin(to, a->parts[k + 1].start) : to;
+        if (!(low < high)) continue;
 
-        const v3 middle = {x, y, 0.5 * (from + end)};
-        c->guess = skel__tree_nearest(&c->tree, middle, c->guess);
-        double *sums = c->f->bone_sums + 4 * (size_t)c->tree.tags[c->guess];
-        const double volume = (end - from) * c->step.x * c->step.y;
+        double *sums = c->f->bone_sums + 4 * (size_t)a->parts[k].tag;
+        const double volume = (high - low) * c->dx * c->dy;
         sums[0] += volume;
-        sums[1] += volume * middle.x;
-        sums[2] += volume * middle.y;
-        sums[3] += volume * middle.z;
-        from = end;
+        sums[1] += volume * x;
+        sums[2] += volume * y;
+        sums[3] += volume * 0.5 * (low + high);
     }
 }
 
@@ -135,6 +135,7 @@ static void add_column(columns *c, int32_t column) {
 
     /* The winding number from below. In an open column every second piece is taken instead. */
     const double x = column_x(c, column % COLUMNS), y = column_y(c, column / COLUMNS);
+    skel__along_line(&c->along, x, y);
     double winding = 0;
     for (int32_t k = 0; k + 1 < count; ++k) {
         winding -= c->orientation * crossing[k].value;
@@ -150,20 +151,24 @@ static size_t columns_layout(columns *c, void *base) {
     const size_t samples = (size_t)c->f->sample_count;
     c->crossings = skel__carve(&carver, (size_t)c->total, sizeof *c->crossings);
     c->buffer = skel__carve(&carver, (size_t)c->deepest, sizeof *c->buffer);
-    c->tree.points = skel__carve(&carver, samples, sizeof *c->tree.points);
-    c->tree.tags = skel__carve(&carver, samples, sizeof *c->tree.tags);
-    c->tree.axis = skel__carve(&carver, samples, sizeof *c->tree.axis);
+    c->points = skel__carve(&carver, 2 * samples, sizeof *c->points);
+    c->tags = skel__carve(&carver, 2 * samples, sizeof *c->tags);
+    c->along.layer = skel__carve(&carver, SKEL__ALONG_LAYERS + 1, sizeof *c->along.layer);
+    c->along.parts = skel__carve(&carver, SKEL__ALONG_LAYERS, sizeof *c->along.parts);
     return carver.used;
 }
 
-static void fill_tree(columns *c) {
+static void sort_samples(columns *c) {
     const skel_fit *f = c->f;
+    c->along.points = c->points;
+    c->along.tags = c->tags;
     for (int32_t i = 0; i < f->sample_count; ++i) {
         if (f->lead[i] < 0) continue;
-        c->tree.points[c->tree.count] = f->samples[i];
-        c->tree.tags[c->tree.count++] = f->lead[i];
+        c->points[c->along.count] = f->samples[i];
+        c->tags[c->along.count++] = f->lead[i];
     }
-    skel__tree_build(&c->tree);
+    skel__along_sort(&c->along, c->low.z, c->height, c->points + f->sample_count,
+                     c->tags + f->sample_count);
 }
 
 /* Turns counts into the first index of every column. */
@@ -187,13 +192,13 @@ static skel_status measure(columns *c) {
     void *block = skel__alloc_unset(&c->f->allocator, columns_layout(c, NULL));
     if (!block) return SKEL_E_MEMORY;
     columns_layout(c, block);
-    fill_tree(c);
+    sort_samples(c);
 
     /* The second pass moves every first index to the end of its column, and then back. */
     cross_mesh(c);
     for (int32_t k = COLUMN_COUNT; k > 0; --k) c->first[k] = c->first[k - 1];
     c->first[0] = 0;
-    if (c->tree.count > 0)
+    if (c->along.count > 0)
         for (int32_t k = 0; k < COLUMN_COUNT; ++k) add_column(c, k);
 
     skel__free(&c->f->allocator, block);
@@ -218,14 +223,15 @@ skel_status skel_fit_get_volumes(skel_fit *fit, double *volumes, double *centres
 
     columns c = {.f = fit, .orientation = fit->volume < 0 ? -1 : 1};
     const v3 edge = v3_scale(v3_sub(fit->high, fit->low), 1 / fit->unit);
-    const double size = fmax(edge.x, fmax(edge.y, edge.z));
     c.low = v3_scale(v3_sub(fit->low, fit->origin), 1 / fit->unit);
-    c.step = (v3){edge.x / COLUMNS, edge.y / COLUMNS, size / COLUMNS};
+    c.dx = edge.x / COLUMNS;
+    c.dy = edge.y / COLUMNS;
+    c.height = edge.z;
 
     /* A flat skin has no volume. */
     memset(fit->bone_sums, 0, 4 * (size_t)fit->bone_count * sizeof *fit->bone_sums);
     skel_status status = SKEL_OK;
-    if (c.step.x > 0 && c.step.y > 0) {
+    if (edge.x > 0 && edge.y > 0 && edge.z > 0) {
         c.first = skel__alloc_unset(&fit->allocator, (COLUMN_COUNT + 1) * sizeof *c.first);
         if (!c.first) return SKEL_E_MEMORY;
         status = measure(&c);

@@ -146,21 +146,29 @@ double skel__capsule_distance(const skel__capsule *c, v3 point);
 skel__box skel__box_around(const v3 *points, int32_t n, double area_per_point, v3 axis,
                            double *numbers);
 
-/* ---- the nearest of many points ---- */
+/* ---- the nearest of many points, along vertical lines ---- */
 
-/* A k-d tree. The middle point of a range splits it: those before it are not above it along its
-   axis, those after it are not below. */
-typedef struct skel__tree {
-    v3 *points;          /* (count) */
-    int32_t *tags;       /* (count) number that the caller gives to a point */
-    unsigned char *axis; /* (count) of a point that splits: 0 1 2 */
+#define SKEL__ALONG_LAYERS 256
+
+/* A part of a line: from `start` on, the point with this tag is the nearest. */
+typedef struct skel__along_part {
+    double start;
+    double z, c; /* of the point: see nearest_along.c */
+    int32_t tag;
+} skel__along_part;
+
+typedef struct skel__along {
     int32_t count;
-} skel__tree;
+    v3 *points;              /* (count) sorted into layers */
+    int32_t *tags;           /* (count) number that the caller gives to a point */
+    int32_t *layer;          /* (SKEL__ALONG_LAYERS + 1) first point of a layer */
+    skel__along_part *parts; /* (SKEL__ALONG_LAYERS) of the present line, upwards */
+    int32_t used;            /* number of parts; 0 if there are no points */
+} skel__along;
 
-/* Orders the points, which the caller has set with their tags. */
-void skel__tree_build(skel__tree *tree);
-/* The index of the point that is nearest to p; `guess` is the index of one that is near. The tree
-   has at least one point. */
-int32_t skel__tree_nearest(const skel__tree *tree, v3 p, int32_t guess);
+/* Sorts the points between z = low and low + height into layers, into the given new arrays. */
+void skel__along_sort(skel__along *a, double low, double height, v3 *points, int32_t *tags);
+/* Finds the parts of the line at x, y. */
+void skel__along_line(skel__along *a, double x, double y);
 
 #endif
