@@ -7,11 +7,11 @@ The rules run in the order of `merge_bones`."""
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence
 
 from .algebra import Vector3
 from .body_graph import Tree
-from .body_rest import Grid, Rest, mean_point, nearest_on
+from .body_rest import COINCIDENT, Grid, Rest, mean_point, nearest_on
 
 # Lengths as shares of the size of the figure.
 IN_LINE = 0.985             # cosine: links of one limb
@@ -32,7 +32,8 @@ SHORT_LINK = 0.03
 SHORT_RATIO = 2.5           # a neighbour that is longer by this factor
 
 SMALL_PARTS = frozenset(("finger", "toe", "face"))
-KEPT_PARTS = frozenset(("head", "hand", "foot", "thigh", "shin", "upper_arm", "forearm"))
+KEPT_PARTS = frozenset(("neck", "head", "hand", "foot", "thigh", "shin", "upper_arm",
+                        "forearm"))
 NO_STUBS = frozenset(("thigh", "shin", "foot", "upper_arm", "forearm", "hand", "neck", "head",
                       "tail", "rope", "wing", "fin", "feather"))
 PELVIS_PARTS = frozenset(("spine", "pelvis"))
@@ -367,14 +368,22 @@ def merge_bones(rest: Rest, tree: Tree, reasons: List[str]) -> Groups:
 # ---- bones without a body ----
 
 def follow_bodies(rest: Rest, groups: Groups, body_of: List[int]) -> None:
-    """Bones without a body move with the body of the bone that they lie on, else with that of the
-    first bone above that has one."""
-    grid = Grid(0.005 * rest.size, ((k, rest.heads[k]) for k in groups.tree.order))
-    lost: Set[int] = {i for i, body in enumerate(body_of) if body < 0}
-    for i in sorted(lost):
-        on = [(abs(rest.lengths[i] - rest.lengths[k]), k)
-              for _, k in grid.near(rest.heads[i]) if rest.coincide(i, k)]
+    """Bones without a body move with the body of the bone that they lie on, else of a bone that
+    begins or ends where they begin, else of the first bone above that has one."""
+    reach, members = 0.005 * rest.size, groups.tree.order
+    heads = Grid(reach, ((k, rest.heads[k]) for k in members))
+    tails = Grid(reach, ((k, rest.tails[k]) for k in members))
+    for i in [i for i, body in enumerate(body_of) if body < 0]:
+        up = rest.parents[i]
+        above = body_of[up] if up >= 0 else -1
+        begin = heads.near(rest.heads[i])
+        on = [(abs(rest.lengths[i] - rest.lengths[k]), k) for _, k in begin if rest.coincide(i, k)]
         if on:
             body_of[i] = body_of[min(on)[1]]
-        elif rest.parents[i] >= 0:
-            body_of[i] = body_of[rest.parents[i]]
+            continue
+
+        # Several bodies may meet at its head: that of the bone above is the best of them.
+        near = COINCIDENT * rest.lengths[i]
+        meet = [body_of[k] for d, k in sorted(begin) if d <= near] or \
+            [body_of[k] for d, k in sorted(tails.near(rest.heads[i])) if d <= near]
+        body_of[i] = above if above in meet or not meet else meet[0]

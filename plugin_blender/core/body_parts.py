@@ -21,6 +21,7 @@ TRUNK = ("pelvis", "spine", "chest")
 GROUND = 0.15               # of the height: a leg reaches lower
 LIMB_LENGTH = 0.15          # of the height: a limb is longer
 COLLAR_LINK = 0.6           # of the next link: a collar bone is shorter
+COLLAR_LINK_LONG = 0.8      # the same in an arm of four links
 
 
 class Parts:
@@ -135,9 +136,10 @@ class Parts:
             known = {self.parts[n]: k for k, n in enumerate(chain)}
             self._fill_between(chain, names, known)
             return
-        shoulder = names is ARM or len(chain) > 4
-        if shoulder and len(chain) >= 3 and s.link(chain[0]) < COLLAR_LINK * s.link(chain[1]):
-            names = ("collar", *names)
+        if len(chain) >= 3 and names is ARM or len(chain) >= 4:
+            short = COLLAR_LINK_LONG if names is ARM and len(chain) >= 4 else COLLAR_LINK
+            if s.link(chain[0]) < short * s.link(chain[1]):
+                names = ("collar" if names is ARM else "pelvis", *names)
         for k, n in enumerate(chain):
             self.parts[n] = names[min(k, len(names) - 1)]
 

@@ -15,6 +15,9 @@ from .words import Words, read_name
 COINCIDENT = 1e-3           # of a bone's length: ends that are nearer coincide
 ALONG = 0.999               # cosine: bones that lie in the same direction
 LENGTH_MIN = 1e-4           # of the longest bone: shorter bones have no body
+TAILS_TRUE = 0.6            # of the bones with children must end at one, or tails are not trusted
+TAIL_NEAR = 0.15            # of a bone's length: it passes a child
+TAIL_TURN = 0.5             # cosine: a leaf that turns more against its parent has no true tail
 SKIN_MIN = 1e-5             # of the skin's area: a bone that has less carries no skin
 SKIN_REACH = 0.4            # of the deform bones' box: a smaller skin is a prop, not the figure's
 SKIN_BONES = 0.2            # of the deform bones: if fewer carry skin, it is not the figure's
@@ -148,10 +151,42 @@ class Rest:
                        (bone.settings.role in BODY_ROLES or only is not None and i in only)
                        for i, bone in enumerate(bones)]
 
-        self.any_deform = any(bone.deform for bone in bones)
-        self.deforms = [bone.deform or not self.any_deform for bone in bones]
+        any_deform = any(bone.deform for bone in bones)
+        self.deforms = [bone.deform or not any_deform for bone in bones]
+        if not self._are_tails_true():
+            self._correct_tails()
         self._take_skin(skin)
         self._shared_with: Optional[List[List[Tuple[float, int]]]] = None
+
+    def _are_tails_true(self) -> bool:
+        """Whether bones point at their children: importers may leave them turned by 90 degrees."""
+        good = total = 0
+        for i, children in enumerate(self.children):
+            below = [k for k in children if self.deforms[k]] if self.deforms[i] else []
+            near = TAIL_NEAR * self.lengths[i]
+            if below:
+                total += 1
+                good += any(self.to_bone(self.heads[k], i) <= near <
+                            math.dist(self.heads[k], self.heads[i]) for k in below)
+        return good >= TAILS_TRUE * total
+
+    def _correct_tails(self) -> None:
+        """A bone ends at the mean of its children, a leaf goes on as its parent does."""
+        for i, children in enumerate(self.children):
+            head, up = self.heads[i], self.parents[i]
+            far = [k for k in children if math.dist(self.heads[k], head) > 0.01 * self.lengths[i]]
+            if far:
+                self.tails[i] = mean_point([self.heads[k] for k in far])
+            elif up >= 0 and math.dist(head, self.heads[up]) > 0:
+                along = unit([a - b for a, b in zip(head, self.heads[up])])
+                own = unit([a - b for a, b in zip(self.tails[i], head)])
+                if sum(a * b for a, b in zip(own, along)) >= TAIL_TURN:
+                    continue
+                length = self.lengths[i]
+                if self.words[i].part != "head":
+                    length = min(length, math.dist(head, self.heads[up]))
+                self.tails[i] = point3([head[k] + length * along[k] for k in range(3)])
+            self.lengths[i] = math.dist(head, self.tails[i]) or self.lengths[i]
 
     def _take_skin(self, skin: Optional[SkinLike]) -> None:
         """Sets the size. A skin that covers only a small part of the figure, as a sword in a hand

@@ -10,15 +10,12 @@ from typing import List, Optional, Sequence, Set, Tuple
 
 from .algebra import Vector, Vector3, dot, sub
 from .body_merge import Groups
-from .body_rest import Rest, mean_point, nearest_on, point3, unit
+from .body_rest import Rest, mean_point, point3, unit
 from .shot import ancestors
 
 MIRROR_NEAR = 0.05          # of the size: distance of a joint from the mirror image of its partner
 MIRROR_SHARE = 0.7          # of the bodies must have a partner or lie on the plane
 MIRROR_PAIRS = 2
-TAILS_TRUE = 0.6            # of the bones with children end at a child
-TAIL_NEAR = 0.15            # of a bone's length: its tail is at a child
-TAIL_TURN = math.cos(math.radians(60))  # a leaf that turns more has no tail that can be trusted
 
 
 class Plane:
@@ -51,7 +48,6 @@ class Skeleton:
         self.children: List[List[int]] = [[place[k] for k in groups.children[i]] for i in tops]
         self.words = [rest.words[i] for i in self.bone]
 
-        self.tails_true = self._are_tails_true()
         self.end: List[Vector3] = []
         for n in range(len(tops)):
             self.end.append(self._end_of(n))
@@ -76,18 +72,6 @@ class Skeleton:
 
     # ---- ends ----
 
-    def _are_tails_true(self) -> bool:
-        """Whether bones point at their children: importers may leave them turned by 90 degrees."""
-        rest, good, total = self.rest, 0, 0
-        for i in self.groups.tree.order:
-            below = [k for k in rest.children[i] if rest.deforms[k]]
-            if below:
-                total += 1
-                near = TAIL_NEAR * rest.lengths[i]
-                good += any(nearest_on(rest.heads[k], rest.heads[i], rest.tails[i])[0] <= near and
-                            math.dist(rest.heads[k], rest.heads[i]) > near for k in below)
-        return good >= TAILS_TRUE * total
-
     def target(self, n: int) -> Optional[Vector3]:
         """The mean joint of the bodies that hang on a body."""
         below = [self.joint[k] for k in self.children[n]]
@@ -95,7 +79,7 @@ class Skeleton:
 
     def _end_of(self, n: int) -> Vector3:
         """The far end of a body. A leaf ends at its end marker or at the tips of its fingers, else
-        at its tail, if tails can be trusted, else it goes on as its parent does."""
+        at its tail."""
         rest, joint = self.rest, self.joint[n]
         target = self.target(n)
         if target is not None and math.dist(target, joint) > 1e-3 * rest.size:
@@ -111,25 +95,10 @@ class Skeleton:
                 not any(c in inside for c in rest.children[k])]
         if tips and self._has_digits(n):
             return mean_point([rest.tails[k] for k in tips])
-        return self._end_of_leaf(n, top)
+        return max((rest.heads[top], rest.tails[top]), key=lambda p: math.dist(p, joint))
 
     def _has_digits(self, n: int) -> bool:
         return any(self.rest.words[k].part in ("finger", "toe") for k in self.members[n][1:])
-
-    def _end_of_leaf(self, n: int, top: int) -> Vector3:
-        rest, joint = self.rest, self.joint[n]
-        ends = sorted((rest.heads[top], rest.tails[top]), key=lambda p: math.dist(p, joint))
-        far = ends[1]
-        up = self.parent[n]
-        if self.tails_true or up < 0:
-            return far
-        along = unit(sub(joint, self.joint[up]))
-        length = math.dist(far, joint)
-        if dot(unit(sub(far, joint)), along) >= TAIL_TURN:
-            return far
-        if rest.words[top].part != "head":
-            length = min(length, math.dist(joint, self.joint[up]) or length)
-        return point3([joint[k] + length * along[k] for k in range(3)])
 
     def direction(self, n: int) -> Vector3:
         return unit(sub(self.end[n], self.joint[n]))
