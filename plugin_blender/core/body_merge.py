@@ -329,7 +329,7 @@ def _is_pad(groups: Groups, i: int, up: int) -> bool:
     rest = groups.rest
     if not rest.whole_skin or rest.skin is None:
         return False
-    area = sum(rest.share[b] for b in groups.members[up]) * getattr(rest.skin, "area", 0.0)
+    area = sum(rest.share[b] for b in groups.members[up]) * rest.skin.area
     length = max(groups.link(up), groups.extent(up) / 2, 1e-9)
     radius = area / (2 * math.pi * length)
     return rest.skin.reach(groups.bones_below(i), groups.joint[i], 0.95) < PAD_REACH * radius

@@ -21,7 +21,7 @@ from .body_merge import Groups, follow_bodies, merge_bones
 from .body_parts import Parts
 from .body_rest import Rest, SkinLike, point3
 from .body_shape import (VOLUME_MIN, BodyShape, default_shapes, find_touching, fitted_shapes,
-                         make_symmetric)
+                         make_symmetric, tightened)
 from .body_skeleton import Skeleton
 from .shot import BoneShot
 
@@ -119,6 +119,9 @@ class _Planner:
             self.centres = [point3(centre) if volume > 0 else shape.centre
                             for (volume, centre), shape in zip(found, self.shapes)]
         make_symmetric(skeleton, self.shapes, self.volumes)
+        if self.closed:
+            self.shapes = [tightened(*three)
+                           for three in zip(self.shapes, self.volumes, self.inside)]
         self._mirror_centres()
 
     def _shapes(self) -> List[BodyShape]:
@@ -127,10 +130,12 @@ class _Planner:
             total = STATURE_DENSITY / BODY_DENSITY * self.stature ** 3
             wanted = [total * share for share in human_shares(self.s, self.parts)]
         shapes = default_shapes(self.s, self.parts, wanted)
-        if self.rest.skin is None:
-            return shapes
-        fitted = fitted_shapes(self.s, self.rest.skin, self.body_of)
-        return [found or shape for found, shape in zip(fitted, shapes)]
+        self.inside = [0.0] * len(self.s)
+        if self.rest.skin is not None:
+            for n, found in enumerate(fitted_shapes(self.s, self.rest.skin, self.body_of)):
+                if found is not None:
+                    shapes[n], self.inside[n] = found
+        return shapes
 
     def _mirror_centres(self) -> None:
         """Centres of mass of partners are mirror images."""

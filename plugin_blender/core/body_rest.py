@@ -26,22 +26,43 @@ BODY_ROLES = ("DYNAMIC", "DRIVEN", "PINNED", "SOFT")
 
 class FittedShape(Protocol):
     """A shape that the library has fitted to the skin of a body."""
-    kind: str
-    centre: Sequence[float]
-    orientation: Sequence[float]
-    length: float
-    radius: float
-    edges: Sequence[float]
-    volume: float
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def centre(self) -> Sequence[float]: ...
+
+    @property
+    def orientation(self) -> Sequence[float]: ...
+
+    @property
+    def length(self) -> float: ...
+
+    @property
+    def radius(self) -> float: ...
+
+    @property
+    def edges(self) -> Sequence[float]: ...
+
+    @property
+    def inside(self) -> float: ...
 
 
 class SkinLike(Protocol):
     """What the rules ask about the skin; skelpy.fit.Skin answers."""
-    size: float
-    volume: float
-    closed: bool
-    low: Sequence[float]
-    high: Sequence[float]
+
+    @property
+    def area(self) -> float: ...
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def low(self) -> Sequence[float]: ...
+
+    @property
+    def high(self) -> Sequence[float]: ...
 
     def shares(self) -> Sequence[float]: ...
 

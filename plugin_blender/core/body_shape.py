@@ -21,6 +21,9 @@ RADIUS_MIN = 2e-3           # of the size of the figure
 PAIR_ALIKE = 0.28           # relative: radii and lengths of partners that differ more stay so
 ON_PLANE = math.cos(math.radians(30))
 VOLUME_MIN = 0.3            # of the shape's share: the skin of a body has at least this volume
+TIGHT_VOLUME = 1.3          # of the skin's volume: a larger capsule becomes thinner
+TIGHT_RADIUS = 0.9          # of the fitted radius, at least
+TIGHT_INSIDE = 0.97         # of the skin is within 1.5 radii of the axis
 TRUNK = ("pelvis", "spine", "chest")
 
 
@@ -128,23 +131,36 @@ def default_shapes(skeleton: Skeleton, parts: Parts, volumes: Sequence[float]) -
 # ---- with skin ----
 
 def fitted_shapes(skeleton: Skeleton, skin: SkinLike, body_of: Sequence[int]
-                  ) -> List[Optional[BodyShape]]:
-    """Shapes that the library fits to the skin of each body; None: it has too little skin. The
-    shapes of a second round know the radii of the neighbours."""
+                  ) -> List[Optional[Tuple[BodyShape, float]]]:
+    """Shapes that the library fits to the skin of each body, and the share of the skin that is
+    near to them; None: it has no skin. The shapes of a second round know the radii of the
+    neighbours."""
     s = skeleton
     skin.assign(body_of, len(s))
-    out: List[Optional[BodyShape]] = [None] * len(s)
+    out: List[Optional[Tuple[BodyShape, float]]] = [None] * len(s)
     for _ in range(2):
         before = out
         out = []
         for n in range(len(s)):
             around = [before[k] for k in (s.parent[n], *s.children[n]) if k >= 0]
-            radii = [shape.radius for shape in around if shape and shape.radius > 0]
+            radii = [pair[0].radius for pair in around if pair and pair[0].radius > 0]
             found = skin.shape(n, s.joint[n], s.target(n), leaf=not s.children[n], radii=radii)
-            out.append(None if found is None else BodyShape(
+            out.append(None if found is None else (BodyShape(
                 found.kind, point3(found.centre), tuple(found.orientation), found.length,
-                found.radius, point3(found.edges)))
+                found.radius, point3(found.edges)), found.inside))
     return out
+
+
+def tightened(shape: BodyShape, volume: float, inside: float) -> BodyShape:
+    """A capsule that has much more volume than the skin of its body becomes thinner, by some per
+    cent, and keeps its length from tip to tip; but not if some of the skin is far from it."""
+    if shape.kind != "capsule" or inside < TIGHT_INSIDE or \
+            shape.volume <= TIGHT_VOLUME * volume:
+        return shape
+    total = shape.length + 2 * shape.radius
+    _, wanted = radius_of_volume(total, TIGHT_VOLUME * volume)
+    radius = max(wanted, TIGHT_RADIUS * shape.radius)
+    return replace(shape, radius=radius, length=max(total - 2 * radius, 0.0))
 
 
 # ---- both sides alike ----

@@ -24,6 +24,7 @@ RADII = (("f_", 0.006), ("thumb", 0.007), ("palm", 0.01), ("toe", 0.02), ("heel"
          ("foot", 0.02), ("forearm", 0.022), ("hand", 0.016), ("upper_arm", 0.028),
          ("thigh", 0.045), ("shoulder", 0.025), ("pelvis", 0.05), ("breast", 0.03),
          ("spine", 0.062))
+HUMAN_RADII = (("spine.006", 0.042), ("spine.005", 0.032), ("spine.004", 0.032))
 FACE = ("face", "nose", "lip", "jaw", "ear", "brow", "lid", "forehead", "temple", "eye", "cheek",
         "chin", "teeth", "tongue", "beak")
 VOXELS = 90             # along the longest edge
@@ -61,19 +62,20 @@ def dump_skin(mesh_object, armature):
     return skin
 
 
-def radius_of(bone, size):
+def radius_of(bone, size, kind):
     name = bone.name.lower()
     if name.startswith(FACE):
         return 0.0
-    share = next((r for word, r in RADII if word in name), 0.02)
+    radii = (*HUMAN_RADII, *RADII) if "human" in kind else RADII
+    share = next((r for word, r in radii if word in name), 0.02)
     return size * share
 
 
-def capsules(metarig, size):
+def capsules(metarig, size, kind):
     """One closed shell about the bones of a metarig."""
     shell = bmesh.new()
     for bone in metarig.data.bones:
-        radius = radius_of(bone, size)
+        radius = radius_of(bone, size, kind)
         if not radius:
             continue
         for at in (bone.head_local, bone.tail_local):
@@ -121,7 +123,7 @@ def dump(kind, out):
     rig = bpy.context.object
     corners = [p for bone in metarig.data.bones for p in (bone.head_local, bone.tail_local)]
     size = max(max(p[k] for p in corners) - min(p[k] for p in corners) for k in range(3))
-    skin = capsules(metarig, size)
+    skin = capsules(metarig, size, kind)
 
     bpy.ops.object.select_all(action="DESELECT")
     skin.select_set(True)

@@ -133,6 +133,7 @@ class FakeSkin:
         length = max(high - low - radius, 0.0)
         self.shapes[body] = types.SimpleNamespace(
             kind="capsule", orientation=turn, length=length, radius=radius, edges=(0.0, 0.0, 0.0),
+            inside=1.0,
             centre=[middle[k] + z[k] * (low + high) / 2 for k in range(3)],
             volume=math.pi * radius ** 2 * (length + 4 / 3 * radius))
         return self.shapes[body]

@@ -168,7 +168,8 @@ class Words(unittest.TestCase):
                 ("leftleg", "thigh", "L"), ("rhand", "hand", "R"), ("calf_l", "shin", "L"),
                 ("b_LeftUpperArm_09", "upper_arm", "L"), ("footL", "foot", "L"),
                 ("Skeleton_arm_joint_L__4_", "upper_arm", "L"), ("ball_r", "toe", "R"),
-                ("HeadTop_End", "head", ""), ("lower_leg.R", "shin", "R"), ("Node_12", "other", "")):
+                ("HeadTop_End", "head", ""), ("lower_leg.R", "shin", "R"),
+                ("Node_12", "other", "")):
             with self.subTest(name):
                 found = words.read_name(name)
                 self.assertEqual((found.part, found.side), (part, side))
@@ -235,7 +236,8 @@ class Candidates(unittest.TestCase):
         bones = rig(("tail.003", "", (0, 1.5, 1), (0, 1.2, 1)),
                     ("tail.002", "tail.003", (0, 1.2, 1), (0, 0.9, 1)),
                     ("tail.001", "tail.002", (0, 0.9, 1), (0, 0.5, 1)),
-                    ("pelvis", "", (0, 0.5, 1), (0, 0, 1)), ("chest", "pelvis", (0, 0, 1), (0, -.5, 1)))
+                    ("pelvis", "", (0, 0.5, 1), (0, 0, 1)),
+                    ("chest", "pelvis", (0, 0, 1), (0, -0.5, 1)))
         plan = plans.plan_bodies(bones, None)
         check_laws(self, plan, bones)
         self.assertEqual(edges(plan, bones), {"pelvis": "", "chest": "pelvis", "tail.001": "pelvis",
@@ -250,7 +252,8 @@ class Candidates(unittest.TestCase):
         above = {"spine": "root", "thigh.L": "spine", "shin.L": "thigh.L", "thigh.R": "spine",
                  "shin.R": "thigh.R"}
         place = {"spine": ((0, 0, 1), (0, 0, 1.6)), "thigh.L": ((0.1, 0, 1), (0.1, 0, 0.5)),
-                 "shin.L": ((0.1, 0, 0.5), (0.1, 0.05, 0)), "thigh.R": ((-0.1, 0, 1), (-0.1, 0, 0.5)),
+                 "shin.L": ((0.1, 0, 0.5), (0.1, 0.05, 0)),
+                 "thigh.R": ((-0.1, 0, 1), (-0.1, 0, 0.5)),
                  "shin.R": ((-0.1, 0, 0.5), (-0.1, 0.05, 0))}
         for name, (head, tail) in place.items():
             up = above[name]
@@ -394,7 +397,8 @@ class Merging(unittest.TestCase):
     def test_small_branches(self):
         """The branch counts, not the bone: a short first link of a long branch stays."""
         base = ("base", "", (0, 0, 0), (0, 0, 2))
-        bones = rig(base, ("a", "base", (0, 0, 2), (0, 0, 2.1)), ("b", "a", (0, 0, 2.1), (0, 0, 2.2)),
+        bones = rig(base, ("a", "base", (0, 0, 2), (0, 0, 2.1)),
+                    ("b", "a", (0, 0, 2.1), (0, 0, 2.2)),
                     ("knob", "base", (0, 0, 1), (0, 0.1, 1)),
                     ("knob2", "knob", (0, 0.1, 1), (0, 0.12, 1)),
                     ("long", "base", (0, 0, 0.5), (0, 0.1, 0.5)),
@@ -483,9 +487,9 @@ class Anatomy(unittest.TestCase):
 
     def test_bent_knee(self):
         """A bend at rest tells the axis, and straight is the end of the range."""
-        bones = rig(*TRUNK, *mirrored([LEG[0], ("shin.L", "thigh.L", (0.1, 0, 0.5), (0.1, 0.2, 0.1)),
-                                       ("foot.L", "shin.L", (0.1, 0.2, 0.1), (0.1, 0.05, 0.05))]),
-                    *mirrored(ARM))
+        leg = [LEG[0], ("shin.L", "thigh.L", (0.1, 0, 0.5), (0.1, 0.2, 0.1)),
+               ("foot.L", "shin.L", (0.1, 0.2, 0.1), (0.1, 0.05, 0.05))]
+        bones = rig(*TRUNK, *mirrored(leg), *mirrored(ARM))
         plan = plans.plan_bodies(bones, None)
         axis, low, high = body(plan, bones, "shin.L").hinge
         bend = math.atan2(0.2, 0.4)
