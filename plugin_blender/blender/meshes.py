@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes: how thick bones are, and the shapes of obstacles."""
+"""Meshes: the skin of an armature, and the shapes of obstacles."""
 
 import math
 from array import array
 from dataclasses import replace
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 import bpy
 from mathutils import Matrix, Vector
 
 from ..core.algebra import UNIFORM_TOL, determinant, dot, is_uniform, norm
 from ..core.errors import UserError
-from ..core.shot import BoneShot, Collider
+from ..core.shot import Collider, SkinShot
 from . import animation
 from .rna import Armature, Mesh, Object, Scene
 from .stage import PoseSamples, flat
 
-VERTICES_MAX = 4000     # of a mesh that are used to tell how thick a bone is
 FACES_MAX = 50000       # of a mesh that are used to tell its shape
 ROUND_TOL = 0.05        # relative: a mesh that deviates by less from a sphere is one
 FLAT = 1e-4             # of its size: a thinner mesh is flat
@@ -37,6 +36,89 @@ def _skins(ob: Armature, scene: Scene) -> Iterator[Object]:
             yield other
 
 
+def _parts(ob: Armature, scene: Scene) -> Iterator[Tuple[Object, str]]:
+    """(mesh, bone): meshes that hang on single bones."""
+    for other in scene.objects:
+        if other.type == "MESH" and other.parent == ob and other.parent_type == "BONE":
+            yield other, other.parent_bone
+
+
+class _SkinReader:
+    """Collects meshes into one skin."""
+
+    def __init__(self, ob: Armature, names: Sequence[str]) -> None:
+        self.index = {name: i for i, name in enumerate(names)}
+        self.ob = ob
+        self.vertices, self.triangles = array("d"), array("i")
+        self.offsets, self.bones, self.weights = array("i", [0]), array("i"), array("d")
+
+    def _add_geometry(self, mesh: Mesh, to_rig: Any) -> None:
+        first, count = len(self.vertices) // 3, len(mesh.vertices)
+        points = array("f", bytes(12 * count))
+        mesh.vertices.foreach_get("co", points)
+        m = [[float(to_rig[r][c]) for c in range(4)] for r in range(3)]
+        x, y, z = points[0::3], points[1::3], points[2::3]
+        rows = [[a * u + b * v + c * w + d for u, v, w in zip(x, y, z)] for a, b, c, d in m]
+        flat_points = array("d", bytes(24 * count))
+        for k, row in enumerate(rows):
+            flat_points[k::3] = array("d", row)
+        self.vertices.extend(flat_points)
+
+        mesh.calc_loop_triangles()
+        corners = array("i", bytes(12 * len(mesh.loop_triangles)))
+        mesh.loop_triangles.foreach_get("vertices", corners)
+        self.triangles.extend(array("i", [first + k for k in corners]) if first else corners)
+
+    def add_skin(self, other: Object) -> None:
+        """A mesh whose vertices follow bones by their weights."""
+        mesh = other.data
+        self._add_geometry(mesh, self.ob.matrix_world.inverted_safe() @ other.matrix_world)
+        groups = {group.index: self.index[group.name] for group in other.vertex_groups
+                  if group.name in self.index}
+        bones, weights, offsets = self.bones, self.weights, self.offsets
+        for vertex in mesh.vertices:
+            for element in vertex.groups:
+                bone = groups.get(element.group)
+                if bone is not None and element.weight > 0:
+                    bones.append(bone)
+                    weights.append(element.weight)
+            offsets.append(len(bones))
+
+    def add_part(self, other: Object, bone: str) -> None:
+        """A mesh that hangs on a bone, where it is at rest: such objects stand at the bone's
+        tail."""
+        rest = self.ob.data.bones[bone]
+        at_tail = rest.matrix_local @ Matrix.Translation((0, rest.length, 0))
+        mesh, start = other.data, len(self.bones)
+        self._add_geometry(mesh, at_tail @ other.matrix_parent_inverse @ other.matrix_basis)
+        count = len(mesh.vertices)
+        self.bones.extend([self.index[bone]] * count)
+        self.weights.extend([1.0] * count)
+        self.offsets.extend(range(start + 1, start + count + 1))
+
+    def skin(self) -> Optional[SkinShot]:
+        if not self.triangles or not self.bones:
+            return None
+        return SkinShot(self.vertices, self.triangles, self.offsets, self.bones, self.weights)
+
+
+def read_skin(ob: Armature, scene: Scene, names: Sequence[str]) -> Optional[SkinShot]:
+    """The meshes that are bound to bones, at rest. Meshes that hang on single bones count if
+    no mesh is bound by weights, as in a robot of rigid parts; otherwise they are props. names: of
+    the bones."""
+    reader = _SkinReader(ob, names)
+    for other in _skins(ob, scene):
+        reader.add_skin(other)
+    if not reader.bones:
+        reader = _SkinReader(ob, names)
+        for other, bone in _parts(ob, scene):
+            if bone in reader.index:
+                reader.add_part(other, bone)
+    return reader.skin()
+
+
+# ---- shapes ----
+
 def _volume(mesh: Mesh, to_rig: Any) -> float:
     mesh.calc_loop_triangles()
     total = 0.0
@@ -46,43 +128,6 @@ def _volume(mesh: Mesh, to_rig: Any) -> float:
         total += a.dot(b.cross(c))
     return abs(total) / 6
 
-
-def with_thickness(ob: Armature, scene: Scene, bones: Sequence[BoneShot],
-                   with_volume: bool) -> List[BoneShot]:
-    """The bones with the radius, and if wanted the volume, of the mesh that is bound to them. A
-    vertex counts for the bone that has the largest weight."""
-    lines = {}
-    for i, bone in enumerate(bones):
-        m = bone.rest
-        lines[bone.name] = (i, Vector(m[12:15]), Vector(m[4:7]).normalized())
-
-    distances: Dict[int, List[float]] = {}
-    volume = 0.0
-    for other in _skins(ob, scene):
-        to_rig = ob.matrix_world.inverted_safe() @ other.matrix_world
-        groups, mesh = other.vertex_groups, other.data
-        if with_volume:
-            volume += _volume(mesh, to_rig)
-        for k in range(0, len(mesh.vertices), max(1, len(mesh.vertices) // VERTICES_MAX)):
-            vertex = mesh.vertices[k]
-            best = max(vertex.groups, key=lambda g: g.weight, default=None)
-            line = lines.get(groups[best.group].name) if best is not None else None
-            if line:
-                off = to_rig @ vertex.co - line[1]
-                distances.setdefault(line[0], []).append((off - off.dot(line[2]) * line[2]).length)
-
-    # The median of the distances; volumes are shared by length and radius.
-    out = list(bones)
-    for i, found in distances.items():
-        out[i] = replace(out[i], thickness=sorted(found)[len(found) // 2])
-    shares = {i: out[i].length * out[i].thickness ** 2 for i in distances}
-    whole = sum(shares.values())
-    for i, share in shares.items():
-        out[i] = replace(out[i], volume=volume * share / whole if whole else 0.0)
-    return out
-
-
-# ---- shapes ----
 
 def _evaluated_mesh(ob: Object) -> Mesh:
     """The mesh with its modifiers."""

@@ -36,8 +36,11 @@ def read_settings(ob: Armature, **overrides: Any) -> Settings:
 
 
 def read_bone_settings(pose_bone: PoseBone) -> BoneSettings:
-    names = BoneSettings.__dataclass_fields__
-    return BoneSettings(**{name: getattr(pose_bone.skel, name) for name in names})
+    values: Dict[str, Any] = {}
+    for name in BoneSettings.__dataclass_fields__:
+        value = getattr(pose_bone.skel, name)
+        values[name] = value if isinstance(value, (str, float, int)) else tuple(value)
+    return BoneSettings(**values)
 
 
 def muted_by_bake(ob: Armature) -> List[List[Any]]:
@@ -176,18 +179,21 @@ class ShotReader:
         if not settings.channels:
             raise UserError("There is nothing to write. Choose Location, Rotation or both in the "
                             "panel Output")
-        self.ob, unit = ob, scene.unit_settings.scale_length
+        self.ob = ob
+        unit = scene.unit_settings.scale_length * settings.character_scale
         self.obstacles = meshes.find_obstacles(ob, unit)
         colliders = tuple(obstacle.collider for obstacle in self.obstacles)
-        bones = meshes.with_thickness(ob, scene, read_bones(ob), settings.mass_from == "MESH")
+        bones = read_bones(ob)
         warnings = (*animation.warn_of_scene_drivers(ob, ob.data, *(o.ob for o in self.obstacles)),
                     *animation.warn_of_animated_settings(ob),
                     *survey.omissions(scene, ob, colliders))
         self.shot = Shot(
             name=ob.name, bones=name_bodies(bones), settings=settings, unit=unit,
+            world_scale=sum(ob.matrix_world.to_scale()) / 3,
             colliders=colliders, fps=fps(scene), warnings=warnings,
             follow_at={name: () for name in animation.animated_follow(ob)},
             props=tuple(survey.props(scene, ob)),
+            skin=meshes.read_skin(ob, scene, [bone.name for bone in bones]),
             gravity=tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0),
             frame_start=frame_start, frame_end=frame_end, frame_step=frame_step,
             object_moves=animation.armature_object_moves(ob),

@@ -84,14 +84,14 @@ def read_ik(scene: Scene, ob: Armature, frame_start: int, frame_end: int,
     check_object(ob)
     s, settings = ob.skel_ik, read_settings(ob)
     goals = tuple(_goal(ob, goal, k) for k, goal in enumerate(s.goals) if goal.use)
-    bones = read_bones(ob)
+    bones, skin = read_bones(ob), None
     if any(goal.kind == "CENTRE" for goal in goals):
-        bones = meshes.with_thickness(ob, scene, bones, settings.mass_from == "MESH")
+        skin = meshes.read_skin(ob, scene, [bone.name for bone in bones])
     targets = [each for goal in s.goals for each in (goal.target, goal.pole) if each]
     shot = Shot(
         name=ob.name, bones=tuple(bones), unit=scene.unit_settings.scale_length, fps=fps(scene),
         gravity=tuple(scene.gravity), frame_start=frame_start, frame_end=frame_end,
-        frame_step=frame_step, settings=settings,
+        frame_step=frame_step, settings=settings, skin=skin,
         warnings=(*animation.warn_of_scene_drivers(ob, ob.data, *targets),
                   *animation.warn_of_animated_settings(ob), *survey.other_armatures(scene, ob)),
         animated=animation.is_animated(ob.animation_data))

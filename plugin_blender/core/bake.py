@@ -14,7 +14,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from .algebra import angle_between, pose_rows
 from .binding import edit, rig as rigs
 from .binding import skelpy
-from .bodies import half_length
+from .bone_bodies import half_length
 from .build import Build, build_scene, with_motions
 from .errors import UserError
 from .keys import Channel, keys_of

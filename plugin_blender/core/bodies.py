@@ -1,62 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies of bones: shape, mass, inertia, soft masses.
-
-A bone with a body is a capsule along the bone: z of the body is y of the bone, and the centre of
-mass is the middle of the bone unless a robot's document says otherwise. All in SI units."""
+"""Bodies of bones in a document: shape, mass, inertia, soft masses. All in SI units."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Dict, Sequence, Tuple
+from dataclasses import dataclass, replace
+from typing import Dict, Mapping, Optional, Sequence
 
-from .algebra import ORIGIN, Pose, Vector, Vector3, q_rotate, rotate_inertia
+from .algebra import Pose, q_rotate, rotate_inertia
 from .binding import scene as documents
+from .body_plan import BodyPlan
+from .bone_bodies import (BONE_IN_BODY, BoneBody, Shape, along_bone, bone_bodies,
+                          half_length)
+from .plan import Plan
 from .presets import PRESETS
-from .scales import scale_at
-from .shot import BoneShot, Shot
+from .roles import body_plan_of
+from .shot import BoneShot, Shot, ancestors
 
-RADIUS_DEFAULT = 0.12       # of a bone's length
 SOFTNESS_MIN = 1e-3
-BONE_IN_BODY = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)   # axes of the bone in its body
+SPHERE = 1e-6               # of its radius: a shorter capsule is a sphere
 
 
 @dataclass(frozen=True)
 class Size:
-    """The capsule of a bone and its mass."""
-    length: float           # between the centres of the caps [m]
-    radius: float           # [m]
+    """The shape of a body and its mass."""
+    shape: Shape
     mass: float             # [kg]
 
-    @property
-    def reach(self) -> float:
-        """From the middle to an end."""
-        return self.length / 2 + self.radius
 
-
-def half_length(shot: Shot, i: int) -> float:
-    """Half the length of a bone [m], at the first frame."""
-    return 0.5 * shot.bones[i].length * shot.metres * scale_at(shot, i)[1]
-
-
-def point_in_body(shot: Shot, i: int, point: Vector = ORIGIN) -> Vector3:
-    """A point of a bone (from its head in its axes [m]) in the axes of its body, from its centre
-    of mass."""
-    bone, middle = shot.bones[i], (0.0, half_length(shot, i), 0.0)
-    if bone.robot and bone.robot.com and bone.robot.inertia:
-        x, y, z = (v * shot.metres for v in bone.robot.com)
-        middle = (x, y, z)
-    return q_rotate(BONE_IN_BODY, [a - b for a, b in zip(point, middle)])
-
-
-# ---- sizes ----
-
-def capsule_of(length: float, radius: float) -> Tuple[float, float]:
-    """(length between the centres of the caps, radius) of a bone's capsule. radius 0: from its
-    length."""
-    radius = min(max(radius or RADIUS_DEFAULT * length, 0.02 * length), 0.6 * length)
-    return max(length - 2 * radius, 0.1 * length), radius
-
+# ---- masses ----
 
 def _given_mass(bone: BoneShot) -> float:
     """The mass that a bone was given [kg]; 0: none. The number in the panel has single precision:
@@ -65,40 +37,81 @@ def _given_mass(bone: BoneShot) -> float:
     return of_robot if abs(given - of_robot) <= 1e-6 * of_robot else given
 
 
-def body_sizes(shot: Shot, roles: Sequence[str]) -> Dict[int, Size]:
-    """The sizes of all bones with a body, by bone."""
-    settings = shot.settings
-    capsules: Dict[int, Tuple[float, float]] = {}
-    volumes: Dict[int, float] = {}
-    for i, bone in enumerate(shot.bones):
-        if roles[i] == "NONE":
-            continue
-        metres = shot.object_scale * scale_at(shot, i)[1] * shot.unit
-        length, radius = capsule_of(bone.length * metres,
-                                    (bone.settings.radius or bone.thickness) * metres)
-        capsules[i] = length, radius
-        volumes[i] = math.pi * radius ** 2 * (length + 4 / 3 * radius)
-        if settings.mass_from == "MESH" and bone.volume > 0:
-            volumes[i] = bone.volume * (shot.object_scale * shot.unit) ** 3
+def _weights(shot: Shot, plan: Optional[BodyPlan],
+             shapes: Mapping[int, Shape]) -> Dict[int, float]:
+    """The mass [kg] that each body has if the user gives none, by bone."""
+    density, source = shot.settings.density, shot.settings.mass_from
+    cubic = shot.metres ** 3
+    out = {i: density * shape.volume for i, shape in shapes.items()}
+    if plan is None or source == "LENGTH":
+        return out
+    whole = plan.total_mass(density, shot.metres)
+    for body in plan.bodies:
+        if body.bone in out:
+            out[body.bone] = density * body.volume * cubic if source == "MESH" else \
+                whole * body.mass_share
+    return out
 
-    # The bones whose mass is not given share the rest of the total mass by their volumes.
-    given = {i: _given_mass(shot.bones[i]) for i in capsules}
-    free, taken = sum(volumes[i] for i in given if not given[i]), sum(given.values())
-    density = settings.density
-    if settings.total_mass > taken and free > 0:
-        density = (settings.total_mass - taken) / free
-    return {i: Size(*capsule, given[i] or density * volumes[i])
-            for i, capsule in capsules.items()}
+
+def body_masses(shot: Shot, plan: Optional[BodyPlan], shapes: Mapping[int, Shape]
+                ) -> Dict[int, float]:
+    """The masses of bodies [kg], by bone. Bodies whose mass is not given share the rest of the
+    total mass."""
+    weights = _weights(shot, plan, shapes)
+    given = {i: _given_mass(shot.bones[i]) for i in shapes}
+    free, taken = sum(weights[i] for i in given if not given[i]), sum(given.values())
+    factor = 1.0
+    if shot.settings.total_mass > taken and free > 0:
+        factor = (shot.settings.total_mass - taken) / free
+    return {i: given[i] or factor * weights[i] for i in shapes}
+
+
+def body_sizes(plan: Plan) -> Dict[int, Size]:
+    """The sizes of all bodies, by bone."""
+    shapes = {i: body.shape for i, body in enumerate(plan.bodies) if body is not None}
+    masses = body_masses(plan.shot, plan.body_plan, shapes)
+    return {i: Size(shape, masses[i]) for i, shape in shapes.items()}
+
+
+def bone_masses(shot: Shot, some: Sequence[int],
+                library: Optional[str] = None) -> Dict[int, float]:
+    """The masses [kg] of some bones. A body whose bone is not among them counts for the first bone
+    above it that is."""
+    if any(bone.robot for bone in shot.bones):
+        return body_masses(shot, None, {i: along_bone(shot, i).shape for i in some})
+    whole = replace(shot, settings=replace(shot.settings, only_selected=False))
+    plan = body_plan_of(whole, library)
+    roles = ["DYNAMIC" if k >= 0 and plan.bodies[k].bone == i else "NONE"
+             for i, k in enumerate(plan.body_of)]
+    shapes = {i: body.shape for i, body in enumerate(bone_bodies(shot, plan, roles))
+              if body is not None}
+
+    out = {i: 0.0 for i in some}
+    for i, mass in body_masses(shot, plan, shapes).items():
+        at = next((k for k in (i, *ancestors(shot.bones, i)) if k in out), None)
+        if at is not None:
+            out[at] += mass
+    return out
 
 
 # ---- bodies of a document ----
 
-def make_body(shot: Shot, i: int, role: str, size: Size, pose: Pose) -> documents.Body:
+def shape_fields(shape: Shape) -> Dict[str, object]:
+    """The shape of a body in a document."""
+    if shape.kind == "box":
+        return {"type": "box", "size": list(shape.edges)}
+    if shape.length <= SPHERE * shape.radius:
+        return {"type": "sphere", "radius": shape.radius}
+    return {"type": "capsule", "length": shape.length, "radius": shape.radius}
+
+
+def make_body(shot: Shot, i: int, role: str, own: BoneBody, size: Size,
+              pose: Pose) -> documents.Body:
     """The body of a bone. A driven one is fixed as long as it has no path."""
     bone, robot = shot.bones[i], shot.bones[i].robot
     body = documents.Body(
         name=bone.name, mass=size.mass, position=list(pose[:3]), orientation=list(pose[3:7]),
-        shape={"type": "capsule", "length": size.length, "radius": size.radius})
+        shape=shape_fields(size.shape))
     if role in ("DRIVEN", "PINNED"):
         body.motion = "fixed"
     body.collide = True if bone.settings.collide else None
@@ -108,7 +121,7 @@ def make_body(shot: Shot, i: int, role: str, size: Size, pose: Pose) -> document
         scale = shot.object_scale
         body.inertia = [v * scale ** 2 for v in rotate_inertia(robot.inertia, BONE_IN_BODY)]
         end = (0.0, 2 * half_length(shot, i), 0.0)
-        body.shape, body.contacts = None, [list(point_in_body(shot, i, end))]
+        body.shape, body.contacts = None, [list(own.point(end))]
         body.estimated = robot.estimated or None
         if body.estimated == "mass" and size.mass != robot.mass:    # the user gave the mass
             body.estimated = "inertia"
@@ -120,7 +133,7 @@ def make_soft_mass(shot: Shot, i: int, parent: str, size: Size, pose: Pose,
     """A soft mass that sags by `softness` of its length under its weight: c x^3 = m g. It turns
     like a ball, because its axes are those of its parent body."""
     bone, mass = shot.bones[i], size.mass
-    sag = max(bone.settings.softness, SOFTNESS_MIN) * (size.length + 2 * size.radius)
+    sag = 2 * max(bone.settings.softness, SOFTNESS_MIN) * size.shape.reach
 
     # The cubic spring c x^3 has the stiffness 3 c sag^2 about the sag.
     c, damping = mass * gravity / sag ** 3, PRESETS["SOFT"].damping
@@ -128,7 +141,7 @@ def make_soft_mass(shot: Shot, i: int, parent: str, size: Size, pose: Pose,
     d = 2 * damping * math.sqrt(stiffness * mass)
 
     # It turns with the frequency with which it shifts.
-    inertia = 0.4 * mass * (size.length / 2 + size.radius) ** 2
+    inertia = 0.4 * mass * size.shape.reach ** 2
     angular = stiffness / mass * inertia
     return documents.Wobble(
         name=bone.name, body=parent, mass=mass, position=list(pose[:3]), inertia=[inertia] * 3,

@@ -113,9 +113,11 @@ class _Planner:
         self.shapes = self._shapes()
         self.volumes = [shape.volume for shape in self.shapes]
         self.centres = [shape.centre for shape in self.shapes]
-        if self.closed and skin is not None:
+        if skin is not None and skin.closed:
             found = skin.volumes()
-            self.volumes = skin_volumes(self.shapes, found, VOLUME_MIN)
+            measured = skin_volumes(self.shapes, found, VOLUME_MIN)
+            self.volumes = [new if volume > 0 or self.closed else old
+                            for (volume, _), new, old in zip(found, measured, self.volumes)]
             self.centres = [point3(centre) if volume > 0 else shape.centre
                             for (volume, centre), shape in zip(found, self.shapes)]
         make_symmetric(skeleton, self.shapes, self.volumes)

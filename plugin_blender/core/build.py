@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .algebra import norm, pose_rows
 from .binding import edit, rig as rigs
 from .binding import scene as documents
 from .bodies import Size, body_sizes, make_body, make_soft_mass
+from .body_plan import BodyPlan
 from .joints import CHOICES, add_mimics, make_joint
 from .obstacles import add_ground, add_obstacles, warn_of_planes, warn_of_props
 from .paths import path_fields, path_of, spring_fields, start_fields
 from .plan import Plan
-from .roles import Roles, warn_of_pieces
+from .shot import Shot
 
 WORLD_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 GRAVITY_DEFAULT = 9.81      # [m/s^2] that friction and softness are measured by without gravity
@@ -57,12 +58,24 @@ class Build:
         return out
 
 
+def _warn_of_plan(shot: Shot, plan: BodyPlan) -> List[str]:
+    """What an animator should know about the bodies."""
+    out = list(plan.warnings)
+    if plan.unit_factor != 1:
+        height = plan.height * shot.unit * shot.world_scale
+        way = "slowly" if plan.unit_factor < 1 else "fast"
+        out.append(f"The character is {height:.3g} m high, so that it falls {way}. If it was made "
+                   "in other units, press Guess Scale (panel Masses), which sets Character Scale "
+                   f"to {shot.settings.character_scale * plan.unit_factor:.4g}")
+    return out
+
+
 def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
                gravity: float) -> Tuple[str, ...]:
     """Adds ground, bodies, joints and soft masses; returns warnings. The ground may reduce some of
     the sizes."""
     shot = plan.shot
-    warnings = warn_of_pieces(shot, Roles(plan.roles, plan.parents))
+    warnings = _warn_of_plan(shot, plan.body_plan) if plan.body_plan else []
     warnings += add_ground(plan, scene, sizes)
     for i, role in enumerate(plan.roles):
         if role == "NONE":
@@ -72,15 +85,16 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
             parent = shot.bones[up].name
             scene.wobble.append(make_soft_mass(shot, i, parent, sizes[i], pose, gravity))
             continue
-        scene.bodies.append(make_body(shot, i, role, sizes[i], pose))
+        own = plan.body(i)
+        scene.bodies.append(make_body(shot, i, role, own, sizes[i], pose))
 
         robot, choice = shot.bones[i].robot, CHOICES[shot.bones[i].settings.joint]
         if up >= 0 and "DYNAMIC" in (role, plan.roles[up]):
-            joint = make_joint(shot, i, up, pose, plan.start_pose(up), sizes[i], gravity)
-            scene.joints.append(joint)
+            scene.joints.append(make_joint(shot, i, up, own, pose, plan.start_pose(up), sizes[i],
+                                           gravity))
         elif up < 0 and role == "DYNAMIC" and (choice.on_root or robot and robot.turns):
             # The first joint may be one to the world.
-            scene.joints.append(make_joint(shot, i, up, pose, WORLD_POSE, sizes[i], gravity))
+            scene.joints.append(make_joint(shot, i, up, own, pose, WORLD_POSE, sizes[i], gravity))
     add_mimics(shot, scene)
     return tuple(warnings)
 
@@ -104,7 +118,7 @@ def build_scene(plan: Plan, library: Optional[str] = None) -> Build:
     """The scene of a plan, with the paths of driven bodies."""
     shot, settings = plan.shot, plan.shot.settings
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
-    sizes = body_sizes(shot, plan.roles)
+    sizes = body_sizes(plan)
     warnings = _add_bones(plan, scene, sizes, norm(shot.gravity) or GRAVITY_DEFAULT)
 
     paths: Dict[str, edit.Path] = {}

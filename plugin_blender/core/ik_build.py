@@ -9,10 +9,11 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from .algebra import (AXES, IDENTITY, UNIFORM_TOL, determinant, format_scale, is_uniform,
                       pose_rows, seen_from)
-from .anatomy import part_of
+from .anatomy import is_lower_limb
 from .binding import rig as rigs
 from .binding import scene as documents
-from .bodies import body_sizes, half_length
+from .bodies import bone_masses
+from .bone_bodies import capsule_of, half_length
 from .errors import UserError
 from .ik_joints import BoneMotion, JointBuilder, Limit, free_axes, read_motions
 from .ik_shot import (FREE_ROOTS, GoalShot, IkShot, Moving, bone_number, chain_of, moving_bones,
@@ -165,19 +166,21 @@ def _add_armature_body(builder: JointBuilder, i: int,
     return name, rows[0]
 
 
-def _add_masses(ik: IkShot, scene: documents.Scene, bodies: Sequence[int]) -> None:
+def _add_masses(ik: IkShot, scene: documents.Scene, bodies: Sequence[int],
+                library: Optional[str]) -> None:
     """Masses are needed only for a goal of the centre of mass."""
     if not ik.needs_masses:
         return
-    roles = ["DYNAMIC" if i in bodies else "NONE" for i in range(len(ik.shot.bones))]
-    sizes = body_sizes(ik.shot, roles)
-    whole = sum(size.mass for size in sizes.values())
-    by_name = {ik.shot.bones[i].name: sizes[i] for i in bodies}
+    shot = ik.shot
+    masses = bone_masses(shot, bodies, library)
+    whole = sum(masses.values())
+    numbers = {shot.bones[i].name: i for i in bodies}
     for body in scene.bodies:
-        size = by_name.get(body.name)
-        if size:
-            body.mass = size.mass
-            body.shape = {"type": "capsule", "length": size.length, "radius": size.radius}
+        i = numbers.get(body.name, -1)
+        if masses.get(i):
+            length, radius = capsule_of(2 * half_length(shot, i), 0.0)
+            body.mass = masses[i]
+            body.shape = {"type": "capsule", "length": length, "radius": radius}
         elif body.motion is None:
             body.mass, body.inertia = MASSLESS * whole, [MASSLESS * whole * 1e-4] * 3
 
@@ -307,7 +310,7 @@ class _GoalBuilder:
         limb = [i for i in limb if bones[i].name in self.builder.body_index]
 
         # Up to an elbow or knee and the bone above it; else two bones, and a hand or foot.
-        elbow = next((k for k, i in enumerate(limb[:-1]) if part_of(bones, i) == "hinge"), -1)
+        elbow = next((k for k, i in enumerate(limb[:-1]) if is_lower_limb(bones, i)), -1)
         if elbow >= 0:
             limb = limb[:elbow + 2]
         elif goal.chain == 0:
@@ -386,7 +389,7 @@ def plan_ik(ik: IkShot, library: Optional[str] = None) -> Work[IkPlan]:
     scene = documents.Scene(name=shot.name, gravity=list(shot.gravity))
     builder = JointBuilder(ik, scene, motions, poses, body_index)
     _add_bodies(builder, moving, bodies, width, library)
-    _add_masses(ik, scene, bodies)
+    _add_masses(ik, scene, bodies, library)
     builder.add_mimics(moving)
     if not builder.movable and not moving.free_roots:
         names = ", ".join(f"'{shot.bones[i].name}'" for i in sorted(moving.turns)[:3])

@@ -18,7 +18,7 @@ from .algebra import (AXES, IDENTITY, Pose, Quaternion, Vector, q_about, q_conj,
                       twist_about)
 from .binding import rig as rigs
 from .binding import scene as documents
-from .bodies import half_length
+from .bone_bodies import half_length
 from .ik_shot import IkShot, Moving
 from .keys import ROTATION_PROPERTIES
 from .shot import BoneShot

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from .bake import Result
 from .binding import scene as documents
 from .binding import skelpy
-from .bodies import half_length
+from .bone_bodies import half_length
 from .ik_build import IkPlan, moving_parent, plan_ik
 from .ik_shot import IkShot, bone_number
 from .keys import Channel, keys_of

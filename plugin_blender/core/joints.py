@@ -2,28 +2,26 @@
 """Joints of bones: type, axes, limits and friction.
 
 A joint comes from the robot's document, else from the limits and locks of the rig, else from the
-name of the bone and the bend of the rig at rest. Angles of the rig count from its rest pose, angles
-of the document from the first frame."""
+body plan. Angles of the rig count from its rest pose, angles of the document from the first
+frame."""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from .algebra import (AXES, Pose, Quaternion, Vector, Vector3, angle_about, cross, norm, q_about,
-                      q_conj, q_mul, q_of_matrix, q_rotate, twist_about)
-from .anatomy import (BALL_RANGES_DEG, HINGE_OVERSTRETCH, HINGE_RANGE, UNIVERSAL_RANGE, WIDE_RANGE,
-                      part_of)
+from .algebra import (AXES, ORIGIN, Pose, Quaternion, Vector, angle_about, q_about, q_conj, q_mul,
+                      q_of_matrix, q_rotate, twist_about)
+from .anatomy import HINGE_OVERSTRETCH, HINGE_RANGE, TAIL_RANGE, UNIVERSAL_RANGE, WIDE_RANGE
 from .binding import rig as rigs
 from .binding import scene as documents
-from .bodies import BONE_IN_BODY, Size, point_in_body
+from .bodies import Size
+from .bone_bodies import BONE_IN_BODY, BoneBody
 from .errors import UserError
 from .presets import PRESETS, follows
 from .shot import WORLD, BoneShot, RobotShot, Shot
 
-STRAIGHT = math.radians(3)          # a limb bent by less at rest shows no hinge axis
 LOCKED_RANGE = math.radians(1)      # an axis with a smaller range does not turn
 TWIST_LOCKED = 1e-3                 # [rad] limit to either side of a locked axis of a ball joint
 FRICTION_SHARE = 0.06               # of the torque that the weight of a bone has about its joint
@@ -42,8 +40,8 @@ class JointChoice:
 
 
 CHOICES = {
-    "AUTO": JointChoice("Automatic", "From the limits and locks of the bone. Without them from its "
-                        "name: knees and elbows are hinges, all others are ball joints"),
+    "AUTO": JointChoice("Automatic", "From the limits and locks of the bone. Without them, "
+                        "knees and elbows are hinges, all others are ball joints"),
     "BALL": JointChoice("Ball", "Turns in all directions"),
     "HINGE": JointChoice("Hinge", "Turns about one axis", ("axis",), ("limit_low", "limit_high")),
     "UNIVERSAL": JointChoice("Universal", "Turns about the X and Z axes of the bone, without "
@@ -70,25 +68,20 @@ class BallLimits:
 
 # ---- angles of the rig ----
 
-def rotation_from_rest(shot: Shot, i: int) -> Quaternion:
-    """The rotation of a bone from rest in the axes of its parent, at the first frame."""
+def rotation_from_rest(shot: Shot, i: int, up: Optional[int] = None) -> Quaternion:
+    """The rotation of a bone from rest relative to its parent bone, or to another bone `up` (-1:
+    the armature), at the first frame."""
     bone, p = shot.bones[i], shot.bones[i].parent
     now, rest = q_of_matrix(shot.poses[16 * i:16 * i + 16]), q_of_matrix(bone.rest)
-    if p < 0 or bone.flags & rigs.KEEPS_ROTATION:
-        return q_mul(q_conj(rest), now)
-    up, up_rest = q_of_matrix(shot.poses[16 * p:16 * p + 16]), q_of_matrix(shot.bones[p].rest)
-    return q_mul(q_conj(q_mul(up, q_mul(q_conj(up_rest), rest))), now)
-
-
-def _bend_at_rest(shot: Shot, i: int) -> Tuple[Vector3, float]:
-    """(axis in the bone, angle) by which a bone is bent against its parent at rest."""
-    bone, p = shot.bones[i], shot.bones[i].parent
+    if up is not None:
+        p = up
+    elif bone.flags & rigs.KEEPS_ROTATION:
+        p = -1
     if p < 0:
-        return AXES["X"], 0.0
-    rest = q_of_matrix(bone.rest)
-    up = q_rotate(q_conj(rest), q_rotate(q_of_matrix(shot.bones[p].rest), (0, 1, 0)))
-    axis = cross(up, (0, 1, 0))
-    return axis, math.atan2(norm(axis), up[1])
+        return q_mul(q_conj(rest), now)
+    above, above_rest = shot.poses[16 * p:16 * p + 16], shot.bones[p].rest
+    turn = q_mul(q_of_matrix(above), q_conj(q_of_matrix(above_rest)))
+    return q_mul(q_conj(q_mul(turn, rest)), now)
 
 
 def _free_axes(bone: BoneShot) -> Dict[str, Optional[Range]]:
@@ -116,15 +109,16 @@ def _custom_range(bone: BoneShot) -> Range:
 class _JointMaker:
     """Sets type, axes and limits of the joint of one bone."""
 
-    def __init__(self, shot: Shot, i: int, joint: documents.Joint, pose: Pose, parent_pose: Pose,
-                 head: Vector) -> None:
-        self.shot, self.i, self.bone, self.joint = shot, i, shot.bones[i], joint
-        self.pose, self.parent_pose, self.head = pose, parent_pose, head
-        self.bone_axes = q_mul(pose[3:7], BONE_IN_BODY)     # of the bone in the world
+    def __init__(self, shot: Shot, i: int, up: int, body: BoneBody, joint: documents.Joint,
+                 pose: Pose, parent_pose: Pose) -> None:
+        self.shot, self.i, self.up, self.bone, self.joint = shot, i, up, shot.bones[i], joint
+        self.body, self.pose, self.parent_pose = body, pose, parent_pose
+        self.bone_axes = q_mul(pose[3:7], body.axes)        # of the bone in the world
+        self.at = joint.anchor or ORIGIN                    # the joint in the world
 
-    def _hinge(self, axis: Vector, limits: Optional[Range]) -> None:
-        """About an axis of the bone, at the first frame."""
-        now = twist_about(rotation_from_rest(self.shot, self.i), axis)
+    def _hinge(self, axis: Vector, limits: Optional[Range], up: Optional[int] = None) -> None:
+        """About an axis of the bone, at the first frame. up: see rotation_from_rest."""
+        now = twist_about(rotation_from_rest(self.shot, self.i, up), axis)
         self.joint.type = "hinge"
         self.joint.axis = list(q_rotate(self.bone_axes, axis))
         if limits:
@@ -167,24 +161,29 @@ class _JointMaker:
         if self.joint.limits:
             self.joint.limits = [angle - 2 * math.pi * turns for angle in self.joint.limits]
 
-    def _ball(self, limits: Optional[BallLimits]) -> None:
+    def _ball(self, limits: Optional[BallLimits], axes: Quaternion = q_conj(BONE_IN_BODY),
+              up: Optional[int] = None) -> None:
+        """axes: of the limits in the bone; z is the axis of cone and twist. up: see
+        rotation_from_rest."""
         if limits is None:
-            self.joint.anchor = list(self.head)
             return
 
-        # The outer frame stands in the middle of the cone, the inner frame has the body's axes.
+        # The outer frame stands in the middle of the cone, the inner frame moves with the bone.
         centre = q_mul(q_about(AXES["Z"], limits.centre_z), q_about(AXES["X"], limits.centre_x))
-        rest = q_mul(self.bone_axes, q_conj(rotation_from_rest(self.shot, self.i)))
-        middle = q_mul(q_mul(rest, centre), q_conj(BONE_IN_BODY))
+        rest = q_mul(self.bone_axes, q_conj(rotation_from_rest(self.shot, self.i, up)))
+        middle = q_mul(q_mul(rest, centre), axes)
         back = q_conj(self.parent_pose[3:7])
         self.joint.frames = [
-            {"position": self._head_in(self.parent_pose), "orientation": list(q_mul(back, middle))},
-            {"position": self._head_in(self.pose), "orientation": [1.0, 0.0, 0.0, 0.0]}]
+            {"position": self._place_in(self.parent_pose),
+             "orientation": list(q_mul(back, middle))},
+            {"position": self._place_in(self.pose),
+             "orientation": list(q_mul(self.body.axes, axes))}]
         self.joint.anchor = None
         self.joint.limits = {"cone": min(limits.cone, math.pi), "twist": list(limits.twist)}
 
-    def _head_in(self, pose: Pose) -> List[float]:
-        return list(q_rotate(q_conj(pose[3:7]), [a - b for a, b in zip(self.head, pose[:3])]))
+    def _place_in(self, pose: Pose) -> List[float]:
+        """The place of the joint in a body."""
+        return list(q_rotate(q_conj(pose[3:7]), [a - b for a, b in zip(self.at, pose[:3])]))
 
     # ---- where they come from ----
 
@@ -232,46 +231,45 @@ class _JointMaker:
         else:
             self._planar()
 
-    def from_anatomy(self) -> None:
-        """The name of the bone and the bend of the rig at rest, or what the user has set."""
-        bone, part = self.bone, part_of(self.shot.bones, self.i)
+    def from_plan(self) -> None:
+        """The body plan, or what the user has set."""
+        bone, body = self.bone, self.body
         kind, limits = bone.settings.joint, bone.settings.limits
-        if self.shot.settings.preset == "TAIL":
-            part = "tail"
         led = follows(self.shot, bone)      # the animation needs no guess at joint types
+        swings = self.shot.settings.preset == "TAIL"
         if kind == "AUTO":
-            kind = "HINGE" if part == "hinge" and not led else "BALL"
-            if not led and part != "tail" and _continues_parent(self.shot, self.i):
-                kind = "FIXED"
+            kind = "HINGE" if body.hinge and not led and not swings else "BALL"
 
         if kind == "FIXED":
             self.joint.type = "fixed"
         elif kind == "HINGE":
-            self._hinge_of_limb()
+            self._hinge_of_plan()
         elif kind == "UNIVERSAL":
             span = _custom_range(bone) if limits == "CUSTOM" else UNIVERSAL_RANGE
             self._universal("X", "Z", [None if limits == "NONE" else span] * 2)
-        else:
-            cone, twist = (math.radians(a) for a in
-                           BALL_RANGES_DEG.get(part, BALL_RANGES_DEG["other"]))
-            if limits == "CUSTOM":
-                cone, twist = bone.settings.cone, bone.settings.twist
+        elif limits == "CUSTOM":
+            cone, twist = bone.settings.cone, bone.settings.twist
+            self._ball(BallLimits(0.0, 0.0, cone, (-twist, twist)))
+        elif limits != "NONE":
+            cone, twist = body.cone, body.twist
+            if swings:
+                cone, twist = TAIL_RANGE
             elif led:                       # wide, but the bone does not turn over
                 cone, twist = WIDE_RANGE
-            self._ball(None if limits == "NONE" else BallLimits(0.0, 0.0, cone, (-twist, twist)))
+            self._ball(BallLimits(0.0, 0.0, cone, (-twist, twist)), body.limb, self.up)
 
-    def _hinge_of_limb(self) -> None:
-        """Across the bend of the limb at rest; it bends further, and is straight at the other
-        end of its range."""
-        settings = self.bone.settings
-        axis, bend = _bend_at_rest(self.shot, self.i)
-        limits: Optional[Range] = (-bend, HINGE_RANGE - bend)
-        if settings.axis != "AUTO" or bend < STRAIGHT:
-            axis = AXES[settings.axis if settings.axis != "AUTO" else "X"]
-            limits = (-HINGE_OVERSTRETCH, HINGE_RANGE)
+    def _hinge_of_plan(self) -> None:
+        """The axis and the range that the user has set, else those of the plan."""
+        settings, up = self.bone.settings, self.up
+        if settings.axis == "AUTO" and self.body.hinge:
+            axis, *span = self.body.hinge
+        else:
+            axis, span = AXES[settings.axis if settings.axis != "AUTO" else "X"], \
+                [-HINGE_OVERSTRETCH, HINGE_RANGE]
+        limits: Optional[Range] = (span[0], span[1])
         if settings.limits == "CUSTOM":
             limits = _custom_range(self.bone)
-        self._hinge(axis, None if settings.limits == "NONE" else limits)
+        self._hinge(axis, None if settings.limits == "NONE" else limits, up)
 
 
 def _ball_limits(free: Dict[str, Optional[Range]]) -> Optional[BallLimits]:
@@ -288,29 +286,18 @@ def _ball_limits(free: Dict[str, Optional[Range]]) -> Optional[BallLimits]:
     return BallLimits(sum(spans[0]) / 2, sum(spans[1]) / 2, cone, twist)
 
 
-def _continues_parent(shot: Shot, i: int) -> bool:
-    """Whether a bone is the second part of its parent, in line with it and of its name: Rigify
-    divides limbs."""
-    bone, up = shot.bones[i], shot.bones[shot.bones[i].parent]
-    stem = re.match(r"(DEF-.*)\.\d+$", bone.name)
-    return bool(stem and bone.connected and re.sub(r"\.\d+$", "", up.name) == stem[1] and
-                part_of(shot.bones, i) in ("hip", "shoulder", "hinge") and
-                _bend_at_rest(shot, i)[1] < STRAIGHT)
-
-
 # ---- the joint of a bone ----
 
-def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size: Size,
-               gravity: float) -> documents.Joint:
-    """The joint at a bone's head. Its friction is a share of the torque of the bone's weight; a
-    plane that stands still in the world has none. up: the bone of the parent body; -1: the
-    world."""
+def make_joint(shot: Shot, i: int, up: int, body: BoneBody, pose: Pose, parent_pose: Pose,
+               size: Size, gravity: float) -> documents.Joint:
+    """The joint of a bone. Its friction is a share of the torque of the bone's weight; a plane that
+    stands still in the world has none. up: the bone of the parent body; -1: the world."""
     bone, settings = shot.bones[i], shot.settings
-    head = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], point_in_body(shot, i)))]
-    joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=head,
+    at = [p + d for p, d in zip(pose[:3], q_rotate(pose[3:7], body.point(body.anchor)))]
+    joint = documents.Joint(type="ball", name=f"{bone.name}.joint", anchor=at,
                             bodies=[shot.bones[up].name if up >= 0 else WORLD, bone.name])
 
-    maker = _JointMaker(shot, i, joint, pose, parent_pose, head)
+    maker = _JointMaker(shot, i, up, body, joint, pose, parent_pose)
     if CHOICES[bone.settings.joint].on_root:
         maker.from_choice()
     elif bone.robot and bone.settings.joint == "AUTO":
@@ -318,7 +305,7 @@ def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size:
     elif (bone.limits or bone.locked) and bone.settings.limits not in ("CUSTOM", "NONE"):
         maker.from_rig()
     else:
-        maker.from_anatomy()
+        maker.from_plan()
 
     if joint.type == "fixed":
         joint.anchor = list(pose[:3])
@@ -327,7 +314,7 @@ def make_joint(shot: Shot, i: int, up: int, pose: Pose, parent_pose: Pose, size:
         return joint
     share = FRICTION_SHARE * PRESETS[settings.preset].friction * settings.friction * \
         bone.settings.friction
-    joint.friction = share * size.mass * gravity * size.reach
+    joint.friction = share * size.mass * gravity * size.shape.reach
     return joint
 
 

@@ -7,10 +7,11 @@ import math
 from dataclasses import replace
 from typing import Dict, List, Optional, Tuple
 
-from .algebra import Pose, Vector, dot, pose_rows, q_rotate
+from .algebra import Pose, Vector, dot, pose_rows, q_conj, q_rotate, sub
 from .binding import edit, rig as rigs
 from .binding import scene as documents
 from .bodies import Size
+from .bone_bodies import Shape
 from .paths import path_of
 from .plan import Plan
 from .rig import collider_name, moved_bones
@@ -61,10 +62,30 @@ def add_obstacles(shot: Shot, scene: documents.Scene, paths: Dict[str, edit.Path
 
 # ---- bones below a plane ----
 
-def _height(pose: Pose, size: Size, point: Vector, normal: Vector) -> float:
-    """The height [m] of the lower end of a capsule's axis above a plane."""
-    along = q_rotate(pose[3:7], (0, 0, size.length / 2))
-    return dot([a - b for a, b in zip(pose[:3], point)], normal) - abs(dot(along, normal))
+def _height(pose: Pose, shape: Shape, point: Vector, normal: Vector) -> float:
+    """The height [m] of the lower end of a capsule's axis, or of the lowest corner of a box, above
+    a plane."""
+    return dot(sub(pose[:3], point), normal) - \
+        shape.extent(q_rotate(q_conj(pose[3:7]), normal))
+
+
+def _thickness(shape: Shape) -> float:
+    """Half the thickness of a shape [m]."""
+    return shape.radius if shape.kind == "capsule" else min(shape.edges) / 2
+
+
+def _above(pose: Pose, shape: Shape, plane: documents.Ground) -> Shape:
+    """A shape that would start in a plane, made thinner so that it lies on it: a capsule by its
+    radius, a box by all of its edges. One whose middle is below the plane stays as it is."""
+    point, normal = plane.point or (), plane.normal or ()
+    height = _height(pose, shape, point, normal)
+    if shape.kind == "capsule":
+        thinner = BELOW_TOL * shape.radius < height < shape.radius
+        return replace(shape, radius=height) if thinner else shape
+    middle = dot(sub(pose[:3], point), normal)
+    if height >= 0 or middle < BELOW_TOL * (middle - height):
+        return shape
+    return shape.scaled(middle / (middle - height))
 
 
 def _below(plan: Plan, sizes: Dict[int, Size],
@@ -72,8 +93,8 @@ def _below(plan: Plan, sizes: Dict[int, Size],
     """(height, bone): simulated bones that start below a plane."""
     found = []
     for i, size in sizes.items():
-        height = _height(plan.start_pose(i), size, plane.point or (), plane.normal or ())
-        if height < -BELOW_TOL * size.radius and plan.roles[i] == "DYNAMIC":
+        height = _height(plan.start_pose(i), size.shape, plane.point or (), plane.normal or ())
+        if height < -BELOW_TOL * _thickness(size.shape) and plan.roles[i] == "DYNAMIC":
             found.append((height, plan.shot.bones[i].blender_name))
     return found
 
@@ -99,12 +120,11 @@ def add_ground(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size]) -> Li
         restitution=settings.bounce if settings.bounce > 0 else None)
     scene.ground.insert(0, floor)
 
-    below = _below(plan, sizes, floor)
     for i, size in sizes.items():
-        height = _height(plan.start_pose(i), size, floor.point or (), floor.normal or ())
         robot = shot.bones[i].robot
-        if BELOW_TOL * size.radius < height < size.radius and not (robot and robot.inertia):
-            sizes[i] = replace(size, radius=height)
+        if not (robot and robot.inertia):
+            sizes[i] = replace(size, shape=_above(plan.start_pose(i), size.shape, floor))
+    below = _below(plan, sizes, floor)
     return _warn_below(shot, below, "the ground", "Lower Ground Height or raise the armature")
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from .binding import rig as rigs
+from .body_plan import BodyPlan
+from .bone_bodies import BoneBody, bone_bodies
 from .errors import UserError
 from .parents import Parent
 from .rig import number_bodies, reading_bones, rig_bones, with_soft_offsets
@@ -23,6 +25,8 @@ class Plan:
     roles: Tuple[str, ...]                  # per bone
     parents: Tuple[Parent, ...]             # per bone
     scales: Tuple[BoneScale, ...]           # per bone
+    body_plan: Optional[BodyPlan]           # None for robots
+    bodies: Tuple[Optional[BoneBody], ...]  # per bone; None: it has no body of its own
     bones: Tuple[rigs.Bone, ...]            # of the rig that shows bodies, with the followers
     body_index: Dict[str, int]              # by name, in the order of a track
     own_bodies: Tuple[int, ...]             # bones that get keys and have a body of their own
@@ -37,6 +41,12 @@ class Plan:
         """Names of the bones that get keys."""
         return [bone.blender_name for bone, data in zip(self.shot.bones, self.bones)
                 if data.channels]
+
+    def body(self, i: int) -> BoneBody:
+        """The body of a bone that has one."""
+        found = self.bodies[i]
+        assert found is not None
+        return found
 
     def start_pose(self, i: int) -> List[float]:
         """The pose of a bone's body at the first frame."""
@@ -68,10 +78,12 @@ def make_plan(shot: Shot, found: Roles, library: Optional[str] = None) -> Plan:
 
     roles, parents, scales = found.roles, found.parents, bone_scales(shot)
     body_index = number_bodies(shot, roles)
-    bones, own_bodies = rig_bones(shot, roles, parents, scales, body_index)
+    bodies = bone_bodies(shot, found.plan, roles)
+    bones, own_bodies = rig_bones(shot, found, bodies, scales, body_index)
     check_bone_scales(shot, roles, parents, scales, bones)
 
     reader = rigs.Rig(reading_bones(bones, roles), shot.unit, library)
     start = reader.poses(shot.poses[:16 * len(bones)], len(body_index), shot.objects[:16])
-    bones = with_soft_offsets(shot, roles, parents, bones, body_index, start)
-    return Plan(shot, roles, parents, scales, tuple(bones), body_index, tuple(own_bodies), start)
+    bones = with_soft_offsets(shot, found, bodies, bones, body_index, start)
+    return Plan(shot, roles, parents, scales, found.plan, bodies, tuple(bones), body_index,
+                tuple(own_bodies), start)

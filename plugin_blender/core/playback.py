@@ -11,7 +11,7 @@ from typing import List, Optional, Protocol, Sequence, Tuple
 
 from .algebra import Matrix, angle_between
 from .binding import rig as rigs
-from .bodies import half_length
+from .bone_bodies import half_length
 from .shot import BoneShot, Shot
 
 PLAYBACK_TOL = 1e-3         # of a bone's length, and rad: keys that play as computed

@@ -20,7 +20,7 @@ class Preset:
 PRESETS = {
     "RAGDOLL": Preset(follow=0.0, damping=1.0, friction=1.0, roots="DYNAMIC"),
     "TAIL": Preset(follow=0.0, damping=1.0, friction=0.3, roots="DRIVEN"),
-    "FOLLOW": Preset(follow=4.0, damping=1.0, friction=0.3, roots="DRIVEN"),
+    "FOLLOW": Preset(follow=8.0, damping=1.0, friction=0.3, roots="DRIVEN"),
     "SOFT": Preset(follow=0.0, damping=0.3, friction=0.3, roots="DRIVEN"),
 }
 

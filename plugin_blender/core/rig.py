@@ -7,12 +7,13 @@ hold to a parent body, because constraints or keys would otherwise move them awa
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from .algebra import q_conj, q_mul, q_of_matrix, q_rotate
 from .binding import rig as rigs
-from .bodies import BONE_IN_BODY, half_length, point_in_body
+from .bone_bodies import BoneBody
 from .parents import Parent
+from .roles import Roles
 from .scales import BoneScale, scale_at
 from .shot import WORLD, Collider, Shot, all_ancestors
 
@@ -77,13 +78,12 @@ def _followers(shot: Shot, roles: Sequence[str], parents: Sequence[Parent],
     return out, moved
 
 
-def _offset_in(shot: Shot, i: int, parent: int) -> Tuple[float, ...]:
+def _offset_in(shot: Shot, i: int, parent: int, body: BoneBody) -> Tuple[float, ...]:
     """The pose of a bone in the body of another bone, at the first frame."""
     a, b = (shot.poses[16 * k:16 * k + 16] for k in (parent, i))
     back = q_conj(q_of_matrix(a))
     head = q_rotate(back, [shot.metres * (y - x) for x, y in zip(a[12:15], b[12:15])])
-    return (*point_in_body(shot, parent, head),
-            *q_mul(BONE_IN_BODY, q_mul(back, q_of_matrix(b))))
+    return (*body.point(head), *q_mul(body.axes, q_mul(back, q_of_matrix(b))))
 
 
 def collider_name(shot: Shot, collider: Collider) -> str:
@@ -101,20 +101,29 @@ def number_bodies(shot: Shot, roles: Sequence[str]) -> Dict[str, int]:
     return {name: k for k, name in enumerate(names)}
 
 
-def rig_bones(shot: Shot, roles: Sequence[str], parents: Sequence[Parent],
+def _offset_of(shot: Shot, i: int, on: int,
+               bodies: Sequence[Optional[BoneBody]]) -> Optional[Tuple[float, ...]]:
+    """The pose of a bone in the body that it shows: its own, or that of the bone `on`."""
+    body = bodies[on] if on >= 0 else None
+    if body is None:
+        return None
+    return _offset_in(shot, i, on, body) if on != i else (*body.point(), *body.axes)
+
+
+def rig_bones(shot: Shot, found: Roles, bodies: Sequence[Optional[BoneBody]],
               scales: Sequence[BoneScale],
               body_index: Dict[str, int]) -> Tuple[List[rigs.Bone], List[int]]:
     """(bones of the rig, bones with a body of their own that get keys)."""
-    followers, moved = _followers(shot, roles, parents, moved_bones(shot, roles))
+    roles = found.roles
+    followers, moved = _followers(shot, roles, found.parents, moved_bones(shot, roles))
     out: List[rigs.Bone] = []
     for i, bone in enumerate(shot.bones):
         on = followers.get(i, i if roles[i] != "NONE" else -1)      # the bone whose body it shows
-        own = (*point_in_body(shot, i), *BONE_IN_BODY)
         out.append(rigs.Bone(
             rest=bone.rest, parent=bone.parent, rotation=bone.rotation,
             flags=bone.flags if i in moved else bone.flags | rigs.POSED,
             body=body_index[shot.bones[on].name] if on >= 0 else -1,
-            offset=_offset_in(shot, i, on) if i in followers else own,
+            offset=_offset_of(shot, i, on, bodies),
             channels=key_channels(shot, i) if i in moved and on >= 0 else 0,
             scale=sum(scales[i].scale) / 3 or 1.0, near=bone.near))     # scale 0 hides a bone
     keyed = [i for i, bone in enumerate(out) if bone.channels and i not in followers]
@@ -127,17 +136,18 @@ def reading_bones(bones: Sequence[rigs.Bone], roles: Sequence[str]) -> List[rigs
             for bone, role in zip(bones, roles)]
 
 
-def with_soft_offsets(shot: Shot, roles: Sequence[str], parents: Sequence[Parent],
+def with_soft_offsets(shot: Shot, found: Roles, bodies: Sequence[Optional[BoneBody]],
                       bones: Sequence[rigs.Bone], body_index: Dict[str, int],
                       poses: Sequence[float]) -> List[rigs.Bone]:
     """The bones, where those of soft masses are turned in their bodies: a soft mass has the axes of
     its parent body. poses: of the bodies at the first frame."""
     out = list(bones)
-    for i, role in enumerate(roles):
-        if role != "SOFT":
+    for i, role in enumerate(found.roles):
+        body = bodies[i]
+        if role != "SOFT" or body is None:
             continue
-        k, h = (7 * body_index[shot.bones[n].name] for n in (i, parents[i].bone))
+        k, h = (7 * body_index[shot.bones[n].name] for n in (i, found.parents[i].bone))
         own, back = poses[k + 3:k + 7], q_conj(poses[h + 3:h + 7])
-        head = q_rotate(q_mul(back, own), (0, 0, -half_length(shot, i)))
-        out[i] = replace(out[i], offset=(*head, *q_mul(back, q_mul(own, BONE_IN_BODY))))
+        head = q_rotate(q_mul(back, own), body.point())
+        out[i] = replace(out[i], offset=(*head, *q_mul(back, q_mul(own, body.axes))))
     return out

@@ -11,7 +11,7 @@ from .algebra import (AXES, IDENTITY, ORIGIN, Quaternion, Vector, compose, inver
                       q_rotate, times)
 from .binding import scene as documents
 from .binding import skelpy
-from .bodies import capsule_of
+from .bone_bodies import capsule_of
 from .errors import UserError
 from .shot import Mimic
 

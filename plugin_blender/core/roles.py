@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The role of every bone in a simulation, and the frames that must be sampled for it.
 
-Roles follow from the bones at rest and the settings alone, so they are known before the animation
-is sampled:
+Roles follow from the bones at rest, the skin and the settings alone, so they are known before the
+animation is sampled:
   DYNAMIC  simulated                       DRIVEN  a body that follows the animation
   PINNED   a body that is held in place    SOFT    a soft mass on its parent body
   NONE     no body"""
@@ -10,140 +10,202 @@ is sampled:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import List, Sequence, Tuple
+from dataclasses import dataclass, replace
+from typing import List, Optional, Sequence, Set, Tuple
 
-from .anatomy import part_of
+from .binding import fit
+from .body_plan import BodyPlan, plan_bodies
 from .errors import UserError
-from .parents import Parent, ParentBodies, parents_of
+from .parents import COINCIDENT_TOL, NO_PARENT, Parent, parents_of
 from .presets import PRESETS, follows
-from .shot import BoneShot, Shot, all_ancestors, ancestors
+from .shot import BoneShot, Shot, all_ancestors
+from .words import read_name
 
-DETAIL = 0.05               # of the armature's size: shorter bones may be left out
-LENGTH_MIN = 1e-4           # of the longest bone: shorter bones have no body
 VELOCITY_FRAMES = 4         # sampled to either side of the first frame for its velocity
+SOFT_WORDS = frozenset("ear ears cheek cheeks jowl jiggle fat flesh muscle".split())
+FIRM_PARTS = ("head", "neck", "hand", "foot")       # that do not wobble by themselves
 
 
 @dataclass(frozen=True)
 class Roles:
     roles: Tuple[str, ...]
     parents: Tuple[Parent, ...]
+    plan: Optional[BodyPlan] = None         # None for robots
 
     def bones_with(self, *roles: str) -> List[int]:
         return [i for i, role in enumerate(self.roles) if role in roles]
 
 
-def _is_detail(bones: Sequence[BoneShot], i: int, up: int, extent: float) -> bool:
-    """Fingers, toes and faces are too small to matter unless the user asks for them."""
-    length, parent = bones[i].length, bones[up].length
-    small = length < DETAIL * extent and 4 * length < parent
-    return small or part_of(bones, i) == "finger" and 2 * length < parent
+# ---- robots ----
+
+def _robot_role(shot: Shot, bone: BoneShot, up: int) -> str:
+    """All links of a robot have bodies, however small. Its base is fixed, or moves with the
+    armature object."""
+    robot, settings = bone.robot, shot.settings
+    if bone.settings.role != "AUTO":
+        return bone.settings.role
+    if robot is None and not bone.deform:
+        return "NONE"
+    if robot is None:
+        return "DYNAMIC" if up >= 0 else PRESETS[settings.preset].roots
+    if robot.frame:
+        return "NONE"
+    if bone.parent < 0 and robot.kind == "fixed":
+        return "DRIVEN" if shot.object_moves or shot.animated else "PINNED"
+    if bone.parent < 0 and robot.kind == "free":
+        return PRESETS[settings.preset].roots
+    return "DYNAMIC"
+
+
+def _roles_of_robot(shot: Shot) -> List[str]:
+    """The roles of the links, parents first. Bones that were not selected, but have a selected
+    child, carry it as they are animated."""
+    only, bones = shot.settings.only_selected, shot.bones
+    chosen = [not only or bone.selected for bone in bones]
+    carriers = {bone.parent for i, bone in enumerate(bones) if chosen[i]}
+    out: List[str] = []
+    for i, bone in enumerate(bones):
+        if chosen[i]:
+            out.append(_robot_role(shot, bone, bone.parent))
+        else:
+            out.append("DRIVEN" if i in carriers else "NONE")
+    return out
+
+
+# ---- characters and things ----
+
+def _is_flesh(bone: BoneShot) -> bool:
+    words = read_name(bone.blender_name)
+    return bone.settings.role == "AUTO" and bone.deform and \
+        (words.part == "flesh" or not SOFT_WORDS.isdisjoint(words.words))
+
+
+def _with_flesh(bones: Sequence[BoneShot]) -> Tuple[BoneShot, ...]:
+    """The bones, where those of flesh are asked to be bodies of their own."""
+    return tuple(replace(bone, settings=replace(bone.settings, role="SOFT")) if _is_flesh(bone)
+                 else bone for bone in bones)
+
+
+def body_plan_of(shot: Shot, library: Optional[str] = None) -> BodyPlan:
+    """The bodies that the bones of a shot make."""
+    settings, skin, only = shot.settings, shot.skin, None
+    bones = _with_flesh(shot.bones) if settings.preset == "SOFT" else shot.bones
+    if settings.only_selected:
+        only = {i for i, bone in enumerate(bones) if bone.selected}
+    metres = shot.unit * shot.world_scale
+    if skin is None:
+        return plan_bodies(bones, None, only, metres=metres, join_all=settings.join_pieces)
+    with fit.Skin(skin.vertices, skin.triangles, skin.offsets, skin.bones, skin.weights,
+                  len(bones), library=library) as fitted:
+        return plan_bodies(bones, fitted, only, metres=metres, join_all=settings.join_pieces)
 
 
 class _Chooser:
-    """Gives roles to the bones of a shot, parents first."""
+    """Gives roles to the bodies of a plan, parents first."""
 
-    def __init__(self, shot: Shot) -> None:
-        self.shot, self.bones = shot, shot.bones
-        self.roles: List[str] = []
-        bones, origin = shot.bones, shot.bones[0].rest[12:15] if shot.bones else ()
-        self.longest = max((bone.length for bone in bones), default=0.0)
-        self.extent = max((math.dist(a.rest[12:15], origin) for a in bones), default=0.0)
-        self.any_deform = any(bone.deform for bone in bones)
+    def __init__(self, shot: Shot, plan: BodyPlan) -> None:
+        self.shot, self.plan, self.bones = shot, plan, shot.bones
+        self.roles = ["NONE"] * len(shot.bones)
+        self.simulated: Set[int] = set()    # bodies that are simulated, or hang on one that is
+        self.soft_bones = self._soft_bones() if shot.settings.preset == "SOFT" else set()
 
-        # Bones that were not selected, but have a selected child, carry it as they are animated.
-        only = shot.settings.only_selected
-        self.chosen = [not only or bone.selected for bone in bones]
-        self.carriers = {bone.parent for i, bone in enumerate(bones)
-                         if self.chosen[i] and bone.parent >= 0 and not self.chosen[bone.parent]}
-        self.parents = ParentBodies(bones, self._has_body)
+    def _soft_bones(self) -> Set[int]:
+        """Bones that flesh follows. If no name tells of flesh, the free ends of the body wobble,
+        but not heads, hands and feet."""
+        bodies = self.plan.bodies
+        flesh = {body.bone for body in bodies if _is_flesh(self.bones[body.bone])}
+        if flesh:
+            return flesh
+        inner = {body.parent for body in bodies}
+        return {body.bone for k, body in enumerate(bodies)
+                if k not in inner and body.parent >= 0 and body.part not in FIRM_PARTS}
 
-    def _has_body(self, k: int) -> bool:
-        """Of a bone that comes later, the settings give a first guess."""
-        if k < len(self.roles):
-            return self.roles[k] != "NONE"
-        bone = self.bones[k]
-        return self.chosen[k] and bone.deform and bone.settings.role != "NONE"
+    def _role(self, k: int) -> str:
+        """The role of a body that is to be simulated."""
+        body, preset = self.plan.bodies[k], self.shot.settings.preset
+        chosen = self.bones[body.bone].settings.role
+        if chosen != "AUTO":
+            return chosen
+        if preset == "SOFT":
+            wobbles = body.bone in self.soft_bones or self.shot.settings.only_selected
+            return "SOFT" if wobbles and body.parent >= 0 else "DRIVEN"
+        return PRESETS[preset].roots if body.parent < 0 else "DYNAMIC"
 
-    def _robot_role(self, bone: BoneShot) -> str:
-        """All links of a robot have bodies, however small. Its base is fixed, or moves with the
-        armature object."""
-        robot = bone.robot
-        assert robot is not None
-        if robot.frame:
-            return "NONE"
-        if bone.parent < 0 and robot.kind == "fixed":
-            return "DRIVEN" if self.shot.object_moves or self.shot.animated else "PINNED"
-        if bone.parent < 0 and robot.kind == "free":
-            return PRESETS[self.shot.settings.preset].roots
-        return "DYNAMIC"
-
-    def _automatic_role(self, i: int, up: int) -> str:
-        bone, settings = self.bones[i], self.shot.settings
-        if not settings.only_selected:
-            if self.any_deform and not bone.deform:
-                return "NONE"
-            if up >= 0 and _is_detail(self.bones, i, up, self.extent):
-                return "NONE"
-        if up < 0:
-            return PRESETS[settings.preset].roots
-        if settings.preset != "SOFT":
-            return "DYNAMIC"
-
-        # The bones at the ends are soft, all others move as they are animated.
-        has_child = any(b.parent == i and b.length >= LENGTH_MIN * self.longest
-                        for b in self.bones)
-        return "SOFT" if not has_child or settings.only_selected else "DRIVEN"
-
-    def _role(self, i: int, up: int) -> str:
-        bone = self.bones[i]
-        if bone.length < LENGTH_MIN * self.longest:
-            return "NONE"
-        if not self.chosen[i]:
-            return "DRIVEN" if i in self.carriers else "NONE"
-        if bone.settings.role != "AUTO":
-            return bone.settings.role
-        return self._robot_role(bone) if bone.robot else self._automatic_role(i, up)
+    def _role_of_others(self, k: int) -> str:
+        """The role of a body that was not selected: it follows its animation, so that the simulated
+        ones hang on it and collide with it. One that hangs on a simulated body moves with that."""
+        below = self.plan.bodies[k].parent in self.simulated
+        return "NONE" if below else "DRIVEN"
 
     def choose(self) -> List[str]:
-        for i in range(len(self.bones)):
-            self.parents.forget()
-            up = self.parents.of(i).bone
-            role = self._role(i, up)
+        only = self.shot.settings.only_selected
+        for k, body in enumerate(self.plan.bodies):
+            selected = not only or self.bones[body.bone].selected
+            role = self._role(k) if selected else self._role_of_others(k)
+            if role in ("DYNAMIC", "SOFT") or body.parent in self.simulated and role == "NONE":
+                self.simulated.add(k)
 
             # Nothing attaches to a soft mass: such bones move along with it.
-            on_soft = 0 <= up < i and self.roles[up] == "SOFT"
-            self.roles.append("NONE" if on_soft or role == "SOFT" and up < 0 else role)
+            up = body.parent
+            on_soft = up >= 0 and self.roles[self.plan.bodies[up].bone] == "SOFT"
+            self.roles[body.bone] = "NONE" if on_soft or role == "SOFT" and up < 0 else role
         return self.roles
 
 
-def plan_roles(shot: Shot) -> Roles:
-    """The roles and parent bodies of all bones."""
-    roles = _Chooser(shot).choose()
+def _body_at_its_end(shot: Shot, plan: BodyPlan, i: int) -> int:
+    """The body of a child that begins where a bone without a body begins or ends, as the root of a
+    rope does; -1: there is none. The bone then moves with that body and does not come off it."""
+    bone = shot.bones[i]
+    if not bone.deform:
+        return -1
+    ends, near = bone.ends, COINCIDENT_TOL * bone.length
+    for c, child in enumerate(shot.bones):
+        if child.parent == i and plan.body_of[c] >= 0 and \
+                min(math.dist(child.ends[:3], end) for end in (ends[:3], ends[3:])) <= near:
+            return plan.body_of[c]
+    return -1
 
-    # The coincident bone that a soft mass was to be attached to may have no body after all.
-    if "SOFT" in roles:
-        found = parents_of(shot.bones, roles)
-        roles = ["NONE" if role == "SOFT" and found[i].bone < 0 else role
+
+def _parents_of_plan(shot: Shot, plan: BodyPlan, roles: Sequence[str]) -> Tuple[Parent, ...]:
+    """The parent body of every bone: that of its body in the plan; a bone that moves rigidly with a
+    body has that body as its parent. Bones outside of all bodies go by the hierarchy."""
+    def holder(k: int) -> int:
+        while k >= 0 and roles[plan.bodies[k].bone] in ("NONE", "SOFT"):
+            k = plan.bodies[k].parent
+        return plan.bodies[k].bone if k >= 0 else -1
+
+    out = list(parents_of(shot.bones, roles))
+    for i, k in enumerate(plan.body_of):
+        if k < 0:
+            k = _body_at_its_end(shot, plan, i)
+        if k < 0:
+            continue
+        stands = plan.bodies[k].bone == i
+        found = holder(plan.bodies[k].parent if stands and roles[i] != "NONE" else k)
+        out[i] = Parent(found, True) if found >= 0 else NO_PARENT
+    return tuple(out)
+
+
+def plan_roles(shot: Shot, library: Optional[str] = None) -> Roles:
+    """The bodies, roles and parent bodies of all bones."""
+    plan = None
+    if any(bone.robot for bone in shot.bones):
+        roles = _roles_of_robot(shot)
+        parents = parents_of(shot.bones, roles)
+    else:
+        plan = body_plan_of(shot, library)
+        roles = _Chooser(shot, plan).choose()
+        parents = _parents_of_plan(shot, plan, roles)
+
+    # A soft mass needs a body that it is attached to.
+    if any(role == "SOFT" and parents[i].bone < 0 for i, role in enumerate(roles)):
+        roles = ["NONE" if role == "SOFT" and parents[i].bone < 0 else role
                  for i, role in enumerate(roles)]
 
     if not any(role in ("DYNAMIC", "SOFT") for role in roles):
         raise UserError("No bone is simulated. Select the bones to simulate, turn off Selected "
                         "Bones Only, or set the Physics Role of a bone to Simulated")
-    return Roles(tuple(roles), parents_of(shot.bones, roles))
-
-
-def warn_of_pieces(shot: Shot, plan: Roles) -> List[str]:
-    """Simulated bones that no joint connects, although a bone without a body is above them all."""
-    tops: dict[int, List[str]] = {}
-    for i in plan.bones_with("DYNAMIC"):
-        above = ancestors(shot.bones, i) if plan.parents[i].bone < 0 else []
-        if above:
-            tops.setdefault(above[-1], []).append(f"'{shot.bones[i].name}'")
-    return [f"{len(names)} pieces fall apart, because '{shot.bones[top].name}' above them is not "
-            f"simulated: {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}. Set the Physics "
-            "Role of the bones between them to Simulated, or of pieces that must stay to Animated"
-            for top, names in tops.items() if len(names) > 1]
+    return Roles(tuple(roles), tuple(parents), plan)
 
 
 # ---- frames ----

@@ -36,10 +36,14 @@ class BoneSettings:
     cone: float = math.radians(45)
     twist: float = math.radians(25)
     mass: float = 0.0                       # [kg]; 0: from its size
-    radius: float = 0.0                     # 0: from the mesh, or from its length
+    radius: float = 0.0                     # 0: fitted to the skin, or from its length
     friction: float = 1.0                   # multiplier of the joint's default friction
     follow: float = -1.0                    # [Hz]; negative: that of the armature
-    collide: bool = False                   # with bones of its own armature
+    collide: bool = True                    # with bones of its own armature
+    shape: str = "AUTO"                     # CAPSULE, BOX; AUTO: fitted to the skin
+    shape_size: Vector = (0.2, 0.2, 0.5)    # along its axes; a capsule is as thick as its x or y
+    shape_offset: Vector = (0.0, 0.25, 0.0)     # of its centre from the bone's head, bone's axes
+    shape_rotation: Vector = (math.radians(-90), 0.0, 0.0)     # Euler XYZ, in the bone's axes
     softness: float = 0.05                  # of a soft bone: sag under its weight, of its length
 
 
@@ -51,7 +55,9 @@ class Settings:
     channels: int = rigs.LOCATION | rigs.ROTATION
     density: float = 1000.0                 # [kg/m^3]
     total_mass: float = 0.0                 # [kg]; 0: from the density
-    mass_from: str = "LENGTH"               # or MESH
+    mass_from: str = "AUTO"                 # MESH: volume of the skin; LENGTH: of the shapes
+    character_scale: float = 1.0            # multiplier of the unit of length
+    join_pieces: bool = False               # join parts of the skeleton that nothing connects
     ground: bool = True
     ground_height: float = 0.0
     ground_friction: float = 0.8
@@ -122,8 +128,6 @@ class BoneShot:
     limits: Mapping[str, Tuple[float, float]] = field(default_factory=dict)  # "X": from rest
     locked: str = ""                        # axes that do not turn, "XZ"
     order: str = "XYZ"                      # Euler order of the limits
-    thickness: float = 0.0                  # radius of the mesh that is bound to it
-    volume: float = 0.0                     # [cubic Blender units] its share of the mesh
     robot: Optional[RobotShot] = None
     settings: BoneSettings = BoneSettings()
     label: str = ""                         # Blender's name, if that of the body differs
@@ -137,6 +141,17 @@ class BoneShot:
         """Head and tail at rest."""
         head, along = self.rest[12:15], self.rest[4:7]
         return (*head, *(h + self.length * a for h, a in zip(head, along)))
+
+
+@dataclass(frozen=True)
+class SkinShot:
+    """The meshes that follow the bones, at rest, in the axes and units of the armature. The bones
+    that a vertex follows are bones[offsets[v]:offsets[v + 1]], with the same part of weights."""
+    vertices: array[float]                  # double precision, 3 each
+    triangles: array[int]                   # 3 vertices each
+    offsets: array[int]
+    bones: array[int]
+    weights: array[float]
 
 
 @dataclass(frozen=True)
@@ -157,6 +172,7 @@ class Shot:
     bones: Tuple[BoneShot, ...]
     fps: float = 24.0
     unit: float = 1.0                       # [m] per Blender unit
+    world_scale: float = 1.0                # of the armature object as it is read
     gravity: Vector = (0.0, 0.0, -9.81)     # [m/s^2]
     frame_start: int = 1
     frame_end: int = 250
@@ -176,6 +192,7 @@ class Shot:
     follow_at: Mapping[str, Sequence[float]] = field(default_factory=dict)
     warnings: Tuple[str, ...] = ()          # about Blender's scene
     props: Tuple[Tuple[str, str], ...] = ()     # (object, bone): meshes that are bound to bones
+    skin: Optional[SkinShot] = None
 
     @property
     def rate(self) -> float:

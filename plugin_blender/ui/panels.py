@@ -115,6 +115,9 @@ class SKEL_PT_masses(_Child, bpy.types.Panel):
         column = layout.column()
         column.enabled = s.total_mass == 0
         column.prop(s, "density")
+        layout.prop(s, "join_pieces")
+        layout.prop(s, "character_scale")
+        layout.operator("skel.fit_scale")
 
 
 class SKEL_PT_motion(_Child, bpy.types.Panel):
@@ -153,12 +156,25 @@ class SKEL_PT_bone(_Child, bpy.types.Panel):
         layout.prop(s, "role")
         column = layout.column()
         column.enabled = s.role != "NONE"
-        draw_automatic(column, s, "mass", "radius")
+        draw_automatic(column, s, "mass")
+        self.draw_shape(column, s)
         if s.role == "SOFT":
             column.prop(s, "softness")
         else:
             self.draw_joint(column, s)
         layout.operator("skel.copy_settings", icon="COPYDOWN")
+
+    @staticmethod
+    def draw_shape(column: Layout, s: Any) -> None:
+        column.prop(s, "shape")
+        row = column.row(align=True)
+        if s.shape == "AUTO":
+            draw_automatic(column, s, "radius")
+            row.operator("skel.edit_shape")
+            return
+        for name in ("shape_size", "shape_offset", "shape_rotation"):
+            column.prop(s, name)
+        row.operator("skel.reset_to_fit")
 
     @staticmethod
     def draw_joint(column: Layout, s: Any) -> None:

@@ -61,8 +61,15 @@ INTEGRATORS = (
     ("auto", "Automatic", "Fast for armatures with contact or limits, Accurate for all others"),
 )
 MASS_SOURCES = (
-    ("LENGTH", "Bones", "Length and thickness of the bones"),
-    ("MESH", "Mesh Volume", "Volume of the bound meshes, divided among their bones"),
+    ("AUTO", "Automatic", "Volume of the skin. Parts of a human weigh at least half and at most "
+     "twice as much as those of a real one"),
+    ("MESH", "Skin Volume", "Volume of the skin around each bone"),
+    ("LENGTH", "Body Shapes", "Volume of the bodies that are shown"),
+)
+SHAPES = (
+    ("AUTO", "Fitted", "Fitted to the skin that follows the bone, or along the bone"),
+    ("CAPSULE", "Capsule", "A cylinder with round ends, with the size below"),
+    ("BOX", "Box", "A box with the size below"),
 )
 GOALS = (
     ("REACH", "Reach", "The end of the bone reaches the target"),
@@ -113,8 +120,22 @@ class SkelBone(bpy.types.PropertyGroup):
                         **SETTING, description="Mass of the bone. 0: computed from its size")
     radius: FloatProperty(name="Radius", subtype="DISTANCE", default=BONE.radius, min=0.0,
                           soft_max=1.0, **SETTING,
-                          description="Radius of the bone's capsule. 0: from the bound mesh, or "
-                          "from the length of the bone")
+                          description="Radius of a fitted capsule. 0: fitted to the skin, or from "
+                          "the length of the bone")
+    shape: EnumProperty(name="Shape", items=SHAPES, default=BONE.shape, **SETTING,
+                        description="The shape with which the bone collides")
+    shape_size: FloatVectorProperty(name="Size", subtype="XYZ_LENGTH", min=0.0,
+                                    default=tuple(BONE.shape_size), **SETTING,
+                                    description="Size along the axes of the shape. A capsule "
+                                    "lies along Z")
+    shape_offset: FloatVectorProperty(name="Offset", subtype="XYZ_LENGTH",
+                                      default=tuple(BONE.shape_offset), **SETTING,
+                                      description="Centre of the shape, from the bone's head in "
+                                      "the axes of the bone")
+    shape_rotation: FloatVectorProperty(name="Rotation", subtype="EULER",
+                                        default=tuple(BONE.shape_rotation), **SETTING,
+                                        description="Rotation of the shape in the axes of the "
+                                        "bone")
     friction: FloatProperty(name="Friction", default=BONE.friction, min=0.0, soft_max=10.0,
                             **SETTING, description="Multiplier for the joint's default friction")
     follow: FloatProperty(name="Follow", default=BONE.follow, min=-1.0, soft_max=20.0,
@@ -153,6 +174,14 @@ class SkelArmature(bpy.types.PropertyGroup):
                                  "at the first frame. If off, start at rest")
     mass_from: EnumProperty(name="Mass From", default=ARMATURE.mass_from, **SETTING,
                             items=MASS_SOURCES, description="What masses are computed from")
+    character_scale: FloatProperty(name="Character Scale", default=ARMATURE.character_scale,
+                                   min=1e-4, soft_min=0.01, soft_max=100.0, precision=4, **SETTING,
+                                   description="Physics multiplies all lengths by this number. A "
+                                   "character that was made in centimetres needs 0.01. The file "
+                                   "stays as it is")
+    join_pieces: BoolProperty(name="Join Pieces", default=ARMATURE.join_pieces, **SETTING,
+                              description="Join parts of the skeleton that nothing connects, where "
+                              "they are nearest to each other")
     density: FloatProperty(name="Density", default=ARMATURE.density, min=1.0, soft_max=10000.0,
                            **SETTING, description="Density in kg per cubic metre. Flesh has 1000")
     total_mass: FloatProperty(name="Total Mass", unit="MASS", default=ARMATURE.total_mass, min=0.0,

@@ -285,6 +285,7 @@ class Rigs(Baked):
         rows = [("world", None, (0, 0, 0), (0, 0, 0.5), 0.0, False)]
         rows += [(name, up or "world", *rest) for name, up, *rest in common.HUMANOID]
         ob = common.add_armature(rows)
+        ob.pose.bones["world"].skel.role = "DYNAMIC"    # else it is a root without a body
         self.scene.frame_end = 12
         for preset in ("TAIL", "FOLLOW", "RAGDOLL"):
             ob.skel.preset = preset

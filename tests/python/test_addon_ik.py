@@ -423,7 +423,7 @@ class Robots(unittest.TestCase):
         rows = json.loads(table_of("two", bones, "b", "standard").text)["joints"]
         self.assertNotIn("mass", rows[1])
         self.assertEqual(rows[0]["mass"], 2.0)
-        length, r = core.bodies.capsule_of(0.5, 0.0)
+        length, r = core.bone_bodies.capsule_of(0.5, 0.0)
         rod, ball = 2 * length / (length + 4 * r / 3), 2 * (4 * r / 3) / (length + 4 * r / 3)
         across = rod * (r * r / 4 + length ** 2 / 12) + \
             ball * (0.4 * r * r + length ** 2 / 4 + 3 / 8 * length * r)
