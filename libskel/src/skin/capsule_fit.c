@@ -10,7 +10,7 @@
 #include "skin/skin.h"
 
 #define FIT_QUANTILE 0.02 /* of the projections, at both ends */
-#define FIT_ITERATIONS 3  /* of radius and ends */
+#define FIT_ITERATIONS 10 /* of radius and length; the error of a ball halves each time */
 #define FIT_EDGE_MIN 0.02 /* least edge of a box, relative to its longest */
 #define FIT_PI (0.5 * SKEL__TURN)
 
