@@ -24,7 +24,8 @@ void skin_free(skin *s);
 int32_t skin_vertex(skin *s, v3 p, double w);
 void skin_triangle(skin *s, int32_t a, int32_t b, int32_t c);
 
-/* Adds a box about `centre`. Every face has n x n squares and its own vertices: seams everywhere. */
+/* Adds a box about `centre`. Every face has n x n squares and its own vertices: seams
+   everywhere. */
 void skin_box(skin *s, v3 centre, v3 edges, int n);
 /* Adds a capsule along z about 0 0 0, with the given number of sides. */
 void skin_capsule(skin *s, double length, double radius, int sides);

@@ -5,12 +5,13 @@
    distance across its axis. So the projections of its points on the axis are distributed evenly,
    and the quantiles 0.02 and 0.98 give its ends: they lie 2 % of the length inside. Outliers beyond
    the quantiles have no effect. The radius is the median distance from the axis. The centres of the
-   caps lie one radius inside the ends, or half a radius if that fits better: skin of a limb ends as
-   an open tube. */
+   caps lie one radius inside the ends, or half a radius if that fits clearly better: skin of a limb
+   ends as an open tube. */
 #include "skin/skin.h"
 
 #define FIT_QUANTILE 0.02 /* of the projections, at both ends */
 #define FIT_ITERATIONS 10 /* of radius and length; the error of a ball halves each time */
+#define FIT_TUBE_GAIN 0.9 /* misfit of the longer capsule by that of the shorter */
 #define FIT_EDGE_MIN 0.02 /* least edge of a box, relative to its longest */
 #define FIT_PI (0.5 * SKEL__TURN)
 
@@ -51,7 +52,7 @@ skel__capsule skel__capsule_on_line(const v3 *points, int32_t n, double area_per
     const double ends = (high - low) / (1 - 2 * FIT_QUANTILE);
     const v3 centre = v3_mad(origin, 0.5 * (low + high), axis);
 
-    skel__capsule best = {.misfit = INFINITY};
+    skel__capsule best = {.radius = 0};
     for (int k = 0; k < 2; ++k) {
         const double inset = k == 0 ? 1.0 : 0.5;
         skel__capsule c = {.centre = centre, .axis = axis, .length = ends};
@@ -61,7 +62,7 @@ skel__capsule skel__capsule_on_line(const v3 *points, int32_t n, double area_per
             c.radius = median_distance(&c, points, n, numbers);
         }
         skel__capsule_judge(&c, points, n, area_per_point);
-        if (c.misfit < best.misfit) best = c;
+        if (k == 0 || c.misfit < FIT_TUBE_GAIN * best.misfit) best = c;
     }
     return best;
 }
