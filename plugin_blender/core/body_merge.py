@@ -210,17 +210,22 @@ def _merge_spans(groups: Groups) -> None:
     for top in groups.tops():
         if top not in groups.members:
             continue
-        spans = [k for _, k in grid.near(rest.heads[top]) if rest.in_line(top, k, IN_LINE) and
-                 rest.lengths[k] > 1.1 * rest.lengths[top] and
-                 math.dist(rest.heads[k], rest.heads[top]) <= 0.02 * rest.lengths[k]]
+        over = [k for _, k in grid.near(rest.heads[top]) if rest.in_line(top, k, IN_LINE) and
+                rest.lengths[k] > 0.98 * rest.lengths[top] and
+                math.dist(rest.heads[k], rest.heads[top]) <= 0.02 * rest.lengths[k]]
+
+        # The shortest counts: a longer one may be a control of the whole limb. One that is as long
+        # as the link itself says that the link is whole.
+        span = min(over, key=lambda k: (rest.lengths[k], k), default=-1)
+        if span < 0 or rest.lengths[span] < 1.1 * rest.lengths[top]:
+            continue
         last = top
-        while spans:
+        while True:
             follow = [k for k in groups.children[top] if groups.may_merge(k) and
                       math.dist(rest.heads[k], rest.tails[last]) <= 0.02 * rest.lengths[k] and
                       rest.in_line(last, k, IN_LINE)]
-            last = next((k for k in follow if any(
-                rest.to_bone(rest.tails[k], over) <= 0.03 * rest.lengths[over]
-                for over in spans)), -1)
+            last = next((k for k in follow if
+                         rest.to_bone(rest.tails[k], span) <= 0.03 * rest.lengths[span]), -1)
             if last < 0:
                 break
             groups.merge(last, f"a part of '{rest.bones[top].blender_name}'")

@@ -16,7 +16,9 @@ from .body_rest import SkinLike, mean_point, point3, unit
 from .body_skeleton import Plane, Skeleton
 
 RADIUS_DEFAULT = 0.12       # of a body's length
-RADIUS_TRUNK = 0.3          # of the distance of the limbs that hang on it
+RADIUS_HEAD = 0.3
+RADIUS_TRUNK = 0.45         # of the mean distance of left and right limbs
+RADIUS_NECK = 0.5           # of the trunk's radius
 RADIUS_MIN = 2e-3           # of the size of the figure
 PAIR_ALIKE = 0.28           # relative: radii and lengths of partners that differ more stay so
 ON_PLANE = math.cos(math.radians(30))
@@ -102,10 +104,23 @@ def _lies_across(s: Skeleton, n: int, part: str) -> Optional[Tuple[Vector3, Vect
     return (a, b) if math.dist(a, b) > s.link(n) else None
 
 
+def _radius_of_part(part: str, length: float, trunk: float) -> float:
+    """The radius of a body without skin. trunk: that of the trunk; 0: it is not known."""
+    radius = RADIUS_DEFAULT * length
+    if part in TRUNK and trunk:
+        return max(radius, trunk)
+    if part == "neck" and trunk:
+        return max(radius, RADIUS_NECK * trunk)
+    return RADIUS_HEAD * length if part == "head" else radius
+
+
 def default_shapes(skeleton: Skeleton, parts: Parts, volumes: Sequence[float]) -> List[BodyShape]:
     """Shapes without skin. volumes: those that masses ask for; 0: the radius follows from the
     length."""
     s, out = skeleton, []
+    wide = [math.dist(s.joint[n], s.joint[s.partner[n]]) for n in parts.bodies("thigh", "upper_arm")
+            if s.partner[n] not in (-1, n)]
+    trunk = RADIUS_TRUNK * sum(wide) / len(wide) if wide else 0.0
     for n in range(len(s)):
         a, b = s.joint[n], s.end[n]
         across = _lies_across(s, n, parts.parts[n])
@@ -117,13 +132,8 @@ def default_shapes(skeleton: Skeleton, parts: Parts, volumes: Sequence[float]) -
         total = max(math.dist(a, b), 10 * RADIUS_MIN * s.rest.size)
         length, radius = radius_of_volume(total, volumes[n]) if volumes[n] else (0.0, 0.0)
         if not volumes[n]:
-            wide = [math.dist(s.joint[k], s.joint[s.partner[k]]) for k in s.children[n]
-                    if s.partner[k] not in (-1, k)]
-            radius = max(RADIUS_DEFAULT * total, RADIUS_MIN * s.rest.size)
-            if parts.parts[n] in TRUNK and wide:
-                radius = max(radius, RADIUS_TRUNK * max(wide))
-            radius = min(radius, total / 2)
-            length = total - 2 * radius
+            radius = max(_radius_of_part(parts.parts[n], total, trunk), RADIUS_MIN * s.rest.size)
+            length = max(total - 2 * radius, 0.0)
         out.append(BodyShape("capsule", mean_point([a, b]), turn_z_to(sub(b, a)), length, radius))
     return out
 

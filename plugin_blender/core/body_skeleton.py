@@ -14,6 +14,7 @@ from .body_rest import Rest, mean_point, point3, unit
 from .shot import ancestors
 
 MIRROR_NEAR = 0.05          # of the size: distance of a joint from the mirror image of its partner
+MIRROR_OFF = 0.005          # of the size: a body that is nearer to the plane lies on it
 MIRROR_SHARE = 0.7          # of the bodies must have a partner or lie on the plane
 MIRROR_PAIRS = 2
 
@@ -131,25 +132,29 @@ class Skeleton:
         """From the roots down: a partner hangs on the partner of the parent, so that the links of a
         level rope are no pairs."""
         near, out = MIRROR_NEAR * self.rest.size, [-1] * len(self)
-        middle = [abs(plane.side(self.joint[n])) < near / 2 and
-                  abs(plane.side(self.end[n])) < near / 2 for n in range(len(self))]
         roots = [n for n, up in enumerate(self.parent) if up < 0]
         for n, up in enumerate(self.parent):
             on_plane = up < 0 or out[up] == up
             if out[n] >= 0 or not on_plane and out[up] < 0:
                 continue
-            if on_plane and middle[n]:
-                out[n] = n
-                continue
+            off = max(abs(plane.side(self.joint[n])), abs(plane.side(self.end[n])))
             beside = roots if up < 0 else self.children[out[up]]
-            image, tip = plane.mirror(self.joint[n]), plane.mirror(self.end[n])
-            found = [(math.dist(image, self.joint[k]) + math.dist(tip, self.end[k]), k)
-                     for k in beside if k != n and out[k] < 0 and not (on_plane and middle[k]) and
-                     math.dist(image, self.joint[k]) <= near]
-            if found and min(found)[0] <= 2.5 * near:
-                k = min(found)[1]
-                out[n], out[k] = k, n
+            if off > MIRROR_OFF * self.rest.size:
+                self._pair(n, [k for k in beside if k != n and out[k] < 0], plane, out)
+            if out[n] < 0 and on_plane and off < near / 2:
+                out[n] = n
         return out
+
+    def _pair(self, n: int, some: Sequence[int], plane: Plane, out: List[int]) -> None:
+        """Pairs a body with the one of some that is its mirror image."""
+        near = MIRROR_NEAR * self.rest.size
+        image, tip = plane.mirror(self.joint[n]), plane.mirror(self.end[n])
+        found = [(math.dist(image, self.joint[k]) + math.dist(tip, self.end[k]), k) for k in some
+                 if math.dist(image, self.joint[k]) <= near and
+                 plane.side(self.end[n]) * plane.side(self.end[k]) <= 0]
+        if found and min(found)[0] <= 2.5 * near:
+            k = min(found)[1]
+            out[n], out[k] = k, n
 
     def sides(self) -> List[str]:
         """By name, else by the names of the bodies above, else by the mirror plane. Left is +x of a

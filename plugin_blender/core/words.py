@@ -26,7 +26,7 @@ PARTS = (
     ("finger", "finger fingers thumb pinky digit palm metacarpal knuckle"),
     ("toe", "toe toes"),
     ("face", "face jaw eye eyes eyelid eyelids lid brow eyebrow lip lips tongue teeth nose nostril "
-             "cheek chin ear ears temple forehead mouth whisker"),
+             "cheek chin ear ears temple forehead mouth whisker beak"),
     ("feather", "feather feathers"), ("wing", "wing"), ("fin", "fin fins"),
     ("hand", "hand wrist forefoot forepaw"), ("foot", "foot ankle heel hoof paw hindfoot hindpaw"),
     ("forearm", "forearm lowerarm lowarm elbow"),
@@ -36,7 +36,7 @@ PARTS = (
     ("upper_arm", "upperarm uparm arm humerus frontleg foreleg"),
     ("tail", "tail"),
     ("rope", "rope chain hair ponytail braid tentacle cable cord strap string ribbon antenna "
-             "tassel vine"),
+             "tassel vine mane crest beard"),
     ("neck", "neck"), ("head", "head skull"),
     ("chest", "chest upperchest ribcage ribs rib thorax sternum"),
     ("spine", "spine torso abdomen stomach waist lumbar lowerback back trunk vertebra body"),
@@ -115,6 +115,8 @@ def read_name(name: str) -> Words:
     if not whole.isdisjoint(TOES) and side:
         known.append(PART_OF_WORD["toe"])
     part = min(known)[1] if known else "other"
+    if part == "head" and side:
+        part = "face"                       # a half of the skull
     if not whole.isdisjoint(FRONT):
         part = FRONT_PARTS.get(part, part)
     last = next((word for word in reversed(words) if word not in SIDES), "")

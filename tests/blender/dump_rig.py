@@ -24,7 +24,7 @@ RADII = (("f_", 0.006), ("thumb", 0.007), ("palm", 0.01), ("toe", 0.02), ("heel"
          ("foot", 0.02), ("forearm", 0.022), ("hand", 0.016), ("upper_arm", 0.028),
          ("thigh", 0.045), ("shoulder", 0.025), ("pelvis", 0.05), ("breast", 0.03),
          ("spine", 0.062))
-HUMAN_RADII = (("spine.006", 0.042), ("spine.005", 0.032), ("spine.004", 0.032))
+HUMAN_RADII = (("spine.006", 0.042), ("spine.005", 0.032), ("spine.004", 0.032), ("spine", 0.07))
 FACE = ("face", "nose", "lip", "jaw", "ear", "brow", "lid", "forehead", "temple", "eye", "cheek",
         "chin", "teeth", "tongue", "beak")
 VOXELS = 90             # along the longest edge
