@@ -19,12 +19,14 @@ OPERATORS = {"human": "human", "wolf": "wolf", "cat": "cat", "horse": "horse", "
              "shark": "shark", "basic_human": "basic_human",
              "basic_quadruped": "basic_quadruped"}
 # Radius in parts of the longest edge of the metarig; the first word in the name of a bone counts.
-RADII = (("f_", 0.006), ("thumb", 0.007), ("palm", 0.01), ("toe", 0.02), ("heel", 0.012),
+RADII = (("f_", 0.006), ("mane", 0.008), ("skull", 0.028), ("head", 0.03), ("neck", 0.04),
+         ("lower_leg", 0.028), ("thumb", 0.007), ("palm", 0.01), ("toe", 0.02), ("heel", 0.012),
          ("tail", 0.02), ("feather", 0.006), ("wing", 0.012), ("fin", 0.012), ("shin", 0.03),
          ("foot", 0.02), ("forearm", 0.022), ("hand", 0.016), ("upper_arm", 0.028),
          ("thigh", 0.045), ("shoulder", 0.025), ("pelvis", 0.05), ("breast", 0.03),
          ("spine", 0.062))
-HUMAN_RADII = (("spine.006", 0.042), ("spine.005", 0.032), ("spine.004", 0.032), ("spine", 0.07))
+HUMAN_RADII = (("spine.006", 0.042), ("spine.005", 0.032), ("spine.004", 0.032),
+               ("spine", 0.07))
 FACE = ("face", "nose", "lip", "jaw", "ear", "brow", "lid", "forehead", "temple", "eye", "cheek",
         "chin", "teeth", "tongue", "beak")
 VOXELS = 90             # along the longest edge
