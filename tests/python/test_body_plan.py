@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The body plan: rules on small rigs that were made for them, and laws on rigs of others."""
 
+import functools
 import math
 import unittest
 from dataclasses import replace
@@ -625,6 +626,11 @@ class Masses(unittest.TestCase):
 
 # ---- rigs of others ----
 
+@functools.lru_cache(maxsize=None)
+def glb_of(name):
+    return rig_files.Glb(RIGS / f"{name}.glb")
+
+
 def inside_share(plan, glb):
     """(share of the skin's area within 1.5 radii of the axis of its body, volume of all shapes by
     the volume of the skin)."""
@@ -691,7 +697,7 @@ class RealRigs(unittest.TestCase):
                 ("CesiumMan", 19, "human", 1.5), ("RiggedFigure", 19, "human", 1.5),
                 ("Fox", 22, "animal", 1.9), ("RiggedSimple", 2, "", 1.5)):
             with self.subTest(name):
-                glb = rig_files.Glb(RIGS / f"{name}.glb")
+                glb = glb_of(name)
                 plan = plans.plan_bodies(glb.bones, skin_of_glb(glb))
                 self.check_tree(plan, glb.bones)
                 self.assertEqual((len(plan.bodies), plan.creature), (bodies, creature))
@@ -704,7 +710,7 @@ class RealRigs(unittest.TestCase):
     @unittest.skipUnless(fit, "skelpy has no fit")
     def test_without_hierarchy_or_names(self):
         for name in ("CesiumMan", "RiggedFigure"):
-            glb = rig_files.Glb(RIGS / f"{name}.glb")
+            glb = glb_of(name)
             skin = skin_of_glb(glb)
             wanted = plans.plan_bodies(glb.bones, skin)
             orphans = [replace(b, parent=-1) for b in glb.bones]
@@ -717,7 +723,7 @@ class RealRigs(unittest.TestCase):
 
     @unittest.skipUnless(fit, "skelpy has no fit")
     def test_units(self):
-        glb = rig_files.Glb(RIGS / "Fox.glb")
+        glb = glb_of("Fox")
         one = plans.plan_bodies(glb.bones, skin_of_glb(glb))
         two = plans.plan_bodies(scaled(glb.bones, 100), skin_of_glb(glb, 100))
         self.assertEqual(one.unit_factor, 0.01)
