@@ -799,6 +799,7 @@ class BakeSummary(C.Structure):
 
 
 # skel_channels.h
+KEY_NUMBERS = 6
 ROTATION_AXIS_ANGLE = -1
 ROTATION_QUATERNION = 0
 ROTATION_XYZ = 1
@@ -813,6 +814,7 @@ BONE_PARENT_AXES = 4
 BONE_POSED = 8
 CHANNEL_LOCATION = 1
 CHANNEL_ROTATION = 2
+KEYS_VECTOR = -2
 
 
 class BoneDesc(C.Structure):
@@ -851,6 +853,20 @@ class RigDesc(C.Structure):
         ("unit", C.c_double),
         ("first_frame", C.c_double),
         ("frame_step", C.c_double),
+        ("allocator", C.POINTER(Allocator)),
+    ]
+
+
+class KeysDesc(C.Structure):
+    """skel_keys_desc of skel_channels.h."""
+
+    _fields_ = [
+        ("struct_size", C.c_uint32),
+        ("kind", C.c_int32),
+        ("channel_count", C.c_uint32),
+        ("key_count", C.c_uint32),
+        ("keys", C.POINTER(C.c_float)),
+        ("tolerance", C.c_double),
         ("allocator", C.POINTER(Allocator)),
     ]
 
@@ -1030,6 +1046,7 @@ STRUCTS: dict[str, type[C.Structure]] = {  # name in C: class
     "skel_bake_summary": BakeSummary,
     "skel_bone_desc": BoneDesc,
     "skel_rig_desc": RigDesc,
+    "skel_keys_desc": KeysDesc,
     "skel_fit_desc": FitDesc,
     "skel_fit_info": FitInfo,
     "skel_fit_shape_desc": FitShapeDesc,
@@ -1226,6 +1243,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name: (result, *arguments)
                            C.POINTER(C.c_size_t), C.POINTER(Error)),
     "skel_rig_poses": (C.c_int32, C.POINTER(RigDesc), C.POINTER(C.c_double), C.POINTER(Error)),
     "skel_rig_joints": (C.c_int32, C.POINTER(RigDesc), C.POINTER(C.c_double), C.POINTER(Error)),
+    "skel_keys_desc_init_sized": (None, C.POINTER(KeysDesc), C.c_size_t),
+    "skel_keys_reduce": (C.c_int32, C.POINTER(KeysDesc), C.POINTER(C.c_float), C.c_size_t,
+                         C.POINTER(C.c_uint32), C.POINTER(Error)),
     # skel_fit.h
     "skel_fit_desc_init_sized": (None, C.POINTER(FitDesc), C.c_size_t),
     "skel_fit_create": (C.c_int32, C.POINTER(FitDesc), C.POINTER(C.c_void_p), C.POINTER(Error)),

@@ -38,6 +38,8 @@ PARENT_AXES = _ffi.BONE_PARENT_AXES
 POSED = _ffi.BONE_POSED
 LOCATION = _ffi.CHANNEL_LOCATION
 ROTATION = _ffi.CHANNEL_ROTATION
+VECTOR = _ffi.KEYS_VECTOR
+KEY_NUMBERS = _ffi.KEY_NUMBERS
 
 Numbers = Union[Iterable[float], memoryview]
 
@@ -165,6 +167,27 @@ class Rig:
         status = self._lib.skel_rig_joints(C.byref(desc), pointer_to(out), C.byref(error))
         check_status(self._lib, status, error)
         return out
+
+
+def reduce_keys(keys: Sequence[array[float]], kind: int, tolerance: float,
+                library: Optional[Path] = None) -> list[array[float]]:
+    """The channels of a location (VECTOR) or a rotation (QUATERNION, XYZ, ...) with as few keys as
+    the tolerance allows (skel_keys_reduce): per channel an array of KEY_NUMBERS floats per key:
+    frame, value, frame and value of the left handle, and of the right handle. keys: arrays of
+    floats as Rig.channels returns them. tolerance: in the unit of the location, or rad."""
+    lib, count = load(library), len(keys[0]) // 2 if keys else 0
+    flat = array("f", b"".join(each.tobytes() for each in keys))
+    desc = make(lib, _ffi.KeysDesc, channel_count=len(keys), key_count=count,
+                keys=pointer_to(flat, Floats), tolerance=tolerance)
+    desc.kind = kind
+
+    width = KEY_NUMBERS * count
+    out, counts = array("f", bytes(4 * width * len(keys))), (C.c_uint32 * max(1, len(keys)))()
+    error = make(lib, _ffi.Error)
+    status = lib.skel_keys_reduce(C.byref(desc), pointer_to(out, Floats), len(out), counts,
+                                  C.byref(error))
+    check_status(lib, status, error)
+    return [out[c * width:c * width + KEY_NUMBERS * counts[c]] for c in range(len(keys))]
 
 
 class Track:

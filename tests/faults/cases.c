@@ -353,6 +353,22 @@ static skel_status tables(const fault_case *c, fault_output *out) {
     return status;
 }
 
+/* The keys of the first location, as few as possible. */
+static skel_status reduced_location(const float *keys, fault_output *out) {
+    static float reduced[SKEL_KEY_NUMBERS * SAMPLES * 3];
+    uint32_t counts[3];
+    skel_keys_desc desc;
+    skel_keys_desc_init(&desc);
+    desc.channel_count = 3;
+    desc.key_count = SAMPLES;
+    desc.keys = keys;
+    desc.tolerance = 1e-3;
+    const skel_status status =
+        skel_keys_reduce(&desc, reduced, sizeof reduced / sizeof *reduced, counts, NULL);
+    if (status == SKEL_OK) output_add(out, reduced, SKEL_KEY_NUMBERS * counts[0] * sizeof *reduced);
+    return status;
+}
+
 static skel_status channels(const fault_case *c, fault_output *out) {
     static const float unit[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     static double poses[SAMPLES * 3 * 7], back[SAMPLES * 3 * 7];
@@ -386,6 +402,7 @@ static skel_status channels(const fault_case *c, fault_output *out) {
     rig.poses = poses;
     skel_status status = skel_bake_channels(&rig, keys, sizeof keys / sizeof *keys, &needed, NULL);
     if (status == SKEL_OK) output_add(out, keys, needed * sizeof *keys);
+    if (status == SKEL_OK) status = reduced_location(keys, out);
     rig.matrices = matrices;
     rig.matrix_count = SAMPLES;
     if (status == SKEL_OK) status = skel_rig_poses(&rig, back, NULL);

@@ -120,6 +120,49 @@ SKEL_API skel_status skel_rig_poses(const skel_rig_desc *desc, double *poses, sk
     x y z. Consecutive quaternions have a dot product >= 0. */
 SKEL_API skel_status skel_rig_joints(const skel_rig_desc *desc, double *joints, skel_error *err);
 
+/** Representations of the channels of a group of keys: SKEL_ROTATION_*, or this. */
+enum {
+    SKEL_KEYS_VECTOR = -2 /**< 1 to 4 channels: a location, or any other vector */
+};
+
+/** Numbers of a reduced key: frame and value, then those of its left and of its right handle. */
+#define SKEL_KEY_NUMBERS 6
+
+/** Keys of one location or one rotation, at every sample. */
+typedef struct skel_keys_desc {
+    uint32_t struct_size;   /**< sizeof this struct in the caller */
+    int32_t kind;           /**< SKEL_KEYS_VECTOR (default) or SKEL_ROTATION_* */
+    uint32_t channel_count; /**< as the kind has it */
+    uint32_t key_count;     /**< of each channel, >= 1 */
+    /** [channel][key][2]: frame and value, as skel_bake_channels writes them. All channels have the
+        same frames, in ascending order. Borrowed until the call returns */
+    const float *keys;
+    /** largest error at the frame of any key, >= 0, default 0. Of a vector: the distance, in its
+        own unit. Of a rotation: the angle between both rotations [rad] */
+    double tolerance;
+    const skel_allocator *allocator; /**< for temporary memory; NULL: malloc and free */
+} skel_keys_desc;
+/** Sets struct_size to `size` and every other field to its default. */
+SKEL_API void skel_keys_desc_init_sized(skel_keys_desc *desc, size_t size);
+/** Calls skel_keys_desc_init_sized with the size of the caller's struct. */
+#define skel_keys_desc_init(d) skel_keys_desc_init_sized((d), sizeof *(d))
+
+/** Replaces keys at every sample by few keys with Bezier handles. The result deviates from the
+    given keys by no more than the tolerance at the frame of each of them; between frames it is
+    smooth. Handles are at a third of the way to the next key, so that time is nearly linear in the
+    Bezier parameter; the rounding of handles to float is part of the error that is bounded. The
+    host may evaluate curves in float and must normalise quaternions and axes.
+
+    The channels that move have their keys at the same frames, each of them at a given sample with
+    its value; a channel that is constant within a small part of the tolerance has one key. If the
+    tolerance is 0, every key stays, and the handles lie on straight lines.
+
+    reduced [channel][key_count][SKEL_KEY_NUMBERS] gets counts[channel] keys of each channel, at its
+    beginning; the rest is undefined. reduced has room for `capacity` floats; SKEL_E_BUFFER: that is
+    too few. counts has room for channel_count numbers. err may be NULL. */
+SKEL_API skel_status skel_keys_reduce(const skel_keys_desc *desc, float *reduced, size_t capacity,
+                                      uint32_t *counts, skel_error *err);
+
 #ifdef __cplusplus
 }
 #endif
