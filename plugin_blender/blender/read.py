@@ -136,7 +136,8 @@ def read_bones(ob: Armature) -> List[BoneShot]:
             order=euler_order(pose_bone), robot=robot_of(pose_bone),
             settings=read_bone_settings(pose_bone),
             constrained=any(not c.mute and c.influence > 0 for c in pose_bone.constraints),
-            scales=f'pose.bones["{escape(pose_bone.name)}"].scale' in animated))
+            scales=f'pose.bones["{escape(pose_bone.name)}"].scale' in animated,
+            slides=f'pose.bones["{escape(pose_bone.name)}"].location' in animated))
     return out
 
 

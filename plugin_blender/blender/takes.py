@@ -85,8 +85,9 @@ def _is_ours(action: Action, entry: Any) -> bool:
         re.sub(NUMBER, "", action.name) == re.sub(NUMBER, "", entry.given_name)
 
 
-def _checksum(action: Action, slot: int) -> int:
-    """Of frames and values of all keys of the motion, without torques and settings."""
+def _checksum(action: Action, slot: int, first: float, last: float) -> int:
+    """Of frames and values of all keys of the motion, without torques and settings. The handles of
+    the keys that a bake wrote count as well if they are used. first, last: its frames."""
     sum_of = 0
     for curve in compat.curves_at(action, slot):
         if TORQUES in curve.data_path or animation.is_setting(curve.data_path):
@@ -95,7 +96,20 @@ def _checksum(action: Action, slot: int) -> int:
         curve.keyframe_points.foreach_get("co", keys)
         head = f"{curve.data_path}[{curve.array_index}]".encode()
         sum_of = zlib.crc32(keys.tobytes(), zlib.crc32(head, sum_of))
+        sum_of = zlib.crc32(_handles_between(curve.keyframe_points, first, last), sum_of)
     return sum_of - 2 ** 31                     # as an IntProperty holds it
+
+
+def _handles_between(points: Any, first: float, last: float) -> bytes:
+    """Handles of Bezier keys in a range of frames."""
+    keys = write.read_keys(points, ("co", "interpolation", "handle_left", "handle_right"))
+    if write.BEZIER not in keys["interpolation"]:
+        return b""
+    out = array("f")
+    for k, frame in enumerate(keys["co"][0::2]):
+        if first <= frame <= last and keys["interpolation"][k] == write.BEZIER:
+            out += keys["handle_left"][2 * k:2 * k + 2] + keys["handle_right"][2 * k:2 * k + 2]
+    return out.tobytes()
 
 
 def _take_strips(data: AnimData) -> Iterator[Tuple[Track, Strip, Any]]:
@@ -419,7 +433,7 @@ class Source:
 
         if action.users > 0:                    # a fake user counts: the user keeps this take
             return
-        if entry.checksum == _checksum(action, slot):
+        if entry.checksum == _checksum(action, slot, entry.first, entry.last):
             bpy.data.actions.remove(action)
             return
         action.use_fake_user = True
@@ -485,7 +499,7 @@ def _remember(ob: Armature, action: Action, channels: Sequence[Channel],
     entry.first = min(channel.keys[0] for channel in channels)
     entry.last = max(channel.keys[-2] for channel in channels)
     entry.curves = json.dumps([[channel.path, channel.index] for channel in channels])
-    entry.checksum = _checksum(action, slot)
+    entry.checksum = _checksum(action, slot, entry.first, entry.last)
     if entry.target == "NLA" and entry.source:
         # The last one: the user may have strips of the same action below it.
         entry.source_track = next((track.name for track in reversed(list(data.nla_tracks))

@@ -15,7 +15,9 @@ from ..core.work import Work
 from . import compat
 from .rna import Action, AnimData, Armature, Collection, Curve, Object, PoseBone, Scene, Strip
 
-LINEAR = 1                      # interpolation of new keys, as foreach_set takes it
+LINEAR, BEZIER = 1, 2           # interpolation of new keys, as foreach_set takes it
+FREE, ALIGNED = 0, 3            # types of handles, likewise
+ALIGNED_TOL = 1e-6              # of a value: handles this near a straight line are aligned
 RANGE_TOL = 1e-3                # frames: a key this near the range belongs to it
 KEY_DISTANCE_MIN = 0.1          # frames: update() merges keys that are 0.01 apart
 TAKE_SUFFIX = r"\.skel(\.\d{3,})?$"  # of an action that is a take already
@@ -26,15 +28,17 @@ FIELDS = (("co", "f", 2), ("handle_left", "f", 2), ("handle_right", "f", 2), ("b
           ("type", "i", 1), ("select_control_point", "b", 1), ("select_left_handle", "b", 1),
           ("select_right_handle", "b", 1))
 
-Keys = Dict[str, array]
+Keys = Dict[str, array]         # the fields of some keys by name
 
 
 # ---- keys of a curve ----
 
-def read_keys(points: Any) -> Keys:
-    """All fields of the keys of a curve."""
+def read_keys(points: Any, names: Sequence[str] = ()) -> Keys:
+    """Fields of the keys of a curve; all if no names are given."""
     out: Keys = {}
     for name, kind, width in FIELDS:
+        if names and name not in names:
+            continue
         numbers = array(kind, bytes(array(kind).itemsize * width * len(points)))
         if numbers:
             points.foreach_get(name, numbers)
@@ -61,18 +65,55 @@ def _handles(keys: array, side: int) -> array:
     return out
 
 
+def _handle_types(keys: array, handles: array) -> array:
+    """The types of the handles of Bezier keys: aligned if both have the same slope, so that they
+    stay so if the user turns one of them."""
+    out = array("i")
+    for k in range(0, len(keys), 2):
+        frame, value = keys[k:k + 2]
+        left, low, right, high = handles[2 * k:2 * k + 4]
+        bend = (value - low) * (right - frame) - (high - value) * (frame - left)
+        is_straight = abs(bend) <= ALIGNED_TOL * (right - left) * max(1.0, abs(value))
+        out.append(ALIGNED if is_straight else FREE)
+    return out
+
+
+def _fields(channel: Channel, alone: bool) -> Keys:
+    """The fields of the keys of a channel that is not all default. alone: the curve gets no other
+    keys, so that one key is enough for a channel that stays."""
+    keys, handles = channel.keys, channel.handles
+    if handles is None:
+        return {"co": keys, "handle_left": _handles(keys, -1), "handle_right": _handles(keys, 1),
+                "interpolation": array("i", [LINEAR]) * (len(keys) // 2)}
+    if alone and channel.is_still:
+        keys, handles = keys[:2], handles[:4]
+    count = len(keys) // 2
+    left, right = array("f", bytes(8 * count)), array("f", bytes(8 * count))
+    for k in range(2):
+        left[k::2], right[k::2] = handles[k::4], handles[k + 2::4]
+    types = _handle_types(keys, handles)
+    return {"co": keys, "handle_left": left, "handle_right": right,
+            "interpolation": array("i", [BEZIER]) * count,
+            "handle_left_type": types, "handle_right_type": types[:]}
+
+
 def _are_apart(channels: Sequence[Channel]) -> bool:
     """Whether the keys of every curve are in order and distinct, so that there is nothing to sort
     or to merge. Channels of the same length with the same ends have the same frames, so that one of
     them is checked: checking each would cost more than it saves."""
-    kinds = {(len(c.keys), c.keys[0], c.keys[-2]): c.keys for c in channels if len(c.keys)}
+    kinds = {(len(c.keys), c.keys[0], c.keys[-2]): c.keys for c in channels
+             if len(c.keys) and c.handles is None}
     return all(after - frame > KEY_DISTANCE_MIN for keys in kinds.values()
                for frame, after in zip(keys[0::2], keys[2::2]))
 
 
-def _fill(curve: Curve, keys: array, apart: bool) -> None:
+def _fill(curve: Curve, channel: Channel, apart: bool) -> None:
     """Gives a curve these keys and no others. apart: the curve was empty, and _are_apart."""
-    points, count = curve.keyframe_points, len(keys) // 2
+    if channel.handles is not None:             # update() would change them
+        set_keys(curve.keyframe_points, _with_defaults(_fields(channel, True)))
+        return
+    points, keys = curve.keyframe_points, channel.keys
+    count = len(keys) // 2
     compat.resize_keys(points, count)
     points.foreach_set("co", keys)
     points.foreach_set("interpolation", array(compat.ENUMS, [LINEAR]) * count)
@@ -87,30 +128,36 @@ def _slope(curve: Curve, frame: float) -> float:
     return (curve.evaluate(frame + 0.05) - curve.evaluate(frame - 0.05)) / 0.1
 
 
-def _merge(curve: Curve, keys: array) -> None:
+def _with_defaults(fresh: Keys) -> Keys:
+    """Keys with all fields; those that are not given are 0."""
+    count = len(fresh["co"]) // 2
+    return {name: fresh.get(name) or array(kind, bytes(array(kind).itemsize * width * count))
+            for name, kind, width in FIELDS}
+
+
+def _merge(curve: Curve, channel: Channel) -> None:
     """Replaces the keys in the range of new keys; all others keep every bit. The curve keeps its
     slope at the first new key, because the next bake starts with that velocity. update() is not
     called: it would shift the handles of the neighbours."""
-    points, low, high = curve.keyframe_points, keys[0] - RANGE_TOL, keys[-2] + RANGE_TOL
+    points, keys = curve.keyframe_points, channel.keys
+    low, high = keys[0] - RANGE_TOL, keys[-2] + RANGE_TOL
     old, slope = read_keys(points), 0.0 if curve.modifiers else _slope(curve, keys[0])
     frames = old["co"][0::2]
     first, last = _outside(old, low, high)
     if first == 0 and last == len(frames):
-        _fill(curve, keys, False)               # handles of old keys may cross
+        _fill(curve, channel, False)            # handles of old keys may cross
         return
     count = len(keys) // 2
     compat.resize_keys(points, first + count + len(frames) - last)
-    fresh = {"co": keys, "handle_left": _handles(keys, -1), "handle_right": _handles(keys, 1),
-             "interpolation": array("i", [LINEAR]) * count}
+    fresh = _with_defaults(_fields(channel, False))
+    fresh["interpolation"][-1] = LINEAR         # the way to the next key is not the channel's
     if first:
         gap = (keys[0] - frames[first - 1]) / 3
         fresh["handle_left"][:2] = array("f", (keys[0] - gap, keys[1] - slope * gap))
-    for name, kind, width in FIELDS:
-        new = fresh.get(name)
-        if new is None:
-            new = array(kind, bytes(array(kind).itemsize * width * count))
+        fresh["handle_left_type"][0] = fresh["handle_right_type"][0] = FREE
+    for name, _kind, width in FIELDS:
         before, after = old[name][:first * width], old[name][last * width:]
-        points.foreach_set(name, before + new + after)
+        points.foreach_set(name, before + fresh[name] + after)
 
 
 def replace_keys(curve: Curve, other: Optional[Curve], first: float, last: float) -> bool:
@@ -165,9 +212,9 @@ def write_channels(ob: Armature, channels: Sequence[Channel], target: str, name:
             elif is_new:                        # a copy: its locked and muted curves must play
                 compat.open_curve(curve)
             if len(curve.keyframe_points):
-                _merge(curve, channel.keys)
+                _merge(curve, channel)
             else:
-                _fill(curve, channel.keys, apart)
+                _fill(curve, channel, apart)
             yield 0.86 + 0.14 * n / len(channels), "writing keys"
     except GeneratorExit:
         if is_new:

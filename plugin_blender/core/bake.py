@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from .algebra import angle_between, pose_rows
@@ -17,6 +17,7 @@ from .binding import skelpy
 from .bone_bodies import half_length
 from .build import Build, build_scene, with_motions
 from .errors import UserError
+from .key_reduction import key_count, reduce_channels, tolerance_words
 from .keys import Channel, keys_of
 from .paths import sample_times
 from .plan import Plan
@@ -237,9 +238,12 @@ def bake(plan: Plan, library: Optional[str] = None) -> Work[BakeResult]:
             done = _advance(job, plan)
             yield 0.15 + 0.7 * job.progress, "simulating"
         channels = yield from keys_of(plan, job.poses, shot.frame_start, shot.frame_step, library)
+        channels = yield from reduce_channels(plan, channels, library=library)
         expected = expected_of(plan, job.poses, shot.frame_start, shot.frame_step)
         report = bake_report(job, shot, [*build.warnings, *warn_of_mimics(scene),
                                          *_warn_of_soft_bones(plan)])
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
+    report = replace(report, key_count=key_count(channels),
+                     key_tolerance=tolerance_words(shot.settings))
     yield 0.86, "writing keys"
     return BakeResult(channels, (shot.frame_start, last), expected, build, report)

@@ -13,7 +13,9 @@ from .binding import scene as documents
 from .binding import skelpy
 from .bone_bodies import half_length
 from .ik_build import IkPlan, moving_parent, plan_ik
+from .ik_keys import goal_limits
 from .ik_shot import IkShot, bone_number
+from .key_reduction import key_count, reduce_channels, tolerance_words
 from .keys import Channel, keys_of
 from .playback import ExpectedTarget, expected_of
 from .work import Work
@@ -55,6 +57,8 @@ class IkReport:
     jumps: List[Step]
     moved: Optional[Step]                   # how the first frame was moved
     playback_error: Optional[float] = None  # of a bone's length or rad; None: not checked
+    key_count: int = 0                      # keys of the curves that were written
+    key_tolerance: str = ""                 # that they were reduced by, in words
 
     @property
     def words(self) -> str:
@@ -222,9 +226,11 @@ def solve(ik: IkShot, library: Optional[str] = None) -> Work[IkResult]:
         yield 0.85, "solving"
         channels = _with_whole_turns(plan, scene, motion, channels)
         yield 0.85, "solving"
+        channels = yield from reduce_channels(plan, channels, goal_limits(plan), library)
         expected = expected_of(plan, motion.poses, first, shot.frame_step)
         expected = replace(expected, targets=_expected_targets(plan, expected.samples))
         yield 0.85, "solving"
-        report = ik_report(plan, scene, motion)
+        report = replace(ik_report(plan, scene, motion), key_count=key_count(channels),
+                         key_tolerance=tolerance_words(shot.settings))
     yield 0.86, "writing keys"
     return IkResult(channels, (first, last), expected, report)

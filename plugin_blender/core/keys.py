@@ -25,6 +25,13 @@ class Channel:
     index: int
     group: str
     keys: array[float]                      # frame, value, frame, value, ... (single precision)
+    # Bezier keys: frame and value of the left and the right handle, 4 per key. None: linear keys.
+    handles: Optional[array[float]] = None
+
+    @property
+    def is_still(self) -> bool:
+        """Whether one key would do: it has the same value in all frames."""
+        return self.handles is not None and len(self.keys) == 4 and self.keys[1] == self.keys[3]
 
 
 class Rigged(Protocol):

@@ -12,7 +12,8 @@ from typing import List, Optional, Protocol, Sequence, Tuple
 from .algebra import Matrix, angle_between
 from .binding import rig as rigs
 from .bone_bodies import half_length
-from .shot import BoneShot, Shot
+from .key_reduction import tolerance_of
+from .shot import BoneShot, Shot, ancestors
 
 PLAYBACK_TOL = 1e-3         # of a bone's length, and rad: keys that play as computed
 
@@ -110,10 +111,29 @@ def warn_of_moved_targets(targets: Sequence[ExpectedTarget], frames: Sequence[fl
     return out
 
 
-def warn_of_playback(errors: Sequence[Tuple[float, str, float]]) -> List[str]:
-    """The first bone that does not play as computed; its children move with it."""
-    for error, bone, frame in errors:
-        if error > PLAYBACK_TOL:
+def playback_limits(expected: Expected) -> List[float]:
+    """What playback_errors may be: PLAYBACK_TOL, and the tolerances of the keys, which add up along
+    a chain: the location of the bone and of all above it, and their angles times the distance."""
+    plan = expected.plan
+    shot, (distance, angle) = plan.shot, tolerance_of(plan.shot.settings)
+    heads, out = [bone.rest[12:15] for bone in shot.bones], []
+    for i in plan.own_bodies:
+        above = ancestors(shot.bones, i)
+        path, off = 0.0, distance
+        for below, up in zip([i, *above], above):
+            path += math.dist(heads[below], heads[up]) * shot.metres
+            off += distance + angle * path
+        turned = angle * (1 + len(above))
+        out.append(PLAYBACK_TOL + max(turned, off / (2 * half_length(shot, i))))
+    return out
+
+
+def warn_of_playback(errors: Sequence[Tuple[float, str, float]],
+                     limits: Sequence[float]) -> List[str]:
+    """The first bone that does not play as computed; its children move with it. limits: of
+    playback_limits."""
+    for (error, bone, frame), limit in zip(errors, limits):
+        if error > limit:
             return [f"'{bone}' does not play as computed: it is off by {error:.2g} of its length "
                     f"(or rad) at frame {frame:g}. A constraint, driver or strip acts on top of "
                     "its keys"]

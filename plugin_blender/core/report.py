@@ -22,6 +22,8 @@ class BakeReport:
     rows: List[Dict[str, Any]]              # energies, momenta and work of every frame
     warnings: Tuple[str, ...]
     playback_error: Optional[float] = None  # of a bone's length or rad; None: not checked
+    key_count: int = 0                      # keys of the curves that were written
+    key_tolerance: str = ""                 # that they were reduced by, in words
 
     def csv(self) -> str:
         """A line per frame, with the columns of `skel bake --report R.csv`."""

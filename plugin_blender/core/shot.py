@@ -69,6 +69,8 @@ class Settings:
     integrator: str = "conserving"
     step: float = 0.0                       # [s]; 0: automatic
     preroll: float = 0.0                    # [s]
+    key_tolerance: float = 0.1              # [mm] that fewer keys may change a location by; 0: none
+    key_angle_tolerance: float = 0.01       # [degree] likewise of a rotation
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class BoneShot:
     selected: bool = True
     scale: Vector = (1.0, 1.0, 1.0)         # of its own channels, at the first frame
     scales: bool = False                    # its scale is animated
+    slides: bool = False                    # its location is animated
     constrained: bool = False               # it has active constraints
     near: Vector = (0.0, 0.0, 0.0, 0.0)     # rotation channels at the first frame
     limits: Mapping[str, Tuple[float, float]] = field(default_factory=dict)  # "X": from rest

@@ -11,6 +11,7 @@ from .binding import rig as rigs
 from .binding import skelpy
 from .build import build_scene
 from .errors import UserError, parse_json
+from .key_reduction import reduce_channels
 from .keys import keys_of
 from .plan import Plan
 from .playback import expected_of
@@ -54,5 +55,6 @@ def import_track(plan: Plan, text: str, frames: Sequence[float],
     step = frames[1] - frames[0] if len(frames) > 1 else 1
     yield 0.5, "making keys"
     channels = yield from keys_of(plan, track.poses, frames[0], step, library)
+    channels = yield from reduce_channels(plan, channels, library=library)
     return Result(channels, (frames[0], frames[-1]),
                   expected_of(plan, track.poses, frames[0], step))

@@ -261,9 +261,10 @@ def check_playback(ob: Armature, result: Result) -> Work[Tuple[float, List[str]]
     poses, objects, places = yield from stage.read_playback(
         ob, expected.frames, [target.at for target in expected.targets])
     errors = playback.playback_errors(expected, poses, objects)
+    limits = playback.playback_limits(expected)
     moved = playback.warn_of_moved_targets(expected.targets, expected.frames, places)
     return max(errors)[0], [*expected.plan.shot.warnings, *moved,
-                            *playback.warn_of_playback(errors)]
+                            *playback.warn_of_playback(errors, limits)]
 
 
 def checked(report: Any, error: float, warnings: List[str]) -> Any:

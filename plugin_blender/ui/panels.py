@@ -139,6 +139,9 @@ class SKEL_PT_output(_Child, bpy.types.Panel):
         layout, s = self.columns(), find_armature(context).skel
         layout.prop(s, "channels")
         layout.prop(s, "frame_step")
+        column = layout.column(align=True)
+        column.prop(s, "key_tolerance")
+        column.prop(s, "key_angle_tolerance")
         layout.prop(s, "mute_constraints")
 
 
@@ -249,6 +252,8 @@ def rows_of(report: BakeReport) -> Iterator[Tuple[str, str]]:
     yield "Momentum", change_of_size("momentum", "kg m/s")
     yield "Angular momentum", change_of_size("angular_momentum", "kg m²/s")
     yield "Largest joint gap", f"{1000 * s['joint_gap']:.2g} mm"
+    if report.key_count:
+        yield f"{report.key_count} keys", report.key_tolerance
     if report.playback_error is not None:
         yield "Largest key error", f"{report.playback_error:.1e} of length"
     yield "Peak ground force", f"{s['peak_ground_force']:.4g} N"

@@ -125,6 +125,8 @@ def rows_of(report: IkReport) -> Iterator[Row]:
     for name, count in sorted(report.limits.items(), key=lambda item: -item[1])[:LIMITS_SHOWN]:
         yield "At its limit", f"{name}, {count} frames" if frames > 1 else name, "NONE"
     yield from _jump_rows(report)
+    if report.key_count:
+        yield f"{report.key_count} keys", report.key_tolerance, "NONE"
     if report.playback_error is not None:
         yield "Largest key error", f"{report.playback_error:.1e} of length", "NONE"
     yield "Bones", str(report.bone_count), "NONE"

@@ -222,6 +222,16 @@ class SkelArmature(bpy.types.PropertyGroup):
     preroll: FloatProperty(name="Pre-roll", default=ARMATURE.preroll, min=0.0, soft_max=10.0,
                            unit="TIME", **SETTING,
                            description="Seconds to simulate before the first frame")
+    key_tolerance: FloatProperty(name="Tolerance (mm)", default=ARMATURE.key_tolerance, min=0.0,
+                                 soft_max=10.0, precision=3, **SETTING,
+                                 description="Keys that a curve does not need are removed. This is "
+                                 "how far, in millimetres, it may move a bone relative to its "
+                                 "parent. 0: keys of the location at every frame")
+    key_angle_tolerance: FloatProperty(name="Tolerance (°)", default=ARMATURE.key_angle_tolerance,
+                                       min=0.0, soft_max=1.0, precision=3, **SETTING,
+                                       description="How far, in degrees, removed keys may turn a "
+                                       "bone relative to its parent. 0: keys of the rotation at "
+                                       "every frame")
     mute_constraints: BoolProperty(name="Mute Constraints", default=True, **SETTING,
                                    description="Mute constraints, drivers and curve modifiers that "
                                    "would fight the new keys")

@@ -175,14 +175,17 @@ def reduce_keys(keys: Sequence[array[float]], kind: int, tolerance: float,
     the tolerance allows (skel_keys_reduce): per channel an array of KEY_NUMBERS floats per key:
     frame, value, frame and value of the left handle, and of the right handle. keys: arrays of
     floats as Rig.channels returns them. tolerance: in the unit of the location, or rad."""
-    lib, count = load(library), len(keys[0]) // 2 if keys else 0
+    if len({len(each) for each in keys}) != 1 or len(keys[0]) % 2:
+        raise ValueError(f"keys: have {[len(each) for each in keys]} numbers, must be channels "
+                         "with the same frames")
+    lib, count = load(library), len(keys[0]) // 2
     flat = array("f", b"".join(each.tobytes() for each in keys))
     desc = make(lib, _ffi.KeysDesc, channel_count=len(keys), key_count=count,
                 keys=pointer_to(flat, Floats), tolerance=tolerance)
     desc.kind = kind
 
     width = KEY_NUMBERS * count
-    out, counts = array("f", bytes(4 * width * len(keys))), (C.c_uint32 * max(1, len(keys)))()
+    out, counts = array("f", bytes(4 * width * len(keys))), (C.c_uint32 * len(keys))()
     error = make(lib, _ffi.Error)
     status = lib.skel_keys_reduce(C.byref(desc), pointer_to(out, Floats), len(out), counts,
                                   C.byref(error))

@@ -90,7 +90,17 @@ def read_plan(ob, first, last, step=1, **settings):
     return skel.plan.make_plan(shot, roles)
 
 
+def key_every_frame(ob, every=True):
+    """No key is removed, so that a test finds the value of each frame in a key of its own; or as
+    the add-on does it by default."""
+    names = ("key_tolerance", "key_angle_tolerance")
+    defaults = addon().shot.Settings()
+    for name in names:
+        setattr(ob.skel, name, 0.0 if every else getattr(defaults, name))
+
+
 def add_armature(rows, name="figure", scale=1.0):
+    """Bakes of it have keys at every frame."""
     data = bpy.data.armatures.new(name)
     ob = bpy.data.objects.new(name, data)
     bpy.context.scene.collection.objects.link(ob)
@@ -103,6 +113,7 @@ def add_armature(rows, name="figure", scale=1.0):
             edit.parent = data.edit_bones[parent]
             edit.use_connect = connected
     bpy.ops.object.mode_set(mode="OBJECT")
+    key_every_frame(ob)
     return ob
 
 

@@ -70,7 +70,9 @@ class Baked(unittest.TestCase):
         self.assertEqual(bpy.ops.skel.bake_physics(**options), {"FINISHED"})
 
     def compare(self, ob, bound=EXACT, **options):
-        """Bakes by hand and by button; the largest difference in parts of a bone's length."""
+        """Bakes by hand and by button, with keys at every frame; the largest difference in parts of
+        a bone's length."""
+        common.key_every_frame(ob)
         shot, plan, text = result_of(ob)
         job = self.skel.binding.skelpy.bake(text)
         self.bake(ob, **options)

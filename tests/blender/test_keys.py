@@ -9,7 +9,7 @@ import unittest
 from array import array
 
 import bpy
-from mathutils import Matrix
+from mathutils import Euler, Matrix, Quaternion, Vector
 
 import common
 from test_bake import result_of
@@ -189,6 +189,159 @@ class Keys(unittest.TestCase):
         for (path, _), curve in common.curves(ob).items():
             self.assertEqual({k.interpolation for k in curve.keyframe_points}, {"LINEAR"})
             self.assertIn(f'"{curve.group.name}"', path)
+
+    # ---- fewer keys ----
+
+    def baked_channels(self, ob, **settings):
+        """{(path, index): {frame: value}} of a bake that writes every frame."""
+        plan = self.skel.work.run(common.read_plan(ob, 1, self.scene.frame_end, key_tolerance=0.0,
+                                                   key_angle_tolerance=0.0, **settings))
+        channels = self.skel.work.run(self.skel.bake.bake(plan)).channels
+        return plan, {(c.path, c.index): dict(zip(c.keys[0::2], c.keys[1::2])) for c in channels}
+
+    def error_of(self, plan, path, got, want):
+        """(m or rad, whether it is a rotation) between values of a location or rotation."""
+        name, bone = path.rpartition(".")[2], path.split('"')[1]
+        if name == "location":
+            i = next(k for k, b in enumerate(plan.shot.bones) if b.name == bone)
+            scale = self.skel.key_reduction.location_scale(plan.shot, i)
+            return math.dist(got, want) * scale, False
+        turns = []
+        for values in (got, want):
+            if name == "rotation_quaternion":
+                turns.append(Quaternion(values).normalized())
+            elif name == "rotation_axis_angle":
+                turns.append(Quaternion(values[1:], values[0]))
+            else:
+                mode = bpy.data.objects["figure"].pose.bones[bone].rotation_mode
+                turns.append(Euler(values, mode).to_quaternion())
+        # By components: the angle itself is lost in the rounding of its cosine.
+        a, b = turns
+        off = [b.w * a[k] - a.w * b[k] for k in (1, 2, 3)]
+        cross = Vector(a[1:]).cross(Vector(b[1:]))
+        return 2 * math.asin(min(1.0, math.hypot(*(x - y for x, y in zip(off, cross))))), True
+
+    def check_within(self, ob, plan, expected, first=1, last=10 ** 9):
+        """Every curve gives the values of every frame within the tolerance. Returns the largest
+        errors, in parts of the tolerance."""
+        curves, groups, worst = common.curves(ob), {}, [0.0, 0.0]
+        for path, index in expected:
+            groups.setdefault(path, []).append(index)
+        bounds = self.skel.key_reduction.tolerance_of(self.skel.shot.Settings())
+        for path, indices in groups.items():
+            name, bone = path.rpartition(".")[2], path.split('"')[1]
+            still = getattr(ob.pose.bones[bone], name)
+            for frame in expected[path, 0]:
+                if not first <= frame <= last:
+                    continue
+                want = [expected[path, k][frame] for k in indices]
+                got = [curves[path, k].evaluate(frame) if (path, k) in curves else still[k]
+                       for k in indices]
+                error, turns = self.error_of(plan, path, got, want)
+                self.assertLessEqual(error, bounds[turns], (path, frame))
+                worst[turns] = max(worst[turns], error / bounds[turns])
+        return worst
+
+    def test_few_keys_within_the_tolerance(self):
+        """A chain of bones that are not connected falls and swings from its first link, which is
+        held; a figure falls and lands, in all rotation modes."""
+        links = [(f"link{k}", f"link{k - 1}" if k else None, (0.5 * k, 0, 2),
+                  (0.5 * k + 0.5, 0, 2), 0.0, False) for k in range(4)]
+        for modes in (False, True):
+            self.setUp()
+            ob = self.figure() if modes else common.add_armature(links)
+            if modes:
+                common.all_modes(ob)
+                ob.skel.ground = True
+            ob.skel.preset = "RAGDOLL" if modes else "TAIL"
+            self.scene.frame_end = 100
+            plan, expected = self.baked_channels(ob)
+            common.key_every_frame(ob, False)
+            self.assertEqual(bpy.ops.skel.bake_physics(), {"FINISHED"})
+            curves = common.curves(ob)
+            count = sum(len(curve.keyframe_points) for curve in curves.values())
+            before = sum(len(each) for each in expected.values())
+            self.assertEqual(before, 100 * sum(len(each) > 0 for each in expected.values()))
+            if not modes:
+                self.assertLessEqual(10 * count, before)
+            self.assertLessEqual(3 * count, before)
+            worst = self.check_within(ob, plan, expected)
+            print(f"{before} keys, now {count}; errors of {worst[0]:.2f} and {worst[1]:.2f} of "
+                  "the tolerances")
+            self.assertGreater(worst[True], 0.1)
+            report = common.report_of(ob)
+            self.assertEqual(report.key_tolerance, "0.1 mm, 0.01°")
+            self.assertEqual([w for w in report.warnings if "does not play" in w], [])
+            for curve in curves.values():
+                self.assertLessEqual({k.interpolation for k in curve.keyframe_points}, {"BEZIER"})
+
+    def test_few_keys_within_an_action(self):
+        """Keys outside of the range keep every bit; a curve that stays has keys at both ends."""
+        ob = self.animated()
+        ob.name = "figure"
+        before = self.keys(ob)
+        plan, expected = self.baked_channels(ob)
+        common.key_every_frame(ob, False)
+        bpy.ops.skel.bake_physics(target="CURRENT")
+        self.assertEqual(self.outside(before, 1, 12), self.outside(self.keys(ob), 1, 12))
+        self.check_within(ob, plan, expected)
+        after = self.keys(ob)
+        bpy.ops.skel.bake_physics(target="CURRENT")
+        self.assertEqual(self.keys(ob), after)
+
+    def test_few_keys_in_a_strip(self):
+        ob = self.animated()
+        ob.name = "figure"
+        plan, expected = self.baked_channels(ob)
+        common.key_every_frame(ob, False)
+        bpy.ops.skel.bake_physics(target="NLA")
+        strip = ob.animation_data.nla_tracks[-1].strips[0]
+        self.assertEqual((strip.frame_start, strip.frame_end), (1, 12))
+        action, ob.animation_data.action = ob.animation_data.action, strip.action
+        self.assertIsNone(action)
+        if self.skel.compat.has_slots():
+            ob.animation_data.action_slot = strip.action_slot
+        self.check_within(ob, plan, expected)
+
+    def test_location_is_keyed_only_if_it_changes(self):
+        ob = self.figure(24)
+        ob.pose.bones["thigh.L"].location = (0.01, 0.02, 0.03)      # stays there
+        common.key_every_frame(ob, False)
+        bpy.ops.skel.bake_physics()
+        moved = {path.split('"')[1] for path, _ in common.curves(ob) if path.endswith("location")}
+        self.assertEqual(moved, {"pelvis"})
+        self.scene.frame_set(20)
+        for got, want in zip(ob.pose.bones["thigh.L"].location, (0.01, 0.02, 0.03)):
+            self.assertAlmostEqual(got, want, places=6)
+
+        # With keys of its own it stays within the range only.
+        self.setUp()
+        ob = self.figure(24)
+        bone = ob.pose.bones["thigh.L"]
+        for frame, x in ((-10, 0.0), (1, 0.02), (24, 0.02), (40, 0.0)):
+            bone.location = (x, 0, 0)
+            bone.keyframe_insert("location", frame=frame)
+        self.scene.frame_set(1)
+        common.key_every_frame(ob, False)
+        bpy.ops.skel.bake_physics()
+        curve = common.curves(ob)['pose.bones["thigh.L"].location', 0]
+        self.assertEqual([key.co.x for key in curve.keyframe_points], [-10, 1, 24, 40])
+        for frame in range(1, 25):
+            self.assertAlmostEqual(curve.evaluate(frame), 0.02, places=6)
+
+    def test_handles_changed_by_hand(self):
+        """A take whose handles the user has moved is kept."""
+        for touch in (False, True):
+            self.setUp()
+            ob = self.figure(24)
+            common.key_every_frame(ob, False)
+            bpy.ops.skel.bake_physics()
+            before = len(bpy.data.actions)
+            curve = max(common.curves(ob).values(), key=lambda c: len(c.keyframe_points))
+            if touch:
+                curve.keyframe_points[1].handle_left.y += 0.1
+            bpy.ops.skel.bake_physics()
+            self.assertEqual(len(bpy.data.actions), before + touch)
 
     # ---- the same as by FCurve.update ----
 

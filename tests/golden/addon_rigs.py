@@ -15,9 +15,13 @@ class Addon:
     def __init__(self):
         import test_addon
         self.test, self.core = test_addon, test_addon.core
-        self.thaw, self.Settings = test_addon.thaw, self.core.shot.Settings
+        self.thaw = test_addon.thaw
         self.import_robot = self.core.robot_import.import_robot
         self.axes_of = lambda bone: bone.orientation
+
+    def Settings(self, **fields):
+        """Settings with which every frame gets a key."""
+        return self.core.shot.Settings(key_tolerance=0.0, key_angle_tolerance=0.0, **fields)
 
     def bone(self, *values, **fields):
         """A bone with settings that do not depend on the defaults of the panel."""

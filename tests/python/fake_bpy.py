@@ -5,6 +5,8 @@ and 4.5 (slots, but Action.fcurves still there, Bone.select, no group_name) and 
 import types
 from array import array
 
+BEZIER = 2                      # interpolation of a key
+
 
 class Keys(list):
     """keyframe_points: what foreach_set writes, foreach_get gives back."""
@@ -37,6 +39,18 @@ class Keys(list):
         pass
 
 
+def bezier(points, frame):
+    """The value of a Bezier segment at a frame, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        t = (low + high) / 2
+        s = 1 - t
+        x, y = (s ** 3 * a + 3 * s * s * t * b + 3 * s * t * t * c + t ** 3 * d
+                for a, b, c, d in zip(*points))
+        low, high = (t, high) if x < frame else (low, t)
+    return y
+
+
 class Curve:
     lock = mute = False
 
@@ -48,12 +62,19 @@ class Curve:
         self.updates += 1
 
     def evaluate(self, frame):
-        """Linear between the keys."""
-        pairs = self.keyframe_points.fields["co"]
+        """Linear between the keys, or as their handles have it."""
+        fields = self.keyframe_points.fields
+        pairs = fields["co"]
         frames, values = pairs[0::2], pairs[1::2]
+        kinds = fields.get("interpolation", [0] * len(frames))
         if frame <= frames[0]:
             return values[0]
         for k in range(1, len(frames)):
+            if frame <= frames[k] and kinds[k - 1] == BEZIER:
+                right, left = fields["handle_right"], fields["handle_left"]
+                ends = [pairs[2 * k - 2:2 * k], right[2 * k - 2:2 * k], left[2 * k:2 * k + 2],
+                        pairs[2 * k:2 * k + 2]]
+                return bezier(ends, frame)
             if frame <= frames[k]:
                 part = (frame - frames[k - 1]) / (frames[k] - frames[k - 1])
                 return values[k - 1] + part * (values[k] - values[k - 1])

@@ -115,15 +115,17 @@ def matrix(position, q):
 
 
 ALONG_X = algebra.q_about((0, 0, 1), -math.pi / 2)      # bone y along world x
+EVERY_FRAME = {"key_tolerance": 0.0, "key_angle_tolerance": 0.0}    # settings: no key is removed
 
 
 def chain_shot(count=4, frames=10, length=0.3, **settings):
-    """A draft of level links along x, at rest."""
+    """A draft of level links along x, at rest. Every frame gets keys, unless settings say more."""
     bones = tuple(core.shot.BoneShot(f"link{k}", k - 1, length,
                                      matrix((k * length, 0, 2), ALONG_X), connected=k > 0)
                   for k in range(count))
     shot = thaw(core.shot.Shot("chain", bones, frame_end=frames,
-                               settings=core.shot.Settings(ground=False, **settings)))
+                               settings=core.shot.Settings(ground=False,
+                                                           **{**EVERY_FRAME, **settings})))
     frames_, before = frames_needed(shot)
     shot.frames, shot.before = frames_, before
     one = array("f", [v for bone in bones for v in bone.rest])

@@ -12,8 +12,8 @@ import unittest.mock
 from array import array
 
 import common
-from test_addon import (ALONG_X, STILL, UserError, algebra, build, core, draft_bone, freeze,
-                        matrix, plan_of, run, skelpy, thaw)
+from test_addon import (ALONG_X, EVERY_FRAME, STILL, UserError, algebra, build, core, draft_bone,
+                        freeze, matrix, plan_of, run, skelpy, thaw)
 
 ROBOTS = common.SAMPLES / "robots"
 shapes, properties = core.robot_shapes, core.robot_properties
@@ -25,7 +25,8 @@ def chain_shot(count=4, frames=1, length=0.3, **goal):
     """Level links along x; the last one's tail is to reach a place."""
     bones = [draft_bone(f"link{k}", k - 1, length, matrix((k * length, 0, 2), ALONG_X),
                         connected=k > 0) for k in range(count)]
-    shot = thaw(core.shot.Shot("chain", (), frame_end=frames))
+    shot = thaw(core.shot.Shot("chain", (), frame_end=frames,
+                               settings=core.shot.Settings(**EVERY_FRAME)))
     shot.bones, shot.frames = bones, list(range(1, frames + 1))
     one = array("f", [v for bone in bones for v in bone.rest])
     shot.poses, shot.objects = one * frames, array("f", STILL) * frames

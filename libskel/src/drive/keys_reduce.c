@@ -102,7 +102,8 @@ static double angle_between(const double *got, const double *want, int n) {
    Euler angles: the middle axis is at right angles to the outer and to the inner axis. On the
    straight path from one triple to the other the angular velocity is therefore at most
    sqrt(d_middle^2 + (|d_outer| + |d_inner|)^2), and so is the angle.
-   Axis and angle: turning the axis by x moves a rotation by a by 2 |sin(a/2)| x <= min(2, |a|) x. */
+   Axis and angle: if the axis turns by x, a rotation by a turns by 2 |sin(a/2)| x, which is at most
+   min(2, |a|) x. */
 static double error_of(int32_t kind, uint32_t count, const double *got, const double *want) {
     double d[KEYS_CHANNELS_MAX] = {0};
     for (uint32_t c = 0; c < count; ++c) d[c] = fabs(got[c] - want[c]);
