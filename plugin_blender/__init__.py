@@ -20,11 +20,11 @@ if "MODULES" in locals():       # Blender reloads the add-on: load its modules a
             del sys.modules[_name]
 
 from .blender import takes  # noqa: E402
-from .ui import (operators, operators_bodies, operators_ik, operators_robots,  # noqa: E402
-                 panels, panels_ik, panels_robots, properties)
+from .ui import (operators, operators_bodies, operators_ik, operators_plants,  # noqa: E402
+                 operators_robots, panels, panels_ik, panels_robots, properties)
 
-MODULES = (properties, takes, operators, operators_bodies, panels, operators_ik, panels_ik,
-           operators_robots, panels_robots)
+MODULES = (properties, takes, operators, operators_bodies, panels, operators_ik, operators_plants,
+           panels_ik, operators_robots, panels_robots)
 
 
 def register():

@@ -426,6 +426,11 @@ def remove_goal(ob: Armature, number: int) -> None:
                 curve.data_path = f"{start}{int(at) - 1}]{rest}"
 
 
+def end_of(ob: Armature, bone: PoseBone) -> Matrix:
+    """The end of a bone in the world, with its axes."""
+    return ob.matrix_world @ bone.matrix @ Matrix.Translation((0, bone.length, 0))
+
+
 def add_target(collection: Collection, ob: Armature, bone: Optional[PoseBone], label: str,
                looks: bool) -> Object:
     """Adds an empty at the end of a bone with its axes, or at the armature if there is no bone; far
@@ -435,8 +440,7 @@ def add_target(collection: Collection, ob: Armature, bone: Optional[PoseBone], l
     if bone is None:
         target.matrix_world = Matrix.Translation(ob.matrix_world.translation)
     else:
-        target.matrix_world = ob.matrix_world @ bone.matrix @ \
-            Matrix.Translation((0, bone.length, 0))
+        target.matrix_world = end_of(ob, bone)
     if looks and bone is not None:
         target.matrix_world.translation += target.matrix_world.col[1].xyz.normalized() * \
             3 * bone.length

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ..blender import mute, read_goals, stage, takes, write
+from ..blender import mute, read_goals, stage, takes, write, write_goals
 from ..blender.rna import Context, Event
 from ..core.errors import UserError
 from ..core.ik_shot import keyed_bones
@@ -97,7 +97,7 @@ class SKEL_OT_bake_ik(LongOperator, FrameRange, bpy.types.Operator):
 
 # ---- goals ----
 
-class _OnGoals(OnArmature):
+class OnGoals(OnArmature):
     @classmethod
     def poll(cls: Any, context: Context) -> bool:
         if not super().poll(context):
@@ -109,9 +109,9 @@ class _OnGoals(OnArmature):
         return True
 
 
-class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
+class SKEL_OT_add_goal(OnGoals, bpy.types.Operator):
     """Add a goal for the active bone. Its target is the other selected object, or a new empty at
-    the end of the bone"""
+    the end of the bone. The bones of its limb move"""
     bl_idname = "skel.add_goal"
     bl_label = "Add Goal"
     bl_options = {"REGISTER", "UNDO"}
@@ -143,12 +143,15 @@ class SKEL_OT_add_goal(_OnGoals, bpy.types.Operator):
         if target is None:
             target = write.add_target(context.scene.collection, ob, bone, label,
                                       self.kind == "LOOK")
-        write.add_goal(ob, name=label, kind=self.kind, target=target,
+        chain = 0
+        if bone is not None and self.kind != "CENTRE":
+            chain = write_goals.chain_length(ob, bone.name)
+        write.add_goal(ob, name=label, kind=self.kind, target=target, chain=chain,
                        bone=bone.name if bone else "")
         return {"FINISHED"}
 
 
-class SKEL_OT_remove_goal(_OnGoals, bpy.types.Operator):
+class SKEL_OT_remove_goal(OnGoals, bpy.types.Operator):
     """Remove the active goal. Its target stays"""
     bl_idname = "skel.remove_goal"
     bl_label = "Remove Goal"
@@ -162,7 +165,7 @@ class SKEL_OT_remove_goal(_OnGoals, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SKEL_OT_keep_angle(_OnGoals, bpy.types.Operator):
+class SKEL_OT_keep_angle(OnGoals, bpy.types.Operator):
     """Keep the current rotation of the bone relative to its target, instead of giving it the
     rotation of the target"""
     bl_idname = "skel.keep_angle"
@@ -181,7 +184,7 @@ class SKEL_OT_keep_angle(_OnGoals, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SKEL_OT_goals_from_constraints(_OnGoals, bpy.types.Operator):
+class SKEL_OT_goals_from_constraints(OnGoals, bpy.types.Operator):
     """Add goals for the Inverse Kinematics constraints of the bones, with their targets, poles and
     chain lengths"""
     bl_idname = "skel.goals_from_constraints"

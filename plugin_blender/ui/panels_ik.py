@@ -42,6 +42,10 @@ class SKEL_PT_ik(SkelPanel, bpy.types.Panel):
         column.operator("skel.add_goal", text="", icon="ADD")
         column.operator("skel.remove_goal", text="", icon="REMOVE")
         column.operator("skel.goals_from_constraints", text="", icon="CON_KINEMATIC")
+        row = layout.row(align=True)
+        row.operator("skel.pin_bone", icon="PINNED")
+        row.operator_context = "INVOKE_DEFAULT"
+        row.operator("skel.plant_feet", icon="CON_FLOOR")
         if 0 <= s.active < len(s.goals):
             draw_goal(layout.column(), ob, s.goals[s.active])
         else:
