@@ -21,9 +21,11 @@ if "MODULES" in locals():       # Blender reloads the add-on: load its modules a
 
 from .blender import takes  # noqa: E402
 from .ui import (operators, operators_bodies, operators_ik, operators_plants,  # noqa: E402
-                 operators_robots, panels, panels_ik, panels_robots, properties)
+                 operators_robots, operators_takes, panels, panels_ik, panels_robots,
+                 panels_takes, properties)
 
-MODULES = (properties, takes, operators, operators_bodies, panels, operators_ik, operators_plants,
+MODULES = (properties, takes, operators, operators_bodies, operators_takes, panels, panels_takes,
+           operators_ik, operators_plants,
            panels_ik, operators_robots, panels_robots)
 
 

@@ -105,6 +105,23 @@ def curves_at(action: Action, handle: int) -> Any:
     return bag.fcurves if bag is not None else ()
 
 
+def remove_empty_groups(action: Action, handle: int, model: Action, model_handle: int) -> None:
+    """Removes groups of a slot that have no curves and that another action does not have."""
+    groups, known = _groups_at(action, handle), {g.name for g in _groups_at(model, model_handle)}
+    used = {curve.group.name for curve in curves_at(action, handle) if curve.group}
+    for group in [each for each in groups if each.name not in used | known]:
+        groups.remove(group)
+
+
+def _groups_at(action: Action, handle: int) -> Any:
+    """The groups of curves of one slot of an action."""
+    if not has_slots():
+        return action.groups
+    slot = _slot_at(action, handle)
+    bag = _bag(action, slot, False) if slot is not None else None
+    return bag.groups if bag is not None else ()
+
+
 def new_slot(action: Action, ob: Object) -> int:
     """Adds a slot for an object to a new action, ready for curves; returns its handle."""
     if not has_slots():

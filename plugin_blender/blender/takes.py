@@ -13,7 +13,9 @@ An action without such an entry is the user's: if it is active, it is the source
 A take that was renamed (NEW, NLA) is the user's as well, so that work can go on from it. A take
 whose keys were changed by hand, or that has a fake user, is kept. Settings that were keyed while a
 take played (Follow, weights of goals) go to its source. Constraints and drivers that a bake has
-muted (`object.skel.muted`) are active whenever a source is read."""
+muted (`object.skel.muted`) are active whenever a source is read, and the channels that a take moves
+have the values from before the first bake then (`values` of its entry). blender/take_edit.py keeps,
+removes and changes takes."""
 
 import json
 import re
@@ -28,10 +30,11 @@ from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProp
 from ..core.errors import UserError
 from ..core.keys import Channel
 from ..core.work import Work
-from . import animation, compat, read, write
+from . import animation, compat, read, statics, write
 from .rna import ID, Action, AnimData, Armature, Strip, Track
 
-NUMBER = r"\.\d{3,}$"           # what Blender appends to a name that is taken
+NUMBER = r"\.\d+$"              # of a take, or what Blender appends to a name that is taken
+REPLACE, KEEP, REMOVE = "REPLACE", "KEEP", "REMOVE"     # what becomes of the take that played
 TORQUES = '["skel_'             # in data paths of curves that Find Torques adds
 PLAIN = {"HIDDEN"}              # neither shown nor animated
 Settings = Dict[Tuple[str, int], write.Keys]    # (data path, index): keys
@@ -60,8 +63,15 @@ class SkelTake(bpy.types.PropertyGroup):
     last: FloatProperty(options=PLAIN, description="Last frame that got keys")
     curves: StringProperty(options=PLAIN, description="Curves that got keys, as JSON: "
                            "[[data path, index], ...]")
-    pose: StringProperty(options=PLAIN, description="Values that channels without a curve in the "
-                         "source had, as JSON: [[bone, channel, index, value], ...]")
+    values: StringProperty(options=PLAIN, description="Values that the channels with these curves "
+                           "had before, as JSON: [[data path, index, value], ...]")
+    had_data: BoolProperty(options=PLAIN, default=True, description="The object had animation data "
+                           "before")
+    owner: StringProperty(options=PLAIN, description="Name of the object that was baked")
+    muted: StringProperty(options=PLAIN, description="What was muted while the take played, as "
+                          "JSON like that of the object")
+    settings: StringProperty(options=PLAIN, description="How it was made, as JSON: the setup, the "
+                             "range, the target, the scene and the versions")
     checksum: IntProperty(options=PLAIN, description="Of the keys that the bake left")
 
 
@@ -140,15 +150,23 @@ def _active_entry(data: AnimData) -> Any:
     return entry if entry and entry.target != "NLA" and _is_ours(data.action, entry) else None
 
 
-def source_name(ob: Armature) -> Optional[str]:
-    """Name of the source if a take plays; "" if there was no action; None if no take plays."""
+def current(ob: Armature) -> Optional[Tuple[Action, Any]]:
+    """(action, entry) of the take that plays; None if no take plays."""
     data = ob.animation_data
     if data is None:
         return None
     entry = _active_entry(data)
-    if entry is None and data.action is None:
-        entry = next((found for _track, _strip, found in _take_strips(data)), None)
-    return entry.source_name.removeprefix(".").removesuffix(".source") if entry else None
+    if entry is not None:
+        return data.action, entry
+    if data.action is not None and not data.use_tweak_mode:
+        return None
+    return next(((strip.action, found) for _track, strip, found in _take_strips(data)), None)
+
+
+def source_name(ob: Armature) -> Optional[str]:
+    """Name of the source if a take plays; "" if there was no action; None if no take plays."""
+    found = current(ob)
+    return found[1].source_name.removeprefix(".").removesuffix(".source") if found else None
 
 
 # ---- the state around a take ----
@@ -170,6 +188,7 @@ def _put_back(action: Action, entry: Any) -> None:
             continue
         for modifier, before in zip(curve.modifiers, old.modifiers if old else ()):
             modifier.mute = before.mute
+    compat.remove_empty_groups(action, slot, entry.source, entry.source_slot)
 
 
 def _settings(action: Action, slot: int) -> Settings:
@@ -197,33 +216,12 @@ def _restore(action: Action, entry: Any) -> None:
         bpy.data.actions.remove(before)
 
 
-def _channel(ob: Armature, bone: str, name: str) -> Any:
-    """The values of a bone's channel; None if there is no such bone."""
-    found = ob.pose.bones.get(bone)
-    return getattr(found, name) if found else None
-
-
-def _pose_of(ob: Armature, channels: Sequence[Channel]) -> str:
-    """JSON: the values of channels that the source has no curve for. A take overwrites them as it
-    plays, and Blender does not bring them back."""
-    data = ob.animation_data
-    moved = set()
-    if data and data.action:
-        moved = {(c.data_path, c.array_index) for c in compat.curves_of(data.action, ob)}
-
-    out = []
-    for channel in channels:
-        if (channel.path, channel.index) not in moved:
-            name = channel.path.rsplit(".", 1)[1]
-            values = _channel(ob, channel.group, name)
-            out.append([channel.group, name, channel.index, values[channel.index]])
-    return json.dumps(out)
-
-
-def _muted_things(ob: Armature) -> Iterator[ID]:
-    """Constraints and drivers that bakes have muted and that are still there."""
+def muted_things(ob: Armature, rows: Sequence[Sequence[Any]]) -> Iterator[Tuple[Any, ID]]:
+    """(row, constraint or driver) that rows like those of muted_by_bake name and that are still
+    there."""
     drivers = ob.animation_data.drivers if ob.animation_data else ()
-    for kind, first, second in read.muted_by_bake(ob):
+    for row in rows:
+        kind, first, second = row
         if kind == "driver":
             found = next((d for d in drivers if (d.data_path, d.array_index) == (first, second)),
                          None)
@@ -231,17 +229,39 @@ def _muted_things(ob: Armature) -> Iterator[ID]:
             bone = ob.pose.bones.get(first)
             found = bone.constraints.get(second) if bone else None
         if found is not None:
-            yield found
+            yield row, found
+
+
+def kept_copy(ob: Armature, action: Action, entry: Any) -> Action:
+    """A take that is in the user's own action (CURRENT) as an action of its own, which is kept. Its
+    source is the user's action."""
+    slot, data = entry.slot, ob.animation_data
+    copy = action.copy()
+    for other in [each.slot for each in copy.skel_takes if each.slot != slot]:
+        _forget(copy, other)
+    write.give_name(copy, action.name, write.TAKE_ENDING)
+    copy.use_fake_user = True
+
+    own = entry_of(copy, slot)
+    fields = {"target": "NEW", "source": action, "source_name": action.name, "source_slot": slot,
+              "given_name": copy.name, "blend": data.action_blend_type,
+              "influence": data.action_influence, "muted": ob.skel.muted}
+    for name, value in fields.items():
+        setattr(own, name, value)
+    return copy
 
 
 class Source:
     """While this context is open, the object plays its source. Afterwards it plays as before, or,
     after `retire`, whatever it was given meanwhile. writing: keys are about to be written, so that
-    an action that is take and source in one (CURRENT) becomes the source again for good."""
+    an action that is take and source in one (CURRENT) becomes the source again for good. leaving:
+    what becomes of the take that played (REPLACE, KEEP, REMOVE)."""
 
-    def __init__(self, ob: Armature, writing: bool = False) -> None:
-        self.ob, self.writing = ob, writing
+    def __init__(self, ob: Armature, writing: bool = False, leaving: str = REPLACE) -> None:
+        self.ob, self.writing, self.leaving = ob, writing, leaving
+        self.had_data = ob.animation_data is not None   # before the first bake
         self.warnings: List[str] = []
+        self.kept_name = ""         # of the copy of a take that was in the user's own action
         self.tweaked = False        # whether a strip was being edited
         # Calls that undo changes, the last change first.
         self._journal: List[Callable[[], Any]] = []
@@ -271,7 +291,7 @@ class Source:
             if not self._open_takes(data):
                 self._close()                   # the strip that is being edited is what plays
 
-        for thing in _muted_things(self.ob):
+        for _row, thing in muted_things(self.ob, read.muted_by_bake(self.ob)):
             self._set(thing, "mute", False)
         if self._journal:
             self.ob.update_tag()
@@ -301,14 +321,11 @@ class Source:
         self._journal.append(lambda: compat.assign(data, before, slot_before))
         compat.assign(data, action, slot)
 
-    def _set_pose(self, text: str) -> None:
-        for bone, name, index, value in json.loads(text or "[]"):
-            values = _channel(self.ob, bone, name)
-            if values is not None:
-                before = values[index]
-                self._journal.append(lambda values=values, index=index, before=before:
-                                     values.__setitem__(index, before))
-                values[index] = value
+    def _set_values(self, entry: Any) -> None:
+        """The channels have the values from before the bake."""
+        self.had_data = entry.had_data
+        before = statics.put(self.ob, json.loads(entry.values or "[]"))
+        self._journal.append(lambda: statics.put(self.ob, before))
 
     # ---- the source of each kind of take ----
 
@@ -341,10 +358,14 @@ class Source:
 
     def _open_action(self, data: AnimData, entry: Any) -> None:
         action = data.action
-        self._set_pose(entry.pose)
+        self._set_values(entry)
 
         # The user's own action: the keys that the bake wrote into it are removed.
         if entry.target == "CURRENT" and self.writing:
+            if self.leaving == KEEP:
+                copy = kept_copy(self.ob, action, entry)
+                self._journal.append(lambda: bpy.data.actions.remove(copy))
+                self.kept_name = copy.name
             _restore(action, entry)
             return
         self._active = action, entry.slot
@@ -383,7 +404,7 @@ class Source:
     def _open_strip(self, data: AnimData, entry: Any) -> Optional[Track]:
         """The source is active again, as it was before it was pushed down. Returns its track, or
         None if it has none that the user left as it was."""
-        self._set_pose(entry.pose)
+        self._set_values(entry)
         below = _source_track(data, entry) if entry.source else None
         if below is not None:
             self._set(below, "mute", True)
@@ -407,8 +428,8 @@ class Source:
         return target
 
     def retire(self) -> None:
-        """The source plays for good. The earlier take is removed, unless the user did something
-        with it, and so is one of this source that nothing plays any more."""
+        """The source plays for good. The earlier take is removed, unless it is to be kept or the
+        user did something with it, and so is one of this source that nothing plays any more."""
         self._journal.clear()
         data = self.ob.animation_data
         old = [self._active] if self._active else []
@@ -417,7 +438,7 @@ class Source:
                 data.nla_tracks.remove(each)
             old.append((action, slot))
 
-        if data and data.action:
+        if data and data.action and self.leaving != REMOVE:
             old += [(action, entry.slot) for action in bpy.data.actions
                     for entry in action.skel_takes[:1]
                     if action.users == 0 and entry.source == data.action and
@@ -428,12 +449,16 @@ class Source:
 
     def _discard(self, action: Action, slot: int) -> None:
         entry = entry_of(action, slot)
+        entry.muted = self.ob.skel.muted
         if entry.protected and entry.source:
             entry.source.use_fake_user = entry.protected = False
+        if self.leaving != REPLACE:
+            action.use_fake_user = self.leaving == KEEP
 
         if action.users > 0:                    # a fake user counts: the user keeps this take
             return
-        if entry.checksum == _checksum(action, slot, entry.first, entry.last):
+        if self.leaving == REMOVE or \
+                entry.checksum == _checksum(action, slot, entry.first, entry.last):
             bpy.data.actions.remove(action)
             return
         action.use_fake_user = True
@@ -448,15 +473,20 @@ def source(ob: Armature) -> Source:
 
 # ---- writing ----
 
-def write_take(ob: Armature, channels: Sequence[Channel], target: str,
-               name: str) -> Work[Tuple[Action, List[str]]]:
-    """Generator: writes channels as a take, which replaces the last one. Returns (its action,
-    warnings). If it is closed before its end, it leaves the file as it was, except for an action
-    that keys went into (CURRENT)."""
-    hidden = None
-    with Source(ob, writing=True) as base:
+def write_take(ob: Armature, channels: Sequence[Channel], target: str, name: str,
+               made: Optional[Dict[str, Any]] = None) -> Work[Tuple[Action, List[str]]]:
+    """Generator: writes channels as a take, which replaces the last one, unless the switch New Take
+    is on. made: how (see take_edit.made_of), for the entry. Returns (its action, warnings). If it
+    is closed before its end, it leaves the file as it was, except for an action that keys went into
+    (CURRENT)."""
+    hidden, leaving = None, KEEP if ob.skel.new_take else REPLACE
+    curves = [(channel.path, channel.index) for channel in channels]
+    with Source(ob, writing=True, leaving=leaving) as base:
         target = base.target(target)
-        fields = {"target": target, "pose": _pose_of(ob, channels), **_state(ob.animation_data)}
+        fields = {"target": target, "values": json.dumps(statics.read(ob, curves)),
+                  "had_data": base.had_data, "owner": ob.name,
+                  "settings": json.dumps(made or {}),
+                  **state(ob.animation_data)}
         if target == "CURRENT":
             hidden = fields["source"].copy()
             hidden.name = f".{fields['source_name']}.source"
@@ -472,7 +502,7 @@ def write_take(ob: Armature, channels: Sequence[Channel], target: str,
     return action, base.warnings
 
 
-def _state(data: Optional[AnimData]) -> Dict[str, Any]:
+def state(data: Optional[AnimData]) -> Dict[str, Any]:
     """What plays, as fields of an entry."""
     if data is None:
         return {"source": None, "source_name": "", "source_slot": 0, "blend": "REPLACE",
@@ -500,6 +530,11 @@ def _remember(ob: Armature, action: Action, channels: Sequence[Channel],
     entry.last = max(channel.keys[-2] for channel in channels)
     entry.curves = json.dumps([[channel.path, channel.index] for channel in channels])
     entry.checksum = _checksum(action, slot, entry.first, entry.last)
+    settle(data, entry)
+
+
+def settle(data: AnimData, entry: Any) -> None:
+    """A take plays: its entry knows the track of its source, which is protected."""
     if entry.target == "NLA" and entry.source:
         # The last one: the user may have strips of the same action below it.
         entry.source_track = next((track.name for track in reversed(list(data.nla_tracks))

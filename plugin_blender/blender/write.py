@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from ..core.errors import UserError
 from ..core.keys import KEYED_PROPERTIES, Channel, escape
+from ..core.names import numbered
 from ..core.work import Work
 from . import compat
 from .rna import Action, AnimData, Armature, Collection, Curve, Object, PoseBone, Scene, Strip
@@ -20,7 +21,8 @@ FREE, ALIGNED = 0, 3            # types of handles, likewise
 ALIGNED_TOL = 1e-6              # of a value: handles this near a straight line are aligned
 RANGE_TOL = 1e-3                # frames: a key this near the range belongs to it
 KEY_DISTANCE_MIN = 0.1          # frames: update() merges keys that are 0.01 apart
-TAKE_SUFFIX = r"\.skel(\.\d{3,})?$"  # of an action that is a take already
+TAKE_ENDING = ".skel"           # of the name of a take
+TAKE_SUFFIX = r"\.skel(\.\d+)?$"   # of an action that is a take already
 # All fields of a key: (name, type of array, numbers each).
 FIELDS = (("co", "f", 2), ("handle_left", "f", 2), ("handle_right", "f", 2), ("back", "f", 1),
           ("amplitude", "f", 1), ("period", "f", 1), ("interpolation", "i", 1),
@@ -184,16 +186,21 @@ def _outside(keys: Keys, low: float, high: float) -> Tuple[int, int]:
 # ---- actions ----
 
 
-def _target(ob: Armature, target: str, name: str) -> Tuple[Action, str]:
-    """The action to write into, and the name that it gets. The object does not use it yet, unless
-    it did before."""
+def give_name(action: Action, stem: str, ending: str) -> None:
+    """Gives an action the first name of its kind that no other action has."""
+    action.name = numbered(stem, ending, {a.name for a in bpy.data.actions if a != action})
+
+
+def _target(ob: Armature, target: str, name: str) -> Tuple[Action, Tuple[str, str]]:
+    """The action to write into, and the name that it gets, in two parts: before and from the ending
+    of takes. The object does not use it yet, unless it did before."""
     data = ob.animation_data or ob.animation_data_create()
     data.use_tweak_mode = False
     if target == "CURRENT" and data.action:
-        return data.action, data.action.name
+        return data.action, (data.action.name, "")
     if target == "NEW" and data.action:
-        return data.action.copy(), f"{re.sub(TAKE_SUFFIX, '', data.action.name)}.skel"
-    return bpy.data.actions.new(name), name
+        return data.action.copy(), (re.sub(TAKE_SUFFIX, "", data.action.name), TAKE_ENDING)
+    return bpy.data.actions.new(name), (name, "")
 
 
 def write_channels(ob: Armature, channels: Sequence[Channel], target: str, name: str,
@@ -201,7 +208,7 @@ def write_channels(ob: Armature, channels: Sequence[Channel], target: str, name:
     """Generator: writes the channels, then lets the object use the action. If it is closed before
     its end, it removes a new action. Returns the action. before_use: called between the two."""
     had_data = ob.animation_data is not None
-    action, name_wanted = _target(ob, target, name)
+    action, name_parts = _target(ob, target, name)
     is_new = not (ob.animation_data and ob.animation_data.action == action)
     try:
         curves, apart = compat.Curves(action, ob), _are_apart(channels)
@@ -223,9 +230,10 @@ def write_channels(ob: Armature, channels: Sequence[Channel], target: str, name:
             ob.animation_data_clear()
         raise
     before_use()
-    action.name = name_wanted                   # an action that is removed may have had it
+    if is_new:                                  # an action that is removed may have had the name
+        give_name(action, *name_parts)
     if target == "NLA":
-        _push(ob, action, name, channels)
+        push(ob, action, name, channels[0].keys[0], max(c.keys[-2] for c in channels))
     else:
         compat.use_action(ob, action)           # with the slot that was written
         if is_new:
@@ -268,13 +276,13 @@ def _push_down(ob: Armature, first: float, last: float) -> None:
     data.action = None
 
 
-def _push(ob: Armature, action: Action, name: str, channels: Sequence[Channel]) -> None:
+def push(ob: Armature, action: Action, name: str, first: float, last: float) -> Strip:
     """Pushes the active action down into a strip, and the new one into a strip above it."""
-    first, last = channels[0].keys[0], max(channel.keys[-2] for channel in channels)
     if ob.animation_data.action:
         _push_down(ob, first, last)
     strip = _strip(ob, action, name, first, last)
     strip.blend_type, strip.extrapolation = "REPLACE", "NOTHING"
+    return strip
 
 
 # ---- checks before the work ----

@@ -12,7 +12,7 @@ from typing import Any, Dict, Generator, List, Optional, Set, Tuple
 import bpy
 from bpy.props import IntProperty
 
-from ..blender import compat, read, stage
+from ..blender import compat, read, stage, take_edit
 from ..blender.rna import Armature, Context, Event, Scene
 from ..core import playback
 from ..core.bake import Result
@@ -250,6 +250,13 @@ class FrameRange:
         first, last = read.frame_range(context.scene, ob)
         return (self.given("frame_start", first), self.given("frame_end", last),
                 self.given("frame_step", ob.skel.frame_step))
+
+    def made(self, scene: Scene, ob: Armature, kind: str) -> Dict[str, Any]:
+        """How the take is made, for write_take; after frames() and the target are known."""
+        call: Any = self
+        return take_edit.made_of(scene, ob, kind, target=call.target,
+                                 frame_start=call.frame_start, frame_end=call.frame_end,
+                                 frame_step=call.frame_step)
 
 
 # ---- checking the keys ----

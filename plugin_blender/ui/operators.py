@@ -6,7 +6,7 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 
-from ..blender import mute, read, takes, write
+from ..blender import mute, read, take_edit, takes, write
 from ..blender.rna import Context, Event
 from ..core.bake import bake, prepare
 from ..core.errors import UserError
@@ -46,7 +46,8 @@ class SKEL_OT_bake_physics(LongOperator, FrameRange, bpy.types.Operator):
         result = yield from bake(plan)
         self.closing = True
         ob = find_again(name)
-        action, kept = yield from takes.write_take(ob, result.channels, target, f"{name} physics")
+        action, kept = yield from takes.write_take(ob, result.channels, target, f"{name} physics",
+                                                   self.made(scene, ob, "physics"))
         muted = mute.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         error, seen = yield from check_playback(ob, result)
         write.refresh(scene)
@@ -200,8 +201,9 @@ class SKEL_OT_import_track(LongOperator, bpy.types.Operator):
         result = yield from import_track(plan, text, frames)
         self.closing = True
         ob = find_again(name)
+        made = take_edit.made_of(scene, ob, "track", target=self.target, filepath=self.filepath)
         action, kept = yield from takes.write_take(ob, result.channels, self.target,
-                                                   f"{name} track")
+                                                   f"{name} track", made)
         muted = mute.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
         _error, seen = yield from check_playback(ob, result)
         for warning in (*kept, *seen):

@@ -83,7 +83,8 @@ class SKEL_OT_bake_ik(LongOperator, FrameRange, bpy.types.Operator):
         result = yield from solve(ik)
         self.closing = True
         ob = find_again(name)
-        action, kept = yield from takes.write_take(ob, result.channels, target, f"{name} ik")
+        action, kept = yield from takes.write_take(ob, result.channels, target, f"{name} ik",
+                                                   self.made(scene, ob, "ik"))
         muted = mute.mute_others(ob, result.channels, ik=True)
         error, seen = yield from check_playback(ob, result)
         for warning in (*kept, *seen):

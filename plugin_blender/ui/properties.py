@@ -161,6 +161,9 @@ class SkelArmature(bpy.types.PropertyGroup):
                            description="Channels that get keys")
     target: EnumProperty(name="Write To", items=TARGETS, default="NEW", **SETTING,
                          description="Where the keys go")
+    new_take: BoolProperty(name="New Take", default=False, **SETTING,
+                           description="Every bake keeps the last take and makes a new one. If "
+                           "off, a bake replaces the last take")
     use_range: BoolProperty(name="Custom Range", default=False, **SETTING,
                             description="Use another frame range than that of the scene")
     frame_start: IntProperty(name="Start", default=1, **SETTING,

@@ -349,7 +349,7 @@ class Takes(Baking):
             kept = common.dump_action(take)
             for _ in range(3):
                 self.bake()
-            self.assertEqual(self.names(), ["walk", "walk.skel", "walk.skel.001"], change)
+            self.assertEqual(self.names(), ["walk", "walk.skel", "walk.skel.2"], change)
             self.assertEqual(common.dump_action(bpy.data.actions["walk.skel"]), kept)
             self.assertTrue(bpy.data.actions["walk.skel"].use_fake_user)
 

@@ -241,8 +241,9 @@ def make(version):
     actions = Listed(lambda name: bpy.types.Action(name, version))
     bpy.types.Action = type("Action", (Action,), {"all": actions})
     bpy.data = types.SimpleNamespace(actions=actions)
-    bpy.app = types.SimpleNamespace(version=(*version, 0), handlers=types.SimpleNamespace(
-        save_pre=[], persistent=lambda function: function))
+    handlers = types.SimpleNamespace(save_pre=[], persistent=lambda function: function)
+    bpy.app = types.SimpleNamespace(version=(*version, 0), handlers=handlers,
+                                    version_string=f"{version[0]}.{version[1]}.0")
     return bpy
 
 

@@ -21,8 +21,9 @@ class Property:
     """What FloatProperty(...) gives; on a class, a value of each instance."""
 
     def __init__(self, kind, type=None, default=None, items=None, size=3, get=None, set=None,
-                 **_named):
+                 **named):
         self.kind, self.type, self.items, self.get, self.set = kind, type, items, get, set
+        self.named, self.size = named, size
         self.default = default
         for function, count in ((get, 1), (set, 2)):
             if function and len(inspect.signature(function).parameters) != count:
@@ -71,6 +72,43 @@ class Property:
             ob.properties.given.add(self.name)
 
 
+class Rna:
+    """What Blender tells about the properties of a group: cls.bl_rna.properties."""
+
+    TYPES = {"Bool": "BOOLEAN", "FloatVector": "FLOAT"}
+
+    def __init__(self, cls):
+        self.bl_rna, self.identifier = self, cls.__name__
+        found = {name: v for name, v in vars(cls).items() if isinstance(v, Property)}
+        if issubclass(cls, PropertyGroup):
+            found["name"] = Property("String")
+        self.properties = Named()
+        self.properties.extend(self.tell(*each) for each in found.items())
+
+    def tell(self, name, given):
+        kind, named, options = given.kind, given.named, given.named.get("options", ())
+        kind_told = self.TYPES.get(kind, kind.upper())
+        array_told = list(given.default) if kind == "FloatVector" else []
+        flags = "ENUM_FLAG" in options
+        items = [] if kind != "Enum" or callable(given.items) else given.items
+        fixed = given.type
+        if fixed is not None:
+            is_group = issubclass(fixed, PropertyGroup)
+            fixed = Rna(fixed) if is_group else types.SimpleNamespace(identifier=fixed.__name__)
+        return types.SimpleNamespace(
+            name=name, identifier=name, type=kind_told, is_hidden="HIDDEN" in options,
+            default=given.default, default_flag=given.default if flags else set(),
+            default_array=array_told, array_length=len(array_told), is_enum_flag=flags,
+            enum_items=[types.SimpleNamespace(identifier=item[0]) for item in items],
+            hard_min=named.get("min", -math.inf), hard_max=named.get("max", math.inf),
+            fixed_type=fixed)
+
+
+class RnaOfClass:
+    def __get__(self, _ob, cls):
+        return Rna(cls)
+
+
 class Group(list):
     """A collection property."""
 
@@ -88,6 +126,7 @@ class Group(list):
 
 class PropertyGroup:
     name = ""
+    bl_rna = RnaOfClass()
 
 
 class Operator:
@@ -175,6 +214,7 @@ class Bone:
 
 
 class PoseBone(Custom):
+    bl_rna = RnaOfClass()
     rotation_mode = "QUATERNION"
     ik_stiffness_x = ik_stiffness_y = ik_stiffness_z = 0.0
 
@@ -298,6 +338,13 @@ class Object(fake_bpy.Thing, Custom):
 
     def select_set(self, _state):
         pass
+
+    def path_resolve(self, path):
+        """Of a bone: pose.bones["name"]."""
+        name = path.removeprefix('pose.bones["').removesuffix('"]')
+        if len(name) != len(path) - 14 or name not in self.pose.bones:
+            raise ValueError(f"{path} could not be resolved")
+        return self.pose.bones[name]
 
     def update_tag(self, refresh=None):
         super().update_tag()
