@@ -3,7 +3,8 @@
 take was made is remembered with it, so that its settings can be used once more."""
 
 import json
-from typing import Any, Dict, List, Optional, Tuple
+from functools import wraps
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import bpy
 
@@ -52,6 +53,24 @@ def takes_of(ob: Armature) -> List[Action]:
 
 # ---- keeping, leaving, playing again ----
 
+def _out_of_tweak(change: Callable[..., str]) -> Callable[..., str]:
+    """While a strip is being edited, Blender hides the action that the object plays: a change
+    leaves tweak mode first, and returns to it if it cannot be made."""
+    @wraps(change)
+    def changed(ob: Armature, *names: str) -> str:
+        data = ob.animation_data
+        tweaked = data is not None and data.use_tweak_mode
+        if tweaked:
+            data.use_tweak_mode = False
+        try:
+            return change(ob, *names)
+        except UserError:
+            if tweaked:
+                data.use_tweak_mode = True
+            raise
+    return changed
+
+
 def _is_found(ob: Armature) -> Tuple[Action, Any]:
     found = takes.current(ob)
     if found is None:
@@ -59,11 +78,12 @@ def _is_found(ob: Armature) -> Tuple[Action, Any]:
     return found
 
 
+@_out_of_tweak
 def keep(ob: Armature) -> str:
     """The take that plays is kept: the next bake makes a new one. Returns its name."""
     action, entry = _is_found(ob)
     if entry.target == "CURRENT":
-        return takes.kept_copy(ob, action, entry).name
+        return (takes.find_copy(action, entry) or takes.kept_copy(ob, action, entry)).name
 
     entry.muted, action.use_fake_user = ob.skel.muted, True
     if entry.target == "NLA" and entry.source and write.TAKE_ENDING not in action.name:
@@ -72,6 +92,7 @@ def keep(ob: Armature) -> str:
     return action.name
 
 
+@_out_of_tweak
 def remove(ob: Armature) -> str:
     """The take that plays is removed, and the source plays again. Returns words."""
     action, entry = _is_found(ob)
@@ -82,6 +103,7 @@ def remove(ob: Armature) -> str:
     return f"Removed '{name}'" if is_own else f"Removed the take from '{name}'"
 
 
+@_out_of_tweak
 def restore(ob: Armature) -> str:
     """Everything that bakes have changed is as before the first one; the takes stay in the file.
     Returns words."""
@@ -128,6 +150,7 @@ def _leave_by_hand(ob: Armature) -> None:
     statics.put(ob, rows)
 
 
+@_out_of_tweak
 def use(ob: Armature, name: str) -> str:
     """An object plays one of its takes again; the one that it plays is kept. Returns words."""
     source, found, action = home(ob), takes.current(ob), bpy.data.actions.get(name)

@@ -232,6 +232,17 @@ def muted_things(ob: Armature, rows: Sequence[Sequence[Any]]) -> Iterator[Tuple[
             yield row, found
 
 
+def find_copy(action: Action, entry: Any) -> Optional[Action]:
+    """The copy that kept_copy has made of a take that has not changed since then."""
+    wanted = _checksum(action, entry.slot)
+    for other in bpy.data.actions:
+        own = entry_of(other, entry.slot)
+        if own and own.target == "NEW" and own.source == action and \
+                _checksum(other, entry.slot) == wanted:
+            return other
+    return None
+
+
 def kept_copy(ob: Armature, action: Action, entry: Any) -> Action:
     """A take that is in the user's own action (CURRENT) as an action of its own, which is kept. Its
     source is the user's action."""
@@ -363,9 +374,7 @@ class Source:
         # The user's own action: the keys that the bake wrote into it are removed.
         if entry.target == "CURRENT" and self.writing:
             if self.leaving == KEEP:
-                copy = kept_copy(self.ob, action, entry)
-                self._journal.append(lambda: bpy.data.actions.remove(copy))
-                self.kept_name = copy.name
+                self._keep_copy(action, entry)
             _restore(action, entry)
             return
         self._active = action, entry.slot
@@ -381,6 +390,13 @@ class Source:
         self._assign(data, *self._source_of(action, entry))
         self._set(data, "action_blend_type", entry.blend)
         self._set(data, "action_influence", entry.influence)
+
+    def _keep_copy(self, action: Action, entry: Any) -> None:
+        copy = find_copy(action, entry)
+        if copy is None:
+            copy = kept_copy(self.ob, action, entry)
+            self._journal.append(lambda: bpy.data.actions.remove(copy))
+        self.kept_name = copy.name
 
     def _source_of(self, action: Action, entry: Any) -> Tuple[Optional[Action], int]:
         """(the source of a take, its slot), with the settings that were keyed since then."""

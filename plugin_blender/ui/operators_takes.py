@@ -38,7 +38,9 @@ class _OnTake(_OnFreeArmature):
     def poll(cls: Any, context: Context) -> bool:
         if not super().poll(context):
             return False
-        if takes.current(find_armature(context)) is None:
+        ob = find_armature(context)
+        is_hidden = ob.animation_data is not None and ob.animation_data.use_tweak_mode
+        if takes.current(ob) is None and not is_hidden:
             cls.poll_message_set("No take plays. Bake the armature, or choose one of its takes")
             return False
         return True
