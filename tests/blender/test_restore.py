@@ -181,6 +181,24 @@ class Leaving(Baking):
                 self.bake(bpy.ops.skel.take_restore)
                 self.same(ob, before, (make.__name__, target))
 
+    def test_restore_of_rigify(self):
+        """Hundreds of constraints and drivers, of which the bake mutes many."""
+        import addon_utils
+        if addon_utils.enable("rigify", default_set=True) is None:
+            self.skipTest("this Blender comes without Rigify")
+        bpy.ops.object.armature_basic_human_metarig_add()
+        bpy.ops.pose.rigify_generate()
+        ob = bpy.context.view_layer.objects.active
+        bpy.ops.object.mode_set(mode="OBJECT")
+        self.scene.frame_end = 4
+        self.scene.frame_set(1)
+        before = dump(ob)
+        for target in TARGETS:
+            self.bake(target=target)
+            self.assertGreater(len(json.loads(ob.skel.muted)), 20)
+            self.bake(bpy.ops.skel.take_restore)
+            self.same(ob, before, target)
+
     def test_restore_after_goals_and_tracks(self):
         self.figure()
         scene, track = (os.path.join(common.TEMP, n) for n in ("scene.json", "track.json"))
