@@ -9,8 +9,9 @@
 A pose has 7 numbers (x y z of the centre of mass, quaternion w x y z, body to world), a velocity 6
 (v in the world, omega in body axes). SI units, radians.
 
-skelpy.scene holds documents as dataclasses, skelpy.rig the keys of animated bones. Modules that
-begin with an underscore are private; their public names are here.
+skelpy.scene holds documents as dataclasses, skelpy.rig the keys of animated bones, skelpy.fit turns
+a weighted skin into bodies. Modules that begin with an underscore are private; their public names
+are here.
 """
 
 from . import library

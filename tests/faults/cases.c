@@ -412,6 +412,41 @@ static skel_status channels(const fault_case *c, fault_output *out) {
     return status;
 }
 
+/* A tetrahedron that follows two bones. */
+static skel_status skin(const fault_case *c, fault_output *out) {
+    static const double vertices[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    static const int32_t triangles[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+    static const int32_t offsets[5] = {0, 2, 3, 4, 5}, bones[5] = {0, 1, 0, 0, 1};
+    static const double weights[5] = {1, 2, 1, 1, 1};
+    skel_fit_desc d;
+    skel_fit *fit = NULL;
+    skel_fit_shape_desc wanted;
+    skel_fit_shape shape;
+    double volumes[2], centres[6];
+    (void)c;
+    skel_fit_desc_init(&d);
+    d.vertex_count = 4;
+    d.triangle_count = 4;
+    d.bone_count = 2;
+    d.vertices = vertices;
+    d.triangles = triangles;
+    d.offsets = offsets;
+    d.bones = bones;
+    d.weights = weights;
+    skel_fit_shape_desc_init(&wanted);
+    memset(&shape, 0, sizeof shape);
+    shape.struct_size = sizeof shape;
+
+    skel_status status = skel_fit_create(&d, &fit, NULL);
+    if (status == SKEL_OK) status = skel_fit_set_bodies(fit, bones, 2, NULL);
+    if (status == SKEL_OK) status = skel_fit_solve_shape(fit, &wanted, &shape, NULL);
+    if (status == SKEL_OK) output_add(out, &shape, sizeof shape);
+    if (status == SKEL_OK) status = skel_fit_get_volumes(fit, volumes, centres, NULL);
+    if (status == SKEL_OK) output_add(out, volumes, sizeof volumes);
+    skel_fit_destroy(fit);
+    return status;
+}
+
 /* ---- the list -------------------------------------------------------------------------------- */
 
 const fault_case fault_cases[] = {
@@ -452,6 +487,7 @@ const fault_case fault_cases[] = {
     {"track, inverse, flight", track, "rod", 0},
     {"tables", tables, NULL, 0},
     {"channels", channels, NULL, 0},
+    {"skin", skin, NULL, 0},
     {"bake auto", bake, "pendulum", SKEL_INTEGRATOR_AUTO},
     {"bake adams", bake, "tree", SKEL_INTEGRATOR_ADAMS},
     {"bake adams driven", bake, "driven", SKEL_INTEGRATOR_ADAMS},

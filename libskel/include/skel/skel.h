@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
    libskel: rigid-body dynamics, inverse kinematics and Denavit-Hartenberg tables of skeletons and
-   robots. This header includes all the others. */
+   robots, and bodies that fit a skin. This header includes all the others. */
 #ifndef SKEL_H
 #define SKEL_H
 
