@@ -341,23 +341,18 @@ class Graph:
             named = carriers or named
             top = min(named or some, key=lambda i: (round(worst[i], 6), i))
 
-        # A bone that the user has refused cannot be a root: its heaviest neighbour is.
-        seen = set()
-        while self.rest.refused[top] and top not in seen:
-            seen.add(top)
-            around = [e.b if e.a == top else e.a for e in links[top]]
-            around = [k for k in around if k not in seen] or [top]
-            top = max(around, key=lambda k: (not self.rest.refused[k], self.weights[k]))
-        return top
+        # A bone that the user has refused cannot be a root: the nearest other bone is, and of
+        # several the heaviest.
+        seen, ring = {top}, [top]
+        while ring and all(self.rest.refused[i] for i in ring):
+            around = {e.b if e.a == i else e.a for i in ring for e in links[i]}
+            ring = sorted(around - seen)
+            seen |= around
+        allowed = [i for i in ring if not self.rest.refused[i]]
+        return max(allowed, key=lambda i: self.weights[i]) if allowed else top
 
 
 def build_tree(rest: Rest, candidates: Sequence[int], join_all: bool = False) -> Tree:
     graph = Graph(rest, candidates, join_all)
     graph.connect()
     return graph.orient()
-
-
-def distance_of_pieces(rest: Rest, a: Sequence[int], b: Sequence[int]) -> float:
-    """The smallest distance between the bones of two pieces."""
-    return min((rest.to_bone(end, k) for one, two in ((a, b), (b, a)) for i in one for k in two
-                for end in (rest.heads[i], rest.tails[i])), default=math.inf)

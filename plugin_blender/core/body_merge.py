@@ -37,7 +37,6 @@ KEPT_PARTS = frozenset(("neck", "head", "hand", "foot", "thigh", "shin", "upper_
 NO_STUBS = frozenset(("thigh", "shin", "foot", "upper_arm", "forearm", "hand", "neck", "head",
                       "tail", "rope", "wing", "fin", "feather"))
 PELVIS_PARTS = frozenset(("spine", "pelvis"))
-TRUNK_PARTS = frozenset(("spine", "pelvis", "chest"))
 
 
 class Groups:
@@ -185,9 +184,14 @@ class Groups:
 # ---- the rules ----
 
 def _merge_refused(groups: Groups) -> None:
+    """Bones that the user has refused. If all bones of a piece are, it has no body."""
+    reason = "set to Not Simulated"
     for i in reversed(groups.tops()):
         if groups.rest.refused[i] and groups.parent[i] >= 0:
-            groups.merge(i, "set to Not Simulated")
+            groups.merge(i, reason)
+        elif groups.rest.refused[i]:
+            for k in groups.members.pop(i):
+                groups.reasons[k] = reason
 
 
 def _merge_twins(groups: Groups) -> None:
@@ -235,28 +239,22 @@ def _merge_twists(groups: Groups) -> None:
     """Helpers that turn with a limb: by their name, or leaves that lie on the line of the limb."""
     rest = groups.rest
     for i in reversed(groups.tops()):
-        up = groups.parent[i]
         if not groups.may_merge(i):
             continue
-        if rest.words[i].is_twist:
+        beside = [k for k in groups.children[groups.parent[i]]
+                  if k != i and groups.children[k] and groups.link(k) > groups.link(i)]
+        if rest.words[i].is_twist or not groups.children[i] and \
+                groups.part(i) not in KEPT_PARTS and any(_is_on_line(groups, i, k) for k in beside):
             groups.merge(i, "twist bone")
-        elif not groups.children[i]:
-            beside = [k for k in groups.children[up]
-                      if k != i and groups.children[k] and groups.link(k) > groups.link(i)]
-            for k in beside:
-                d, t = nearest_on(groups.joint[i], groups.joint[up], groups.joint[k])
-                limb = math.dist(groups.joint[up], groups.joint[k])
-                if d <= TWIST_NEAR * limb and TWIST_FROM < t < TWIST_TO and \
-                        rest.words[i].part not in KEPT_PARTS and _is_on_line(groups, i, k):
-                    groups.merge(i, "twist bone")
-                    break
 
 
 def _is_on_line(groups: Groups, i: int, k: int) -> bool:
-    """Whether a leaf points along the limb of its parent, as a twist bone does."""
-    rest, up = groups.rest, groups.parent[i]
-    ends = [nearest_on(rest.tails[i], groups.joint[up], groups.joint[k])[0]]
-    return min(ends) <= 2 * TWIST_NEAR * math.dist(groups.joint[up], groups.joint[k])
+    """Whether a leaf begins and points along the limb of its parent that ends at the joint of k."""
+    start, end = groups.joint[groups.parent[i]], groups.joint[k]
+    near = TWIST_NEAR * math.dist(start, end)
+    apart, t = nearest_on(groups.joint[i], start, end)
+    return (apart <= near and TWIST_FROM < t < TWIST_TO and
+            nearest_on(groups.rest.tails[i], start, end)[0] <= 2 * near)
 
 
 def _detail_limit(part: str) -> float:

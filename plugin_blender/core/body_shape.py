@@ -71,12 +71,6 @@ def turn_z_to(along: Vector) -> Tuple[float, float, float, float]:
     return (w, -y / (2 * w), x / (2 * w), 0.0)
 
 
-def capsule_between(a: Vector, b: Vector, radius: float) -> BodyShape:
-    """From tip to tip."""
-    return BodyShape("capsule", mean_point([a, b]), turn_z_to(sub(b, a)),
-                     max(math.dist(a, b) - 2 * radius, 0.0), radius)
-
-
 def radius_of_volume(total: float, volume: float) -> Tuple[float, float]:
     """(length between the caps, radius) of a capsule of a length from tip to tip and a volume. A
     larger volume than that of a sphere of this length makes a larger sphere."""

@@ -116,10 +116,10 @@ class Skeleton:
         """The plane for which most bodies have a partner, and the partners: the body itself on the
         plane, -1 if there is none."""
         best: Tuple[int, Optional[Plane], List[int]] = (0, None, [-1] * len(self))
-        level = [k for k in range(3) if abs(self.up[k]) < 0.5]
+        level = [k for k in range(3) if abs(self.up[k]) < 0.5] if len(self) > 1 else []
         for axis in level:
             values = sorted(p[axis] for p in self.joint)
-            for at in {values[len(values) // 2], self.joint[0][axis] if values else 0.0}:
+            for at in {values[len(values) // 2], self.joint[0][axis]}:
                 plane = Plane(axis, at)
                 partner = self._partners(plane)
                 found = sum(k >= 0 for k in partner)
@@ -199,10 +199,6 @@ class Skeleton:
         while self.children[out[-1]]:
             out.append(max(self.children[out[-1]], key=lambda k: self.depth[k]))
         return out
-
-    def tip_of(self, n: int) -> Vector3:
-        """The end of a branch."""
-        return self.end[self.chain(n)[-1]]
 
     def middle_bodies(self) -> Set[int]:
         return {n for n in range(len(self)) if self.partner[n] == n}

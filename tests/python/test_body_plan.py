@@ -435,6 +435,20 @@ class WordOfTheUser(unittest.TestCase):
         self.assertEqual(len(plan.pieces), 1)
         self.assertNotIn("hips", edges(plan, bones))
 
+        # Only the left forearm and hand may move.
+        bones = [b if b.name in ("forearm.L", "hand.L") else
+                 replace(b, settings=BoneSettings(role="NONE")) for b in bones]
+        plan = plans.plan_bodies(bones, None)
+        check_laws(self, plan, bones)
+        self.assertEqual(edges(plan, bones), {"forearm.L": "", "hand.L": "forearm.L"})
+
+    def test_nothing_is_left(self):
+        bones = [replace(b, settings=BoneSettings(role="NONE")) for b in figure()]
+        plan = plans.plan_bodies(bones, None)
+        check_plan = (plan.bodies, plan.pieces, set(plan.body_of), set(plan.reasons))
+        self.assertEqual(check_plan, ((), (), {-1}, {"set to Not Simulated"}))
+        self.assertEqual(plans.plan_bodies([], None).bodies, ())
+
     def test_a_bone_without_skin(self):
         bones = figure()
         radii = {b.name: 0.04 for b in bones if b.name != "head"}
