@@ -25,6 +25,8 @@ ON_PLANE = math.cos(math.radians(30))
 VOLUME_MIN = 0.3            # of the shape's share: the skin of a body has at least this volume
 TIGHT_VOLUME = 1.3          # of the skin's volume: a larger capsule becomes thinner
 TIGHT_RADIUS = 0.9          # of the fitted radius, at least
+LOOSE_RADIUS = 1.1          # of the fitted radius, at most
+LOOSE_INSIDE = 0.92         # of the skin: if less is near, the capsule becomes thicker
 TIGHT_INSIDE = 0.97         # of the skin is within 1.5 radii of the axis
 TRUNK = ("pelvis", "spine", "chest")
 
@@ -155,15 +157,20 @@ def fitted_shapes(skeleton: Skeleton, skin: SkinLike, body_of: Sequence[int]
     return out
 
 
-def tightened(shape: BodyShape, volume: float, inside: float) -> BodyShape:
-    """A capsule that has much more volume than the skin of its body becomes thinner, by some per
-    cent, and keeps its length from tip to tip; but not if some of the skin is far from it."""
-    if shape.kind != "capsule" or inside < TIGHT_INSIDE or \
-            shape.volume <= TIGHT_VOLUME * volume:
+def adjusted(shape: BodyShape, volume: float, inside: float) -> BodyShape:
+    """A capsule that has much more volume than the skin of its body becomes thinner, one that is
+    far from some of the skin becomes thicker; by at most a tenth. Its length from tip to tip stays.
+    inside: share of the skin within 1.5 radii of the axis."""
+    if shape.kind != "capsule":
         return shape
     total = shape.length + 2 * shape.radius
     _, wanted = radius_of_volume(total, TIGHT_VOLUME * volume)
-    radius = max(wanted, TIGHT_RADIUS * shape.radius)
+    if inside >= TIGHT_INSIDE and wanted < shape.radius:
+        radius = max(wanted, TIGHT_RADIUS * shape.radius)
+    elif inside < LOOSE_INSIDE and wanted > shape.radius:
+        radius = min(wanted, LOOSE_RADIUS * shape.radius)
+    else:
+        return shape
     return replace(shape, radius=radius, length=max(total - 2 * radius, 0.0))
 
 

@@ -580,6 +580,21 @@ class Shapes(unittest.TestCase):
             self.assertTrue(length == 0 or abs(length + 2 * radius - total) < 1e-9)
 
 
+    def test_capsules_are_adjusted(self):
+        """To the volume of the skin, by at most a tenth of the radius."""
+        shape = shapes.BodyShape("capsule", (0, 0, 0), (1, 0, 0, 0), 1.0, 0.2)
+        total = shape.length + 2 * shape.radius
+        for volume, inside, radius in (
+                (shape.volume, 1.0, 0.2), (shape.volume / 10, 1.0, 0.18),
+                (shape.volume / 10, 0.9, 0.2), (shape.volume * 3, 0.9, 0.22),
+                (shape.volume * 3, 1.0, 0.2)):
+            found = shapes.adjusted(shape, volume, inside)
+            self.assertAlmostEqual(found.radius, radius)
+            self.assertAlmostEqual(found.length + 2 * found.radius, total)
+        some = shapes.adjusted(shape, 0.95 * shape.volume / 1.3, 1.0)
+        self.assertAlmostEqual(some.volume, 0.95 * shape.volume)
+
+
 class Masses(unittest.TestCase):
     def check_human(self, plan):
         self.assertEqual(plan.creature, "human")
