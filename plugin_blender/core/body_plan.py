@@ -20,8 +20,8 @@ from .body_mass import BODY_DENSITY, STATURE_DENSITY, human_shares, mass_shares,
 from .body_merge import Groups, follow_bodies, merge_bones
 from .body_parts import Parts
 from .body_rest import Rest, SkinLike, point3
-from .body_shape import (VOLUME_MIN, BodyShape, adjusted, default_shapes, find_touching, fitted_shapes,
-                         make_symmetric)
+from .body_shape import (VOLUME_MIN, BodyShape, adjusted, default_shapes, find_touching,
+                         fitted_shapes, make_symmetric)
 from .body_skeleton import Skeleton
 from .shot import BoneShot
 

@@ -579,7 +579,6 @@ class Shapes(unittest.TestCase):
             self.assertAlmostEqual(shapes.capsule_volume(length, radius), volume)
             self.assertTrue(length == 0 or abs(length + 2 * radius - total) < 1e-9)
 
-
     def test_capsules_are_adjusted(self):
         """To the volume of the skin, by at most a tenth of the radius."""
         shape = shapes.BodyShape("capsule", (0, 0, 0), (1, 0, 0, 0), 1.0, 0.2)
