@@ -234,11 +234,11 @@ def muted_things(ob: Armature, rows: Sequence[Sequence[Any]]) -> Iterator[Tuple[
 
 def find_copy(action: Action, entry: Any) -> Optional[Action]:
     """The copy that kept_copy has made of a take that has not changed since then."""
-    wanted = _checksum(action, entry.slot)
+    wanted = _checksum(action, entry.slot, entry.first, entry.last)
     for other in bpy.data.actions:
         own = entry_of(other, entry.slot)
         if own and own.target == "NEW" and own.source == action and \
-                _checksum(other, entry.slot) == wanted:
+                _checksum(other, entry.slot, entry.first, entry.last) == wanted:
             return other
     return None
 
