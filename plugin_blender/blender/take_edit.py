@@ -12,7 +12,7 @@ from ..core import setup as documents
 from ..core.binding import skelpy
 from ..core.errors import UserError, parse_json
 from . import compat, read, setups, statics, takes, write
-from .rna import Action, Armature, Scene
+from .rna import Action, AnimData, Armature, Scene
 from .takes import KEEP, REMOVE, Source
 
 CALL = ("frame_start", "frame_end", "frame_step")
@@ -58,15 +58,14 @@ def _out_of_tweak(change: Callable[..., str]) -> Callable[..., str]:
     leaves tweak mode first, and returns to it if it cannot be made."""
     @wraps(change)
     def changed(ob: Armature, *names: str) -> str:
-        data = ob.animation_data
-        tweaked = data is not None and data.use_tweak_mode
-        if tweaked:
-            data.use_tweak_mode = False
+        data: AnimData = ob.animation_data
+        if data is None or not data.use_tweak_mode:
+            return change(ob, *names)
+        data.use_tweak_mode = False
         try:
             return change(ob, *names)
         except UserError:
-            if tweaked:
-                data.use_tweak_mode = True
+            data.use_tweak_mode = True
             raise
     return changed
 
