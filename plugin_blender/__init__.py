@@ -19,13 +19,13 @@ if "MODULES" in locals():       # Blender reloads the add-on: load its modules a
         if _name.startswith(tuple(f"{__name__}.{folder}" for folder in ("core", "blender", "ui"))):
             del sys.modules[_name]
 
-from .blender import takes  # noqa: E402
+from .blender import draw, preview, takes  # noqa: E402
 from .ui import (operators, operators_bodies, operators_ik, operators_plants,  # noqa: E402
-                 operators_robots, operators_takes, panels, panels_ik, panels_robots,
-                 panels_takes, properties)
+                 operators_robots, operators_show, operators_takes, panels, panels_ik,
+                 panels_robots, panels_takes, properties)
 
-MODULES = (properties, takes, operators, operators_bodies, operators_takes, panels, panels_takes,
-           operators_ik, operators_plants,
+MODULES = (properties, takes, preview, draw, operators, operators_show, operators_bodies,
+           operators_takes, panels, panels_takes, operators_ik, operators_plants,
            panels_ik, operators_robots, panels_robots)
 
 

@@ -128,7 +128,7 @@ def check_python():
 
 
 ADDON = ["core", "blender", "ui"]
-HOST = {"bpy", "mathutils", "addon_utils"}
+HOST = {"bpy", "mathutils", "addon_utils", "blf", "gpu", "gpu_extras"}
 REFUSED = {"threading", "multiprocessing", "concurrent", "numpy"}
 
 

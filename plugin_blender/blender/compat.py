@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every difference between the versions of Blender, 3.4 to 5.x. No other module asks for a version.
 
-4.0  keyframe_points.clear
+4.0  keyframe_points.clear; blf.size without a resolution
 4.2  until 4.4: adding a modal handler crashes beside one that lost its operator
 4.3  at the latest: keyframe_points.handles_recalc; enums of keys are unsigned bytes
 4.4  actions have slots, layers, strips and channel bags; an object uses a slot of its action
@@ -29,6 +29,14 @@ def can_add_modal(window: Any) -> bool:
     if not (4, 2) <= bpy.app.version < (4, 5):
         return True
     return all(bpy.types.bpy_struct.as_pointer(op) for op in window.modal_operators)
+
+
+def set_font_size(blf: Any, points: float) -> None:
+    """Of the font that measures labels. blf: the module."""
+    if bpy.app.version >= (4, 0):
+        blf.size(0, points)
+    else:
+        blf.size(0, points, 72)
 
 
 def has_slots() -> bool:

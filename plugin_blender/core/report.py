@@ -4,14 +4,59 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Collection, Dict, List, Optional, Tuple
 
 from .binding import skelpy
 from .shot import Shot
 
 HEAD = ("integrator", "solver", "step", "steps", "rejected_steps", "evaluations", "order",
         "wall_seconds")
+
+# Warnings of the library that have other words for animators.
+REWORDED = (
+    (r"the start velocities violated the joints by ([\d.e+-]+) m/s; they were projected",
+     r"The first frames move faster than the joints allow, by \1 m/s. The start velocities were "
+     "adjusted"),
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A warning, and where to look."""
+    text: str
+    bone: str = ""
+    frame: Optional[int] = None
+
+
+class Located(str):
+    """A warning that says itself where to look. In all other ways it is its text."""
+
+    bone: str
+    frame: Optional[int]
+
+    def __new__(cls, text: str, bone: str = "", frame: Optional[int] = None) -> Located:
+        out = super().__new__(cls, text)
+        out.bone, out.frame = bone, frame
+        return out
+
+
+def problem_of(warning: str, bones: Collection[str]) -> Problem:
+    """A warning with the first bone and the first frame that it names. Names are in quotes; a joint
+    has the name of its bone."""
+    text = str(warning)
+    for pattern, words in REWORDED:
+        text = re.sub(pattern, words, text)
+    text = text[:1].upper() + text[1:]
+    if isinstance(warning, Located):
+        return Problem(text, warning.bone, warning.frame)
+
+    named = re.findall(r"'(.*?)'(?!\w)", warning)
+    bone = next((name for each in named for name in (each, re.sub(r"\.joint$", "", each))
+                 if name in bones), "")
+    frame = re.search(r"\bframes? (-?\d+)\b", warning)
+    return Problem(text, bone, int(frame[1]) if frame else None)
 
 
 @dataclass(frozen=True)
@@ -24,6 +69,21 @@ class BakeReport:
     playback_error: Optional[float] = None  # of a bone's length or rad; None: not checked
     key_count: int = 0                      # keys of the curves that were written
     key_tolerance: str = ""                 # that they were reduced by, in words
+    bones: Tuple[str, ...] = ()             # names, to find those that warnings name
+
+    @property
+    def problems(self) -> Tuple[Problem, ...]:
+        """The warnings in words for animators, with where to look."""
+        bones = set(self.bones)
+        return tuple(problem_of(warning, bones) for warning in self.warnings)
+
+    @property
+    def headline(self) -> str:
+        """The first line that a user reads."""
+        count = len(self.warnings)
+        if not count:
+            return f"OK, frames {self.frames[0]} to {self.frames[1]}"
+        return "1 thing to look at" if count == 1 else f"{count} things to look at"
 
     def csv(self) -> str:
         """A line per frame, with the columns of `skel bake --report R.csv`."""
@@ -63,4 +123,5 @@ def bake_report(job: skelpy.Bake, shot: Shot, warnings: List[str]) -> BakeReport
     rows = [{"frame": frame, "time": k / job.fps, **job.report(k)}
             for k, frame in enumerate(frames)]
     return BakeReport(shot.name, (frames[0], frames[-1]), job.summary, rows,
-                      (*job.warnings, *warnings))
+                      (*job.warnings, *warnings),
+                      bones=tuple(bone.blender_name for bone in shot.bones))

@@ -267,4 +267,12 @@ def mirrored(values: Mapping[str, Any]) -> Values:
                                                0.0 - values["limit_low"])
     if joint == "SCREW":
         out["pitch"] = 0.0 - values["pitch"]
+
+    # A shape lies on the other side of the bone's plane of Y and Z.
+    if "shape_offset" in values:
+        x, y, z = values["shape_offset"]
+        out["shape_offset"] = (0.0 - x, y, z)
+    if "shape_rotation" in values:
+        x, y, z = values["shape_rotation"]
+        out["shape_rotation"] = (x, 0.0 - y, 0.0 - z)
     return out

@@ -13,6 +13,7 @@ import bpy
 from bpy.props import IntProperty
 
 from ..blender import compat, read, stage, take_edit
+from ..blender.preview import armature, redraw
 from ..blender.rna import Armature, Context, Event, Scene
 from ..core import playback
 from ..core.bake import Result
@@ -20,20 +21,16 @@ from ..core.binding import skelpy
 from ..core.errors import UserError
 from ..core.work import Work, run
 
-SLICE_S = 0.012                 # work between two redraws of the window
+# A slice of work is twice as long as the window took since the last slice, so that two thirds of
+# the time go into the work. Esc waits for one slice and one redraw: 50 ms of work if the window
+# redraws within 25 ms; in a window that takes half a second to redraw, a second.
+SLICE_PER_REDRAW, SLICE_MIN_S, SLICE_MAX_S = 2.0, 0.012, 1.0
+STATUS_S = 0.25                 # of work between two redraws of the status line
+STATUS_PER_REDRAW = 4.0         # likewise, as a multiple of the time that its redraw took
 FAILURES = (UserError, skelpy.SkelError, MemoryError, OSError, ValueError, ReferenceError)
 NAVIGATION = {"MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"}
 RUNNING: List["Slices"] = []    # the work that is done in slices; at most one
 Status = Set[str]
-
-
-def armature(context: Context) -> Optional[Armature]:
-    """The active armature, or the one that the active mesh is bound to."""
-    ob = context.object
-    if ob is not None and ob.type == "MESH":
-        found = ob.find_armature()
-        ob = found if found is not None else ob
-    return ob if ob is not None and ob.type == "ARMATURE" else None
 
 
 def find_armature(context: Context) -> Armature:
@@ -130,18 +127,39 @@ class ShortOperator:
 
 
 class Slices:
-    """Work that is done between the events of a window."""
+    """Work that is done between the events of a window, in slices that grow with the time that the
+    window takes to redraw. Progress is shown in the status line, which is redrawn without the 3D
+    view."""
 
     def __init__(self, context: Context, job: Generator[Tuple[float, str], None, str]) -> None:
-        self.job, self.area, self.manager = job, context.area, context.window_manager
+        self.job, self.workspace, self.manager = job, context.workspace, context.window_manager
         self.timer = self.manager.event_timer_add(0.01, window=context.window)
         self.manager.progress_begin(0, 100)
+        self._ended = time.perf_counter()       # the last slice
+        self._worked = self._pause = STATUS_S   # since the status line was drawn; until it is next
         RUNNING.append(self)
 
-    def show(self, fraction: float, words: str) -> None:
+    def advance(self) -> None:
+        """Does one slice. StopIteration with the message if the work is done."""
+        start = time.perf_counter()
+        redraw_s = start - self._ended
+        if not self._worked:                    # the status line was part of this redraw
+            self._pause = max(STATUS_S, STATUS_PER_REDRAW * redraw_s)
+        until = start + min(max(SLICE_PER_REDRAW * redraw_s, SLICE_MIN_S), SLICE_MAX_S)
+
+        fraction, words = next(self.job)
+        while time.perf_counter() < until:
+            fraction, words = next(self.job)
+        self._ended = time.perf_counter()
+        self._worked += self._ended - start
+        if self._worked >= self._pause:
+            self._worked = 0.0
+            self._show(fraction, words)
+
+    def _show(self, fraction: float, words: str) -> None:
         self.manager.progress_update(int(100 * fraction))
-        if self.area:
-            self.area.header_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc cancels)")
+        if self.workspace:
+            self.workspace.status_text_set(f"Skel: {words}, {100 * fraction:.0f} %  (Esc cancels)")
 
     def end(self) -> None:
         """Whatever has happened to the file or the window meanwhile."""
@@ -152,8 +170,9 @@ class Slices:
         try:
             self.manager.event_timer_remove(self.timer)
             self.manager.progress_end()
-            if self.area:
-                self.area.header_text_set(None)
+            if self.workspace:
+                self.workspace.status_text_set(None)
+            redraw()                            # buttons are enabled again, the report is there
         except ReferenceError:
             pass                                # another file has been opened
 
@@ -205,11 +224,8 @@ class LongOperator(OnArmature):
         if event.type != "TIMER":               # the user may look around, but change nothing
             return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
 
-        until = time.perf_counter() + SLICE_S
         try:
-            fraction, words = next(slices.job)
-            while time.perf_counter() < until:
-                fraction, words = next(slices.job)
+            slices.advance()
         except StopIteration as stop:
             slices.end()
             self.report({"INFO"}, stop.value)
@@ -220,7 +236,6 @@ class LongOperator(OnArmature):
         except Exception:
             slices.end()
             raise
-        slices.show(fraction, words)
         return {"RUNNING_MODAL"}
 
     def cancel(self, _context: Context) -> None:

@@ -54,8 +54,8 @@ class SKEL_OT_bake_physics(LongOperator, FrameRange, bpy.types.Operator):
 
         report = checked(result.report, error, [*kept, *seen])
         REPORTS.put(ob, report)
-        for warning in report.warnings:
-            self.report({"WARNING"}, warning)
+        for problem in report.problems:
+            self.report({"WARNING"}, problem.text)
         first, last = result.frames
         return f"{len(result.bones)} bones, frames {first} to {last}: '{action.name}'{muted}"
 

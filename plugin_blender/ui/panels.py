@@ -5,13 +5,15 @@ from typing import Any, Iterator, Sequence, Tuple
 
 import bpy
 
-from ..blender import takes
+from ..blender import draw, preview, takes
 from ..blender.rna import Armature, Context, Layout, Scene
 from ..core.binding import skelpy
 from ..core.joints import CHOICES
 from ..core.report import BakeReport
+from .automatic import draw_automatic
 from .jobs import armature, find_armature
 from .operators import REPORTS
+from .texts import draw_result, draw_rows, draw_text
 
 
 class SkelPanel:
@@ -29,9 +31,16 @@ class SkelPanel:
         return layout
 
 
+def whole_row(layout: Layout, owner: Any, name: str) -> None:
+    """A check box whose label is too long for the right column."""
+    row = layout.row()
+    row.use_property_split = False
+    row.prop(owner, name)
+
+
 def draw_range(layout: Layout, ob: Armature, scene: Scene) -> None:
     """The frame range: that of the scene, unless the armature has its own."""
-    layout.prop(ob.skel, "use_range")
+    whole_row(layout, ob.skel, "use_range")
     column = layout.column(align=True)
     owner = ob.skel if ob.skel.use_range else scene
     column.enabled = ob.skel.use_range
@@ -39,20 +48,11 @@ def draw_range(layout: Layout, ob: Armature, scene: Scene) -> None:
     column.prop(owner, "frame_end", text="End")
 
 
-def draw_source(layout: Layout, ob: Armature) -> None:
+def draw_source(layout: Layout, context: Context, ob: Armature) -> None:
     """If a take plays, the animation that the next bake starts from."""
     name = takes.source_name(ob)
     if name is not None:
-        layout.label(text=f"Source: {name or 'the pose'}", icon="ACTION")
-
-
-def draw_automatic(layout: Layout, owner: Any, *names: str) -> None:
-    """Numbers that are computed if they are 0 or negative: the label says so."""
-    for name in names:
-        value = getattr(owner, name)
-        automatic = value < 0 if name in ("follow", "damping") else value == 0
-        label = owner.bl_rna.properties[name].name
-        layout.prop(owner, name, text=f"{label} (auto)" if automatic else label)
+        draw_text(layout, context, f"Source: {name or 'the pose'}", "ACTION")
 
 
 class SKEL_PT_none(SkelPanel, bpy.types.Panel):
@@ -70,15 +70,22 @@ class SKEL_PT_none(SkelPanel, bpy.types.Panel):
 class SKEL_PT_physics(SkelPanel, bpy.types.Panel):
     bl_label, bl_idname = "Physics", "SKEL_PT_physics"
 
+    def draw_header(self, context: Context) -> None:
+        draw.tab_is_drawn(context)
+
     def draw(self, context: Context) -> None:
         layout, ob = self.columns(), find_armature(context)
         s = ob.skel
         layout.prop(s, "preset")
-        layout.prop(s, "only_selected")
-        layout.prop(s, "start_velocity")
+        whole_row(layout, s, "only_selected")
+        whole_row(layout, s, "start_velocity")
         layout.prop(s, "target")
-        draw_source(layout, ob)
+        draw_source(layout, context, ob)
         draw_range(layout, ob, context.scene)
+        whole_row(layout, context.window_manager, draw.SWITCH)
+        found = preview.get(ob, context.scene)
+        if found is not None and found.error:
+            draw_text(layout, context, found.error, "ERROR")
         row = layout.row()
         row.scale_y = 1.6
         row.operator_context = "INVOKE_DEFAULT"
@@ -99,7 +106,7 @@ class SKEL_PT_ground(_Child, bpy.types.Panel):
         layout.prop(s, "ground")
         column = layout.column(align=True)
         column.enabled = s.ground
-        column.prop(s, "ground_height")
+        column.prop(s, "ground_height", text="Height")
         column.prop(s, "bounce")
         layout.prop(s, "obstacles")
         layout.prop(s, "ground_friction")
@@ -126,7 +133,7 @@ class SKEL_PT_motion(_Child, bpy.types.Panel):
     def draw(self, context: Context) -> None:
         layout, s = self.columns(), find_armature(context).skel
         draw_automatic(layout, s, "follow", "damping")
-        layout.prop(s, "friction")
+        layout.prop(s, "friction", text="Friction")
         layout.prop(s, "preroll")
         layout.prop(s, "integrator")
         draw_automatic(layout, s, "step")
@@ -142,7 +149,7 @@ class SKEL_PT_output(_Child, bpy.types.Panel):
         column = layout.column(align=True)
         column.prop(s, "key_tolerance")
         column.prop(s, "key_angle_tolerance")
-        layout.prop(s, "mute_constraints")
+        whole_row(layout, s, "mute_constraints")
 
 
 class SKEL_PT_bone(_Child, bpy.types.Panel):
@@ -194,7 +201,7 @@ class SKEL_PT_bone(_Child, bpy.types.Panel):
         row = column.row(align=True)
         draw_automatic(row, s, "follow")
         row.operator("skel.key_follow", text="", icon="KEYFRAME")
-        column.prop(s, "collide")
+        whole_row(column, s, "collide")
 
 
 # ---- the report ----
@@ -208,12 +215,7 @@ class SKEL_PT_report(_Child, bpy.types.Panel):
         return REPORTS.get(armature(context)) is not None
 
     def draw(self, context: Context) -> None:
-        report = REPORTS.get(armature(context))
-        column = self.layout.column(align=True)
-        if not report.warnings:
-            column.label(text="OK, no warnings", icon="CHECKMARK")
-        for warning in report.warnings:
-            column.label(text=warning, icon="ERROR")
+        draw_result(self.layout, context, REPORTS.get(armature(context)))
         self.layout.operator_context = "INVOKE_DEFAULT"
         self.layout.operator("skel.save_report", icon="EXPORT")
 
@@ -223,11 +225,8 @@ class SKEL_PT_report_details(SkelPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: Context) -> None:
-        column = self.layout.column(align=True)
-        for label, value in rows_of(REPORTS.get(armature(context))):
-            row = column.split(factor=0.5)
-            row.label(text=label)
-            row.label(text=value)
+        rows = rows_of(REPORTS.get(armature(context)))
+        draw_rows(self.layout, context, ((label, value, "NONE") for label, value in rows))
 
 
 def rows_of(report: BakeReport) -> Iterator[Tuple[str, str]]:
@@ -269,7 +268,7 @@ class SKEL_PT_analysis(_Child, bpy.types.Panel):
 
     def draw(self, context: Context) -> None:
         layout = self.columns()
-        layout.prop(find_armature(context).skel, "cutoff")
+        layout.prop(find_armature(context).skel, "cutoff", text="Cutoff")
         layout.operator("skel.inverse_dynamics", icon="FCURVE")
         layout.separator()
         layout.operator("skel.export_scene", icon="EXPORT")

@@ -10,7 +10,8 @@ from ..core.ik_solve import JUMPS_NAMED, IkReport
 from . import properties
 from .jobs import armature, find_armature
 from .operators_ik import REPORTS
-from .panels import SkelPanel, draw_range, draw_source
+from .panels import SkelPanel, draw_range, draw_source, whole_row
+from .texts import draw_rows
 
 LIMITS_SHOWN = 8
 Row = Tuple[str, str, str]                      # label, value, icon
@@ -53,7 +54,7 @@ class SKEL_PT_ik(SkelPanel, bpy.types.Panel):
         layout.separator()
         layout.prop(s, "root")
         layout.prop(s, "target")
-        draw_source(layout, ob)
+        draw_source(layout, context, ob)
         draw_range(layout, ob, context.scene)
         row = layout.row(align=True)
         row.scale_y = 1.6
@@ -80,8 +81,8 @@ def draw_goal(column: Layout, ob: Armature, goal: Any) -> None:
     elif goal.kind == "LOOK":
         column.prop(goal, "axis")
     else:
-        column.prop(goal, "level")
-    column.prop(goal, "chain", text="Chain Length" if goal.chain else "Chain (to root)")
+        whole_row(column, goal, "level")
+    column.prop(goal, "chain", text="Chain Length" if goal.chain else "Whole Chain")
     column.prop(goal, "weight")
     column.prop(goal, "priority")
 
@@ -96,7 +97,7 @@ class SKEL_PT_ik_settings(SkelPanel, bpy.types.Panel):
         row = layout.row()
         row.enabled = s.smooth
         row.prop(s, "hold_start")
-        layout.prop(s, "posture")
+        whole_row(layout, s, "posture")
         layout.prop(s, "tolerance")
 
 
@@ -108,11 +109,7 @@ class SKEL_PT_ik_receipt(SkelPanel, bpy.types.Panel):
         return REPORTS.get(armature(context)) is not None
 
     def draw(self, context: Context) -> None:
-        column = self.layout.column(align=True)
-        for label, value, icon in rows_of(REPORTS.get(armature(context))):
-            row = column.split(factor=0.5)
-            row.label(text=label, icon=icon)
-            row.label(text=value)
+        draw_rows(self.layout, context, rows_of(REPORTS.get(armature(context))))
 
 
 def rows_of(report: IkReport) -> Iterator[Row]:

@@ -10,14 +10,16 @@ from bpy.props import (BoolProperty, CollectionProperty, EnumProperty, FloatProp
                        FloatVectorProperty, IntProperty, PointerProperty, StringProperty)
 
 from ..blender import compat
+from ..blender.preview import setting_changed
 from ..blender.takes import TARGETS
 from ..core import joints
 from ..core.ik_shot import GoalShot, IkSettings
 from ..core.shot import BoneSettings, Settings
+from .automatic import AutomaticArmature, AutomaticBone
 
 OVERRIDE = {"LIBRARY_OVERRIDABLE"}
-SETTING: Dict[str, Any] = {"override": OVERRIDE, "options": set()}      # cannot be animated
-ANIMATABLE: Dict[str, Any] = {"override": OVERRIDE}
+ANIMATABLE: Dict[str, Any] = {"override": OVERRIDE, "update": setting_changed}
+SETTING: Dict[str, Any] = {**ANIMATABLE, "options": set()}              # cannot be animated
 BONE, ARMATURE, GOAL, IK = BoneSettings(), Settings(), GoalShot(""), IkSettings()   # the defaults
 
 ROLES = (
@@ -91,7 +93,7 @@ LOOK_AXES = (("Y", "Y", "Along the bone"), ("-Y", "-Y", "Against the direction o
              ("Z", "Z", "Z axis of the bone"), ("-Z", "-Z", "Against the Z axis"))
 
 
-class SkelBone(bpy.types.PropertyGroup):
+class SkelBone(AutomaticBone, bpy.types.PropertyGroup):
     role: EnumProperty(name="Physics Role", items=ROLES, default=BONE.role, **SETTING,
                        description="What this bone does in the simulation")
     joint: EnumProperty(name="Joint", items=JOINTS, default=BONE.joint, **SETTING,
@@ -150,7 +152,7 @@ class SkelBone(bpy.types.PropertyGroup):
                             "it down, as a fraction of its length")
 
 
-class SkelArmature(bpy.types.PropertyGroup):
+class SkelArmature(AutomaticArmature, bpy.types.PropertyGroup):
     preset: EnumProperty(name="Preset", items=PRESETS, default=ARMATURE.preset, **SETTING,
                          description="What the armature does")
     only_selected: BoolProperty(name="Selected Bones Only", default=ARMATURE.only_selected,

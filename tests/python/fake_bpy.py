@@ -241,9 +241,13 @@ def make(version):
     actions = Listed(lambda name: bpy.types.Action(name, version))
     bpy.types.Action = type("Action", (Action,), {"all": actions})
     bpy.data = types.SimpleNamespace(actions=actions)
-    handlers = types.SimpleNamespace(save_pre=[], persistent=lambda function: function)
-    bpy.app = types.SimpleNamespace(version=(*version, 0), handlers=handlers,
-                                    version_string=f"{version[0]}.{version[1]}.0")
+    handlers = types.SimpleNamespace(
+        save_pre=[], load_post=[], undo_post=[], redo_post=[], depsgraph_update_post=[],
+        persistent=lambda function: function)
+    bpy.app = types.SimpleNamespace(
+        version=(*version, 0), handlers=handlers, background=True,
+        version_string=f"{version[0]}.{version[1]}.0",
+        timers=types.SimpleNamespace(is_registered=lambda function: False))
     return bpy
 
 

@@ -465,6 +465,28 @@ class Scene:
         self.frame_current = frame + subframe
 
 
+def drawing_modules():
+    """Blender's modules that draw, which have nothing to draw on here."""
+    names = ("blf", "gpu", "gpu_extras", "gpu_extras.batch")
+    found = {name: types.ModuleType(name) for name in names}
+    found["gpu_extras.batch"].batch_for_shader = None
+    return found
+
+
+class SpaceView3D:
+    """Draw handlers, as (function, region)."""
+
+    def __init__(self):
+        self.handlers = []
+
+    def draw_handler_add(self, function, _arguments, region, _when):
+        self.handlers.append((function, region))
+        return function
+
+    def draw_handler_remove(self, function, region):
+        self.handlers.remove((function, region))
+
+
 class World:
     """A Blender of one version with one scene, and the add-on's context."""
 
@@ -473,6 +495,8 @@ class World:
         bpy, self.scene = self.bpy, Scene("Scene")
         for name in ("Panel", "UIList", "AddonPreferences", "Collection"):
             setattr(bpy.types, name, type(name, (), {}))
+        bpy.types.WindowManager = type("WindowManager", (), {})
+        bpy.types.SpaceView3D = SpaceView3D()
         bpy.types.Operator, bpy.types.PropertyGroup = Operator, PropertyGroup
         bpy.types.PoseBone = type("PoseBone", (PoseBone,), {})      # the add-on adds to them
         bpy.types.Object = type("Object", (Object,), {"bone_type": bpy.types.PoseBone,

@@ -23,7 +23,7 @@ def load(world):
     """The add-on, switched on."""
     forget()
     sys.modules.update({"bpy": world.bpy, "bpy.props": world.bpy.props,
-                        "mathutils": fake_mathutils.module()})
+                        "mathutils": fake_mathutils.module(), **fake_world.drawing_modules()})
     spec = importlib.util.spec_from_file_location("skel", ADDON / "__init__.py",
                                                   submodule_search_locations=[str(ADDON)])
     skel = sys.modules["skel"] = importlib.util.module_from_spec(spec)
@@ -42,7 +42,7 @@ def forget():
 
 def every_version(test):
     """Calls the test with a world and the add-on in it, of each version; switched off, the add-on
-    leaves nothing in the menus."""
+    leaves nothing in the menus and no handlers."""
     def run(self):
         for version in VERSIONS:
             with self.subTest(version=version):
@@ -53,6 +53,10 @@ def every_version(test):
                 for menu in ("VIEW3D_MT_pose_context_menu", "VIEW3D_MT_armature_add",
                              "TOPBAR_MT_file_import"):
                     self.assertEqual(getattr(world.bpy.types, menu).drawn, [])
+                self.assertEqual(world.bpy.types.SpaceView3D.handlers, [])
+                handlers = vars(world.bpy.app.handlers)
+                self.assertEqual([name for name, each in handlers.items() if each == []],
+                                 [name for name in handlers if name != "persistent"])
     run.__doc__ = test.__doc__
     return run
 
