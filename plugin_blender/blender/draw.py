@@ -173,9 +173,10 @@ def _draw_marks(ob: Armature, batches: Batches, drawing: Drawing) -> None:
 
 def _draw_active(context: Context, ob: Armature, batches: Batches) -> None:
     """The body of the active bone, highlighted in pose mode."""
-    bone = ob.pose.bones.get(ob.data.bones.active.name) if ob.data.bones.active else None
-    batch = batches.active(bone.name) if bone is not None and ob.mode == "POSE" else None
-    if batch is None:
+    active = ob.data.bones.active
+    bone = ob.pose.bones.get(active.name) if active and ob.mode == "POSE" else None
+    batch = batches.active(active.name) if bone is not None else None
+    if bone is None or batch is None:
         return
     wide = batches.wide
     wide.bind()

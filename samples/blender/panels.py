@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens the sidebar tab in a window and waits for its picture to be taken:
-panels.py -- READY DONE physics|ik|robots
+panels.py -- READY DONE physics|bodies|ik|robots
 
 Two files: it makes the first when all is drawn, and leaves when the second is there."""
 
@@ -16,6 +16,7 @@ import stage  # noqa: E402
 
 READY, DONE, NAME = sys.argv[sys.argv.index("--") + 1:][:3]
 OPEN = {"physics": ("SKEL_PT_physics", "SKEL_PT_report"),
+        "bodies": ("SKEL_PT_physics", "SKEL_PT_bone"),
         "ik": ("SKEL_PT_ik", "SKEL_PT_ik_receipt"),
         "robots": ("SKEL_PT_robots", "SKEL_PT_joints")}[NAME]
 steps = []
@@ -38,6 +39,19 @@ def enable():
 def physics(figure):
     bpy.ops.skel.bake_physics()
     bpy.context.scene.frame_set(14)
+    return "forearm.L"
+
+
+def bodies(figure):
+    """What a bake will simulate, before any: bones of all roles, an obstacle, an active bone."""
+    crates = bpy.data.collections.new("crates")
+    bpy.context.scene.collection.children.link(crates)
+    stage.add_box("crate", (-0.9, -0.35, 0), (-0.45, 0.1, 0.45), (0.3, 0.5, 0.8, 1), crates)
+    figure.skel.obstacles = crates
+    for bone, role in (("pelvis", "PINNED"), ("upper_arm.R", "DRIVEN"), ("head", "SOFT"),
+                       ("hand.R", "NONE")):
+        figure.pose.bones[bone].skel.role = role
+    bpy.data.objects["body"].hide_viewport = True
     return "forearm.L"
 
 
@@ -71,7 +85,7 @@ def setup():
     figure = stage.add_figure()
     stage.add_body(figure, (0.9, 0.45, 0.15, 1)).hide_select = True
     bpy.context.view_layer.objects.active = figure
-    bone = {"physics": physics, "ik": ik}[NAME](figure)
+    bone = {"physics": physics, "bodies": bodies, "ik": ik}[NAME](figure)
     window = bpy.context.window_manager.windows[0]
     area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
     region = next(r for r in area.regions if r.type == "WINDOW")
@@ -88,9 +102,9 @@ def show():
     space.show_region_ui = True
     space.overlay.show_floor = True
     space.shading.color_type = "OBJECT"
-    space.region_3d.view_distance = {"physics": 3.4, "ik": 3.4, "robots": 1.9}[NAME]
-    space.region_3d.view_location = {"physics": (0.3, 0, 0.55), "ik": (0.3, 0, 0.85),
-                                     "robots": (0.2, 0, 0.3)}[NAME]
+    space.region_3d.view_distance = {"physics": 3.4, "bodies": 2.8, "ik": 3.4, "robots": 1.9}[NAME]
+    space.region_3d.view_location = {"physics": (0.3, 0, 0.55), "bodies": (0.3, 0, 0.8),
+                                     "ik": (0.3, 0, 0.85), "robots": (0.2, 0, 0.3)}[NAME]
     panel = next(r for r in area.regions if r.type == "UI")
     try:
         panel.active_panel_category = "Skel"

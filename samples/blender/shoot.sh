@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # shoot.sh VERSION PROFILE OUT.png NAME: the sidebar tab in a window nobody sees, as a picture; of
-# the panels of physics, ik or robots. The profile lies in $SKEL_TEMP, which is all that Blender
-# sees beside the project.
+# the panels of physics, ik or robots, or of the bodies. The profile lies in $SKEL_TEMP, which is
+# all that Blender sees beside the project.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 version=$1 profile=$2 picture=$3 name=$4

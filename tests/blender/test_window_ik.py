@@ -42,6 +42,7 @@ def setup():
 
 
 def start():
+    window.set_slices()
     window.state.update(ticks=[], answer=None, events=0)
     with bpy.context.temp_override(**window.view()):
         answer = bpy.ops.skel.bake_ik("INVOKE_DEFAULT", target=window.state["target"])
