@@ -47,6 +47,12 @@ class BodyShape:
             return self.edges[0] * self.edges[1] * self.edges[2]
         return capsule_volume(self.length, self.radius)
 
+    def axes(self) -> Tuple[Vector3, Vector3, Vector3]:
+        """The three axes of the shape."""
+        x, y, z = (point3(q_rotate(self.orientation, axis))
+                   for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+        return x, y, z
+
     @property
     def ends(self) -> Tuple[Vector3, Vector3, float]:
         """A segment and a radius: the capsule, or a capsule about the box."""

@@ -123,6 +123,11 @@ class _Bone:
         return q_rotate(self.back, along)
 
 
+def in_bone(bone: BoneShot, point: Vector) -> Vector3:
+    """A point of the armature at rest in the axes of a bone, from its head."""
+    return _Bone(bone).point(point)
+
+
 def _limb_axis(plan: BodyPlan, k: int) -> Vector:
     """From the joint of a body towards the middle of the joints below it, else of the body."""
     body = plan.bodies[k]

@@ -16,7 +16,8 @@ from .binding import scene as documents
 from .bodies import Size, body_sizes, make_body, make_soft_mass
 from .body_plan import BodyPlan
 from .joints import CHOICES, add_mimics, make_joint
-from .obstacles import add_ground, add_obstacles, warn_of_planes, warn_of_props
+from .obstacles import add_ground, add_obstacles, points_above, warn_of_planes, warn_of_props
+from .outline import outline
 from .paths import path_fields, path_of, spring_fields, start_fields
 from .plan import Plan
 from .shot import Shot
@@ -77,6 +78,7 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
     shot = plan.shot
     warnings = _warn_of_plan(shot, plan.body_plan) if plan.body_plan else []
     warnings += add_ground(plan, scene, sizes)
+    points = outline(shot, plan.body_plan, plan.bodies)
     for i, role in enumerate(plan.roles):
         if role == "NONE":
             continue
@@ -86,7 +88,10 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
             scene.wobble.append(make_soft_mass(shot, i, parent, sizes[i], pose, gravity))
             continue
         own = plan.body(i)
-        scene.bodies.append(make_body(shot, i, role, own, sizes[i], pose))
+        body = make_body(shot, i, role, own, sizes[i], pose)
+        if role == "DYNAMIC" and points.get(i):
+            body.contacts = points_above(points[i], pose, scene.ground, sizes[i].shape.reach / 4)
+        scene.bodies.append(body)
 
         robot, choice = shot.bones[i].robot, CHOICES[shot.bones[i].settings.joint]
         if up >= 0 and "DYNAMIC" in (role, plan.roles[up]):

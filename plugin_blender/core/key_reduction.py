@@ -2,10 +2,11 @@
 """Removal of keys that a curve does not need: keys at every frame in, few Bezier keys out.
 
 What is promised: at every frame that was computed, the location of a bone relative to its parent is
-within the first tolerance [m] of the computed one, and its rotation relative to its parent within
-the second [rad]. Bones farther down a chain add the errors of those above them. The curves of one
-location or rotation have their keys at the same frames; a curve that stays has one value, and a
-location that stays at that of the bone has no curve if it had none before."""
+within the first tolerance [m] and within 0.0003 of the bone's length of the computed one, and its
+rotation relative to its parent within the second tolerance [rad]. Bones farther down a chain add
+the errors of those above them. The curves of one location or rotation have their keys at the same
+frames; a curve that stays has one value, and a location that stays at that of the bone has no curve
+if it had none before."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from .work import Work
 Tolerance = Tuple[float, float]         # [m] and [rad]
 KINDS = {"location": rigs.VECTOR, "rotation_quaternion": rigs.QUATERNION,
          "rotation_axis_angle": rigs.AXIS_ANGLE}
+LENGTH_SHARE = 3e-4                     # of its length: ends of small bones must stay together
 KEPT_SHARE = 0.99                       # of the tolerance; the rest is left to Blender's arithmetic
 CURVES_PER_SLICE = 300                  # curves that are reduced between two yields
 
@@ -97,7 +99,7 @@ def _reduce(plan: Sampled, i: int, name: str, channels: List[Channel], tolerance
     bone = shot.bones[i]
     kind = KINDS.get(name, bone.rotation)
     if name == "location":
-        limit = tolerance[0] / location_scale(shot, i)
+        limit = min(tolerance[0] / location_scale(shot, i), LENGTH_SHARE * bone.length)
         place = shot.basis[16 * i + 12:16 * i + 15]
         if place and limit > 0 and _stays_at(channels, place, limit):
             # Where nothing moves it, the bone is there without keys.

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from .algebra import Pose, Vector, dot, pose_rows, q_conj, q_rotate, sub
+from .algebra import Pose, Vector, add, dot, pose_rows, q_conj, q_rotate, sub, times
 from .binding import edit, rig as rigs
 from .binding import scene as documents
 from .bodies import Size
@@ -126,6 +126,24 @@ def add_ground(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size]) -> Li
             sizes[i] = replace(size, shape=_above(plan.start_pose(i), size.shape, floor))
     below = _below(plan, sizes, floor)
     return _warn_below(shot, below, "the ground", "Lower Ground Height or raise the armature")
+
+
+def points_above(points: Sequence[Vector], pose: Pose, grounds: Sequence[documents.Ground],
+                 near: float) -> Optional[List[List[float]]]:
+    """The points of a body that start above all grounds; None if there are none. A point that is a
+    little below one, as the sole of a foot may be, starts on it."""
+    out = []
+    for point in points:
+        at = add(pose[:3], q_rotate(pose[3:7], point))
+        for ground in grounds:
+            normal = ground.normal or ()
+            height = dot(sub(at, ground.point or ()), normal)
+            if -near <= height < 0:
+                at = sub(at, times(normal, height))
+        if all(dot(sub(at, ground.point or ()), ground.normal or ()) >= -1e-9 * near
+               for ground in grounds):
+            out.append(list(q_rotate(q_conj(pose[3:7]), sub(at, pose[:3]))))
+    return out or None
 
 
 def warn_of_planes(plan: Plan, sizes: Dict[int, Size],

@@ -152,18 +152,18 @@ class _Chooser:
         return self.roles
 
 
-def _body_at_its_end(shot: Shot, plan: BodyPlan, i: int) -> int:
-    """The body of a child that begins where a bone without a body begins or ends, as the root of a
-    rope does; -1: there is none. The bone then moves with that body and does not come off it."""
-    bone = shot.bones[i]
-    if not bone.deform:
-        return -1
-    ends, near = bone.ends, COINCIDENT_TOL * bone.length
-    for c, child in enumerate(shot.bones):
-        if child.parent == i and plan.body_of[c] >= 0 and \
-                min(math.dist(child.ends[:3], end) for end in (ends[:3], ends[3:])) <= near:
-            return plan.body_of[c]
-    return -1
+def _bodies_of_bones(shot: Shot, plan: BodyPlan) -> List[int]:
+    """The body that every bone moves with; -1: none. A deform bone without a body moves with a
+    child that begins where it begins or ends, as the root of a rope does: it does not come off."""
+    out = list(plan.body_of)
+    for c in range(len(shot.bones) - 1, -1, -1):        # children first
+        i = shot.bones[c].parent
+        if out[c] < 0 or i < 0 or out[i] >= 0 or not shot.bones[i].deform:
+            continue
+        ends, near = shot.bones[i].ends, COINCIDENT_TOL * shot.bones[i].length
+        if min(math.dist(shot.bones[c].ends[:3], end) for end in (ends[:3], ends[3:])) <= near:
+            out[i] = out[c]
+    return out
 
 
 def _parents_of_plan(shot: Shot, plan: BodyPlan, roles: Sequence[str]) -> Tuple[Parent, ...]:
@@ -175,9 +175,7 @@ def _parents_of_plan(shot: Shot, plan: BodyPlan, roles: Sequence[str]) -> Tuple[
         return plan.bodies[k].bone if k >= 0 else -1
 
     out = list(parents_of(shot.bones, roles))
-    for i, k in enumerate(plan.body_of):
-        if k < 0:
-            k = _body_at_its_end(shot, plan, i)
+    for i, k in enumerate(_bodies_of_bones(shot, plan)):
         if k < 0:
             continue
         stands = plan.bodies[k].bone == i
