@@ -77,11 +77,13 @@ def _line_batch(shader: Any, items: List[Drawn]) -> Any:
 
 
 def _surface_batch(shader: Any, items: List[Drawn]) -> Any:
-    """All surfaces of a place."""
+    """All surfaces of a place. An obstacle has its own in Blender, at the same place."""
     points: List[Any] = []
     colours: List[Any] = []
     triangles: List[Any] = []
     for item in items:
+        if item.role == "OBSTACLE":
+            continue
         some, faces = surface_of(item.kind, item.size)
         first = len(points)
         red, green, blue, opacity = COLOURS[item.role]

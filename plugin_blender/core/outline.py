@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Points of the skin that stand out of the bodies: heels, toes, ears, muzzles.
 
-A capsule of the median radius leaves parts of the skin outside. Those that stand out farthest become
-contact points of the body, so that they touch the ground and do not sink into it."""
+A capsule of the median radius leaves parts of the skin outside. Those that stand out farthest
+become contact points of the body, so that they touch the ground and do not sink into it."""
 
 from __future__ import annotations
 

@@ -201,8 +201,8 @@ STEPS += [later(enough=3, target="NEW"), start, wait_for_ticks, check_second, di
 STEPS += [start, wait_for_ticks, rename("figure", "other"), is_cancelled,
           rename("other", "figure"), check_untouched]
 for _target, _longest in (("CURRENT", SHORT), ("NEW", 1.0)):
-    STEPS += [later(target=_target, slice=_longest), start, is_finished, check_result, check_shown, undo,
-              check_undone]
+    STEPS += [later(target=_target, slice=_longest), start, is_finished, check_result,
+              check_shown, undo, check_undone]
 
 
 def end(code):
