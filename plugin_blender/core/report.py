@@ -15,8 +15,10 @@ HEAD = ("integrator", "solver", "step", "steps", "rejected_steps", "evaluations"
         "wall_seconds")
 
 # Warnings of the library that have other words for animators.
+ADJUSTED = r"the start velocities violated the joints by ([\d.e+-]+) m/s; they were projected"
+ADJUSTED_MIN = 0.01                         # [m/s] less cannot be seen
 REWORDED = (
-    (r"the start velocities violated the joints by ([\d.e+-]+) m/s; they were projected",
+    (ADJUSTED,
      r"The first frames move faster than the joints allow, by \1 m/s. The start velocities were "
      "adjusted"),
 )
@@ -59,6 +61,12 @@ def problem_of(warning: str, bones: Collection[str]) -> Problem:
     return Problem(text, bone, int(frame[1]) if frame else None)
 
 
+def can_be_seen(warning: str) -> bool:
+    """Whether a warning is about something that an animator could see."""
+    adjusted = re.match(ADJUSTED, warning)
+    return adjusted is None or float(adjusted[1]) >= ADJUSTED_MIN
+
+
 @dataclass(frozen=True)
 class BakeReport:
     name: str
@@ -75,12 +83,13 @@ class BakeReport:
     def problems(self) -> Tuple[Problem, ...]:
         """The warnings in words for animators, with where to look."""
         bones = set(self.bones)
-        return tuple(problem_of(warning, bones) for warning in self.warnings)
+        return tuple(problem_of(warning, bones) for warning in self.warnings
+                     if can_be_seen(warning))
 
     @property
     def headline(self) -> str:
         """The first line that a user reads."""
-        count = len(self.warnings)
+        count = len(self.problems)
         if not count:
             return f"OK, frames {self.frames[0]} to {self.frames[1]}"
         return "1 thing to look at" if count == 1 else f"{count} things to look at"

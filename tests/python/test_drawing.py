@@ -303,6 +303,13 @@ class Messages(unittest.TestCase):
         self.assertEqual(found.text, "The first frames move faster than the joints allow, by 1.19 "
                          "m/s. The start velocities were adjusted")
 
+    def test_what_cannot_be_seen_is_no_problem(self):
+        words = "the start velocities violated the joints by %s m/s; they were projected"
+        for speed, shown in (("4.5e-06", 0), ("0.02", 1)):
+            made = report.BakeReport("figure", (1, 72), {}, [], (words % speed,))
+            self.assertEqual(len(made.problems), shown)
+            self.assertEqual(made.headline.startswith("OK"), not shown)
+
     def test_first_line(self):
         made = report.BakeReport("figure", (1, 72), {}, [], ())
         self.assertEqual(made.headline, "OK, frames 1 to 72")
