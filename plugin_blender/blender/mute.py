@@ -9,7 +9,7 @@ from . import compat, read
 from .rna import ID, Armature, Constraint, PoseBone
 
 
-def _chain(bone: PoseBone, constraint: Constraint) -> List[str]:
+def chain_of(bone: PoseBone, constraint: Constraint) -> List[str]:
     """Names of the bones that an IK constraint moves."""
     at = bone if constraint.type == "SPLINE_IK" or constraint.use_tail else bone.parent
     out: List[str] = []
@@ -35,7 +35,7 @@ def _constraints(ob: Armature, names: set,
             if bone.name in names:
                 if moved is None or not _stays(bone, each, moved):
                     yield bone.name, each
-            elif each.type in ("IK", "SPLINE_IK") and names.intersection(_chain(bone, each)):
+            elif each.type in ("IK", "SPLINE_IK") and names.intersection(chain_of(bone, each)):
                 yield bone.name, each
 
 
@@ -47,6 +47,21 @@ def _mute(things: Iterator[ID]) -> List[ID]:
     return found
 
 
+def _modifiers(ob: Armature, channels: Sequence[Channel]) -> Iterator[ID]:
+    """Modifiers of the curves of channels, except cycles, which begin where keys end."""
+    data, at = ob.animation_data, {(c.path, c.index) for c in channels}
+    for curve in compat.curves_of(data.action, ob) if data and data.action else ():
+        if (curve.data_path, curve.array_index) in at:
+            yield from (m for m in curve.modifiers if m.type != "CYCLES")
+
+
+def mute_modifiers(ob: Armature, channels: Sequence[Channel]) -> str:
+    """Mutes modifiers of the curves of a take of control bones, and nothing else. Returns words
+    that say so, or ""."""
+    found = _mute(_modifiers(ob, channels))
+    return f"; {len(found)} curve modifiers muted" if found else ""
+
+
 def mute_others(ob: Armature, channels: Sequence[Channel], ik: bool = False, keyed: bool = True,
                 take: bool = True) -> str:
     """Mutes everything else that would move the bones of these channels: their constraints, IK of
@@ -54,7 +69,7 @@ def mute_others(ob: Armature, channels: Sequence[Channel], ik: bool = False, key
     which begin where keys end). ik: the channels come from goals, which obey limits and mimic
     joints, so that these stay. take: the channels are a take; its source is read without the mutes.
     Returns words that say what was muted, or ""."""
-    names, paths = {c.group for c in channels}, {(c.path, c.index) for c in channels}
+    names = {c.group for c in channels}
     obeyed = {name for name in names if ik and "joint_mimic" in ob.pose.bones[name]}
     driven = {(c.path, c.index) for c in channels if c.group not in obeyed}
     data = ob.animation_data
@@ -64,10 +79,7 @@ def mute_others(ob: Armature, channels: Sequence[Channel], ik: bool = False, key
     muted["constraint"] = _mute(c for _bone, c in acting)
     muted["driver"] = _mute(d for d in (data.drivers if data else ())
                             if (d.data_path, d.array_index) in driven)
-    curves = compat.curves_of(data.action, ob) if keyed and data and data.action else ()
-    muted["curve modifier"] = _mute(
-        m for c in curves if (c.data_path, c.array_index) in paths
-        for m in c.modifiers if m.type != "CYCLES")
+    muted["curve modifier"] = _mute(_modifiers(ob, channels if keyed else ()))
     if take:
         ob.skel.muted = json.dumps(
             [["constraint", bone, each.name] for bone, each in acting] +

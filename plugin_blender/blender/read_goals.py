@@ -82,7 +82,7 @@ def read_ik(scene: Scene, ob: Armature, frame_start: int, frame_end: int,
             frame_step: int = 1) -> IkShot:
     """All but the samples."""
     check_object(ob)
-    s, settings = ob.skel_ik, read_settings(ob)
+    s, settings = ob.skel_ik, read_settings(ob, write_to="BONES")      # goals move bones themselves
     goals = tuple(_goal(ob, goal, k) for k, goal in enumerate(s.goals) if goal.use)
     bones, skin = read_bones(ob), None
     if any(goal.kind == "CENTRE" for goal in goals):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Static values: what channels of an object have if no curve moves them. A take overwrites them as
-it plays, and Blender does not bring them back when it is taken away."""
+"""Values at data paths. Static values are what channels of an object have if no curve moves them. A
+take overwrites them as it plays, and Blender does not bring them back when it is taken away."""
 
 import re
 from typing import Any, Iterable, List, Tuple
@@ -12,10 +12,10 @@ ABSENT = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 Row = List[Any]                                 # [data path, index, value], as JSON has it
 
 
-class _Channel:
+class Value:
     """One number, switch or text that a data path and an index name."""
 
-    def __init__(self, ob: Object, path: str, index: int) -> None:
+    def __init__(self, ob: Object, path: str, index: int = 0) -> None:
         custom, self.index = CUSTOM.fullmatch(path), index
         head, _dot, self.name = path.rpartition(".")
         if custom is not None:
@@ -31,13 +31,19 @@ class _Channel:
         return value if isinstance(value, (bool, int, float, str)) else value[self.index]
 
     def set(self, value: Any) -> None:
+        """Sets it, in the type that it has."""
         whole = self._whole()
         if not isinstance(whole, (bool, int, float, str)):
             whole[self.index] = value
         elif self.is_custom:
-            self.owner[self.name] = value
+            self.owner[self.name] = type(whole)(value)
         else:
-            setattr(self.owner, self.name, value)
+            setattr(self.owner, self.name, type(whole)(value))
+
+
+def is_custom(path: str) -> bool:
+    """Whether a data path names a custom property."""
+    return CUSTOM.fullmatch(path) is not None
 
 
 def read(ob: Object, channels: Iterable[Tuple[str, int]]) -> List[Row]:
@@ -45,7 +51,7 @@ def read(ob: Object, channels: Iterable[Tuple[str, int]]) -> List[Row]:
     out: List[Row] = []
     for path, index in channels:
         try:
-            value = _Channel(ob, path, index).get()
+            value = Value(ob, path, index).get()
         except ABSENT:
             continue
         if isinstance(value, (bool, int, float, str)):
@@ -58,7 +64,7 @@ def put(ob: Object, rows: Iterable[Row]) -> List[Row]:
     before: List[Row] = []
     for path, index, value in rows:
         try:
-            channel = _Channel(ob, path, index)
+            channel = Value(ob, path, index)
             before.append([path, index, channel.get()])
             channel.set(value)
         except ABSENT:                          # the bone or the constraint was removed

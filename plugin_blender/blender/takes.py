@@ -65,6 +65,8 @@ class SkelTake(bpy.types.PropertyGroup):
                            "[[data path, index], ...]")
     values: StringProperty(options=PLAIN, description="Values that the channels with these curves "
                            "had before, as JSON: [[data path, index, value], ...]")
+    holds: BoolProperty(options=PLAIN, description="The curves were cut at the ends of the range, "
+                        "which changed the handles of the keys beside it")
     had_data: BoolProperty(options=PLAIN, default=True, description="The object had animation data "
                            "before")
     owner: StringProperty(options=PLAIN, description="Name of the object that was baked")
@@ -183,7 +185,7 @@ def _put_back(action: Action, entry: Any) -> None:
         curve, old = now.get((path, index)), earlier.get((path, index))
         if curve is None:
             continue
-        if not write.replace_keys(curve, old, entry.first, entry.last):
+        if not write.replace_keys(curve, old, entry.first, entry.last, entry.holds):
             compat.curves_at(action, slot).remove(curve)
             continue
         for modifier, before in zip(curve.modifiers, old.modifiers if old else ()):
@@ -542,8 +544,9 @@ def _remember(ob: Armature, action: Action, channels: Sequence[Channel],
     for name, value in fields.items():
         setattr(entry, name, value)
     entry.slot, entry.given_name = slot, action.name
-    entry.first = min(channel.keys[0] for channel in channels)
-    entry.last = max(channel.keys[-2] for channel in channels)
+    entry.first = min(channel.span[0] for channel in channels)
+    entry.last = max(channel.span[1] for channel in channels)
+    entry.holds = any(channel.hold is not None for channel in channels)
     entry.curves = json.dumps([[channel.path, channel.index] for channel in channels])
     entry.checksum = _checksum(action, slot, entry.first, entry.last)
     settle(data, entry)

@@ -4,6 +4,7 @@ goals and custom properties."""
 
 import re
 from array import array
+from dataclasses import replace
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 import bpy
@@ -16,7 +17,7 @@ from ..core.work import Work
 from . import compat
 from .rna import Action, AnimData, Armature, Collection, Curve, Object, PoseBone, Scene, Strip
 
-LINEAR, BEZIER = 1, 2           # interpolation of new keys, as foreach_set takes it
+CONSTANT, LINEAR, BEZIER = 0, 1, 2      # interpolation of new keys, as foreach_set takes it
 FREE, ALIGNED = 0, 3            # types of handles, likewise
 ALIGNED_TOL = 1e-6              # of a value: handles this near a straight line are aligned
 RANGE_TOL = 1e-3                # frames: a key this near the range belongs to it
@@ -162,19 +163,74 @@ def _merge(curve: Curve, channel: Channel) -> None:
         points.foreach_set(name, before + fresh[name] + after)
 
 
-def replace_keys(curve: Curve, other: Optional[Curve], first: float, last: float) -> bool:
+def splice(curve: Curve, channel: Channel) -> None:
+    """Writes the keys of a channel that holds (Channel.hold). A key on either side of them, a frame
+    away, keeps the value of the curve there; between it and the new keys the curve is constant."""
+    first, last = channel.span
+    if len(curve.keyframe_points):
+        _cut(curve, first)
+        _cut(curve, last)
+        old = read_keys(curve.keyframe_points)
+    else:
+        value = channel.hold or 0.0
+        around = replace(channel, keys=array("f", (first, value, last, value)), handles=None)
+        old = _with_defaults(_fields(around, False))
+
+    before = sum(frame <= first + RANGE_TOL for frame in old["co"][0::2])
+    after = sum(frame < last - RANGE_TOL for frame in old["co"][0::2])
+    fresh = _with_defaults(_fields(channel, False))
+    fresh["interpolation"][-1] = CONSTANT
+    merged = {name: old[name][:before * width] + fresh[name] + old[name][after * width:]
+              for name, _kind, width in FIELDS}
+    merged["interpolation"][before - 1] = CONSTANT
+    set_keys(curve.keyframe_points, merged)
+
+
+def _cut(curve: Curve, frame: float) -> None:
+    """Adds a key that does not change the curve. Handles of its neighbours become free: automatic
+    ones would move."""
+    points = curve.keyframe_points
+    if any(abs(point.co[0] - frame) <= RANGE_TOL for point in points):
+        return
+    for point in (*[p for p in points if p.co[0] < frame][-1:],
+                  *[p for p in points if p.co[0] > frame][:1]):
+        point.handle_left_type = point.handle_right_type = "FREE"
+
+    acting = [modifier for modifier in curve.modifiers if not modifier.mute]
+    for modifier in acting:
+        modifier.mute = True                    # else what they add becomes a key
+    value = curve.evaluate(frame)
+    for modifier in acting:
+        modifier.mute = False
+    added = points.insert(frame, value)
+    added.handle_left_type = added.handle_right_type = "FREE"
+
+
+def replace_keys(curve: Curve, other: Optional[Curve], first: float, last: float,
+                 beside: bool = False) -> bool:
     """Replaces the keys of a curve in a range of frames by those of another curve, or by none; keys
-    outside of it keep every bit. Returns whether the curve has keys then."""
+    outside of it keep every bit. beside: except for the keys beside the range, which get the
+    handles that they have in the other curve. Returns whether the curve has keys then."""
     points, low, high = curve.keyframe_points, first - RANGE_TOL, last + RANGE_TOL
     keys = read_keys(points)
     before, after = _outside(keys, low, high)
     fresh = read_keys(other.keyframe_points if other else ())
     begin, end = _outside(fresh, low, high)
+    if beside and _same_key(keys, before - 1, fresh, begin - 1):
+        before, begin = before - 1, begin - 1
+    if beside and _same_key(keys, after, fresh, end):
+        after, end = after + 1, end + 1
 
     merged = {field: keys[field][:before * width] + fresh[field][begin * width:end * width] +
               keys[field][after * width:] for field, _kind, width in FIELDS}
     set_keys(points, merged)
     return len(points) > 0
+
+
+def _same_key(a: Keys, i: int, b: Keys, k: int) -> bool:
+    """Whether two keys exist and have the same frame and value."""
+    found = a["co"][2 * i:2 * i + 2]
+    return i >= 0 and k >= 0 and len(found) > 0 and found == b["co"][2 * k:2 * k + 2]
 
 
 def _outside(keys: Keys, low: float, high: float) -> Tuple[int, int]:
@@ -218,7 +274,9 @@ def write_channels(ob: Armature, channels: Sequence[Channel], target: str, name:
                 curve = curves.new(channel.path, channel.index, channel.group)
             elif is_new:                        # a copy: its locked and muted curves must play
                 compat.open_curve(curve)
-            if len(curve.keyframe_points):
+            if channel.hold is not None:
+                splice(curve, channel)
+            elif len(curve.keyframe_points):
                 _merge(curve, channel)
             else:
                 _fill(curve, channel, apart)

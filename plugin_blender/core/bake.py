@@ -38,6 +38,7 @@ class Result:
     channels: List[Channel]
     frames: Tuple[float, float]             # first and last
     expected: Expected
+    poses: Sequence[float]                  # [frame][body][7]
 
     @property
     def bones(self) -> List[str]:
@@ -240,10 +241,11 @@ def bake(plan: Plan, library: Optional[str] = None) -> Work[BakeResult]:
         channels = yield from keys_of(plan, job.poses, shot.frame_start, shot.frame_step, library)
         channels = yield from reduce_channels(plan, channels, library=library)
         expected = expected_of(plan, job.poses, shot.frame_start, shot.frame_step)
+        poses = array("d", job.poses)
         report = bake_report(job, shot, [*build.warnings, *warn_of_mimics(scene),
                                          *_warn_of_soft_bones(plan)])
     last = shot.frame_start + (len(job.frames) - 1) * shot.frame_step
     report = replace(report, key_count=key_count(channels),
                      key_tolerance=tolerance_words(shot.settings))
     yield 0.86, "writing keys"
-    return BakeResult(channels, (shot.frame_start, last), expected, build, report)
+    return BakeResult(channels, (shot.frame_start, last), expected, poses, build, report)

@@ -230,7 +230,8 @@ def solve(ik: IkShot, library: Optional[str] = None) -> Work[IkResult]:
         expected = expected_of(plan, motion.poses, first, shot.frame_step)
         expected = replace(expected, targets=_expected_targets(plan, expected.samples))
         yield 0.85, "solving"
+        poses = array("d", motion.poses)
         report = replace(ik_report(plan, scene, motion), key_count=key_count(channels),
                          key_tolerance=tolerance_words(shot.settings))
     yield 0.86, "writing keys"
-    return IkResult(channels, (first, last), expected, report)
+    return IkResult(channels, (first, last), expected, poses, report)

@@ -37,20 +37,24 @@ class Sampled(Protocol):
 
 
 def tolerance_of(settings: Settings) -> Tolerance:
-    """The tolerances of the settings, which are in mm and degrees."""
+    """The tolerances of the settings, which are in mm and degrees. Control bones have keys at every
+    frame: their errors would add up to more than bones may be off by (wanted.TOL)."""
+    if settings.write_to == "CONTROLS":
+        return 0.0, 0.0
     return settings.key_tolerance / 1000, math.radians(settings.key_angle_tolerance)
 
 
 def tolerance_words(settings: Settings) -> str:
     """The tolerances as the report states them."""
-    if settings.key_tolerance <= 0 and settings.key_angle_tolerance <= 0:
+    if max(tolerance_of(settings)) <= 0:
         return "every frame"
     return f"{settings.key_tolerance:.3g} mm, {settings.key_angle_tolerance:.3g}°"
 
 
 def key_count(channels: Sequence[Channel]) -> int:
     """The number of keys of some curves that have no other keys."""
-    return sum(1 if channel.is_still else len(channel.keys) // 2 for channel in channels)
+    beside = sum(2 for channel in channels if channel.hold is not None)
+    return beside + sum(1 if channel.is_still else len(channel.keys) // 2 for channel in channels)
 
 
 def location_scale(shot: Shot, i: int) -> float:

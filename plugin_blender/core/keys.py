@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass
-from typing import List, Optional, Protocol, Sequence
+from typing import List, Optional, Protocol, Sequence, Tuple
 
 from .binding import rig as rigs
 from .scales import BoneScale
@@ -16,6 +17,7 @@ BONE_FRAMES_PER_SLICE = 60000       # bones times frames whose keys are made bet
 ROTATION_PROPERTIES = {rigs.QUATERNION: "rotation_quaternion",
                        rigs.AXIS_ANGLE: "rotation_axis_angle"}
 KEYED_PROPERTIES = ("location", "scale", "rotation_euler", *ROTATION_PROPERTIES.values())
+BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')        # in a data path, with its name
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,19 @@ class Channel:
     keys: array[float]                      # frame, value, frame, value, ... (single precision)
     # Bezier keys: frame and value of the left and the right handle, 4 per key. None: linear keys.
     handles: Optional[array[float]] = None
+    # Not None: the curve stays as it is outside of the keys; this is its value if it has no keys.
+    hold: Optional[float] = None
 
     @property
     def is_still(self) -> bool:
         """Whether one key would do: it has the same value in all frames."""
         return self.handles is not None and len(self.keys) == 4 and self.keys[1] == self.keys[3]
+
+    @property
+    def span(self) -> Tuple[float, float]:
+        """The first and the last frame at which the curve gets keys."""
+        beside = 0.0 if self.hold is None else 1.0
+        return self.keys[0] - beside, self.keys[-2] + beside
 
 
 class Rigged(Protocol):
@@ -55,6 +65,12 @@ class Rigged(Protocol):
 def escape(name: str) -> str:
     """A name as it stands in a data path."""
     return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def bone_of(path: str) -> str:
+    """The name of the bone that a data path leads through; "" if there is none."""
+    found = BONE.match(path)
+    return re.sub(r"\\(.)", r"\1", found[1]) if found else ""
 
 
 def interleave(frames: Sequence[float], values: Sequence[float]) -> array[float]:
@@ -88,7 +104,7 @@ def _known_matrices(plan: Rigged) -> Optional[array[float]]:
     return out
 
 
-def _thin(numbers: array[float], width: int, stride: int, samples: int) -> array[float]:
+def thin(numbers: array[float], width: int, stride: int, samples: int) -> array[float]:
     """The samples of the frames that get keys; the first sample if there are not as many."""
     if stride > 1 and len(numbers) // width not in (1, samples):
         rows = (numbers[n:n + width] for n in range(0, len(numbers), stride * width))
@@ -137,8 +153,8 @@ def keys_of(plan: Rigged, poses: Sequence[float], first: float, step: float,
     samples = len(poses) // width
     matrices = _known_matrices(plan)
     if matrices is not None:
-        matrices = _thin(matrices, bones, shot.stride, samples)
-    objects = _thin(shot.objects, 16, shot.stride, samples)
+        matrices = thin(matrices, bones, shot.stride, samples)
+    objects = thin(shot.objects, 16, shot.stride, samples)
 
     keys: List[array[float]] = []
     count = max(1, BONE_FRAMES_PER_SLICE // len(shot.bones))

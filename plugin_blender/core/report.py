@@ -10,6 +10,7 @@ from typing import Any, Collection, Dict, List, Optional, Tuple
 
 from .binding import skelpy
 from .shot import Shot
+from .wanted import Receipt
 
 HEAD = ("integrator", "solver", "step", "steps", "rejected_steps", "evaluations", "order",
         "wall_seconds")
@@ -78,6 +79,7 @@ class BakeReport:
     key_count: int = 0                      # keys of the curves that were written
     key_tolerance: str = ""                 # that they were reduced by, in words
     bones: Tuple[str, ...] = ()             # names, to find those that warnings name
+    receipt: Optional[Receipt] = None       # of keys of control bones
 
     @property
     def problems(self) -> Tuple[Problem, ...]:

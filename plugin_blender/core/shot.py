@@ -71,6 +71,8 @@ class Settings:
     preroll: float = 0.0                    # [s]
     key_tolerance: float = 0.1              # [mm] that fewer keys may change a location by; 0: none
     key_angle_tolerance: float = 0.01       # [degree] likewise of a rotation
+    write_to: str = "BONES"                 # or CONTROLS: the bones that animators use
+    exact_controls: bool = False            # tweak bones get keys, needed or not
 
 
 @dataclass(frozen=True)

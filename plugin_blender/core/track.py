@@ -57,4 +57,4 @@ def import_track(plan: Plan, text: str, frames: Sequence[float],
     channels = yield from keys_of(plan, track.poses, frames[0], step, library)
     channels = yield from reduce_channels(plan, channels, library=library)
     return Result(channels, (frames[0], frames[-1]),
-                  expected_of(plan, track.poses, frames[0], step))
+                  expected_of(plan, track.poses, frames[0], step), track.poses)

@@ -7,7 +7,7 @@ between the events of the window; Esc cancels them and leaves the file as it was
 import time
 import uuid
 from dataclasses import replace
-from typing import Any, Dict, Generator, List, Optional, Set, Tuple
+from typing import Any, Dict, Generator, List, Optional, Sequence, Set, Tuple
 
 import bpy
 from bpy.props import IntProperty
@@ -289,6 +289,6 @@ def check_playback(ob: Armature, result: Result) -> Work[Tuple[float, List[str]]
                             *playback.warn_of_playback(errors, limits)]
 
 
-def checked(report: Any, error: float, warnings: List[str]) -> Any:
-    """A bake report with the results of check_playback."""
-    return replace(report, playback_error=error, warnings=(*report.warnings, *warnings))
+def checked(report: Any, error: float, warnings: Sequence[str], **more: Any) -> Any:
+    """A bake report with the results of a check of its keys. more: other fields of it."""
+    return replace(report, playback_error=error, warnings=(*report.warnings, *warnings), **more)

@@ -6,11 +6,12 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 
-from ..blender import mute, read, take_edit, takes, write
+from ..blender import read, take_edit, takes, write
 from ..blender.rna import Context, Event
 from ..core.bake import bake, prepare
 from ..core.errors import UserError
 from ..core.files import save
+from ..core.key_reduction import key_count
 from ..core.plan import make_plan
 from ..core.roles import frames_needed, plan_roles
 from ..core.shot import BoneSettings
@@ -19,7 +20,8 @@ from ..core.track import import_track, track_frames
 from ..core.work import Work
 from . import properties
 from .jobs import (RUNNING, FrameRange, LongOperator, Reports, ShortOperator, Status, armature,
-                   check_playback, checked, find_again, find_armature)
+                   checked, find_again, find_armature)
+from .results import Writer
 
 REPORTS = Reports("skel")
 
@@ -41,23 +43,24 @@ class SKEL_OT_bake_physics(LongOperator, FrameRange, bpy.types.Operator):
             roles = plan_roles(reader.shot)
             shot = yield from reader.sample(reader.shot, *frames_needed(reader.shot, roles))
             plan = make_plan(shot, roles)
-            write.check(ob, source.target(target), plan.keyed)
+            writer = Writer(ob, plan, source.target(target))
 
-        result = yield from bake(plan)
+        baked = yield from bake(plan)
+        result = yield from writer.pose(find_again(name), baked)
         self.closing = True
         ob = find_again(name)
-        action, kept = yield from takes.write_take(ob, result.channels, target, f"{name} physics",
-                                                   self.made(scene, ob, "physics"))
-        muted = mute.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
-        error, seen = yield from check_playback(ob, result)
+        done = yield from writer.write(ob, result, target, f"{name} physics",
+                                       self.made(scene, ob, "physics"))
         write.refresh(scene)
 
-        report = checked(result.report, error, [*kept, *seen])
+        report = checked(baked.report, done.error, done.warnings, receipt=done.receipt,
+                         key_count=key_count(result.channels))
         REPORTS.put(ob, report)
         for problem in report.problems:
             self.report({"WARNING"}, problem.text)
         first, last = result.frames
-        return f"{len(result.bones)} bones, frames {first} to {last}: '{action.name}'{muted}"
+        return (f"{len(baked.bones)} bones, frames {first} to {last}: '{done.action.name}'"
+                f"{done.words}")
 
 
 class SKEL_OT_inverse_dynamics(LongOperator, FrameRange, bpy.types.Operator):
@@ -196,20 +199,19 @@ class SKEL_OT_import_track(LongOperator, bpy.types.Operator):
             moves = len(frames_needed(reader.shot, roles)[0]) > 1
             shot = yield from reader.sample(reader.shot, frames if moves else frames[:1])
             plan = make_plan(shot, roles)
-            write.check(ob, source.target(self.target), plan.keyed)
+            writer = Writer(ob, plan, source.target(self.target))
 
-        result = yield from import_track(plan, text, frames)
+        track = yield from import_track(plan, text, frames)
+        result = yield from writer.pose(find_again(name), track)
         self.closing = True
         ob = find_again(name)
         made = take_edit.made_of(scene, ob, "track", target=self.target, filepath=self.filepath)
-        action, kept = yield from takes.write_take(ob, result.channels, self.target,
-                                                   f"{name} track", made)
-        muted = mute.mute_others(ob, result.channels) if ob.skel.mute_constraints else ""
-        _error, seen = yield from check_playback(ob, result)
-        for warning in (*kept, *seen):
+        done = yield from writer.write(ob, result, self.target, f"{name} track", made)
+        for warning in done.warnings:
             self.report({"WARNING"}, warning)
         write.refresh(scene)
-        return f"Frames {result.frames[0]:g} to {result.frames[1]:g}: '{action.name}'{muted}"
+        first, last = result.frames
+        return f"Frames {first:g} to {last:g}: '{done.action.name}'{done.words}"
 
 
 class SKEL_OT_set_role(bpy.types.Operator):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The sidebar tab "Skel", the preferences page and the menu of pose mode. They only draw."""
 
+import math
 from typing import Any, Iterator, Sequence, Tuple
 
 import bpy
@@ -144,12 +145,14 @@ class SKEL_PT_output(_Child, bpy.types.Panel):
 
     def draw(self, context: Context) -> None:
         layout, s = self.columns(), find_armature(context).skel
+        layout.prop(s, "write_to")
+        whole_row(layout, s, "exact_controls" if s.write_to == "CONTROLS" else "mute_constraints")
         layout.prop(s, "channels")
         layout.prop(s, "frame_step")
         column = layout.column(align=True)
+        column.active = s.write_to != "CONTROLS"
         column.prop(s, "key_tolerance")
         column.prop(s, "key_angle_tolerance")
-        whole_row(layout, s, "mute_constraints")
 
 
 class SKEL_PT_bone(_Child, bpy.types.Panel):
@@ -255,6 +258,11 @@ def rows_of(report: BakeReport) -> Iterator[Tuple[str, str]]:
         yield f"{report.key_count} keys", report.key_tolerance
     if report.playback_error is not None:
         yield "Largest key error", f"{report.playback_error:.1e} of length"
+    if report.receipt is not None:
+        receipt = report.receipt
+        yield "Control bones", f"{receipt.controls}, {receipt.switches} switches"
+        yield "Largest angle error", f"{math.degrees(receipt.angle[0]):.2g}°"
+        yield "Largest twist error", f"{math.degrees(receipt.twist[0]):.2g}°"
     yield "Peak ground force", f"{s['peak_ground_force']:.4g} N"
     if s["rest_time"] >= 0:
         before = sum(row["time"] < s["rest_time"] for row in report.rows)

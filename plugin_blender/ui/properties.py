@@ -55,6 +55,12 @@ CHANNELS = (
     ("LOCATION", "Location", "Write keys of the location"),
     ("ROTATION", "Rotation", "Write keys of the rotation"),
 )
+KEYED_BONES = (
+    ("BONES", "Deform Bones", "Write keys to the bones that deform the mesh. Constraints that "
+     "would fight them are muted"),
+    ("CONTROLS", "Control Bones", "Write keys to the bones that you animate with, and switch limbs "
+     "to FK within the frame range only. No constraint is muted"),
+)
 INTEGRATORS = (
     ("conserving", "Fast", "Fixed time steps that conserve energy and momentum. Best for contact "
      "and joint limits"),
@@ -237,6 +243,12 @@ class SkelArmature(AutomaticArmature, bpy.types.PropertyGroup):
                                        description="How far, in degrees, removed keys may turn a "
                                        "bone relative to its parent. 0: keys of the rotation at "
                                        "every frame")
+    write_to: EnumProperty(name="Write Keys To", items=KEYED_BONES, default=ARMATURE.write_to,
+                           **SETTING, description="The bones that get keys")
+    exact_controls: BoolProperty(name="Exact", default=ARMATURE.exact_controls, **SETTING,
+                                 description="Key tweak bones as well, so that deform bones also "
+                                 "twist as simulated. If off, a tweak bone gets keys only if bones "
+                                 "would be in another place without them")
     mute_constraints: BoolProperty(name="Mute Constraints", default=True, **SETTING,
                                    description="Mute constraints, drivers and curve modifiers that "
                                    "would fight the new keys")
