@@ -133,6 +133,25 @@ class Channels(unittest.TestCase):
         self.assertEqual(reduction.tolerance_words(core.shot.Settings(**EVERY_FRAME)),
                          "every frame")
 
+    def test_control_bones(self):
+        """They have keys at every frame, whatever the tolerance, and one on either side."""
+        settings = core.shot.Settings(write_to="CONTROLS")
+        self.assertGreater(settings.key_tolerance, 0)
+        self.assertEqual(reduction.tolerance_of(settings), (0.0, 0.0))
+        self.assertEqual(reduction.tolerance_words(settings), "every frame")
+        keys = core.keys.interleave((3, 4, 5), (0.1, 0.2, 0.3))
+        plain = core.keys.Channel("location", 0, "", keys)
+        held = dataclasses.replace(plain, hold=1.0)
+        self.assertEqual(reduction.key_count([plain, held]), 3 + 5)
+        self.assertEqual((plain.span, held.span), ((3, 5), (2, 6)))
+
+    def test_bone_of_a_path(self):
+        name = 'a "b" \\ ["c"]'
+        head = f'pose.bones["{core.keys.escape(name)}"]'
+        for path in (f"{head}.location", f'{head}["IK_FK"]', f'{head}.constraints["IK"].influence'):
+            self.assertEqual(core.keys.bone_of(path), name)
+        self.assertEqual(core.keys.bone_of('["pose.bones"]'), "")
+
 
 class Goals(unittest.TestCase):
     def test_goals_stay_reached(self):
