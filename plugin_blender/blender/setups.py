@@ -18,8 +18,8 @@ POINTERS = {"Object": setups.OBJECT, "Collection": setups.COLLECTION}
 # ---- which settings there are ----
 
 def _field(prop: Any) -> "Field | None":
-    """A property as a field; None if it is no setting."""
-    if prop.is_hidden or prop.identifier == "rna_type":
+    """A property as a field; None if it is no setting, or one that only shows another."""
+    if prop.is_hidden or prop.is_skip_save or prop.identifier == "rna_type":
         return None
     name, kind = prop.identifier, KINDS.get(prop.type, "")
     if prop.type == "ENUM":

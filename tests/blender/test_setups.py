@@ -46,7 +46,7 @@ class Setups(unittest.TestCase):
         """Every setting of a group gets another value."""
         for prop in group.bl_rna.properties:
             name, value = prop.identifier, getattr(group, prop.identifier)
-            if prop.is_hidden or name == "active":
+            if prop.is_hidden or prop.is_skip_save or name == "active":
                 continue
             if prop.type == "BOOLEAN":
                 setattr(group, name, not value)
@@ -114,6 +114,8 @@ class Setups(unittest.TestCase):
             self.assertLessEqual(set(known.__dataclass_fields__), {each.name for each in fields})
         for name in ("muted", "report"):                # what bakes remember is no setting
             self.assertNotIn(name, [each.name for each in form.armature])
+        for each in (*form.armature, *form.bone):       # nor is what only shows a setting
+            self.assertFalse(each.name.endswith(("_used", "_auto")), each.name)
 
     def test_bones_that_are_missing(self):
         ob = self.rig()

@@ -97,6 +97,7 @@ class Rna:
             fixed = Rna(fixed) if is_group else types.SimpleNamespace(identifier=fixed.__name__)
         return types.SimpleNamespace(
             name=name, identifier=name, type=kind_told, is_hidden="HIDDEN" in options,
+            is_skip_save="SKIP_SAVE" in options,
             default=given.default, default_flag=given.default if flags else set(),
             default_array=array_told, array_length=len(array_told), is_enum_flag=flags,
             enum_items=[types.SimpleNamespace(identifier=item[0]) for item in items],
