@@ -117,26 +117,42 @@ def shares(plan):
             "leg R": part(LIMB_PARTS, "R"), "head": part(("head",))}
 
 
+def body_of_vertex(skin, plan, v):
+    sums = {}
+    for k in range(skin.offsets[v], skin.offsets[v + 1]):
+        body = plan.body_of[skin.bones[k]]
+        sums[body] = sums.get(body, 0.0) + skin.weights[k]
+    return max(sums, key=lambda body: sums[body], default=-1)
+
+
+def is_near(shape, point):
+    """Whether a point is within 1.5 radii of the axis of a shape, or in a box of 1.5 edges."""
+    off = Quaternion(shape.orientation).conjugated() @ (point - Vector(shape.centre))
+    if shape.kind == "box":
+        return all(abs(v) <= 0.75 * edge for v, edge in zip(off, shape.edges))
+    along = max(abs(off.z) - shape.length / 2, 0.0)
+    return math.hypot(off.x, off.y, along) <= 1.5 * shape.radius
+
+
 def fit_of(shot, plan):
     """(share of the skin's area within 1.5 radii of its body's axis, volume of the shapes over that
     of the skin)."""
-    from skel.core.binding import fit
-    if shot.skin is None:
-        return None, None
     skin = shot.skin
-    with fit.Skin(skin.vertices, skin.triangles, skin.offsets, skin.bones, skin.weights,
-                  len(shot.bones)) as fitted:
-        fitted.assign(list(plan.body_of), len(plan.bodies))
-        inside = plan_inside(fitted, plan)
-        volume = fitted.volume
-    whole = sum(b.shape.edges[0] * b.shape.edges[1] * b.shape.edges[2] if b.shape.kind == "box" else
-                math.pi * b.shape.radius ** 2 * (b.shape.length + 4 / 3 * b.shape.radius)
-                for b in plan.bodies)
-    return inside, whole / volume if volume else None
-
-
-def plan_inside(fitted, plan):
-    return fitted.inside([b.shape for b in plan.bodies]) if hasattr(fitted, "inside") else None
+    if skin is None:
+        return None, None
+    points = [Vector(skin.vertices[k:k + 3]) for k in range(0, len(skin.vertices), 3)]
+    bodies = [body_of_vertex(skin, plan, v) for v in range(len(points))]
+    near = whole = volume = 0.0
+    for k in range(0, len(skin.triangles), 3):
+        corners = skin.triangles[k:k + 3]
+        a, b, c = (points[v] for v in corners)
+        area = (b - a).cross(c - a).length / 2
+        volume += a.dot(b.cross(c)) / 6
+        body = bodies[corners[0]]
+        whole += area
+        near += area if body >= 0 and is_near(plan.bodies[body].shape, (a + b + c) / 3) else 0.0
+    shapes = sum(body.shape.volume for body in plan.bodies)
+    return near / whole, shapes / abs(volume)
 
 
 # ---- pictures ----

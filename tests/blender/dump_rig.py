@@ -116,8 +116,8 @@ def weigh_by_distance(skin, armature):
             groups[n].add([vertex.index], weight / sum(w for w, _ in weights), "REPLACE")
 
 
-def dump(kind, out):
-    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+def make_rig(kind):
+    """(rig, metarig, skin) of one of Rigify's metarigs."""
     bpy.ops.preferences.addon_enable(module="rigify")
     getattr(bpy.ops.object, f"armature_{OPERATORS[kind]}_metarig_add")()
     metarig = bpy.context.object
@@ -137,7 +137,12 @@ def dump(kind, out):
         print(f"{kind}: {weighted} of {len(skin.data.vertices)} vertices have automatic weights")
         skin.vertex_groups.clear()
         weigh_by_distance(skin, rig)
+    return rig, metarig, skin
 
+
+def dump(kind, out):
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
+    rig, metarig, skin = make_rig(kind)
     with open(os.path.join(out, f"{kind}.json"), "w", encoding="utf-8") as file:
         json.dump({"bones": dump_bones(rig), "metarig": dump_bones(metarig),
                    "skin": dump_skin(skin, rig)}, file)

@@ -5,14 +5,13 @@ Only what the files of the shared rigs need is read. Axes are turned from y up t
 importers do."""
 
 import importlib
-import json
 import math
 import pathlib
-import struct
 import sys
 import types
 
 import common
+from glb_file import GlbFile
 
 # The pure modules of the add-on in a package of their own: the add-on itself needs bpy.
 PACKAGE = types.ModuleType("skel_plan")
@@ -28,8 +27,6 @@ def core(name):
 BoneShot = core("shot").BoneShot
 
 RIGS = common.ROOT.parent / "shared" / "data" / "rigs"
-FORMATS = {5121: "B", 5123: "H", 5125: "I", 5126: "f"}
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 
 
 # ---- bones from points ----
@@ -115,31 +112,18 @@ def read_bvh(path):
 
 # ---- glTF ----
 
-class Glb:
+class Glb(GlbFile):
     """The first skin of a binary glTF file, and the meshes that it moves."""
 
     def __init__(self, path):
-        data = pathlib.Path(path).read_bytes()
-        length = struct.unpack_from("<I", data, 12)[0]
-        self.doc = json.loads(data[20:20 + length])
-        self.bytes = data[28 + length:]
+        super().__init__(path)
         self._worlds()
         self._bones()
         self._skin()
 
-    def _read(self, index):
-        accessor = self.doc["accessors"][index]
-        view = self.doc["bufferViews"][accessor["bufferView"]]
-        width, kind = WIDTHS[accessor["type"]], FORMATS[accessor["componentType"]]
-        step = view.get("byteStride", width * struct.calcsize(kind))
-        start = view.get("byteOffset", 0) + accessor.get("byteOffset", 0)
-        return [struct.unpack_from(f"<{width}{kind}", self.bytes, start + n * step)
-                for n in range(accessor["count"])]
-
     def _worlds(self):
         """The matrices of all nodes, column after column; y up becomes z up."""
         nodes = self.doc["nodes"]
-        self.up = {c: n for n, node in enumerate(nodes) for c in node.get("children", ())}
         self.world = {}
         turned = (1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1)
 
@@ -157,7 +141,7 @@ class Glb:
         skin = self.doc["skins"][0]
         self.joints = skin["joints"]
         self.place = place = self.world[self._skin_root()]
-        binds = self._read(skin["inverseBindMatrices"])
+        binds = self.rows(skin["inverseBindMatrices"])
         rest = {node: multiply(place, inverted(m)) for node, m in zip(self.joints, binds)}
 
         order = sorted(self.joints, key=self._depth)
@@ -205,13 +189,14 @@ class Glb:
     def _primitive(self, part):
         first = len(self.vertices) // 3
         names = part["attributes"]
-        points = self._read(names["POSITION"])
+        points = self.rows(names["POSITION"])
         for p in points:
             self.vertices += transform(self.place, p)
-        rows = self._read(part["indices"]) if "indices" in part else [(n,) for n in
-                                                                      range(len(points))]
+        rows = [(n,) for n in range(len(points))]
+        if "indices" in part:
+            rows = self.rows(part["indices"])
         self.triangles += [first + row[0] for row in rows]
-        for joints, weights in zip(self._read(names["JOINTS_0"]), self._read(names["WEIGHTS_0"])):
+        for joints, weights in zip(self.rows(names["JOINTS_0"]), self.rows(names["WEIGHTS_0"])):
             for joint, weight in zip(joints, weights):
                 if weight > 0:
                     self.weight_bones.append(self.bone_of[joint])
