@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Collection, Dict, List, Optional, Tuple
+from typing import Any, Collection, Dict, List, Optional, Sequence, Tuple
 
 from .binding import skelpy
 from .shot import Shot
@@ -17,6 +17,7 @@ HEAD = ("integrator", "solver", "step", "steps", "rejected_steps", "evaluations"
 
 # Warnings of the library that have other words for animators.
 ADJUSTED = r"the start velocities violated the joints by ([\d.e+-]+) m/s; they were projected"
+OVERLAP = "overlap at the start"            # in a warning of the library
 ADJUSTED_MIN = 0.01                         # [m/s] less cannot be seen
 REWORDED = (
     (ADJUSTED,
@@ -128,11 +129,17 @@ class BakeReport:
                           ensure_ascii=False, indent=1) + "\n"
 
 
+def _of_interest(shot: Shot, warnings: Sequence[str]) -> List[str]:
+    """The warnings of the library without those about bodies that overlap at the start if there are
+    no obstacles: bodies of one character may overlap."""
+    return [each for each in warnings if shot.colliders or OVERLAP not in each]
+
+
 def bake_report(job: skelpy.Bake, shot: Shot, warnings: List[str]) -> BakeReport:
     """The report of a bake that is done. warnings: about the scene."""
     frames = [shot.frame_start + k * shot.frame_step for k in range(job.samples_done)]
     rows = [{"frame": frame, "time": k / job.fps, **job.report(k)}
             for k, frame in enumerate(frames)]
     return BakeReport(shot.name, (frames[0], frames[-1]), job.summary, rows,
-                      (*job.warnings, *warnings),
+                      (*_of_interest(shot, job.warnings), *warnings),
                       bones=tuple(bone.blender_name for bone in shot.bones))

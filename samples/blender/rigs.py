@@ -81,16 +81,24 @@ def lowest(scene, ob, skins):
     return min(points)
 
 
+def apart(ob, pair):
+    """The distance of two ends, in lengths of the shorter bone."""
+    (a, end_a), (b, end_b), length = pair
+    return (getattr(ob.pose.bones[a], end_a) - getattr(ob.pose.bones[b], end_b)).length / length
+
+
 def play(scene, ob, skins, height):
-    """(largest distance of ends that coincide, in lengths; deepest point, in heights)."""
-    pairs, torn, deep, worst = ends_that_coincide(ob), 0.0, 0.0, ""
+    """(largest distance of ends that coincide, also at the first frame, in lengths; where;
+    deepest point, in heights)."""
+    torn, deep, worst = 0.0, 0.0, ""
+    scene.frame_set(1)
+    pairs = [pair for pair in ends_that_coincide(ob) if apart(ob, pair) < COINCIDENT / 10]
     for frame in range(1, LAST + 1):
         scene.frame_set(frame)
-        bones = ob.pose.bones
-        for (a, end_a), (b, end_b), length in pairs:
-            off = (getattr(bones[a], end_a) - getattr(bones[b], end_b)).length / length
+        for pair in pairs:
+            off = apart(ob, pair)
             if off > torn:
-                torn, worst = off, f"{a} {end_a}, {b} {end_b}, frame {frame}"
+                torn, worst = off, f"{pair[0]}, {pair[1]}, frame {frame}"
         if frame % 4 == 0:
             deep = min(deep, lowest(scene, ob, skins) / height)
     return torn, worst, -deep
@@ -239,6 +247,9 @@ def trial(name, out, pictures=True):
     ob = LOADERS[name]()
     bpy.context.view_layer.update()
     skins = [o for o in scene.objects if o.type == "MESH" and o.find_armature() == ob]
+    scene.frame_set(1)
+    ob.location.z -= lowest(scene, ob, skins)           # it stands on the ground
+    bpy.context.view_layer.update()
     shot, plan, read_s, plan_s = planned(scene, ob)
     if plan.unit_factor != 1.0:
         ob.skel.character_scale = plan.unit_factor

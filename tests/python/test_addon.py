@@ -306,6 +306,25 @@ class Pure(unittest.TestCase):
             each.pop("wall_seconds")
         self.assertEqual(mine, document)
 
+    def test_bodies_of_one_character_may_overlap(self):
+        """No warning says so, unless there are obstacles that bones may start in."""
+        shot = chain_shot(4, preset="TAIL", only_selected=True)
+        for k, bone in enumerate(shot.bones):
+            bone.selected = k == 3
+        own = shot.bones[1].settings                    # reaches into the fourth link
+        own.shape, own.shape_size, own.shape_offset = "CAPSULE", (0.1, 0.1, 1.4), (0, 0.15, 0)
+        shot.animated = True
+        shot.frames = frames_needed(shot)[0]
+        count = len(shot.frames)
+        shot.poses, shot.basis = shot.poses[:64] * count, shot.basis[:64] * count
+        shot.objects = array("f", STILL) * count
+        plan = plan_of(shot)
+        _build, scene = run(core.bake.prepare(plan))
+        with skelpy.Bake(scene) as job:
+            job.run()
+            self.assertRegex(" ".join(job.warnings), "overlap at the start")
+            self.assertEqual(core.report.bake_report(job, plan.shot, []).warnings, ())
+
     def test_falls_freely(self):
         shot = chain_shot(2, 13, preset="RAGDOLL", channels=3)
         result = run(bake(shot))
