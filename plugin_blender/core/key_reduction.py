@@ -2,7 +2,7 @@
 """Removal of keys that a curve does not need: keys at every frame in, few Bezier keys out.
 
 What is promised: at every frame that was computed, the location of a bone relative to its parent is
-within the first tolerance [m] and within 0.0003 of the bone's length of the computed one, and its
+within the first tolerance [m] and within 0.0001 of the bone's length of the computed one, and its
 rotation relative to its parent within the second tolerance [rad]. Bones farther down a chain add
 the errors of those above them. The curves of one location or rotation have their keys at the same
 frames; a curve that stays has one value, and a location that stays at that of the bone has no curve
@@ -24,7 +24,7 @@ from .work import Work
 Tolerance = Tuple[float, float]         # [m] and [rad]
 KINDS = {"location": rigs.VECTOR, "rotation_quaternion": rigs.QUATERNION,
          "rotation_axis_angle": rigs.AXIS_ANGLE}
-LENGTH_SHARE = 3e-4                     # of its length: ends of small bones must stay together
+LENGTH_SHARE = 1e-4                     # of its length: ends of small bones must stay together
 KEPT_SHARE = 0.99                       # of the tolerance; the rest is left to Blender's arithmetic
 CURVES_PER_SLICE = 300                  # curves that are reduced between two yields
 
