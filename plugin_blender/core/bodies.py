@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Dict, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from .algebra import Pose, q_rotate, rotate_inertia
 from .binding import scene as documents
@@ -18,6 +18,8 @@ from .roles import body_plan_of
 from .shot import BoneShot, Shot, ancestors
 
 SOFTNESS_MIN = 1e-3
+STRAND_PARTS = ("tail", "rope", "other")
+STRAND_LINKS = 4            # links that make a strand
 SPHERE = 1e-6               # of its radius: a shorter capsule is a sphere
 
 
@@ -105,16 +107,38 @@ def shape_fields(shape: Shape) -> Dict[str, object]:
     return {"type": "capsule", "length": shape.length, "radius": shape.radius}
 
 
-def make_body(shot: Shot, i: int, role: str, own: BoneBody, size: Size,
-              pose: Pose) -> documents.Body:
-    """The body of a bone. A driven one is fixed as long as it has no path."""
+def strands(plan: Optional[BodyPlan]) -> Dict[int, int]:
+    """The collision groups of ropes, tails and strands of hair, by bone: links of one strand do not
+    collide with each other, which would cost more than it shows, but with all other bodies."""
+    bodies = plan.bodies if plan else ()
+    children = [sum(1 for body in bodies if body.parent == k) for k in range(len(bodies))]
+    length: List[int] = []                  # of the strand up to each body
+    top: List[int] = []                     # the first body of its strand
+    for k, body in enumerate(bodies):
+        up, loose = body.parent, body.part in STRAND_PARTS
+        goes_on = loose and up >= 0 and length[up] > 0 and children[up] == 1
+        before = length[up] if goes_on else 0
+        length.append(before + 1 if loose else 0)
+        top.append(top[up] if goes_on else k)
+
+    longest: Dict[int, int] = {}
+    for k, first in enumerate(top):
+        longest[first] = max(longest.get(first, 0), length[k])
+    return {bodies[k].bone: first + 1 for k, first in enumerate(top)
+            if longest[first] >= STRAND_LINKS}
+
+
+def make_body(shot: Shot, i: int, role: str, own: BoneBody, size: Size, pose: Pose,
+              group: int = 0) -> documents.Body:
+    """The body of a bone. A driven one is fixed as long as it has no path. group: see strands."""
     bone, robot = shot.bones[i], shot.bones[i].robot
     body = documents.Body(
         name=bone.name, mass=size.mass, position=list(pose[:3]), orientation=list(pose[3:7]),
         shape=shape_fields(size.shape))
     if role in ("DRIVEN", "PINNED"):
         body.motion = "fixed"
-    body.collide = True if bone.settings.collide else None
+    if bone.settings.collide:
+        body.collide = group or True
 
     # A link has the inertia of the robot's document, and touches with its end.
     if robot and robot.inertia:

@@ -13,7 +13,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 from .algebra import norm, pose_rows
 from .binding import edit, rig as rigs
 from .binding import scene as documents
-from .bodies import Size, body_sizes, make_body, make_soft_mass
+from .bodies import Size, body_sizes, make_body, make_soft_mass, strands
 from .body_plan import BodyPlan
 from .joints import CHOICES, add_mimics, make_joint
 from .obstacles import add_ground, add_obstacles, points_above, warn_of_planes, warn_of_props
@@ -78,7 +78,7 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
     shot = plan.shot
     warnings = _warn_of_plan(shot, plan.body_plan) if plan.body_plan else []
     warnings += add_ground(plan, scene, sizes)
-    points = outline(shot, plan.body_plan, plan.bodies)
+    points, groups = outline(shot, plan.body_plan, plan.bodies), strands(plan.body_plan)
     for i, role in enumerate(plan.roles):
         if role == "NONE":
             continue
@@ -88,7 +88,7 @@ def _add_bones(plan: Plan, scene: documents.Scene, sizes: Dict[int, Size],
             scene.wobble.append(make_soft_mass(shot, i, parent, sizes[i], pose, gravity))
             continue
         own = plan.body(i)
-        body = make_body(shot, i, role, own, sizes[i], pose)
+        body = make_body(shot, i, role, own, sizes[i], pose, groups.get(i, 0))
         if role == "DYNAMIC" and points.get(i):
             body.contacts = points_above(points[i], pose, scene.ground, sizes[i].shape.reach / 4)
         scene.bodies.append(body)

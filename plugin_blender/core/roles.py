@@ -18,7 +18,7 @@ from .body_plan import BodyPlan, plan_bodies
 from .errors import UserError
 from .parents import COINCIDENT_TOL, NO_PARENT, Parent, parents_of
 from .presets import PRESETS, follows
-from .shot import BoneShot, Shot, all_ancestors
+from .shot import BoneShot, Shot, all_ancestors, ancestors
 from .words import read_name
 
 VELOCITY_FRAMES = 4         # sampled to either side of the first frame for its velocity
@@ -180,7 +180,9 @@ def _parents_of_plan(shot: Shot, plan: BodyPlan, roles: Sequence[str]) -> Tuple[
             continue
         stands = plan.bodies[k].bone == i
         found = holder(plan.bodies[k].parent if stands and roles[i] != "NONE" else k)
-        out[i] = Parent(found, True) if found >= 0 else NO_PARENT
+        bone = shot.bones[i]
+        hangs = found in ancestors(shot.bones, i) and not bone.constrained
+        out[i] = Parent(found, not hangs) if found >= 0 else NO_PARENT
     return tuple(out)
 
 

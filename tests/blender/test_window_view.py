@@ -37,6 +37,7 @@ def add_skin(ob):
     bpy.context.scene.collection.objects.link(skin)
     for name, numbers in groups.items():
         skin.vertex_groups.new(name=name).add(numbers, 1.0, "ADD")
+    skin.parent = ob
     skin.modifiers.new("Armature", "ARMATURE").object = ob
     return skin
 

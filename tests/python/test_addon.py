@@ -308,15 +308,15 @@ class Pure(unittest.TestCase):
 
     def test_bodies_of_one_character_may_overlap(self):
         """No warning says so, unless there are obstacles that bones may start in."""
-        shot = chain_shot(4, preset="TAIL", only_selected=True)
+        shot = chain_shot(3, preset="TAIL", only_selected=True)
         for k, bone in enumerate(shot.bones):
-            bone.selected = k == 3
-        own = shot.bones[1].settings                    # reaches into the fourth link
+            bone.selected = k == 2
+        own = shot.bones[0].settings                    # reaches into the third link
         own.shape, own.shape_size, own.shape_offset = "CAPSULE", (0.1, 0.1, 1.4), (0, 0.15, 0)
         shot.animated = True
         shot.frames = frames_needed(shot)[0]
         count = len(shot.frames)
-        shot.poses, shot.basis = shot.poses[:64] * count, shot.basis[:64] * count
+        shot.poses, shot.basis = shot.poses[:48] * count, shot.basis[:48] * count
         shot.objects = array("f", STILL) * count
         plan = plan_of(shot)
         _build, scene = run(core.bake.prepare(plan))
@@ -324,6 +324,12 @@ class Pure(unittest.TestCase):
             job.run()
             self.assertRegex(" ".join(job.warnings), "overlap at the start")
             self.assertEqual(core.report.bake_report(job, plan.shot, []).warnings, ())
+
+    def test_links_of_a_strand_do_not_collide(self):
+        """Four links or more share a group; with all other bodies they collide."""
+        for count, groups in ((3, [True] * 3), (5, [1] * 5)):
+            scene = build(chain_shot(count)).scene
+            self.assertEqual([body.collide for body in scene.bodies], groups)
 
     def test_falls_freely(self):
         shot = chain_shot(2, 13, preset="RAGDOLL", channels=3)

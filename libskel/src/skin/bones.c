@@ -17,7 +17,7 @@ skel_status skel_fit_get_shares(const skel_fit *fit, double *shares) {
 
 skel_status skel_fit_get_shared(const skel_fit *fit, int32_t *pairs, double *shares) {
     if (!fit || (fit->pair_count > 0 && (!pairs || !shares))) return SKEL_E_ARGUMENT;
-    if (fit->pair_count == 0) return SKEL_OK;
+    if (fit->pair_count <= 0) return SKEL_OK;
     memcpy(pairs, fit->pairs, 2 * (size_t)fit->pair_count * sizeof *pairs);
     memcpy(shares, fit->pair_shares, (size_t)fit->pair_count * sizeof *shares);
     return SKEL_OK;
