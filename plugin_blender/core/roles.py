@@ -226,8 +226,9 @@ def frames_needed(shot: Shot, plan: Roles) -> Tuple[List[int], List[int]]:
     last = shot.frame_end - (shot.frame_end - shot.frame_start) % shot.frame_step
     springs = shot.follow_at or any(follows(shot, shot.bones[i])
                                     for i in plan.bones_with("DYNAMIC"))
-    moving = (springs or "DRIVEN" in plan.roles or any(c.moves for c in shot.colliders) or
-              shot.object_moves or _animation_matters(shot, plan))
+    plays = shot.animated or any(bone.constrained for bone in shot.bones)
+    moving = (springs or plays and "DRIVEN" in plan.roles or shot.object_moves or
+              any(c.moves for c in shot.colliders) or _animation_matters(shot, plan))
 
     before: List[int] = []
     if shot.settings.start_velocity:
