@@ -125,42 +125,17 @@ def shares(plan):
             "leg R": part(LIMB_PARTS, "R"), "head": part(("head",))}
 
 
-def body_of_vertex(skin, plan, v):
-    sums = {}
-    for k in range(skin.offsets[v], skin.offsets[v + 1]):
-        body = plan.body_of[skin.bones[k]]
-        sums[body] = sums.get(body, 0.0) + skin.weights[k]
-    return max(sums, key=lambda body: sums[body], default=-1)
-
-
-def is_near(shape, point):
-    """Whether a point is within 1.5 radii of the axis of a shape, or in a box of 1.5 edges."""
-    off = Quaternion(shape.orientation).conjugated() @ (point - Vector(shape.centre))
-    if shape.kind == "box":
-        return all(abs(v) <= 0.75 * edge for v, edge in zip(off, shape.edges))
-    along = max(abs(off.z) - shape.length / 2, 0.0)
-    return math.hypot(off.x, off.y, along) <= 1.5 * shape.radius
-
-
-def fit_of(shot, plan):
-    """(share of the skin's area within 1.5 radii of its body's axis, volume of the shapes over that
-    of the skin)."""
+def volume_of(shot, plan):
+    """The volume of the shapes over that of the skin; None without skin."""
     skin = shot.skin
     if skin is None:
-        return None, None
+        return None
     points = [Vector(skin.vertices[k:k + 3]) for k in range(0, len(skin.vertices), 3)]
-    bodies = [body_of_vertex(skin, plan, v) for v in range(len(points))]
-    near = whole = volume = 0.0
+    volume = 0.0
     for k in range(0, len(skin.triangles), 3):
-        corners = skin.triangles[k:k + 3]
-        a, b, c = (points[v] for v in corners)
-        area = (b - a).cross(c - a).length / 2
+        a, b, c = (points[v] for v in skin.triangles[k:k + 3])
         volume += a.dot(b.cross(c)) / 6
-        body = bodies[corners[0]]
-        whole += area
-        near += area if body >= 0 and is_near(plan.bodies[body].shape, (a + b + c) / 3) else 0.0
-    shapes = sum(body.shape.volume for body in plan.bodies)
-    return near / whole, shapes / abs(volume)
+    return sum(body.shape.volume for body in plan.bodies) / abs(volume)
 
 
 # ---- pictures ----
@@ -260,10 +235,9 @@ def trial(name, out, pictures=True):
     height = max(v.z for v in bounds(scene, ob, skins, [1])) - \
         min(v.z for v in bounds(scene, ob, skins, [1]))
     torn, worst, deep = play(scene, ob, skins, height)
-    inside, volume = fit_of(shot, plan)
     found = {"name": name, "bones": len(shot.bones), "bodies": len(plan.bodies),
              "creature": plan.creature, "unit_factor": plan.unit_factor, "torn": torn,
-             "torn at": worst, "deep": deep, "inside": inside, "capsules": volume,
+             "torn at": worst, "deep": deep, "volume": volume_of(shot, plan),
              "mass": shares(plan), "parts": [f"{shot.bones[b.bone].name}: {b.part} {b.side}"
                                              for b in plan.bodies],
              "read_s": read_s, "plan_s": plan_s, "bake_s": bake_s,
