@@ -14,6 +14,7 @@ from typing import List, Optional, Sequence, Tuple
 from .algebra import (AXES, IDENTITY, ORIGIN, Quaternion, Vector, Vector3, across, cross, dot,
                       norm, q_about, q_conj, q_mul, q_of_matrix, q_rotate, sub, times)
 from .body_plan import Body, BodyPlan
+from .body_shape import capsule_volume
 from .scales import scale_at
 from .shot import BoneShot, Shot
 
@@ -38,7 +39,7 @@ class Shape:
     def volume(self) -> float:
         if self.kind == "box":
             return self.edges[0] * self.edges[1] * self.edges[2]
-        return math.pi * self.radius ** 2 * (self.length + 4 / 3 * self.radius)
+        return capsule_volume(self.length, self.radius)
 
     def extent(self, direction: Vector) -> float:
         """From the centre to the farthest point along a direction of unit length in body axes; of

@@ -97,6 +97,22 @@ def is_not_editing(cls: Any, context: Context) -> bool:
     return context.mode != "EDIT_ARMATURE"
 
 
+def is_idle(cls: Any) -> bool:
+    """Whether no bake is at work."""
+    if RUNNING:
+        cls.poll_message_set("Skel is baking. Press Esc to cancel")
+    return not RUNNING
+
+
+def is_local(cls: Any, context: Context) -> bool:
+    """Whether the armature can be changed: it is not linked from another file."""
+    linked = bool(find_armature(context).library)
+    if linked:
+        cls.poll_message_set("The armature is linked from another file. Make a library override "
+                             "of it first")
+    return not linked
+
+
 class OnArmature:
     @classmethod
     def poll(cls: Any, context: Context) -> bool:
@@ -190,10 +206,7 @@ class LongOperator(OnArmature):
 
     @classmethod
     def poll(cls: Any, context: Context) -> bool:
-        if RUNNING:
-            cls.poll_message_set("Skel is baking. Press Esc to cancel")
-            return False
-        return super().poll(context)
+        return is_idle(cls) and super().poll(context)
 
     def _fail(self, error: BaseException) -> Status:
         self.report({"ERROR"}, message_of(error))

@@ -19,7 +19,7 @@ from ..core.playback import warn_of_moved_targets
 from ..core.work import Work
 from . import properties
 from .jobs import (FrameRange, LongOperator, OnArmature, Reports, Status, check_playback,
-                   find_again, find_armature, key_frame)
+                   find_again, find_armature, is_local, key_frame)
 
 REPORTS = Reports("skel_ik")
 
@@ -101,13 +101,7 @@ class SKEL_OT_bake_ik(LongOperator, FrameRange, bpy.types.Operator):
 class OnGoals(OnArmature):
     @classmethod
     def poll(cls: Any, context: Context) -> bool:
-        if not super().poll(context):
-            return False
-        if find_armature(context).library:
-            cls.poll_message_set("The armature is linked from another file. Make a library "
-                                 "override of it first")
-            return False
-        return True
+        return super().poll(context) and is_local(cls, context)
 
 
 class SKEL_OT_add_goal(OnGoals, bpy.types.Operator):

@@ -11,7 +11,8 @@ from ..blender.rna import Armature, Context, Event
 from ..core.errors import UserError
 from ..core.files import save
 from ..core.setup import list_names, read_setup, text_of
-from .jobs import RUNNING, OnArmature, ShortOperator, Status, armature, find_armature
+from .jobs import (OnArmature, ShortOperator, Status, armature, find_armature, is_idle,
+                   is_local)
 
 
 class _OnFreeArmature(OnArmature):
@@ -19,16 +20,7 @@ class _OnFreeArmature(OnArmature):
 
     @classmethod
     def poll(cls: Any, context: Context) -> bool:
-        if RUNNING:
-            cls.poll_message_set("Skel is baking. Press Esc to cancel")
-            return False
-        if not super().poll(context):
-            return False
-        if find_armature(context).library:
-            cls.poll_message_set("The armature is linked from another file. Make a library "
-                                 "override of it first")
-            return False
-        return True
+        return is_idle(cls) and super().poll(context) and is_local(cls, context)
 
 
 class _OnTake(_OnFreeArmature):
